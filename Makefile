@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. CMakePresets.json says how each build is made; build/<preset>/bin holds its programs.
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 30
+PHASE := tools/phase
+SOURCES = $$(git ls-files -co --exclude-standard '*.h' '*.cpp' '*.inc' '*.cu' '*.cuh')
+
+ifneq ($(wildcard ../shared/data),)
+export NIBBLE_DATA ?= $(abspath ../shared/data)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test full bench fuzz aarch64 format lint clean
+.NOTPARALLEL:
+
+help:  ## this list
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+setup:  ## install what building and testing need
+	@tools/setup
+
+demo:  ## install what is missing, build, show what Nibble does
+	@tools/setup --demo
+	@cmake --preset release
+	@cmake --build --preset release -j $(JOBS) --target nibble
+	@tools/demo
+
+test:  ## install what is missing, build, run all tests but the long ones
+	@rm -f build/timings.txt
+	@$(PHASE) "setup" tools/setup
+	@$(PHASE) "configure dev" cmake --preset dev
+	@$(PHASE) "build dev" cmake --build --preset dev -j $(JOBS)
+	@$(PHASE) "test dev" ctest --preset dev -j $(JOBS)
+	@$(PHASE) "configure asan" cmake --preset asan
+	@$(PHASE) "build asan" cmake --build --preset asan -j $(JOBS)
+	@$(PHASE) "test asan (quick)" ctest --preset asan -j $(JOBS)
+	@echo && cat build/timings.txt
+
+full:  ## the long tests: exhaustive sweeps, accuracy
+	@tools/setup
+	@cmake --preset dev
+	@cmake --build --preset dev -j $(JOBS)
+	@ctest --preset full -j $(JOBS)
+
+bench:  ## micro-benchmarks of the release build
+	@tools/setup
+	@cmake --preset release
+	@cmake --build --preset release -j $(JOBS) --target bench
+
+fuzz:  ## each fuzzer for FUZZ_SECONDS (30); finds stay in build/fuzz
+	@tools/setup --fuzz
+	@cmake --preset fuzz
+	@cmake --build --preset fuzz -j $(JOBS)
+	@set -e; for fuzzer in build/fuzz/bin/*_fuzz; do \
+	  name=$$(basename $$fuzzer _fuzz); found=build/fuzz/corpus/$$name; seeds=tests/corpus/$$name; \
+	  mkdir -p $$found $$seeds; \
+	  $(PHASE) "fuzz $$name" $$fuzzer $$found $$seeds -max_total_time=$(FUZZ_SECONDS) \
+	    -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/; \
+	done
+
+aarch64:  ## cross build for AArch64, run by qemu
+	@tools/setup --cross
+	@cmake --preset aarch64
+	@cmake --build --preset aarch64 -j $(JOBS)
+	@qemu-aarch64 build/aarch64/bin/nibble doctor
+
+format:  ## lay out the sources with clang-format
+	@tools/setup --lint
+	@clang-format -i $(SOURCES)
+
+lint:  ## check layout, layers and clang-tidy
+	@tools/setup --lint
+	@tools/check_layers.py
+	@clang-format --dry-run --Werror $(SOURCES)
+	@cmake --preset dev
+	@run-clang-tidy -quiet -p build/dev -j $(JOBS) "$(CURDIR)/(src|apps)/"
+
+clean:  ## remove the build folder
+	@rm -rf build

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# The functions that every CMakeLists.txt of the tree uses.
+#
+#   nibble_add_module(core SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
+#   nibble_add_isa_sources(nibble_kernels FLAGS -mavx2 FILES round/avx2.cpp …)
+#   nibble_add_test(core_test SOURCES a_test.cpp … DEPENDS nibble::core LABELS quick)
+#   nibble_add_python_test(name SCRIPT x.py ARGS … LABELS quick [ORACLES])
+#   nibble_add_bench(round_bench SOURCES round_bench.cpp DEPENDS nibble::kernels)
+#   nibble_add_fuzzer(npy_fuzz SOURCES npy_fuzz.cpp DEPENDS nibble::core)
+
+# What all code of the project is compiled with. Contraction would change bits between machines.
+function(nibble_set_options target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_options(${target} PRIVATE
+    -ffp-contract=off -fno-fast-math
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+    $<$<BOOL:${NIBBLE_WERROR}>:-Werror>)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+endfunction()
+
+# A static library nibble_<name> known as nibble::<name>; one without sources has headers only.
+function(nibble_add_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
+  set(target nibble_${name})
+  set(reach INTERFACE)
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    nibble_set_options(${target})
+    set(reach PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+  endif()
+  add_library(nibble::${name} ALIAS ${target})
+  target_compile_features(${target} ${reach} cxx_std_20)
+  target_include_directories(${target} ${reach}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} ${reach} ${arg_DEPENDS})
+  if(arg_SOURCES)
+    target_link_libraries(${target} PRIVATE ${arg_PRIVATE_DEPENDS})
+  endif()
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY NIBBLE_MODULES ${target})
+  set_property(GLOBAL APPEND PROPERTY NIBBLE_MODULE_DEPENDS ${arg_DEPENDS} ${arg_PRIVATE_DEPENDS})
+endfunction()
+
+# Sources of one x86-64 instruction set, compiled with its flags; left out on other processors.
+function(nibble_add_isa_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FLAGS;FILES")
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    return()
+  endif()
+  foreach(file IN LISTS arg_FILES)
+    cmake_path(ABSOLUTE_PATH file)
+    target_sources(${target} PRIVATE ${file})
+    set_source_files_properties(${file} TARGET_DIRECTORY ${target}
+                                PROPERTIES COMPILE_OPTIONS "${arg_FLAGS}")
+  endforeach()
+endfunction()
+
+# A GoogleTest program; each of its tests is a ctest named <name without _test>.<Suite>.<Test>.
+function(nibble_add_test name)
+  if(NOT NIBBLE_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LABELS")
+  if(NOT arg_LABELS)
+    set(arg_LABELS quick)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  nibble_set_options(${name})
+  target_compile_definitions(${name} PRIVATE NIBBLE_CORPUS_DIR="${PROJECT_SOURCE_DIR}/tests/corpus")
+  target_link_libraries(${name} PRIVATE
+    ${arg_DEPENDS} GTest::gmock GTest::gtest_main rapidcheck rapidcheck_gtest)
+  string(REGEX REPLACE "_test$" "" prefix ${name})
+  include(GoogleTest)
+  gtest_discover_tests(${name} TEST_PREFIX "${prefix}." TEST_LIST ${name}_list DISCOVERY_TIMEOUT 60)
+  # PROPERTIES of gtest_discover_tests would drop all labels but the first.
+  set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
+  file(CONFIGURE OUTPUT ${labels_file} @ONLY CONTENT
+    "set_tests_properties(\${@name@_list} PROPERTIES LABELS \"@arg_LABELS@\")\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
+endfunction()
+
+# A Python script as a test (exit code 77: skipped). ORACLES runs it with .venv, and reports it as
+# skipped where that is missing.
+function(nibble_add_python_test name)
+  if(NOT NIBBLE_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ORACLES" "SCRIPT" "ARGS;LABELS")
+  cmake_path(ABSOLUTE_PATH arg_SCRIPT)
+  set(command ${NIBBLE_PYTHON} -B ${arg_SCRIPT} ${arg_ARGS})
+  if(arg_ORACLES AND EXISTS ${NIBBLE_ORACLE_PYTHON})
+    set(command ${NIBBLE_ORACLE_PYTHON} -B ${arg_SCRIPT} ${arg_ARGS})
+  elseif(arg_ORACLES)
+    set(command ${NIBBLE_PYTHON} -c "raise SystemExit(print('no .venv: run tools/setup') or 77)")
+  endif()
+  add_test(NAME ${name} COMMAND ${command})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
+endfunction()
+
+# A Google Benchmark program; `make bench` builds and runs all of them, nothing else does.
+function(nibble_add_bench name)
+  if(NOT NIBBLE_BUILD_BENCH OR NOT benchmark_FOUND)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+  add_executable(${name} EXCLUDE_FROM_ALL ${arg_SOURCES})
+  nibble_set_options(${name})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} benchmark::benchmark benchmark::benchmark_main)
+  set_property(GLOBAL APPEND PROPERTY NIBBLE_BENCHES ${name})
+endfunction()
+
+function(nibble_finish_benches)
+  get_property(benches GLOBAL PROPERTY NIBBLE_BENCHES)
+  set(commands COMMAND ${CMAKE_COMMAND} -E echo "No micro-benchmark in this build.")
+  if(benches)
+    set(commands)
+    foreach(bench IN LISTS benches)
+      list(APPEND commands COMMAND $<TARGET_FILE:${bench}>)
+    endforeach()
+  endif()
+  if(PROJECT_IS_TOP_LEVEL)
+    add_custom_target(bench ${commands} USES_TERMINAL VERBATIM)
+    if(benches)
+      add_dependencies(bench ${benches})
+    endif()
+  endif()
+endfunction()
+
+# A libFuzzer program; the library is instrumented by the flags of the fuzz preset.
+function(nibble_add_fuzzer name)
+  if(NOT NIBBLE_BUILD_FUZZERS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+  add_executable(${name} ${arg_SOURCES})
+  nibble_set_options(${name})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
