@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that appears whole or not at all: written beside its target, then renamed over it.
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <memory>
+
+namespace nibble {
+
+class AtomicFile {
+ public:
+  // Creates the temporary file. Devices and pipes cannot be renamed over and are written in place.
+  explicit AtomicFile(const std::filesystem::path& path);
+  ~AtomicFile();  // without commit the temporary file goes and the old one stays
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  std::ostream& stream();
+
+  // Writes what is buffered, syncs and renames; throws when any write since the start has failed.
+  void commit();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nibble

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over threads whose chunks depend on the problem alone, never on the number of threads.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace nibble {
+
+// Calls body(begin, end) for the chunks [k·grain, min((k+1)·grain, count)). Chunk k goes to a
+// thread fixed by k and the thread count. The first exception of a chunk is rethrown after all have
+// ended.
+void parallel_for(std::size_t count, std::size_t grain,
+                  const std::function<void(std::size_t begin, std::size_t end)>& body);
+
+int thread_count();  // what parallel_for uses: set_thread_count, else OMP_NUM_THREADS, else all
+                     // cores
+void set_thread_count(int threads);  // 0: back to the default
+
+}  // namespace nibble

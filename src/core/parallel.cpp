@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// parallel_for on OpenMP's static schedule.
+#include "nibble/core/parallel.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+std::atomic<int> requested_threads{0};
+
+// Keeps the exception of the lowest chunk, whatever the order in which chunks fail.
+class FirstFailure {
+ public:
+  void record(std::int64_t chunk, std::exception_ptr exception) {
+    const std::lock_guard lock(mutex_);
+    if (exception_ && chunk >= chunk_) return;
+    exception_ = std::move(exception);
+    chunk_ = chunk;
+  }
+  void rethrow() const {
+    if (exception_) std::rethrow_exception(exception_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr exception_;
+  std::int64_t chunk_ = 0;
+};
+
+}  // namespace
+
+void parallel_for(std::size_t count, std::size_t grain,
+                  const std::function<void(std::size_t begin, std::size_t end)>& body) {
+  if (grain == 0) throw Error("parallel_for", "grain", "0", "1 or more");
+  if (count == 0) return;
+  const auto chunks = static_cast<std::int64_t>((count - 1) / grain + 1);
+
+  FirstFailure failure;
+  const auto run_chunk = [&](std::int64_t chunk) {
+    const std::size_t begin = static_cast<std::size_t>(chunk) * grain;
+    try {
+      body(begin, begin + std::min(grain, count - begin));
+    } catch (...) {
+      failure.record(chunk, std::current_exception());
+    }
+  };
+
+  const int threads = static_cast<int>(std::min<std::int64_t>(thread_count(), chunks));
+  if (threads == 1 || omp_in_parallel() != 0) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
+  } else {
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
+  }
+  failure.rethrow();
+}
+
+int thread_count() {
+  const int requested = requested_threads.load(std::memory_order_relaxed);
+  return requested > 0 ? requested : omp_get_max_threads();
+}
+
+void set_thread_count(int threads) {
+  if (threads < 0) throw Error("set_thread_count", "threads", std::to_string(threads), "0 or more");
+  requested_threads.store(threads, std::memory_order_relaxed);
+}
+
+}  // namespace nibble
