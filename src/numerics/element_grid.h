@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fixed point and integers: the multiples of a power of two.
+#pragma once
+
+#include "nibble/numerics/element.h"
+
+namespace nibble {
+
+ElementInfo describe_element(const GridElement& element);
+void check_element(const GridElement& element);
+double round_element(const GridElement& element, double x, const Rounding& rounding,
+                     Overflow overflow, std::uint32_t draw);
+std::uint32_t encode_element(const GridElement& element, double value);
+double decode_element(const GridElement& element, std::uint32_t code);
+
+}  // namespace nibble

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of roundings and overflow rules.
+#include "nibble/numerics/rounding.h"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+using ModeName = std::pair<RoundingMode, std::string_view>;
+constexpr std::array<ModeName, 7> kModes = {{{RoundingMode::nearest_even, "nearest-even"},
+                                             {RoundingMode::nearest_away, "nearest-away"},
+                                             {RoundingMode::toward_zero, "toward-zero"},
+                                             {RoundingMode::up, "up"},
+                                             {RoundingMode::down, "down"},
+                                             {RoundingMode::to_odd, "to-odd"},
+                                             {RoundingMode::stochastic, "stochastic"}}};
+
+using OverflowName = std::pair<Overflow, std::string_view>;
+constexpr std::array<OverflowName, 4> kOverflows = {{{Overflow::native, "native"},
+                                                     {Overflow::saturate, "saturate"},
+                                                     {Overflow::infinity, "infinity"},
+                                                     {Overflow::nan, "nan"}}};
+
+template <class Names>
+std::string list_of(const Names& names) {
+  std::string text;
+  for (const auto& [value, name] : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+std::string quoted(std::string_view text) {
+  return "'" + std::string(text) + "'";
+}
+
+}  // namespace
+
+Rounding parse_rounding(std::string_view text) {
+  constexpr std::string_view kPrefix = "stochastic(";
+  if (text.starts_with(kPrefix) && text.ends_with(")")) {
+    const std::string_view digits = text.substr(kPrefix.size(), text.size() - kPrefix.size() - 1);
+    int bits = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+    if (error != std::errc{} || end != digits.data() + digits.size() || bits < 1 || bits > 32) {
+      throw Error("rounding", "random bits", quoted(digits), "1 to 32");
+    }
+    return {RoundingMode::stochastic, bits};
+  }
+  for (const auto& [mode, name] : kModes) {
+    if (text == name) return {mode};
+  }
+  throw Error("rounding", "unknown rounding", quoted(text), list_of(kModes) + ", stochastic(r)");
+}
+
+std::string to_string(const Rounding& rounding) {
+  std::string text;
+  for (const auto& [mode, name] : kModes) {
+    if (mode == rounding.mode) text = name;
+  }
+  if (rounding.is_stochastic() && rounding.random_bits != 32) {
+    text += "(" + std::to_string(rounding.random_bits) + ")";
+  }
+  return text;
+}
+
+Overflow parse_overflow(std::string_view text) {
+  for (const auto& [overflow, name] : kOverflows) {
+    if (text == name) return overflow;
+  }
+  throw Error("overflow", "unknown overflow rule", quoted(text), list_of(kOverflows));
+}
+
+std::string_view to_string(Overflow overflow) {
+  for (const auto& [value, name] : kOverflows) {
+    if (value == overflow) return name;
+  }
+  return "?";
+}
+
+}  // namespace nibble
