@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a plan to the loop compiled for its family and rounding, within one instruction set.
+#pragma once
+
+#include "kernels/quantize/draws.h"
+#include "kernels/quantize/loops.h"
+
+namespace nibble {
+
+// Calls body(pair, kind) with the operation of the plan and, as a type, its kind of rounding.
+template <class V, class Body>
+void with_operation(const RoundPlan& plan, Definition definition, const Body& body) {
+  const RoundPlan* nearest = plan.nearest;
+  const auto with_kind = [&](auto kind) {
+    constexpr RoundingKind kKind = decltype(kind)::value;
+    constexpr RoundingKind kEven = RoundingKind::nearest_even;
+    const auto call = [&](auto op, auto nearest_op) {
+      body(OpPair<decltype(op), decltype(nearest_op)>{op, nearest_op}, kind);
+    };
+    switch (plan.family) {
+      case RoundPlan::Family::floating:
+        return call(FloatOp<V, kKind>(plan, definition), FloatOp<V, kEven>(*nearest, definition));
+      case RoundPlan::Family::grid:
+        return call(GridOp<V, kKind>(plan, definition), GridOp<V, kEven>(*nearest, definition));
+      case RoundPlan::Family::posit:
+        return call(PositOp<V, kKind>(plan, definition), PositOp<V, kEven>(*nearest, definition));
+      case RoundPlan::Family::table:
+        if (plan.table.levels == 4) {
+          return call(TableOp<V, kKind, SmallTable<V>>(plan, definition),
+                      TableOp<V, kEven, SmallTable<V>>(*nearest, definition));
+        }
+        return call(TableOp<V, kKind, LargeTable<V>>(plan, definition),
+                    TableOp<V, kEven, LargeTable<V>>(*nearest, definition));
+    }
+  };
+  switch (plan.kind) {
+    case RoundingKind::nearest_even:
+      return with_kind(std::integral_constant<RoundingKind, RoundingKind::nearest_even>{});
+    case RoundingKind::deterministic:
+      return with_kind(std::integral_constant<RoundingKind, RoundingKind::deterministic>{});
+    case RoundingKind::stochastic:
+      return with_kind(std::integral_constant<RoundingKind, RoundingKind::stochastic>{});
+  }
+}
+
+template <class V>
+void round_run(const RoundPlan& plan, Definition definition, const Run& run, ScaleUse use,
+               float scale) {
+  with_operation<V>(plan, definition, [&](const auto& pair, auto kind) {
+    constexpr RoundingKind kKind = decltype(kind)::value;
+    switch (use) {
+      case ScaleUse::none:
+        return run_loop<V, ScaleUse::none, kKind>(pair, run, 1, 1);
+      case ScaleUse::exact:
+        return run_loop<V, ScaleUse::exact, kKind>(pair, run, scale, 1 / scale);
+      case ScaleUse::divide:
+        return run_loop<V, ScaleUse::divide, kKind>(pair, run, scale, scale);
+    }
+  });
+}
+
+template <class V>
+void round_scales(const RoundPlan& plan, Definition definition, const Run& run, ScaleUse use,
+                  const float* scales) {
+  with_operation<V>(plan, definition, [&](const auto& pair, auto kind) {
+    constexpr RoundingKind kKind = decltype(kind)::value;
+    if (use == ScaleUse::exact) {
+      scales_loop<V, ScaleUse::exact, kKind>(pair, run, scales);
+    } else {
+      scales_loop<V, ScaleUse::divide, kKind>(pair, run, scales);
+    }
+  });
+}
+
+template <class V>
+void round_blocks(const RoundPlan& plan, Definition definition, const Run& run,
+                  const BlockPlan& blocks) {
+  with_operation<V>(plan, definition, [&](const auto& pair, auto kind) {
+    constexpr RoundingKind kKind = decltype(kind)::value;
+    if (blocks.kind == ScaleKind::power_of_two) {
+      blocks_loop<V, ScaleUse::exact, kKind>(pair, run, blocks);
+    } else {
+      blocks_loop<V, ScaleUse::divide, kKind>(pair, run, blocks);
+    }
+  });
+}
+
+template <class V>
+float largest_magnitude(const float* input, std::size_t count) {
+  return std::bit_cast<float>(largest_bits<V>(input, count));
+}
+
+template <class V>
+void stream_copy(const float* input, float* output, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + V::kLanes <= count; i += V::kLanes) V::stream(output + i, V::load(input + i));
+  for (; i < count; ++i) output[i] = input[i];
+  V::fence();
+}
+
+template <class V>
+constexpr QuantizeKernels kernels_of() {
+  return {round_run<V>,         round_scales<V>, round_blocks<V>,
+          largest_magnitude<V>, fill_draws<V>,   stream_copy<V>};
+}
+
+}  // namespace nibble

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scales of a tensor's groups, from the format, the caller or the data.
+#include "kernels/quantize/group_scales.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "kernels/quantize/kernels.h"
+#include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
+
+namespace nibble {
+namespace {
+
+struct Range {
+  float low = 0;
+  float high = 0;
+
+  void take(float x) {
+    const float magnitude = scaling_magnitude(x);
+    (std::signbit(x) ? low : high) =
+        std::signbit(x) ? std::min(low, -magnitude) : std::max(high, magnitude);
+  }
+  void take(const Range& other) {
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+  }
+  float magnitude() const { return std::max(-low, high); }
+};
+
+constexpr std::size_t kGrain = std::size_t{1} << 16;
+
+// One group after another; they do not overlap.
+std::vector<Range> block_ranges(std::span<const float> values, const Grouping& g) {
+  std::vector<Range> ranges(static_cast<std::size_t>(g.groups()));
+  const auto grain = std::max<std::size_t>(1, kGrain / static_cast<std::size_t>(g.block));
+  parallel_for(ranges.size(), grain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto group = static_cast<std::int64_t>(i);
+      const std::int64_t line = group / (g.blocks_a_line * g.inner);
+      const std::int64_t first = group / g.inner % g.blocks_a_line * g.block;
+      const std::int64_t last = std::min(first + g.block, g.length);
+      for (std::int64_t l = first; l < last; ++l) {
+        const std::int64_t element = (line * g.length + l) * g.inner + group % g.inner;
+        ranges[i].take(values[static_cast<std::size_t>(element)]);
+      }
+    }
+  });
+  return ranges;
+}
+
+// Every chunk may touch every group: each joins its own ranges, in whatever order.
+std::vector<Range> ranges_of(std::span<const float> values, const Grouping& g) {
+  if (g.granularity == Granularity::block) return block_ranges(values, g);
+  std::vector<Range> all(static_cast<std::size_t>(g.groups()));
+  const auto run =
+      static_cast<std::size_t>(g.granularity == Granularity::tensor ? g.length : g.inner);
+  std::mutex joining;
+  parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    std::vector<Range> own(all.size());
+    for (std::size_t i = begin; i < end;) {
+      Range& range = own[static_cast<std::size_t>(g.group_of(static_cast<std::int64_t>(i)))];
+      for (const std::size_t stop = std::min(end, (i / run + 1) * run); i < stop; ++i)
+        range.take(values[i]);
+    }
+    const std::lock_guard lock(joining);
+    for (std::size_t i = 0; i < own.size(); ++i) all[i].take(own[i]);
+  });
+  return all;
+}
+
+std::vector<GroupScale> given_scales(const Format& format, const Grouping& grouping,
+                                     const QuantizeOptions& options) {
+  const auto groups = static_cast<std::size_t>(grouping.groups());
+  const bool is_axis = grouping.granularity == Granularity::axis;
+  if (options.scales.empty() && is_axis) {
+    throw Error("quantize", "scales of " + to_string(format), "none",
+                std::to_string(groups) + " beside the data");
+  }
+  const auto check_count = [&](std::size_t got, std::string_view what) {
+    if (got != 0 && got != groups) {
+      throw Error("quantize", what, std::to_string(got), std::to_string(groups));
+    }
+  };
+  check_count(options.scales.size(), "number of scales");
+  check_count(options.zeros.size(), "number of zero points");
+  std::vector<GroupScale> result(groups, {format.scaling.scale, format.scaling.zero});
+  const auto* grid = std::get_if<GridElement>(&format.element);
+  for (std::size_t g = 0; g < groups; ++g) {
+    if (!options.scales.empty()) result[g].scale = options.scales[g];
+    if (!options.zeros.empty()) result[g].zero = options.zeros[g];
+    if (!std::isfinite(result[g].scale) || result[g].scale <= 0) {
+      throw Error("quantize", "scale", std::to_string(result[g].scale), "a finite number above 0");
+    }
+    if (result[g].zero != 0 && (grid == nullptr || result[g].zero < grid->lowest_n() ||
+                                result[g].zero > grid->highest_n())) {
+      throw Error("quantize", "zero point", std::to_string(result[g].zero),
+                  "a code of an integer format");
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+float largest_magnitude_of(std::span<const float> values) {
+  const QuantizeKernels* kernels = quantize_kernels(active_isa());
+  float largest = 0;
+  std::mutex joining;
+  parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    float own = 0;
+    if (kernels != nullptr) {
+      own = kernels->largest_magnitude(values.data() + begin, end - begin);
+    } else {
+      for (std::size_t i = begin; i < end; ++i) own = std::max(own, scaling_magnitude(values[i]));
+    }
+    const std::lock_guard lock(joining);
+    largest = std::max(largest, own);
+  });
+  return largest;
+}
+
+GroupScales group_scales(std::span<const float> values, const Format& format,
+                         const Grouping& grouping, const QuantizeOptions& options) {
+  const Scaling& s = format.scaling;
+  if (s.kind != ScaleKind::given && (!options.scales.empty() || !options.zeros.empty())) {
+    throw Error("quantize", "scales beside the data for " + to_string(format), "some",
+                "none: the format has its own");
+  }
+  if (s.kind == ScaleKind::none) return {{GroupScale{}}};
+  if (s.kind == ScaleKind::given) return {given_scales(format, grouping, options)};
+  std::vector<Range> ranges;
+  if (grouping.granularity == Granularity::tensor && s.kind != ScaleKind::minmax) {
+    ranges = {{0, largest_magnitude_of(values)}};
+  } else {
+    ranges = ranges_of(values, grouping);
+  }
+  GroupScales result;
+  if (s.kind == ScaleKind::two_level) {
+    result.tensor_scale = two_level_tensor_scale(format.element, largest_magnitude_of(values));
+  }
+  result.groups.reserve(ranges.size());
+  for (const Range& range : ranges) {
+    const float amax = range.magnitude();
+    switch (s.kind) {
+      case ScaleKind::power_of_two:
+        result.groups.push_back({std::ldexp(1.0F, shared_exponent(format.element, s.rule, amax))});
+        break;
+      case ScaleKind::absmax:
+        result.groups.push_back({absmax_scale(format.element, amax)});
+        break;
+      case ScaleKind::minmax:
+        result.groups.push_back(
+            minmax_scale(std::get<GridElement>(format.element), range.low, range.high));
+        break;
+      case ScaleKind::two_level:
+        result.groups.push_back({two_level_block_scale(format.element, amax, result.tensor_scale) *
+                                 result.tensor_scale});
+        break;
+      default:
+        break;
+    }
+  }
+  return result;
+}
+
+}  // namespace nibble

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scales of a tensor's groups, from the format, the caller or the data.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/quantize/grouping.h"
+#include "nibble/kernels/quantize.h"
+
+namespace nibble {
+
+struct GroupScales {
+  std::vector<GroupScale> groups;
+  float tensor_scale = 1.0F;  // two_level: what the e4m3 scales of the blocks are multiplied by
+};
+
+GroupScales group_scales(std::span<const float> values, const Format& format,
+                         const Grouping& grouping, const QuantizeOptions& options);
+
+// Largest scaling_magnitude of a tensor, over threads and vectors.
+float largest_magnitude_of(std::span<const float> values);
+
+}  // namespace nibble

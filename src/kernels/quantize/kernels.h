@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vector kernels of quantize: one table of functions an instruction set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/quantize/rounding_ops.h"
+#include "nibble/core/isa.h"
+#include "nibble/core/philox.h"
+
+namespace nibble {
+
+// One stretch of contiguous elements. `draws` has one entry an element, null unless stochastic.
+struct Run {
+  const float* input = nullptr;
+  float* output = nullptr;
+  std::size_t count = 0;
+  const std::uint32_t* draws = nullptr;
+};
+
+struct QuantizeKernels {
+  // output = round(input) under one scale.
+  void (*round_run)(const RoundPlan& plan, Definition definition, const Run& run, ScaleUse use,
+                    float scale);
+
+  // The same with a scale for each element.
+  void (*round_scales)(const RoundPlan& plan, Definition definition, const Run& run, ScaleUse use,
+                       const float* scales);
+
+  // Blocks of one line, each with a scale of its own.
+  void (*round_blocks)(const RoundPlan& plan, Definition definition, const Run& run,
+                       const BlockPlan& blocks);
+
+  // Largest scaling_magnitude of a stretch.
+  float (*largest_magnitude)(const float* input, std::size_t count);
+
+  // Draws of elements [first, first + count) for r random bits. Writes from out[0] up to
+  // out[count + 2·kDrawSlack) and returns where the first draw is.
+  const std::uint32_t* (*fill_draws)(const RandomKey& key, int random_bits, std::uint64_t first,
+                                     std::size_t count, std::uint32_t* out);
+
+  // Copies past the caches; output is 64-byte aligned.
+  void (*stream_copy)(const float* input, float* output, std::size_t count);
+};
+
+inline constexpr std::size_t kDrawSlack = 64;
+
+// Null for the reference path, which has no kernels: it is the definition.
+const QuantizeKernels* quantize_kernels(Isa isa);
+
+namespace portable {
+extern const QuantizeKernels kQuantizeKernels;
+}
+namespace avx2 {
+extern const QuantizeKernels kQuantizeKernels;
+}
+namespace avx512 {
+extern const QuantizeKernels kQuantizeKernels;
+}
+
+}  // namespace nibble

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds arrays to formats: checks the call and chooses the path.
+#include "nibble/kernels/quantize.h"
+
+#include "kernels/quantize/compat_path.h"
+#include "kernels/quantize/fast_path.h"
+#include "kernels/quantize/reference.h"
+#include "kernels/quantize/widening.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+void quantize_floats(std::span<const float> input, std::span<float> output, const Shape& shape,
+                     const Format& format, const QuantizeOptions& options) {
+  const Grouping grouping = grouping_of(shape, format.scaling);
+  if (options.compat != Compat::none) {
+    quantize_by_compat(input, output, format, grouping, options);
+    report_isa_used(Isa::reference);
+    return;
+  }
+  const Isa isa = active_isa();
+  const QuantizeKernels* kernels = quantize_kernels(isa);
+  if (kernels != nullptr &&
+      quantize_by_kernels(input, output, format, grouping, options, *kernels)) {
+    report_isa_used(isa);
+    return;
+  }
+  quantize_by_definition(input, output, format, grouping,
+                         group_scales(input, format, grouping, options), options);
+  report_isa_used(Isa::reference);
+}
+
+void check_quantizable(const Format& format, const QuantizeOptions& options) {
+  check_combination(format, options.rounding, options.overflow);
+  if (!describe(format.element).quantizes_fp32) {
+    throw Error("quantize", "values of " + to_string(format) + " leave fp32", "fp32 output",
+                "a format within fp32's range, or encode and decode to float64");
+  }
+}
+
+}  // namespace
+
+void quantize(ConstTensorView input, TensorView output, const Format& format,
+              const QuantizeOptions& options) {
+  check_quantizable(format, options);
+  if (input.shape() != output.shape()) {
+    throw Error("quantize", "shape of the output", output.shape().to_string(),
+                input.shape().to_string());
+  }
+  if (output.dtype() != DType::f32 && output.dtype() != input.dtype()) {
+    throw Error("quantize", "type of the output", name_of(output.dtype()),
+                "f32 or " + std::string(name_of(input.dtype())));
+  }
+  if (input.elements() == 0) return;
+  Tensor widened;
+  const std::span<const float> values = as_floats(input, widened);
+  if (output.dtype() == DType::f32) {
+    quantize_floats(values, output.as<float>(), input.shape(), format, options);
+    return;
+  }
+  Tensor rounded(DType::f32, input.shape());
+  quantize_floats(values, rounded.as<float>(), input.shape(), format, options);
+  narrow_floats(rounded.as<float>(), output);
+}
+
+}  // namespace nibble

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// quantize on AVX512.
+#include "kernels/simd/avx512.h"
+
+#include "kernels/quantize/dispatch.h"
+#include "kernels/simd/portable.h"
+
+namespace nibble::avx512 {
+
+struct QuantizeSimd : Simd {
+  struct Tag {};
+  using Scalar = PortableSimd<Tag>;
+};
+
+const QuantizeKernels kQuantizeKernels = kernels_of<QuantizeSimd>();
+
+}  // namespace nibble::avx512
