@@ -43,8 +43,8 @@ full:  ## the long tests: exhaustive sweeps, accuracy
 	@cmake --build --preset dev -j $(JOBS)
 	@ctest --preset full -j $(JOBS)
 
-bench:  ## micro-benchmarks of the release build
-	@tools/setup
+bench:  ## speeds of the release build as shares of the machine's limits
+	@tools/setup --demo
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target bench
 

@@ -80,11 +80,6 @@ if(NIBBLE_BUILD_TESTS)
   nibble_report("Python oracles" ${has_oracles} "" "interop tests (tools/setup makes .venv)")
 endif()
 
-if(NIBBLE_BUILD_BENCH AND NOT CMAKE_CROSSCOMPILING)
-  find_package(benchmark QUIET)
-  nibble_report("Google Benchmark" "${benchmark_FOUND}" "${benchmark_VERSION}" "make bench")
-endif()
-
 if(NIBBLE_WITH_CUDA)
   find_package(CUDAToolkit REQUIRED)
   nibble_report(CUDA "${CUDAToolkit_FOUND}" "${CUDAToolkit_VERSION}" "nothing yet")

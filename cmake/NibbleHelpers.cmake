@@ -101,15 +101,12 @@ function(nibble_add_python_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
 endfunction()
 
-# A Google Benchmark program; `make bench` builds and runs all of them, nothing else does.
+# A program that measures and checks what it measured; `make bench` builds and runs all of them.
 function(nibble_add_bench name)
-  if(NOT NIBBLE_BUILD_BENCH OR NOT benchmark_FOUND)
-    return()
-  endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
   add_executable(${name} EXCLUDE_FROM_ALL ${arg_SOURCES})
   nibble_set_options(${name})
-  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} benchmark::benchmark benchmark::benchmark_main)
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} fmt::fmt)
   set_property(GLOBAL APPEND PROPERTY NIBBLE_BENCHES ${name})
 endfunction()
 

@@ -48,7 +48,9 @@ TEST(CodebookElement, EveryEntryAndMidpointOfTablesWithoutZeroGoesWhereItMust) {
 TEST(CodebookElement, TheNamedTablesHaveTheirSizes) {
   const CodebookElement nf4 = *codebook_by_name("nf4");
   EXPECT_EQ(nf4.values.size(), 16U);
+  EXPECT_EQ(nf4.values[1], -0.6961928009986877F);
   EXPECT_EQ(nf4.values[7], 0.0F);
+  EXPECT_EQ(nf4.values[13], 0.5626170039176941F);
   EXPECT_EQ(describe(nf4).code_bits, 4);
   EXPECT_EQ(describe(nf4).max, 1);
   EXPECT_EQ(describe(nf4).lowest, -1);
@@ -119,6 +121,11 @@ TEST(CodebookElement, StochasticIsExactWhereTheWidthOfTheCellIsNoDouble) {
   EXPECT_EQ(draws_that_move(c, 0.5, 0x1p-60, 1), 0U);
   EXPECT_EQ(draws_that_move(c, 0.5, 0x1p-60, 12), 2047U);
   EXPECT_EQ(draws_that_move(table({-0x1p-60F, 1}), 0.5, -0x1p-60, 12), 2048U);
+  // f of x is 2^-32 / (1 + 2^-60): below the least fraction that 32 bits see.
+  const Rounding wide{RoundingMode::stochastic, 32};
+  const double x = 0x1p-32 - 0x1p-60;
+  EXPECT_EQ(round_to(table({-0x1p-60F, 1}), x, wide, Overflow::native, 0), -0x1p-60);
+  EXPECT_EQ(round_to(table({-0x1p-60F, 1}), x + 0x1p-80, wide, Overflow::native, 0), 1);
   const CodebookElement wild = table({-1e30F, 1e-30F, 1, 1e30F});
   EXPECT_EQ(draws_that_move(wild, 0.25, 1e-30F, 12), 1023U);
   EXPECT_EQ(draws_that_move(wild, 1e-30, 1e-30F, 12), 0U);

@@ -139,6 +139,7 @@ TEST(PositElement, StochasticUsesTheDistanceBetweenTheNeighbours) {
       EXPECT_EQ(draws_that_move(p, x, low, r), static_cast<std::uint32_t>(share)) << x;
       EXPECT_EQ(draws_that_move(p, -x, -low, r), static_cast<std::uint32_t>(share)) << x;
     }
+    EXPECT_EQ(draws_that_move(p, (low + high) / 2, low, r), 1U << (r - 1));
     const double fifth = low + (high - low) / 5;  // exact: the width is 15·2^20
     EXPECT_EQ(draws_that_move(p, fifth, low, r), (1U << r) / 5);
   }

@@ -24,11 +24,16 @@ struct FloatLine {
 
   std::uint32_t reserved_codes() const {
     switch (f.specials) {
-      case Specials::ieee: return std::uint32_t{1} << f.mantissa_bits;
-      case Specials::finite: return 0;
-      case Specials::fn: return 1;
-      case Specials::fnuz: return f.is_signed ? 0 : 1;
-      case Specials::p3109: return f.is_signed ? 1 : 2;
+      case Specials::ieee:
+        return std::uint32_t{1} << f.mantissa_bits;
+      case Specials::finite:
+        return 0;
+      case Specials::fn:
+        return 1;
+      case Specials::fnuz:
+        return f.is_signed ? 0 : 1;
+      case Specials::p3109:
+        return f.is_signed ? 1 : 2;
     }
     return 0;
   }
@@ -36,7 +41,9 @@ struct FloatLine {
   bool nan_is_minus_zero() const {
     return f.is_signed && (f.specials == Specials::fnuz || f.specials == Specials::p3109);
   }
-  bool has_infinity() const { return f.specials == Specials::ieee || f.specials == Specials::p3109; }
+  bool has_infinity() const {
+    return f.specials == Specials::ieee || f.specials == Specials::p3109;
+  }
 
   // The number a magnitude stands for if no code is reserved, also one step past the largest.
   double plain_value(std::uint32_t magnitude) const {
@@ -52,8 +59,10 @@ struct FloatLine {
     const bool negative = code != magnitude;
     if (negative && magnitude == 0 && nan_is_minus_zero()) return std::nan("");
     double value = std::nan("");
-    if (magnitude < finite_codes) value = plain_value(magnitude);
-    else if (has_infinity() && magnitude == finite_codes) value = kInfinity;
+    if (magnitude < finite_codes)
+      value = plain_value(magnitude);
+    else if (has_infinity() && magnitude == finite_codes)
+      value = kInfinity;
     if (value == 0 && nan_is_minus_zero()) return 0;
     return negative ? -value : value;
   }
@@ -82,8 +91,8 @@ inline Gap mirrored(const Gap& gap) {
   return {negated(gap.high), negated(gap.low), -gap.middle};
 }
 
-// Every float whose exponent and mantissa have at most `bits` bits: all specials, both signednesses,
-// with and without subnormals, two biases.
+// Every float whose exponent and mantissa have at most `bits` bits: all specials, both
+// signednesses, with and without subnormals, two biases.
 inline std::vector<FloatElement> floats_up_to(int bits) {
   std::vector<FloatElement> list;
   for (int e = 1; e <= std::min(bits, 8); ++e) {

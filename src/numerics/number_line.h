@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: neighbouring numbers of an element and what each rounding has to make of a value between.
+// For tests: neighbouring numbers of an element and what each rounding has to make of a value
+// between.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@ inline constexpr std::array<RoundingMode, 6> kExactModes = {
     RoundingMode::nearest_even, RoundingMode::nearest_away, RoundingMode::toward_zero,
     RoundingMode::up,           RoundingMode::down,         RoundingMode::to_odd};
 
-// A number on the line. `result` differs from `value` beyond the largest one, where overflow starts.
+// A number on the line. `result` differs from `value` beyond the largest one, where overflow
+// starts.
 struct Place {
   double value = 0;
   std::uint32_t code = 0;
@@ -62,7 +64,8 @@ inline double expected_result(const Gap& gap, double x, RoundingMode mode) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// The middle and the ends of a gap with their double and float neighbours, as far as they lie inside.
+// The middle and the ends of a gap with their double and float neighbours, as far as they lie
+// inside.
 inline std::vector<double> values_inside(const Gap& gap) {
   std::vector<double> values;
   const auto add = [&](double x) {
@@ -125,7 +128,8 @@ inline testing::AssertionResult stays(const Element& element, double value, std:
 }
 
 // How many of all 2^r draws take x away from `stay`.
-inline std::uint32_t draws_that_move(const Element& element, double x, double stay, int random_bits) {
+inline std::uint32_t draws_that_move(const Element& element, double x, double stay,
+                                     int random_bits) {
   std::uint32_t count = 0;
   for (std::uint32_t draw = 0; draw < 1U << random_bits; ++draw) {
     const Rounding rounding{RoundingMode::stochastic, random_bits};

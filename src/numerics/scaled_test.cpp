@@ -126,10 +126,10 @@ RC_GTEST_PROP(Scaled, AValueThatTheFormatHoldsStays, ()) {
   const Case c = any_case();
   const int bits = describe(c.format.element).code_bits;
   const auto code = static_cast<std::uint32_t>(*rc::gen::inRange(0, 1 << bits));
-  RC_PRE(code != 128 || std::get_if<GridElement>(&c.format.element) == nullptr || bits != 8 ||
-         !std::get<GridElement>(c.format.element).is_symmetric);
+  const double element = decode_code(c.format.element, code);
+  const bool is_held = std::isfinite(element) && element >= describe(c.format.element).lowest;
+  RC_PRE(is_held);  // the lowest code of a symmetric grid is not used
   const double value = decode_scaled(c.format, c.group, code);
-  RC_PRE(std::isfinite(value));
   const auto draw = static_cast<std::uint32_t>(*rc::gen::inRange(0, 1 << 16));
   const ScaledValue again =
       round_scaled(c.format, c.group, value, any_rounding(), Overflow::native, draw);
@@ -145,6 +145,45 @@ RC_GTEST_PROP(Scaled, TheCodeOfWhatRoundingGivesDecodesToIt, ()) {
   const ScaledValue v = round_scaled(c.format, c.group, x, any_rounding(), Overflow::native, draw);
   RC_ASSERT(is_same(decode_scaled(c.format, c.group, encode_scaled(c.format, c.group, v.element)),
                     v.value));
+}
+
+Format with_rule(std::string name, const std::string& rule) {
+  if (name.back() == ')') name.pop_back();
+  return parse_format(name + (name.find('(') == std::string::npos ? "(" : ",") + "rule=" + rule +
+                      ")");
+}
+
+// A block of values under the exponent that its own largest magnitude gives.
+std::vector<double> rounded_block(const Format& format, const std::vector<double>& block,
+                                  const Rounding& rounding, std::uint32_t draw) {
+  float amax = 0;
+  for (const double x : block) amax = std::max(amax, scaling_magnitude(static_cast<float>(x)));
+  const int exponent = shared_exponent(format.element, format.scaling.rule, amax);
+  std::vector<double> result;
+  for (const double x : block) {
+    const GroupScale group{std::ldexp(1.0F, exponent)};
+    result.push_back(round_scaled(format, group, x, rounding, Overflow::saturate, draw).value);
+  }
+  return result;
+}
+
+RC_GTEST_PROP(Scaled, ABlockUnderASharedExponentStaysWhenItsExponentIsFoundAgain, ()) {
+  const auto rule = *rc::gen::elementOf(std::vector<std::string>{"floor", "ceil", "even", "rceil"});
+  const Format format =
+      with_rule(*rc::gen::elementOf(std::vector<std::string>{"mxfp4", "mxfp6-e3m2", "mxfp8-e4m3",
+                                                             "mxfp8-e5m2", "mxint8", "bfp(4)"}),
+                rule);
+  std::vector<double> block;
+  for (int i = 0; i < 4; ++i) {
+    const auto mantissa = static_cast<float>(*rc::gen::inRange(-(1 << 24) + 1, 1 << 24));
+    block.push_back(std::ldexp(static_cast<double>(mantissa), *rc::gen::inRange(-40, -20)));
+  }
+  const Rounding first =
+      rule == "even"
+          ? Rounding{*rc::gen::element(RoundingMode::nearest_even, RoundingMode::nearest_away)}
+          : any_rounding();
+  const std::vector<double> once = rounded_block(format, block, first, 12345);
+  RC_ASSERT(rounded_block(format, once, any_rounding(), 54321) == once);
 }
 
 }  // namespace

@@ -50,11 +50,11 @@ void round_run(const RoundPlan& plan, Definition definition, const Run& run, Sca
     constexpr RoundingKind kKind = decltype(kind)::value;
     switch (use) {
       case ScaleUse::none:
-        return run_loop<V, ScaleUse::none, kKind>(pair, run, 1, 1);
+        return run_loop<V, ScaleUse::none, kKind>(pair, run, V::set(1.0F), V::set(1.0F));
       case ScaleUse::exact:
-        return run_loop<V, ScaleUse::exact, kKind>(pair, run, scale, 1 / scale);
+        return run_loop<V, ScaleUse::exact, kKind>(pair, run, V::set(scale), V::set(1 / scale));
       case ScaleUse::divide:
-        return run_loop<V, ScaleUse::divide, kKind>(pair, run, scale, scale);
+        return run_loop<V, ScaleUse::divide, kKind>(pair, run, V::set(scale), V::set(scale));
     }
   });
 }
@@ -91,17 +91,8 @@ float largest_magnitude(const float* input, std::size_t count) {
 }
 
 template <class V>
-void stream_copy(const float* input, float* output, std::size_t count) {
-  std::size_t i = 0;
-  for (; i + V::kLanes <= count; i += V::kLanes) V::stream(output + i, V::load(input + i));
-  for (; i < count; ++i) output[i] = input[i];
-  V::fence();
-}
-
-template <class V>
 constexpr QuantizeKernels kernels_of() {
-  return {round_run<V>,         round_scales<V>, round_blocks<V>,
-          largest_magnitude<V>, fill_draws<V>,   stream_copy<V>};
+  return {round_run<V>, round_scales<V>, round_blocks<V>, largest_magnitude<V>, fill_draws<V>};
 }
 
 }  // namespace nibble

@@ -8,55 +8,92 @@
 
 namespace nibble {
 
-// The four words of kCounters counters from `first` on, in order.
+// The four words of kBatch · kCounters counters from `first` on, in order; their upper halves are
+// those of `first`. A round waits for its multiplications, so several vectors of counters go
+// through it side by side. What only depends on step, stream and upper half is computed once a
+// stretch.
 template <class V>
-void philox_blocks(const RandomKey& key, std::uint64_t first, std::uint32_t* out) {
+[[gnu::always_inline]] inline void philox_blocks(const RandomKey& key, std::uint64_t first,
+                                                 std::uint32_t upper, std::uint32_t* out) {
   using W = typename V::W;
+  constexpr std::size_t kBatch = V::kBatch;
   const W m0 = V::wide(0xD2511F53U);
   const W m1 = V::wide(0xCD9E8D57U);
-  const W group = V::counters(first);
-  W c0 = group;
-  W c1 = V::high_half(group);
-  W c2 = V::wide(key.step);
-  W c3 = V::wide(key.stream);
+  W c0[kBatch], c1[kBatch], c2[kBatch], c3[kBatch];
+  for (std::size_t b = 0; b < kBatch; ++b) {
+    c0[b] = V::counters(first + b * V::kCounters);
+    c1[b] = V::wide(upper);
+    c2[b] = V::wide(key.step);
+    c3[b] = V::wide(key.stream);
+  }
   auto k0 = static_cast<std::uint32_t>(key.seed);
   auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
   for (int round = 0; round < 10; ++round) {
-    const W p0 = V::multiply_low(c0, m0);
-    const W p1 = V::multiply_low(c2, m1);
-    c0 = V::xor3(V::high_half(p1), c1, V::wide(k0));
-    c1 = p1;
-    c2 = V::xor3(V::high_half(p0), c3, V::wide(k1));
-    c3 = p0;
+    for (std::size_t b = 0; b < kBatch; ++b) {
+      const W p0 = V::multiply_low(c0[b], m0);
+      const W p1 = V::multiply_low(c2[b], m1);
+      c0[b] = V::xor3(V::high_half(p1), c1[b], V::wide(k0));
+      c1[b] = p1;
+      c2[b] = V::xor3(V::high_half(p0), c3[b], V::wide(k1));
+      c3[b] = p0;
+    }
     k0 += 0x9E3779B9U;
     k1 += 0xBB67AE85U;
   }
-  V::store_blocks(out, c0, c1, c2, c3);
+  for (std::size_t b = 0; b < kBatch; ++b) {
+    V::store_blocks(out + 4 * V::kCounters * b, c0[b], c1[b], c2[b], c3[b]);
+  }
+}
+
+// Asks for the cache lines of elements [from, from + count) below `end`.
+template <class V>
+[[gnu::always_inline]] inline void prefetch(const float* input, std::size_t from, std::size_t end,
+                                            std::size_t count) {
+  constexpr std::size_t kLine = 16;
+  for (std::size_t i = from; i < from + count && i < end; i += kLine) __builtin_prefetch(input + i);
+}
+
+// The same where a carry into the upper half may come in between.
+template <class V>
+[[gnu::always_inline]] inline void any_philox_blocks(const RandomKey& key, std::uint64_t first,
+                                                     std::uint32_t upper, std::uint32_t* out) {
+  constexpr std::size_t kCounters = V::kBatch * V::kCounters;
+  if ((first + kCounters - 1) >> 32 == upper) [[likely]] {
+    philox_blocks<V>(key, first, upper, out);
+    return;
+  }
+  for (std::size_t i = 0; i < 4 * kCounters; ++i) out[i] = draw32(key, 4 * first + i);
 }
 
 template <class V>
-const std::uint32_t* fill_draws(const RandomKey& key, int random_bits, std::uint64_t first,
-                                std::size_t count, std::uint32_t* out) {
-  constexpr std::size_t kWords = 4 * V::kCounters;
+const std::uint32_t* fill_draws(const RandomKey& shared_key, int random_bits, std::uint64_t first,
+                                std::size_t count, std::uint32_t* out, const float* upcoming) {
+  constexpr std::size_t kCounters = V::kBatch * V::kCounters;
+  constexpr std::size_t kWords = 4 * kCounters;
+  const RandomKey key = shared_key;  // a copy that the stores to `out` cannot reach
+  const std::size_t lanes = random_bits > 16 ? 4 : 8;  // draws of a counter
+  const std::size_t offset = first % lanes;
+  std::uint64_t counter = first / lanes;
+  const auto upper = static_cast<std::uint32_t>(counter >> 32);
   if (random_bits > 16) {
-    const std::size_t offset = first % 4;
-    std::uint64_t counter = first / 4;
-    for (std::size_t i = 0; i < offset + count; i += kWords, counter += V::kCounters) {
-      philox_blocks<V>(key, counter, out + i);
-      if (random_bits == 32) continue;
-      for (std::size_t j = i; j < i + kWords; ++j) out[j] >>= 32 - random_bits;
+    for (std::size_t i = 0; i < offset + count; i += kWords, counter += kCounters) {
+      prefetch<V>(upcoming, i, count, kWords);
+      any_philox_blocks<V>(key, counter, upper, out + i);
+    }
+    if (random_bits < 32) {
+      for (std::size_t i = 0; i < offset + count; ++i) out[i] >>= 32 - random_bits;
     }
     return out + offset;
   }
-  const std::size_t offset = first % 8;
-  std::uint64_t counter = first / 8;
-  for (std::size_t i = 0; i < offset + count; i += 2 * kWords, counter += V::kCounters) {
+  for (std::size_t i = 0; i < offset + count; i += 2 * kWords, counter += kCounters) {
     std::uint32_t words[kWords];
     std::uint16_t halves[2 * kWords];  // low half first, as little-endian memory has it
-    philox_blocks<V>(key, counter, words);
+    prefetch<V>(upcoming, i, count, 2 * kWords);
+    any_philox_blocks<V>(key, counter, upper, words);
     std::memcpy(halves, words, sizeof words);
-    for (std::size_t j = 0; j < 2 * kWords; ++j)
+    for (std::size_t j = 0; j < 2 * kWords; ++j) {
       out[i + j] = static_cast<std::uint32_t>(halves[j]) >> (16 - random_bits);
+    }
   }
   return out + offset;
 }

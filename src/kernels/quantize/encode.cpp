@@ -53,11 +53,6 @@ void refuse_nans(std::span<const float> values, const Format& format) {
               std::to_string(nans), "none");
 }
 
-// Two-level block scales are stored as the e4m3 values they are, without the tensor's scale.
-float stored_scale(const Format& format, const GroupScales& scales, float scale) {
-  return format.scaling.kind == ScaleKind::two_level ? scale / scales.tensor_scale : scale;
-}
-
 std::vector<GroupScale> stored_groups(const Encoded& encoded, const Format& format,
                                       const Grouping& grouping) {
   const auto groups = static_cast<std::size_t>(grouping.groups());
@@ -118,7 +113,8 @@ Encoded encode(ConstTensorView input, const Format& format, const QuantizeOption
   encoded.scales = Tensor(DType::f32, shape);
   if (has_zeros(format.scaling)) encoded.zeros = Tensor(DType::i32, shape);
   for (std::size_t g = 0; g < scales.groups.size(); ++g) {
-    encoded.scales.as<float>()[g] = stored_scale(format, scales, scales.groups[g].scale);
+    encoded.scales.as<float>()[g] =
+        scales.block_scales.empty() ? scales.groups[g].scale : scales.block_scales[g];
     if (has_zeros(format.scaling)) encoded.zeros.as<std::int32_t>()[g] = scales.groups[g].zero;
   }
   return encoded;

@@ -3,6 +3,7 @@
 #include "kernels/quantize/fast_path.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -41,6 +42,10 @@ class FastQuantizer {
   bool runs_in_lines_of_blocks() const {
     return grouping_.granularity == Granularity::block && grouping_.inner == 1 && blocks_;
   }
+  bool can_stream() const {
+    return output_.size_bytes() >= kStreamBytes && input_.data() != output_.data() &&
+           reinterpret_cast<std::uintptr_t>(output_.data()) % 64 == 0;
+  }
   ScaleUse scale_use() const {
     if (format_.scaling.kind == ScaleKind::none) return ScaleUse::none;
     return format_.scaling.kind == ScaleKind::power_of_two ? ScaleUse::exact : ScaleUse::divide;
@@ -72,21 +77,18 @@ template <class Body>
 void FastQuantizer::in_pieces(std::size_t begin, std::size_t end, std::size_t piece,
                               const Body& body) const {
   const bool draws = options_.rounding.is_stochastic();
-  const bool streams = output_.size_bytes() >= kStreamBytes && input_.data() != output_.data() &&
-                       reinterpret_cast<std::uintptr_t>(output_.data()) % 64 == 0;
-  std::vector<std::uint32_t> draw_space(draws ? piece + 2 * kDrawSlack : 0);
-  std::vector<float> stage(streams ? piece : 0);
+  std::vector<std::uint32_t> draw_space(draws ? piece + kDrawSlack : 0);
   for (std::size_t i = begin; i < end; i += piece) {
     const std::size_t count = std::min(piece, end - i);
-    const bool stream_this = streams && i % 16 == 0;
-    Run run{input_.data() + i, stream_this ? stage.data() : output_.data() + i, count};
+    Run run{input_.data() + i, output_.data() + i, count};
     if (draws) {
       run.draws = kernels_.fill_draws(options_.random, options_.rounding.random_bits, i, count,
-                                      draw_space.data());
+                                      draw_space.data(), run.input);
     }
     body(run, i);
-    if (stream_this) kernels_.stream_copy(stage.data(), output_.data() + i, count);
   }
+  // Streamed lines must have left before another thread may read them.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void FastQuantizer::round_blocks() {
@@ -95,13 +97,15 @@ void FastQuantizer::round_blocks() {
   }
   const auto block = static_cast<std::size_t>(grouping_.block);
   const auto length = static_cast<std::size_t>(grouping_.length);
-  const auto body = [&](const Run& run, std::size_t) {
+  const bool streams = can_stream() && block % 16 == 0 && length % block == 0;
+  const auto body = [&](Run run, std::size_t) {
+    run.streams = streams;
     kernels_.round_blocks(program_->plan(), define, run, *blocks_);
   };
   if (length % block == 0) {
     // Lines end where blocks end: one long sequence of blocks.
     const std::size_t piece = std::max<std::size_t>(1, kChunk / block) * block;
-    parallel_for(input_.size(), 16 * piece,
+    parallel_for(input_.size(), 64 * piece,
                  [&](std::size_t begin, std::size_t end) { in_pieces(begin, end, piece, body); });
     return;
   }
@@ -117,7 +121,8 @@ void FastQuantizer::round_blocks() {
 
 void FastQuantizer::round_one_scale(const GroupScale& group) {
   parallel_for(input_.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    in_pieces(begin, end, kChunk, [&](const Run& run, std::size_t) {
+    in_pieces(begin, end, kChunk, [&](Run run, std::size_t) {
+      run.streams = can_stream();
       kernels_.round_run(program_->plan(), define, run, scale_use(), group.scale);
     });
   });

@@ -17,13 +17,15 @@ struct FloatOp {
 
   FloatOp(const RoundPlan& plan, Definition) : p(plan.floating), decision(plan) {}
 
-  F operator()(F x, U draw) const {
+  [[gnu::always_inline]] F operator()(F x, U draw) const {
     const U pattern = V::bits(x);
     const U a = V::and_(pattern, V::set(0x7FFFFFFFU));
     const U sign = V::xor_(pattern, a);
     U r;
     if constexpr (kKind == RoundingKind::nearest_even) {
       r = nearest(a);
+    } else if (kKind == RoundingKind::stochastic && p.has_short_stochastic) {
+      r = stochastic(a, draw);
     } else {
       r = general(a, V::less_signed(pattern, V::set(0U)), draw);
     }
@@ -35,7 +37,7 @@ struct FloatOp {
  private:
   // Above min_normal the carry of an integer addition rounds; below it, the rounding of one fp32
   // addition does, because the last bit of small_magic is the quantum.
-  U nearest(U a) const {
+  [[gnu::always_inline]] U nearest(U a) const {
     const U odd = V::xor_(V::and_(V::shr(a, V::set(p.dropped_bits)), V::set(p.parity_mask)),
                           V::set(p.parity_flip));
     const U normal = V::and_(V::add(V::add(a, V::set(p.half_less_one)), odd), V::set(p.keep_mask));
@@ -44,8 +46,27 @@ struct FloatOp {
     return V::select(V::less_unsigned(a, V::set(p.min_normal)), small, normal);
   }
 
+  // Above min_normal draw < floor(f·2^r) is a carry into the last bit kept: the bits cut off plus
+  // the complement of as many leading bits of the draw. Below, steps and their fraction are exact.
+  [[gnu::always_inline]] U stochastic(U a, U draw) const {
+    const U complement = V::xor_(draw, V::set(p.draw_mask));
+    const U aligned = p.draw_shift >= 0
+                          ? V::shr(complement, V::set(static_cast<std::uint32_t>(p.draw_shift)))
+                          : V::shl(complement, V::set(static_cast<std::uint32_t>(-p.draw_shift)));
+    const U normal = V::and_(V::add(a, aligned), V::set(p.keep_mask));
+    const M is_small = V::less_unsigned(a, V::set(p.min_normal));
+    // Most data has few values this small, and where fp32 itself becomes subnormal nothing changes.
+    if (p.min_normal == 0x800000U || V::mask_bits(is_small) == 0) return normal;
+    const F steps = V::mul(V::floats(a), V::set(p.small_steps_per_one));
+    const F whole = V::truncate(steps);
+    const U fraction = V::shr(V::fraction32(V::sub(steps, whole)), decision.unused_bits);
+    const M away = V::less_unsigned(draw, fraction);
+    const F moved = V::select(away, V::add(whole, V::set(1.0F)), whole);
+    return V::select(is_small, V::bits(V::mul(moved, V::set(p.small_quantum))), normal);
+  }
+
   // The significand cut at the quantum of its binade; what is cut off, left-aligned, decides.
-  U general(U a, M negative, U draw) const {
+  [[gnu::always_inline]] U general(U a, M negative, U draw) const {
     const U zero = V::set(0U);
     const U field = V::shr(a, V::set(23U));
     const U exponent = V::max_unsigned(field, V::set(1U));
@@ -65,16 +86,18 @@ struct FloatOp {
     // The hidden bit inside `rounded` supplies the one that the exponent lacks.
     const U normal =
         V::add(V::shl(V::sub(exponent, V::set(1U)), V::set(23U)), V::shl(rounded, cut));
+    // Where fp32 itself becomes subnormal, that sum is already the small result.
+    if (p.min_normal == 0x800000U) return normal;
     const U small = V::bits(V::mul(V::from_int(rounded), V::set(p.small_quantum)));
     return V::select(is_small, small, normal);
   }
 
-  U by_sign(M negative, const std::array<std::uint32_t, 2>& of) const {
+  [[gnu::always_inline]] U by_sign(M negative, const std::array<std::uint32_t, 2>& of) const {
     return V::select(negative, V::set(of[1]), V::set(of[0]));
   }
 
   // Overflow, infinities, NaN.
-  U ends(U a, M negative, U r) const {
+  [[gnu::always_inline]] U ends(U a, M negative, U r) const {
     if constexpr (kKind == RoundingKind::deterministic) {
       r = V::select(V::less_unsigned(V::set(p.largest), r), by_sign(negative, p.beyond), r);
       r = V::select(V::equal(a, V::set(0x7F800000U)), by_sign(negative, p.infinite), r);
@@ -86,7 +109,7 @@ struct FloatOp {
     return V::select(V::less_unsigned(V::set(0x7F800000U), a), quiet, r);
   }
 
-  U signed_result(U a, U sign, U r) const {
+  [[gnu::always_inline]] U signed_result(U a, U sign, U r) const {
     if (p.has_plain_sign) return V::or_(r, sign);
     const M is_nan = V::less_unsigned(V::set(0x7F800000U), a);
     if (p.is_signed) {

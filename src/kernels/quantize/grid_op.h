@@ -17,7 +17,7 @@ struct GridOp {
 
   GridOp(const RoundPlan& plan, Definition) : p(plan.grid), decision(plan) {}
 
-  F operator()(F x, U draw) const {
+  [[gnu::always_inline]] F operator()(F x, U draw) const {
     const F exact_steps = V::mul(x, V::set(p.steps_per_one));
     const F steps = clamped(exact_steps);
     F rounded;
@@ -36,11 +36,11 @@ struct GridOp {
 
  private:
   // In this operand order NaN passes.
-  F clamped(F steps) const {
+  [[gnu::always_inline]] F clamped(F steps) const {
     return p.clamps ? V::min(V::set(p.highest), V::max(V::set(p.lowest), steps)) : steps;
   }
 
-  F general(F x, F exact_steps, F steps, U draw) const {
+  [[gnu::always_inline]] F general(F x, F exact_steps, F steps, U draw) const {
     const U pattern = V::bits(steps);
     const U sign = V::and_(pattern, V::set(0x80000000U));
     const F magnitude = V::floats(V::xor_(pattern, sign));

@@ -129,8 +129,8 @@ GroupScales group_scales(std::span<const float> values, const Format& format,
     throw Error("quantize", "scales beside the data for " + to_string(format), "some",
                 "none: the format has its own");
   }
-  if (s.kind == ScaleKind::none) return {{GroupScale{}}};
-  if (s.kind == ScaleKind::given) return {given_scales(format, grouping, options)};
+  if (s.kind == ScaleKind::none) return {{GroupScale{}}, {}, 1.0F};
+  if (s.kind == ScaleKind::given) return {given_scales(format, grouping, options), {}, 1.0F};
   std::vector<Range> ranges;
   if (grouping.granularity == Granularity::tensor && s.kind != ScaleKind::minmax) {
     ranges = {{0, largest_magnitude_of(values)}};
@@ -156,8 +156,9 @@ GroupScales group_scales(std::span<const float> values, const Format& format,
             minmax_scale(std::get<GridElement>(format.element), range.low, range.high));
         break;
       case ScaleKind::two_level:
-        result.groups.push_back({two_level_block_scale(format.element, amax, result.tensor_scale) *
-                                 result.tensor_scale});
+        result.block_scales.push_back(
+            two_level_block_scale(format.element, amax, result.tensor_scale));
+        result.groups.push_back({result.block_scales.back() * result.tensor_scale});
         break;
       default:
         break;

@@ -12,7 +12,9 @@ namespace nibble {
 
 struct GroupScales {
   std::vector<GroupScale> groups;
-  float tensor_scale = 1.0F;  // two_level: what the e4m3 scales of the blocks are multiplied by
+  // two_level: the e4m3 scales of the blocks and what they are multiplied by.
+  std::vector<float> block_scales;
+  float tensor_scale = 1.0F;
 };
 
 GroupScales group_scales(std::span<const float> values, const Format& format,

@@ -17,6 +17,7 @@ struct Run {
   float* output = nullptr;
   std::size_t count = 0;
   const std::uint32_t* draws = nullptr;
+  bool streams = false;  // writes past the caches: output 64-byte aligned, blocks of 16·n elements
 };
 
 struct QuantizeKernels {
@@ -36,15 +37,13 @@ struct QuantizeKernels {
   float (*largest_magnitude)(const float* input, std::size_t count);
 
   // Draws of elements [first, first + count) for r random bits. Writes from out[0] up to
-  // out[count + 2·kDrawSlack) and returns where the first draw is.
+  // out[count + kDrawSlack) and returns where the first draw is. Meanwhile the same number of
+  // elements from `upcoming` on travel into the caches.
   const std::uint32_t* (*fill_draws)(const RandomKey& key, int random_bits, std::uint64_t first,
-                                     std::size_t count, std::uint32_t* out);
-
-  // Copies past the caches; output is 64-byte aligned.
-  void (*stream_copy)(const float* input, float* output, std::size_t count);
+                                     std::size_t count, std::uint32_t* out, const float* upcoming);
 };
 
-inline constexpr std::size_t kDrawSlack = 64;
+inline constexpr std::size_t kDrawSlack = 256;
 
 // Null for the reference path, which has no kernels: it is the definition.
 const QuantizeKernels* quantize_kernels(Isa isa);

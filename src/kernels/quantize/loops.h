@@ -24,8 +24,9 @@ struct OpPair {
 
 // y = x/s to q to q·s, on one vector.
 template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
-typename V::F round_vector(const Pair& pair, typename V::F x, typename V::U draw,
-                           typename V::F scale, typename V::F inverse) {
+[[gnu::always_inline]] inline typename V::F round_vector(const Pair& pair, typename V::F x,
+                                                         typename V::U draw, typename V::F scale,
+                                                         typename V::F inverse) {
   if constexpr (kUse == ScaleUse::none) {
     return pair.op(x, draw);
   } else if constexpr (kUse == ScaleUse::exact) {
@@ -50,17 +51,22 @@ typename V::F round_vector(const Pair& pair, typename V::F x, typename V::U draw
 }
 
 template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
-void run_loop(const Pair& pair, const Run& run, float scale, float inverse) {
-  const auto s = V::set(scale);
-  const auto s_inverse = V::set(inverse);
-  const auto one_vector = [&](auto x, auto draw) {
+[[gnu::always_inline]] inline void run_loop(const Pair& shared, const Run& run, typename V::F s,
+                                            typename V::F s_inverse) {
+  const Pair pair = shared;  // a copy that no store can reach: its constants stay in registers
+  const auto one_vector = [&](auto x, auto draw) __attribute__((always_inline)) {
     return round_vector<V, kUse, kKind>(pair, x, draw, s, s_inverse);
   };
   constexpr bool kDraws = kKind == RoundingKind::stochastic;
   std::size_t i = 0;
   for (; i + V::kLanes <= run.count; i += V::kLanes) {
     const auto draw = kDraws ? V::load(run.draws + i) : V::set(0U);
-    V::store(run.output + i, one_vector(V::load(run.input + i), draw));
+    const auto result = one_vector(V::load(run.input + i), draw);
+    if (run.streams) {
+      V::stream(run.output + i, result);
+    } else {
+      V::store(run.output + i, result);
+    }
   }
   if (i < run.count) {
     const std::size_t rest = run.count - i;
@@ -70,8 +76,9 @@ void run_loop(const Pair& pair, const Run& run, float scale, float inverse) {
 }
 
 template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
-void scales_loop(const Pair& pair, const Run& run, const float* scales) {
-  const auto one_vector = [&](auto x, auto draw, auto s) {
+void scales_loop(const Pair& shared, const Run& run, const float* scales) {
+  const Pair pair = shared;
+  const auto one_vector = [&](auto x, auto draw, auto s) __attribute__((always_inline)) {
     const auto inverse = kUse == ScaleUse::exact ? V::div(V::set(1.0F), s) : s;
     return round_vector<V, kUse, kKind>(pair, x, draw, s, inverse);
   };
@@ -91,13 +98,13 @@ void scales_loop(const Pair& pair, const Run& run, const float* scales) {
   }
 }
 
-// Bits of the largest magnitude; infinities count as the largest finite value, NaN as nothing.
+// Bits of the largest magnitude; infinities count as the largest finite value, NaN
+// as nothing.
 template <class V>
-std::uint32_t largest_bits(const float* input, std::size_t count) {
-  const auto magnitude_mask = V::set(0x7FFFFFFFU);
-  auto largest = V::set(0U);
-  const auto over = [&](auto adjust) {
-    largest = V::set(0U);
+[[gnu::always_inline]] inline std::uint32_t largest_bits(const float* input, std::size_t count) {
+  const auto over = [&](auto adjust) __attribute__((always_inline)) {
+    const auto magnitude_mask = V::set(0x7FFFFFFFU);
+    auto largest = V::set(0U);
     std::size_t i = 0;
     for (; i + V::kLanes <= count; i += V::kLanes) {
       const auto a = V::and_(V::bits(V::load(input + i)), magnitude_mask);
@@ -109,36 +116,39 @@ std::uint32_t largest_bits(const float* input, std::size_t count) {
     }
     return V::largest(largest);
   };
-  const std::uint32_t plain = over([](auto a) { return a; });
-  if (plain < 0x7F800000U) [[likely]]
-    return plain;
+  const auto plain = over([](auto a) { return a; });
+  if (plain < 0x7F800000U) [[likely]] return plain;
   return over([](auto a) {
     const auto is_nan = V::less_unsigned(V::set(0x7F800000U), a);
     return V::select(is_nan, V::set(0U), V::min_unsigned(a, V::set(0x7F7FFFFFU)));
   });
 }
 
-// 2^exponent from -127 on; a template so that each instruction set has its own.
+// 2^exponent from -127 on, where it is subnormal; a template so that each instruction set has its
+// own.
 template <class V>
-float power_of_two(int exponent) {
-  return exponent < -126 ? 0x1p-127F
-                         : std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
+[[gnu::always_inline]] inline float power_of_two(int exponent) {
+  const auto field = static_cast<std::uint32_t>(exponent + 127);
+  return std::bit_cast<float>(field == 0 ? 0x00400000U : field << 23);
 }
 
 template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
-void blocks_loop(const Pair& pair, const Run& run, const BlockPlan& blocks) {
+void blocks_loop(const Pair& shared, const Run& run, const BlockPlan& shared_blocks) {
+  const Pair pair = shared;
+  const BlockPlan blocks = shared_blocks;
   using S = typename V::Scalar;
   const FloatOp<S, RoundingKind::nearest_even> to_block_scale(*blocks.block_scale, nullptr);
   for (std::size_t i = 0; i < run.count; i += blocks.block) {
     const std::size_t count = std::min(blocks.block, run.count - i);
     const Run one{run.input + i, run.output + i, count,
-                  run.draws == nullptr ? nullptr : run.draws + i};
+                  run.draws == nullptr ? nullptr : run.draws + i, run.streams};
     const std::uint32_t bits = largest_bits<V>(one.input, count);
     if constexpr (kUse == ScaleUse::exact) {
       const int wanted =
           static_cast<int>((bits + blocks.exponent_round) >> 23) - blocks.exponent_offset;
       const int exponent = std::clamp(wanted, kMinSharedExponent, kMaxSharedExponent);
-      run_loop<V, kUse, kKind>(pair, one, power_of_two<V>(exponent), power_of_two<V>(-exponent));
+      run_loop<V, kUse, kKind>(pair, one, V::set(power_of_two<V>(exponent)),
+                               V::set(power_of_two<V>(-exponent)));
     } else {
       float scale = std::bit_cast<float>(bits) / blocks.element_max;
       if (blocks.kind == ScaleKind::two_level) {
@@ -152,7 +162,7 @@ void blocks_loop(const Pair& pair, const Run& run, const BlockPlan& blocks) {
           one.output[j] = one.input[j] == one.input[j] ? 0.0F : one.input[j];
         continue;
       }
-      run_loop<V, kUse, kKind>(pair, one, scale, scale);
+      run_loop<V, kUse, kKind>(pair, one, V::set(scale), V::set(scale));
     }
   }
 }

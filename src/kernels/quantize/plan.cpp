@@ -48,6 +48,12 @@ bool RoundProgram::lower(const FloatElement& f) {
   p.small_dropped_bits = static_cast<std::uint32_t>(23 - (f.has_subnormals ? f.mantissa_bits : 0));
   p.small_quantum = std::ldexp(1.0F, quantum_exponent);
   p.small_magic = std::ldexp(1.0F, quantum_exponent + 23);
+  const int random_bits = rounding_.random_bits;
+  p.small_steps_per_one = quantum_exponent >= -126 ? std::ldexp(1.0F, -quantum_exponent) : 0;
+  p.has_short_stochastic = p.dropped_bits > 0 && (f.has_subnormals || lowest_exponent > -126) &&
+                           (quantum_exponent >= -126 || lowest_exponent == -126);
+  p.draw_mask = random_bits == 32 ? ~0U : (1U << random_bits) - 1;
+  p.draw_shift = random_bits - static_cast<int>(p.dropped_bits);
   p.smallest = f.has_zero ? 0 : p.min_normal;
   p.largest = bits_of(info.max);
   p.has_plain_sign = info.has_negative_zero;
@@ -88,14 +94,26 @@ bool RoundProgram::lower(const PositElement& e) {
   return true;
 }
 
-// Least fp32 value in (low, high] that the definition rounds to `high`.
+// Least fp32 value in (low, high] that the definition rounds to `high`: from the middle, where the
+// threshold of a nearest rounding is, in doubling steps until it is enclosed, then by halves.
 float RoundProgram::start_of(float low, float high) const {
+  const auto reaches = [&](std::int64_t order) {
+    return round_to(element_, static_cast<double>(float_at(order)), rounding_) ==
+           static_cast<double>(high);
+  };
   std::int64_t below = order_of(low);
   std::int64_t at = order_of(high);
+  const auto middle =
+      static_cast<float>((static_cast<double>(low) + static_cast<double>(high)) / 2);
+  std::int64_t probe = order_of(middle);
+  for (std::int64_t step = 1; probe > below && probe < at; step *= 2) {
+    const bool is_past = reaches(probe);
+    (is_past ? at : below) = probe;
+    probe = is_past ? at - step : below + step;
+  }
   while (at - below > 1) {
-    const std::int64_t middle = below + (at - below) / 2;
-    const double rounded = round_to(element_, static_cast<double>(float_at(middle)), rounding_);
-    (rounded == static_cast<double>(high) ? at : below) = middle;
+    probe = below + (at - below) / 2;
+    (reaches(probe) ? at : below) = probe;
   }
   return float_at(at);
 }

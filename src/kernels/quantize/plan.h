@@ -24,8 +24,12 @@ struct FloatPlan {
   std::uint32_t min_normal = 0;          // below it the quantum is small_quantum
   std::uint32_t small_dropped_bits = 0;  // bits cut from a value in the binade of min_normal
   float small_quantum = 0;
-  float small_magic = 0;       // 2^23 · small_quantum: adding it rounds to the quantum
-  std::uint32_t smallest = 0;  // what results are raised to: 0, or the least of e8m0
+  float small_magic = 0;              // 2^23 · small_quantum: adding it rounds to the quantum
+  float small_steps_per_one = 0;      // 1 / small_quantum
+  bool has_short_stochastic = false;  // it is an fp32 value, and some bits are cut
+  std::uint32_t draw_mask = 0;        // 2^r - 1
+  int draw_shift = 0;                 // r - dropped_bits
+  std::uint32_t smallest = 0;         // what results are raised to: 0, or the least of e8m0
   std::uint32_t largest = 0;
   std::array<std::uint32_t, 2> beyond = {};    // of a positive, of a negative overflow
   std::array<std::uint32_t, 2> infinite = {};  // of +infinity, of -infinity

@@ -24,7 +24,7 @@ struct PositOp {
   PositOp(const RoundPlan& round_plan, Definition d)
       : plan(round_plan), p(round_plan.posit), decision(round_plan), definition(d) {}
 
-  F operator()(F x, U draw) const {
+  [[gnu::always_inline]] F operator()(F x, U draw) const {
     const U zero = V::set(0U);
     const U one = V::set(1U);
     const U bias = V::set(0x3F800000U);

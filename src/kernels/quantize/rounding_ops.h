@@ -25,7 +25,7 @@ struct Decision {
 
   // fraction = floor(f·2^32) of the discarded part f, `inexact` where f is not 0.
   template <RoundingKind kKind>
-  M away(U fraction, M inexact, U odd, M negative, U draw) const {
+  [[gnu::always_inline]] M away(U fraction, M inexact, U odd, M negative, U draw) const {
     const U half = V::set(0x80000000U);
     if constexpr (kKind == RoundingKind::stochastic) {
       return V::less_unsigned(draw, V::shr(fraction, unused_bits));

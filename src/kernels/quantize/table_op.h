@@ -47,7 +47,7 @@ struct TableOp {
         inverse_width(round_plan.table.inverse_width),
         unit(1.0F / static_cast<float>(std::uint64_t{1} << round_plan.random_bits)) {}
 
-  F operator()(F x, U draw) const {
+  [[gnu::always_inline]] F operator()(F x, U draw) const {
     // How many thresholds are at most x.
     U index = V::set(0U);
     for (std::uint32_t step = half_size; step != 0; step /= 2) {
@@ -63,7 +63,7 @@ struct TableOp {
  private:
   // f = (x - toward) / (away - toward) against u = (draw + 1)·2^-r, both within 2^-21: where they
   // are closer than 2^-20 the definition decides.
-  F drawn(F x, U index, F base, U draw) const {
+  [[gnu::always_inline]] F drawn(F x, U index, F base, U draw) const {
     const F inside = V::min(V::set(plan.table.last), V::max(V::set(plan.table.first), x));
     const F f = V::mul(V::sub(inside, base), inverse_width[index]);
     const U high = V::shr(draw, V::set(16U));

@@ -26,17 +26,20 @@ struct Simd {
   static void store(std::uint32_t* p, U x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x);
   }
-  static __m256i first(std::size_t count) {
+  static __m256i lanes_below(std::size_t count) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)),
                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
-  static F load_first(const float* p, std::size_t n) { return _mm256_maskload_ps(p, first(n)); }
-  static U load_first(const std::uint32_t* p, std::size_t n) {
-    return _mm256_maskload_epi32(reinterpret_cast<const int*>(p), first(n));
+  static F load_first(const float* p, std::size_t n) {
+    return _mm256_maskload_ps(p, lanes_below(n));
   }
-  static void store_first(float* p, F x, std::size_t n) { _mm256_maskstore_ps(p, first(n), x); }
+  static U load_first(const std::uint32_t* p, std::size_t n) {
+    return _mm256_maskload_epi32(reinterpret_cast<const int*>(p), lanes_below(n));
+  }
+  static void store_first(float* p, F x, std::size_t n) {
+    _mm256_maskstore_ps(p, lanes_below(n), x);
+  }
   static void stream(float* p, F x) { _mm256_stream_ps(p, x); }
-  static void fence() { _mm_sfence(); }
 
   static F set(float x) { return _mm256_set1_ps(x); }
   static U set(std::uint32_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
@@ -115,6 +118,7 @@ struct Simd {
   // Four counters, one word of each in the low half of a 64-bit lane.
   using W = __m256i;
   static constexpr std::size_t kCounters = 4;
+  static constexpr std::size_t kBatch = 2;
   static W counters(std::uint64_t first_counter) {
     return _mm256_add_epi64(_mm256_set1_epi64x(static_cast<long long>(first_counter)),
                             _mm256_setr_epi64x(0, 2, 1, 3));

@@ -16,18 +16,21 @@ struct Simd {
   using M = __mmask16;
   static constexpr std::size_t kLanes = 16;
 
-  static M first(std::size_t count) { return static_cast<M>((1U << count) - 1); }
+  static M lanes_below(std::size_t count) { return static_cast<M>((1U << count) - 1); }
   static F load(const float* p) { return _mm512_loadu_ps(p); }
   static U load(const std::uint32_t* p) { return _mm512_loadu_si512(p); }
   static void store(float* p, F x) { _mm512_storeu_ps(p, x); }
   static void store(std::uint32_t* p, U x) { _mm512_storeu_si512(p, x); }
-  static F load_first(const float* p, std::size_t n) { return _mm512_maskz_loadu_ps(first(n), p); }
-  static U load_first(const std::uint32_t* p, std::size_t n) {
-    return _mm512_maskz_loadu_epi32(first(n), p);
+  static F load_first(const float* p, std::size_t n) {
+    return _mm512_maskz_loadu_ps(lanes_below(n), p);
   }
-  static void store_first(float* p, F x, std::size_t n) { _mm512_mask_storeu_ps(p, first(n), x); }
+  static U load_first(const std::uint32_t* p, std::size_t n) {
+    return _mm512_maskz_loadu_epi32(lanes_below(n), p);
+  }
+  static void store_first(float* p, F x, std::size_t n) {
+    _mm512_mask_storeu_ps(p, lanes_below(n), x);
+  }
   static void stream(float* p, F x) { _mm512_stream_ps(p, x); }
-  static void fence() { _mm_sfence(); }
 
   static F set(float x) { return _mm512_set1_ps(x); }
   static U set(std::uint32_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
@@ -87,6 +90,7 @@ struct Simd {
   // Eight counters, one word of each in the low half of a 64-bit lane.
   using W = __m512i;
   static constexpr std::size_t kCounters = 8;
+  static constexpr std::size_t kBatch = 4;
   static W counters(std::uint64_t first) {
     return _mm512_add_epi64(_mm512_set1_epi64(static_cast<long long>(first)),
                             _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));

@@ -25,7 +25,6 @@ struct PortableSimd {
   static U load_first(const std::uint32_t* p, std::size_t) { return *p; }
   static void store_first(float* p, F x, std::size_t) { *p = x; }
   static void stream(float* p, F x) { *p = x; }  // past the caches where the machine can
-  static void fence() {}                         // after streams
 
   static F set(float x) { return x; }
   static U set(std::uint32_t x) { return x; }
@@ -94,6 +93,7 @@ struct PortableSimd {
   // the four words counter by counter.
   using W = std::uint64_t;
   static constexpr std::size_t kCounters = 1;
+  static constexpr std::size_t kBatch = 1;  // vectors of counters to run side by side
   static W counters(std::uint64_t first) { return first; }
   static W wide(std::uint32_t x) { return x; }
   static W multiply_low(W a, W b) { return (a & 0xFFFFFFFFU) * (b & 0xFFFFFFFFU); }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// nibble encode: an array as the integer codes of a format, with the scales that give them meaning.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/nibble/quantize_flags.h"
+#include "apps/nibble/verb.h"
+#include "nibble/core/error.h"
+#include "nibble/core/npy.h"
+#include "nibble/kernels/quantize.h"
+
+namespace nibble {
+namespace {
+
+struct Flags {
+  QuantizeFlags quantize;
+  std::string input;
+  std::string output;
+  std::string scales_out;
+  std::string zeros_out;
+  std::string tensor_scale_out;
+  bool is_packed = false;
+};
+
+// Codes whose scale is lost cannot be read again; a file for what does not exist is a mistake too.
+void check_outputs(const Flags& flags, const Format& format) {
+  const ScaleKind kind = format.scaling.kind;
+  const bool has_scales = kind != ScaleKind::none;
+  const bool has_zeros = kind == ScaleKind::minmax || kind == ScaleKind::given;
+  const bool has_tensor_scale = kind == ScaleKind::two_level;
+  const bool is_from_data = has_scales && kind != ScaleKind::given;
+  const auto check = [&](std::string_view option, const std::string& path, bool needed,
+                         bool exists) {
+    const std::string what = to_string(format) + ": " + std::string(option);
+    if (needed && path.empty()) {
+      throw Error("encode", what, "nothing", "a file: the data decides this, decode needs it");
+    }
+    if (!exists && !path.empty()) throw Error("encode", what, path, "no file: the format has none");
+  };
+  check("--scales-out", flags.scales_out, is_from_data, has_scales);
+  check("--zeros-out", flags.zeros_out, kind == ScaleKind::minmax, has_zeros);
+  check("--tensor-scale-out", flags.tensor_scale_out, has_tensor_scale, has_tensor_scale);
+}
+
+void write_codes(const Flags& flags, const Encoded& encoded, const Format& format) {
+  if (!flags.is_packed) return write_npy(flags.output, encoded.codes.view());
+  const std::vector<std::uint8_t> packed =
+      pack_codes(encoded.codes.view(), describe(format.element).code_bits);
+  write_npy(flags.output, view_of(std::span(packed)));
+}
+
+void run(const Flags& flags) {
+  const Format format = parse_format(flags.quantize.format);
+  check_outputs(flags, format);
+  const QuantizeOptions options = options_of(flags.quantize, format);
+  const Tensor input = read_floats(flags.input);
+  const Encoded encoded = encode(input.view(), format, options);
+  if (!flags.scales_out.empty()) write_npy(flags.scales_out, encoded.scales.view());
+  if (!flags.zeros_out.empty()) write_npy(flags.zeros_out, encoded.zeros.view());
+  if (!flags.tensor_scale_out.empty()) {
+    Tensor scale(DType::f32, Shape{});
+    scale.as<float>()[0] = encoded.tensor_scale;
+    write_npy(flags.tensor_scale_out, std::as_const(scale).view());
+  }
+  write_codes(flags, encoded, format);
+}
+
+}  // namespace
+
+void add_encode(CLI::App& app) {
+  CLI::App& verb = *app.add_subcommand("encode", "turn an array into the codes of a format");
+  const auto flags = std::make_shared<Flags>();
+  add_quantize_flags(verb, flags->quantize);
+  verb.add_option("--scales-out", flags->scales_out,
+                  "where the scales go; needed where the data decides them")
+      ->type_name("S.npy");
+  verb.add_option("--zeros-out", flags->zeros_out, "where the zero points go (scale=minmax)")
+      ->type_name("Z.npy");
+  verb.add_option("--tensor-scale-out", flags->tensor_scale_out,
+                  "where the tensor's own scale goes (nvfp4)")
+      ->type_name("T.npy");
+  verb.add_flag("--packed", flags->is_packed,
+                "codes bit after bit in bytes, lowest first: two 4-bit codes a byte");
+  verb.add_option("IN.npy", flags->input, "fp32, fp16 or bfloat16 array, - for standard input")
+      ->required()
+      ->type_name("");
+  verb.add_option("OUT.npy", flags->output, "uint8, uint16 or uint32 codes, - for standard output")
+      ->required()
+      ->type_name("");
+  verb.footer(
+      "Examples:\n"
+      "  nibble encode --to e4m3 in.npy codes.npy\n"
+      "  nibble encode --to mxfp4 --packed --scales-out scales.npy in.npy codes.npy");
+  verb.callback([flags] { run(*flags); });
+}
+
+}  // namespace nibble

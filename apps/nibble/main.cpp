@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nibble command. Exit codes: 0 done, 1 failed, 2 wrong usage.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "apps/nibble/verb.h"
+#include "nibble/version.h"
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+// A reader that went away is no news to anybody.
+extern "C" void leave_quietly(int) {
+  _exit(kFailed);
+}
+
+// Errors are one line, whatever they quote.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+int fail(const std::string& text) {
+  fmt::print(stderr, "nibble: {}\n", one_line(text));
+  return kFailed;
+}
+
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+  const auto verbs = app.get_subcommands();
+  const std::string verb = verbs.empty() ? "" : " " + verbs.front()->get_name();
+  const std::vector<std::string> unknown = app.remaining();
+  const bool is_wrong_verb = verbs.empty() && !unknown.empty();
+  fmt::print(stderr, "nibble:{} {}\n'nibble{} --help' shows the usage and examples\n",
+             verb.empty() ? "" : verb + ":",
+             one_line(is_wrong_verb ? "unknown verb '" + unknown.front() + "'" : error.what()),
+             verb);
+  return kWrongUsage;
+}
+
+int run(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return error.get_exit_code() == 0 ? app.exit(error) : explain(app, error);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory");
+  } catch (const std::exception& error) {
+    return fail(error.what());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, leave_quietly);
+  CLI::App app{"Neural networks in few bits, and the same bits everywhere.", "nibble"};
+  app.set_version_flag("--version", std::string("nibble ") + nibble::kVersion);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(32);
+  app.footer(
+      "Examples:\n"
+      "  nibble formats e4m3                           what a format holds\n"
+      "  nibble round --to e4m3 --stats in.npy out.npy round an array, say what it cost\n"
+      "'nibble VERB --help' shows the options of a verb.");
+  nibble::add_formats(app);
+  nibble::add_round(app);
+  nibble::add_encode(app);
+  nibble::add_decode(app);
+  nibble::add_signature(app);
+  nibble::add_doctor(app);
+
+  const int status = run(app, argc, argv);
+  errno = 0;
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    const int code = errno;
+    if (status != 0 || code == 0 || code == EBADF) return kFailed;
+    return fail("cannot write standard output: " + std::generic_category().message(code));
+  }
+  return status;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that round and encode share, and the arrays that the verbs read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nibble/core/tensor.h"
+#include "nibble/kernels/quantize.h"
+
+namespace CLI {
+class App;
+}
+
+namespace nibble {
+
+struct QuantizeFlags {
+  std::string format;
+  std::string rounding = "nearest-even";
+  std::string overflow = "native";
+  std::string compat = "none";
+  std::string scales;
+  std::string zeros;
+  RandomKey random;
+};
+
+void add_quantize_flags(CLI::App& verb, QuantizeFlags& flags);
+
+// Reads the names and the files; refuses a combination without a meaning.
+QuantizeOptions options_of(const QuantizeFlags& flags, const Format& format);
+
+// An array of fp32, fp16 or bfloat16 as fp32; "-" is standard input.
+Tensor read_floats(const std::string& path);
+
+// An array of 32-bit integers, or of 64-bit ones that fit, as 32-bit integers.
+Tensor read_integers(const std::string& path);
+
+}  // namespace nibble

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nibble command from outside: verbs, pipes, JSON, exit codes and one-line errors.
+
+Needs python3 with numpy; NIBBLE_BIN names the command.
+"""
+
+import io
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+NIBBLE = os.environ["NIBBLE_BIN"]
+
+
+def run(*arguments, data=None, **variables):
+    """The finished process; standard output and error are bytes."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("NIBBLE_ISA", "NIBBLE_DATA")}
+    environment.update(variables)
+    command = [NIBBLE, *map(str, arguments)]
+    return subprocess.run(command, input=data, capture_output=True, env=environment, timeout=300)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def array_of(data):
+    return np.load(io.BytesIO(data))
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        rng = np.random.default_rng(1)
+        self.x = rng.standard_normal((5, 7, 32)).astype(np.float32)
+        self.input = self.save("in.npy", self.x)
+        self.output = self.folder / "out.npy"
+
+    def save(self, name, array):
+        np.save(self.folder / name, array)
+        return self.folder / name
+
+    def done(self, *arguments, **more):
+        process = run(*arguments, **more)
+        self.assertEqual(process.returncode, 0, process.stderr.decode())
+        self.assertEqual(process.stderr, b"")
+        return process.stdout
+
+    def fails(self, code, words, *arguments, **more):
+        """Exit code, and one line on standard error that holds the words (a hint follows for usage)."""
+        process = run(*arguments, **more)
+        text = process.stderr.decode()
+        self.assertEqual(process.returncode, code, text)
+        lines = text.splitlines()
+        self.assertEqual(len(lines), 1 if code == 1 else 2, text)
+        self.assertTrue(lines[0].startswith("nibble: "), text)
+        self.assertIn(words, lines[0])
+        if code == 2:
+            self.assertIn("--help", lines[1])
+        self.assertEqual(process.stdout, b"")
+        return lines[0]
+
+    def round(self, x, *options):
+        return array_of(self.done("round", *options, "-", "-", data=npy(x)))
+
+
+class Help(Case):
+    def test_version_is_one_line(self):
+        self.assertRegex(self.done("--version").decode(), r"^nibble \d+\.\d+\.\d+\n$")
+
+    def test_help_lists_the_verbs_and_each_verb_ends_with_an_example(self):
+        text = self.done("--help").decode()
+        for verb in ("formats", "round", "encode", "decode", "signature", "doctor"):
+            self.assertIn(verb, text)
+            help_text = self.done(verb, "--help").decode()
+            self.assertIn("nibble " + verb, help_text.split("Examples:")[1])
+
+    def test_wrong_usage_exits_with_2(self):
+        self.fails(2, "subcommand")
+        self.fails(2, "frobnicate", "frobnicate")
+        self.fails(2, "--to", "round", self.input, self.output)
+        self.fails(2, "--sed", "round", "--to", "e4m3", "--sed", "1", self.input, self.output)
+        self.fails(2, "--seed", "round", "--to", "e4m3", "--seed", "x", self.input, self.output)
+        self.fails(2, "OUT.npy", "round", "--to", "e4m3", self.input)
+        self.fails(2, "--shape", "decode", "--from", "int4", "--packed", self.input, self.output)
+
+
+class Formats(Case):
+    def test_the_list_names_every_family(self):
+        text = self.done("formats").decode()
+        for word in ("e4m3", "bf16", "int8", "mxfp4", "nvfp4", "nf4", "posit(n,es)", "fixed(wl,fl"):
+            self.assertIn(word, text)
+
+    def test_the_list_as_json_agrees_with_each_format(self):
+        formats = json.loads(self.done("formats", "--json"))
+        self.assertGreater(len(formats), 20)
+        for entry in formats:
+            one = json.loads(self.done("formats", entry["name"], "--json"))
+            for key in ("bits", "max", "min_positive", "specials", "scaling"):
+                self.assertEqual(one[key], entry[key])
+
+    def test_one_format_tells_range_and_codes(self):
+        text = self.done("formats", "e4m3").decode()
+        self.assertIn("-448 to 448", text)
+        self.assertEqual(len([line for line in text.splitlines() if line.startswith("  ")]), 16)
+        table = json.loads(self.done("formats", "e4m3", "--json"))["values"]
+        self.assertEqual(len(table), 256)
+        self.assertEqual(table[0x7E:0x80], [448, "nan"])
+        self.assertEqual(table[0x38], 1)
+
+    def test_wide_formats_have_no_table(self):
+        self.assertNotIn("code", self.done("formats", "fp16").decode())
+        self.assertNotIn("values", json.loads(self.done("formats", "fp16", "--json")))
+
+    def test_impossible_formats_are_refused(self):
+        self.fails(1, "e4m99", "formats", "e4m99")
+        self.fails(1, "[format]", "formats", "posit(40,2)")
+        self.fails(1, "[format]", "formats", "float(4,3,specials=odd)")
+        self.fails(1, "[format]", "formats", "int8(scale=nan)")
+        self.fails(1, "[format]", "formats", "fixed(8")
+        self.fails(1, "[format]", "formats", "bad\nname")
+
+
+class Round(Case):
+    def test_a_file_of_any_shape_is_rounded(self):
+        self.assertEqual(self.done("round", "--to", "e5m2", self.input, self.output), b"")
+        got = np.load(self.output)
+        self.assertEqual((got.dtype, got.shape), (np.float32, self.x.shape))
+        self.assertTrue((np.abs(got - self.x) <= np.abs(self.x) / 8).all())
+        np.testing.assert_array_equal(self.round(self.x, "--to", "fp16"), self.x.astype(np.float16))
+
+    def test_scalars_and_empty_arrays_are_arrays_too(self):
+        self.assertEqual(self.round(np.float32(1.3), "--to", "int8"), 1)
+        self.assertEqual(self.round(np.zeros((3, 0), np.float32), "--to", "e4m3").shape, (3, 0))
+
+    def test_fp16_input_gives_fp32(self):
+        half = self.x.astype(np.float16)
+        got = self.round(half, "--to", "e4m3")
+        self.assertEqual(got.dtype, np.float32)
+        np.testing.assert_array_equal(got, self.round(half.astype(np.float32), "--to", "e4m3"))
+
+    def test_column_major_input_is_read_as_what_it_means(self):
+        x = np.asfortranarray(self.x)
+        np.testing.assert_array_equal(self.round(x, "--to", "e4m3"), self.round(self.x, "--to", "e4m3"))
+
+    def test_rounding_twice_changes_nothing(self):
+        for name in ("e4m3", "fixed(8,4)", "bfp(8,block=16)", "mxfp4", "nf4", "posit(8,1)", "codebook(new_format)"):
+            once = self.round(self.x, "--to", name)
+            self.assertFalse(np.array_equal(once, self.x), name)
+            np.testing.assert_array_equal(self.round(once, "--to", name), once, name)
+
+    def test_options_reach_the_rounding(self):
+        x = np.array([1.5, 2.5, -0.5, 300.0], np.float32)
+        for mode, expected in [("nearest-even", [2, 2, 0, 127]), ("nearest-away", [2, 3, -1, 127]),
+                               ("toward-zero", [1, 2, 0, 127]), ("up", [2, 3, 0, 127]),
+                               ("down", [1, 2, -1, 127]), ("to-odd", [1, 3, -1, 127])]:
+            np.testing.assert_array_equal(self.round(x, "--to", "int8", "--rounding", mode), expected, mode)
+        x = np.array([500.0], np.float32)
+        self.assertEqual(self.round(x, "--to", "e4m3")[0], 448)
+        self.assertTrue(np.isnan(self.round(x, "--to", "e4m3", "--overflow", "nan")[0]))
+
+    def test_stochastic_rounding_is_a_function_of_its_key(self):
+        def go(*key):
+            return self.round(self.x, "--to", "int8", "--rounding", "stochastic", *key)
+
+        np.testing.assert_array_equal(go("--seed", "5"), go("--seed", "5"))
+        for key in (("--seed", "6"), ("--stream", "1"), ("--step", "1")):
+            self.assertFalse(np.array_equal(go(), go(*key)), key)
+        self.assertFalse(np.array_equal(go(), self.round(self.x, "--to", "int8", "--rounding", "stochastic(16)")))
+
+    def test_given_scales_come_from_files(self):
+        scales = self.save("s.npy", np.array([0.5, 0.25, 1, 2, 4], np.float32))
+        zeros = self.save("z.npy", np.array([0, 1, 2, 3, 4]))
+        got = self.round(self.x, "--to", "int8(axis=0)", "--scales", scales, "--zeros", zeros)
+        steps = np.load(scales)[:, None, None]
+        np.testing.assert_array_equal(got, np.round(self.x / steps) * steps)
+
+    def test_statistics_say_what_was_lost(self):
+        text = self.done("round", "--to", "int4(scale=0.5)", "--stats", self.input, self.output).decode()
+        self.assertIn("SQNR", text)
+        stats = json.loads(self.done("round", "--to", "int4(scale=0.5)", "--json", self.input, self.output))
+        error = np.load(self.output).astype(np.float64) - self.x
+        self.assertEqual(stats["elements"], self.x.size)
+        self.assertAlmostEqual(stats["max_abs_error"], np.abs(error).max())
+        self.assertAlmostEqual(stats["mean_error"], error.mean())
+        sqnr = 10 * np.log10((self.x.astype(np.float64) ** 2).sum() / (error**2).sum())
+        self.assertAlmostEqual(stats["sqnr_db"], sqnr)
+        exact = json.loads(self.done("round", "--to", "fp32", "--json", self.input, self.output))
+        self.assertEqual(exact["sqnr_db"], "inf")
+
+    def test_statistics_leave_a_pipe_alone(self):
+        process = run("round", "--to", "e4m3", "--json", "-", "-", data=npy(self.x))
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(array_of(process.stdout).shape, self.x.shape)
+        self.assertEqual(json.loads(process.stderr)["elements"], self.x.size)
+
+
+class Codes(Case):
+    def test_codes_and_back_give_the_rounded_values(self):
+        for name, dtype in [("e4m3", np.uint8), ("fp16", np.uint16), ("posit(32,2)", np.uint32),
+                            ("fixed(12,6)", np.uint16), ("int4(scale=0.1,zero=3)", np.uint8)]:
+            codes = array_of(self.done("encode", "--to", name, "-", "-", data=npy(self.x)))
+            self.assertEqual((codes.dtype, codes.shape), (dtype, self.x.shape), name)
+            values = array_of(self.done("decode", "--from", name, "-", "-", data=npy(codes)))
+            np.testing.assert_array_equal(values, self.round(self.x, "--to", name), name)
+
+    def test_values_beyond_fp32_decode_to_fp64(self):
+        codes = np.array([1, 2, 3], np.uint32)
+        values = array_of(self.done("decode", "--from", "posit(32,3)", "-", "-", data=npy(codes)))
+        self.assertEqual(values.dtype, np.float64)
+        self.assertEqual(values[0], 2.0**-240)
+
+    def test_scales_from_the_data_travel_in_files(self):
+        s, z, t = (self.folder / name for name in ("s.npy", "z.npy", "t.npy"))
+        for name, has_zeros, has_tensor_scale in [
+            ("mxfp4", 0, 0), ("bfp(8)", 0, 0), ("bfp(8,axis=1)", 0, 0), ("int8(scale=absmax,axis=0)", 0, 0),
+            ("uint8(scale=minmax)", 1, 0), ("uint4(scale=minmax,block=8)", 1, 0), ("nf4", 0, 0), ("nvfp4", 0, 1),
+        ]:
+            with self.subTest(name):
+                out = ["--scales-out", s] + ["--zeros-out", z] * has_zeros + ["--tensor-scale-out", t] * has_tensor_scale
+                back = ["--scales", s] + ["--zeros", z] * has_zeros + ["--tensor-scale", t] * has_tensor_scale
+                self.done("encode", "--to", name, *out, self.input, self.output)
+                values = array_of(self.done("decode", "--from", name, *back, self.output, "-"))
+                np.testing.assert_array_equal(values, self.round(self.x, "--to", name))
+                if has_tensor_scale:
+                    back[-1] = repr(float(np.load(t)))
+                    again = array_of(self.done("decode", "--from", name, *back, self.output, "-"))
+                    np.testing.assert_array_equal(again, values)
+
+    def test_packed_codes_lie_low_nibble_first(self):
+        x = np.array([[1, -2, 3], [4, 5, -6]], np.float32)
+        packed = array_of(self.done("encode", "--to", "int4", "--packed", "-", "-", data=npy(x)))
+        np.testing.assert_array_equal(packed, [0xE1, 0x43, 0xA5])
+        back = self.done("decode", "--from", "int4", "--packed", "--shape", "2,3", "-", "-", data=npy(packed))
+        np.testing.assert_array_equal(array_of(back), x)
+
+    def test_lost_scales_are_refused(self):
+        self.fails(1, "--scales-out", "encode", "--to", "mxfp4", self.input, self.output)
+        self.fails(1, "--zeros-out", "encode", "--to", "uint8(scale=minmax)", "--scales-out",
+                   self.folder / "s.npy", self.input, self.output)
+        self.fails(1, "--tensor-scale-out", "encode", "--to", "nvfp4", "--scales-out",
+                   self.folder / "s.npy", self.input, self.output)
+        self.fails(1, "--scales-out", "encode", "--to", "e4m3", "--scales-out", self.folder / "s.npy",
+                   self.input, self.output)
+        codes = self.save("codes.npy", np.zeros(4, np.uint8))
+        self.fails(1, "--scales", "decode", "--from", "mxfp4", codes, self.output)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["codes.npy", "in.npy"])
+
+    def test_wrong_codes_are_refused(self):
+        self.fails(1, "got", "decode", "--from", "int4", "-", "-", data=npy(np.array([16], np.uint8)))
+        self.fails(1, "got", "decode", "--from", "int4", "-", "-", data=npy(np.array([1.0], np.float32)))
+        self.fails(1, "", "decode", "--from", "int4", "--packed", "--shape", "99", "-", "-",
+                   data=npy(np.array([1], np.uint8)))
+        self.fails(1, "NaN", "encode", "--to", "int8", "-", "-", data=npy(np.array([np.nan], np.float32)))
+
+
+class Failures(Case):
+    def test_one_line_says_what_was_wrong(self):
+        def fails(words, *arguments, **more):
+            return self.fails(1, words, "round", *arguments, **more)
+
+        text = fails("unknown format", "--to", "e4m3x", self.input, self.output)
+        self.assertRegex(text, r"^nibble: \[format\] .*: got 'e4m3x', expected ")
+        fails("[format]", "--to", "int8(scale=nan)", self.input, self.output)
+        fails("[format]", "--to", "fixed(99,4)", self.input, self.output)
+        fails("infinity", "--to", "e4m3", "--overflow", "infinity", self.input, self.output)
+        fails("nearest-even", "--to", "e4m3", "--rounding", "sideways", self.input, self.output)
+        fails("qtorch", "--to", "e4m3", "--compat", "abacus", self.input, self.output)
+        fails("missing.npy", "--to", "e4m3", self.folder / "missing.npy", self.output)
+        fails("f32", "--to", "e4m3", self.save("i.npy", np.arange(4)), self.output)
+        fails("f32", "--to", "e4m3", self.save("d.npy", np.ones(4)), self.output)
+        fails("axis", "--to", "bfp(8,axis=5)", self.input, self.output)
+        fails("", "--to", "int8(axis=0)", "--scales", self.save("s.npy", np.ones(3, np.float32)), self.input,
+              self.output)
+        self.assertFalse(self.output.exists())
+
+    def test_broken_files_are_refused(self):
+        whole = npy(self.x)
+        cut = self.folder / "cut.npy"
+        cut.write_bytes(whole[:-9])
+        self.fails(1, "truncated", "round", "--to", "e4m3", cut, self.output)
+        self.fails(1, "standard input", "round", "--to", "e4m3", "-", self.output, data=whole[:-9])
+        cut.write_bytes(whole[:40])
+        self.fails(1, "cut.npy", "round", "--to", "e4m3", cut, self.output)
+        cut.write_bytes(b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b" " * 64)
+        self.fails(1, "cut.npy", "round", "--to", "e4m3", cut, self.output)
+        huge = b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99), }\n"
+        cut.write_bytes(b"\x93NUMPY\x01\x00" + len(huge).to_bytes(2, "little") + huge)
+        self.fails(1, "cut.npy", "round", "--to", "e4m3", cut, self.output)
+        self.fails(1, "standard input", "round", "--to", "e4m3", "-", self.output, data=b"")
+
+    def test_a_failure_leaves_the_old_output_as_it_was(self):
+        self.output.write_bytes(b"old")
+        nan = self.save("nan.npy", np.array([np.nan], np.float32))
+        self.fails(1, "NaN", "encode", "--to", "int8", nan, self.output)
+        self.fails(1, "", "round", "--to", "nonsense", self.input, self.output)
+        self.fails(1, "", "round", "--to", "e4m3", self.folder / "missing.npy", self.output)
+        self.assertEqual(self.output.read_bytes(), b"old")
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["in.npy", "nan.npy", "out.npy"])
+
+    def test_an_unwritable_output_is_an_error(self):
+        self.fails(1, "nowhere", "round", "--to", "e4m3", self.input, self.folder / "nowhere" / "out.npy")
+        self.fails(1, "directory", "round", "--to", "e4m3", self.input, self.folder)
+        self.fails(1, "No space", "round", "--to", "e4m3", self.input, "/dev/full")
+
+    def test_a_full_or_closed_standard_output_exits_with_1(self):
+        with open("/dev/full", "wb") as full:
+            process = subprocess.run([NIBBLE, "formats"], stdout=full, stderr=subprocess.PIPE)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(len(process.stderr.splitlines()), 1)
+        for command in ("formats", f"round --to e4m3 {self.input} -"):
+            process = subprocess.run(f"'{NIBBLE}' {command} >&-", shell=True, stderr=subprocess.PIPE)
+            self.assertEqual(process.returncode, 1)
+            self.assertLessEqual(len(process.stderr.splitlines()), 1)
+
+    def test_a_reader_that_goes_away_is_no_news(self):
+        big = self.save("big.npy", np.zeros(1 << 20, np.float32))
+        process = subprocess.Popen([NIBBLE, "round", "--to", "e4m3", big, "-"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        process.stdout.close()
+        self.assertEqual((process.stderr.read(), process.wait()), (b"", 1))
+        process.stderr.close()
+
+
+class Signature(Case):
+    def test_every_path_and_thread_count_gives_one_signature(self):
+        isas = json.loads(self.done("doctor", "--json"))["isas"]
+        self.assertIn("reference", isas)
+        signatures = {self.done("signature", NIBBLE_ISA=isa) for isa in isas}
+        signatures |= {self.done("signature", OMP_NUM_THREADS=n) for n in ("1", "2")}
+        self.assertEqual(len(signatures), 1, signatures)
+        self.assertRegex(signatures.pop().decode(), r"^[0-9a-f]{16}\n$")
+
+    def test_verbose_ends_with_the_same_hash(self):
+        lines = self.done("signature", "--verbose").decode().splitlines()
+        self.assertGreater(len(lines), 400)
+        self.assertEqual(lines[-1], self.done("signature").decode().strip() + "  all")
+        names = [line.split("  ", 1)[1] for line in lines]
+        self.assertEqual(len(names), len(set(names)))
+
+
+class Doctor(Case):
+    def test_it_says_what_runs_here(self):
+        text = self.done("doctor").decode()
+        for word in ("compiler", "cpu", "threads", "mnist", "reference"):
+            self.assertIn(word, text)
+
+    def test_data_sets_are_looked_for_where_told(self):
+        (self.folder / "mnist").mkdir()
+        found = json.loads(self.done("doctor", "--json", NIBBLE_DATA=str(self.folder)))
+        self.assertEqual(found["data_folder"], str(self.folder))
+        self.assertTrue(found["data"]["mnist"])
+        self.assertFalse(found["data"]["cifar10"])
+
+    def test_a_forced_path_is_the_one_that_runs(self):
+        for isa in json.loads(self.done("doctor", "--json"))["isas"]:
+            self.assertEqual(json.loads(self.done("doctor", "--json", NIBBLE_ISA=isa))["isa"], isa)
+        self.fails(1, "bogus", "doctor", NIBBLE_ISA="bogus")
+        self.fails(1, "bogus", "signature", NIBBLE_ISA="bogus")
+        self.fails(1, "bogus", "round", "--to", "e4m3", self.input, self.output, NIBBLE_ISA="bogus")
+
+    def test_threads_come_from_the_environment(self):
+        self.assertEqual(json.loads(self.done("doctor", "--json", OMP_NUM_THREADS="3"))["threads"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
