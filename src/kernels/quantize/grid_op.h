@@ -24,7 +24,8 @@ struct GridOp {
     if constexpr (kKind == RoundingKind::nearest_even) {
       rounded = V::round_even(steps);
     } else {
-      rounded = clamped(general(x, exact_steps, steps, draw));
+      rounded = general(x, exact_steps, steps, draw);
+      if constexpr (kKind == RoundingKind::deterministic) rounded = clamped(rounded);
     }
     // Adding zero leaves one zero: -0 + 0 = +0.
     const F result = V::mul(V::add(rounded, V::set(0.0F)), V::set(p.step));
