@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the text form of a format: name, or name(argument, …) with numbers, words and key=value.
+// Reads the text form of a format. docs/formats/README.md has the grammar.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,257 +9,76 @@
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
 #include "numerics/format_names.h"
+#include "numerics/format_text.h"
+#include "numerics/format_words.h"
 
 namespace nibble {
 namespace {
 
-struct Argument {
-  std::string_view key;  // empty for a bare value
-  std::string_view value;
-  std::size_t column = 0;
-  bool used = false;
-};
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-class Parser {
- public:
-  explicit Parser(std::string_view text) : text_(text) { split(); }
-
-  Format parse();
-
- private:
-  [[noreturn]] void fail(std::string_view what, std::size_t column, std::string_view got,
-                         std::string_view expected) const {
-    throw Error("format",
-                std::string(what) + " at column " + std::to_string(column + 1) + " of '" +
-                    std::string(text_) + "'",
-                "'" + std::string(got) + "'", expected);
-  }
-
-  void split();
-  void add_argument(std::size_t begin, std::size_t end);
-
-  template <class T>
-  T number(const Argument& argument) const;
-  template <class T>
-  T number(std::string_view digits, std::size_t column) const;
-
-  Argument* bare();                                      // the next bare argument
-  Argument* take(std::string_view key);                  // a key=value argument
-  int positional(std::string_view what);                 // a required bare integer
-  bool flag(std::string_view word);                      // a bare word
-  bool switch_of(std::string_view key, bool otherwise);  // key=on|off
-
-  Format base();
-  Format float_base();
-  Format fixed_base();
-  Format bfp_base();
-  Format posit_base();
-  Format p3109_base();
-  Format codebook_base();
-  std::optional<Format> integer_base() const;
-  std::vector<float> list_of(const Argument& argument) const;
-  void apply_element_options(Format& format);
-  void apply_scaling(Format& format);
-  void reject_leftovers() const;
-
-  std::string_view text_;
-  std::string_view name_;
-  std::size_t name_column_ = 0;
-  std::vector<Argument> arguments_;
-};
-
-void Parser::split() {
-  const std::size_t open = text_.find('(');
-  name_ = trimmed(text_.substr(0, open));
-  name_column_ = name_.empty() ? 0 : static_cast<std::size_t>(name_.data() - text_.data());
-  if (open == std::string_view::npos) return;
-  if (trimmed(text_).back() != ')') {
-    fail("unfinished argument list", text_.size(), "", "a closing ')'");
-  }
-  const std::size_t close = text_.rfind(')');
-  int depth = 0;
-  std::size_t begin = open + 1;
-  for (std::size_t i = begin; i < close; ++i) {
-    if (text_[i] == '(' || text_[i] == ')')
-      fail("stray parenthesis", i, text_.substr(i, 1), "none");
-    if (text_[i] == '[') ++depth;
-    if (text_[i] == ']') --depth;
-    if (depth < 0 || depth > 1) fail("stray bracket", i, text_.substr(i, 1), "one list [a, b, …]");
-    if (text_[i] == ',' && depth == 0) {
-      add_argument(begin, i);
-      begin = i + 1;
-    }
-  }
-  if (depth != 0) fail("unfinished list", close, ")", "a closing ']'");
-  add_argument(begin, close);
-}
-
-void Parser::add_argument(std::size_t begin, std::size_t end) {
-  const std::string_view whole = text_.substr(begin, end - begin);
-  const std::string_view argument = trimmed(whole);
-  if (argument.empty()) fail("empty argument", begin, "", "a number, a word or key=value");
-  const auto column = static_cast<std::size_t>(argument.data() - text_.data());
-  const std::size_t equals = argument.find('=');
-  if (equals == std::string_view::npos) {
-    arguments_.push_back({{}, argument, column});
-  } else {
-    const std::string_view key = trimmed(argument.substr(0, equals));
-    if (key.empty()) fail("missing key", column, argument, "key=value");
-    arguments_.push_back({key, trimmed(argument.substr(equals + 1)), column});
-  }
-}
-
-template <class T>
-T Parser::number(std::string_view digits, std::size_t column) const {
-  T value{};
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
-  if (error != std::errc{} || stop != end) {
-    fail("wrong number", column, digits, std::is_integral_v<T> ? "an integer" : "a number");
-  }
-  return value;
-}
-
-template <class T>
-T Parser::number(const Argument& argument) const {
-  return number<T>(argument.value, argument.column);
-}
-
-Argument* Parser::bare() {
-  const auto found = std::find_if(arguments_.begin(), arguments_.end(),
-                                  [](const Argument& a) { return a.key.empty() && !a.used; });
-  if (found == arguments_.end()) return nullptr;
-  found->used = true;
-  return &*found;
-}
-
-Argument* Parser::take(std::string_view key) {
-  const auto found = std::find_if(arguments_.begin(), arguments_.end(),
-                                  [&](const Argument& a) { return a.key == key && !a.used; });
-  if (found == arguments_.end()) return nullptr;
-  found->used = true;
-  return &*found;
-}
-
-int Parser::positional(std::string_view what) {
-  Argument* argument = bare();
-  if (argument == nullptr) fail("missing argument", text_.size(), "", what);
-  return number<int>(*argument);
-}
-
-bool Parser::flag(std::string_view word) {
-  const auto found = std::find_if(arguments_.begin(), arguments_.end(), [&](const Argument& a) {
-    return a.key.empty() && !a.used && a.value == word;
-  });
-  if (found == arguments_.end()) return false;
-  found->used = true;
-  return true;
-}
-
-bool Parser::switch_of(std::string_view key, bool otherwise) {
-  const Argument* argument = take(key);
-  if (argument == nullptr) return otherwise;
-  if (argument->value != "on" && argument->value != "off") {
-    fail("wrong switch", argument->column, argument->value, "on or off");
-  }
-  return argument->value == "on";
-}
-
-Format Parser::float_base() {
+Format float_base(FormatText& text) {
   FloatElement f;
-  f.exponent_bits = positional("exponent bits");
-  f.mantissa_bits = positional("mantissa bits");
+  f.exponent_bits = text.positional("exponent bits");
+  f.mantissa_bits = text.positional("mantissa bits");
   f.bias = (1 << (std::clamp(f.exponent_bits, 1, 8) - 1)) - 1;
-  f.is_signed = !flag("unsigned");
-  f.has_zero = !flag("nozero");
-  if (const Argument* bias = take("bias")) f.bias = number<int>(*bias);
-  if (const Argument* specials = take("specials")) {
-    const std::string_view word = specials->value;
-    if (word == "ieee")
-      f.specials = Specials::ieee;
-    else if (word == "finite")
-      f.specials = Specials::finite;
-    else if (word == "fn")
-      f.specials = Specials::fn;
-    else if (word == "fnuz")
-      f.specials = Specials::fnuz;
-    else if (word == "p3109")
-      f.specials = Specials::p3109;
-    else
-      fail("unknown specials", specials->column, word, "ieee, finite, fn, fnuz or p3109");
+  f.is_signed = !text.flag("unsigned");
+  f.has_zero = !text.flag("nozero");
+  if (const auto* bias = text.take("bias")) f.bias = text.number<int>(*bias);
+  if (const auto* specials = text.take("specials")) {
+    const auto value = value_of(kSpecialsWords, specials->value);
+    if (!value) text.fail("unknown specials", *specials, list_of(kSpecialsWords));
+    f.specials = *value;
   }
   return {f, {}};
 }
 
-Format Parser::fixed_base() {
+Format fixed_base(FormatText& text) {
   GridElement g{.is_integer = false};
-  g.bits = positional("word length");
-  g.fraction_bits = positional("fraction length");
+  g.bits = text.positional("word length");
+  g.fraction_bits = text.positional("fraction length");
   return {g, {}};
 }
 
-Format Parser::bfp_base() {
+Format bfp_base(FormatText& text) {
   GridElement g{.is_symmetric = true, .is_integer = false};
-  g.bits = positional("word length");
+  g.bits = text.positional("word length");
   g.fraction_bits = std::clamp(g.bits, 1, 32) - 2;
   return {g, {.kind = ScaleKind::power_of_two}};
 }
 
-Format Parser::posit_base() {
+Format posit_base(FormatText& text) {
   PositElement p;
-  p.bits = positional("bits");
-  p.exponent_bits = positional("exponent bits");
+  p.bits = text.positional("bits");
+  p.exponent_bits = text.positional("exponent bits");
   return {p, {}};
 }
 
 // IEEE P3109: K bits of which P are precision; extended (with infinities) unless `finite`.
-Format Parser::p3109_base() {
-  const int k = positional("bits K");
-  const int p = positional("precision P");
+Format p3109_base(FormatText& text) {
+  const int k = text.positional("bits K");
+  const int p = text.positional("precision P");
   FloatElement f;
-  f.is_signed = !flag("unsigned");
-  const bool finite = flag("finite");
+  f.is_signed = !text.flag("unsigned");
+  const bool finite = text.flag("finite");
   const bool in_range = k >= 3 && k <= 16 && p >= 1 && p <= 16;
   f.mantissa_bits = in_range ? p - 1 : 0;
   f.exponent_bits = in_range ? k - p + (f.is_signed ? 0 : 1) : 0;
   if (f.exponent_bits < 1 || f.exponent_bits > 8) {
-    fail("impossible P3109 format", name_column_, text_,
-         "3 <= K <= 16, 1 <= P and 1 to 8 exponent bits");
+    text.fail("impossible P3109 format", text.name_column(), text.text(),
+              "3 <= K <= 16, 1 <= P and 1 to 8 exponent bits");
   }
   f.bias = 1 << (f.exponent_bits - 1);
   f.specials = !finite ? Specials::p3109 : f.is_signed ? Specials::fnuz : Specials::fn;
   return {f, {}};
 }
 
-std::vector<float> Parser::list_of(const Argument& argument) const {
-  std::vector<float> values;
-  std::string_view rest = argument.value;
-  rest.remove_prefix(1);
-  rest.remove_suffix(1);
-  while (true) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view item = trimmed(rest.substr(0, comma));
-    const auto column = static_cast<std::size_t>(item.data() - text_.data());
-    values.push_back(number<float>(item, column));
-    if (!std::isfinite(values.back())) fail("wrong number", column, item, "a finite number");
-    if (comma == std::string_view::npos) return values;
-    rest.remove_prefix(comma + 1);
-  }
-}
-
-Format Parser::codebook_base() {
-  const Argument* table = bare();
-  if (table == nullptr) fail("missing argument", text_.size(), "", "a table: nf4 or [a, b, …]");
+Format codebook_base(FormatText& text) {
+  const auto* table = text.bare();
+  if (table == nullptr)
+    text.fail("missing argument", text.text().size(), "", "a table: nf4 or [a, b, …]");
   CodebookElement c;
   if (table->value.front() == '[' && table->value.back() == ']') {
-    c.values = list_of(*table);
-    if (flag("signed")) {
+    c.values = text.list_of(*table);
+    if (text.flag("signed")) {
       const std::vector<float> magnitudes = c.values;
       for (const float m : magnitudes) c.values.push_back(-m);
       c.values.push_back(0.0F);
@@ -272,116 +89,94 @@ Format Parser::codebook_base() {
   } else if (const auto named = codebook_by_name(table->value)) {
     c = *named;
   } else {
-    fail("unknown table", table->column, table->value, "nf4, new_format, act_format or [a, b, …]");
+    text.fail("unknown table", *table, "nf4, new_format, act_format or [a, b, …]");
   }
   return {c, {}};
 }
 
-std::optional<Format> Parser::integer_base() const {
-  const bool is_unsigned = name_.starts_with("uint");
-  if (!is_unsigned && !name_.starts_with("int")) return std::nullopt;
-  const std::string_view digits = name_.substr(is_unsigned ? 4 : 3);
+std::optional<Format> integer_base(const FormatText& text) {
+  const std::string_view name = text.name();
+  const bool is_unsigned = name.starts_with("uint");
+  if (!is_unsigned && !name.starts_with("int")) return std::nullopt;
+  const std::string_view digits = name.substr(is_unsigned ? 4 : 3);
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
     return std::nullopt;
   }
-  return Format{GridElement{.bits = number<int>(digits, name_column_), .is_signed = !is_unsigned},
-                {}};
+  return Format{
+      GridElement{.bits = text.number<int>(digits, text.name_column()), .is_signed = !is_unsigned},
+      {}};
 }
 
-Format Parser::base() {
-  if (name_ == "float") return float_base();
-  if (name_ == "fixed") return fixed_base();
-  if (name_ == "bfp") return bfp_base();
-  if (name_ == "posit") return posit_base();
-  if (name_ == "p3109") return p3109_base();
-  if (name_ == "codebook") return codebook_base();
-  if (const auto named = format_by_name(name_)) return *named;
-  if (const auto integer = integer_base()) return *integer;
-  fail("unknown format", name_column_, name_,
-       "a name of `nibble formats` or float(e,m), fixed(wl,fl), intN, uintN, bfp(wl), posit(n,es), "
-       "p3109(K,P), codebook([…])");
+Format base_of(FormatText& text) {
+  const std::string_view name = text.name();
+  if (name == "float") return float_base(text);
+  if (name == "fixed") return fixed_base(text);
+  if (name == "bfp") return bfp_base(text);
+  if (name == "posit") return posit_base(text);
+  if (name == "p3109") return p3109_base(text);
+  if (name == "codebook") return codebook_base(text);
+  if (const auto named = format_by_name(name)) return *named;
+  if (const auto integer = integer_base(text)) return *integer;
+  text.fail(
+      "unknown format", text.name_column(), name,
+      "a name of `nibble formats` or float(e,m), fixed(wl,fl), intN, uintN, bfp(wl), posit(n,es), "
+      "p3109(K,P), codebook([…])");
 }
 
-void Parser::apply_element_options(Format& format) {
+void apply_element_options(FormatText& text, Format& format) {
   if (auto* f = std::get_if<FloatElement>(&format.element)) {
-    f->has_subnormals = switch_of("subnormals", f->has_subnormals);
+    f->has_subnormals = text.switch_of("subnormals", f->has_subnormals);
   }
   if (auto* g = std::get_if<GridElement>(&format.element)) {
-    if (flag("symmetric")) g->is_symmetric = true;
-    if (!g->is_integer) g->clamps = switch_of("clamp", g->clamps);
+    if (text.flag("symmetric")) g->is_symmetric = true;
+    if (!g->is_integer) g->clamps = text.switch_of("clamp", g->clamps);
   }
 }
 
-void Parser::apply_scaling(Format& format) {
+void apply_scaling(FormatText& text, Format& format) {
   Scaling& s = format.scaling;
-  if (const Argument* scale = take("scale")) {
-    const std::string_view word = scale->value;
-    if (s.kind != ScaleKind::none)
-      fail("second scaling", scale->column, word, "none: the name has one");
-    if (word == "absmax")
-      s.kind = ScaleKind::absmax;
-    else if (word == "minmax")
-      s.kind = ScaleKind::minmax;
-    else if (word == "pow2")
-      s.kind = ScaleKind::power_of_two;
-    else if (word == "two-level")
-      s.kind = ScaleKind::two_level;
-    else {
+  if (const auto* scale = text.take("scale")) {
+    if (s.kind != ScaleKind::none) text.fail("second scaling", *scale, "none: the name has one");
+    if (const auto kind = value_of(kScaleKindWords, scale->value)) {
+      s.kind = *kind;
+    } else {
       s.kind = ScaleKind::given;
-      s.scale = number<float>(*scale);
+      s.scale = text.number<float>(*scale);
       if (!std::isfinite(s.scale) || s.scale <= 0) {
-        fail("impossible scale", scale->column, word, "a finite number above 0");
+        text.fail("impossible scale", *scale, "a finite number above 0");
       }
     }
   }
-  if (const Argument* zero = take("zero")) {
-    s.zero = number<int>(*zero);
+  if (const auto* zero = text.take("zero")) {
+    s.zero = text.number<int>(*zero);
     if (s.kind == ScaleKind::none) s.kind = ScaleKind::given;
     const auto* g = std::get_if<GridElement>(&format.element);
     if (s.kind != ScaleKind::given || g == nullptr || !g->is_integer || s.zero < g->lowest_n() ||
         s.zero > g->highest_n()) {
-      fail("impossible zero point", zero->column, zero->value,
-           "a code of an integer format with a given scale");
+      text.fail("impossible zero point", *zero, "a code of an integer format with a given scale");
     }
   }
-  if (const Argument* block = take("block")) {
-    s.block = number<int>(*block);
+  if (const auto* block = text.take("block")) {
+    s.block = text.number<int>(*block);
     if (s.block < 1 || s.kind == ScaleKind::none || s.kind == ScaleKind::given) {
-      fail("impossible block", block->column, block->value,
-           "a length of at least 1 with scale=pow2, absmax, minmax or two-level");
+      text.fail("impossible block", *block,
+                "a length of at least 1 with scale=pow2, absmax, minmax or two-level");
     }
     s.granularity = Granularity::block;
   }
-  if (const Argument* axis = take("axis")) {
-    s.axis = number<int>(*axis);
+  if (const auto* axis = text.take("axis")) {
+    s.axis = text.number<int>(*axis);
     if (s.kind == ScaleKind::none) s.kind = ScaleKind::given;
     if (s.granularity == Granularity::tensor) s.granularity = Granularity::axis;
-    if (s.axis < -8 || s.axis > 7) fail("impossible axis", axis->column, axis->value, "-8 to 7");
+    if (s.axis < -8 || s.axis > 7) text.fail("impossible axis", *axis, "-8 to 7");
   }
-  if (const Argument* rule = take("rule")) {
+  if (const auto* rule = text.take("rule")) {
     if (s.kind != ScaleKind::power_of_two) {
-      fail("rule without a shared exponent", rule->column, rule->value,
-           "bfp, an MX format or scale=pow2");
+      text.fail("rule without a shared exponent", *rule, "bfp, an MX format or scale=pow2");
     }
-    if (rule->value == "floor")
-      s.rule = ScaleRule::floor;
-    else if (rule->value == "ceil")
-      s.rule = ScaleRule::ceil;
-    else if (rule->value == "even")
-      s.rule = ScaleRule::even;
-    else if (rule->value == "rceil")
-      s.rule = ScaleRule::rceil;
-    else
-      fail("unknown rule", rule->column, rule->value, "floor, ceil, even or rceil");
-  }
-}
-
-void Parser::reject_leftovers() const {
-  for (const Argument& a : arguments_) {
-    if (!a.used) {
-      fail("unexpected argument", a.column, a.key.empty() ? a.value : a.key,
-           "an option of " + std::string(name_) + " (see docs/formats)");
-    }
+    const auto value = value_of(kScaleRuleWords, rule->value);
+    if (!value) text.fail("unknown rule", *rule, list_of(kScaleRuleWords));
+    s.rule = *value;
   }
 }
 
@@ -413,19 +208,15 @@ void check_halves(const Format& format, std::string_view text) {
 
 }  // namespace
 
-Format Parser::parse() {
-  Format format = base();
-  apply_element_options(format);
-  apply_scaling(format);
-  reject_leftovers();
-  check(format.element);
-  check_halves(format, text_);
-  return format;
-}
-
 Format parse_format(std::string_view text) {
-  if (trimmed(text).empty()) throw Error("format", "empty format", "''", "a name such as e4m3");
-  return Parser(text).parse();
+  FormatText parts(text);
+  Format format = base_of(parts);
+  apply_element_options(parts, format);
+  apply_scaling(parts, format);
+  parts.reject_leftovers();
+  check(format.element);
+  check_halves(format, text);
+  return format;
 }
 
 }  // namespace nibble

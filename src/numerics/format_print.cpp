@@ -7,6 +7,7 @@
 
 #include "nibble/numerics/format.h"
 #include "numerics/format_names.h"
+#include "numerics/format_words.h"
 
 namespace nibble {
 namespace {
@@ -20,36 +21,6 @@ struct Text {
     return arguments.empty() ? name : fmt::format("{}({})", name, fmt::join(arguments, ","));
   }
 };
-
-std::string_view word_of(Specials specials) {
-  switch (specials) {
-    case Specials::ieee:
-      return "ieee";
-    case Specials::finite:
-      return "finite";
-    case Specials::fn:
-      return "fn";
-    case Specials::fnuz:
-      return "fnuz";
-    case Specials::p3109:
-      return "p3109";
-  }
-  return "?";
-}
-
-std::string_view word_of(ScaleRule rule) {
-  switch (rule) {
-    case ScaleRule::floor:
-      return "floor";
-    case ScaleRule::ceil:
-      return "ceil";
-    case ScaleRule::even:
-      return "even";
-    case ScaleRule::rceil:
-      return "rceil";
-  }
-  return "?";
-}
 
 bool names(std::string_view name, const Element& element) {
   const auto format = format_by_name(name);
@@ -91,7 +62,7 @@ Text text_of(const FloatElement& f) {
   if (f.bias != (1 << (f.exponent_bits - 1)) - 1)
     full.arguments.push_back(fmt::format("bias={}", f.bias));
   if (f.specials != Specials::ieee)
-    full.arguments.push_back(fmt::format("specials={}", word_of(f.specials)));
+    full.arguments.push_back(fmt::format("specials={}", to_string(f.specials)));
   if (!f.is_signed) full.arguments.emplace_back("unsigned");
   if (!f.has_zero) full.arguments.emplace_back("nozero");
   full.arguments.insert(full.arguments.end(), text.arguments.begin(), text.arguments.end());
@@ -139,6 +110,14 @@ const NameEntry* scaled_name(const Format& format) {
 
 }  // namespace
 
+std::string_view to_string(Specials specials) {
+  return word_of(kSpecialsWords, specials);
+}
+
+std::string_view to_string(ScaleRule rule) {
+  return word_of(kScaleRuleWords, rule);
+}
+
 std::string to_string(const Format& format) {
   const Scaling& s = format.scaling;
   Text text = std::visit([](const auto& e) { return text_of(e); }, format.element);
@@ -153,22 +132,7 @@ std::string to_string(const Format& format) {
   } else if (s.kind == ScaleKind::power_of_two && is_block_float(format.element)) {
     text = {"bfp", {std::to_string(std::get<GridElement>(format.element).bits)}};
   } else {
-    switch (s.kind) {
-      case ScaleKind::power_of_two:
-        add("scale=pow2");
-        break;
-      case ScaleKind::absmax:
-        add("scale=absmax");
-        break;
-      case ScaleKind::minmax:
-        add("scale=minmax");
-        break;
-      case ScaleKind::two_level:
-        add("scale=two-level");
-        break;
-      default:
-        break;
-    }
+    if (s.kind != ScaleKind::given) add(fmt::format("scale={}", word_of(kScaleKindWords, s.kind)));
   }
   if (s.kind == ScaleKind::given) {
     if (s.scale != 1.0F || (s.zero == 0 && s.granularity == Granularity::tensor)) {
@@ -179,7 +143,7 @@ std::string to_string(const Format& format) {
   if (s.granularity == Granularity::block && s.block != implied_block)
     add(fmt::format("block={}", s.block));
   if (s.granularity == Granularity::axis || s.axis != -1) add(fmt::format("axis={}", s.axis));
-  if (s.rule != ScaleRule::floor) add(fmt::format("rule={}", word_of(s.rule)));
+  if (s.rule != ScaleRule::floor) add(fmt::format("rule={}", to_string(s.rule)));
   return text.joined();
 }
 

@@ -2,36 +2,26 @@
 // The names of roundings and overflow rules.
 #include "nibble/numerics/rounding.h"
 
-#include <array>
 #include <charconv>
-#include <utility>
 
 #include "nibble/core/error.h"
+#include "numerics/words.h"
 
 namespace nibble {
 namespace {
 
-using ModeName = std::pair<RoundingMode, std::string_view>;
-constexpr std::array<ModeName, 7> kModes = {{{RoundingMode::nearest_even, "nearest-even"},
-                                             {RoundingMode::nearest_away, "nearest-away"},
-                                             {RoundingMode::toward_zero, "toward-zero"},
-                                             {RoundingMode::up, "up"},
-                                             {RoundingMode::down, "down"},
-                                             {RoundingMode::to_odd, "to-odd"},
-                                             {RoundingMode::stochastic, "stochastic"}}};
+constexpr Words<RoundingMode, 7> kModes = {{{RoundingMode::nearest_even, "nearest-even"},
+                                            {RoundingMode::nearest_away, "nearest-away"},
+                                            {RoundingMode::toward_zero, "toward-zero"},
+                                            {RoundingMode::up, "up"},
+                                            {RoundingMode::down, "down"},
+                                            {RoundingMode::to_odd, "to-odd"},
+                                            {RoundingMode::stochastic, "stochastic"}}};
 
-using OverflowName = std::pair<Overflow, std::string_view>;
-constexpr std::array<OverflowName, 4> kOverflows = {{{Overflow::native, "native"},
-                                                     {Overflow::saturate, "saturate"},
-                                                     {Overflow::infinity, "infinity"},
-                                                     {Overflow::nan, "nan"}}};
-
-template <class Names>
-std::string list_of(const Names& names) {
-  std::string text;
-  for (const auto& [value, name] : names) text.append(text.empty() ? "" : ", ").append(name);
-  return text;
-}
+constexpr Words<Overflow, 4> kOverflows = {{{Overflow::native, "native"},
+                                            {Overflow::saturate, "saturate"},
+                                            {Overflow::infinity, "infinity"},
+                                            {Overflow::nan, "nan"}}};
 
 std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
@@ -50,17 +40,12 @@ Rounding parse_rounding(std::string_view text) {
     }
     return {RoundingMode::stochastic, bits};
   }
-  for (const auto& [mode, name] : kModes) {
-    if (text == name) return {mode};
-  }
-  throw Error("rounding", "unknown rounding", quoted(text), list_of(kModes) + ", stochastic(r)");
+  if (const auto mode = value_of(kModes, text)) return {*mode};
+  throw Error("rounding", "unknown rounding", quoted(text), list_of(kModes) + "(r)");
 }
 
 std::string to_string(const Rounding& rounding) {
-  std::string text;
-  for (const auto& [mode, name] : kModes) {
-    if (mode == rounding.mode) text = name;
-  }
+  std::string text(word_of(kModes, rounding.mode));
   if (rounding.is_stochastic() && rounding.random_bits != 32) {
     text += "(" + std::to_string(rounding.random_bits) + ")";
   }
@@ -68,17 +53,12 @@ std::string to_string(const Rounding& rounding) {
 }
 
 Overflow parse_overflow(std::string_view text) {
-  for (const auto& [overflow, name] : kOverflows) {
-    if (text == name) return overflow;
-  }
+  if (const auto overflow = value_of(kOverflows, text)) return *overflow;
   throw Error("overflow", "unknown overflow rule", quoted(text), list_of(kOverflows));
 }
 
 std::string_view to_string(Overflow overflow) {
-  for (const auto& [value, name] : kOverflows) {
-    if (value == overflow) return name;
-  }
-  return "?";
+  return word_of(kOverflows, overflow);
 }
 
 }  // namespace nibble

@@ -24,6 +24,10 @@ Format parse_format(std::string_view text);
 // The canonical text form: parse_format(to_string(f)) == f, and equal formats print alike.
 std::string to_string(const Format& format);
 
+// The words of the text form.
+std::string_view to_string(Specials specials);
+std::string_view to_string(ScaleRule rule);
+
 struct NamedFormat {
   std::string_view name;
   std::string_view family;   // "float", "grid", "block", "posit", "codebook"
