@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// nibble formats: the named formats as a table, or everything about one format.
+// nibble formats: the named formats as a table, or everything about some of them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/nibble/format_words.h"
+#include "apps/nibble/formats_on.h"
+#include "apps/nibble/formats_plot.h"
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
 #include "nibble/numerics/format.h"
@@ -40,67 +42,6 @@ std::string family_title(std::string_view family) {
   if (family == "posit") return "Posits";
   if (family == "codebook") return "Codebooks";
   return std::string(family);
-}
-
-std::vector<std::string> specials_of(const ElementInfo& info) {
-  std::vector<std::string> words;
-  if (info.has_infinity) words.emplace_back("inf");
-  if (info.has_nan) words.emplace_back("nan");
-  if (info.has_negative_zero) words.emplace_back("-0");
-  if (!info.has_zero) words.emplace_back("no zero");
-  return words;
-}
-
-std::string specials_text(const ElementInfo& info) {
-  const std::vector<std::string> words = specials_of(info);
-  return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
-}
-
-std::string group_text(const Scaling& s) {
-  switch (s.granularity) {
-    case Granularity::tensor:
-      return "the tensor";
-    case Granularity::axis:
-      return fmt::format("each index along axis {}", s.axis);
-    case Granularity::block:
-      return fmt::format("each {} along axis {}", s.block, s.axis);
-  }
-  return "?";
-}
-
-std::string_view rule_text(ScaleRule rule) {
-  switch (rule) {
-    case ScaleRule::floor:
-      return "floor";
-    case ScaleRule::ceil:
-      return "ceil";
-    case ScaleRule::even:
-      return "even";
-    case ScaleRule::rceil:
-      return "rceil";
-  }
-  return "?";
-}
-
-std::string scaling_text(const Scaling& s) {
-  const std::string group = group_text(s);
-  switch (s.kind) {
-    case ScaleKind::none:
-      return "none";
-    case ScaleKind::given:
-      if (s.granularity == Granularity::axis) return "given scales for " + group;
-      return fmt::format("value = (element - {}) · {}", s.zero, s.scale);
-    case ScaleKind::power_of_two:
-      return fmt::format("2^e for {}, e from the largest magnitude (rule {})", group,
-                         rule_text(s.rule));
-    case ScaleKind::absmax:
-      return fmt::format("fp32 scale for {}: largest magnitude / largest element", group);
-    case ScaleKind::minmax:
-      return fmt::format("fp32 scale and zero point for {}, from its range", group);
-    case ScaleKind::two_level:
-      return fmt::format("e4m3 scale for {}, fp32 scale for the tensor", group);
-  }
-  return "?";
 }
 
 // The value of every code; nothing where a codebook has no entry.
@@ -172,21 +113,19 @@ void print_all(bool is_json) {
     fmt::print("\n{}", kGrammar);
 }
 
-void print_one(const std::string& name, bool is_json) {
+Json json_with_values(const std::string& name) {
   const Format format = parse_format(name);
-  const ElementInfo info = describe(format.element);
-  const bool has_table = info.code_bits <= kMostTableBits;
-  if (is_json) {
-    Json json = json_of(name, format);
-    if (has_table) {
-      json["values"] = Json::array();
-      for (const std::optional<double>& value : values_of(format.element)) {
-        json["values"].push_back(value ? json_number(*value) : Json());
-      }
-    }
-    fmt::print("{}\n", json.dump(2));
-    return;
+  Json json = json_of(name, format);
+  if (describe(format.element).code_bits > kMostTableBits) return json;
+  json["values"] = Json::array();
+  for (const std::optional<double>& value : values_of(format.element)) {
+    json["values"].push_back(value ? json_number(*value) : Json());
   }
+  return json;
+}
+
+void print_one(const Format& format) {
+  const ElementInfo info = describe(format.element);
   fmt::print("format     {}\n", to_string(format));
   fmt::print("bits       {}\n", info.code_bits);
   fmt::print("range      {} to {}\n", info.lowest, info.max);
@@ -195,29 +134,69 @@ void print_one(const std::string& name, bool is_json) {
   if (info.precision_bits > 0) fmt::print("precision  {} bits\n", info.precision_bits);
   fmt::print("specials   {}\n", specials_text(info));
   fmt::print("scaling    {}\n", scaling_text(format.scaling));
-  if (has_table) print_codes(format.element);
+  if (info.code_bits <= kMostTableBits) print_codes(format.element);
+}
+
+// One format is a JSON object, several are an array. All are read before anything is printed.
+void print_some(const std::vector<std::string>& names, bool is_json) {
+  if (is_json) {
+    Json list = Json::array();
+    for (const std::string& name : names) list.push_back(json_with_values(name));
+    fmt::print("{}\n", (names.size() == 1 ? list.front() : list).dump(2));
+    return;
+  }
+  std::vector<Format> formats;
+  for (const std::string& name : names) formats.push_back(parse_format(name));
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    if (i > 0) fmt::print("\n");
+    print_one(formats[i]);
+  }
 }
 
 }  // namespace
 
 void add_formats(CLI::App& app) {
   struct Flags {
-    std::string format;
-    bool is_json = false;
+    FormatsOnOptions on;  // its formats and --json serve without --on too
+    std::string plot;
   };
-  CLI::App& verb = *app.add_subcommand("formats", "list the number formats, or describe one");
+  CLI::App& verb = *app.add_subcommand(
+      "formats", "list the number formats, describe, measure or draw some of them");
   const auto flags = std::make_shared<Flags>();
-  verb.add_option("FORMAT", flags->format, "the format to describe")->type_name("");
-  verb.add_flag("--json", flags->is_json, "print JSON");
+  verb.add_option("FORMAT", flags->on.formats, "the formats; a useful choice for --on and --plot")
+      ->type_name("");
+  CLI::Option* on = verb.add_option("--on", flags->on.source,
+                                    "the error they make on an array, - for standard input, or on "
+                                    "2^20 made numbers: normal, uniform")
+                        ->type_name("IN.npy");
+  verb.add_option("--rounding", flags->on.rounding, "as for round (default nearest-even)")
+      ->type_name("NAME")
+      ->needs(on);
+  verb.add_option("--seed", flags->on.seed,
+                  "key of the made numbers and of stochastic rounding (default 0)")
+      ->type_name("N")
+      ->needs(on);
+  CLI::Option* json = verb.add_flag("--json", flags->on.is_json, "print JSON");
+  verb.add_option("--plot", flags->plot, "draw their values and precision, - for standard output")
+      ->type_name("OUT.svg")
+      ->excludes(on)
+      ->excludes(json);
   verb.footer(
       "Examples:\n"
-      "  nibble formats                 all names and how to write others\n"
-      "  nibble formats 'posit(8,2)'    range, precision and the value of every code");
+      "  nibble formats                         all names and how to write others\n"
+      "  nibble formats 'posit(8,2)'            range, precision and the value of every code\n"
+      "  nibble formats --on normal             what each costs and loses\n"
+      "  nibble formats e4m3 nf4 --on w.npy     the same of two, on an array\n"
+      "  nibble formats e2m1 int4 --plot f.svg  a picture");
   verb.callback([flags] {
-    if (flags->format.empty())
-      print_all(flags->is_json);
+    if (!flags->plot.empty())
+      plot_formats(flags->on.formats, flags->plot);
+    else if (!flags->on.source.empty())
+      print_formats_on(flags->on);
+    else if (flags->on.formats.empty())
+      print_all(flags->on.is_json);
     else
-      print_one(flags->format, flags->is_json);
+      print_some(flags->on.formats, flags->on.is_json);
   });
 }
 

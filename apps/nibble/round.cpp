@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nibble round: an array rounded to a format, still fp32.
+// nibble round: an array rounded to a format, still fp32; or one number and its code.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,6 +20,7 @@ struct Flags {
   QuantizeFlags quantize;
   std::string input;
   std::string output;
+  float value = 0;
   bool has_stats = false;
   bool is_json = false;
 };
@@ -63,27 +64,80 @@ void run(const Flags& flags) {
   (flags.is_json ? print_json : print_table)(out, to_string(format), stats);
 }
 
+std::uint32_t first_code(const Tensor& codes) {
+  switch (codes.dtype()) {
+    case DType::u8:
+      return codes.as<std::uint8_t>()[0];
+    case DType::u16:
+      return codes.as<std::uint16_t>()[0];
+    default:
+      return codes.as<std::uint32_t>()[0];
+  }
+}
+
+// One number; it is a group of its own, so that a scale from the data fits it alone.
+void run_value(const Flags& flags) {
+  const Format format = parse_format(flags.quantize.format);
+  const QuantizeOptions options = options_of(flags.quantize, format);
+  Tensor input(DType::f32, Shape{1});
+  input.as<float>()[0] = flags.value;
+  const Encoded encoded = encode(std::as_const(input).view(), format, options);
+  const Tensor decoded = decode(encoded, format);
+  const bool is_double = decoded.dtype() == DType::f64;
+  const double value = is_double ? decoded.as<double>()[0] : double{decoded.as<float>()[0]};
+  const int digits = (describe(format.element).code_bits + 3) / 4;
+  const std::string code = fmt::format("0x{:0{}x}", first_code(encoded.codes), digits);
+  const bool has_scale = encoded.scales.elements() > 0;
+  const float scale = has_scale ? encoded.scales.as<float>()[0] * encoded.tensor_scale : 1.0F;
+  const int zero = encoded.zeros.elements() > 0 ? encoded.zeros.as<std::int32_t>()[0] : 0;
+  if (flags.is_json) {
+    const Json json = {
+        {"format", to_string(format)},         {"input", json_number(double{flags.value})},
+        {"value", json_number(value)},         {"code", code},
+        {"scale", json_number(double{scale})}, {"zero", zero}};
+    return fmt::print("{}\n", json.dump(2));
+  }
+  const std::string shortest =
+      is_double ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
+  fmt::print("{}  (code {}{}{})\n", shortest, code,
+             has_scale ? fmt::format(", scale {}", scale) : "",
+             zero != 0 ? fmt::format(", zero {}", zero) : "");
+}
+
 }  // namespace
 
 void add_round(CLI::App& app) {
-  CLI::App& verb = *app.add_subcommand("round", "round an array to a format, keeping it fp32");
+  CLI::App& verb =
+      *app.add_subcommand("round", "round an array, or one number, to a format, keeping it fp32");
   const auto flags = std::make_shared<Flags>();
   add_quantize_flags(verb, flags->quantize);
-  verb.add_flag("--stats", flags->has_stats,
-                "print the error made; on standard error where OUT is -");
+  CLI::Option* stats = verb.add_flag("--stats", flags->has_stats,
+                                     "print the error made; on standard error where OUT is -");
   verb.add_flag("--json", flags->is_json, "the same as JSON");
-  verb.add_option("IN.npy", flags->input, "fp32, fp16 or bfloat16 array, - for standard input")
-      ->required()
-      ->type_name("");
-  verb.add_option("OUT.npy", flags->output, "fp32 array of the same shape, - for standard output")
-      ->required()
-      ->type_name("");
+  CLI::Option* input =
+      verb.add_option("IN.npy", flags->input, "fp32, fp16 or bfloat16 array, - for standard input")
+          ->type_name("");
+  CLI::Option* output = verb.add_option("OUT.npy", flags->output,
+                                        "fp32 array of the same shape, - for standard output")
+                            ->type_name("");
+  CLI::Option* value = verb.add_option("--value", flags->value,
+                                       "one fp32 number instead of arrays; prints value and code")
+                           ->type_name("X")
+                           ->excludes(input)
+                           ->excludes(stats);
   verb.footer(
       "Examples:\n"
+      "  nibble round --to e4m3 --value 3.14159\n"
       "  nibble round --to e4m3 --stats in.npy out.npy\n"
       "  nibble round --to 'bfp(8,block=16)' --rounding stochastic --seed 1 - - < in.npy > "
       "out.npy");
-  verb.callback([flags] { run(*flags); });
+  verb.callback([=] {
+    if (value->count() > 0) return run_value(*flags);
+    for (const CLI::Option* file : {input, output}) {
+      if (file->count() == 0) throw CLI::RequiredError(file->get_name());
+    }
+    run(*flags);
+  });
 }
 
 }  // namespace nibble
