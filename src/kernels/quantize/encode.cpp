@@ -53,6 +53,11 @@ void refuse_nans(std::span<const float> values, const Format& format) {
               std::to_string(nans), "none");
 }
 
+void check_width(std::string_view op, int bits) {
+  if (bits >= 1 && bits <= 32) return;
+  throw Error(op, "bits of a code", std::to_string(bits), "1 to 32");
+}
+
 std::vector<GroupScale> stored_groups(const Encoded& encoded, const Format& format,
                                       const Grouping& grouping) {
   const auto groups = static_cast<std::size_t>(grouping.groups());
@@ -143,6 +148,7 @@ Tensor decode(const Encoded& encoded, const Format& format) {
 }
 
 std::vector<std::uint8_t> pack_codes(ConstTensorView codes, int bits) {
+  check_width("pack", bits);
   const auto count = static_cast<std::size_t>(codes.elements());
   const auto width = static_cast<std::size_t>(bits);
   std::vector<std::uint8_t> packed((count * width + 7) / 8);
@@ -162,6 +168,7 @@ std::vector<std::uint8_t> pack_codes(ConstTensorView codes, int bits) {
 }
 
 Tensor unpack_codes(const std::vector<std::uint8_t>& packed, int bits, const Shape& shape) {
+  check_width("unpack", bits);
   const auto count = static_cast<std::size_t>(shape.elements());
   const auto width = static_cast<std::size_t>(bits);
   if (packed.size() != (count * width + 7) / 8) {

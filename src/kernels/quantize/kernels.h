@@ -43,7 +43,8 @@ struct QuantizeKernels {
                                      std::size_t count, std::uint32_t* out, const float* upcoming);
 };
 
-inline constexpr std::size_t kDrawSlack = 256;
+// The first draw lies up to 7 lanes into its counter, and a batch of counters has up to 256 draws.
+inline constexpr std::size_t kDrawSlack = 7 + 256;
 
 // Null for the reference path, which has no kernels: it is the definition.
 const QuantizeKernels* quantize_kernels(Isa isa);

@@ -117,7 +117,8 @@ template <class V>
     return V::largest(largest);
   };
   const auto plain = over([](auto a) { return a; });
-  if (plain < 0x7F800000U) [[likely]] return plain;
+  if (plain < 0x7F800000U) [[likely]]
+    return plain;
   return over([](auto a) {
     const auto is_nan = V::less_unsigned(V::set(0x7F800000U), a);
     return V::select(is_nan, V::set(0U), V::min_unsigned(a, V::set(0x7F7FFFFFU)));
@@ -132,6 +133,15 @@ template <class V>
   return std::bit_cast<float>(field == 0 ? 0x00400000U : field << 23);
 }
 
+// The shared exponent of a block from the bits of its largest magnitude. A subnormal one is written
+// as if the field below 1 were a binade too; what lies below that one ends at the lowest exponent.
+template <class V>
+[[gnu::always_inline]] inline int block_exponent(const BlockPlan& blocks, std::uint32_t bits) {
+  const auto ordered = static_cast<std::int32_t>(bits < 0x800000U ? 2 * bits - 0x800000U : bits);
+  const int field = (ordered + static_cast<std::int32_t>(blocks.exponent_round)) >> 23;
+  return std::clamp(field - blocks.exponent_offset, kMinSharedExponent, kMaxSharedExponent);
+}
+
 template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
 void blocks_loop(const Pair& shared, const Run& run, const BlockPlan& shared_blocks) {
   const Pair pair = shared;
@@ -144,9 +154,7 @@ void blocks_loop(const Pair& shared, const Run& run, const BlockPlan& shared_blo
                   run.draws == nullptr ? nullptr : run.draws + i, run.streams};
     const std::uint32_t bits = largest_bits<V>(one.input, count);
     if constexpr (kUse == ScaleUse::exact) {
-      const int wanted =
-          static_cast<int>((bits + blocks.exponent_round) >> 23) - blocks.exponent_offset;
-      const int exponent = std::clamp(wanted, kMinSharedExponent, kMaxSharedExponent);
+      const int exponent = block_exponent<V>(blocks, bits);
       run_loop<V, kUse, kKind>(pair, one, V::set(power_of_two<V>(exponent)),
                                V::set(power_of_two<V>(-exponent)));
     } else {

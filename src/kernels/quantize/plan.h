@@ -123,7 +123,8 @@ enum class ScaleUse : std::uint8_t {
 struct BlockPlan {
   ScaleKind kind = ScaleKind::power_of_two;
   std::size_t block = 32;
-  // power_of_two: e = ((bits(amax) + exponent_round) >> 23) - exponent_offset, clamped to E8M0.
+  // power_of_two, a normal amax: e = ((bits(amax) + exponent_round) >> 23) - exponent_offset,
+  // clamped to E8M0.
   std::uint32_t exponent_round = 0;
   int exponent_offset = 0;
   float element_max = 1;
