@@ -49,7 +49,7 @@ TEST(Rounding, OtherTextsAreRefused) {
   EXPECT_EQ(
       error_of("rne"),
       "[rounding] unknown rounding: got 'rne', expected nearest-even, nearest-away, toward-zero, "
-      "up, down, to-odd, stochastic, stochastic(r)");
+      "up, down, to-odd or stochastic(r)");
 }
 
 TEST(Overflow, EveryNameIsReadAndWrittenAlike) {

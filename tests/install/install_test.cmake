@@ -12,6 +12,7 @@ run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 
 execute_process(COMMAND ${WORK_DIR}/build/consumer OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
-if(NOT output STREQUAL "nibble ${VERSION} (2, 3)\n")
-  message(FATAL_ERROR "the consumer printed: got '${output}', expected 'nibble ${VERSION} (2, 3)'")
+set(expected "nibble ${VERSION} (1, 3) 0.3125 -448 3.25\n")
+if(NOT output STREQUAL expected)
+  message(FATAL_ERROR "the consumer printed: got '${output}', expected '${expected}'")
 endif()

@@ -23,7 +23,7 @@ inline TensorView shaped(std::vector<float>& values, const Shape& shape) {
 }
 
 inline std::vector<float> quantized(const std::vector<float>& input, const Shape& shape,
-                             const Format& format, const QuantizeOptions& options) {
+                                    const Format& format, const QuantizeOptions& options) {
   std::vector<float> output(input.size());
   quantize(shaped(input, shape), shaped(output, shape), format, options);
   return output;
@@ -35,7 +35,7 @@ inline std::uint32_t pattern(float x) {
 }
 
 inline void expect_same(const std::vector<float>& input, const std::vector<float>& got,
-                 const std::vector<float>& expected, const std::string& what) {
+                        const std::vector<float>& expected, const std::string& what) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     ASSERT_EQ(pattern(got[i]), pattern(expected[i]))
         << what << ": element " << i << " = " << std::hexfloat << input[i] << " gave " << got[i]
