@@ -59,11 +59,17 @@ fuzz:  ## each fuzzer for FUZZ_SECONDS (30); finds stay in build/fuzz
 	    -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/; \
 	done
 
-aarch64:  ## cross build for AArch64, run by qemu
+aarch64:  ## cross build for AArch64, run by qemu: the signature must be this machine's
 	@tools/setup --cross
+	@cmake --preset release
+	@cmake --build --preset release -j $(JOBS) --target nibble
 	@cmake --preset aarch64
 	@cmake --build --preset aarch64 -j $(JOBS)
-	@qemu-aarch64 build/aarch64/bin/nibble doctor
+	@set -e; here=$$(build/release/bin/nibble signature); \
+	for isa in portable reference; do \
+	  there=$$(NIBBLE_ISA=$$isa qemu-aarch64 build/aarch64/bin/nibble signature); \
+	  echo "signature $$here here, $$there on AArch64 ($$isa)"; test "$$here" = "$$there"; \
+	done
 
 format:  ## lay out the sources with clang-format
 	@tools/setup --lint
