@@ -7,30 +7,23 @@
 
 namespace nibble {
 
-// Calls body(pair, kind) with the operation of the plan and, as a type, its kind of rounding.
+// Calls body(op, kind) with the operation of the plan and, as a type, its kind of rounding.
 template <class V, class Body>
 void with_operation(const RoundPlan& plan, Definition definition, const Body& body) {
-  const RoundPlan* nearest = plan.nearest;
   const auto with_kind = [&](auto kind) {
     constexpr RoundingKind kKind = decltype(kind)::value;
-    constexpr RoundingKind kEven = RoundingKind::nearest_even;
-    const auto call = [&](auto op, auto nearest_op) {
-      body(OpPair<decltype(op), decltype(nearest_op)>{op, nearest_op}, kind);
-    };
     switch (plan.family) {
       case RoundPlan::Family::floating:
-        return call(FloatOp<V, kKind>(plan, definition), FloatOp<V, kEven>(*nearest, definition));
+        return body(FloatOp<V, kKind>(plan, definition), kind);
       case RoundPlan::Family::grid:
-        return call(GridOp<V, kKind>(plan, definition), GridOp<V, kEven>(*nearest, definition));
+        return body(GridOp<V, kKind>(plan, definition), kind);
       case RoundPlan::Family::posit:
-        return call(PositOp<V, kKind>(plan, definition), PositOp<V, kEven>(*nearest, definition));
+        return body(PositOp<V, kKind>(plan, definition), kind);
       case RoundPlan::Family::table:
         if (plan.table.levels == 4) {
-          return call(TableOp<V, kKind, SmallTable<V>>(plan, definition),
-                      TableOp<V, kEven, SmallTable<V>>(*nearest, definition));
+          return body(TableOp<V, kKind, SmallTable<V>>(plan, definition), kind);
         }
-        return call(TableOp<V, kKind, LargeTable<V>>(plan, definition),
-                    TableOp<V, kEven, LargeTable<V>>(*nearest, definition));
+        return body(TableOp<V, kKind, LargeTable<V>>(plan, definition), kind);
     }
   };
   switch (plan.kind) {
@@ -46,15 +39,15 @@ void with_operation(const RoundPlan& plan, Definition definition, const Body& bo
 template <class V>
 void round_run(const RoundPlan& plan, Definition definition, const Run& run, ScaleUse use,
                float scale) {
-  with_operation<V>(plan, definition, [&](const auto& pair, auto kind) {
+  with_operation<V>(plan, definition, [&](const auto& op, auto kind) {
     constexpr RoundingKind kKind = decltype(kind)::value;
     switch (use) {
       case ScaleUse::none:
-        return run_loop<V, ScaleUse::none, kKind>(pair, run, V::set(1.0F), V::set(1.0F));
+        return run_loop<V, ScaleUse::none, kKind>(op, run, V::set(1.0F), V::set(1.0F));
       case ScaleUse::exact:
-        return run_loop<V, ScaleUse::exact, kKind>(pair, run, V::set(scale), V::set(1 / scale));
+        return run_loop<V, ScaleUse::exact, kKind>(op, run, V::set(scale), V::set(1 / scale));
       case ScaleUse::divide:
-        return run_loop<V, ScaleUse::divide, kKind>(pair, run, V::set(scale), V::set(scale));
+        return run_loop<V, ScaleUse::divide, kKind>(op, run, V::set(scale), V::set(scale));
     }
   });
 }
@@ -62,12 +55,12 @@ void round_run(const RoundPlan& plan, Definition definition, const Run& run, Sca
 template <class V>
 void round_scales(const RoundPlan& plan, Definition definition, const Run& run, ScaleUse use,
                   const float* scales) {
-  with_operation<V>(plan, definition, [&](const auto& pair, auto kind) {
+  with_operation<V>(plan, definition, [&](const auto& op, auto kind) {
     constexpr RoundingKind kKind = decltype(kind)::value;
     if (use == ScaleUse::exact) {
-      scales_loop<V, ScaleUse::exact, kKind>(pair, run, scales);
+      scales_loop<V, ScaleUse::exact, kKind>(op, run, scales);
     } else {
-      scales_loop<V, ScaleUse::divide, kKind>(pair, run, scales);
+      scales_loop<V, ScaleUse::divide, kKind>(op, run, scales);
     }
   });
 }
@@ -75,12 +68,12 @@ void round_scales(const RoundPlan& plan, Definition definition, const Run& run, 
 template <class V>
 void round_blocks(const RoundPlan& plan, Definition definition, const Run& run,
                   const BlockPlan& blocks) {
-  with_operation<V>(plan, definition, [&](const auto& pair, auto kind) {
+  with_operation<V>(plan, definition, [&](const auto& op, auto kind) {
     constexpr RoundingKind kKind = decltype(kind)::value;
     if (blocks.kind == ScaleKind::power_of_two) {
-      blocks_loop<V, ScaleUse::exact, kKind>(pair, run, blocks);
+      blocks_loop<V, ScaleUse::exact, kKind>(op, run, blocks);
     } else {
-      blocks_loop<V, ScaleUse::divide, kKind>(pair, run, blocks);
+      blocks_loop<V, ScaleUse::divide, kKind>(op, run, blocks);
     }
   });
 }

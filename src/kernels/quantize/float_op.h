@@ -18,23 +18,30 @@ struct FloatOp {
   FloatOp(const RoundPlan& plan, Definition) : p(plan.floating), decision(plan) {}
 
   [[gnu::always_inline]] F operator()(F x, U draw) const {
-    const U pattern = V::bits(x);
-    const U a = V::and_(pattern, V::set(0x7FFFFFFFU));
-    const U sign = V::xor_(pattern, a);
-    U r;
+    const U a = V::and_(V::bits(x), V::set(0x7FFFFFFFU));
     if constexpr (kKind == RoundingKind::nearest_even) {
-      r = nearest(a);
+      return finished(x, a, nearest(a));
     } else if (kKind == RoundingKind::stochastic && p.has_short_stochastic) {
-      r = stochastic(a, draw);
+      return finished(x, a, stochastic(a, draw));
     } else {
-      r = general(a, V::less_signed(pattern, V::set(0U)), draw);
+      return finished(x, a, general(a, V::less_signed(V::bits(x), V::set(0U)), draw));
     }
-    if (p.smallest != 0) r = V::max_unsigned(r, V::set(p.smallest));
-    r = ends(a, V::less_signed(pattern, V::set(0U)), r);
-    return V::floats(signed_result(a, sign, r));
+  }
+
+  [[gnu::always_inline]] F nearest_value(F x) const {
+    const U a = V::and_(V::bits(x), V::set(0x7FFFFFFFU));
+    return finished(x, a, nearest(a));
   }
 
  private:
+  // The rounded magnitude r with its ends and its sign.
+  [[gnu::always_inline]] F finished(F x, U a, U r) const {
+    const U pattern = V::bits(x);
+    if (p.smallest != 0) r = V::max_unsigned(r, V::set(p.smallest));
+    r = ends(a, V::less_signed(pattern, V::set(0U)), r);
+    return V::floats(signed_result(a, V::xor_(pattern, a), r));
+  }
+
   // Above min_normal the carry of an integer addition rounds; below it, the rounding of one fp32
   // addition does, because the last bit of small_magic is the quantum.
   [[gnu::always_inline]] U nearest(U a) const {

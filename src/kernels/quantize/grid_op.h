@@ -20,13 +20,22 @@ struct GridOp {
   [[gnu::always_inline]] F operator()(F x, U draw) const {
     const F exact_steps = V::mul(x, V::set(p.steps_per_one));
     const F steps = clamped(exact_steps);
-    F rounded;
     if constexpr (kKind == RoundingKind::nearest_even) {
-      rounded = V::round_even(steps);
+      return finished(x, steps, V::round_even(steps));
+    } else if constexpr (kKind == RoundingKind::stochastic) {
+      return finished(x, steps, general(x, exact_steps, steps, draw));
     } else {
-      rounded = general(x, exact_steps, steps, draw);
-      if constexpr (kKind == RoundingKind::deterministic) rounded = clamped(rounded);
+      return finished(x, steps, clamped(general(x, exact_steps, steps, draw)));
     }
+  }
+
+  [[gnu::always_inline]] F nearest_value(F x) const {
+    const F steps = clamped(V::mul(x, V::set(p.steps_per_one)));
+    return finished(x, steps, V::round_even(steps));
+  }
+
+ private:
+  [[gnu::always_inline]] F finished(F x, F steps, F rounded) const {
     // Adding zero leaves one zero: -0 + 0 = +0.
     const F result = V::mul(V::add(rounded, V::set(0.0F)), V::set(p.step));
     if (p.clamps) return result;
@@ -35,7 +44,6 @@ struct GridOp {
     return V::select(V::less(magnitude, V::set(0x1p23F)), result, x);
   }
 
- private:
   // In this operand order NaN passes.
   [[gnu::always_inline]] F clamped(F steps) const {
     return p.clamps ? V::min(V::set(p.highest), V::max(V::set(p.lowest), steps)) : steps;

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
+#include "kernels/quantize/block_scales.h"
 #include "kernels/quantize/float_op.h"
 #include "kernels/quantize/grid_op.h"
 #include "kernels/quantize/kernels.h"
@@ -14,21 +13,14 @@
 
 namespace nibble {
 
-// An operation and the nearest one beside it: under a scale that is no power of two a value that is
-// already fl32(q·s) must stay, whatever the rounding, and q is then the nearest.
-template <class Op, class Nearest>
-struct OpPair {
-  Op op;
-  Nearest nearest;
-};
-
-// y = x/s to q to q·s, on one vector.
-template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
-[[gnu::always_inline]] inline typename V::F round_vector(const Pair& pair, typename V::F x,
+// y = x/s to q to q·s, on one vector. Under a scale that is no power of two a value that is already
+// fl32(q·s) stays whatever the rounding; q is then the nearest element.
+template <class V, ScaleUse kUse, RoundingKind kKind, class Op>
+[[gnu::always_inline]] inline typename V::F round_vector(const Op& op, typename V::F x,
                                                          typename V::U draw, typename V::F scale,
                                                          typename V::F inverse) {
   if constexpr (kUse == ScaleUse::none) {
-    return pair.op(x, draw);
+    return op(x, draw);
   } else if constexpr (kUse == ScaleUse::exact) {
     typename V::F y = V::mul(x, inverse);
     if constexpr (kKind == RoundingKind::deterministic) {
@@ -37,25 +29,25 @@ template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
       const auto vanished = V::both(V::equal(y, V::set(0.0F)), V::not_(V::equal(x, V::set(0.0F))));
       y = V::select(vanished, V::floats(tiny), y);
     }
-    return V::mul(pair.op(y, draw), scale);
+    return V::mul(op(y, draw), scale);
   } else {
     const typename V::F y = V::div(x, scale);
-    const typename V::F result = V::mul(pair.op(y, draw), scale);
+    const typename V::F result = V::mul(op(y, draw), scale);
     if constexpr (kKind == RoundingKind::nearest_even) {
       return result;
     } else {
-      const typename V::F kept = V::mul(pair.nearest(y, draw), scale);
+      const typename V::F kept = V::mul(op.nearest_value(y), scale);
       return V::select(V::equal(kept, x), kept, result);
     }
   }
 }
 
-template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
-[[gnu::always_inline]] inline void run_loop(const Pair& shared, const Run& run, typename V::F s,
+template <class V, ScaleUse kUse, RoundingKind kKind, class Op>
+[[gnu::always_inline]] inline void run_loop(const Op& shared, const Run& run, typename V::F s,
                                             typename V::F s_inverse) {
-  const Pair pair = shared;  // a copy that no store can reach: its constants stay in registers
+  const Op op = shared;  // a copy that no store can reach: its constants stay in registers
   const auto one_vector = [&](auto x, auto draw) __attribute__((always_inline)) {
-    return round_vector<V, kUse, kKind>(pair, x, draw, s, s_inverse);
+    return round_vector<V, kUse, kKind>(op, x, draw, s, s_inverse);
   };
   constexpr bool kDraws = kKind == RoundingKind::stochastic;
   std::size_t i = 0;
@@ -75,12 +67,12 @@ template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
   }
 }
 
-template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
-void scales_loop(const Pair& shared, const Run& run, const float* scales) {
-  const Pair pair = shared;
+template <class V, ScaleUse kUse, RoundingKind kKind, class Op>
+void scales_loop(const Op& shared, const Run& run, const float* scales) {
+  const Op op = shared;
   const auto one_vector = [&](auto x, auto draw, auto s) __attribute__((always_inline)) {
     const auto inverse = kUse == ScaleUse::exact ? V::div(V::set(1.0F), s) : s;
-    return round_vector<V, kUse, kKind>(pair, x, draw, s, inverse);
+    return round_vector<V, kUse, kKind>(op, x, draw, s, inverse);
   };
   constexpr bool kDraws = kKind == RoundingKind::stochastic;
   std::size_t i = 0;
@@ -98,79 +90,30 @@ void scales_loop(const Pair& shared, const Run& run, const float* scales) {
   }
 }
 
-// Bits of the largest magnitude; infinities count as the largest finite value, NaN
-// as nothing.
+// A two-level block too small for its scale: zeros, but NaN passes.
 template <class V>
-[[gnu::always_inline]] inline std::uint32_t largest_bits(const float* input, std::size_t count) {
-  const auto over = [&](auto adjust) __attribute__((always_inline)) {
-    const auto magnitude_mask = V::set(0x7FFFFFFFU);
-    auto largest = V::set(0U);
-    std::size_t i = 0;
-    for (; i + V::kLanes <= count; i += V::kLanes) {
-      const auto a = V::and_(V::bits(V::load(input + i)), magnitude_mask);
-      largest = V::max_unsigned(largest, adjust(a));
-    }
-    if (i < count) {
-      const auto a = V::and_(V::bits(V::load_first(input + i, count - i)), magnitude_mask);
-      largest = V::max_unsigned(largest, adjust(a));
-    }
-    return V::largest(largest);
-  };
-  const auto plain = over([](auto a) { return a; });
-  if (plain < 0x7F800000U) [[likely]]
-    return plain;
-  return over([](auto a) {
-    const auto is_nan = V::less_unsigned(V::set(0x7F800000U), a);
-    return V::select(is_nan, V::set(0U), V::min_unsigned(a, V::set(0x7F7FFFFFU)));
-  });
+void zero_loop(const Run& run) {
+  for (std::size_t i = 0; i < run.count; ++i) {
+    const float x = run.input[i];
+    run.output[i] = x == x ? 0.0F : x;
+  }
 }
 
-// 2^exponent from -127 on, where it is subnormal; a template so that each instruction set has its
-// own.
-template <class V>
-[[gnu::always_inline]] inline float power_of_two(int exponent) {
-  const auto field = static_cast<std::uint32_t>(exponent + 127);
-  return std::bit_cast<float>(field == 0 ? 0x00400000U : field << 23);
-}
-
-// The shared exponent of a block from the bits of its largest magnitude. A subnormal one is written
-// as if the field below 1 were a binade too; what lies below that one ends at the lowest exponent.
-template <class V>
-[[gnu::always_inline]] inline int block_exponent(const BlockPlan& blocks, std::uint32_t bits) {
-  const auto ordered = static_cast<std::int32_t>(bits < 0x800000U ? 2 * bits - 0x800000U : bits);
-  const int field = (ordered + static_cast<std::int32_t>(blocks.exponent_round)) >> 23;
-  return std::clamp(field - blocks.exponent_offset, kMinSharedExponent, kMaxSharedExponent);
-}
-
-template <class V, ScaleUse kUse, RoundingKind kKind, class Pair>
-void blocks_loop(const Pair& shared, const Run& run, const BlockPlan& shared_blocks) {
-  const Pair pair = shared;
-  const BlockPlan blocks = shared_blocks;
-  using S = typename V::Scalar;
-  const FloatOp<S, RoundingKind::nearest_even> to_block_scale(*blocks.block_scale, nullptr);
-  for (std::size_t i = 0; i < run.count; i += blocks.block) {
-    const std::size_t count = std::min(blocks.block, run.count - i);
-    const Run one{run.input + i, run.output + i, count,
-                  run.draws == nullptr ? nullptr : run.draws + i, run.streams};
-    const std::uint32_t bits = largest_bits<V>(one.input, count);
-    if constexpr (kUse == ScaleUse::exact) {
-      const int exponent = block_exponent<V>(blocks, bits);
-      run_loop<V, kUse, kKind>(pair, one, V::set(power_of_two<V>(exponent)),
-                               V::set(power_of_two<V>(-exponent)));
-    } else {
-      float scale = std::bit_cast<float>(bits) / blocks.element_max;
-      if (blocks.kind == ScaleKind::two_level) {
-        scale = to_block_scale(scale / blocks.tensor_scale, 0) * blocks.tensor_scale;
-      } else if (scale == 0) {
-        scale = 1;
+template <class V, ScaleUse kUse, RoundingKind kKind, class Op>
+void blocks_loop(const Op& shared, const Run& run, const BlockPlan& blocks) {
+  const Op op = shared;
+  const std::size_t block = blocks.block;
+  for (std::size_t group = 0; group < run.count; group += BlockScales<V>::kBlocks * block) {
+    const std::size_t end = std::min(run.count, group + BlockScales<V>::kBlocks * block);
+    const BlockScales<V> scales(blocks, run.input + group, end - group);
+    for (std::size_t i = group, b = 0; i < end; i += block, ++b) {
+      const Run one{run.input + i, run.output + i, std::min(block, end - i),
+                    run.draws == nullptr ? nullptr : run.draws + i, run.streams};
+      if (scales.scale[b] == 0) {
+        zero_loop<V>(one);
+      } else {
+        run_loop<V, kUse, kKind>(op, one, V::set(scales.scale[b]), V::set(scales.inverse[b]));
       }
-      if (scale == 0) {
-        // A two-level block too small for its scale: all zeros, but NaN passes.
-        for (std::size_t j = 0; j < count; ++j)
-          one.output[j] = one.input[j] == one.input[j] ? 0.0F : one.input[j];
-        continue;
-      }
-      run_loop<V, kUse, kKind>(pair, one, V::set(scale), V::set(scale));
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The constants of the kernels against the definition they stand for.
 #include "kernels/quantize/plan.h"
+#include "kernels/simd/portable.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/quantize/loops.h"
+#include "kernels/quantize/block_scales.h"
 #include "kernels/quantize/test_formats.h"
 
 namespace nibble {
@@ -72,7 +73,7 @@ TEST(Plan, SharedExponentsAreThoseOfTheDefinition) {
       const auto plan = make_block_plan(format);
       ASSERT_TRUE(plan.has_value());
       const auto expect_at = [&](std::uint32_t bits) {
-        ASSERT_EQ(block_exponent<struct AnyPath>(*plan, bits),
+        ASSERT_EQ(static_cast<int>(shared_exponents<portable::Simd>(*plan, bits)),
                   shared_exponent(format.element, format.scaling.rule, std::bit_cast<float>(bits)))
             << to_string(format) << " of " << std::bit_cast<float>(bits);
       };

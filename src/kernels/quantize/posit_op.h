@@ -24,7 +24,15 @@ struct PositOp {
   PositOp(const RoundPlan& round_plan, Definition d)
       : plan(round_plan), p(round_plan.posit), decision(round_plan), definition(d) {}
 
-  [[gnu::always_inline]] F operator()(F x, U draw) const {
+  [[gnu::always_inline]] F operator()(F x, U draw) const { return rounded<kKind>(x, draw); }
+
+  [[gnu::always_inline]] F nearest_value(F x) const {
+    return rounded<RoundingKind::nearest_even>(x, V::set(0U));
+  }
+
+ private:
+  template <RoundingKind kHow>
+  [[gnu::always_inline]] F rounded(F x, U draw) const {
     const U zero = V::set(0U);
     const U one = V::set(1U);
     const U bias = V::set(0x3F800000U);
@@ -47,11 +55,11 @@ struct PositOp {
     const U odd = V::select(only_regime, V::shr(t, V::set(31U)), V::and_(V::shr(t, cut), one));
     const M negative = V::less_signed(pattern, zero);
     const M away =
-        decision.template away<kKind>(fraction, V::not_(V::equal(rest, zero)), odd, negative, draw);
+        decision.template away<kHow>(fraction, V::not_(V::equal(rest, zero)), odd, negative, draw);
     const U down = V::sub(t, rest);
     const U moved = V::select(away, V::add(down, V::shl(one, cut)), down);
     F result = V::floats(V::or_(V::add(moved, bias), sign));
-    if constexpr (kKind == RoundingKind::stochastic) {
+    if constexpr (kHow == RoundingKind::stochastic) {
       // Where exponent bits are cut, the fraction is not linear in the value.
       const M wide = V::both(V::less_signed(V::set(23U), cut), V::not_(V::equal(rest, zero)));
       result = patched<V>(plan, definition, x, draw, result, wide);

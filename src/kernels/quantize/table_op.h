@@ -35,6 +35,8 @@ struct TableOp {
   Table toward;  // of a deterministic rounding: the results
   Table away;
   Table inverse_width;
+  Table nearest_thresholds;
+  Table nearest_values;
   float unit;  // 2^-r
 
   TableOp(const RoundPlan& round_plan, Definition d)
@@ -45,22 +47,40 @@ struct TableOp {
         toward(round_plan.table.toward),
         away(round_plan.table.away),
         inverse_width(round_plan.table.inverse_width),
+        nearest_thresholds(round_plan.nearest->table.thresholds),
+        nearest_values(round_plan.nearest->table.toward),
         unit(1.0F / static_cast<float>(std::uint64_t{1} << round_plan.random_bits)) {}
 
   [[gnu::always_inline]] F operator()(F x, U draw) const {
-    // How many thresholds are at most x.
+    const U index = index_in(thresholds, x);
+    const F result = toward[index];
+    if constexpr (kStochastic) {
+      return or_nan(x, drawn(x, index, result, draw));
+    } else {
+      return or_nan(x, result);
+    }
+  }
+
+  [[gnu::always_inline]] F nearest_value(F x) const {
+    return or_nan(x, nearest_values[index_in(nearest_thresholds, x)]);
+  }
+
+ private:
+  // How many thresholds are at most x.
+  [[gnu::always_inline]] U index_in(const Table& starts, F x) const {
     U index = V::set(0U);
     for (std::uint32_t step = half_size; step != 0; step /= 2) {
-      const F threshold = thresholds[V::add(index, V::set(step - 1))];
+      const F threshold = starts[V::add(index, V::set(step - 1))];
       index = V::select(V::less_equal(threshold, x), V::add(index, V::set(step)), index);
     }
-    F result = toward[index];
-    if constexpr (kStochastic) result = drawn(x, index, result, draw);
+    return index;
+  }
+
+  [[gnu::always_inline]] static F or_nan(F x, F result) {
     const M is_nan = V::not_(V::equal(x, x));
     return V::select(is_nan, V::floats(V::or_(V::bits(x), V::set(0x400000U))), result);
   }
 
- private:
   // f = (x - toward) / (away - toward) against u = (draw + 1)·2^-r, both within 2^-21: where they
   // are closer than 2^-20 the definition decides.
   [[gnu::always_inline]] F drawn(F x, U index, F base, U draw) const {

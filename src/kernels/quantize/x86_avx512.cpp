@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// quantize on AVX512.
-#include "kernels/simd/avx512.h"
-
+// quantize on AVX-512.
 #include "kernels/quantize/dispatch.h"
-#include "kernels/simd/portable.h"
+#include "kernels/simd/avx512.h"
 
 namespace nibble::avx512 {
 
-struct QuantizeSimd : Simd {
-  struct Tag {};
-  using Scalar = PortableSimd<Tag>;
-};
-
-const QuantizeKernels kQuantizeKernels = kernels_of<QuantizeSimd>();
+const QuantizeKernels kQuantizeKernels = kernels_of<Simd>();
 
 }  // namespace nibble::avx512

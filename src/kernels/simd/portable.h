@@ -7,11 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace nibble {
+namespace nibble::portable {
 
-// Tagged by its user, so that files compiled with different flags never share an instance.
-template <class Tag>
-struct PortableSimd {
+struct Simd {
   using F = float;
   using U = std::uint32_t;
   using M = bool;
@@ -107,4 +105,4 @@ struct PortableSimd {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::portable
