@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays to codes and back.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 
+#include "kernels/quantize/code_map.h"
+#include "kernels/quantize/codes.h"
 #include "kernels/quantize/group_scales.h"
 #include "kernels/quantize/reference.h"
 #include "kernels/quantize/widening.h"
 #include "nibble/core/error.h"
+#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 #include "numerics/scaled.h"
@@ -16,26 +18,6 @@ namespace nibble {
 namespace {
 
 constexpr std::size_t kGrain = std::size_t{1} << 14;
-
-DType code_type(int bits) {
-  if (bits <= 8) return DType::u8;
-  return bits <= 16 ? DType::u16 : DType::u32;
-}
-
-// Calls body(span of the codes) with their own integer type.
-template <class View, class Body>
-void with_codes(View& codes, const Body& body) {
-  switch (codes.dtype()) {
-    case DType::u8:
-      return body(codes.template as<std::uint8_t>());
-    case DType::u16:
-      return body(codes.template as<std::uint16_t>());
-    case DType::u32:
-      return body(codes.template as<std::uint32_t>());
-    default:
-      throw Error("decode", "type of the codes", name_of(codes.dtype()), "u8, u16 or u32");
-  }
-}
 
 std::size_t group_index(const Grouping& grouping, std::size_t element) {
   return static_cast<std::size_t>(grouping.group_of(static_cast<std::int64_t>(element)));
@@ -53,9 +35,76 @@ void refuse_nans(std::span<const float> values, const Format& format) {
               std::to_string(nans), "none");
 }
 
-void check_width(std::string_view op, int bits) {
-  if (bits >= 1 && bits <= 32) return;
-  throw Error(op, "bits of a code", std::to_string(bits), "1 to 32");
+template <class Codes>
+void encode_by_definition(std::span<const float> values, const Format& format,
+                          const Grouping& grouping, const GroupScales& scales,
+                          const QuantizeOptions& options, Codes codes) {
+  parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const GroupScale& group = scales.groups[group_index(grouping, i)];
+      const ScaledValue rounded =
+          round_scaled(format, group, static_cast<double>(values[i]), options.rounding,
+                       options.overflow, draw_of(options, i));
+      codes[i] =
+          static_cast<typename Codes::value_type>(encode_scaled(format, group, rounded.element));
+    }
+  });
+}
+
+// Calls body(begin, end, group) for the runs of [begin, end) that share a scale.
+template <class Body>
+void over_runs(const Grouping& grouping, const std::vector<GroupScale>& groups, std::size_t begin,
+               std::size_t end, const Body& body) {
+  while (begin < end) {
+    const auto element = static_cast<std::int64_t>(begin);
+    const std::size_t stop = std::min(end, static_cast<std::size_t>(grouping.run_end(element)));
+    body(begin, stop, groups[group_index(grouping, begin)]);
+    begin = stop;
+  }
+}
+
+// quantize gives v = fl32(q · scale); dividing again and rounding to nearest gives q back, because
+// a step of an element of 16 bits is far wider than the two roundings.
+template <class Codes>
+void encode_by_map(ConstTensorView input, std::span<const float> values, const CodeMap& map,
+                   const Format& format, const Grouping& grouping, const GroupScales& scales,
+                   const QuantizeOptions& options, Codes codes) {
+  Tensor elements(DType::f32, input.shape());
+  quantize(input, elements.view(), format, options);
+  const std::span<float> q = elements.as<float>();
+  if (format.scaling.kind != ScaleKind::none) {
+    parallel_for(q.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+      over_runs(grouping, scales.groups, begin, end,
+                [&](std::size_t i, std::size_t stop, const GroupScale& group) {
+                  for (; i < stop; ++i) {
+                    // An infinite product does not say whether the element was infinite too.
+                    if (std::isinf(q[i])) {
+                      q[i] = static_cast<float>(
+                          round_scaled(format, group, static_cast<double>(values[i]),
+                                       options.rounding, options.overflow, draw_of(options, i))
+                              .element);
+                    } else {
+                      q[i] = group.scale == 0 ? 0.0F : q[i] / group.scale;
+                    }
+                  }
+                });
+    });
+    Element plain = format.element;
+    if (auto* grid = std::get_if<GridElement>(&plain)) grid->clamps = false;
+    quantize(elements.view(), elements.view(), {plain, {}}, {.overflow = options.overflow});
+  }
+  const auto* grid = std::get_if<GridElement>(&format.element);
+  const float step = grid == nullptr ? 0.0F : static_cast<float>(grid->step());
+  parallel_for(q.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    over_runs(grouping, scales.groups, begin, end,
+              [&](std::size_t i, std::size_t stop, const GroupScale& group) {
+                const float zero = static_cast<float>(group.zero) * step;
+                for (; i < stop; ++i) {
+                  const float element = grid == nullptr ? q[i] : q[i] + zero;
+                  codes[i] = static_cast<typename Codes::value_type>(map.code_of(element));
+                }
+              });
+  });
 }
 
 std::vector<GroupScale> stored_groups(const Encoded& encoded, const Format& format,
@@ -76,6 +125,26 @@ std::vector<GroupScale> stored_groups(const Encoded& encoded, const Format& form
     if (has_zeros(format.scaling)) result[g].zero = encoded.zeros.as<std::int32_t>()[g];
   }
   return result;
+}
+
+template <class Codes>
+void decode_by_map(Codes codes, const CodeMap& map, const Format& format, const Grouping& grouping,
+                   const std::vector<GroupScale>& groups, std::span<float> result) {
+  const std::vector<float>& values = map.values();
+  const auto* grid = std::get_if<GridElement>(&format.element);
+  const float step = grid == nullptr ? 0.0F : static_cast<float>(grid->step());
+  parallel_for(codes.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    over_runs(
+        grouping, groups, begin, end,
+        [&](std::size_t i, std::size_t stop, const GroupScale& group) {
+          const float zero = static_cast<float>(group.zero) * step;
+          for (; i < stop; ++i) {
+            if (codes[i] >= values.size()) decode_code(format.element, codes[i]);  // throws
+            const float element = grid == nullptr ? values[codes[i]] : values[codes[i]] - zero;
+            result[i] = format.scaling.kind == ScaleKind::none ? element : element * group.scale;
+          }
+        });
+  });
 }
 
 }  // namespace
@@ -99,19 +168,14 @@ Encoded encode(ConstTensorView input, const Format& format, const QuantizeOption
   Encoded encoded;
   encoded.tensor_scale = scales.tensor_scale;
   encoded.codes = Tensor(code_type(describe(format.element).code_bits), input.shape());
-  const auto encode_all = [&](auto codes) {
-    using Code = typename decltype(codes)::value_type;
-    parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const GroupScale& group = scales.groups[group_index(grouping, i)];
-        const ScaledValue rounded =
-            round_scaled(format, group, static_cast<double>(values[i]), options.rounding,
-                         options.overflow, draw_of(options, i));
-        codes[i] = static_cast<Code>(encode_scaled(format, group, rounded.element));
-      }
-    });
-  };
-  with_codes(encoded.codes, encode_all);
+  with_codes(encoded.codes, [&](auto codes) {
+    const auto map = active_isa() == Isa::reference ? std::nullopt : CodeMap::make(format.element);
+    if (map && describe(format.element).quantizes_fp32) {
+      encode_by_map(input, values, *map, format, grouping, scales, options, codes);
+    } else {
+      encode_by_definition(values, format, grouping, scales, options, codes);
+    }
+  });
   if (format.scaling.kind == ScaleKind::none) return encoded;
 
   const Shape shape = grouping.scales_shape(input.shape(), format.scaling);
@@ -130,64 +194,24 @@ Tensor decode(const Encoded& encoded, const Format& format) {
   const Grouping grouping = grouping_of(encoded.codes.shape(), format.scaling);
   const std::vector<GroupScale> groups = stored_groups(encoded, format, grouping);
   Tensor result(info.decodes_to_fp32 ? DType::f32 : DType::f64, encoded.codes.shape());
-  const auto decode_all = [&](auto codes) {
-    const auto value = [&](std::size_t i) {
-      return decode_scaled(format, groups[group_index(grouping, i)], codes[i]);
-    };
+  const auto map = CodeMap::make(format.element);
+  with_codes(encoded.codes, [&](auto codes) {
+    if (map) {
+      decode_by_map(codes, *map, format, grouping, groups, result.as<float>());
+      return;
+    }
     parallel_for(codes.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-      if (info.decodes_to_fp32) {
-        for (std::size_t i = begin; i < end; ++i)
-          result.as<float>()[i] = static_cast<float>(value(i));
-      } else {
-        for (std::size_t i = begin; i < end; ++i) result.as<double>()[i] = value(i);
+      for (std::size_t i = begin; i < end; ++i) {
+        const double value = decode_scaled(format, groups[group_index(grouping, i)], codes[i]);
+        if (info.decodes_to_fp32) {
+          result.as<float>()[i] = static_cast<float>(value);
+        } else {
+          result.as<double>()[i] = value;
+        }
       }
     });
-  };
-  with_codes(encoded.codes, decode_all);
+  });
   return result;
-}
-
-std::vector<std::uint8_t> pack_codes(ConstTensorView codes, int bits) {
-  check_width("pack", bits);
-  const auto count = static_cast<std::size_t>(codes.elements());
-  const auto width = static_cast<std::size_t>(bits);
-  std::vector<std::uint8_t> packed((count * width + 7) / 8);
-  with_codes(codes, [&](auto span) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t code = span[i];
-      if (bits < 32 && (code >> bits) != 0) {
-        throw Error("pack", "code", std::to_string(code), "below 2^" + std::to_string(bits));
-      }
-      for (std::size_t b = 0; b < width; ++b) {
-        const std::size_t at = i * width + b;
-        packed[at / 8] = static_cast<std::uint8_t>(packed[at / 8] | (code >> b & 1U) << at % 8);
-      }
-    }
-  });
-  return packed;
-}
-
-Tensor unpack_codes(const std::vector<std::uint8_t>& packed, int bits, const Shape& shape) {
-  check_width("unpack", bits);
-  const auto count = static_cast<std::size_t>(shape.elements());
-  const auto width = static_cast<std::size_t>(bits);
-  if (packed.size() != (count * width + 7) / 8) {
-    throw Error("unpack", "bytes of packed codes", std::to_string(packed.size()),
-                std::to_string((count * width + 7) / 8));
-  }
-  Tensor codes(code_type(bits), shape);
-  with_codes(codes, [&](auto span) {
-    using Code = typename decltype(span)::value_type;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::uint32_t code = 0;
-      for (std::size_t b = 0; b < width; ++b) {
-        const std::size_t at = i * width + b;
-        code |= static_cast<std::uint32_t>(packed[at / 8] >> at % 8 & 1U) << b;
-      }
-      span[i] = static_cast<Code>(code);
-    }
-  });
-  return codes;
 }
 
 }  // namespace nibble

@@ -12,6 +12,7 @@
 #include "kernels/quantize/test_formats.h"
 #include "kernels/quantize/test_inputs.h"
 #include "nibble/core/error.h"
+#include "nibble/core/isa.h"
 #include "nibble/kernels/quantize.h"
 #include "numerics/scaled.h"
 
@@ -147,6 +148,29 @@ TEST(Encode, ThenDecodeGivesTheBitsOfQuantize) {
       expect_codes_say_what_quantize_says(format, input, shape, options,
                                           text + " " + to_string(rounding));
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Encode, GivesTheDefinitionsCodesOnEveryInstructionSet) {
+  const Shape shape{3, 97};
+  for (const std::string& text : formats_under_test()) {
+    const Format format = parse_format(text);
+    if (!has_codes(format)) continue;
+    const std::vector<float> input = encodable_inputs(shape, format);
+    for (const Rounding& rounding : all_roundings()) {
+      const QuantizeOptions options{.rounding = rounding, .random = {.seed = 4}};
+      set_isa(Isa::reference);
+      const Encoded expected = encode(shaped(input, shape), format, options);
+      for (const Isa isa : supported_isas()) {
+        set_isa(isa);
+        const Encoded got = encode(shaped(input, shape), format, options);
+        for (std::size_t i = 0; i < input.size(); ++i) {
+          ASSERT_EQ(code_at(got.codes, i), code_at(expected.codes, i))
+              << text << " " << to_string(rounding) << " on " << name_of(isa) << ": " << input[i];
+        }
+      }
+      reset_isa();
     }
   }
 }

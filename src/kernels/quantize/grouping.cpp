@@ -34,6 +34,21 @@ std::int64_t Grouping::group_of(std::int64_t element) const {
   return 0;
 }
 
+std::int64_t Grouping::run_end(std::int64_t element) const {
+  switch (granularity) {
+    case Granularity::tensor:
+      return outer * length * inner;
+    case Granularity::axis:
+      return (element / inner + 1) * inner;
+    case Granularity::block: {
+      if (inner > 1) return element + 1;
+      const std::int64_t line = element / length * length;
+      return line + std::min(((element - line) / block + 1) * block, length);
+    }
+  }
+  return element + 1;
+}
+
 Shape Grouping::scales_shape(const Shape& shape, const Scaling& scaling) const {
   if (granularity == Granularity::tensor) return {};
   if (granularity == Granularity::axis) return {length};

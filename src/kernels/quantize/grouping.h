@@ -21,6 +21,9 @@ struct Grouping {
   std::int64_t groups() const;
   std::int64_t group_of(std::int64_t element) const;
 
+  // One past the last element of the contiguous run that shares this element's group.
+  std::int64_t run_end(std::int64_t element) const;
+
   // Shape of the scales: () for a tensor, (length) for an axis, the tensor's shape with its axis
   // counted in blocks otherwise.
   Shape scales_shape(const Shape& shape, const Scaling& scaling) const;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements to codes and back by tables.
+#include "kernels/quantize/code_map.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace nibble {
+namespace {
+
+std::uint32_t pattern_of(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+}  // namespace
+
+std::optional<CodeMap> CodeMap::make(const Element& element) {
+  const ElementInfo info = describe(element);
+  if (info.code_bits > 16 || !info.decodes_to_fp32) return std::nullopt;
+  CodeMap map;
+  const auto* table = std::get_if<CodebookElement>(&element);
+  const std::size_t count =
+      table != nullptr ? table->values.size() : std::size_t{1} << info.code_bits;
+  map.values_.resize(count);
+  for (std::uint32_t code = 0; code < count; ++code) {
+    map.values_[code] = static_cast<float>(decode_code(element, code));
+  }
+  if (table != nullptr) return map;
+  if (const auto* grid = std::get_if<GridElement>(&element)) {
+    map.steps_per_one_ = static_cast<float>(1 / grid->step());
+    map.grid_mask_ = (1U << grid->bits) - 1;
+    return map;
+  }
+  std::uint32_t used_bits = 0x80000000U;
+  for (const float value : map.values_) {
+    if (!std::isnan(value)) used_bits |= pattern_of(value);
+  }
+  map.shift_ = std::countr_zero(used_bits);
+  map.codes_.resize(std::size_t{1} << (32 - map.shift_));
+  // Downwards: of several codes for one value (zero without subnormals) the least stays.
+  for (std::size_t code = count; code-- > 0;) {
+    const float value = map.values_[code];
+    if (!std::isnan(value))
+      map.codes_[pattern_of(value) >> map.shift_] = static_cast<std::uint16_t>(code);
+  }
+  if (info.has_nan) map.nan_code_ = encode_value(element, std::nan(""));
+  return map;
+}
+
+std::uint32_t CodeMap::code_of(float value) const {
+  if (!codes_.empty()) {
+    return std::isnan(value) ? nan_code_ : codes_[pattern_of(value) >> shift_];
+  }
+  if (grid_mask_ != 0) {
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value * steps_per_one_)) &
+           grid_mask_;
+  }
+  return static_cast<std::uint32_t>(std::lower_bound(values_.begin(), values_.end(), value) -
+                                    values_.begin());
+}
+
+}  // namespace nibble

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements to codes and back by tables, for elements of at most 16 bits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "nibble/numerics/element.h"
+
+namespace nibble {
+
+class CodeMap {
+ public:
+  // Nothing for wider elements and for values that are no fp32 values.
+  static std::optional<CodeMap> make(const Element& element);
+
+  // Code of an element's value as round_to gives it; NaN where the element has one.
+  std::uint32_t code_of(float value) const;
+
+  // The values of all codes; a codebook may have fewer of them than bits allow.
+  const std::vector<float>& values() const { return values_; }
+
+ private:
+  std::vector<float> values_;
+  // Floats and posits: every value has its low `shift_` bits clear, the rest is an index.
+  std::vector<std::uint16_t> codes_;
+  int shift_ = 0;
+  std::uint32_t nan_code_ = 0;
+  // Grids: the code is the number of steps.
+  float steps_per_one_ = 0;
+  std::uint32_t grid_mask_ = 0;
+};
+
+}  // namespace nibble

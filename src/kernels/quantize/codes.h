@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codes travel in the narrowest unsigned type that holds them.
+#pragma once
+
+#include "nibble/core/error.h"
+#include "nibble/core/tensor.h"
+
+namespace nibble {
+
+inline DType code_type(int bits) {
+  if (bits <= 8) return DType::u8;
+  return bits <= 16 ? DType::u16 : DType::u32;
+}
+
+// Calls body(span of the codes) with their own integer type.
+template <class View, class Body>
+void with_codes(View& codes, const Body& body) {
+  switch (codes.dtype()) {
+    case DType::u8:
+      return body(codes.template as<std::uint8_t>());
+    case DType::u16:
+      return body(codes.template as<std::uint16_t>());
+    case DType::u32:
+      return body(codes.template as<std::uint32_t>());
+    default:
+      throw Error("decode", "type of the codes", name_of(codes.dtype()), "u8, u16 or u32");
+  }
+}
+
+}  // namespace nibble
