@@ -33,7 +33,7 @@ void quantize_floats(std::span<const float> input, std::span<float> output, cons
 
 void check_quantizable(const Format& format, const QuantizeOptions& options) {
   check_combination(format, options.rounding, options.overflow);
-  if (!describe(format.element).quantizes_fp32) {
+  if (options.compat == Compat::none && !describe(format.element).quantizes_fp32) {
     throw Error("quantize", "values of " + to_string(format) + " leave fp32", "fp32 output",
                 "a format within fp32's range, or encode and decode to float64");
   }

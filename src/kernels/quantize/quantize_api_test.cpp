@@ -321,5 +321,19 @@ TEST_F(QuantizeCall, CompatRefusesWhatThePackageDoesNotHave) {
             "no error");
 }
 
+TEST_F(QuantizeCall, CompatTakesThePackagesWordLengthsAndNoOptionsOfItsOwn) {
+  const std::vector<float> input = {1e9F, -0.3F, 2.5F};
+  const Shape shape{3};
+  const Format wide = parse_format("fixed(30,4)");
+  EXPECT_THROW(quantized(input, shape, wide, {}), Error);  // its largest value is no fp32 value
+  EXPECT_EQ(quantized(input, shape, wide, {.compat = Compat::qtorch})[0], 0x1p25F);
+  const Format format = parse_format("fixed(8,4)");
+  EXPECT_THROW(
+      quantized(input, shape, format, {.overflow = Overflow::saturate, .compat = Compat::qtorch}),
+      Error);
+  EXPECT_THROW(quantized(input, shape, format, {.compat = Compat::qtorch, .scales = {1.0F}}),
+               Error);
+}
+
 }  // namespace
 }  // namespace nibble
