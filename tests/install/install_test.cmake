@@ -5,14 +5,30 @@ function(run)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK_DIR})
+
+# The program that the README shows has to compile and run as it stands.
+file(READ ${README} readme)
+string(REGEX MATCH "```cpp\n(.*)\n```\n\n## Speed" found "${readme}")
+if(NOT found)
+  message(FATAL_ERROR "${README} shows no C++ program before its section on speed")
+endif()
+file(WRITE ${WORK_DIR}/readme_example.cpp "${CMAKE_MATCH_1}\n")
+
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${WORK_DIR}/prefix)
 run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja
     -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX_COMPILER} "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
-    -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix)
+    -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix -D README_EXAMPLE=${WORK_DIR}/readme_example.cpp)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 
-execute_process(COMMAND ${WORK_DIR}/build/consumer OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${WORK_DIR}/build/consumer WORKING_DIRECTORY ${WORK_DIR}
+                OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
 set(expected "nibble ${VERSION} (1, 3) 0.3125 -448 3.25\n")
 if(NOT output STREQUAL expected)
   message(FATAL_ERROR "the consumer printed: got '${output}', expected '${expected}'")
+endif()
+
+execute_process(COMMAND ${WORK_DIR}/build/readme_example WORKING_DIRECTORY ${WORK_DIR}
+                COMMAND_ERROR_IS_FATAL ANY)
+if(NOT EXISTS ${WORK_DIR}/w8.npy)
+  message(FATAL_ERROR "the README's program wrote no w8.npy")
 endif()
