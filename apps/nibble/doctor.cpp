@@ -6,7 +6,6 @@
 #include <array>
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include "apps/nibble/verb.h"
 #include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
+#include "nibble/data/catalog.h"
 #include "nibble/version.h"
 
 // Told by the build.
@@ -28,10 +28,7 @@
 namespace nibble {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::array kDataSets = {"mnist", "fashion-mnist", "cifar10", "resnet50-int4",
-                                  "resnet20-cifar10"};
+constexpr std::array kModels = {"resnet50-int4", "resnet20-cifar10"};
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -57,20 +54,14 @@ std::string cpu_name() {
   return uname(&names) == 0 ? names.machine : "unknown";
 }
 
-fs::path data_folder() {
-  const std::string given = environment("NIBBLE_DATA");
-  return given.empty() ? fs::path(environment("HOME")) / ".cache" / "nibble" : fs::path(given);
-}
-
 Json examine() {
   Json isas = Json::array();
   for (const Isa isa : supported_isas()) isas.push_back(name_of(isa));
-  const fs::path folder = data_folder();
   Json data = Json::object();
-  for (const char* name : kDataSets) {
-    std::error_code ignored;
-    data[name] = fs::exists(folder / name, ignored);
+  for (const KnownDataset& known : known_datasets()) {
+    data[std::string(known.name)] = find_data(known.name).has_value();
   }
+  for (const char* name : kModels) data[name] = find_data(name).has_value();
   return {{"version", kVersion},
           {"compiler", compiler()},
           {"build_type", NIBBLE_BUILD_TYPE},
@@ -80,7 +71,7 @@ Json examine() {
           {"isa", name_of(active_isa())},
           {"NIBBLE_ISA", environment("NIBBLE_ISA")},
           {"threads", thread_count()},
-          {"data_folder", folder.string()},
+          {"data_folder", data_folder().string()},
           {"data", data}};
 }
 

@@ -34,8 +34,13 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// Where nobody can be told, the exit code still says it.
+void complain(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+}
+
 int fail(const std::string& text) {
-  fmt::print(stderr, "nibble: {}\n", one_line(text));
+  complain(fmt::format("nibble: {}\n", one_line(text)));
   return kFailed;
 }
 
@@ -44,10 +49,10 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::string verb = verbs.empty() ? "" : " " + verbs.front()->get_name();
   const std::vector<std::string> unknown = app.remaining();
   const bool is_wrong_verb = verbs.empty() && !unknown.empty();
-  fmt::print(stderr, "nibble:{} {}\n'nibble{} --help' shows the usage and examples\n",
-             verb.empty() ? "" : verb + ":",
-             one_line(is_wrong_verb ? "unknown verb '" + unknown.front() + "'" : error.what()),
-             verb);
+  complain(fmt::format(
+      "nibble:{} {} ('nibble{} --help' shows the usage and examples)\n",
+      verb.empty() ? "" : verb + ":",
+      one_line(is_wrong_verb ? "unknown verb '" + unknown.front() + "'" : error.what()), verb));
   return kWrongUsage;
 }
 
@@ -82,6 +87,7 @@ int main(int argc, char** argv) {
   nibble::add_encode(app);
   nibble::add_decode(app);
   nibble::add_signature(app);
+  nibble::add_data(app);
   nibble::add_doctor(app);
 
   const int status = run(app, argc, argv);

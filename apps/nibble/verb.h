@@ -13,6 +13,7 @@ void add_round(CLI::App& app);
 void add_encode(CLI::App& app);
 void add_decode(CLI::App& app);
 void add_signature(CLI::App& app);
+void add_data(CLI::App& app);
 void add_doctor(CLI::App& app);
 
 }  // namespace nibble

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gathers a batch of images and augments each on the way.
+#include "nibble/data/augment.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
+#include "nibble/core/philox.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::uint64_t kDrawsPerImage = 8;
+constexpr std::size_t kImagesAtOnce = 16;
+constexpr std::int32_t kMostPixels = 1 << 20;  // of a border or a square: sums stay far from 2^31
+
+struct ImageSize {
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t channels;
+};
+
+void check_options(const AugmentOptions& options) {
+  for (const auto& [what, value] :
+       {std::pair{"padding", options.padding}, std::pair{"cutout", options.cutout}}) {
+    if (value < 0 || value > kMostPixels) {
+      throw Error("augment", what, std::to_string(value), "0 to " + std::to_string(kMostPixels));
+    }
+  }
+}
+
+ImageSize check_images(ConstTensorView images, ConstTensorView batch, std::size_t count) {
+  const Shape& shape = images.shape();
+  for (const ConstTensorView& view : {images, batch}) {
+    if (view.dtype() != DType::u8) {
+      throw Error("gather_images", "element type", name_of(view.dtype()), "u8");
+    }
+  }
+  if (shape.rank() != 4) throw Error("gather_images", "images", shape.to_string(), "(n, h, w, c)");
+  const Shape expected{static_cast<std::int64_t>(count), shape[1], shape[2], shape[3]};
+  if (batch.shape() != expected) {
+    throw Error("gather_images", "batch", batch.shape().to_string(), expected.to_string());
+  }
+  return {.height = shape[1], .width = shape[2], .channels = shape[3]};
+}
+
+void check_indices(std::span<const std::int32_t> indices, std::int64_t count) {
+  for (const std::int32_t index : indices) {
+    if (index < 0 || index >= count) {
+      throw Error("gather_images", "index", std::to_string(index),
+                  "0 to " + std::to_string(count - 1));
+    }
+  }
+}
+
+void augment_row(const std::uint8_t* in, std::uint8_t* out, const ImageSize& size,
+                 const Augmentation& a, std::uint8_t fill) {
+  for (std::int64_t x = 0; x < size.width; ++x) {
+    const std::int64_t from = (a.is_flipped ? size.width - 1 - x : x) + a.shift_x;
+    for (std::int64_t channel = 0; channel < size.channels; ++channel) {
+      const bool is_inside = from >= 0 && from < size.width;
+      out[x * size.channels + channel] = is_inside ? in[from * size.channels + channel] : fill;
+    }
+  }
+}
+
+void augment_image(const std::uint8_t* in, std::uint8_t* out, const ImageSize& size,
+                   const AugmentOptions& options, const Augmentation& a) {
+  const std::int64_t row_bytes = size.width * size.channels;
+  for (std::int64_t y = 0; y < size.height; ++y) {
+    const std::int64_t from = y + a.shift_y;
+    std::uint8_t* row = out + y * row_bytes;
+    if (from < 0 || from >= size.height)
+      std::fill_n(row, row_bytes, options.fill);
+    else
+      augment_row(in + from * row_bytes, row, size, a, options.fill);
+    if (y >= a.cut_y && y < a.cut_y + options.cutout) {
+      const std::int64_t begin = std::clamp<std::int64_t>(a.cut_x, 0, size.width);
+      const std::int64_t end =
+          std::clamp<std::int64_t>(std::int64_t{a.cut_x} + options.cutout, 0, size.width);
+      std::fill(row + begin * size.channels, row + end * size.channels, options.fill);
+    }
+  }
+}
+
+}  // namespace
+
+Augmentation draw_augmentation(const AugmentOptions& options, std::int64_t height,
+                               std::int64_t width, const AugmentKey& key, std::int64_t image) {
+  check_options(options);
+  const RandomKey random{.seed = key.seed, .stream = kAugmentStream, .step = key.epoch};
+  const auto below = [&](std::uint64_t k, std::int64_t bound) {
+    const std::uint32_t draw =
+        draw32(random, kDrawsPerImage * static_cast<std::uint64_t>(image) + k);
+    const std::uint64_t scaled = (std::uint64_t{draw} * static_cast<std::uint64_t>(bound)) >> 32;
+    return static_cast<std::int32_t>(scaled);
+  };
+  Augmentation drawn;
+  if (options.padding > 0) {
+    drawn.shift_y = below(0, 2 * options.padding + 1) - options.padding;
+    drawn.shift_x = below(1, 2 * options.padding + 1) - options.padding;
+  }
+  if (options.has_flip) drawn.is_flipped = below(2, 2) == 1;
+  if (options.cutout > 0) {
+    drawn.cut_y = below(3, height) - options.cutout / 2;
+    drawn.cut_x = below(4, width) - options.cutout / 2;
+  }
+  return drawn;
+}
+
+void gather_images(ConstTensorView images, std::span<const std::int32_t> indices,
+                   const AugmentOptions& options, const AugmentKey& key, TensorView batch) {
+  check_options(options);
+  const ImageSize size = check_images(images, batch, indices.size());
+  check_indices(indices, images.shape()[0]);
+  const auto bytes = static_cast<std::size_t>(size.height * size.width * size.channels);
+  if (bytes == 0) return;
+  const bool is_copy = options.padding == 0 && !options.has_flip && options.cutout == 0;
+  const std::uint8_t* from = images.as<std::uint8_t>().data();
+  std::uint8_t* to = batch.as<std::uint8_t>().data();
+  parallel_for(indices.size(), kImagesAtOnce, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::int32_t image = indices[k];
+      const std::uint8_t* in = from + static_cast<std::size_t>(image) * bytes;
+      if (is_copy) {
+        std::memcpy(to + k * bytes, in, bytes);
+        continue;
+      }
+      const Augmentation drawn = draw_augmentation(options, size.height, size.width, key, image);
+      augment_image(in, to + k * bytes, size, options, drawn);
+    }
+  });
+}
+
+}  // namespace nibble

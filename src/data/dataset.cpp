@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds a data set and hands it to the reader of its files.
+#include "nibble/data/dataset.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "data/array_folder.h"
+#include "data/idx_files.h"
+#include "data/labels.h"
+#include "nibble/core/error.h"
+#include "nibble/core/hash.h"
+#include "nibble/data/catalog.h"
+#include "nibble/data/cifar10.h"
+#include "nibble/data/idx.h"
+
+namespace nibble {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A part of an array along its first axis.
+Tensor rows_of(const Tensor& source, std::int64_t begin, std::int64_t end) {
+  std::vector<std::int64_t> extents(source.shape().extents().begin(),
+                                    source.shape().extents().end());
+  const std::size_t row_bytes = source.bytes() / static_cast<std::size_t>(extents[0]);
+  extents[0] = end - begin;
+  Tensor part(source.dtype(), Shape(extents));
+  std::memcpy(part.data(), source.data() + static_cast<std::size_t>(begin) * row_bytes,
+              part.bytes());
+  return part;
+}
+
+// One file of digits holds both splits, the train images first.
+void keep_split(Dataset& dataset, const KnownDataset& known, Split split, const std::string& file) {
+  const auto [train, test] = known.counts;
+  if (dataset.size() != train + test) {
+    throw Error("load_dataset", file + ": images", std::to_string(dataset.size()),
+                std::to_string(train + test));
+  }
+  const std::int64_t begin = split == Split::train ? 0 : train;
+  const std::int64_t end = split == Split::train ? train : train + test;
+  dataset.images = rows_of(dataset.images, begin, end);
+  dataset.labels = rows_of(dataset.labels, begin, end);
+}
+
+Dataset read_idx_dataset(const KnownDataset& known, const fs::path& folder, Split split) {
+  const IdxFiles files = idx_files_of(known.name, split);
+  // find_data has seen them; without the ending the reader names what has gone since.
+  const fs::path images_path = find_idx(folder, files.images).value_or(folder / files.images);
+  const fs::path labels_path = find_idx(folder, files.labels).value_or(folder / files.labels);
+  const Tensor pixels = read_idx(images_path);
+  const Shape& shape = pixels.shape();
+  const auto [height, width, channels] = known.image;
+  if (shape.rank() != 3 || shape[1] != height || shape[2] != width) {
+    throw Error("load_dataset", images_path.string() + ": shape", shape.to_string(),
+                "(n, " + std::to_string(height) + ", " + std::to_string(width) + ")");
+  }
+  Dataset dataset;
+  dataset.name = known.name;
+  dataset.class_names.assign(known.class_names.begin(), known.class_names.end());
+  dataset.images = Tensor(DType::u8, Shape{shape[0], height, width, channels});
+  std::memcpy(dataset.images.data(), pixels.data(), pixels.bytes());
+  dataset.labels =
+      labels_from(read_idx(labels_path).view(), shape[0],
+                  static_cast<std::int64_t>(known.class_names.size()), labels_path.string());
+  if (known.name == "digits") keep_split(dataset, known, split, images_path.string());
+  return dataset;
+}
+
+std::string known_names() {
+  std::string names;
+  for (const KnownDataset& known : known_datasets()) {
+    names.append(names.empty() ? "" : ", ").append(known.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string_view name_of(Split split) {
+  return split == Split::train ? "train" : "test";
+}
+
+Dataset load_dataset(std::string_view name_or_path, Split split) {
+  if (const KnownDataset* known = find_known_dataset(name_or_path)) {
+    const std::optional<fs::path> folder = find_data(known->name);
+    if (!folder) throw Error("load_dataset", explain_absence(known->name));
+    if (known->name == "cifar10") {
+      return read_cifar10(find_cifar10_batches(*folder).value_or(*folder), split);
+    }
+    return read_idx_dataset(*known, *folder, split);
+  }
+  std::error_code ignored;
+  if (!fs::is_directory(name_or_path, ignored)) {
+    throw Error("load_dataset", "data set", "'" + std::string(name_or_path) + "'",
+                known_names() + " or a folder with images.npy and labels.npy");
+  }
+  return read_array_folder(name_or_path, split);
+}
+
+std::uint64_t hash_of(const Dataset& dataset) {
+  Hasher hasher;
+  hasher.add(dataset.images.as<std::uint8_t>());
+  hasher.add(dataset.labels.as<std::int32_t>());
+  return hasher.value();
+}
+
+}  // namespace nibble

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unpacks gzip data piece by piece, so that the reader decides how much it takes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace nibble {
+
+inline bool is_gzip(std::span<const std::byte> bytes) {
+  return bytes.size() >= 2 && bytes[0] == std::byte{0x1F} && bytes[1] == std::byte{0x8B};
+}
+
+class Gunzip {
+ public:
+  // Borrows the bytes; `name` is used in errors.
+  Gunzip(std::span<const std::byte> bytes, const std::string& name);
+  ~Gunzip();
+  Gunzip(const Gunzip&) = delete;
+  Gunzip& operator=(const Gunzip&) = delete;
+
+  // Fills `out`; fewer bytes than asked for mean the end, and that its checksum was right. Throws
+  // when the packed data is broken or cut short. Members one after the other are one stream.
+  std::size_t read(std::span<std::byte> out);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nibble
