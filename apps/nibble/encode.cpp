@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "apps/nibble/npy_outputs.h"
 #include "apps/nibble/quantize_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
-#include "nibble/core/npy.h"
 #include "nibble/kernels/quantize.h"
 
 namespace nibble {
@@ -29,7 +29,9 @@ struct Flags {
 void check_outputs(const Flags& flags, const Format& format) {
   const ScaleKind kind = format.scaling.kind;
   const bool has_scales = kind != ScaleKind::none;
-  const bool has_zeros = kind == ScaleKind::minmax || kind == ScaleKind::given;
+  const auto* grid = std::get_if<GridElement>(&format.element);
+  const bool has_zeros = grid != nullptr && grid->is_integer &&
+                         (kind == ScaleKind::minmax || kind == ScaleKind::given);
   const bool has_tensor_scale = kind == ScaleKind::two_level;
   const bool is_from_data = has_scales && kind != ScaleKind::given;
   const auto check = [&](std::string_view option, const std::string& path, bool needed,
@@ -45,27 +47,27 @@ void check_outputs(const Flags& flags, const Format& format) {
   check("--tensor-scale-out", flags.tensor_scale_out, has_tensor_scale, has_tensor_scale);
 }
 
-void write_codes(const Flags& flags, const Encoded& encoded, const Format& format) {
-  if (!flags.is_packed) return write_npy(flags.output, encoded.codes.view());
-  const std::vector<std::uint8_t> packed =
-      pack_codes(encoded.codes.view(), describe(format.element).code_bits);
-  write_npy(flags.output, view_of(std::span(packed)));
-}
-
 void run(const Flags& flags) {
   const Format format = parse_format(flags.quantize.format);
   check_outputs(flags, format);
   const QuantizeOptions options = options_of(flags.quantize, format);
   const Tensor input = read_floats(flags.input);
   const Encoded encoded = encode(input.view(), format, options);
-  if (!flags.scales_out.empty()) write_npy(flags.scales_out, encoded.scales.view());
-  if (!flags.zeros_out.empty()) write_npy(flags.zeros_out, encoded.zeros.view());
+  std::vector<std::uint8_t> packed;
+  if (flags.is_packed)
+    packed = pack_codes(encoded.codes.view(), describe(format.element).code_bits);
+  Tensor tensor_scale(DType::f32, Shape{});
+  tensor_scale.as<float>()[0] = encoded.tensor_scale;
+
+  NpyOutputs outputs;
+  outputs.add(flags.output, flags.is_packed ? view_of(std::span<const std::uint8_t>(packed))
+                                            : encoded.codes.view());
+  if (!flags.scales_out.empty()) outputs.add(flags.scales_out, encoded.scales.view());
+  if (!flags.zeros_out.empty()) outputs.add(flags.zeros_out, encoded.zeros.view());
   if (!flags.tensor_scale_out.empty()) {
-    Tensor scale(DType::f32, Shape{});
-    scale.as<float>()[0] = encoded.tensor_scale;
-    write_npy(flags.tensor_scale_out, std::as_const(scale).view());
+    outputs.add(flags.tensor_scale_out, std::as_const(tensor_scale).view());
   }
-  write_codes(flags, encoded, format);
+  outputs.commit();
 }
 
 }  // namespace

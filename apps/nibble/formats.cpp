@@ -13,6 +13,7 @@
 #include "apps/nibble/formats_on.h"
 #include "apps/nibble/formats_plot.h"
 #include "apps/nibble/json.h"
+#include "apps/nibble/quantize_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/numerics/format.h"
 
@@ -129,8 +130,9 @@ void print_one(const Format& format) {
   fmt::print("format     {}\n", to_string(format));
   fmt::print("bits       {}\n", info.code_bits);
   fmt::print("range      {} to {}\n", info.lowest, info.max);
-  fmt::print("smallest   {} above zero, {} with full precision\n", info.min_positive,
-             info.min_normal);
+  fmt::print("smallest   {} above zero", info.min_positive);
+  if (info.min_normal != info.min_positive) fmt::print(", {} with full precision", info.min_normal);
+  fmt::print("\n");
   if (info.precision_bits > 0) fmt::print("precision  {} bits\n", info.precision_bits);
   fmt::print("specials   {}\n", specials_text(info));
   fmt::print("scaling    {}\n", scaling_text(format.scaling));
@@ -172,10 +174,7 @@ void add_formats(CLI::App& app) {
   verb.add_option("--rounding", flags->on.rounding, "as for round (default nearest-even)")
       ->type_name("NAME")
       ->needs(on);
-  verb.add_option("--seed", flags->on.seed,
-                  "key of the made numbers and of stochastic rounding (default 0)")
-      ->type_name("N")
-      ->needs(on);
+  add_seed(verb, flags->on.seed)->needs(on);
   CLI::Option* json = verb.add_flag("--json", flags->on.is_json, "print JSON");
   verb.add_option("--plot", flags->plot, "draw their values and precision, - for standard output")
       ->type_name("OUT.svg")

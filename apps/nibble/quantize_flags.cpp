@@ -3,6 +3,7 @@
 #include "apps/nibble/quantize_flags.h"
 
 #include <algorithm>
+#include <charconv>
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <span>
@@ -22,7 +23,30 @@ Tensor widened(const Tensor& tensor) {
   return result;
 }
 
+// Digits that fit T; nothing is wrapped, cut or read as octal.
+template <class T>
+CLI::Validator whole_number() {
+  const auto normalize = [](std::string& text) {
+    T value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (text.empty() || error != std::errc{} || stop != end) {
+      return "got '" + text + "', expected a whole number from 0 to " +
+             std::to_string(std::numeric_limits<T>::max());
+    }
+    text = std::to_string(value);
+    return std::string();
+  };
+  return CLI::Validator(normalize, "", "whole number");
+}
+
 }  // namespace
+
+CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed) {
+  return verb.add_option("--seed", seed, "key of stochastic rounding (default 0)")
+      ->type_name("N")
+      ->transform(whole_number<std::uint64_t>());
+}
 
 void add_quantize_flags(CLI::App& verb, QuantizeFlags& flags) {
   verb.add_option("--to", flags.format, "the format, e.g. e4m3, 'fixed(8,4)', mxfp4")
@@ -34,10 +58,13 @@ void add_quantize_flags(CLI::App& verb, QuantizeFlags& flags) {
       ->type_name("NAME");
   verb.add_option("--overflow", flags.overflow, "native (default), saturate, infinity or nan")
       ->type_name("RULE");
-  verb.add_option("--seed", flags.random.seed, "key of stochastic rounding (default 0)")
-      ->type_name("N");
-  verb.add_option("--stream", flags.random.stream, "its stream (default 0)")->type_name("N");
-  verb.add_option("--step", flags.random.step, "its step (default 0)")->type_name("N");
+  add_seed(verb, flags.random.seed);
+  verb.add_option("--stream", flags.random.stream, "its stream (default 0)")
+      ->type_name("N")
+      ->transform(whole_number<std::uint32_t>());
+  verb.add_option("--step", flags.random.step, "its step (default 0)")
+      ->type_name("N")
+      ->transform(whole_number<std::uint32_t>());
   verb.add_option("--compat", flags.compat,
                   "another package's arithmetic: none (default), qtorch, qtorch-bits, qtorch+")
       ->type_name("NAME");

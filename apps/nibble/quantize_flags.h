@@ -10,7 +10,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace nibble {
 
@@ -24,6 +25,7 @@ struct QuantizeFlags {
   RandomKey random;
 };
 
+CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed);
 void add_quantize_flags(CLI::App& verb, QuantizeFlags& flags);
 
 // Reads the names and the files; refuses a combination without a meaning.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -75,12 +76,27 @@ std::uint32_t first_code(const Tensor& codes) {
   }
 }
 
+// Other packages have no codes, unbounded grids none of fixed width, and NaN not everywhere one.
+bool has_code(const Format& format, const QuantizeOptions& options, float value) {
+  const auto* grid = std::get_if<GridElement>(&format.element);
+  return options.compat == Compat::none && (grid == nullptr || grid->clamps) &&
+         (!std::isnan(value) || describe(format.element).has_nan);
+}
+
 // One number; it is a group of its own, so that a scale from the data fits it alone.
 void run_value(const Flags& flags) {
   const Format format = parse_format(flags.quantize.format);
   const QuantizeOptions options = options_of(flags.quantize, format);
   Tensor input(DType::f32, Shape{1});
   input.as<float>()[0] = flags.value;
+  if (!has_code(format, options, flags.value)) {
+    quantize(std::as_const(input).view(), input.view(), format, options);
+    const float rounded = input.as<float>()[0];
+    const Json json = {{"format", to_string(format)},
+                       {"input", json_number(double{flags.value})},
+                       {"value", json_number(double{rounded})}};
+    return flags.is_json ? fmt::print("{}\n", json.dump(2)) : fmt::print("{}\n", rounded);
+  }
   const Encoded encoded = encode(std::as_const(input).view(), format, options);
   const Tensor decoded = decode(encoded, format);
   const bool is_double = decoded.dtype() == DType::f64;

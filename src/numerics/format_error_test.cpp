@@ -87,15 +87,19 @@ TEST(FormatError, SaysWhatItGotAndWhatItExpected) {
       error_of("int8(zero=128)"),
       "[format] impossible zero point at column 6 of 'int8(zero=128)': got '128', expected a code "
       "of an integer format with a given scale");
-  EXPECT_EQ(error_of("posit(8,4)"), "[format] exponent bits of a posit: got 4, expected 0 to 3");
+  EXPECT_EQ(
+      error_of("posit(8,4)"),
+      "[format] exponent bits of a posit: got 4, expected 0 to 3, at column 1 of 'posit(8,4)'");
   EXPECT_EQ(
       error_of("posit(8,2,scale=pow2)"),
       "[format] shared exponent: got 'posit(8,2,scale=pow2)', expected a float or fixed-point "
       "element");
   EXPECT_EQ(error_of("float(4,3,nozero)"),
-            "[format] a signed float without zero: got nozero, expected unsigned beside it");
+            "[format] a signed float without zero: got nozero, expected unsigned beside it, "
+            "at column 1 of 'float(4,3,nozero)'");
   EXPECT_EQ(error_of("codebook([1])"),
-            "[format] entries of a codebook: got 1, expected 2 to 65536");
+            "[format] entries of a codebook: got 1, expected 2 to 65536, "
+            "at column 1 of 'codebook([1])'");
 }
 
 TEST(FormatError, RefusesHalvesThatDoNotFit) {

@@ -214,7 +214,12 @@ Format parse_format(std::string_view text) {
   apply_element_options(parts, format);
   apply_scaling(parts, format);
   parts.reject_leftovers();
-  check(format.element);
+  try {
+    check(format.element);
+  } catch (const Error& error) {
+    throw Error(std::string(error.what()) + ", at column " +
+                std::to_string(parts.name_column() + 1) + " of '" + std::string(text) + "'");
+  }
   check_halves(format, text);
   return format;
 }

@@ -62,7 +62,11 @@ T FormatText::number(std::string_view digits, std::size_t column) const {
   const char* end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, value);
   if (error != std::errc{} || stop != end) {
-    fail("wrong number", column, digits, std::is_integral_v<T> ? "an integer" : "a number");
+    const bool is_beyond = error == std::errc::result_out_of_range;
+    fail("wrong number", column, digits,
+         is_beyond               ? "a number within range"
+         : std::is_integral_v<T> ? "an integer"
+                                 : "a number");
   }
   return value;
 }

@@ -18,6 +18,9 @@ std::uint32_t pattern_of(float value) {
 std::optional<CodeMap> CodeMap::make(const Element& element) {
   const ElementInfo info = describe(element);
   if (info.code_bits > 16 || !info.decodes_to_fp32) return std::nullopt;
+  if (const auto* grid = std::get_if<GridElement>(&element)) {
+    if (grid->fraction_bits < -100 || grid->fraction_bits > 100) return std::nullopt;
+  }
   CodeMap map;
   const auto* table = std::get_if<CodebookElement>(&element);
   const std::size_t count =

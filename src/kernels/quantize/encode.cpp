@@ -23,8 +23,11 @@ std::size_t group_index(const Grouping& grouping, std::size_t element) {
   return static_cast<std::size_t>(grouping.group_of(static_cast<std::int64_t>(element)));
 }
 
-bool has_zeros(const Scaling& scaling) {
-  return scaling.kind == ScaleKind::given || scaling.kind == ScaleKind::minmax;
+bool has_zeros(const Format& format) {
+  const auto* grid = std::get_if<GridElement>(&format.element);
+  const ScaleKind kind = format.scaling.kind;
+  return grid != nullptr && grid->is_integer &&
+         (kind == ScaleKind::given || kind == ScaleKind::minmax);
 }
 
 void refuse_nans(std::span<const float> values, const Format& format) {
@@ -51,6 +54,29 @@ void encode_by_definition(std::span<const float> values, const Format& format,
   });
 }
 
+// Whether quantize's v = fl32(q · scale) says what q was: dividing again and rounding to nearest
+// gives it back where steps are far wider than the two roundings and nothing is subnormal.
+bool values_say_elements(const Format& format, const GroupScales& scales) {
+  const ElementInfo info = describe(format.element);
+  const bool is_exact = format.scaling.kind == ScaleKind::power_of_two;
+  const double least = is_exact ? 0x1p-149 : 0x1p-126;
+  if (format.scaling.kind == ScaleKind::none) return true;
+  double smallest = info.min_positive;
+  if (const auto* table = std::get_if<CodebookElement>(&format.element)) {
+    for (std::size_t i = 0; i + 1 < table->values.size(); ++i) {
+      const double gap =
+          static_cast<double>(table->values[i + 1]) - static_cast<double>(table->values[i]);
+      const double width = std::max(std::fabs(static_cast<double>(table->values[i])),
+                                    std::fabs(static_cast<double>(table->values[i + 1])));
+      if (gap < 0x1p-16 * width) return false;
+      smallest = std::min(smallest, gap);
+    }
+  }
+  return std::all_of(scales.groups.begin(), scales.groups.end(), [&](const GroupScale& group) {
+    return group.scale == 0 || smallest * static_cast<double>(group.scale) >= least;
+  });
+}
+
 // Calls body(begin, end, group) for the runs of [begin, end) that share a scale.
 template <class Body>
 void over_runs(const Grouping& grouping, const std::vector<GroupScale>& groups, std::size_t begin,
@@ -63,8 +89,7 @@ void over_runs(const Grouping& grouping, const std::vector<GroupScale>& groups, 
   }
 }
 
-// quantize gives v = fl32(q · scale); dividing again and rounding to nearest gives q back, because
-// a step of an element of 16 bits is far wider than the two roundings.
+// By the vector kernels: round, divide by the scale again, look the codes up.
 template <class Codes>
 void encode_by_map(ConstTensorView input, std::span<const float> values, const CodeMap& map,
                    const Format& format, const Grouping& grouping, const GroupScales& scales,
@@ -117,12 +142,15 @@ std::vector<GroupScale> stored_groups(const Encoded& encoded, const Format& form
     }
   };
   check_count(encoded.scales, "number of scales");
-  if (has_zeros(format.scaling)) check_count(encoded.zeros, "number of zero points");
+  // Given zero points may be the format's own; those of the data may not be lost.
+  const bool reads_zeros = has_zeros(format) && (encoded.zeros.elements() > 0 ||
+                                                 format.scaling.kind == ScaleKind::minmax);
+  if (reads_zeros) check_count(encoded.zeros, "number of zero points");
   std::vector<GroupScale> result(groups);
   for (std::size_t g = 0; g < groups; ++g) {
     result[g].scale = encoded.scales.as<float>()[g];
     if (format.scaling.kind == ScaleKind::two_level) result[g].scale *= encoded.tensor_scale;
-    if (has_zeros(format.scaling)) result[g].zero = encoded.zeros.as<std::int32_t>()[g];
+    result[g].zero = reads_zeros ? encoded.zeros.as<std::int32_t>()[g] : format.scaling.zero;
   }
   return result;
 }
@@ -170,7 +198,7 @@ Encoded encode(ConstTensorView input, const Format& format, const QuantizeOption
   encoded.codes = Tensor(code_type(describe(format.element).code_bits), input.shape());
   with_codes(encoded.codes, [&](auto codes) {
     const auto map = active_isa() == Isa::reference ? std::nullopt : CodeMap::make(format.element);
-    if (map && describe(format.element).quantizes_fp32) {
+    if (map && describe(format.element).quantizes_fp32 && values_say_elements(format, scales)) {
       encode_by_map(input, values, *map, format, grouping, scales, options, codes);
     } else {
       encode_by_definition(values, format, grouping, scales, options, codes);
@@ -180,11 +208,11 @@ Encoded encode(ConstTensorView input, const Format& format, const QuantizeOption
 
   const Shape shape = grouping.scales_shape(input.shape(), format.scaling);
   encoded.scales = Tensor(DType::f32, shape);
-  if (has_zeros(format.scaling)) encoded.zeros = Tensor(DType::i32, shape);
+  if (has_zeros(format)) encoded.zeros = Tensor(DType::i32, shape);
   for (std::size_t g = 0; g < scales.groups.size(); ++g) {
     encoded.scales.as<float>()[g] =
         scales.block_scales.empty() ? scales.groups[g].scale : scales.block_scales[g];
-    if (has_zeros(format.scaling)) encoded.zeros.as<std::int32_t>()[g] = scales.groups[g].zero;
+    if (has_zeros(format)) encoded.zeros.as<std::int32_t>()[g] = scales.groups[g].zero;
   }
   return encoded;
 }

@@ -175,6 +175,41 @@ TEST(Encode, GivesTheDefinitionsCodesOnEveryInstructionSet) {
   }
 }
 
+TEST(Encode, GivesTheDefinitionsCodesWhereValuesBecomeSubnormal) {
+  const std::vector<float> input = {10 * 0x1p-149F, 3 * 0x1p-149F, 0x1p-149F,
+                                    -0x1p-140F,     1e-38F,        2e-36F};
+  const Shape shape{6};
+  for (const char* text :
+       {"fixed(8,130)", "fixed(8,149)", "fixed(8,7,scale=absmax)", "fixed(8,7,scale=1e-44)",
+        "fixed(16,15,scale=1e-41)", "fixed(16,100,scale=1e-20)", "e4m3b60(scale=1e-38)",
+        "e2m9b30(scale=1e-36)", "codebook([0,0.31,0.311],scale=1e-43)",
+        "codebook([0,1,1.0000001],scale=1e-3)", "int8(scale=1e-40,zero=3)"}) {
+    const Format format = parse_format(text);
+    for (const Rounding& rounding : all_roundings()) {
+      const QuantizeOptions options{.rounding = rounding};
+      set_isa(Isa::reference);
+      const Encoded expected = encode(shaped(input, shape), format, options);
+      reset_isa();
+      const Encoded got = encode(shaped(input, shape), format, options);
+      for (std::size_t i = 0; i < input.size(); ++i) {
+        ASSERT_EQ(code_at(got.codes, i), code_at(expected.codes, i))
+            << text << " " << to_string(rounding) << " " << i;
+      }
+    }
+  }
+}
+
+TEST(Encode, DecodesGivenScalesWithoutZeroPoints) {
+  const std::vector<float> input = {1.0F, -2.0F, 3.0F, 4.0F};
+  const Shape shape{2, 2};
+  for (const char* text : {"int8(axis=0)", "e4m3(axis=0)"}) {
+    const Format format = parse_format(text);
+    Encoded encoded = encode(shaped(input, shape), format, {.scales = {0.5F, 0.25F}});
+    encoded.zeros = Tensor();
+    EXPECT_EQ(decode(encoded, format).as<float>()[3], 4.0F) << text;
+  }
+}
+
 TEST(Encode, TakesTheScalesAndZerosBesideTheData) {
   const Shape shape{3, 40};
   const QuantizeOptions options{.scales = {0.5F, 0.013F, 7.0F}, .zeros = {0, 17, -3}};

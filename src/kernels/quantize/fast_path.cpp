@@ -97,6 +97,7 @@ void FastQuantizer::round_blocks() {
   }
   const auto block = static_cast<std::size_t>(grouping_.block);
   const auto length = static_cast<std::size_t>(grouping_.length);
+  const std::size_t piece = std::max<std::size_t>(1, kChunk / block) * block;  // whole blocks
   const bool streams = can_stream() && block % 16 == 0 && length % block == 0;
   const auto body = [&](Run run, std::size_t) {
     run.streams = streams;
@@ -104,7 +105,6 @@ void FastQuantizer::round_blocks() {
   };
   if (length % block == 0) {
     // Lines end where blocks end: one long sequence of blocks.
-    const std::size_t piece = std::max<std::size_t>(1, kChunk / block) * block;
     parallel_for(input_.size(), 64 * piece,
                  [&](std::size_t begin, std::size_t end) { in_pieces(begin, end, piece, body); });
     return;
@@ -113,8 +113,8 @@ void FastQuantizer::round_blocks() {
   parallel_for(lines, std::max<std::size_t>(1, kGrain / length),
                [&](std::size_t begin, std::size_t end) {
                  for (std::size_t line = begin; line < end; ++line) {
-                   const std::size_t piece = std::max<std::size_t>(1, kChunk / block) * block;
-                   in_pieces(line * length, (line + 1) * length, piece, body);
+                   // A block may be longer than its line.
+                   in_pieces(line * length, (line + 1) * length, std::min(piece, length), body);
                  }
                });
 }

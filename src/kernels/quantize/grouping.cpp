@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+
+#include "nibble/core/error.h"
 
 namespace nibble {
 
@@ -61,6 +64,9 @@ Shape Grouping::scales_shape(const Shape& shape, const Scaling& scaling) const {
 
 Grouping grouping_of(const Shape& shape, const Scaling& scaling) {
   Grouping g{.granularity = scaling.granularity};
+  if (shape.rank() == 0 && (scaling.axis < -1 || scaling.axis > 0)) {
+    throw Error("quantize", "axis of a scalar", std::to_string(scaling.axis), "0 or -1");
+  }
   if (scaling.granularity == Granularity::tensor || shape.rank() == 0) {
     g.length = shape.elements();
     g.block = std::max<std::int64_t>(scaling.block, 1);

@@ -33,6 +33,11 @@ void quantize_floats(std::span<const float> input, std::span<float> output, cons
 
 void check_quantizable(const Format& format, const QuantizeOptions& options) {
   check_combination(format, options.rounding, options.overflow);
+  if (format.scaling.kind != ScaleKind::given &&
+      (!options.scales.empty() || !options.zeros.empty())) {
+    throw Error("quantize", "scales beside the data for " + to_string(format), "some",
+                "none: the format has its own");
+  }
   if (options.compat == Compat::none && !describe(format.element).quantizes_fp32) {
     throw Error("quantize", "values of " + to_string(format) + " leave fp32", "fp32 output",
                 "a format within fp32's range, or encode and decode to float64");

@@ -335,5 +335,27 @@ TEST_F(QuantizeCall, CompatTakesThePackagesWordLengthsAndNoOptionsOfItsOwn) {
                Error);
 }
 
+TEST_F(QuantizeCall, RefusesScalesBesideTheDataOfAFormatThatHasItsOwn) {
+  const std::vector<float> input(64, 1.0F);
+  for (const char* text : {"mxfp4", "nvfp4", "nf4", "e4m3", "bfp(8,axis=0)"}) {
+    EXPECT_THROW(quantized(input, Shape{2, 32}, parse_format(text), {.scales = {1.0F, 2.0F}}),
+                 Error)
+        << text;
+  }
+}
+
+TEST_F(QuantizeCall, TakesBlocksFarLongerThanALine) {
+  const std::vector<float> input(3 * 50, 0.7F);
+  const Shape shape{3, 50};
+  const QuantizeOptions options{.rounding = {RoundingMode::stochastic}};
+  EXPECT_EQ(quantized(input, shape, parse_format("mxfp4(block=2000000000)"), options),
+            quantized(input, shape, parse_format("mxfp4(block=50)"), options));
+}
+
+TEST_F(QuantizeCall, RefusesAnAxisThatAScalarDoesNotHave) {
+  EXPECT_THROW(quantized({1.0F}, Shape{}, parse_format("int8(scale=absmax,axis=5)"), {}), Error);
+  EXPECT_EQ(quantized({1.0F}, Shape{}, parse_format("bfp(8,block=4)"), {})[0], 1.0F);
+}
+
 }  // namespace
 }  // namespace nibble
