@@ -4,6 +4,7 @@
 Needs python3 with numpy; NIBBLE_BIN names the command.
 """
 
+import gzip
 import io
 import json
 import os
@@ -57,16 +58,16 @@ class Case(unittest.TestCase):
         return process.stdout
 
     def fails(self, code, words, *arguments, **more):
-        """Exit code, and one line on standard error that holds the words (a hint follows for usage)."""
+        """Exit code, and one line on standard error that holds the words (and a hint for usage)."""
         process = run(*arguments, **more)
         text = process.stderr.decode()
         self.assertEqual(process.returncode, code, text)
         lines = text.splitlines()
-        self.assertEqual(len(lines), 1 if code == 1 else 2, text)
+        self.assertEqual(len(lines), 1, text)
         self.assertTrue(lines[0].startswith("nibble: "), text)
         self.assertIn(words, lines[0])
         if code == 2:
-            self.assertIn("--help", lines[1])
+            self.assertIn("--help", lines[0])
         self.assertEqual(process.stdout, b"")
         return lines[0]
 
@@ -80,7 +81,7 @@ class Help(Case):
 
     def test_help_lists_the_verbs_and_each_verb_ends_with_an_example(self):
         text = self.done("--help").decode()
-        for verb in ("formats", "round", "encode", "decode", "signature", "doctor"):
+        for verb in ("formats", "round", "encode", "decode", "signature", "data", "doctor"):
             self.assertIn(verb, text)
             help_text = self.done(verb, "--help").decode()
             self.assertIn("nibble " + verb, help_text.split("Examples:")[1])
@@ -319,10 +320,33 @@ class Round(Case):
         self.assertEqual(value("nan", "e4m3"), "nan  (code 0x7f)\n")
         got = json.loads(value(-3.14159, "posit(32,3)", "--json"))
         self.assertEqual((got["value"], got["code"][:2]), (float(np.float32(-3.14159)), "0x"))
-        self.fails(1, "NaN", "round", "--to", "int8", "--value", "nan")
+        # Where there is no code there is still a value.
+        self.assertEqual(value("nan", "int8"), "nan\n")
+        self.assertEqual(value(0.35, "fixed(8,4)", "--compat", "qtorch"), "0.375\n")
+        self.assertEqual(value(1000, "fixed(8,4,clamp=off)"), "1000\n")
         self.fails(2, "--value", "round", "--to", "int8", "--value", "three")
         self.fails(2, "--value", "round", "--to", "int8", "--value", "3", self.input, self.output)
         self.fails(2, "IN.npy", "round", "--to", "int8")
+
+    def test_seeds_are_whole_numbers(self):
+        for seed in ("-1", "18446744073709551616", "", "1.5", "0x10"):
+            self.fails(2, "whole number", "round", "--to", "e4m3", f"--seed={seed}", self.input, self.output)
+        self.done("round", "--to", "e4m3", "--seed", "18446744073709551615", self.input, self.output)
+
+    def test_a_lost_standard_error_changes_no_exit_code(self):
+        with open("/dev/full", "wb") as full:
+            for code, arguments in ((2, ["nothing"]), (1, ["round", "--to", "e4m3", "absent.npy", "x.npy"])):
+                self.assertEqual(subprocess.run([NIBBLE, *arguments], stderr=full).returncode, code)
+
+    def test_encode_replaces_all_its_files_or_none(self):
+        scales = os.path.join(self.folder, "scales.npy")
+        self.done("encode", "--to", "mxfp4", "--scales-out", scales, self.input, self.output)
+        with open(scales, "rb") as file:
+            before = file.read()
+        self.fails(1, "absent", "encode", "--to", "mxfp8", "--scales-out", scales, self.input, "/absent/c.npy")
+        with open(scales, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.fails(1, "one output", "encode", "--to", "mxfp4", "--scales-out", self.output, self.input, self.output)
 
     def test_statistics_say_what_was_lost(self):
         text = self.done("round", "--to", "int4(scale=0.5)", "--stats", self.input, self.output).decode()
@@ -495,10 +519,13 @@ class Doctor(Case):
             self.assertIn(word, text)
 
     def test_data_sets_are_looked_for_where_told(self):
+        (self.folder / "resnet20-cifar10").mkdir()
         (self.folder / "mnist").mkdir()
-        found = json.loads(self.done("doctor", "--json", NIBBLE_DATA=str(self.folder)))
+        found = json.loads(self.done("doctor", "--json", NIBBLE_DATA=str(self.folder), HOME=str(self.folder)))
         self.assertEqual(found["data_folder"], str(self.folder))
-        self.assertTrue(found["data"]["mnist"])
+        self.assertTrue(found["data"]["resnet20-cifar10"])
+        self.assertTrue(found["data"]["digits"])
+        self.assertFalse(found["data"]["mnist"], "an empty folder is no data set")
         self.assertFalse(found["data"]["cifar10"])
 
     def test_a_forced_path_is_the_one_that_runs(self):
@@ -510,6 +537,80 @@ class Doctor(Case):
 
     def test_threads_come_from_the_environment(self):
         self.assertEqual(json.loads(self.done("doctor", "--json", OMP_NUM_THREADS="3"))["threads"], 3)
+
+
+def idx(*extents, data):
+    return bytes([0, 0, 8, len(extents)]) + b"".join(n.to_bytes(4, "big") for n in extents) + data
+
+
+class Data(Case):
+    def data(self, *arguments, code=0):
+        """Standard output of a data verb that sees the temporary folder alone, and its error line."""
+        process = run("data", *arguments, NIBBLE_DATA=str(self.folder), HOME=str(self.folder))
+        self.assertEqual(process.returncode, code, process.stderr.decode())
+        self.assertEqual(len(process.stderr.splitlines()), code)
+        return process.stdout.decode(), process.stderr.decode()
+
+    def put_mnist(self, labels):
+        folder = self.folder / "mnist"
+        folder.mkdir(exist_ok=True)
+        for part in ("train", "t10k"):
+            (folder / f"{part}-images-idx3-ubyte").write_bytes(idx(2, 28, 28, data=bytes(2 * 28 * 28)))
+            (folder / f"{part}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(2, data=bytes(labels))))
+
+    def test_the_list_says_what_is_where(self):
+        sets = {entry["name"]: entry for entry in json.loads(self.data("list", "--json")[0])}
+        self.assertEqual(list(sets), ["digits", "mnist", "fashion-mnist", "cifar10"])
+        self.assertEqual((sets["digits"]["train"], sets["digits"]["test"], sets["digits"]["image"]), (1437, 360, [8, 8, 1]))
+        self.assertTrue((Path(sets["digits"]["path"]) / "images.idx3.gz").exists())
+        self.assertEqual((sets["cifar10"]["path"], sets["cifar10"]["classes"][3]), (None, "cat"))
+        self.put_mnist([1, 2])
+        text = self.data("list")[0]
+        self.assertRegex(text, rf"\nmnist +60000 +10000 +28x28x1 +10  {self.folder}/mnist\n")
+        self.assertRegex(text, r"\ncifar10 .* absent: looked in ")
+
+    def test_packed_pictures_are_explained(self):
+        (self.folder / "cifar10").mkdir()
+        (self.folder / "cifar10" / "cifar10.medpack.xz").write_bytes(b"")
+        command = f"{self.folder}/cifar10/unpack {self.folder}/.cache/nibble/cifar10"
+        self.assertIn(f"run '{command}'", self.data("list")[0])
+        text, error = self.data("get", "cifar10", code=1)
+        self.assertIn(f"or run  {command}\n", text)
+        self.assertIn("unpacked", error)
+
+    def test_check_knows_the_digits(self):
+        text = self.data("check")[0]
+        self.assertRegex(text, r"digits +train +ok +[0-9a-f]{16}\ndigits +test +ok ")
+        self.assertRegex(text, r"cifar10 +test +absent")
+        states = {(e["name"], e["split"]): e["state"] for e in json.loads(self.data("check", "--json")[0])}
+        self.assertEqual((states["digits", "train"], states["mnist", "test"]), ("ok", "absent"))
+
+    def test_check_fails_on_other_bytes(self):
+        self.put_mnist([1, 2])
+        text, error = self.data("check", code=1)
+        self.assertRegex(text, r"mnist +train +mismatch +got [0-9a-f]{16}, expected ec7ac742f8ee5ad2\n")
+        self.assertIn("mnist train: mismatch, mnist test: mismatch", error)
+        self.put_mnist([1, 10])
+        text, error = self.data("check", "mnist", code=1)
+        self.assertRegex(text, r"mnist +train +broken .*train-labels-idx1-ubyte.gz: label 1: got 10, expected 0 to 9\n")
+        self.assertIn("absent", self.data("check", "cifar10", code=1)[1])
+
+    def test_get_says_what_to_put_where(self):
+        self.assertIn("digits is in ", self.data("get", "digits")[0])
+        text, error = self.data("get", "mnist", code=1)
+        for words in ("train-images-idx3-ubyte.gz", f"put in  {self.folder}/mnist\n", "ec7ac742f8ee5ad2", "https://"):
+            self.assertIn(words, text)
+        self.assertIn("does not download", error)
+
+    def test_wrong_requests_are_refused(self):
+        self.fails(1, "'imagenet'", "data", "check", "imagenet")
+        self.fails(1, "'imagenet'", "data", "get", "imagenet")
+        self.fails(2, "subcommand", "data")
+        self.fails(2, "NAME", "data", "get")
+
+    def test_real_data_is_right_where_it_is(self):
+        process = run("data", "check", **{k: v for k, v in os.environ.items() if k == "NIBBLE_DATA"})
+        self.assertEqual(process.returncode, 0, process.stdout.decode())
 
 
 class Demo(Case):
