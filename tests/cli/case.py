@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the nibble command share: running it, its successes and its failures.
+
+Needs python3 with numpy; NIBBLE_BIN names the command.
+"""
+
+import io
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+NIBBLE = os.environ["NIBBLE_BIN"]
+
+
+def run(*arguments, data=None, **variables):
+    """The finished process; standard output and error are bytes."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("NIBBLE_ISA", "NIBBLE_DATA")}
+    environment.update(variables)
+    command = [NIBBLE, *map(str, arguments)]
+    return subprocess.run(command, input=data, capture_output=True, env=environment, timeout=300)
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def array_of(data):
+    return np.load(io.BytesIO(data))
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        rng = np.random.default_rng(1)
+        self.x = rng.standard_normal((5, 7, 32)).astype(np.float32)
+        self.input = self.save("in.npy", self.x)
+        self.output = self.folder / "out.npy"
+
+    def save(self, name, array):
+        np.save(self.folder / name, array)
+        return self.folder / name
+
+    def done(self, *arguments, **more):
+        process = run(*arguments, **more)
+        self.assertEqual(process.returncode, 0, process.stderr.decode())
+        self.assertEqual(process.stderr, b"")
+        return process.stdout
+
+    def fails(self, code, words, *arguments, **more):
+        """Exit code, and one line on standard error that holds the words (and a hint for usage)."""
+        process = run(*arguments, **more)
+        text = process.stderr.decode()
+        self.assertEqual(process.returncode, code, text)
+        lines = text.splitlines()
+        self.assertEqual(len(lines), 1, text)
+        self.assertTrue(lines[0].startswith("nibble: "), text)
+        self.assertIn(words, lines[0])
+        if code == 2:
+            self.assertIn("--help", lines[0])
+        self.assertEqual(process.stdout, b"")
+        return lines[0]
+
+    def round(self, x, *options):
+        return array_of(self.done("round", *options, "-", "-", data=npy(x)))

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Usage, exit codes and one-line errors."""
+
+import subprocess
+import unittest
+
+import numpy as np
+
+from case import Case, NIBBLE, npy, run
+
+
+class Help(Case):
+    def test_version_is_one_line(self):
+        self.assertRegex(self.done("--version").decode(), r"^nibble \d+\.\d+\.\d+\n$")
+
+    def test_help_lists_the_verbs_and_each_verb_ends_with_an_example(self):
+        text = self.done("--help").decode()
+        for verb in ("formats", "round", "encode", "decode", "signature", "data", "doctor"):
+            self.assertIn(verb, text)
+            help_text = self.done(verb, "--help").decode()
+            self.assertIn("nibble " + verb, help_text.split("Examples:")[1])
+
+    def test_wrong_usage_exits_with_2(self):
+        self.fails(2, "subcommand")
+        self.fails(2, "frobnicate", "frobnicate")
+        self.fails(2, "--to", "round", self.input, self.output)
+        self.fails(2, "--sed", "round", "--to", "e4m3", "--sed", "1", self.input, self.output)
+        self.fails(2, "--seed", "round", "--to", "e4m3", "--seed", "x", self.input, self.output)
+        self.fails(2, "OUT.npy", "round", "--to", "e4m3", self.input)
+        self.fails(2, "--shape", "decode", "--from", "int4", "--packed", self.input, self.output)
+
+class Failures(Case):
+    def test_one_line_says_what_was_wrong(self):
+        def fails(words, *arguments, **more):
+            return self.fails(1, words, "round", *arguments, **more)
+
+        text = fails("unknown format", "--to", "e4m3x", self.input, self.output)
+        self.assertRegex(text, r"^nibble: \[format\] .*: got 'e4m3x', expected ")
+        fails("[format]", "--to", "int8(scale=nan)", self.input, self.output)
+        fails("[format]", "--to", "fixed(99,4)", self.input, self.output)
+        fails("infinity", "--to", "e4m3", "--overflow", "infinity", self.input, self.output)
+        fails("nearest-even", "--to", "e4m3", "--rounding", "sideways", self.input, self.output)
+        fails("qtorch", "--to", "e4m3", "--compat", "abacus", self.input, self.output)
+        fails("missing.npy", "--to", "e4m3", self.folder / "missing.npy", self.output)
+        fails("f32", "--to", "e4m3", self.save("i.npy", np.arange(4)), self.output)
+        fails("f32", "--to", "e4m3", self.save("d.npy", np.ones(4)), self.output)
+        fails("axis", "--to", "bfp(8,axis=5)", self.input, self.output)
+        fails("", "--to", "int8(axis=0)", "--scales", self.save("s.npy", np.ones(3, np.float32)), self.input,
+              self.output)
+        self.assertFalse(self.output.exists())
+
+    def test_broken_files_are_refused(self):
+        whole = npy(self.x)
+        cut = self.folder / "cut.npy"
+        cut.write_bytes(whole[:-9])
+        self.fails(1, "truncated", "round", "--to", "e4m3", cut, self.output)
+        self.fails(1, "standard input", "round", "--to", "e4m3", "-", self.output, data=whole[:-9])
+        cut.write_bytes(whole[:40])
+        self.fails(1, "cut.npy", "round", "--to", "e4m3", cut, self.output)
+        cut.write_bytes(b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b" " * 64)
+        self.fails(1, "cut.npy", "round", "--to", "e4m3", cut, self.output)
+        huge = b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99), }\n"
+        cut.write_bytes(b"\x93NUMPY\x01\x00" + len(huge).to_bytes(2, "little") + huge)
+        self.fails(1, "cut.npy", "round", "--to", "e4m3", cut, self.output)
+        self.fails(1, "standard input", "round", "--to", "e4m3", "-", self.output, data=b"")
+
+    def test_a_failure_leaves_the_old_output_as_it_was(self):
+        self.output.write_bytes(b"old")
+        nan = self.save("nan.npy", np.array([np.nan], np.float32))
+        self.fails(1, "NaN", "encode", "--to", "int8", nan, self.output)
+        self.fails(1, "", "round", "--to", "nonsense", self.input, self.output)
+        self.fails(1, "", "round", "--to", "e4m3", self.folder / "missing.npy", self.output)
+        self.assertEqual(self.output.read_bytes(), b"old")
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["in.npy", "nan.npy", "out.npy"])
+
+    def test_an_unwritable_output_is_an_error(self):
+        self.fails(1, "nowhere", "round", "--to", "e4m3", self.input, self.folder / "nowhere" / "out.npy")
+        self.fails(1, "directory", "round", "--to", "e4m3", self.input, self.folder)
+        self.fails(1, "No space", "round", "--to", "e4m3", self.input, "/dev/full")
+
+    def test_a_full_or_closed_standard_output_exits_with_1(self):
+        with open("/dev/full", "wb") as full:
+            process = subprocess.run([NIBBLE, "formats"], stdout=full, stderr=subprocess.PIPE)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(len(process.stderr.splitlines()), 1)
+        for command in ("formats", f"round --to e4m3 {self.input} -"):
+            process = subprocess.run(f"'{NIBBLE}' {command} >&-", shell=True, stderr=subprocess.PIPE)
+            self.assertEqual(process.returncode, 1)
+            self.assertLessEqual(len(process.stderr.splitlines()), 1)
+
+    def test_a_reader_that_goes_away_is_no_news(self):
+        big = self.save("big.npy", np.zeros(1 << 20, np.float32))
+        process = subprocess.Popen([NIBBLE, "round", "--to", "e4m3", big, "-"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        process.stdout.close()
+        self.assertEqual((process.stderr.read(), process.wait()), (b"", 1))
+        process.stderr.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

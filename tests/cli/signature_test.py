@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nibble signature on every path, and nibble doctor."""
+
+import json
+import unittest
+
+from case import Case
+
+
+class Signature(Case):
+    def test_every_path_and_thread_count_gives_one_signature(self):
+        isas = json.loads(self.done("doctor", "--json"))["isas"]
+        self.assertIn("reference", isas)
+        signatures = {self.done("signature", NIBBLE_ISA=isa) for isa in isas}
+        signatures |= {self.done("signature", OMP_NUM_THREADS=n) for n in ("1", "2")}
+        self.assertEqual(len(signatures), 1, signatures)
+        self.assertRegex(signatures.pop().decode(), r"^[0-9a-f]{16}\n$")
+
+    def test_verbose_ends_with_the_same_hash(self):
+        lines = self.done("signature", "--verbose").decode().splitlines()
+        self.assertGreater(len(lines), 400)
+        self.assertEqual(lines[-1], self.done("signature").decode().strip() + "  all")
+        names = [line.split("  ", 1)[1] for line in lines]
+        self.assertEqual(len(names), len(set(names)))
+
+class Doctor(Case):
+    def test_it_says_what_runs_here(self):
+        text = self.done("doctor").decode()
+        for word in ("compiler", "cpu", "threads", "mnist", "reference"):
+            self.assertIn(word, text)
+
+    def test_data_sets_are_looked_for_where_told(self):
+        (self.folder / "resnet20-cifar10").mkdir()
+        (self.folder / "mnist").mkdir()
+        found = json.loads(self.done("doctor", "--json", NIBBLE_DATA=str(self.folder), HOME=str(self.folder)))
+        self.assertEqual(found["data_folder"], str(self.folder))
+        self.assertTrue(found["data"]["resnet20-cifar10"])
+        self.assertTrue(found["data"]["digits"])
+        self.assertFalse(found["data"]["mnist"], "an empty folder is no data set")
+        self.assertFalse(found["data"]["cifar10"])
+
+    def test_a_forced_path_is_the_one_that_runs(self):
+        for isa in json.loads(self.done("doctor", "--json"))["isas"]:
+            self.assertEqual(json.loads(self.done("doctor", "--json", NIBBLE_ISA=isa))["isa"], isa)
+        self.fails(1, "bogus", "doctor", NIBBLE_ISA="bogus")
+        self.fails(1, "bogus", "signature", NIBBLE_ISA="bogus")
+        self.fails(1, "bogus", "round", "--to", "e4m3", self.input, self.output, NIBBLE_ISA="bogus")
+
+    def test_threads_come_from_the_environment(self):
+        self.assertEqual(json.loads(self.done("doctor", "--json", OMP_NUM_THREADS="3"))["threads"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
