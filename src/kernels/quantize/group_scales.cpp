@@ -122,13 +122,17 @@ float largest_magnitude_of(std::span<const float> values) {
   return largest;
 }
 
+void check_scales_beside(const Format& format, const QuantizeOptions& options) {
+  if (format.scaling.kind == ScaleKind::given) return;
+  if (options.scales.empty() && options.zeros.empty()) return;
+  throw Error("quantize", "scales beside the data for " + to_string(format), "some",
+              "none: the format has its own");
+}
+
 GroupScales group_scales(std::span<const float> values, const Format& format,
                          const Grouping& grouping, const QuantizeOptions& options) {
   const Scaling& s = format.scaling;
-  if (s.kind != ScaleKind::given && (!options.scales.empty() || !options.zeros.empty())) {
-    throw Error("quantize", "scales beside the data for " + to_string(format), "some",
-                "none: the format has its own");
-  }
+  check_scales_beside(format, options);
   if (s.kind == ScaleKind::none) return {{GroupScale{}}, {}, 1.0F};
   if (s.kind == ScaleKind::given) return {given_scales(format, grouping, options), {}, 1.0F};
   std::vector<Range> ranges;

@@ -17,6 +17,9 @@ struct GroupScales {
   float tensor_scale = 1.0F;
 };
 
+// Refuses scales and zero points for a format that has its own.
+void check_scales_beside(const Format& format, const QuantizeOptions& options);
+
 GroupScales group_scales(std::span<const float> values, const Format& format,
                          const Grouping& grouping, const QuantizeOptions& options);
 

@@ -4,6 +4,7 @@
 
 #include "kernels/quantize/compat_path.h"
 #include "kernels/quantize/fast_path.h"
+#include "kernels/quantize/group_scales.h"
 #include "kernels/quantize/reference.h"
 #include "kernels/quantize/widening.h"
 #include "nibble/core/error.h"
@@ -33,11 +34,7 @@ void quantize_floats(std::span<const float> input, std::span<float> output, cons
 
 void check_quantizable(const Format& format, const QuantizeOptions& options) {
   check_combination(format, options.rounding, options.overflow);
-  if (format.scaling.kind != ScaleKind::given &&
-      (!options.scales.empty() || !options.zeros.empty())) {
-    throw Error("quantize", "scales beside the data for " + to_string(format), "some",
-                "none: the format has its own");
-  }
+  check_scales_beside(format, options);
   if (options.compat == Compat::none && !describe(format.element).quantizes_fp32) {
     throw Error("quantize", "values of " + to_string(format) + " leave fp32", "fp32 output",
                 "a format within fp32's range, or encode and decode to float64");
