@@ -55,12 +55,34 @@ void parallel_for(std::size_t count, std::size_t grain,
     }
   };
 
-  const int threads = static_cast<int>(std::min<std::int64_t>(thread_count(), chunks));
-  if (threads == 1 || omp_in_parallel() != 0) {
+  // Always the same team: libgomp ends the threads that a smaller one does not need, and starts
+  // them again for the next.
+  const int threads = thread_count();
+  if (threads == 1 || chunks == 1 || omp_in_parallel() != 0) {
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
   } else {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
+  }
+  failure.rethrow();
+}
+
+void parallel_tasks(std::size_t count, const std::function<void(std::size_t task)>& body) {
+  FirstFailure failure;
+  const auto run_task = [&](std::int64_t task) {
+    try {
+      body(static_cast<std::size_t>(task));
+    } catch (...) {
+      failure.record(task, std::current_exception());
+    }
+  };
+  const auto tasks = static_cast<std::int64_t>(count);
+  const int threads = thread_count();
+  if (threads == 1 || tasks <= 1 || omp_in_parallel() != 0) {
+    for (std::int64_t task = 0; task < tasks; ++task) run_task(task);
+  } else {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (std::int64_t task = 0; task < tasks; ++task) run_task(task);
   }
   failure.rethrow();
 }

@@ -97,5 +97,23 @@ TEST(ThreadCount, ZeroGoesBackToTheDefault) {
   EXPECT_THROW(set_thread_count(-1), Error);
 }
 
+TEST(ParallelTasks, EveryTaskRunsOnceAndTheFirstFailureIsTold) {
+  for (const int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    std::vector<std::atomic<int>> runs(97);
+    parallel_tasks(runs.size(), [&](std::size_t task) { ++runs[task]; });
+    for (const auto& count : runs) EXPECT_EQ(count, 1);
+    try {
+      parallel_tasks(50, [](std::size_t task) {
+        if (task % 10 == 7) throw Error("task", std::to_string(task));
+      });
+      FAIL() << "no exception";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "[task] 7");
+    }
+  }
+  set_thread_count(0);
+}
+
 }  // namespace
 }  // namespace nibble

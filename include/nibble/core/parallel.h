@@ -13,6 +13,10 @@ namespace nibble {
 void parallel_for(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t begin, std::size_t end)>& body);
 
+// Calls body(task) for the tasks 0 to count - 1, each on the next thread that is free: for work of
+// uneven size whose results do not depend on where it runs. Exceptions as above.
+void parallel_tasks(std::size_t count, const std::function<void(std::size_t task)>& body);
+
 int thread_count();  // what parallel_for uses: set_thread_count, else OMP_NUM_THREADS, else all
                      // cores
 void set_thread_count(int threads);  // 0: back to the default

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Safetensors files: named tensors and free words beside them, read with suspicion.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <iosfwd>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nibble/core/tensor.h"
+
+namespace nibble {
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+struct NamedTensorView {
+  std::string name;
+  ConstTensorView tensor;
+};
+
+using SafetensorsMetadata = std::map<std::string, std::string>;
+
+struct Safetensors {
+  SafetensorsMetadata metadata;
+  std::vector<NamedTensor> tensors;  // in the order of the header
+};
+
+// Refused: unknown types, names given twice, offsets that overlap, leave holes, are not a multiple
+// of the element's size or do not fit the shape, headers of more than 100 MB.
+Safetensors read_safetensors(const std::filesystem::path& path);
+Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
+
+// The header has the order that is given; the data lies by falling size of the elements, so that
+// all of it is aligned. The file is written beside and renamed.
+void write_safetensors(const std::filesystem::path& path, const SafetensorsMetadata& metadata,
+                       std::span<const NamedTensorView> tensors);
+void write_safetensors(std::ostream& out, const SafetensorsMetadata& metadata,
+                       std::span<const NamedTensorView> tensors);
+
+}  // namespace nibble
