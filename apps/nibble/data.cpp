@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// nibble data: which data sets are here, whether they are right, where to get them.
+// nibble data: which data sets are here, whether they are right, how to get them.
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <array>
+#include <chrono>
 #include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -16,31 +19,19 @@
 #include "nibble/core/hash.h"
 #include "nibble/data/catalog.h"
 #include "nibble/data/dataset.h"
+#include "nibble/data/download.h"
 
 namespace nibble {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Source {
-  std::string_view name;
-  std::string_view address;
-  std::string_view files;
-};
+// Set by an interrupt while a download runs, which then ends without a trace.
+volatile std::sig_atomic_t is_interrupted = 0;
 
-constexpr std::string_view kIdxFiles =
-    "train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz, "
-    "t10k-labels-idx1-ubyte.gz (or unpacked, without .gz)";
-constexpr std::array kSources = {
-    Source{"digits", "data/digits in the source tree of Nibble", "images.idx3.gz, labels.idx1.gz"},
-    Source{"mnist", "https://ossci-datasets.s3.amazonaws.com/mnist/", kIdxFiles},
-    Source{"fashion-mnist",
-           "https://github.com/zalandoresearch/fashion-mnist (data/fashion), or Debian's package "
-           "dataset-fashion-mnist, which is found by itself",
-           kIdxFiles},
-    Source{"cifar10", "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
-           "data_batch_1.bin to data_batch_5.bin and test_batch.bin, also in cifar-10-batches-bin"},
-};
+extern "C" void remember_interrupt(int) {
+  is_interrupted = 1;
+}
 
 struct Flags {
   std::vector<std::string> names;
@@ -136,24 +127,91 @@ void check(const Flags& flags) {
   if (!wrong.empty()) throw Error("data check", wrong);
 }
 
+// What to do by hand.
+void explain_source(const KnownDataset& known) {
+  const DownloadSource source = download_source(known.name);
+  fmt::print("from    {}\n", source.address);
+  fmt::print("files   {}{}\n", fmt::join(source.files, ", "),
+             known.name == "cifar10" ? " (unpacked)" : " (or unpacked, without .gz)");
+  if (known.name == "fashion-mnist") {
+    fmt::print("or      Debian's package dataset-fashion-mnist, which is found by itself\n");
+  }
+  fmt::print("put in  {}\n", (data_folder() / known.name).string());
+  fmt::print("then    nibble data check {}: XXH3 of the decoded train split {}, test split {}\n",
+             known.name, hex(known.hashes[0]), hex(known.hashes[1]));
+  if (const std::optional<std::string> command = unpack_command(known.name)) {
+    fmt::print("or run  {}\n", *command);
+  }
+}
+
+// One line on a terminal that is written over and over; nothing elsewhere.
+class ProgressLine {
+ public:
+  ~ProgressLine() { clear(); }
+
+  void show(const DownloadProgress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_terminal_ || (is_shown_ && now - last_ < std::chrono::milliseconds(100))) return;
+    last_ = now;
+    is_shown_ = true;
+    constexpr double kMega = 1e6;
+    const std::string total =
+        progress.total == 0
+            ? ""
+            : fmt::format(" of {:.1f}", static_cast<double>(progress.total) / kMega);
+    fmt::print(stderr, "\r\x1b[K{}: {:.1f}{} MB", progress.file,
+               static_cast<double>(progress.received) / kMega, total);
+    std::fflush(stderr);
+  }
+
+  void clear() {
+    if (is_shown_) std::fputs("\r\x1b[K", stderr);
+    is_shown_ = false;
+  }
+
+ private:
+  bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool is_shown_ = false;
+  std::chrono::steady_clock::time_point last_;
+};
+
+fs::path download(const KnownDataset& known) {
+  ProgressLine line;
+  const auto old = std::signal(SIGINT, remember_interrupt);
+  try {
+    fs::path folder = download_dataset(known, [&](const DownloadProgress& progress) {
+      line.show(progress);
+      return is_interrupted == 0;
+    });
+    std::signal(SIGINT, old);
+    return folder;
+  } catch (...) {
+    std::signal(SIGINT, old);
+    throw;
+  }
+}
+
 void get(const std::string& name) {
   const KnownDataset& known = known_or_fail(name);
-  if (const std::optional<fs::path> path = find_data(known.name)) {
+  std::optional<fs::path> path = find_data(known.name);
+  const bool is_packed = unpack_command(known.name).has_value();
+  if (!path && can_download() && !is_packed) {
+    try {
+      path = download(known);
+    } catch (const Error&) {
+      if (is_interrupted == 0) explain_source(known);
+      throw;
+    }
+  }
+  if (path) {
     fmt::print("{} is in {}\n", known.name, path->string());
     return;
   }
-  for (const Source& source : kSources) {
-    if (source.name != known.name) continue;
-    fmt::print("from    {}\n", source.address);
-    fmt::print("files   {}\n", source.files);
-    fmt::print("put in  {}\n", (data_folder() / known.name).string());
-    fmt::print("then    nibble data check {}: XXH3 of the decoded train split {}, test split {}\n",
-               known.name, hex(known.hashes[0]), hex(known.hashes[1]));
-  }
-  const std::optional<std::string> command = unpack_command(known.name);
-  if (command) fmt::print("or run  {}\n", *command);
-  throw Error("data get", fmt::format("{} is not here and Nibble does not download: {}", known.name,
-                                      command ? "it has to be unpacked" : "put the files there"));
+  explain_source(known);
+  throw Error("data get",
+              fmt::format("{} is not here and {}", known.name,
+                          is_packed ? "has to be unpacked"
+                                    : "this Nibble does not download: put the files there"));
 }
 
 }  // namespace
@@ -164,11 +222,14 @@ void add_data(CLI::App& app) {
   verb.require_subcommand(1);
   verb.footer(
       "A data set is looked for in $NIBBLE_DATA/NAME, ~/.cache/nibble/NAME, then in the packages\n"
-      "of the system. The digits come with Nibble.\n\n"
+      "of the system. The digits come with Nibble. `get` downloads over HTTPS and checks the "
+      "hashes\n"
+      "before it writes; NIBBLE_DATA_MIRROR=URL asks URL/NAME/FILE instead of the known "
+      "servers.\n\n"
       "Examples:\n"
       "  nibble data list                what is known and where it is\n"
       "  nibble data check mnist         read it and compare its hashes\n"
-      "  nibble data get cifar10         what to put where");
+      "  nibble data get cifar10         download it, or say what to put where");
 
   CLI::App& list = *verb.add_subcommand("list", "the known data sets and where they are");
   list.add_flag("--json", flags->is_json, "print JSON");
@@ -181,7 +242,7 @@ void add_data(CLI::App& app) {
   checked.add_flag("--json", flags->is_json, "print JSON");
   checked.callback([flags] { check(*flags); });
 
-  CLI::App& got = *verb.add_subcommand("get", "say where a data set comes from and where it goes");
+  CLI::App& got = *verb.add_subcommand("get", "download a data set, or say what to put where");
   got.add_option("NAME", flags->names, "the data set")->type_name("")->required()->expected(1);
   got.callback([flags] { get(flags->names.front()); });
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads images.npy, labels.npy and class_names.txt.
+// The files of a folder as an ArraySet, with class_names.txt.
 #include "data/array_folder.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
 #include <fstream>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "data/array_set.h"
 #include "data/labels.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
@@ -24,69 +25,8 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-bool has_arrays(const fs::path& folder) {
-  return is_file(folder / "images.npy") && is_file(folder / "labels.npy");
-}
-
-fs::path folder_of(const fs::path& folder, Split split) {
-  fs::path inner = folder / name_of(split);
-  if (has_arrays(inner)) return inner;
-  if (!has_arrays(folder)) {
-    throw Error("load_dataset", folder.string(), "no images.npy and labels.npy",
-                fmt::format("both there or in {}", inner.string()));
-  }
-  if (split == Split::test) {
-    throw Error("load_dataset", folder.string() + ": test split", "a folder without one",
-                fmt::format("images.npy and labels.npy in {}", inner.string()));
-  }
-  return folder;
-}
-
-Tensor read_images(const fs::path& path) {
-  Tensor images = read_npy(path);
-  const Shape shape = images.shape();
-  if (images.dtype() != DType::u8) {
-    throw Error("load_dataset", path.string() + ": element type", name_of(images.dtype()), "u8");
-  }
-  if (shape.rank() == 4) return images;
-  if (shape.rank() != 3) {
-    throw Error("load_dataset", path.string() + ": shape", shape.to_string(),
-                "(n, h, w) or (n, h, w, c)");
-  }
-  Tensor with_channel(DType::u8, Shape{shape[0], shape[1], shape[2], 1});
-  std::memcpy(with_channel.data(), images.data(), images.bytes());
-  return with_channel;
-}
-
-Tensor read_labels(const fs::path& path, std::int64_t count, std::int64_t classes) {
-  return labels_from(read_npy(path).view(), count, classes, path.string());
-}
-
-// 1 + the largest label of all splits that the folder has.
-std::int64_t count_classes(const fs::path& folder) {
-  std::int32_t largest = 0;
-  for (const fs::path& place : {folder, folder / "train", folder / "test"}) {
-    const fs::path path = place / "labels.npy";
-    if (!is_file(path)) continue;
-    const Tensor values = read_npy(path);
-    if (values.shape().rank() != 1) {
-      throw Error("load_dataset", path.string() + ": shape", values.shape().to_string(), "(n,)");
-    }
-    const Tensor labels =
-        labels_from(values.view(), values.shape()[0], kMostClasses, path.string());
-    for (const std::int32_t label : labels.as<std::int32_t>()) largest = std::max(largest, label);
-  }
-  return std::int64_t{largest} + 1;
-}
-
-std::vector<std::string> class_names_of(const fs::path& folder) {
-  const fs::path path = folder / "class_names.txt";
+std::vector<std::string> read_class_names(const fs::path& path) {
   std::vector<std::string> names;
-  if (!is_file(path)) {
-    const std::int64_t classes = count_classes(folder);
-    for (std::int64_t i = 0; i < classes; ++i) names.push_back(std::to_string(i));
-    return names;
-  }
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
     if (line.ends_with('\r')) line.pop_back();
@@ -99,17 +39,32 @@ std::vector<std::string> class_names_of(const fs::path& folder) {
   return names;
 }
 
+ArraySet arrays_of(const fs::path& folder) {
+  const auto path_of = [folder](const std::string& name) { return folder / (name + ".npy"); };
+  return {.place = folder.string(),
+          .has = [=](const std::string& name) { return is_file(path_of(name)); },
+          .read = [=](const std::string& name) { return read_npy(path_of(name)); },
+          .describe = [=](const std::string& name) { return path_of(name).string(); },
+          .class_names = {}};
+}
+
 }  // namespace
 
+bool has_array_split(const fs::path& folder, Split split) {
+  return has_split(arrays_of(folder), split);
+}
+
+bool is_array_folder(const fs::path& folder) {
+  return has_array_split(folder, Split::train) || has_array_split(folder, Split::test);
+}
+
 Dataset read_array_folder(const fs::path& folder, Split split) {
-  const fs::path arrays = folder_of(folder, split);
-  Dataset dataset;
+  ArraySet set = arrays_of(folder);
+  const fs::path names = folder / "class_names.txt";
+  if (is_file(names)) set.class_names = read_class_names(names);
+  Dataset dataset = read_array_set(set, split);
   const fs::path clean = folder.lexically_normal();
   dataset.name = (clean.has_filename() ? clean : clean.parent_path()).filename().string();
-  dataset.class_names = class_names_of(folder);
-  dataset.images = read_images(arrays / "images.npy");
-  dataset.labels = read_labels(arrays / "labels.npy", dataset.size(),
-                               static_cast<std::int64_t>(dataset.class_names.size()));
   return dataset;
 }
 

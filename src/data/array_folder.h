@@ -8,6 +8,11 @@
 
 namespace nibble {
 
+bool has_array_split(const std::filesystem::path& folder, Split split);
+
+// Whether a folder holds the arrays of any split.
+bool is_array_folder(const std::filesystem::path& folder);
+
 Dataset read_array_folder(const std::filesystem::path& folder, Split split);
 
 }  // namespace nibble

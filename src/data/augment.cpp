@@ -35,10 +35,12 @@ void check_options(const AugmentOptions& options) {
 
 ImageSize check_images(ConstTensorView images, ConstTensorView batch, std::size_t count) {
   const Shape& shape = images.shape();
-  for (const ConstTensorView& view : {images, batch}) {
-    if (view.dtype() != DType::u8) {
-      throw Error("gather_images", "element type", name_of(view.dtype()), "u8");
-    }
+  if (images.dtype() != DType::u8 && images.dtype() != DType::f32) {
+    throw Error("gather_images", "element type", name_of(images.dtype()), "u8 or f32");
+  }
+  if (batch.dtype() != images.dtype()) {
+    throw Error("gather_images", "element type of the batch", name_of(batch.dtype()),
+                name_of(images.dtype()));
   }
   if (shape.rank() != 4) throw Error("gather_images", "images", shape.to_string(), "(n, h, w, c)");
   const Shape expected{static_cast<std::int64_t>(count), shape[1], shape[2], shape[3]};
@@ -57,8 +59,8 @@ void check_indices(std::span<const std::int32_t> indices, std::int64_t count) {
   }
 }
 
-void augment_row(const std::uint8_t* in, std::uint8_t* out, const ImageSize& size,
-                 const Augmentation& a, std::uint8_t fill) {
+template <class T>
+void augment_row(const T* in, T* out, const ImageSize& size, const Augmentation& a, T fill) {
   for (std::int64_t x = 0; x < size.width; ++x) {
     const std::int64_t from = (a.is_flipped ? size.width - 1 - x : x) + a.shift_x;
     for (std::int64_t channel = 0; channel < size.channels; ++channel) {
@@ -68,23 +70,47 @@ void augment_row(const std::uint8_t* in, std::uint8_t* out, const ImageSize& siz
   }
 }
 
-void augment_image(const std::uint8_t* in, std::uint8_t* out, const ImageSize& size,
-                   const AugmentOptions& options, const Augmentation& a) {
-  const std::int64_t row_bytes = size.width * size.channels;
+template <class T>
+void augment_image(const T* in, T* out, const ImageSize& size, const AugmentOptions& options,
+                   const Augmentation& a) {
+  const std::int64_t row_elements = size.width * size.channels;
+  const T fill = options.fill;
   for (std::int64_t y = 0; y < size.height; ++y) {
     const std::int64_t from = y + a.shift_y;
-    std::uint8_t* row = out + y * row_bytes;
+    T* row = out + y * row_elements;
     if (from < 0 || from >= size.height)
-      std::fill_n(row, row_bytes, options.fill);
+      std::fill_n(row, row_elements, fill);
     else
-      augment_row(in + from * row_bytes, row, size, a, options.fill);
+      augment_row(in + from * row_elements, row, size, a, fill);
     if (y >= a.cut_y && y < a.cut_y + options.cutout) {
       const std::int64_t begin = std::clamp<std::int64_t>(a.cut_x, 0, size.width);
       const std::int64_t end =
           std::clamp<std::int64_t>(std::int64_t{a.cut_x} + options.cutout, 0, size.width);
-      std::fill(row + begin * size.channels, row + end * size.channels, options.fill);
+      std::fill(row + begin * size.channels, row + end * size.channels, fill);
     }
   }
+}
+
+template <class T>
+void gather(ConstTensorView images, std::span<const std::int32_t> indices, const ImageSize& size,
+            const AugmentOptions& options, const AugmentKey& key, TensorView batch) {
+  const auto elements = static_cast<std::size_t>(size.height * size.width * size.channels);
+  if (elements == 0) return;
+  const bool is_copy = options.padding == 0 && !options.has_flip && options.cutout == 0;
+  const T* from = images.as<T>().data();
+  T* to = batch.as<T>().data();
+  parallel_for(indices.size(), kImagesAtOnce, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::int32_t image = indices[k];
+      const T* in = from + static_cast<std::size_t>(image) * elements;
+      if (is_copy) {
+        std::memcpy(to + k * elements, in, elements * sizeof(T));
+        continue;
+      }
+      const Augmentation drawn = draw_augmentation(options, size.height, size.width, key, image);
+      augment_image(in, to + k * elements, size, options, drawn);
+    }
+  });
 }
 
 }  // namespace
@@ -117,23 +143,10 @@ void gather_images(ConstTensorView images, std::span<const std::int32_t> indices
   check_options(options);
   const ImageSize size = check_images(images, batch, indices.size());
   check_indices(indices, images.shape()[0]);
-  const auto bytes = static_cast<std::size_t>(size.height * size.width * size.channels);
-  if (bytes == 0) return;
-  const bool is_copy = options.padding == 0 && !options.has_flip && options.cutout == 0;
-  const std::uint8_t* from = images.as<std::uint8_t>().data();
-  std::uint8_t* to = batch.as<std::uint8_t>().data();
-  parallel_for(indices.size(), kImagesAtOnce, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
-      const std::int32_t image = indices[k];
-      const std::uint8_t* in = from + static_cast<std::size_t>(image) * bytes;
-      if (is_copy) {
-        std::memcpy(to + k * bytes, in, bytes);
-        continue;
-      }
-      const Augmentation drawn = draw_augmentation(options, size.height, size.width, key, image);
-      augment_image(in, to + k * bytes, size, options, drawn);
-    }
-  });
+  if (images.dtype() == DType::u8)
+    gather<std::uint8_t>(images, indices, size, options, key, batch);
+  else
+    gather<float>(images, indices, size, options, key, batch);
 }
 
 }  // namespace nibble

@@ -104,6 +104,20 @@ TEST(GatherImages, FollowsTheTextOfTheHeader) {
   }
 }
 
+TEST(GatherImages, FloatsAreMovedAsBytesAre) {
+  const Tensor from = images(40);
+  Tensor floats(DType::f32, from.shape());
+  std::ranges::copy(from.as<std::uint8_t>(), floats.as<float>().begin());
+  const std::vector<std::int32_t> list = indices(40);
+  for (const AugmentOptions& options :
+       {AugmentOptions{}, AugmentOptions{.padding = 2, .has_flip = true, .cutout = 3, .fill = 9}}) {
+    const auto expected = gathered(from, list, options);
+    Tensor batch(DType::f32, from.shape());
+    gather_images(floats.view(), list, options, {}, batch.view());
+    EXPECT_TRUE(std::ranges::equal(batch.as<float>(), expected));
+  }
+}
+
 TEST(GatherImages, DependsOnTheImageNotOnItsPlaceOrTheThreads) {
   const Tensor from = images(100);
   const AugmentOptions options{.padding = 2, .has_flip = true, .cutout = 3};

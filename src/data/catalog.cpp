@@ -144,7 +144,7 @@ std::string explain_absence(std::string_view name) {
     looked += (looked.empty() ? "" : ", ") + place.string();
   }
   return std::string(name) + " is absent: looked in " + (looked.empty() ? "no folder" : looked) +
-         "; 'nibble data get " + std::string(name) + "' says what to put where";
+         "; 'nibble data get " + std::string(name) + "' downloads it or says what to put where";
 }
 
 }  // namespace nibble

@@ -27,13 +27,6 @@ constexpr std::size_t kRecordBytes = 1 + kImageBytes;
 constexpr std::size_t kRecordsAtOnce = 256;
 constexpr int kClasses = 10;
 
-std::vector<std::string> batch_names(Split split) {
-  if (split == Split::test) return {"test_batch.bin"};
-  std::vector<std::string> names;
-  for (int i = 1; i <= 5; ++i) names.push_back(fmt::format("data_batch_{}.bin", i));
-  return names;
-}
-
 std::size_t count_records(std::size_t bytes, const std::string& name) {
   if (bytes == 0 || bytes % kRecordBytes != 0) {
     throw Error("read_cifar10", name + ": size", fmt::format("{} bytes", bytes),
@@ -47,7 +40,8 @@ Dataset make_dataset(std::size_t count) {
   Dataset dataset{.name = "cifar10",
                   .images = Tensor(DType::u8, Shape{n, kSide, kSide, kChannels}),
                   .labels = Tensor(DType::i32, Shape{n}),
-                  .class_names = {}};
+                  .class_names = {},
+                  .targets = {}};
   const auto classes = find_known_dataset("cifar10")->class_names;
   dataset.class_names.assign(classes.begin(), classes.end());
   return dataset;
@@ -81,6 +75,13 @@ void unpack(std::span<const std::byte> bytes, const std::string& name, std::size
 
 }  // namespace
 
+std::vector<std::string> cifar10_batch_names(Split split) {
+  if (split == Split::test) return {"test_batch.bin"};
+  std::vector<std::string> names;
+  for (int i = 1; i <= 5; ++i) names.push_back(fmt::format("data_batch_{}.bin", i));
+  return names;
+}
+
 Dataset parse_cifar10(std::span<const std::byte> bytes, const std::string& name) {
   Dataset dataset = make_dataset(count_records(bytes.size(), name));
   unpack(bytes, name, 0, dataset);
@@ -91,7 +92,7 @@ Dataset read_cifar10(const fs::path& folder, Split split) {
   std::vector<fs::path> paths;
   std::vector<std::vector<std::byte>> batches;
   std::size_t count = 0;
-  for (const std::string& name : batch_names(split)) {
+  for (const std::string& name : cifar10_batch_names(split)) {
     paths.push_back(folder / name);
     batches.push_back(read_file_bytes(paths.back(), "read_cifar10"));
     count += count_records(batches.back().size(), paths.back().string());
@@ -109,7 +110,7 @@ std::optional<fs::path> find_cifar10_batches(const fs::path& folder) {
   for (const fs::path& candidate : {folder, folder / "cifar-10-batches-bin"}) {
     bool has_all = true;
     for (const Split split : {Split::train, Split::test}) {
-      for (const std::string& name : batch_names(split)) {
+      for (const std::string& name : cifar10_batch_names(split)) {
         std::error_code ignored;
         has_all = has_all && fs::is_regular_file(candidate / name, ignored);
       }

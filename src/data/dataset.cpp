@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include "data/array_folder.h"
 #include "data/idx_files.h"
 #include "data/labels.h"
+#include "data/npz_dataset.h"
+#include "data/picture_folder.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
 #include "nibble/data/catalog.h"
@@ -79,33 +82,56 @@ std::string known_names() {
   return names;
 }
 
+Dataset read_known(const KnownDataset& known, Split split) {
+  const std::optional<fs::path> folder = find_data(known.name);
+  if (!folder) throw Error("load_dataset", explain_absence(known.name));
+  if (known.name == "cifar10") {
+    return read_cifar10(find_cifar10_batches(*folder).value_or(*folder), split);
+  }
+  return read_idx_dataset(known, *folder, split);
+}
+
 }  // namespace
 
 std::string_view name_of(Split split) {
   return split == Split::train ? "train" : "test";
 }
 
-Dataset load_dataset(std::string_view name_or_path, Split split) {
-  if (const KnownDataset* known = find_known_dataset(name_or_path)) {
-    const std::optional<fs::path> folder = find_data(known->name);
-    if (!folder) throw Error("load_dataset", explain_absence(known->name));
-    if (known->name == "cifar10") {
-      return read_cifar10(find_cifar10_batches(*folder).value_or(*folder), split);
-    }
-    return read_idx_dataset(*known, *folder, split);
-  }
+Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptions& options) {
+  const KnownDataset* known = find_known_dataset(name_or_path);
+  const fs::path path = name_or_path;
   std::error_code ignored;
-  if (!fs::is_directory(name_or_path, ignored)) {
-    throw Error("load_dataset", "data set", "'" + std::string(name_or_path) + "'",
-                known_names() + " or a folder with images.npy and labels.npy");
+  const bool is_folder = known == nullptr && fs::is_directory(path, ignored);
+  const bool has_arrays = is_folder && is_array_folder(path);
+  if (is_folder && !has_arrays) {
+    if (is_picture_folder(path)) return read_picture_folder(path, split, options.image_size);
+    throw Error("load_dataset", path.string(),
+                "no images.npy with labels.npy or targets.npy, no CLASS/FILE.png or .jpg",
+                "one of them, there or in train and test");
   }
-  return read_array_folder(name_or_path, split);
+  if (options.image_size != 0) {
+    throw Error("load_dataset", "image size for " + std::string(name_or_path),
+                std::to_string(options.image_size), "0: only folders of pictures are resized");
+  }
+  if (known != nullptr) return read_known(*known, split);
+  if (has_arrays) return read_array_folder(path, split);
+  if (path.extension() == ".npz") return read_npz_dataset(path, split);
+  throw Error("load_dataset", "data set", "'" + std::string(name_or_path) + "'",
+              known_names() + ", a folder of arrays or pictures, or an .npz file");
+}
+
+bool has_split(std::string_view name_or_path, Split split) {
+  if (find_known_dataset(name_or_path) != nullptr) return true;
+  const fs::path path = name_or_path;
+  if (path.extension() == ".npz") return has_npz_split(path, split);
+  return is_array_folder(path) ? has_array_split(path, split) : has_picture_split(path, split);
 }
 
 std::uint64_t hash_of(const Dataset& dataset) {
   Hasher hasher;
-  hasher.add(dataset.images.as<std::uint8_t>());
-  hasher.add(dataset.labels.as<std::int32_t>());
+  for (const Tensor* part : {&dataset.images, &dataset.labels, &dataset.targets}) {
+    hasher.add(std::span<const std::byte>(part->data(), part->bytes()));
+  }
   return hasher.value();
 }
 

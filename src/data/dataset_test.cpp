@@ -67,7 +67,7 @@ TEST(Digits, OfAllClassesComeInBothSplits) {
 TEST(LoadDataset, RefusesUnknownNames) {
   EXPECT_EQ(error_of([] { load_dataset("imagenet", Split::train); }),
             "[load_dataset] data set: got 'imagenet', expected digits, mnist, fashion-mnist, "
-            "cifar10 or a folder with images.npy and labels.npy");
+            "cifar10, a folder of arrays or pictures, or an .npz file");
 }
 
 class BrokenDataset : public testing::Test {

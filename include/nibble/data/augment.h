@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random crop, flip and cutout of byte images: a function of (seed, epoch, image) alone.
+// Random crop, flip and cutout of images: a function of (seed, epoch, image) alone.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct AugmentKey {
 Augmentation draw_augmentation(const AugmentOptions& options, std::int64_t height,
                                std::int64_t width, const AugmentKey& key, std::int64_t image);
 
-// A batch: image k of `batch` is image indices[k] of `images`, augmented. Both u8, NHWC, images of
-// the same size. With default options it is a copy.
+// A batch: image k of `batch` is image indices[k] of `images`, augmented. Both u8 or both f32,
+// NHWC, images of the same size. With default options it is a copy.
 void gather_images(ConstTensorView images, std::span<const std::int32_t> indices,
                    const AugmentOptions& options, const AugmentKey& key, TensorView batch);
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "nibble/data/dataset.h"
 
@@ -16,7 +17,10 @@ namespace nibble {
 // blue. `name` is used in errors.
 Dataset parse_cifar10(std::span<const std::byte> bytes, const std::string& name);
 
-// data_batch_1.bin to data_batch_5.bin one after the other, or test_batch.bin.
+// data_batch_1.bin to data_batch_5.bin, or test_batch.bin.
+std::vector<std::string> cifar10_batch_names(Split split);
+
+// The batches of a split one after the other.
 Dataset read_cifar10(const std::filesystem::path& folder, Split split);
 
 // The folder with all six batches: the given one, or cifar-10-batches-bin inside it.

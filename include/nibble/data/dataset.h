@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labelled pictures in memory, found by name or by path.
+// Examples in memory, pictures with labels or features with targets, found by name or by path.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,44 @@ enum class Split : std::uint8_t { train, test };
 
 std::string_view name_of(Split split);
 
+// Either classes (labels, class_names) or targets of a regression; the others are empty.
 struct Dataset {
   std::string name;
-  Tensor images;  // u8 (n, height, width, channels)
+  Tensor images;  // (n, height, width, channels): u8 pictures, or f32, where k features of an
+                  // example are (1, 1, k)
   Tensor labels;  // i32 (n), each an index of class_names
   std::vector<std::string> class_names;
+  Tensor targets;  // f32 (n, k), finite
 
   std::int64_t size() const { return images.shape()[0]; }
+  bool has_targets() const { return targets.data() != nullptr; }
 };
 
-// A known name (see nibble/data/catalog.h), or the path of a folder of arrays.
-//
-// Such a folder holds images.npy, u8 (n, h, w) or (n, h, w, c), and labels.npy, integers (n): all
-// of it is the train split. Or it holds folders train and test with these two files each. Names of
-// the classes stand in class_names.txt, one a line; without it they are 0 up to the largest label
-// of both splits.
-Dataset load_dataset(std::string_view name_or_path, Split split);
+struct LoadOptions {
+  // Side of the square that pictures of a picture folder become, see resize_picture; 0: they keep
+  // their size, which must be the same for all. Refused for data that is not such a folder.
+  std::int64_t image_size = 0;
+};
 
-// XXH3 of the image bytes followed by the labels as 32-bit little-endian integers.
+// A known name (see nibble/data/catalog.h), or a path:
+//
+// - A folder of arrays, each NAME.npy, or one file X.npz that holds them. `images` is u8 (n, h, w)
+//   or (n, h, w, c), or f32 of these shapes or (n, k). Beside it are `labels`, integers (n), or
+//   `targets`, f32 (n) or (n, k). These are the train split. Both splits are train/images … and
+//   test/images … (in a folder: folders), or train_images … and test_images …, or x_train, y_train,
+//   x_test, y_test, where f32 answers are targets. In a folder the names of the classes stand in
+//   class_names.txt, one a line; otherwise they are 0 up to the largest label of both splits.
+// - A folder of pictures (PNG, JPEG), CLASS/FILE for the train split alone, or train/CLASS/FILE and
+//   test/CLASS/FILE (or val). Classes and, in each, files come in the order of the bytes of their
+//   names; only .png, .jpg and .jpeg are taken. There is one channel when the pictures of both
+//   splits are all grey, else three.
+Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptions& options = {});
+
+// Whether load_dataset would look for that split: one's own data may have a train split alone.
+bool has_split(std::string_view name_or_path, Split split);
+
+// XXH3 of the image bytes followed by the labels as 32-bit little-endian integers or by the targets
+// as 32-bit floats.
 std::uint64_t hash_of(const Dataset& dataset);
 
 }  // namespace nibble

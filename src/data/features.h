@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a network sees and, in regression, what it is to say, as every data set has them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nibble/core/tensor.h"
+
+namespace nibble {
+
+// u8 or f32 (n, h, w, c); of (n, h, w) the one channel is added, f32 (n, k) becomes (n, 1, 1, k).
+// Throws on other shapes and types and on numbers that are not finite; `name` is the array in
+// errors.
+Tensor images_from(Tensor values, const std::string& name);
+
+// f32 (n, k); (n) becomes (n, 1). Throws unless there are `count` rows of finite numbers.
+Tensor targets_from(Tensor values, std::int64_t count, const std::string& name);
+
+}  // namespace nibble

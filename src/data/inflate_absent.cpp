@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the place of inflate.cpp in a build without zlib: deflate data is refused.
+#include "data/inflate.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+
+std::vector<std::byte> inflate_all(std::span<const std::byte>, std::size_t,
+                                   const std::string& name) {
+  throw Error("inflate", name + ": this build has no zlib; pack the arrays with numpy's savez");
+}
+
+}  // namespace nibble

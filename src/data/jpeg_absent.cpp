@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the place of jpeg.cpp in a build without libjpeg: JPEG files are recognized and refused.
+#include "data/jpeg.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+
+bool can_read_jpeg() {
+  return false;
+}
+
+Tensor decode_jpeg(std::span<const std::byte>, const std::string& name) {
+  throw Error("read_jpeg", name + ": this build has no libjpeg");
+}
+
+Shape jpeg_shape(std::span<const std::byte>, const std::string& name) {
+  throw Error("read_jpeg", name + ": this build has no libjpeg");
+}
+
+}  // namespace nibble

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the place of png.cpp in a build without libpng: PNG files are recognized and refused.
+#include "data/png.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+
+bool can_read_png() {
+  return false;
+}
+
+Tensor decode_png(std::span<const std::byte>, const std::string& name) {
+  throw Error("read_png", name + ": this build has no libpng");
+}
+
+Shape png_shape(std::span<const std::byte>, const std::string& name) {
+  throw Error("read_png", name + ": this build has no libpng");
+}
+
+}  // namespace nibble

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of resizing: the formula of the header in another arithmetic, and what must not change.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "nibble/core/error.h"
+#include "nibble/core/philox.h"
+#include "nibble/data/picture.h"
+
+namespace nibble {
+namespace {
+
+Tensor noise(std::int64_t height, std::int64_t width, std::int64_t channels) {
+  Tensor picture(DType::u8, Shape{height, width, channels});
+  std::uint64_t i = 0;
+  for (std::uint8_t& value : picture.as<std::uint8_t>()) {
+    value = static_cast<std::uint8_t>(draw32({.seed = 5}, i++));
+  }
+  return picture;
+}
+
+// The mean of one pixel before rounding, from the text of the header, all pixels weighed.
+double mean_of(const Tensor& picture, std::int64_t size, std::int64_t y, std::int64_t x,
+               std::int64_t channel) {
+  const std::int64_t h = picture.shape()[0];
+  const std::int64_t w = picture.shape()[1];
+  const std::int64_t c = picture.shape()[2];
+  const auto weight = [&](std::int64_t n, std::int64_t i, std::int64_t j) {
+    const std::int64_t m = size * n / std::min(h, w);
+    const std::int64_t moved = i + (m - size) / 2;
+    const double distance =
+        std::abs(static_cast<double>((2 * j + 1) * m) - static_cast<double>((2 * moved + 1) * n));
+    return std::max(0.0, 2.0 * static_cast<double>(std::max(n, m)) - distance);
+  };
+  double sum = 0;
+  double total = 0;
+  for (std::int64_t a = 0; a < h; ++a) {
+    for (std::int64_t b = 0; b < w; ++b) {
+      const double share = weight(h, y, a) * weight(w, x, b);
+      total += share;
+      sum +=
+          share * picture.as<std::uint8_t>()[static_cast<std::size_t>((a * w + b) * c + channel)];
+    }
+  }
+  return sum / total;
+}
+
+TEST(ResizePicture, FollowsTheTextOfTheHeader) {
+  for (const auto& [h, w, c, size] : {std::array<std::int64_t, 4>{7, 5, 3, 5},
+                                      {13, 29, 1, 4},
+                                      {31, 17, 3, 9},
+                                      {3, 4, 2, 11},
+                                      {1, 6, 1, 2},
+                                      {40, 40, 1, 1}}) {
+    const Tensor picture = noise(h, w, c);
+    const Tensor resized = resize_picture(picture.view(), size);
+    ASSERT_EQ(resized.shape(), (Shape{size, size, c}));
+    std::size_t at = 0;
+    for (std::int64_t y = 0; y < size; ++y) {
+      for (std::int64_t x = 0; x < size; ++x) {
+        for (std::int64_t k = 0; k < c; ++k) {
+          EXPECT_EQ(resized.as<std::uint8_t>()[at++],
+                    std::floor(mean_of(picture, size, y, x, k) + 0.5 + 1e-9))
+              << h << 'x' << w << ' ' << y << ' ' << x;
+        }
+      }
+    }
+  }
+}
+
+TEST(ResizePicture, OfTheSameSizeIsACopyAndOfAWiderOneItsMiddle) {
+  const Tensor square = noise(9, 9, 3);
+  const Tensor same = resize_picture(square.view(), 9);
+  EXPECT_TRUE(std::ranges::equal(same.as<std::uint8_t>(), square.as<std::uint8_t>()));
+  const Tensor wide = noise(4, 9, 1);
+  const Tensor middle = resize_picture(wide.view(), 4);
+  for (std::size_t y = 0; y < 4; ++y) {
+    for (std::size_t x = 0; x < 4; ++x) {
+      EXPECT_EQ(middle.as<std::uint8_t>()[4 * y + x], wide.as<std::uint8_t>()[9 * y + 2 + x]);
+    }
+  }
+}
+
+TEST(ResizePicture, KeepsAPlainColourAtTheLimits) {
+  for (const auto& [h, w, size] : {std::array<std::int64_t, 3>{8192, 8192, 1},
+                                   {32768, 2048, 1},
+                                   {1, 32768, 64},
+                                   {3, 32768, 512}}) {
+    Tensor picture(DType::u8, Shape{h, w, 1});
+    std::ranges::fill(picture.as<std::uint8_t>(), std::uint8_t{255});
+    const Tensor resized = resize_picture(picture.view(), size);
+    for (const std::uint8_t value : resized.as<std::uint8_t>()) ASSERT_EQ(value, 255);
+  }
+}
+
+TEST(ResizePicture, RefusesOtherSizes) {
+  const Tensor picture = noise(2, 2, 1);
+  EXPECT_THROW(resize_picture(picture.view(), 0), Error);
+  EXPECT_THROW(resize_picture(picture.view(), 4097), Error);
+  EXPECT_THROW(resize_picture(Tensor(DType::u8, Shape{2, 2}).view(), 2), Error);
+  EXPECT_THROW(resize_picture(Tensor(DType::u8, Shape{0, 2, 1}).view(), 2), Error);
+  EXPECT_THROW(resize_picture(Tensor(DType::f32, Shape{2, 2, 1}).view(), 2), Error);
+}
+
+}  // namespace
+}  // namespace nibble
