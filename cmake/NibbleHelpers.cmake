@@ -3,6 +3,7 @@
 #
 #   nibble_add_module(core SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
 #   nibble_add_isa_sources(nibble_kernels FLAGS -mavx2 FILES round/avx2.cpp …)
+#   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
 #   nibble_add_test(core_test SOURCES a_test.cpp … DEPENDS nibble::core LABELS quick)
 #   nibble_add_python_test(name SCRIPT x.py ARGS … LABELS quick [ORACLES])
 #   nibble_add_bench(round_bench SOURCES round_bench.cpp DEPENDS nibble::kernels)
@@ -57,6 +58,32 @@ function(nibble_add_isa_sources target)
     set_source_files_properties(${file} TARGET_DIRECTORY ${target}
                                 PROPERTIES COMPILE_OPTIONS "${arg_FLAGS}")
   endforeach()
+endfunction()
+
+# Texts of the tree as part of a library: `std::span<const EmbeddedText> nibble::<function>()`, which
+# core/embedded_text.h explains, gives each file under its name without extension, in this order.
+function(nibble_embed_texts target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FUNCTION" "FILES")
+  set(code "// Made by nibble_embed_texts from files of the tree.\n#include \"core/embedded_text.h\"\n
+namespace nibble {\n\nstd::span<const EmbeddedText> ${arg_FUNCTION}();\n
+std::span<const EmbeddedText> ${arg_FUNCTION}() {\n  static constexpr EmbeddedText kTexts[] = {\n")
+  foreach(file IN LISTS arg_FILES)
+    cmake_path(ABSOLUTE_PATH file)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    cmake_path(GET file STEM LAST_ONLY name)
+    file(READ ${file} text)
+    string(APPEND code "      {\"${name}\", R\"nibble(${text})nibble\"},\n")
+  endforeach()
+  string(APPEND code "  };\n  return kTexts;\n}\n\n}  // namespace nibble\n")
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${arg_FUNCTION}.cpp)
+  set(old "")
+  if(EXISTS ${source})
+    file(READ ${source} old)
+  endif()
+  if(NOT code STREQUAL old)
+    file(WRITE ${source} "${code}")
+  endif()
+  target_sources(${target} PRIVATE ${source})
 endfunction()
 
 # A GoogleTest program; each of its tests is a ctest named <name without _test>.<Suite>.<Test>.

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// nibble describe: the layers of a network or a model with shapes, parameters, products, formats.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/nibble/json.h"
+#include "apps/nibble/verb.h"
+#include "nibble/core/hash.h"
+#include "nibble/graph/model_file.h"
+#include "nibble/graph/network_text.h"
+
+namespace nibble {
+namespace {
+
+struct Flags {
+  std::string model;
+  bool is_json = false;
+};
+
+// One line of the table.
+struct Layer {
+  const Node* node = nullptr;
+  Shape output;
+  std::vector<Parameter> tensors;
+  std::int64_t parameters = 0;  // trained
+  std::int64_t kept = 0;        // running moments
+  std::int64_t products = 0;
+};
+
+struct Description {
+  Network network;
+  std::optional<ModelFile> file;  // of a .nib
+  std::vector<Layer> layers;
+  Layer total;
+};
+
+std::vector<Layer> layers_of(const Network& network) {
+  const std::vector<Shape> shapes = infer_shapes(network);
+  const std::vector<std::int64_t> products = multiply_accumulates(network);
+  std::vector<Layer> layers(network.nodes.size());
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    layers[i].node = &network.nodes[i];
+    layers[i].output = shapes[i];
+    layers[i].products = products[i];
+  }
+  for (Parameter& parameter : parameters_of(network)) {
+    Layer& layer = layers[parameter.node];
+    (parameter.is_trained ? layer.parameters : layer.kept) += parameter.shape.elements();
+    layer.tensors.push_back(std::move(parameter));
+  }
+  return layers;
+}
+
+Layer total_of(const std::vector<Layer>& layers) {
+  Layer total;
+  for (const Layer& layer : layers) {
+    total.parameters += layer.parameters;
+    total.kept += layer.kept;
+    total.products += layer.products;
+  }
+  return total;
+}
+
+std::string with_commas(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
+  return text;
+}
+
+std::string count_or_dash(std::int64_t number) {
+  return number == 0 ? "-" : with_commas(number);
+}
+
+std::string extents_of(const Shape& shape) {
+  std::string text;
+  for (const std::int64_t extent : shape.extents()) {
+    text += fmt::format("{}{}", text.empty() ? "" : "x", extent);
+  }
+  return text.empty() ? "1" : text;
+}
+
+std::string words_of(const Precision& precision) {
+  std::string text = to_string(precision.format);
+  if (precision.rounding != Rounding{}) text += " " + to_string(precision.rounding);
+  if (precision.overflow != Overflow::native) {
+    text += fmt::format(" {}", to_string(precision.overflow));
+  }
+  return text;
+}
+
+// Of the value, and of the weight where there is one in another format.
+std::string formats_of(const Node& node) {
+  const std::string value = words_of(node.value);
+  const bool has_weight = is<Conv2d>(node.op) || is<Linear>(node.op);
+  return has_weight && node.weight != node.value
+             ? fmt::format("{}, weight {}", value, words_of(node.weight))
+             : value;
+}
+
+void print_table(const std::vector<std::array<std::string, 6>>& rows) {
+  std::array<std::size_t, 6> widths{};
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    fmt::print("{:<{}}  {:<{}}  {:<{}}  {:>{}}  {:>{}}  {}\n", row[0], widths[0], row[1], widths[1],
+               row[2], widths[2], row[3], widths[3], row[4], widths[4], row[5]);
+  }
+}
+
+void print_text(const Description& about) {
+  std::vector<std::array<std::string, 6>> rows = {
+      {"name", "op", "output", "parameters", "MACs", "formats"}};
+  for (const Layer& layer : about.layers) {
+    rows.push_back({layer.node->name, std::string(name_of(layer.node->op)),
+                    extents_of(layer.output), count_or_dash(layer.parameters),
+                    count_or_dash(layer.products), formats_of(*layer.node)});
+  }
+  rows.push_back({"total", "", "", with_commas(about.total.parameters),
+                  with_commas(about.total.products), ""});
+  fmt::print("{}\n\n", about.network.name);
+  print_table(rows);
+  if (about.total.kept > 0) {
+    fmt::print("\n{} running moments of batch norms are not counted.\n",
+               with_commas(about.total.kept));
+  }
+  if (!about.file) return;
+  fmt::print("\nweights {}\n", hex(weights_hash(about.file->model)));
+  for (const auto& [key, value] : about.file->origin) fmt::print("{}: {}\n", key, value);
+}
+
+Json json_of(const Precision& precision) {
+  return {{"format", to_string(precision.format)},
+          {"rounding", to_string(precision.rounding)},
+          {"overflow", to_string(precision.overflow)}};
+}
+
+Json json_of(const Layer& layer, const Network& network) {
+  Json inputs = Json::array();
+  for (const std::size_t input : layer.node->inputs) inputs.push_back(network.nodes[input].name);
+  Json tensors = Json::array();
+  for (const Parameter& p : layer.tensors) {
+    tensors.push_back(
+        {{"name", p.name}, {"shape", p.shape.extents()}, {"is_trained", p.is_trained}});
+  }
+  return {{"name", layer.node->name},
+          {"op", name_of(layer.node->op)},
+          {"inputs", std::move(inputs)},
+          {"output", layer.output.extents()},
+          {"parameters", layer.parameters},
+          {"multiply_accumulates", layer.products},
+          {"value", json_of(layer.node->value)},
+          {"weight", json_of(layer.node->weight)},
+          {"tensors", std::move(tensors)}};
+}
+
+void print_json(const Description& about) {
+  Json layers = Json::array();
+  for (const Layer& layer : about.layers) layers.push_back(json_of(layer, about.network));
+  const Json json = {
+      {"name", about.network.name},
+      {"input", input_of(about.network).shape.extents()},
+      {"classes", about.network.class_names},
+      {"parameters", about.total.parameters},
+      {"running_moments", about.total.kept},
+      {"multiply_accumulates", about.total.products},
+      {"weights_hash", about.file ? Json(hex(weights_hash(about.file->model))) : Json()},
+      {"origin", about.file ? Json(about.file->origin) : Json()},
+      {"layers", std::move(layers)}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+void describe_model(const Flags& flags) {
+  Description about;
+  if (flags.model.ends_with(".nib")) {
+    about.file = read_model(flags.model);
+    about.network = about.file->model.network;
+  } else {
+    about.network = load_network(flags.model);
+  }
+  about.layers = layers_of(about.network);
+  about.total = total_of(about.layers);
+  if (flags.is_json) {
+    print_json(about);
+  } else {
+    print_text(about);
+  }
+}
+
+void list_networks(bool is_json) {
+  Json list = Json::array();
+  if (!is_json) {
+    fmt::print("{:<22} {:<10} {:>7} {:>11} {:>14}\n", "name", "input", "layers", "parameters",
+               "MACs");
+  }
+  for (const NamedNetwork& each : named_networks()) {
+    const Network network = load_network(each.name);
+    const Layer total = total_of(layers_of(network));
+    const Shape& input = input_of(network).shape;
+    if (is_json) {
+      list.push_back({{"name", each.name},
+                      {"input", input.extents()},
+                      {"layers", network.nodes.size() - 1},
+                      {"parameters", total.parameters},
+                      {"multiply_accumulates", total.products}});
+      continue;
+    }
+    fmt::print("{:<22} {:<10} {:>7} {:>11} {:>14}\n", each.name, extents_of(input),
+               network.nodes.size() - 1, with_commas(total.parameters),
+               with_commas(total.products));
+  }
+  if (is_json) fmt::print("{}\n", list.dump(2));
+}
+
+}  // namespace
+
+void add_describe(CLI::App& app) {
+  CLI::App& verb = *app.add_subcommand("describe", "show the layers of a network or a model");
+  const auto flags = std::make_shared<Flags>();
+  verb.add_option("MODEL", flags->model,
+                  "a network that comes with Nibble, a .toml network or a .nib model; without it "
+                  "the networks are listed")
+      ->type_name("");
+  verb.add_flag("--json", flags->is_json, "print JSON");
+  verb.footer(
+      "Parameters are the trained ones; MACs are multiply-accumulates for one example.\n"
+      "Formats are those of a layer's value and, where it differs, of its weight.\n\n"
+      "A network of your own is a few lines of TOML (docs/networks.md):\n"
+      "  input = [28, 28, 1]\n"
+      "  layers = [ { op = \"flatten\" },\n"
+      "             { op = \"linear\", features = 100, bias = true }, { op = \"relu\" },\n"
+      "             { op = \"linear\", features = 10, bias = true },\n"
+      "             { op = \"softmax_cross_entropy\" } ]\n\n"
+      "Examples:\n"
+      "  nibble describe                       the networks that come with Nibble\n"
+      "  nibble describe resnet20              one of them\n"
+      "  nibble describe mine.toml             one of your own\n"
+      "  nibble describe out/model.nib --json  a trained one, with the hash of its weights");
+  verb.callback([flags] {
+    if (flags->model.empty()) {
+      list_networks(flags->is_json);
+    } else {
+      describe_model(*flags);
+    }
+  });
+}
+
+}  // namespace nibble

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The .nib model file: safetensors whose metadata holds the network, for any safetensors reader.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+// Free words about where a model came from: data set, recipe, seed, version…
+using Origin = std::map<std::string, std::string>;
+
+struct ModelFile {
+  Model model;
+  Origin origin;
+};
+
+// Metadata: format version, the network as JSON, weights_hash, class names, origin. A file whose
+// hash does not fit its content is refused. Written beside and renamed.
+void write_model(const std::filesystem::path& path, const Model& model, const Origin& origin);
+ModelFile read_model(const std::filesystem::path& path);
+ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name);
+
+}  // namespace nibble

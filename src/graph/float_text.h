@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Floats in text: few digits, and the same float when read back through a double.
+#pragma once
+
+namespace nibble {
+
+// The double with the fewest digits whose nearest float is x.
+double short_double(float x);
+
+}  // namespace nibble

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads and writes .nib files; docs/networks.md is the format.
+#include "nibble/graph/model_file.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "graph/network_json.h"
+#include "graph/node_error.h"
+#include "graph/parameters.h"
+#include "nibble/core/error.h"
+#include "nibble/core/hash.h"
+#include "nibble/core/safetensors.h"
+
+namespace nibble {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kVersionKey = "nibble_format";
+constexpr const char* kVersion = "1";
+constexpr const char* kNetworkKey = "network";
+constexpr const char* kHashKey = "weights_hash";
+constexpr const char* kOriginKey = "origin";
+constexpr std::size_t kMaxOrigin = std::size_t{1} << 20;
+
+[[noreturn]] void fail(const std::string& name, std::string_view what, std::string_view got,
+                       std::string_view expected) {
+  throw Error("read_model", fmt::format("{}: {}", name, what), got, expected);
+}
+
+const std::string& metadata_of(const Safetensors& file, const char* key, const std::string& name) {
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end()) {
+    fail(name, fmt::format("metadata {}", key), "nothing", "a .nib model, which has it");
+  }
+  return found->second;
+}
+
+Origin origin_from(const std::string& text, const std::string& name) {
+  Origin origin;
+  const Json json = text.size() <= kMaxOrigin ? Json::parse(text, nullptr, false) : Json();
+  const bool is_object = json.is_object();
+  if (!is_object) fail(name, "metadata origin", "something else", "an object of strings in JSON");
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_string()) fail(name, "metadata origin." + key, value.type_name(), "a string");
+    origin.emplace(key, value.get<std::string>());
+  }
+  return origin;
+}
+
+// The tensors of the file in the order of the network; the file may have another.
+std::vector<Tensor> ordered(std::vector<NamedTensor> tensors, const Network& network,
+                            const std::string& name) {
+  std::map<std::string_view, Tensor*> by_name;
+  for (NamedTensor& each : tensors) by_name.emplace(each.name, &each.tensor);
+  const std::vector<Parameter> parameters = parameters_of(network);
+  std::vector<Tensor> list;
+  for (const Parameter& parameter : parameters) {
+    const auto found = by_name.find(parameter.name);
+    if (found == by_name.end()) fail(name, "tensor " + parameter.name, "nothing", "one");
+    if (found->second->shape() != parameter.shape) {
+      fail(name, "shape of " + parameter.name, found->second->shape().to_string(),
+           parameter.shape.to_string());
+    }
+    list.push_back(std::move(*found->second));
+    by_name.erase(found);
+  }
+  if (!by_name.empty()) {
+    fail(name, "tensor", in_quotes(by_name.begin()->first), "those of the network only");
+  }
+  return list;
+}
+
+ModelFile model_from(Safetensors file, const std::string& name) {
+  if (const std::string& version = metadata_of(file, kVersionKey, name); version != kVersion) {
+    fail(name, fmt::format("metadata {}", kVersionKey), in_quotes(version), in_quotes(kVersion));
+  }
+  ModelFile result;
+  result.model.network = network_from_json(metadata_of(file, kNetworkKey, name), name);
+  result.origin = origin_from(metadata_of(file, kOriginKey, name), name);
+  const std::string expected = metadata_of(file, kHashKey, name);
+  result.model.parameters = ordered(std::move(file.tensors), result.model.network, name);
+  const std::string got = hex(weights_hash(result.model));
+  if (got != expected) fail(name, "hash of the weights", got, in_quotes(expected));
+  return result;
+}
+
+}  // namespace
+
+void write_model(const std::filesystem::path& path, const Model& model, const Origin& origin) {
+  const std::vector<Parameter> parameters = checked_parameters(model);
+  std::vector<NamedTensorView> tensors;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    tensors.push_back({parameters[i].name, model.parameters[i].view()});
+  }
+  SafetensorsMetadata metadata = {{kVersionKey, kVersion},
+                                  {kNetworkKey, to_json(model.network)},
+                                  {kHashKey, hex(weights_hash(model))}};
+  try {
+    metadata[kOriginKey] = Json(origin).dump();
+  } catch (const Json::exception&) {
+    throw Error("write_model", "origin", "bytes that are no UTF-8", "UTF-8");
+  }
+  write_safetensors(path, metadata, tensors);
+}
+
+ModelFile read_model(const std::filesystem::path& path) {
+  return model_from(read_safetensors(path), path.string());
+}
+
+ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name) {
+  return model_from(parse_safetensors(bytes, name), name);
+}
+
+}  // namespace nibble

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes networks in JSON and reads them back key by key.
+#include "graph/network_json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "graph/float_text.h"
+#include "graph/node_error.h"
+#include "graph/op_fields.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+using Json = nlohmann::ordered_json;  // for writing: keys stay in their order
+using Parsed = nlohmann::json;        // for reading: no key is searched for one by one
+
+constexpr std::size_t kMaxText = std::size_t{16} << 20;  // bytes of JSON
+constexpr int kMaxDepth = 6;
+
+Json json_of(std::int64_t value) {
+  return value;
+}
+Json json_of(bool value) {
+  return value;
+}
+Json json_of(float value) {
+  return short_double(value);
+}
+Json json_of(Extent2 value) {
+  return {value.y, value.x};
+}
+Json json_of(const Shape& shape) {
+  return std::vector<std::int64_t>(shape.extents().begin(), shape.extents().end());
+}
+template <class T>
+Json json_of(const std::vector<T>& values) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(json_of(value));
+  return list;
+}
+Json json_of(const Precision& precision) {
+  return {{"format", to_string(precision.format)},
+          {"rounding", to_string(precision.rounding)},
+          {"overflow", to_string(precision.overflow)}};
+}
+
+Json json_of(const Node& node) {
+  Json json = {{"name", node.name}, {"op", name_of(node.op)}, {"inputs", node.inputs}};
+  std::visit(
+      [&](const auto& op) {
+        visit_fields(op, [&](const char* key, auto& member) { json[key] = json_of(member); });
+      },
+      node.op);
+  json["value"] = json_of(node.value);
+  json["weight"] = json_of(node.weight);
+  return json;
+}
+
+// An object whose keys are taken one by one; all must be there and none may be left.
+class ObjectReader {
+ public:
+  ObjectReader(const Parsed& json, const std::string& place) : json_(json), place_(place) {
+    if (!json.is_object()) fail("", json, "an object");
+  }
+
+  template <class T>
+  void operator()(const char* key, T& member) {
+    ++taken_;
+    const auto found = json_.find(key);
+    if (found == json_.end()) {
+      throw Error("network", fmt::format("{}.{}", place_, key), "nothing", "a value");
+    }
+    read(fmt::format(".{}", key), *found, member);
+  }
+
+  void finish() const {
+    if (json_.size() != taken_) {
+      throw Error("network", place_ + ": keys", std::to_string(json_.size()),
+                  std::to_string(taken_));
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& key, const Parsed& got,
+                         std::string_view expected) const {
+    const bool is_short = got.is_primitive() && !got.is_string();
+    throw Error("network", place_ + key, is_short ? got.dump() : got.type_name(), expected);
+  }
+
+  // Errors of other readers with the place in front.
+  template <class Body>
+  auto wrapped(const std::string& key, Body body) const {
+    try {
+      return body();
+    } catch (const Error& error) {
+      throw Error("network", fmt::format("{}{}: {}", place_, key, reason_of(error.what())));
+    }
+  }
+
+  void read(const std::string& key, const Parsed& json, std::int64_t& member) const {
+    if (!json.is_number_integer() ||
+        (json.is_number_unsigned() &&
+         json.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))) {
+      fail(key, json, "a 64-bit integer");
+    }
+    member = json.get<std::int64_t>();
+  }
+  void read(const std::string& key, const Parsed& json, std::size_t& member) const {
+    std::int64_t value = 0;
+    read(key, json, value);
+    if (value < 0) fail(key, json, "0 or more");
+    member = static_cast<std::size_t>(value);
+  }
+  void read(const std::string& key, const Parsed& json, bool& member) const {
+    if (!json.is_boolean()) fail(key, json, "true or false");
+    member = json.get<bool>();
+  }
+  void read(const std::string& key, const Parsed& json, float& member) const {
+    if (!json.is_number() || !(std::abs(json.get<double>()) <= std::numeric_limits<float>::max())) {
+      fail(key, json, "a finite number");
+    }
+    member = static_cast<float>(json.get<double>());
+  }
+  void read(const std::string& key, const Parsed& json, std::string& member) const {
+    if (!json.is_string()) fail(key, json, "a string");
+    member = json.get<std::string>();
+  }
+  template <class T>
+  void read(const std::string& key, const Parsed& json, std::vector<T>& member) const {
+    if (!json.is_array()) fail(key, json, "a list");
+    member.clear();
+    for (const Parsed& each : json) {
+      T value{};
+      read(key, each, value);
+      member.push_back(std::move(value));
+    }
+  }
+  void read(const std::string& key, const Parsed& json, Extent2& member) const {
+    std::vector<std::int64_t> list;
+    read(key, json, list);
+    if (list.size() != 2) fail(key, json, "two integers");
+    member = {list[0], list[1]};
+  }
+  void read(const std::string& key, const Parsed& json, Shape& member) const {
+    std::vector<std::int64_t> list;
+    read(key, json, list);
+    member = wrapped(key, [&] { return Shape(list); });
+  }
+  void read(const std::string& key, const Parsed& json, Precision& member) const {
+    std::string format;
+    std::string rounding;
+    std::string overflow;
+    ObjectReader object(json, place_ + key);
+    object("format", format);
+    object("rounding", rounding);
+    object("overflow", overflow);
+    object.finish();
+    member.format = wrapped(key, [&] { return parse_format(format); });
+    member.rounding = wrapped(key, [&] { return parse_rounding(rounding); });
+    member.overflow = wrapped(key, [&] { return parse_overflow(overflow); });
+  }
+
+  const Parsed& json_;
+  std::string place_;
+  std::size_t taken_ = 0;
+};
+
+Node node_from(const Parsed& json, const std::string& place) {
+  ObjectReader object(json, place);
+  Node node{.name = "", .op = {}};
+  std::string op;
+  object("name", node.name);
+  object("op", op);
+  object("inputs", node.inputs);
+  const std::optional<Op> known = op_of(op);
+  if (!known) throw Error("network", place + ".op", in_quotes(op), "a known operation");
+  node.op = *known;
+  std::visit([&](auto& each) { visit_fields(each, object); }, node.op);
+  object("value", node.value);
+  object("weight", node.weight);
+  object.finish();
+  return node;
+}
+
+Parsed parsed(std::string_view text, const std::string& source) {
+  if (text.size() > kMaxText) {
+    throw Error("network", source, fmt::format("{} bytes", text.size()),
+                fmt::format("at most {}", kMaxText));
+  }
+  try {
+    return Parsed::parse(text.begin(), text.end(), [&](int depth, Parsed::parse_event_t, Parsed&) {
+      if (depth > kMaxDepth) throw Error("network", source, "deep nesting", "a network");
+      return true;
+    });
+  } catch (const Parsed::parse_error& error) {
+    throw Error("network", fmt::format("{}: no JSON at byte {}", source, error.byte));
+  } catch (const Parsed::exception&) {  // a number beyond all types
+    throw Error("network", fmt::format("{}: no JSON that can be read", source));
+  }
+}
+
+}  // namespace
+
+std::string to_json(const Network& network) {
+  Json nodes = Json::array();
+  for (const Node& node : network.nodes) nodes.push_back(json_of(node));
+  const Json json = {
+      {"name", network.name}, {"class_names", network.class_names}, {"nodes", std::move(nodes)}};
+  try {
+    return json.dump();
+  } catch (const Json::exception&) {
+    throw Error("network", "text", "bytes that are no UTF-8", "UTF-8");
+  }
+}
+
+Network network_from_json(std::string_view text, const std::string& source) {
+  const Parsed json = parsed(text, source);
+  Network network;
+  ObjectReader object(json, source);
+  object("name", network.name);
+  object("class_names", network.class_names);
+  const auto nodes = json.find("nodes");
+  if (nodes == json.end() || !nodes->is_array() || json.size() != 3) {
+    throw Error("network", source, "other keys", "name, class_names and a list of nodes");
+  }
+  for (const Parsed& node : *nodes) {
+    network.nodes.push_back(
+        node_from(node, fmt::format("{}: nodes[{}]", source, network.nodes.size())));
+  }
+  try {
+    (void)infer_shapes(network);
+  } catch (const Error& error) {
+    throw Error("network", fmt::format("{}: {}", source, reason_of(error.what())));
+  }
+  return network;
+}
+
+}  // namespace nibble

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of networks as data: finding nodes, and what every network must obey.
+#include "nibble/graph/network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/graph_test_support.h"
+
+namespace nibble {
+namespace {
+
+using testing::HasSubstr;
+
+Network small() {
+  return chain({4, 4, 2}, {Conv2d{.channels = 3}, Relu{}, Flatten{}, Linear{.features = 5},
+                           SoftmaxCrossEntropy{}});
+}
+
+std::string error_with(const std::function<void(Network&)>& change) {
+  Network network = small();
+  change(network);
+  return error_of([&] { (void)infer_shapes(network); });
+}
+
+TEST(Network, TheAnswerIsWhatTheLossSees) {
+  EXPECT_EQ(output_of(small()), 4U);
+  EXPECT_EQ(output_of(chain({3}, {Relu{}})), 1U);
+  EXPECT_EQ(output_of(chain({3}, {})), 0U);
+  EXPECT_THROW(output_of(Network{}), Error);
+}
+
+TEST(Network, NodesAreFoundByName) {
+  EXPECT_EQ(find_node(small(), "n2"), 2U);
+  EXPECT_EQ(error_of([] { find_node(small(), "n9"); }),
+            "[network] node: got 'n9', expected one of chain");
+  EXPECT_EQ(input_of(small()).shape, (Shape{4, 4, 2}));
+  EXPECT_THROW(input_of(Network{}), Error);
+}
+
+TEST(Network, Float32IsThatOfTheFormatAlone) {
+  EXPECT_TRUE(Precision{}.is_float32());
+  EXPECT_TRUE(Precision{.format = parse_format("fp32")}.is_float32());
+  EXPECT_FALSE(Precision{.format = parse_format("bf16")}.is_float32());
+}
+
+TEST(Network, NamesAreCheckedAndUnique) {
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[1].name = "a b"; }),
+              HasSubstr("node 'a b' (conv2d): name: got 'a b', expected letters"));
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[1].name = ""; }), HasSubstr("name: got ''"));
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[2].name = "n1"; }),
+              HasSubstr("node 'n1' (relu): name: got one that is taken"));
+}
+
+TEST(Network, OrderIsChecked) {
+  EXPECT_EQ(error_of([] { (void)infer_shapes(Network{}); }),
+            "[network] first node: got none, expected input");
+  EXPECT_THAT(error_with([](Network& n) { n.nodes.erase(n.nodes.begin()); }),
+              HasSubstr("first node: got conv2d"));
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[2].inputs = {2}; }),
+              HasSubstr("node 'n2' (relu): input: got node 2, expected one before itself"));
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[2].op = n.nodes[0].op; }),
+              HasSubstr("position: got 2, expected the first"));
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[2].op = SquaredError{}; }),
+              HasSubstr("position: got 2, expected the last"));
+}
+
+TEST(Network, ArityIsChecked) {
+  EXPECT_THAT(error_with([](Network& n) {
+                n.nodes[2].inputs = {1, 1};
+              }),
+              HasSubstr("node 'n2' (relu): inputs: got 2, expected 1"));
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[2].op = Add{}; }),
+              HasSubstr("node 'n2' (add): inputs: got 1, expected 2 or more"));
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[0].inputs = {0}; }),
+              HasSubstr("inputs: got 1, expected 0"));
+}
+
+TEST(Network, AValueThatNobodyTakesIsRefused) {
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[3].inputs = {1}; }),
+              HasSubstr("node 'n2' (relu): value: got nobody who takes it"));
+}
+
+TEST(Network, ClassNamesFitTheAnswer) {
+  EXPECT_EQ(error_with([](Network& n) { n.class_names = {"a", "b", "c", "d", "e"}; }), "no error");
+  EXPECT_THAT(error_with([](Network& n) { n.class_names = {"a"}; }),
+              HasSubstr("class names: got 1, expected none, or one for each of its 5 values"));
+}
+
+TEST(Network, PrecisionsAreChecked) {
+  EXPECT_EQ(error_with([](Network& n) { n.nodes[1].weight.format = parse_format("mxfp4"); }),
+            "no error");
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[2].weight.format = parse_format("bf16"); }),
+              HasSubstr("expected none: it has no weight"));
+  EXPECT_THAT(error_with([](Network& n) {
+                n.nodes[2].value = {.format = parse_format("int8"), .overflow = Overflow::nan};
+              }),
+              HasSubstr("node 'n2' (relu): value: "));
+}
+
+}  // namespace
+}  // namespace nibble

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of every operation with their names, said once for all readers and writers.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "nibble/graph/op.h"
+
+namespace nibble {
+
+// The operation of that name with its usual numbers.
+std::optional<Op> op_of(std::string_view name);
+
+// Calls visit(key, member) for each number of the operation, in the order of the text forms.
+template <class AnyOp, class Visitor>
+void visit_fields(AnyOp& op, Visitor&& visit) {
+  using Type = std::remove_const_t<AnyOp>;
+  if constexpr (std::is_same_v<Type, Input>) {
+    visit("shape", op.shape);
+    visit("mean", op.mean);
+    visit("deviation", op.deviation);
+  } else if constexpr (std::is_same_v<Type, Conv2d>) {
+    visit("channels", op.channels);
+    visit("kernel", op.kernel);
+    visit("stride", op.stride);
+    visit("padding", op.padding);
+    visit("dilation", op.dilation);
+    visit("groups", op.groups);
+    visit("bias", op.has_bias);
+  } else if constexpr (std::is_same_v<Type, Linear>) {
+    visit("features", op.features);
+    visit("bias", op.has_bias);
+  } else if constexpr (std::is_same_v<Type, MaxPool> || std::is_same_v<Type, AveragePool>) {
+    visit("kernel", op.kernel);
+    visit("stride", op.stride);
+    visit("padding", op.padding);
+    if constexpr (std::is_same_v<Type, AveragePool>) visit("counts_padding", op.counts_padding);
+  } else if constexpr (std::is_same_v<Type, BatchNorm>) {
+    visit("epsilon", op.epsilon);
+    visit("momentum", op.momentum);
+  } else if constexpr (std::is_same_v<Type, Slice>) {
+    visit("begin", op.begin);
+    visit("end", op.end);
+    visit("step", op.step);
+  } else if constexpr (std::is_same_v<Type, Pad>) {
+    visit("before", op.before);
+    visit("after", op.after);
+  } else if constexpr (std::is_same_v<Type, Dropout>) {
+    visit("share", op.share);
+  } else if constexpr (std::is_same_v<Type, SoftmaxCrossEntropy>) {
+    visit("smoothing", op.smoothing);
+  } else {
+    static_assert(std::is_empty_v<Type>, "an operation with numbers that have no names here");
+  }
+}
+
+}  // namespace nibble

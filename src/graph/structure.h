@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a network must be before shapes are asked for: names, order, arity, precisions.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+inline constexpr std::size_t kMaxNodes = std::size_t{1} << 16;
+
+bool is_node_name(std::string_view name);  // letters, digits, '-', '_', '.'
+
+bool has_weight(const Op& op);  // that Node::weight speaks of
+
+// What one node at this place must be, whatever the others are; throws, naming it.
+void check_node(const Node& node, std::size_t index);
+
+void check_structure(const Network& network);
+
+}  // namespace nibble
