@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder of a run: settings, tables that grow by whole rows, checkpoint, models, summary.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "nibble/run/run_rows.h"
+
+namespace nibble {
+
+enum class RunFolderMode : std::uint8_t {
+  fresh,      // a folder that holds a run is refused
+  overwrite,  // the files of the old run go; others stay
+  resume,     // the checkpoint must be there
+};
+
+bool holds_run(const std::filesystem::path& folder);
+bool holds_checkpoint(const std::filesystem::path& folder);
+
+class RunFolder {
+ public:
+  // Creates the folder where it is missing. While the object lives no other process can write a run
+  // into the same folder.
+  RunFolder(const std::filesystem::path& folder, RunFolderMode mode);
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path settings_path() const { return path_ / "settings.json"; }
+  std::filesystem::path epochs_path() const { return path_ / "epochs.csv"; }
+  std::filesystem::path layers_path() const { return path_ / "layers.csv"; }
+  std::filesystem::path histograms_path() const { return path_ / "histograms.csv"; }
+  std::filesystem::path summary_path() const { return path_ / "summary.json"; }
+  std::filesystem::path checkpoint_path() const { return path_ / "checkpoint.safetensors"; }
+  std::filesystem::path model_path() const { return path_ / "model.nib"; }
+  std::filesystem::path best_path() const { return path_ / "best.nib"; }
+  // A new TensorBoard file, named by the time in seconds since 1970.
+  std::filesystem::path event_path(std::int64_t unix_time) const;
+
+  // JSON text, checked and written at once or not at all.
+  void write_settings(std::string_view json);
+  void write_summary(std::string_view json);
+
+  // After a checkpoint was loaded: rows of later epochs go, and the summary of the run that went
+  // on. -1 cuts all rows.
+  void resume_after(std::int64_t last_epoch);
+
+  // The rows of one call are written together or not at all. The file appears with its first row.
+  void add_epoch(const EpochRow& row);
+  void add_layers(std::span<const LayerRow> rows);
+  void add_histograms(std::span<const HistogramRow> rows);
+
+ private:
+  struct State;
+  std::filesystem::path path_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nibble

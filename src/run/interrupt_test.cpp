@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of Ctrl-C: asked for once, obeyed at once the second time.
+#include "nibble/run/interrupt.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+namespace nibble {
+namespace {
+
+TEST(Interrupt, IsRememberedAndForgotten) {
+  {
+    const InterruptGuard guard;
+    EXPECT_FALSE(interrupt_requested());
+    ::raise(SIGINT);
+    EXPECT_TRUE(interrupt_requested());
+    EXPECT_EQ(interrupt_signal(), SIGINT);
+  }
+  EXPECT_FALSE(interrupt_requested());
+  {
+    const InterruptGuard guard;
+    ::raise(SIGTERM);
+    EXPECT_EQ(interrupt_signal(), SIGTERM);
+  }
+}
+
+TEST(Interrupt, HandlersComeBack) {
+  struct sigaction before = {};
+  struct sigaction after = {};
+  ::sigaction(SIGINT, nullptr, &before);
+  {
+    const InterruptGuard outer;
+    { const InterruptGuard inner; }
+    ::raise(SIGINT);  // the outer guard still listens
+    EXPECT_TRUE(interrupt_requested());
+  }
+  ::sigaction(SIGINT, nullptr, &after);
+  EXPECT_EQ(before.sa_handler, after.sa_handler);
+}
+
+TEST(Interrupt, ThatWasIgnoredStaysIgnored) {
+  const auto old = ::signal(SIGINT, SIG_IGN);
+  {
+    const InterruptGuard guard;
+    ::raise(SIGINT);
+    ::raise(SIGINT);
+    EXPECT_FALSE(interrupt_requested());
+  }
+  ::signal(SIGINT, old);
+}
+
+TEST(InterruptDeathTest, SecondOneEndsTheProcess) {
+  const auto twice = [](int first, int second) {
+    const InterruptGuard guard;
+    ::raise(first);
+    ::raise(second);
+    ::_exit(0);
+  };
+  EXPECT_EXIT(twice(SIGINT, SIGINT), testing::KilledBySignal(SIGINT), "");
+  EXPECT_EXIT(twice(SIGTERM, SIGTERM), testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(twice(SIGTERM, SIGINT), testing::KilledBySignal(SIGINT), "");
+}
+
+}  // namespace
+}  // namespace nibble
