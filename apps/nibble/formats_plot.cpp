@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "apps/nibble/format_samples.h"
-#include "apps/nibble/svg.h"
 #include "nibble/core/atomic_file.h"
+#include "nibble/report/svg.h"
 
 namespace nibble {
 namespace {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// nibble compare: which settings of runs differ, and what came of it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/nibble/json.h"
+#include "apps/nibble/verb.h"
+#include "nibble/report/comparison.h"
+
+namespace nibble {
+namespace {
+
+struct Flags {
+  std::vector<std::string> runs;
+  bool is_json = false;
+};
+
+Json weights_of(const Comparison& comparison) {
+  if (comparison.weights == Comparison::Weights::unknown) return nullptr;
+  return comparison.weights == Comparison::Weights::equal;
+}
+
+// Every list has one entry a run, null where a run has none.
+void print_json(const std::vector<RunRecord>& runs) {
+  const Comparison comparison = compare(runs);
+  Json json = {{"runs", comparison.runs},         {"different", Json::object()},
+               {"equal", Json::object()},         {"results", Json::object()},
+               {"weights_hashes", Json::array()}, {"weights_equal", weights_of(comparison)}};
+  for (const ComparedSetting& row : comparison.settings) {
+    if (row.is_different)
+      json["different"][row.key] = row.values;
+    else
+      json["equal"][row.key] = row.values.front();
+  }
+  for (const ComparedResult& row : comparison.results) {
+    Json& list = json["results"][row.name] = Json::array();
+    for (const double value : row.values) {
+      list.push_back(std::isnan(value) ? Json() : json_number(value));
+    }
+  }
+  for (const std::string& hash : comparison.weights_hashes) {
+    json["weights_hashes"].push_back(hash.empty() ? Json() : Json(hash));
+  }
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+void run(const Flags& flags) {
+  std::vector<RunRecord> runs;
+  for (const std::string& folder : flags.runs) runs.push_back(read_run(folder));
+  if (flags.is_json) return print_json(runs);
+  fmt::print("{}", comparison_table(runs));
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app) {
+  CLI::App& verb =
+      *app.add_subcommand("compare", "settings of runs that differ, and their results");
+  const auto flags = std::make_shared<Flags>();
+  verb.add_option("RUN", flags->runs, "two or more folders that nibble train wrote")
+      ->type_name("")
+      ->required()
+      ->expected(2, 1 << 20);
+  verb.add_flag("--json", flags->is_json, "print JSON");
+  verb.footer(
+      "Examples:\n"
+      "  nibble compare runs/fp32 runs/e4m3\n"
+      "  nibble compare runs/a runs/b --json | jq .weights_equal");
+  verb.callback([flags] { run(*flags); });
+}
+
+}  // namespace nibble

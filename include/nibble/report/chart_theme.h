@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The colours of charts: for a file of its own, and for a page that is light or dark.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace nibble {
+
+struct ChartTheme {
+  std::string_view background = "#ffffff";  // empty: none
+  std::string_view ink = "#222222";
+  std::string_view grey = "#666666";
+  std::string_view rule = "#e2e2e2";
+  std::string_view heat = "#0072b2";     // a heat map's full strength
+  std::string_view on_heat = "#ffffff";  // words on it
+  // Okabe and Ito's colours, which stay apart for colour-blind eyes, and an olive.
+  std::array<std::string_view, 8> series = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                            "#56b4e9", "#b8860b", "#333333", "#7a7a1f"};
+
+  std::string_view colour(std::size_t i) const { return series[i % series.size()]; }
+};
+
+// Variables that the style sheet of the HTML report sets.
+constexpr ChartTheme kPageTheme = {.background = "",
+                                   .ink = "var(--ink)",
+                                   .grey = "var(--grey)",
+                                   .rule = "var(--rule)",
+                                   .heat = "var(--heat)",
+                                   .on_heat = "var(--on-heat)",
+                                   .series = {"var(--s0)", "var(--s1)", "var(--s2)", "var(--s3)",
+                                              "var(--s4)", "var(--s5)", "var(--s6)", "var(--s7)"}};
+
+// Of the lines of one colour: solid, then these.
+constexpr std::array<std::string_view, 4> kChartDashes = {"", "6 3", "1.5 2.5", "9 3 2 3"};
+
+}  // namespace nibble

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: any bytes as each file of a run either are read or throw Error; of what is read a
+// report and a comparison can be made.
+#include <cstdint>
+#include <string_view>
+
+#include "nibble/core/error.h"
+#include "nibble/report/comparison.h"
+#include "nibble/report/html_report.h"
+#include "report/run_json.h"
+#include "report/run_tables.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace nibble;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  RunRecord run{.path = "fuzz", .name = "fuzz"};
+  const auto take = [&](auto read) {
+    try {
+      read();
+    } catch (const Error&) {
+      return false;
+    }
+    return true;
+  };
+  bool is_read = take([&] { read_settings("settings.json", text, run); });
+  is_read |= take([&] { run.summary = read_summary("summary.json", text); });
+  is_read |= take([&] { run.epochs = read_epochs("epochs.csv", text); });
+  is_read |= take([&] { run.layers = read_layers("layers.csv", text); });
+  is_read |= take([&] { run.histograms = read_histograms("histograms.csv", text); });
+  if (!is_read) return 0;
+  // From here on nothing may throw.
+  (void)report_html({run});
+  (void)comparison_table({run, {.path = "other", .name = "other"}});
+  return 0;
+}

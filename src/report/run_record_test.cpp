@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of run folders: whole, partial, damaged.
+#include "nibble/report/run_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "report/report_test_support.h"
+
+namespace nibble {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+class RunRecordTest : public testing::Test {
+ protected:
+  RunRecordTest() { put("settings.json", R"({"seed": 1})"); }
+  void put(const std::string& name, const std::string& text) { folder_.put("run/" + name, text); }
+  RunRecord read() const { return read_run(folder_.path() / "run"); }
+  // Without the folder.
+  std::string error() const {
+    std::string text = error_of([&] { read(); });
+    const std::string place = folder_.path().string() + "/run";
+    const std::size_t at = text.find(place);
+    return at == text.npos ? text : text.replace(at, place.size(), "RUN");
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(RunRecordTest, SettingsAreFlatAndInOrder) {
+  put("settings.json", R"json({"network": "lenet", "started": "2026-01-02", "seed": 7,
+    "val": null, "optimizer": {"name": "sgd", "momentum": 0.9}, "steps": [3, 5],
+    "policy": [{"role": "weight", "format": "fixed(8,4)"}, {"role": "error", "format": "e5m2"}]})json");
+  const RunRecord run = read();
+  EXPECT_EQ(run.name, "run");
+  EXPECT_EQ(run.started, "2026-01-02");
+  EXPECT_THAT(run.settings,
+              ElementsAre(Pair("network", "lenet"), Pair("seed", "7"), Pair("val", "null"),
+                          Pair("optimizer.name", "sgd"), Pair("optimizer.momentum", "0.9"),
+                          Pair("steps", "3, 5"), Pair("policy.1", "role=weight format=fixed(8,4)"),
+                          Pair("policy.2", "role=error format=e5m2")));
+  EXPECT_EQ(run.setting("optimizer.name"), "sgd");
+  EXPECT_EQ(run.setting("absent"), "");
+}
+
+TEST_F(RunRecordTest, APartialRunHasWhatItHas) {
+  put("epochs.csv", "epoch,step,train_loss,val_top1\n1,10,2.5,\n2,20,1.5,0.75\n3,3");
+  const RunRecord run = read();
+  ASSERT_EQ(run.epochs.size(), 2u);
+  EXPECT_EQ(run.epochs[1].train_loss, 1.5);
+  EXPECT_EQ(run.epochs[1].val_top1, 0.75);
+  EXPECT_TRUE(std::isnan(run.epochs[0].val_top1));
+  EXPECT_TRUE(std::isnan(run.epochs[0].test_loss));
+  EXPECT_FALSE(run.summary.has_value());
+}
+
+TEST_F(RunRecordTest, EpochsDoneAgainReplaceTheOldOnes) {
+  put("epochs.csv", "epoch,train_loss\n1,4\n2,3\n3,2\n2,30\n2,31\n3,20\n");
+  std::vector<double> losses;
+  for (const EpochRecord& record : read().epochs) losses.push_back(record.train_loss);
+  EXPECT_THAT(losses, ElementsAre(4, 31, 20));
+}
+
+TEST_F(RunRecordTest, LayersAndHistogramsAreRead) {
+  put("layers.csv",
+      "epoch,layer,role,format,elements,sqnr_db,share_saturated\n"
+      "1,conv1,weight,\"fixed(8,4)\",144,31.5,0.25\n1,conv1,master,fp32,144,inf,0\n");
+  put("histograms.csv", "epoch,layer,role,low,high,counts\n1,conv1,weight,-1,1.5,1 20 3\n");
+  const RunRecord run = read();
+  ASSERT_EQ(run.layers.size(), 2u);
+  EXPECT_EQ(run.layers[0].format, "fixed(8,4)");
+  EXPECT_EQ(run.layers[0].share_saturated, 0.25);
+  EXPECT_EQ(run.layers[1].sqnr_db, INFINITY);
+  ASSERT_EQ(run.histograms.size(), 1u);
+  EXPECT_THAT(run.histograms[0].bins.counts, ElementsAre(1, 20, 3));
+}
+
+TEST_F(RunRecordTest, TheSummaryIsRead) {
+  put("summary.json", R"({"epochs": 3, "seconds": 2.5, "weights_hash": "00ff",
+    "best": {"epoch": 2, "val_top1": 0.9}, "val": null,
+    "test": {"images": 4, "correct": 3, "top1": 0.75, "top5": 1, "loss": "nan",
+             "confusion": [[1, 1], [0, 2]], "class_names": ["cat", "dog"]}})");
+  const RunRecord run = read();
+  ASSERT_TRUE(run.summary && run.summary->test);
+  EXPECT_EQ(run.summary->weights_hash, "00ff");
+  EXPECT_EQ(run.summary->best_val_top1, 0.9);
+  EXPECT_EQ(run.summary->test->confusion[0][1], 1);
+  EXPECT_TRUE(std::isnan(run.summary->test->loss));
+  EXPECT_FALSE(run.summary->val.has_value());
+}
+
+TEST_F(RunRecordTest, DamageIsOneLineWithFileAndPlace) {
+  put("settings.json", "{\"seed\": 1,\n\"x\": }");
+  EXPECT_EQ(error(), "[report] RUN/settings.json line 2: got no JSON, expected a JSON object");
+  put("settings.json", "{\"seed\": 1,\n");
+  EXPECT_EQ(error(), "[report] RUN/settings.json line 2: got an early end, expected a JSON object");
+  put("settings.json", "[]");
+  EXPECT_EQ(error(), "[report] RUN/settings.json: content: got array, expected object");
+  put("settings.json", "{\"a\":" + std::string(100000, '[') + "}");
+  EXPECT_THAT(error(), HasSubstr("settings.json: depth: got over 64"));
+  put("settings.json", "{}");
+
+  put("epochs.csv", "epoch,val_top1\n1,0.5\n2,97.5\n");
+  EXPECT_EQ(error(), "[report] RUN/epochs.csv line 3: val_top1: got 97.5, expected 0 to 1");
+  put("epochs.csv", "epoch,train_loss\none,0.5\n");
+  EXPECT_EQ(error(), "[report] RUN/epochs.csv line 2: epoch: got 'one', expected a whole number");
+  put("epochs.csv", "");
+
+  put("histograms.csv", "epoch,layer,role,low,high,counts\n1,c,weight,0,1,1 2 -3\n");
+  EXPECT_EQ(error(),
+            "[report] RUN/histograms.csv line 2: counts: got '-3', expected at most 65536 "
+            "whole numbers between spaces");
+  put("histograms.csv", "epoch,layer,role,low,high,counts\n1,c,weight,1,0,1 2\n");
+  EXPECT_THAT(error(), HasSubstr("line 2: high: got 0, expected at least low, 1"));
+  put("histograms.csv", "");
+
+  put("summary.json", R"({"test": {"confusion": [[1, 2], [3]]}})");
+  EXPECT_EQ(error(), "[report] RUN/summary.json: test.confusion row 2: got 1 counts, expected 2");
+  put("summary.json", R"({"test": {"confusion": [[1]], "class_names": ["a", "b"]}})");
+  EXPECT_THAT(error(), HasSubstr("test.class_names: got 2 names, expected 1"));
+  put("summary.json", R"({"seconds": "soon"})");
+  EXPECT_EQ(error(), "[report] RUN/summary.json: seconds: got string, expected number");
+}
+
+TEST_F(RunRecordTest, WhatIsNoRunIsRefused) {
+  EXPECT_THAT(error_of([&] { read_run(folder_.path() / "absent"); }),
+              HasSubstr("got nothing there, expected a run folder"));
+  EXPECT_THAT(error_of([&] { read_run(folder_.path()); }), HasSubstr("got no settings.json"));
+  EXPECT_EQ(read_run(folder_.path() / "run/").name, "run");
+}
+
+}  // namespace
+}  // namespace nibble

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the tables of a run.
+#include "report/run_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "report/csv_table.h"
+
+namespace nibble {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBins = 65536;
+
+double share_of(const CsvTable& table, std::size_t row, std::string_view column) {
+  const double value = table.number(row, column).value_or(kAbsent);
+  if (value < 0 || value > 1) table.fail(row, column, fmt::format("{}", value), "0 to 1");
+  return value;
+}
+
+// A resumed run starts again behind its checkpoint: what it had told beyond is void.
+template <class Record>
+void add(std::vector<Record>& records, Record record) {
+  if (!records.empty() && record.epoch < records.back().epoch) {
+    std::erase_if(records, [&](const Record& old) { return old.epoch >= record.epoch; });
+  }
+  records.push_back(std::move(record));
+}
+
+std::vector<double> counts_of(const CsvTable& table, std::size_t row) {
+  const std::string text = table.text(row, "counts");
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  std::vector<double> counts;
+  while (at != end) {
+    if (*at == ' ') {
+      ++at;
+      continue;
+    }
+    std::uint64_t count = 0;
+    const auto [next, error] = std::from_chars(at, end, count);
+    const bool is_whole = error == std::errc{} && (next == end || *next == ' ');
+    if (!is_whole || counts.size() == kMostBins) {
+      table.fail(row, "counts", fmt::format("'{}'", std::string(at, std::find(at, end, ' '))),
+                 fmt::format("at most {} whole numbers between spaces", kMostBins));
+    }
+    counts.push_back(static_cast<double>(count));
+    at = next;
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::vector<EpochRecord> read_epochs(const fs::path& path, std::string_view text) {
+  const CsvTable table(path, text);
+  table.require("epoch");
+  std::vector<EpochRecord> records;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto number = [&](std::string_view column) {
+      return table.number(row, column).value_or(kAbsent);
+    };
+    const EpochRecord record = {.epoch = table.whole(row, "epoch"),
+                                .step = number("step"),
+                                .learning_rate = number("learning_rate"),
+                                .train_loss = number("train_loss"),
+                                .train_top1 = share_of(table, row, "train_top1"),
+                                .val_loss = number("val_loss"),
+                                .val_top1 = share_of(table, row, "val_top1"),
+                                .test_loss = number("test_loss"),
+                                .test_top1 = share_of(table, row, "test_top1"),
+                                .seconds = number("seconds"),
+                                .images_per_second = number("images_per_second")};
+    if (!records.empty() && records.back().epoch == record.epoch) records.pop_back();
+    add(records, record);
+  }
+  return records;
+}
+
+std::vector<LayerRecord> read_layers(const fs::path& path, std::string_view text) {
+  const CsvTable table(path, text);
+  for (const char* column : {"epoch", "layer", "role"}) table.require(column);
+  std::vector<LayerRecord> records;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto number = [&](std::string_view column) {
+      return table.number(row, column).value_or(kAbsent);
+    };
+    add(records, LayerRecord{.epoch = table.whole(row, "epoch"),
+                             .layer = table.text(row, "layer"),
+                             .role = table.text(row, "role"),
+                             .format = table.text(row, "format"),
+                             .elements = number("elements"),
+                             .min = number("min"),
+                             .max = number("max"),
+                             .mean = number("mean"),
+                             .deviation = number("deviation"),
+                             .sqnr_db = number("sqnr_db"),
+                             .share_saturated = share_of(table, row, "share_saturated"),
+                             .share_flushed = share_of(table, row, "share_flushed")});
+  }
+  return records;
+}
+
+std::vector<HistogramRecord> read_histograms(const fs::path& path, std::string_view text) {
+  const CsvTable table(path, text);
+  for (const char* column : {"epoch", "layer", "role", "low", "high", "counts"}) {
+    table.require(column);
+  }
+  std::vector<HistogramRecord> records;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    EqualBins bins = {.low = table.number(row, "low").value_or(kAbsent),
+                      .high = table.number(row, "high").value_or(kAbsent),
+                      .counts = counts_of(table, row)};
+    if (!(bins.low <= bins.high)) {
+      table.fail(row, "high", fmt::format("{}", bins.high),
+                 fmt::format("at least low, {}", bins.low));
+    }
+    add(records, HistogramRecord{.epoch = table.whole(row, "epoch"),
+                                 .layer = table.text(row, "layer"),
+                                 .role = table.text(row, "role"),
+                                 .bins = std::move(bins)});
+  }
+  return records;
+}
+
+}  // namespace nibble

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of SVG text.
+#include "nibble/report/svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nibble {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Svg, HostileWordsStayWords) {
+  Svg svg(10, 10, "</title><script>");
+  svg.text(1, 1, "<a>&\x01");
+  svg.circle(1, 1, 1, "#000", {.tooltip = "<b>", .kind = "x\" onload=\"y"});
+  const std::string text = svg.finish();
+  EXPECT_THAT(text, HasSubstr("<title>&lt;/title&gt;&lt;script&gt;</title>"));
+  EXPECT_THAT(text, HasSubstr(">&lt;a&gt;&amp;\xef\xbf\xbd</text>"));
+  EXPECT_THAT(text, HasSubstr("<title>&lt;b&gt;</title></circle>"));
+  EXPECT_THAT(text, Not(HasSubstr("\" onload=\"")));
+}
+
+TEST(Svg, ABackgroundIsThereUnlessItIsEmpty) {
+  EXPECT_THAT(Svg(30, 20, "a").finish(),
+              HasSubstr("width=\"30.0\" height=\"20.0\" fill=\"#ffffff\""));
+  EXPECT_THAT(Svg(30, 20, "a", "").finish(), Not(HasSubstr("<rect")));
+}
+
+TEST(Svg, MarksCarryOnlyWhatTheyNeed) {
+  Svg svg(10, 10, "a", "");
+  svg.rectangle(1, 2, 3, 4, "red");
+  svg.rectangle(1, 2, 3, 4, "red", {.opacity = 0.25});
+  svg.curve("M0 0H1", "blue", 2, "7 3", {.kind = "curve"});
+  const std::string text = svg.finish();
+  EXPECT_THAT(text, HasSubstr("height=\"4.0\" fill=\"red\"/>"));
+  EXPECT_THAT(text, HasSubstr("fill=\"red\" opacity=\"0.250\"/>"));
+  EXPECT_THAT(text, HasSubstr("stroke-dasharray=\"7 3\" class=\"curve\"/>"));
+  EXPECT_TRUE(text.ends_with("</svg>\n"));
+}
+
+}  // namespace
+}  // namespace nibble
