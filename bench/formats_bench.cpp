@@ -70,17 +70,35 @@ bool is_right(const Tensor& input, const Tensor& output, const Format& format,
 }
 
 void parallel_copy(const Tensor& from, Tensor& to) {
-  const std::size_t piece = (from.bytes() / static_cast<std::size_t>(nibble::thread_count()) + 4095) & ~std::size_t{4095};
+  const std::size_t piece =
+      (from.bytes() / static_cast<std::size_t>(nibble::thread_count()) + 4095) & ~std::size_t{4095};
   nibble::parallel_for(from.bytes(), piece, [&](std::size_t begin, std::size_t end) {
     std::memcpy(to.data() + begin, from.data() + begin, end - begin);
   });
 }
 
 std::vector<std::string> default_formats() {
-  return {"fp16",       "bf16",       "e5m2",  "e4m3",   "e4m3fnuz", "e2m1",          "e6m9",
-          "fixed(8,4)", "int8(scale=0.02)", "uint8(scale=0.02,zero=128)", "bfp(8,block=32)", "mxfp8-e4m3",
-          "mxfp6-e2m3", "mxfp4",      "mxint8", "nvfp4", "bfp(8)",   "posit(8,1)",    "posit(16,2)",
-          "codebook(nf4)", "nf4"};
+  return {"fp16",
+          "bf16",
+          "e5m2",
+          "e4m3",
+          "e4m3fnuz",
+          "e2m1",
+          "e6m9",
+          "fixed(8,4)",
+          "int8(scale=0.02)",
+          "uint8(scale=0.02,zero=128)",
+          "bfp(8,block=32)",
+          "mxfp8-e4m3",
+          "mxfp6-e2m3",
+          "mxfp4",
+          "mxint8",
+          "nvfp4",
+          "bfp(8)",
+          "posit(8,1)",
+          "posit(16,2)",
+          "codebook(nf4)",
+          "nf4"};
 }
 
 struct Column {
@@ -108,17 +126,21 @@ int main(int argc, char** argv) {
              large_input.bytes() >> 20);
   for (Column& column : columns) {
     nibble::set_thread_count(column.threads);
-    column.copy_seconds = median_seconds(repeats, 1, [&] { parallel_copy(large_input, large_output); });
-    fmt::print(" {:.1f} GB/s on {}", 2e-9 * static_cast<double>(large_input.bytes()) / column.copy_seconds, column.threads);
+    column.copy_seconds =
+        median_seconds(repeats, 1, [&] { parallel_copy(large_input, large_output); });
+    fmt::print(" {:.1f} GB/s on {}",
+               2e-9 * static_cast<double>(large_input.bytes()) / column.copy_seconds,
+               column.threads);
   }
-  fmt::print("\n\n{:<16} {:<14} {:>12} {:>14} {:>14}  {}\n", "format", "rounding", "ns in cache", "% memcpy, 1",
-             fmt::format("% memcpy, {}", all), "checked");
+  fmt::print("\n\n{:<16} {:<14} {:>12} {:>14} {:>14}  {}\n", "format", "rounding", "ns in cache",
+             "% memcpy, 1", fmt::format("% memcpy, {}", all), "checked");
 
   const std::vector<std::string> formats = only.empty() ? default_formats() : only;
   for (const std::string& text : formats) {
     const Format format = nibble::parse_format(text);
     for (const char* rounding : {"nearest-even", "stochastic", "stochastic(16)"}) {
-      const QuantizeOptions options{.rounding = nibble::parse_rounding(rounding), .random = {.seed = 1}};
+      const QuantizeOptions options{.rounding = nibble::parse_rounding(rounding),
+                                    .random = {.seed = 1}};
       nibble::set_thread_count(1);
       const double seconds = median_seconds(4 * repeats, 20, [&] {
         quantize(small_input.view(), small_output.view(), format, options);
@@ -131,18 +153,18 @@ int main(int argc, char** argv) {
         std::vector<double> ratios;
         quantize(large_input.view(), large_output.view(), format, options);
         for (int r = 0; r < repeats; ++r) {
-          const double copy = median_seconds(1, 1, [&] { parallel_copy(large_input, large_output); });
-          const double mine = median_seconds(1, 1, [&] {
-            quantize(large_input.view(), large_output.view(), format, options);
-          });
+          const double copy =
+              median_seconds(1, 1, [&] { parallel_copy(large_input, large_output); });
+          const double mine = median_seconds(
+              1, 1, [&] { quantize(large_input.view(), large_output.view(), format, options); });
           ratios.push_back(100 * copy / mine);
         }
         std::nth_element(ratios.begin(), ratios.begin() + ratios.size() / 2, ratios.end());
         shares += fmt::format(" {:>14.0f}", ratios[ratios.size() / 2]);
         right = right && is_right(large_input, large_output, format, options);
       }
-      fmt::print("{:<16} {:<14} {:>12.3f}{}  {}\n", text, rounding, 1e9 * seconds / static_cast<double>(small), shares,
-                 right ? "yes" : "NO");
+      fmt::print("{:<16} {:<14} {:>12.3f}{}  {}\n", text, rounding,
+                 1e9 * seconds / static_cast<double>(small), shares, right ? "yes" : "NO");
       std::fflush(stdout);
       if (!right) return 1;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nibble command. Exit codes: 0 done, 1 failed, 2 wrong usage.
+// The nibble command. Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + signal: interrupted.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -61,6 +61,9 @@ int run(CLI::App& app, int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? app.exit(error) : explain(app, error);
+  } catch (const nibble::Interrupted& interrupted) {
+    fail(interrupted.what());
+    return 128 + interrupted.signal();
   } catch (const std::bad_alloc&) {
     return fail("out of memory");
   } catch (const std::exception& error) {
@@ -73,6 +76,7 @@ int run(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, leave_quietly);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
   CLI::App app{"Neural networks in few bits, and the same bits everywhere.", "nibble"};
   app.set_version_flag("--version", std::string("nibble ") + nibble::kVersion);
   app.require_subcommand(1);
@@ -88,6 +92,14 @@ int main(int argc, char** argv) {
   nibble::add_decode(app);
   nibble::add_signature(app);
   nibble::add_data(app);
+  nibble::add_describe(app);
+#ifdef NIBBLE_HAS_TRAINING
+  nibble::add_train(app);
+  nibble::add_eval(app);
+  nibble::add_sweep(app);
+#endif
+  nibble::add_report(app);
+  nibble::add_compare(app);
   nibble::add_doctor(app);
 
   const int status = run(app, argc, argv);

@@ -2,11 +2,24 @@
 // The verbs of the command: each adds its subcommand, whose callback does the work.
 #pragma once
 
+#include <stdexcept>
+#include <string>
+
 namespace CLI {
 class App;
 }
 
 namespace nibble {
+
+// Ctrl-C or SIGTERM, and what was saved; the exit code is 128 + signal, as shells do it.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted(int signal, const std::string& text) : std::runtime_error(text), signal_(signal) {}
+  int signal() const { return signal_; }
+
+ private:
+  int signal_;
+};
 
 void add_formats(CLI::App& app);
 void add_round(CLI::App& app);
@@ -14,6 +27,12 @@ void add_encode(CLI::App& app);
 void add_decode(CLI::App& app);
 void add_signature(CLI::App& app);
 void add_data(CLI::App& app);
+void add_describe(CLI::App& app);
+void add_train(CLI::App& app);  // where oneDNN is there
+void add_eval(CLI::App& app);
+void add_sweep(CLI::App& app);
+void add_report(CLI::App& app);
+void add_compare(CLI::App& app);
 void add_doctor(CLI::App& app);
 
 }  // namespace nibble

@@ -2,6 +2,7 @@
 """The story that make demo tells."""
 
 import os
+import re
 import subprocess
 import unittest
 from pathlib import Path
@@ -17,10 +18,21 @@ class Demo(Case):
                                  env={**os.environ, "NIBBLE_BIN": NIBBLE})
         text = process.stdout.decode()
         self.assertEqual((process.returncode, process.stderr), (0, b""), text)
-        self.assertLessEqual(len(text.splitlines()), 70)
+        self.assertLessEqual(len(text.splitlines()), 85)
         for words in ("3.25  (code 0x45)", "mxfp4  ", "The same bits on every path", "make test"):
             self.assertIn(words, text)
         ElementTree.parse(self.folder / "demo" / "formats.svg")
+        if "no training" in text:
+            return
+        for precision, least in (("fp32", 97), ("e4m3", 96)):
+            lines = re.findall(rf"digits-convnet-{precision} --threads \d +([\d.]+) %, weights ([0-9a-f]{{16}})\n", text)
+            self.assertEqual((len(lines), len(set(lines))), (2, 1), text)
+            self.assertGreaterEqual(float(lines[0][0]), least)
+        self.assertRegex(text, r"\n   9\d % \|.*\*")
+        self.assertRegex(text, r"\n        \+-{30} epoch 60\n")
+        page = (self.folder / "demo" / "report.html").read_text()
+        for words in ("digits-fp32", "digits-e4m3", "<svg", "</html>"):
+            self.assertIn(words, page)
 
     def test_a_missing_command_is_named(self):
         script = Path(__file__).resolve().parents[2] / "tools" / "demo"

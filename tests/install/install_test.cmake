@@ -8,9 +8,9 @@ file(REMOVE_RECURSE ${WORK_DIR})
 
 # The program that the README shows has to compile and run as it stands.
 file(READ ${README} readme)
-string(REGEX MATCH "```cpp\n(.*)\n```\n\n## Speed" found "${readme}")
+string(REGEX MATCH "```cpp\n(.*)\n```\n\n## Training" found "${readme}")
 if(NOT found)
-  message(FATAL_ERROR "${README} shows no C++ program before its section on speed")
+  message(FATAL_ERROR "${README} shows no C++ program before its section on training")
 endif()
 file(WRITE ${WORK_DIR}/readme_example.cpp "${CMAKE_MATCH_1}\n")
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// nibble train: a network, a data set, a policy; a run folder with everything about it.
+#include "nibble/train/train.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "apps/nibble/train_flags.h"
+#include "apps/nibble/verb.h"
+#include "nibble/core/error.h"
+#include "nibble/core/hash.h"
+#include "nibble/run/provenance.h"
+
+namespace nibble {
+namespace {
+
+struct Flags {
+  TrainFlags recipe;
+  std::string out;
+  bool resumes = false;
+  bool overwrites = false;
+  bool is_quiet = false;
+  bool has_statistics = true;
+  std::int64_t checkpoint_every = 1;
+  std::int64_t stop_after = 0;
+};
+
+void print_recipes() {
+  for (const NamedRecipe& each : named_recipes()) {
+    const Recipe recipe = parse_recipe(each.toml, each.name);
+    fmt::print("{:<28} {}\n", each.name, recipe.summary);
+  }
+}
+
+void warn_of_slow_products(const Recipe& recipe) {
+  const bool is_slow = std::ranges::any_of(recipe.policy.rules, [](const PolicyRule& rule) {
+    return rule.rounding.accumulator.has_value();
+  });
+  if (is_slow) {
+    fmt::print(stderr,
+               "nibble: simulated accumulators round every sum: expect a step to take a hundred "
+               "times as long\n");
+  }
+}
+
+void print_result(const TrainResult& result, const Flags& flags) {
+  if (!result.is_complete) {
+    fmt::print("stopped after {} epochs, {} steps; 'nibble train … --resume --out {}' goes on\n",
+               result.epochs, result.steps, flags.out);
+    return;
+  }
+  const auto print = [](std::string_view what, const std::optional<Evaluation>& evaluation) {
+    if (!evaluation) return;
+    if (evaluation->classes) {
+      fmt::print("{:<14} {:.2f} % top-1, {:.2f} % top-5 of {} images, loss {:.4f}\n", what,
+                 100 * evaluation->classes->top1(), 100 * evaluation->classes->top5(),
+                 evaluation->images, evaluation->loss);
+    } else {
+      fmt::print("{:<14} loss {:.6f} over {} examples\n", what, evaluation->loss,
+                 evaluation->images);
+    }
+  };
+  if (result.best.has_value()) fmt::print("{:<14} epoch {}\n", "best", result.best.epoch);
+  print("validation", result.validation);
+  print("test", result.test);
+  print("unaveraged", result.unaveraged_test);
+  fmt::print("{:<14} {}\n", "weights", hex(result.weights_hash));
+  fmt::print("{:<14} {:.1f} s, {} epochs, {} steps\n", "time", result.seconds, result.epochs,
+             result.steps);
+  fmt::print("{:<14} {:.0f} MiB at most, {:.0f} of them values and errors\n", "memory",
+             peak_memory_mib(), static_cast<double>(result.peak_value_bytes) / 1048576.0);
+  fmt::print("{:<14} {}\n", "run", flags.out);
+}
+
+void run(Flags& flags) {
+  if (flags.recipe.what.empty()) return print_recipes();
+  const Recipe recipe = recipe_of(flags.recipe);
+  if (flags.out.empty()) flags.out = fmt::format("runs/{}-{}", recipe.name, recipe.seed);
+  warn_of_slow_products(recipe);
+  const TrainOptions options{
+      .folder = flags.out,
+      .mode = flags.resumes      ? RunFolderMode::resume
+              : flags.overwrites ? RunFolderMode::overwrite
+                                 : RunFolderMode::fresh,
+      .progress = flags.is_quiet ? ProgressStyle::silent : ProgressStyle::automatic,
+      .checkpoint_every = flags.checkpoint_every,
+      .stop_after = flags.stop_after,
+      .has_layer_statistics = flags.has_statistics,
+      .make_events = tensorboard_sink};
+  const TrainResult result = train(recipe, options);
+  if (result.stopped_by != 0) {
+    throw Interrupted(result.stopped_by,
+                      fmt::format("interrupted after {} epochs, {} steps; the same command with "
+                                  "--resume goes on from the checkpoint in {}",
+                                  result.epochs, result.steps, flags.out));
+  }
+  print_result(result, flags);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  CLI::App& verb = *app.add_subcommand("train", "train a network in any precision");
+  const auto flags = std::make_shared<Flags>();
+  verb.add_option("NETWORK|RECIPE", flags->recipe.what,
+                  "a network ('nibble describe' lists them), a recipe, or a .toml file of either; "
+                  "without it the recipes are listed")
+      ->type_name("");
+  add_train_flags(verb, flags->recipe);
+  verb.add_option("--out", flags->out, "run folder (runs/NAME-SEED)")->type_name("DIR");
+  CLI::Option* resume =
+      verb.add_flag("--resume", flags->resumes, "go on from the checkpoint in the run folder");
+  verb.add_flag("--overwrite", flags->overwrites, "replace the run in the run folder")
+      ->excludes(resume);
+  verb.add_option("--checkpoint-every", flags->checkpoint_every,
+                  "epochs (1); 0: at the end and on Ctrl-C")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--stop-after", flags->stop_after, "stop after so many epochs, to be resumed")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_flag("!--no-layer-statistics", flags->has_statistics,
+                "no layers.csv and histograms.csv");
+  verb.add_flag("--quiet", flags->is_quiet, "no progress");
+  verb.footer(
+      "The same seed gives the same weights, bit for bit, with any number of threads. Ctrl-C "
+      "writes a\n"
+      "checkpoint; --resume goes on to the very weights of a run that was not interrupted.\n\n"
+      "Examples:\n"
+      "  nibble train                                              the recipes\n"
+      "  nibble train convnet-8x8 --data digits                    a float network in seconds\n"
+      "  nibble train lenet --data mnist --round weight,activation=e4m3 --round "
+      "error=e5m2/stochastic\n"
+      "  nibble train mnist-lenet-bfp8-swalp --seed 2              a recipe with another seed\n"
+      "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");
+  verb.callback([flags] { run(*flags); });
+}
+
+}  // namespace nibble

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of nibble train and nibble sweep that make a recipe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nibble/run/events.h"
+#include "nibble/run/run_folder.h"
+#include "nibble/train/recipe.h"
+
+namespace CLI {
+class App;
+}
+
+namespace nibble {
+
+struct TrainFlags {
+  std::string what;  // network or recipe
+  std::optional<std::string> data;
+  std::optional<std::string> policy;
+  std::vector<std::string> rounds;  // ROLES=FORMAT[/ROUNDING]
+  std::optional<std::int64_t> epochs;
+  std::optional<std::int64_t> batch;
+  std::optional<std::string> optimizer;
+  std::optional<double> rate;
+  std::optional<double> momentum;
+  std::optional<double> weight_decay;
+  std::optional<std::string> schedule;
+  std::optional<std::string> initialization;
+  std::optional<std::uint64_t> seed;
+  std::optional<double> validation;
+  std::optional<std::int64_t> patience;
+  std::optional<std::int64_t> average_from;
+  std::optional<std::int32_t> crop;
+  bool has_flip = false;
+  std::optional<std::int64_t> image_size;
+  bool is_fast = false;
+  int threads = 0;
+};
+
+void add_train_flags(CLI::App& verb, TrainFlags& flags);
+
+// The recipe, or one made of the network with usual settings, changed as the options say.
+Recipe recipe_of(const TrainFlags& flags);
+
+// The TensorBoard file of a run, for TrainOptions::make_events.
+std::unique_ptr<EventSink> tensorboard_sink(const RunFolder& folder,
+                                            std::optional<std::int64_t> resumed_at);
+
+// A policy file.
+PrecisionPolicy load_policy(const std::string& path);
+
+}  // namespace nibble

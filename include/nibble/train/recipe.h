@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recipe: a named, complete training run, kept as TOML.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nibble/data/augment.h"
+#include "nibble/graph/network.h"
+#include "nibble/run/best.h"
+#include "nibble/run/schedule.h"
+#include "nibble/train/policy.h"
+
+namespace nibble {
+
+enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
+std::string_view name_of(OptimizerKind kind);
+OptimizerKind optimizer_by_name(std::string_view name);
+
+// PyTorch's definitions. SGD: v = momentum·v + g + decay·w, w -= rate·v. Adam adds decay·w to g,
+// AdamW multiplies w by 1 - rate·decay.
+struct OptimizerSettings {
+  OptimizerKind kind = OptimizerKind::sgd;
+  double rate = 0.01;
+  double momentum = 0.9;
+  bool has_nesterov = false;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+};
+
+// Uniform in ±bound, biases 0 (fan_in: in ±1/√in too, as PyTorch does).
+enum class Initialization : std::uint8_t {
+  he,      // √(6 / in)
+  fan_in,  // √(1 / in), PyTorch's default
+  xavier,  // √(6 / (in + out))
+  wage,    // max(√(6 / in), 0.75): WAGE's for 2-bit weights
+};
+std::string_view name_of(Initialization initialization);
+Initialization initialization_by_name(std::string_view name);
+
+// Stochastic weight averaging: the mean of the masters, in fp32, over the last epochs.
+struct Averaging {
+  std::int64_t start = 0;  // first epoch whose weights count, from 1; 0: no averaging
+  std::int64_t every = 0;  // steps between two summands; 0: one at the end of each epoch
+  bool is_on() const { return start > 0; }
+};
+
+struct Recipe {
+  std::string name;
+  std::string summary;
+  std::string follows;  // the published figure or setting that it is after
+
+  Network network;
+  std::string data;
+  std::int64_t image_size = 0;  // of picture folders, see LoadOptions
+  std::vector<float> mean;      // of the input, one a channel; empty: measured on the train split
+  std::vector<float> deviation;
+  AugmentOptions augment;
+
+  std::int64_t epochs = 10;
+  std::int64_t batch = 128;
+  std::uint64_t seed = 1;
+  Initialization initialization = Initialization::he;
+  OptimizerSettings optimizer;
+  Schedule schedule;
+  Averaging averaging;
+  PrecisionPolicy policy;
+
+  double validation = 0;  // below 1 a share of the train split, else a number of images
+  EarlyStopping early_stopping;
+  bool is_fast = false;  // oneDNN's own threads: the weights then depend on their number
+};
+
+// Reads TOML; `source` is used in errors, which name line and key.
+Recipe parse_recipe(std::string_view toml, std::string_view source);
+
+// A name of named_recipes, or the path of a .toml file.
+Recipe load_recipe(std::string_view name_or_path);
+bool is_recipe(std::string_view name_or_path);
+
+struct NamedRecipe {
+  std::string_view name;
+  std::string_view toml;
+};
+std::vector<NamedRecipe> named_recipes();
+
+// All settings that decide the numbers, as JSON; `nibble train` writes it to settings.json.
+std::string to_json(const Recipe& recipe);
+
+}  // namespace nibble

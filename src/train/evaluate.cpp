@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a trained model does on a data set.
+#include "nibble/train/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "nibble/core/error.h"
+#include "train/batcher.h"
+#include "train/tape.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::int64_t kBatch = 256;  // fixed: slices, and with them sums, follow from it
+
+void check_shape(const Network& network, const Dataset& data) {
+  const Shape& pictures = data.images.shape();
+  const Shape picture{pictures[1], pictures[2], pictures[3]};
+  const Shape& wanted = input_of(network).shape;
+  if (wanted == picture || (wanted.rank() == 1 && wanted.elements() == picture.elements())) return;
+  throw Error("data " + data.name, "shape of an example", picture.to_string(),
+              fmt::format("{}, the input of {}", wanted.to_string(), network.name));
+}
+
+}  // namespace
+
+void check_data(const Network& network, const Dataset& data) {
+  if (data.size() == 0) throw Error("data " + data.name, "examples", "none", "one or more");
+  check_shape(network, data);
+  const std::int64_t width = infer_shapes(network)[output_of(network)].elements();
+  const Op& loss = network.nodes.back().op;
+  if (data.has_targets()) {
+    if (!is<SquaredError>(loss)) {
+      throw Error("data " + data.name, "loss for targets that are numbers",
+                  std::string(name_of(loss)), "squared_error");
+    }
+    const std::int64_t got = data.targets.shape()[1];
+    if (got != width)
+      throw Error("data " + data.name, "targets an example", std::to_string(got),
+                  fmt::format("{}, the answers of {}", width, network.name));
+    return;
+  }
+  const auto classes = static_cast<std::int64_t>(data.class_names.size());
+  if (classes > width) {
+    throw Error("data " + data.name, "classes", std::to_string(classes),
+                fmt::format("at most {}, the answers of {}", width, network.name));
+  }
+}
+
+Evaluation evaluate(const Model& model, const Dataset& data, const EvaluateOptions& options) {
+  const Network& network = model.network;
+  check_data(network, data);
+  const PrecisionPolicy own{.name = network.name, .rules = own_rules(network), .loss_scale = {}};
+  const PrecisionPolicy& policy = options.policy != nullptr ? *options.policy : own;
+  Rounder rounder(network, 0);
+  BufferPool pool;
+  Tape tape(network, policy, rounder);
+  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+    const Tensor& from = model.parameters[i];
+    check_dtype(from.dtype(), DType::f32);
+    std::memcpy(tape.parameters()[i]->value.data(), from.data(), from.bytes());
+  }
+
+  const Op softmax = SoftmaxCrossEntropy{};
+  const Op& last = network.nodes.back().op;
+  const Op& loss = is_loss(last) ? last : softmax;
+  Evaluation result;
+  const std::int64_t width = infer_shapes(network)[output_of(network)].elements();
+  if (!data.has_targets()) result.classes.emplace(width);
+  Batcher batcher(data, input_of(network));
+  std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));
+  std::iota(order.begin(), order.end(), 0);
+  Progress progress("eval " + data.name, data.size(), {.style = options.progress});
+  double sum = 0;
+  for (std::int64_t begin = 0; begin < data.size(); begin += kBatch) {
+    const std::int64_t count = std::min(kBatch, data.size() - begin);
+    const auto indices =
+        std::span(order).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
+    batcher.load(indices, {}, {});
+    const Pass pass{.slices = cut_batch(count, kBatch, false),
+                    .is_training = false,
+                    .random = {},
+                    .pool = &pool};
+    const ConstTensorView answers = tape.forward(pass, batcher.images());
+    std::vector<double> losses(indices.size());
+    image_losses(loss, answers, batcher.targets(), losses);
+    if (result.classes) result.classes->add(answers.as<float>(), batcher.targets().labels, losses);
+    for (const double each : losses) sum += each;
+    result.images += count;
+    progress.update(result.images);
+  }
+  result.loss = result.images > 0 ? sum / static_cast<double>(result.images) : 0.0;
+  return result;
+}
+
+}  // namespace nibble

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one engine of oneDNN, and tensors described for it.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <unordered_map>
+
+#include "nibble/core/shape.h"
+
+namespace nibble {
+
+const dnnl::engine& cpu_engine();
+dnnl::stream& cpu_stream();  // one a thread
+
+// `images` examples of a picture (height, width, channels), NHWC in memory.
+dnnl::memory::desc picture_desc(std::int64_t images, const Shape& picture);
+
+// Primitives made on one thread run on others, so each call brings its own scratch memory.
+dnnl::primitive_attr attributes();
+
+// Runs a primitive made with attributes(), with the calling thread's scratch memory, to its end.
+void execute(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad,
+             std::unordered_map<int, dnnl::memory> arguments);
+
+// The same numbers in another layout.
+void reorder(const dnnl::memory& from, const dnnl::memory& to);
+
+// oneDNN takes no const pointers; what is an input is not written.
+dnnl::memory borrow(const dnnl::memory::desc& desc, const float* data);
+
+}  // namespace nibble

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rounding does to every layer and role.
+#include "train/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nibble/kernels/quantize.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::size_t kBins = 64;
+
+struct Moments {
+  double min = 0, max = 0, mean = 0, deviation = 0;
+};
+
+Moments moments_of(std::span<const float> values) {
+  if (values.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(values);
+  double sum = 0;
+  double squares = 0;
+  for (const float x : values) {
+    sum += static_cast<double>(x);
+    squares += static_cast<double>(x) * static_cast<double>(x);
+  }
+  const auto count = static_cast<double>(values.size());
+  const double mean = sum / count;
+  return {static_cast<double>(least), static_cast<double>(most), mean,
+          std::sqrt(std::max(0.0, squares / count - mean * mean))};
+}
+
+std::vector<std::int64_t> count_bins(std::span<const float> values, double low, double high) {
+  std::vector<std::int64_t> counts(kBins);
+  const double width = (high - low) / static_cast<double>(kBins);
+  for (const float x : values) {
+    if (!std::isfinite(x)) continue;
+    const double bin = width > 0 ? std::floor((static_cast<double>(x) - low) / width) : 0.0;
+    ++counts[static_cast<std::size_t>(std::clamp(bin, 0.0, static_cast<double>(kBins - 1)))];
+  }
+  return counts;
+}
+
+}  // namespace
+
+void Probe::observe(Role role, std::string_view layer, ConstTensorView before,
+                    ConstTensorView after, const RoundingRule* rule) {
+  const auto values = before.as<float>();
+  const Moments moments = moments_of(values);
+  LayerRow row{.epoch = epoch_,
+               .layer = std::string(layer),
+               .role = std::string(name_of(role)),
+               .format = rule != nullptr ? to_string(rule->precision.format) : "fp32",
+               .elements = before.elements(),
+               .min = moments.min,
+               .max = moments.max,
+               .mean = moments.mean,
+               .deviation = moments.deviation,
+               .sqnr_db = {},
+               .share_saturated = {},
+               .share_flushed = {}};
+  const std::string name = fmt::format("{}/{}", name_of(role), layer);
+  if (rule != nullptr && !rule->precision.is_float32()) {
+    const ErrorStatistics statistics = error_statistics(
+        before, after, rule->precision.format,
+        {.rounding = rule->precision.rounding, .overflow = rule->precision.overflow});
+    if (!std::isnan(statistics.sqnr_db)) row.sqnr_db = statistics.sqnr_db;
+    row.share_saturated = statistics.share_saturated;
+    row.share_flushed = statistics.share_flushed;
+    if (events_ != nullptr && row.sqnr_db && std::isfinite(*row.sqnr_db))
+      events_->scalar("sqnr/" + name, step_, *row.sqnr_db);
+  }
+  layers_.push_back(std::move(row));
+  histograms_.push_back({.epoch = epoch_,
+                         .layer = std::string(layer),
+                         .role = std::string(name_of(role)),
+                         .low = moments.min,
+                         .high = moments.max,
+                         .counts = count_bins(values, moments.min, moments.max)});
+  if (events_ != nullptr) events_->histogram(name, step_, values);
+}
+
+}  // namespace nibble

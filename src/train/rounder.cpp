@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Applies a policy to tensors, in place.
+#include "train/rounder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "nibble/core/parallel.h"
+#include "nibble/kernels/quantize.h"
+#include "train/streams.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::size_t kGrain = 65536;
+
+// Divides by the least power of two that is not below the largest magnitude.
+void normalize(TensorView values) {
+  const auto x = values.as<float>();
+  std::vector<float> largest((x.size() + kGrain - 1) / kGrain, 0.0F);
+  parallel_for(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    float most = 0;
+    for (std::size_t i = begin; i < end; ++i) most = std::max(most, std::abs(x[i]));
+    largest[begin / kGrain] = most;
+  });
+  const float most = largest.empty() ? 0.0F : *std::ranges::max_element(largest);
+  if (!(most > 0) || !std::isfinite(most)) return;
+  int exponent = 0;
+  const float fraction = std::frexp(most, &exponent);  // in [½, 1)
+  if (fraction == 0.5F) --exponent;
+  // In two steps, for 2^-exponent itself may be beyond the largest float.
+  const float first = std::ldexp(1.0F, -exponent / 2);
+  const float second = std::ldexp(1.0F, -exponent - -exponent / 2);
+  parallel_for(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) x[i] = x[i] * first * second;
+  });
+}
+
+}  // namespace
+
+void Rounder::round(const RoundingRule* rule, const RoundingPlace& place, std::uint32_t step,
+                    TensorView values) {
+  const bool is_observed = observer_ != nullptr && place.parameter == 0;
+  if (rule == nullptr && !is_observed) return;
+  if (rule != nullptr && rule->is_normalized) normalize(values);
+  Tensor before;
+  if (is_observed) {
+    before = Tensor(DType::f32, values.shape());
+    std::memcpy(before.data(), values.data(), values.bytes());
+  }
+  if (rule != nullptr && !rule->precision.is_float32()) {
+    const auto stream = static_cast<std::uint32_t>((static_cast<std::size_t>(place.role) << 20) +
+                                                   (place.node << 4) + place.parameter);
+    const QuantizeOptions options{.rounding = rule->precision.rounding,
+                                  .overflow = rule->precision.overflow,
+                                  .random = {seed_, kRoundingStreams + stream, step}};
+    quantize(values, values, rule->precision.format, options);
+  }
+  if (is_observed) {
+    observer_->observe(place.role, network_->nodes[place.node].name, before.view(), values, rule);
+  }
+}
+
+}  // namespace nibble

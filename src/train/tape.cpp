@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reverse-mode differentiation over a network.
+#include "train/tape.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "nibble/core/parallel.h"
+#include "train/clamp_mask.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::size_t kGrain = 32768;
+
+void add_to(float* sum, const float* addend, std::int64_t count) {
+  parallel_for(static_cast<std::size_t>(count), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) sum[i] += addend[i];
+  });
+}
+
+}  // namespace
+
+Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder)
+    : network_(network),
+      shapes_(infer_shapes(network)),
+      layers_(network.nodes.size()),
+      value_rules_(network.nodes.size()),
+      error_rules_(network.nodes.size()),
+      points_(rounding_points(network)),
+      rounder_(rounder),
+      answer_(output_of(network)),
+      states_(network.nodes.size()) {
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Node& node = network.nodes[i];
+    if (points_.activation[i]) value_rules_[i] = policy.find(Role::activation, node.name);
+    if (points_.error[i]) error_rules_[i] = policy.find(Role::error, node.name);
+    if (is<Input>(node.op) || is_loss(node.op)) continue;
+    const RoundingRule* products = policy.find(Role::accumulator, node.name);
+    LayerSettings settings{.node = node,
+                           .index = i,
+                           .inputs = {},
+                           .output = shapes_[i],
+                           .output_is_rounded = value_rules_[i] != nullptr,
+                           .accumulator = products != nullptr ? &*products->accumulator : nullptr};
+    for (const std::size_t input : node.inputs) settings.inputs.push_back(shapes_[input]);
+    layers_[i] = make_layer(settings);
+  }
+  plan_ = plan_tape(network, layers_);
+
+  const std::vector<Parameter> wanted = parameters_of(network);
+  for (const auto& layer : layers_) {
+    if (!layer) continue;
+    for (LayerParameter* parameter : layer->parameters()) {
+      const Parameter& shape = wanted[parameters_.size()];
+      parameter->value = Tensor(DType::f32, shape.shape);
+      if (shape.is_trained) parameter->gradient = Tensor(DType::f32, shape.shape);
+      parameters_.push_back(parameter);
+    }
+  }
+}
+
+Shape Tape::batch_shape(std::size_t node) const {
+  std::array<std::int64_t, kMaxRank> extents{images_};
+  const Shape& shape = shapes_[node];
+  std::ranges::copy(shape.extents(), extents.begin() + 1);
+  return Shape(std::span<const std::int64_t>(extents.data(), shape.rank() + 1));
+}
+
+// The input stays in the caller's memory unless it is rounded.
+float* Tape::value_at(std::size_t node) const {
+  const Buffer& buffer = states_[plan_.home[node]].value;
+  if (!buffer.is_empty()) return buffer.data();
+  return const_cast<float*>(batch_.as<float>().data());
+}
+
+void Tape::round_value(const Pass& pass, std::size_t node) {
+  const TensorView value(reinterpret_cast<std::byte*>(value_at(node)), DType::f32,
+                         batch_shape(node));
+  if (points_.activation[node]) {
+    const RoundingRule* rule = value_rules_[node];
+    if (rule != nullptr && rule->zeroes_clamped && pass.is_training) {
+      states_[node].clamped = clamp_mask(value, rule->precision.format);
+    }
+    rounder_.round(rule, {Role::activation, node}, pass.random.step, value);
+  }
+  if (watcher_) watcher_(node, value);
+}
+
+void Tape::release_read(std::size_t node, bool is_training) {
+  const std::size_t home = plan_.home[node];
+  NodeState& state = states_[home];
+  --state.readers_left;
+  if (state.readers_left > 0 || home == plan_.home[answer_]) return;
+  if (!is_training || state.keepers_left == 0) state.value.release();
+}
+
+void Tape::release_kept(std::size_t node) {
+  NodeState& state = states_[plan_.home[node]];
+  if (--state.keepers_left == 0) state.value.release();
+}
+
+ConstTensorView Tape::forward(const Pass& pass, ConstTensorView batch) {
+  images_ = batch.shape()[0];
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    states_[i].value.release();
+    states_[i].error.release();
+    states_[i].readers_left = plan_.readers[i];
+    states_[i].keepers_left = plan_.keepers[i];
+  }
+  batch_ = batch;
+  if (value_rules_[0] != nullptr) {  // rounding must not touch the caller's numbers
+    states_[0].value = pass.pool->take(batch.elements());
+    std::memcpy(states_[0].value.data(), batch.data(), batch.bytes());
+  }
+  round_value(pass, 0);
+
+  for (std::size_t i = 1; i <= answer_; ++i) {
+    if (!layers_[i]) continue;
+    const Node& node = network_.nodes[i];
+    std::vector<const float*> inputs;
+    for (const std::size_t input : node.inputs) inputs.push_back(value_at(input));
+    NodeState& home = states_[plan_.home[i]];
+    if (plan_.home[i] == i) home.value = pass.pool->take(images_ * shapes_[i].elements());
+    layers_[i]->forward({pass, inputs, home.value.data()});
+    round_value(pass, i);
+    for (const std::size_t input : node.inputs) {
+      if (plan_.home[input] != plan_.home[i]) release_read(input, pass.is_training);
+    }
+  }
+  return {reinterpret_cast<const std::byte*>(states_[plan_.home[answer_]].value.data()), DType::f32,
+          batch_shape(answer_)};
+}
+
+void Tape::backward(const Pass& pass, ConstTensorView answer_error) {
+  NodeState& last = states_[plan_.home[answer_]];
+  last.error = pass.pool->take(answer_error.elements());
+  std::memcpy(last.error.data(), answer_error.data(), answer_error.bytes());
+  for (std::size_t i = answer_; i > 0; --i) {
+    if (layers_[i] && plan_.wants_error[i]) backward_node(pass, i);
+  }
+  for (NodeState& state : states_) {
+    state.value.release();
+    state.error.release();
+  }
+}
+
+void Tape::backward_node(const Pass& pass, std::size_t node) {
+  const Node& description = network_.nodes[node];
+  const std::size_t home = plan_.home[node];
+  Layer& layer = *layers_[node];
+  Buffer& error = states_[home].error;
+  if (error.is_empty()) return;  // nothing that counts reads this value
+  const TensorView error_view(reinterpret_cast<std::byte*>(error.data()), DType::f32,
+                              batch_shape(node));
+  if (!states_[node].clamped.empty()) {
+    zero_where(states_[node].clamped, error_view);
+    states_[node].clamped.clear();
+  }
+  if (points_.error[node]) {
+    rounder_.round(error_rules_[node], {Role::error, node}, pass.random.step, error_view);
+  }
+
+  const bool in_place = home != node;
+  std::vector<const float*> inputs;
+  std::vector<float*> input_errors;
+  std::vector<std::pair<std::size_t, Buffer>> extra;  // errors that join one that is there already
+  for (std::size_t k = 0; k < description.inputs.size(); ++k) {
+    const std::size_t input = description.inputs[k];
+    inputs.push_back(layer.keeps_inputs() ? value_at(input) : nullptr);
+    if (!plan_.wants_error[input]) {
+      input_errors.push_back(nullptr);
+    } else if (in_place && k == 0) {
+      input_errors.push_back(error.data());
+    } else {
+      NodeState& target = states_[plan_.home[input]];
+      Buffer fresh = pass.pool->take(images_ * shapes_[input].elements());
+      input_errors.push_back(fresh.data());
+      if (target.error.is_empty()) {
+        target.error = std::move(fresh);
+      } else {
+        extra.emplace_back(plan_.home[input], std::move(fresh));
+      }
+    }
+  }
+  const float* output = layer.keeps_output() ? states_[home].value.data() : nullptr;
+  layer.backward({pass, inputs, output, error.data(), input_errors});
+  for (const auto& [target, buffer] : extra) {
+    add_to(states_[target].error.data(), buffer.data(), buffer.floats());
+  }
+
+  if (!in_place) error.release();
+  if (layer.keeps_output()) release_kept(node);
+  if (layer.keeps_inputs()) {
+    for (const std::size_t input : description.inputs) release_kept(input);
+  }
+}
+
+}  // namespace nibble

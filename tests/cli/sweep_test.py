@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nibble sweep, and nibble report and compare on the runs that it made."""
+
+import csv
+import json
+import signal
+import subprocess
+from xml.etree import ElementTree
+
+from case import NIBBLE, run
+from train_case import QUICK, TrainCase, main, quick
+
+
+class Sweep(TrainCase):
+    def options(self, epochs="2"):
+        return ("sweep", "mlp-64-32-10", *QUICK, "--epochs", epochs, "--formats", "e4m3", "fixed(8,4)", "--roles", "weight",
+                "activation", "--out", self.folder / "sweep")
+
+    def sweep(self, *options, code=0, epochs="2"):
+        process = run(*self.options(epochs), *options)
+        self.assertEqual(process.returncode, code, process.stderr.decode())
+        return process.stdout.decode(), process.stderr.decode()
+
+    def stamps(self):
+        return {path: path.stat().st_mtime_ns for path in (self.folder / "sweep").glob("*/*")}
+
+    def test_formats_give_a_table_a_file_and_a_picture(self):
+        folder = self.folder / "sweep"
+        text, lines = self.sweep()
+        self.assertRegex(text, r"^format +rounding +top-1 % +± +to fp32\nfp32 +[\d.]+ +0.00 +\+0.00\n"
+                               r"e4m3 +nearest-even +[\d.]+ +0.00 +[+-][\d.]+\nfixed\(8,4\) +nearest-even ")
+        self.assertEqual([line for line in lines.splitlines() if line.startswith("run ")],
+                         ["run 1/3: fp32  seed 1", "run 2/3: e4m3 nearest-even seed 1", "run 3/3: fixed(8,4) nearest-even seed 1"])
+        with open(folder / "sweep.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(row["format"], row["seeds"]) for row in rows], [("fp32", "1"), ("e4m3", "1"), ("fixed(8,4)", "1")])
+        runs = [folder / name for name in ("fp32-seed1", "e4m3-nearest-even-seed1", "fixed_8_4_-nearest-even-seed1")]
+        for row, path in zip(rows, runs):
+            self.assertEqual(float(row["top1_mean"]), self.summary(path)["test"]["top1"])
+        self.assertTrue(ElementTree.parse(folder / "sweep.svg").getroot().tag.endswith("svg"))
+
+        # Again: the same answer, and nothing is trained.
+        before = self.stamps()
+        again, lines = self.sweep()
+        self.assertEqual((again, self.stamps()), (text, before))
+        self.assertNotIn("epoch", lines)
+        # Another seed is two runs more for each format.
+        told = json.loads(self.sweep("--seeds", "2", "--json")[0])
+        self.assertEqual([len(cell["top1"]) for cell in told], [2, 2, 2])
+        self.assertEqual({path: stamp for path, stamp in self.stamps().items() if path in before}, before)
+
+        page = self.folder / "r.html"
+        self.done("report", *runs, "-o", page)
+        for words in ("fixed(8,4)", "e4m3-nearest-even-seed1", "<svg", "activation"):
+            self.assertIn(words, page.read_text())
+        told = json.loads(self.done("compare", *runs[:2], "--json"))
+        self.assertFalse(told["weights_equal"])
+        self.assertTrue(any(key.startswith("policy") for key in told["different"]), told["different"])
+        self.assertEqual(told["results"]["test_top1"], [self.summary(path)["test"]["top1"] for path in runs[:2]])
+        self.assertIn("the weights are different", self.done("compare", *runs).decode())
+
+    def test_an_interrupted_sweep_goes_on(self):
+        process = subprocess.Popen([NIBBLE, *self.options("100")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not process.stderr.readline().startswith(b"run 2/3"):
+            self.assertIsNone(process.poll())
+        process.stderr.readline()  # its first epoch
+        process.send_signal(signal.SIGINT)
+        text, lines = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, text), (130, b""))
+        self.assertEqual(lines.decode().splitlines()[-1], "nibble: interrupted; the same command goes on")
+        self.assertFalse((self.folder / "sweep" / "sweep.csv").exists())
+        before = self.stamps()
+        text, _ = self.sweep(epochs="100")
+        first = self.folder / "sweep" / "fp32-seed1"
+        self.assertEqual({path: stamp for path, stamp in self.stamps().items() if path.parent == first},
+                         {path: stamp for path, stamp in before.items() if path.parent == first})
+        whole, _, _ = self.train("whole", "--epochs", "100", "--round", "weight,activation=e4m3")
+        self.assertEqual(self.hash_of(self.folder / "sweep" / "e4m3-nearest-even-seed1"), self.hash_of(whole))
+        self.assertIn("fixed(8,4)", text)
+
+    def test_wrong_requests_are_refused(self):
+        def refused(words, *options, code=1):
+            line = self.fails(code, words, "sweep", "mlp-64-32-10", *quick("--out", self.folder / "none", *options))
+            self.assertFalse((self.folder / "none").exists())
+            return line
+
+        refused("e4m99", "--formats", "e4m99")
+        refused("sideways", "--formats", "e4m3", "--roundings", "sideways")
+        refused("'wieght'", "--formats", "e4m3", "--roles", "wieght")
+        refused("accumulator", "--formats", "e4m3", "--roles", "accumulator", "weight")
+        refused("--formats", code=2)
+        refused("--seeds", "--formats", "e4m3", "--seeds", "0", code=2)
+        refused("'imagenet'", "--formats", "e4m3", "--data", "imagenet")
+
+    def test_two_sweeps_do_not_mix(self):
+        self.sweep(epochs="0")
+        self.assertIn("other settings", self.sweep(epochs="1", code=1)[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of nibble train, eval and sweep share; they end as skipped where a build has no oneDNN."""
+
+import json
+import sys
+import unittest
+
+from case import Case, run
+
+DEFAULTS = {"--data": "digits", "--threads": "1", "--batch": "64"}
+
+
+def quick(*options):
+    """The options, with quick ones where they say nothing else."""
+    more = [word for name, value in DEFAULTS.items() if name not in options for word in (name, value)]
+    return (*more, *options)
+
+
+QUICK = quick()
+
+
+class TrainCase(Case):
+    def train(self, name, *options, network="mlp-64-32-10", code=0):
+        """Trains into a folder of that name; its path, and what was said on both streams."""
+        folder = self.folder / name
+        process = run("train", network, *quick("--out", folder, *options))
+        self.assertEqual(process.returncode, code, process.stderr.decode())
+        return folder, process.stdout.decode(), process.stderr.decode()
+
+    def hash_of(self, folder, model="model.nib"):
+        return json.loads(self.done("describe", folder / model, "--json"))["weights_hash"]
+
+    def summary(self, folder):
+        return json.loads((folder / "summary.json").read_text())
+
+    def rows(self, folder, name="epochs.csv"):
+        """The lines of a table below its header, as lists of fields."""
+        return [line.split(",") for line in (folder / name).read_text().splitlines()[1:]]
+
+    def no_leftovers(self, folder):
+        self.assertEqual([path.name for path in folder.rglob("*.tmp")], [])
+
+
+def main():
+    if run("train", "--help").returncode != 0:
+        print("this build has no oneDNN, and so no training")
+        sys.exit(77)
+    unittest.main()
