@@ -13,7 +13,7 @@ namespace nibble {
 namespace {
 
 constexpr std::int64_t kTasks = 16;                         // as many as a batch has slices
-constexpr std::int64_t kLeastWork = std::int64_t{1} << 20;  // products a task: 20 microseconds
+constexpr std::int64_t kLeastWork = std::int64_t{1} << 19;  // products a task: 10 microseconds
 constexpr std::int64_t kLeastRows = 8;
 constexpr std::int64_t kLeastColumns = 256;
 
