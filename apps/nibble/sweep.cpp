@@ -61,15 +61,16 @@ double deviation_of(const std::vector<double>& values) {
 }
 
 std::string folder_name(const Cell& cell, std::uint64_t seed) {
-  std::string name = cell.format == "fp32" ? cell.format : cell.format + "-" + cell.rounding;
+  std::string name = cell.rounding.empty() ? cell.format : cell.format + "-" + cell.rounding;
   for (char& c : name) {
     if (std::string_view("()=, /").find(c) != std::string_view::npos) c = '_';
   }
   return fmt::format("{}-seed{}", name, seed);
 }
 
-std::vector<Cell> cells_of(const Flags& flags) {
-  std::vector<Cell> cells = {{"fp32", "", {}}};
+// The first cell is what the others change: fp32, or the recipe with rules of its own.
+std::vector<Cell> cells_of(const Flags& flags, const PrecisionPolicy& base) {
+  std::vector<Cell> cells = {{base.rules.empty() ? "fp32" : "recipe", "", {}}};
   for (const std::string& text : flags.formats) {
     const std::string format = to_string(parse_format(text));
     if (format == "fp32") continue;
@@ -125,7 +126,7 @@ double accuracy(const Recipe& recipe, const fs::path& folder) {
 
 PrecisionPolicy policy_of(const Flags& flags, const PrecisionPolicy& base, const Cell& cell) {
   PrecisionPolicy policy = base;
-  if (cell.format == "fp32") return policy;
+  if (cell.rounding.empty()) return policy;
   policy.rules.push_back(rule_of(flags, cell));
   policy.name = cell.format + "/" + cell.rounding;
   return policy;
@@ -198,10 +199,11 @@ void print_table(const std::vector<Cell>& cells, bool is_json) {
     return;
   }
   const double base = mean_of(cells.front().top1);
-  fmt::print("{:<24} {:<16} {:>8} {:>6}  {:>7}\n", "format", "rounding", "top-1 %", "±", "to fp32");
+  fmt::print("{:<24} {:<16} {:>8} {:>6}  {:>9}\n", "format", "rounding", "top-1 %", "±",
+             fmt::format("to {}", cells.front().format));
   for (const Cell& cell : cells) {
     const double mean = mean_of(cell.top1);
-    fmt::print("{:<24} {:<16} {:>8.2f} {:>6.2f}  {:>+7.2f}\n", cell.format, cell.rounding,
+    fmt::print("{:<24} {:<16} {:>8.2f} {:>6.2f}  {:>+9.2f}\n", cell.format, cell.rounding,
                100 * mean, 100 * deviation_of(cell.top1), 100 * (mean - base));
   }
 }
@@ -210,7 +212,7 @@ void run(Flags& flags) {
   Recipe recipe = recipe_of(flags.recipe);
   const PrecisionPolicy base = recipe.policy;
   if (flags.out.empty()) flags.out = "runs/sweep-" + recipe.name;
-  std::vector<Cell> cells = cells_of(flags);
+  std::vector<Cell> cells = cells_of(flags, base);
   check_all(flags, recipe, cells);
   claim_folder(flags, recipe);
   const InterruptGuard guard;  // also between two runs

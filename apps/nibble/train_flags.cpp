@@ -6,12 +6,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
+#include "nibble/core/text_file.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/report/tensorboard.h"
 
@@ -111,11 +109,7 @@ std::unique_ptr<EventSink> tensorboard_sink(const RunFolder& folder,
 }
 
 PrecisionPolicy load_policy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file.is_open() || std::filesystem::is_directory(path)) {
-    throw Error("policy", "cannot read " + path);
-  }
-  return parse_policy(std::string(std::istreambuf_iterator<char>(file), {}), path);
+  return parse_policy(read_text_file(path, "policy"), path);
 }
 
 Recipe recipe_of(const TrainFlags& flags) {

@@ -3,15 +3,14 @@
 #include "nibble/core/atomic_file.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <ostream>
 #include <string>
 
+#include "core/test_support.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
@@ -38,26 +37,6 @@ class AtomicFileTest : public testing::Test {
   const fs::path folder_ =
       fs::temp_directory_path() / ("nibble_atomic_file_test_" + std::to_string(::getpid()));
   const fs::path path_ = folder_ / "data";
-};
-
-// Makes every write past a file size fail, as a full disk does.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limited{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limited);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit old_{};
-  void (*old_handler_)(int);
 };
 
 std::string error_of_commit(AtomicFile& file) {

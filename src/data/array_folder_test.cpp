@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-#include "data/data_test_support.h"
+#include "core/test_support.h"
 #include "nibble/core/npy.h"
 
 namespace nibble {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "data/data_test_support.h"
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {

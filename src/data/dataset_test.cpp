@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "data/data_test_support.h"
+#include "core/test_support.h"
 #include "nibble/data/catalog.h"
 
 namespace nibble {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "data/data_test_support.h"
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/data_test_support.h"
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {

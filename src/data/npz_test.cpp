@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/test_support.h"
 #include "data/crc32.h"
-#include "data/data_test_support.h"
 
 namespace nibble {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "data/data_test_support.h"
+#include "core/test_support.h"
 #include "data/jpeg.h"
 #include "data/png.h"
 

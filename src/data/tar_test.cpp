@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-#include "data/data_test_support.h"
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {

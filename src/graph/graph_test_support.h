@@ -7,19 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "nibble/core/error.h"
+#include "core/test_support.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
-
-inline std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // Each operation takes the value of the one before it.
 inline Network chain(const Shape& input, const std::vector<Op>& ops) {

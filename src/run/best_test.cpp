@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "run/run_test_support.h"
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstring>
 
-#include "run/run_test_support.h"
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {

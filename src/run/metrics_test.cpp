@@ -9,9 +9,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/test_support.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
-#include "run/run_test_support.h"
 
 namespace nibble {
 namespace {

@@ -12,7 +12,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "run/run_test_support.h"
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/test_support.h"
 #include "nibble/core/parallel.h"
 #include "nibble/version.h"
-#include "run/run_test_support.h"
 
 namespace nibble {
 namespace {

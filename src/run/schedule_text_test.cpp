@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "core/test_support.h"
 #include "nibble/run/schedule.h"
-#include "run/run_test_support.h"
 
 namespace nibble {
 namespace {

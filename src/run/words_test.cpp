@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "run/run_test_support.h"
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {

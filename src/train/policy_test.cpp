@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nibble/core/error.h"
+#include "core/test_support.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {
@@ -12,15 +12,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Policy, TheLastRuleThatFitsCounts) {
   const PrecisionPolicy policy = parse_policy(R"(

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "graph/toml_reader.h"
 #include "nibble/core/error.h"
+#include "nibble/core/text_file.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/train/recipe.h"
 #include "train/policy_text.h"
@@ -152,10 +151,7 @@ bool is_recipe(std::string_view name_or_path) {
                           [&](const NamedRecipe& each) { return each.name == name_or_path; }))
     return true;
   if (!name_or_path.ends_with(".toml")) return false;
-  std::ifstream file{std::filesystem::path(name_or_path)};
-  std::ostringstream text;
-  text << file.rdbuf();
-  const TomlValue root = parse_toml(text.str(), name_or_path, kOp);
+  const TomlValue root = parse_toml(read_text_file(name_or_path, kOp), name_or_path, kOp);
   TomlReader table(root, name_or_path, kOp);
   return table.find("network") != nullptr;
 }
@@ -166,13 +162,11 @@ Recipe load_recipe(std::string_view name_or_path) {
     if (each.name == name_or_path) return parse_recipe(each.toml, each.name);
     names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
   }
-  std::ifstream file{std::filesystem::path(name_or_path)};
-  if (!file)
+  if (!name_or_path.ends_with(".toml")) {
     throw Error(kOp, "recipe", fmt::format("'{}'", name_or_path),
-                "a .toml file or one of " + names);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_recipe(text.str(), name_or_path);
+                names + " or the path of a .toml file");
+  }
+  return parse_recipe(read_text_file(name_or_path, kOp), name_or_path);
 }
 
 }  // namespace nibble

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this module share: a folder that goes away, a disk that is full, the text of
-// an error.
+// What tests of all modules share: a folder that goes away, a disk that is full, an environment
+// that comes back, the text of an error.
 #pragma once
 
 #include <sys/resource.h>
@@ -13,6 +13,7 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "nibble/core/error.h"
@@ -28,6 +29,7 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path put(const std::string& name, const std::string& bytes) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name, std::ios::binary) << bytes;
     return path_ / name;
   }
@@ -42,7 +44,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / ("nibble_run_test_" + std::to_string(::getpid()));
+      std::filesystem::temp_directory_path() / ("nibble_test_" + std::to_string(::getpid()));
 };
 
 // Makes every write past a file size fail, as a full disk does.
@@ -95,6 +97,10 @@ inline std::string error_of(const std::function<void()>& body) {
     return error.what();
   }
   return "no error";
+}
+
+inline std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
 }
 
 }  // namespace nibble

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small files of text that people write.
+#include "nibble/core/text_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kMaxText = std::uintmax_t{16} << 20;
+
+}  // namespace
+
+std::string read_text_file(const fs::path& path, std::string_view op) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(op, fmt::format("cannot read {}: {}", path.string(), why));
+  };
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) fail(std::generic_category().message(error ? error.value() : ENOENT));
+  if (!fs::is_regular_file(status)) fail("not a regular file");
+  if (fs::file_size(path, error) > kMaxText) fail("longer than 16 MiB");
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in.is_open()) fail(std::generic_category().message(errno != 0 ? errno : EIO));
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+}  // namespace nibble

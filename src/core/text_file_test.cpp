@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nibble/core/text_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/test_support.h"
+
+namespace nibble {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(TextFile, IsReadWhole) {
+  const TemporaryFolder folder;
+  const std::string text =
+      "a\r\n\0b"
+      "ü";
+  EXPECT_EQ(read_text_file(folder.put("x", text), "test"), text);
+}
+
+TEST(TextFile, WhatCannotBeReadIsNamed) {
+  const TemporaryFolder folder;
+  const auto reason = [&](const std::string& name) {
+    return error_of([&] { read_text_file(folder.path() / name, "policy"); });
+  };
+  EXPECT_THAT(reason("missing"),
+              AllOf(HasSubstr("[policy]"), HasSubstr("missing"), HasSubstr("No such file")));
+  EXPECT_THAT(reason("."), HasSubstr("not a regular file"));
+}
+
+}  // namespace
+}  // namespace nibble
