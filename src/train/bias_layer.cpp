@@ -23,7 +23,7 @@ class BiasLayer final : public Layer {
       for (std::int64_t row = image * rows_; row < (image + 1) * rows_; ++row) {
         const float* x = arguments.inputs[0] + row * channels_;
         float* y = arguments.output + row * channels_;
-#pragma GCC ivdep  // in place
+#pragma omp simd  // in place
         for (std::int64_t c = 0; c < channels_; ++c) y[c] = x[c] + bias[c];
       }
     });

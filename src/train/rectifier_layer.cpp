@@ -36,7 +36,7 @@ class RectifierLayer final : public Layer {
           passed_[i] = static_cast<std::uint8_t>((x[i] > 0.0F) & (x[i] < limit));
       }
       // NaN stays NaN, so that it is found where it arose.
-#pragma GCC ivdep  // x and y may be the same memory, which costs no order
+#pragma omp simd  // x and y may be the same memory, which costs no order
       for (std::size_t i = begin; i < end; ++i) {
         const float low = x[i] < 0.0F ? 0.0F : x[i];
         y[i] = low > limit ? limit : low;
@@ -52,11 +52,11 @@ class RectifierLayer final : public Layer {
     const float limit = limit_;
     parallel_for(count_of(arguments.pass), kGrain, [&](std::size_t begin, std::size_t end) {
       if (has_bits_) {
-#pragma GCC ivdep
+#pragma omp simd
         for (std::size_t i = begin; i < end; ++i) dx[i] = passed_[i] != 0 ? dy[i] : 0.0F;
         return;
       }
-#pragma GCC ivdep
+#pragma omp simd
       for (std::size_t i = begin; i < end; ++i) {
         const float error = dy[i];
         const float above = y[i] > 0.0F ? error : 0.0F;  // selected, not branched: vectorized
