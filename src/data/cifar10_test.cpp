@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/test_corpus.h"
 #include "core/test_support.h"
 
 namespace nibble {
@@ -30,16 +31,11 @@ std::string error_of_bytes(const std::string& bytes) {
 }
 
 TEST(Cifar10Corpus, EveryFileIsReadOrRefusedAsItsNameSays) {
-  int files = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(NIBBLE_CORPUS_DIR) / "cifar10")) {
-    const std::string name = entry.path().filename().string();
-    SCOPED_TRACE(name);
-    ++files;
-    std::ifstream in(entry.path(), std::ios::binary);
+  for_each_corpus_file("cifar10", 20, [](const fs::path& path, bool is_valid) {
+    std::ifstream in(path, std::ios::binary);
     const std::string error = error_of_bytes({std::istreambuf_iterator<char>(in), {}});
-    EXPECT_EQ(error == "no error", name.starts_with("valid_")) << error;
-  }
-  EXPECT_GE(files, 20);
+    EXPECT_EQ(error == "no error", is_valid) << error;
+  });
 }
 
 TEST(Cifar10, PlanesBecomeTheLastAxis) {

@@ -15,6 +15,7 @@
 
 #include "data/file_bytes.h"
 #include "data/gunzip.h"
+#include "data/promised_bytes.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
@@ -22,7 +23,6 @@ namespace {
 
 constexpr std::size_t kMagicBytes = 4;
 constexpr std::uint8_t kUnsignedBytes = 0x08;
-constexpr std::size_t kPiece = 1u << 20;  // unpacked before the size is believed further
 
 struct TypeName {
   std::uint8_t code;
@@ -100,25 +100,18 @@ class IdxReader {
     }
   }
 
-  // Memory grows with what arrives: at most twice the bytes seen, plus one piece.
   std::vector<std::byte> read_data(std::size_t size) {
     if (!gunzip_ && rest_.size() < size) {
       fail("truncated data", fmt::format("{} bytes", rest_.size()), fmt::format("{} bytes", size));
     }
     std::vector<std::byte> data;
     try {
-      while (data.size() < size) {
-        const std::size_t seen = data.size();
-        const std::size_t wanted = std::min(size - seen, std::max(seen, kPiece));
-        data.resize(seen + wanted);
-        const std::size_t got = take(std::span(data).subspan(seen));
-        if (got < wanted) {
-          fail("truncated data", fmt::format("{} bytes", seen + got),
-               fmt::format("{} bytes", size));
-        }
-      }
+      data = read_promised(size, [&](std::span<std::byte> to) { return take(to); });
     } catch (const std::bad_alloc&) {
       fail("data", fmt::format("{} bytes", size), "what fits into memory");
+    }
+    if (data.size() < size) {
+      fail("truncated data", fmt::format("{} bytes", data.size()), fmt::format("{} bytes", size));
     }
     return data;
   }

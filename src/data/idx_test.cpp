@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/test_corpus.h"
 #include "core/test_support.h"
 
 namespace nibble {
@@ -23,18 +24,13 @@ std::string error_of_file(const std::string& name) {
 }
 
 TEST(IdxCorpus, EveryFileIsReadOrRefusedAsItsNameSays) {
-  int files = 0;
-  for (const auto& entry : fs::directory_iterator(kCorpus)) {
-    const std::string name = entry.path().filename().string();
-    SCOPED_TRACE(name);
-    ++files;
-    const std::string error = error_of_file(name);
-    if (name.starts_with("valid_"))
+  for_each_corpus_file("idx", 25, [](const fs::path& path, bool is_valid) {
+    const std::string error = error_of_file(path.filename().string());
+    if (is_valid)
       EXPECT_EQ(error, "no error");
     else
-      EXPECT_THAT(error, HasSubstr(entry.path().string()));
-  }
-  EXPECT_GE(files, 25);
+      EXPECT_THAT(error, HasSubstr(path.string()));
+  });
 }
 
 TEST(IdxCorpus, PlainAndPackedFilesHaveTheirValues) {

@@ -9,13 +9,13 @@
 #include <limits>
 #include <new>
 
+#include "data/promised_bytes.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
 namespace {
 
 constexpr std::size_t kMostAtOnce = std::numeric_limits<uInt>::max();
-constexpr std::size_t kPiece = 1u << 20;  // unpacked before the size is believed further
 
 class Inflater {
  public:
@@ -76,18 +76,14 @@ std::vector<std::byte> inflate_all(std::span<const std::byte> packed, std::size_
   Inflater inflater(packed, name);
   std::vector<std::byte> data;
   try {
-    while (data.size() < size) {
-      const std::size_t seen = data.size();
-      const std::size_t wanted = std::min(size - seen, std::max(seen, kPiece));
-      data.resize(seen + wanted);
-      if (const std::size_t got = inflater.read(std::span(data).subspan(seen)); got < wanted) {
-        throw Error("inflate", name + ": unpacked data", fmt::format("{} bytes", seen + got),
-                    fmt::format("{} bytes", size));
-      }
-    }
+    data = read_promised(size, [&](std::span<std::byte> to) { return inflater.read(to); });
   } catch (const std::bad_alloc&) {
     throw Error("inflate", name + ": unpacked data", fmt::format("{} bytes", size),
                 "what fits into memory");
+  }
+  if (data.size() < size) {
+    throw Error("inflate", name + ": unpacked data", fmt::format("{} bytes", data.size()),
+                fmt::format("{} bytes", size));
   }
   std::byte extra{};
   if (inflater.read({&extra, 1}) != 0 || inflater.has_rest()) {

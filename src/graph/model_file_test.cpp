@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/test_corpus.h"
 #include "graph/graph_test_support.h"
 #include "nibble/core/hash.h"
 #include "nibble/core/safetensors.h"
@@ -116,15 +117,9 @@ TEST_F(NibFile, ModelsThatDoNotFitAreNotWritten) {
 }
 
 TEST(NibCorpus, EveryFileIsReadOrRefusedAsItsNameSays) {
-  int files = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(NIBBLE_CORPUS_DIR) / "model")) {
-    const std::string name = entry.path().filename().string();
-    SCOPED_TRACE(name);
-    ++files;
-    EXPECT_EQ(error_of([&] { read_model(entry.path()); }) == "no error",
-              name.starts_with("valid_"));
-  }
-  EXPECT_GE(files, 20);
+  for_each_corpus_file("model", 20, [](const fs::path& path, bool is_valid) {
+    EXPECT_EQ(error_of([&] { read_model(path); }) == "no error", is_valid);
+  });
 }
 
 }  // namespace
