@@ -170,10 +170,6 @@ RunFolder::RunFolder(const fs::path& folder, RunFolderMode mode) : path_(folder)
 
 RunFolder::~RunFolder() = default;
 
-fs::path RunFolder::event_path(std::int64_t unix_time) const {
-  return path_ / fmt::format("events.out.tfevents.{}.nibble", unix_time);
-}
-
 void RunFolder::write_settings(std::string_view json) {
   write_json(settings_path(), json);
 }

@@ -7,7 +7,7 @@
 #include "train/convolution_primitives.h"
 #include "train/layer.h"
 #include "train/onednn.h"
-#include "train/simulated_layers.h"
+#include "train/simulated_layer.h"
 #include "train/slice_sum.h"
 
 namespace nibble {

@@ -5,7 +5,7 @@
 #include "train/channel_sums.h"
 #include "train/layer.h"
 #include "train/product.h"
-#include "train/simulated_layers.h"
+#include "train/simulated_layer.h"
 
 namespace nibble {
 namespace {

@@ -14,7 +14,7 @@
 #include "nibble/run/interrupt.h"
 #include "nibble/run/provenance.h"
 #include "train/moments.h"
-#include "train/origin.h"
+#include "train/run_account.h"
 #include "train/probe.h"
 
 namespace nibble {

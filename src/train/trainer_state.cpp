@@ -7,7 +7,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "train/moments.h"
-#include "train/origin.h"
+#include "train/run_account.h"
 #include "train/trainer.h"
 
 namespace nibble {

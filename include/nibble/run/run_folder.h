@@ -39,8 +39,6 @@ class RunFolder {
   std::filesystem::path checkpoint_path() const { return path_ / "checkpoint.safetensors"; }
   std::filesystem::path model_path() const { return path_ / "model.nib"; }
   std::filesystem::path best_path() const { return path_ / "best.nib"; }
-  // A new TensorBoard file, named by the time in seconds since 1970.
-  std::filesystem::path event_path(std::int64_t unix_time) const;
 
   // JSON text, checked and written at once or not at all.
   void write_settings(std::string_view json);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run says about itself.
-#include "train/origin.h"
+#include "train/run_account.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution and linear layers on the accumulating matrix product: y = P·W^T, dP = dy·W,
 // dW = dy^T·P, where a row of P is what one output pixel sees (im2col).
-#include "train/simulated_layers.h"
+#include "train/simulated_layer.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulated products: an fp32 quire is oneDNN's result up to its roundings, few bits are not.
-#include "train/simulated_layers.h"
+#include "train/simulated_layer.h"
 
 #include <gtest/gtest.h>
 
