@@ -20,6 +20,7 @@ set(find_PNG::PNG "find_dependency(PNG)")
 set(find_JPEG::JPEG "find_dependency(JPEG)")
 set(find_DNNL::dnnl "find_dependency(dnnl)")
 set(find_CURL::libcurl "find_dependency(CURL)")
+set(find_MPI::MPI_CXX "find_dependency(MPI COMPONENTS CXX)")
 set(find_nlohmann_json::nlohmann_json "find_dependency(nlohmann_json)")
 set(find_tomlplusplus::tomlplusplus "find_dependency(tomlplusplus)")
 set(find_PkgConfig::xxhash

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes that train one network together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace nibble {
+
+// Sums and maxima of integers: the order cannot matter, so the result is the same bits at every
+// rank and for every launcher. Every rank makes the same calls with the same sizes, from its main
+// thread; that a total fits its type is the caller's to know.
+class Communicator {
+ public:
+  Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual void sum(std::span<std::int32_t> values) = 0;  // over all ranks, in place, at all ranks
+  virtual void sum(std::span<std::int64_t> values) = 0;
+  virtual void max(std::span<std::int64_t> values) = 0;
+  virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
+  virtual void barrier() = 0;
+};
+
+// One process alone.
+Communicator& local_communicator();
+
+// The processes that mpirun started with this one; one alone where no launcher is recognized by its
+// environment variables, and then MPI is never initialized. The first call initializes it, exit
+// finalizes it. An Error where a launcher started several processes that cannot form a world.
+Communicator& world();
+
+bool has_mpi();  // whether the build has it
+
+// Ends all processes of the world with this exit code, since others may wait for this one; returns
+// where MPI does not run. After world() an exit with a code other than 0 does the same by itself,
+// so ranks that agree to end with such a code meet at a barrier() first.
+void abort_world(int code);
+
+}  // namespace nibble

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI behind the communicator.
+#include <mpi.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "cluster/launcher.h"
+#include "cluster/root.h"
+#include "nibble/cluster/communicator.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+// MPI counts in int, and its sums need a buffer as large as the message.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 22;
+
+void check(std::string_view op, int code) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text = {};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw Error(op, std::string(text.data(), static_cast<std::size_t>(length)));
+}
+
+template <typename T, typename Action>
+void in_pieces(std::span<T> values, const Action& act) {
+  constexpr std::size_t kPiece = kPieceBytes / sizeof(T);
+  for (std::size_t first = 0; first < values.size(); first += kPiece) {
+    const auto piece = values.subspan(first, std::min(kPiece, values.size() - first));
+    act(piece.data(), static_cast<int>(piece.size()));
+  }
+}
+
+// MPI_Finalize waits for all ranks: where this one failed, the others would not come.
+void finish(int code, void*) {
+  if (code != 0) abort_world(code);
+  MPI_Finalize();
+}
+
+// A host program that has initialized MPI itself also finalizes it.
+void initialize() {
+  int is_initialized = 0;
+  check("mpi", MPI_Initialized(&is_initialized));
+  if (is_initialized != 0) return;
+  int level = MPI_THREAD_SINGLE;
+  check("mpi", MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level));
+  ::on_exit(finish, nullptr);
+  if (level < MPI_THREAD_FUNNELED) {
+    throw Error("mpi", "this MPI does not allow threads (MPI_THREAD_FUNNELED)");
+  }
+}
+
+class MpiCommunicator final : public Communicator {
+ public:
+  explicit MpiCommunicator(int launched) {
+    initialize();
+    // Our own copy: its messages and its way with errors do not meet the host program's.
+    check("mpi", MPI_Comm_dup(MPI_COMM_WORLD, &comm_));
+    check("mpi", MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+    check("mpi", MPI_Comm_rank(comm_, &rank_));
+    check("mpi", MPI_Comm_size(comm_, &size_));
+    // Another MPI's mpirun makes as many worlds of one.
+    if (launched != 0 && launched != size_) {
+      throw Error("mpi", "processes of the world; is mpirun of the MPI that nibble is built with?",
+                  std::to_string(size_), std::to_string(launched));
+    }
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void sum(std::span<std::int32_t> values) override { reduce("sum", values, MPI_INT32_T, MPI_SUM); }
+  void sum(std::span<std::int64_t> values) override { reduce("sum", values, MPI_INT64_T, MPI_SUM); }
+  void max(std::span<std::int64_t> values) override { reduce("max", values, MPI_INT64_T, MPI_MAX); }
+
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    check_root(root, size_);
+    in_pieces(bytes, [&](std::byte* data, int count) {
+      check("broadcast", MPI_Bcast(data, count, MPI_BYTE, root, comm_));
+    });
+  }
+
+  void barrier() override { check("barrier", MPI_Barrier(comm_)); }
+
+ private:
+  template <typename T>
+  void reduce(std::string_view op, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
+    in_pieces(values, [&](T* data, int count) {
+      check(op, MPI_Allreduce(MPI_IN_PLACE, data, count, type, operation, comm_));
+    });
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace
+
+bool has_mpi() {
+  return true;
+}
+
+Communicator& world() {
+  const auto launched = launched_processes();
+  if (!launched) return local_communicator();
+  static MpiCommunicator communicator(*launched);
+  return communicator;
+}
+
+void abort_world(int code) {
+  int is_initialized = 0;
+  int is_finalized = 0;
+  MPI_Initialized(&is_initialized);
+  MPI_Finalized(&is_finalized);
+  if (is_initialized == 0 || is_finalized != 0) return;
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, code);
+}
+
+}  // namespace nibble

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the place of mpi.cpp in a build without MPI: several launched processes are refused, since
+// each would take itself for the only one and write the same run.
+#include "cluster/launcher.h"
+#include "nibble/cluster/communicator.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+
+bool has_mpi() {
+  return false;
+}
+
+Communicator& world() {
+  if (launched_processes().value_or(1) != 1) {
+    throw Error("mpi", "this build has no MPI; start one process, without mpirun");
+  }
+  return local_communicator();
+}
+
+void abort_world(int) {}
+
+}  // namespace nibble
