@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one rescale law: multiply by an integer, divide by a power of two, ties away from zero.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace nibble {
+
+// |x| without overflow: 2^63 for the smallest of all.
+constexpr std::uint64_t magnitude_of(std::int64_t x) {
+  const auto bits = static_cast<std::uint64_t>(x);
+  return x < 0 ? 0 - bits : bits;
+}
+
+// sign(x)·magnitude.
+constexpr std::int64_t with_sign_of(std::int64_t x, std::uint64_t magnitude) {
+  return static_cast<std::int64_t>(x < 0 ? 0 - magnitude : magnitude);
+}
+
+// R(p, s) = sign(p)·((|p| + 2^(s-1)) >> s), R(p, 0) = p; 0 <= s <= 62. The sum stays below 2^64 for
+// every p, so there is nothing to overflow.
+constexpr std::int64_t rounded_shift(std::int64_t p, int s) {
+  if (s == 0) return p;
+  return with_sign_of(p, (magnitude_of(p) + (std::uint64_t{1} << (s - 1))) >> s);
+}
+
+// R(value·multiplier, shift), one summand of `rescale`.
+struct RescaleTerm {
+  std::int64_t value = 0;
+  std::int64_t multiplier = 1;
+  int shift = 0;
+};
+
+// y = clamp(z + R(Σᵢ R(xᵢ·mᵢ, sᵢ)·m, s), lo, hi). Every product is below 2^62 in magnitude, and so
+// is the sum.
+constexpr std::int64_t rescale(std::span<const RescaleTerm> terms, std::int64_t m, int s,
+                               std::int64_t zero, std::int64_t lo, std::int64_t hi) {
+  std::int64_t sum = 0;
+  for (const RescaleTerm& term : terms) {
+    sum += rounded_shift(term.value * term.multiplier, term.shift);
+  }
+  const std::int64_t y = zero + rounded_shift(sum * m, s);
+  return y < lo ? lo : (y > hi ? hi : y);
+}
+
+}  // namespace nibble
