@@ -4,12 +4,16 @@
 
 #ifdef __x86_64__
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nibble/core/error.h"
@@ -57,10 +61,39 @@ bool machine_has_avx512() {
 #endif
 }
 
+bool machine_has_avx512vnni() {
+#if defined(__x86_64__) && NIBBLE_HAS_AVX512
+  return __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+
+// Linux gives the tile registers to processes that ask for them.
+bool machine_has_amx() {
+#if defined(__x86_64__) && defined(__linux__) && NIBBLE_HAS_AVX512
+  constexpr unsigned kAmxTile = 1U << 24;
+  constexpr unsigned kAmxInt8 = 1U << 25;
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kAmxTile) != 0 &&
+         (edx & kAmxInt8) != 0 && ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 std::vector<Isa> detect() {
   std::vector<Isa> isas{Isa::reference, Isa::portable};
-  if (machine_has_avx2()) isas.push_back(Isa::avx2);
-  if (machine_has_avx512()) isas.push_back(Isa::avx512);
+  constexpr std::pair<Isa, bool (*)()> kFurther[] = {{Isa::avx2, machine_has_avx2},
+                                                     {Isa::avx512, machine_has_avx512},
+                                                     {Isa::avx512vnni, machine_has_avx512vnni},
+                                                     {Isa::amx, machine_has_amx}};
+  for (const auto& [isa, machine_has] : kFurther) {
+    if (!machine_has()) break;
+    isas.push_back(isa);
+  }
   return isas;
 }
 
@@ -93,6 +126,10 @@ std::string_view name_of(Isa isa) {
       return "avx2";
     case Isa::avx512:
       return "avx512";
+    case Isa::avx512vnni:
+      return "avx512vnni";
+    case Isa::amx:
+      return "amx";
   }
   return "unknown";
 }
@@ -121,6 +158,10 @@ void set_isa(Isa isa) {
 
 void reset_isa() {
   chosen.store(kNotChosen);
+}
+
+Isa best_path(std::span<const Isa> paths, Isa isa) {
+  return *std::prev(std::upper_bound(paths.begin(), paths.end(), isa));
 }
 
 void report_isa_used(Isa isa) {

@@ -38,6 +38,7 @@ TEST_F(IsaChoice, ReferenceAndPortableAreAlwaysThereAndTheOrderAscends) {
   EXPECT_EQ(isas[0], Isa::reference);
   EXPECT_EQ(isas[1], Isa::portable);
   EXPECT_TRUE(std::is_sorted(isas.begin(), isas.end()));
+  EXPECT_EQ(isas.size(), static_cast<std::size_t>(isas.back()) + 1) << "one is left out";
 }
 
 TEST_F(IsaChoice, TheBestOneIsTheDefault) {
@@ -83,13 +84,24 @@ TEST_F(IsaChoice, SetIsaComesBeforeTheEnvironment) {
 
 TEST_F(IsaChoice, SetIsaRefusesWhatTheMachineCannotRun) {
   const auto isas = supported_isas();
-  for (const Isa isa : {Isa::reference, Isa::portable, Isa::avx2, Isa::avx512}) {
+  for (const Isa isa :
+       {Isa::reference, Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512vnni, Isa::amx}) {
     if (std::find(isas.begin(), isas.end(), isa) != isas.end()) {
       EXPECT_NO_THROW(set_isa(isa));
     } else {
       EXPECT_THROW(set_isa(isa), Error);
     }
   }
+}
+
+TEST_F(IsaChoice, AKernelTakesTheBestOfItsPathsThatIsNotBeyondTheChosenOne) {
+  constexpr Isa kPaths[] = {Isa::reference, Isa::avx2, Isa::avx512vnni};
+  EXPECT_EQ(best_path(kPaths, Isa::reference), Isa::reference);
+  EXPECT_EQ(best_path(kPaths, Isa::portable), Isa::reference);
+  EXPECT_EQ(best_path(kPaths, Isa::avx2), Isa::avx2);
+  EXPECT_EQ(best_path(kPaths, Isa::avx512), Isa::avx2);
+  EXPECT_EQ(best_path(kPaths, Isa::avx512vnni), Isa::avx512vnni);
+  EXPECT_EQ(best_path(kPaths, Isa::amx), Isa::avx512vnni);
 }
 
 TEST_F(IsaChoice, TheReportedPathIsRemembered) {

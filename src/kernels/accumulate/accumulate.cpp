@@ -131,7 +131,7 @@ void matmul(ConstTensorView a, ConstTensorView b, TensorView c, const Accumulato
   check_accumulator(accumulator);
   const Operands operands = checked_operands(a, b, c);
   float* result = c.as<float>().data();
-  const Isa isa = active_isa();
+  const Isa isa = best_path(accumulation::kTilePaths, active_isa());
   const std::optional<Job> job = accumulation::make_job(operands, result, accumulator);
   if (isa == Isa::reference || !job) {
     run_definition(operands, result, accumulator);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kernels/accumulate/reference.h"
+#include "nibble/core/isa.h"
 
 namespace nibble::accumulation {
 
@@ -48,6 +49,8 @@ struct Job {
   int random_bits = 0;
   std::uint64_t draws_per_output = 0;
 };
+
+inline constexpr Isa kTilePaths[] = {Isa::reference, Isa::portable, Isa::avx2, Isa::avx512};
 
 // The job of a product, or nothing where only the definition covers the accumulator.
 std::optional<Job> make_job(const Operands& operands, float* c, const Accumulator& accumulator);

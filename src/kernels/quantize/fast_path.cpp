@@ -214,9 +214,7 @@ bool quantize_by_kernels(std::span<const float> input, std::span<float> output,
 }
 
 const QuantizeKernels* quantize_kernels(Isa isa) {
-  switch (isa) {
-    case Isa::reference:
-      return nullptr;
+  switch (best_path(kQuantizePaths, isa)) {
     case Isa::portable:
       return &portable::kQuantizeKernels;
 #if defined(__x86_64__)
@@ -224,12 +222,10 @@ const QuantizeKernels* quantize_kernels(Isa isa) {
       return &avx2::kQuantizeKernels;
     case Isa::avx512:
       return &avx512::kQuantizeKernels;
-#else
+#endif
     default:
       return nullptr;
-#endif
   }
-  return nullptr;
 }
 
 }  // namespace nibble

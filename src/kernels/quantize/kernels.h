@@ -46,7 +46,10 @@ struct QuantizeKernels {
 // The first draw lies up to 7 lanes into its counter, and a batch of counters has up to 256 draws.
 inline constexpr std::size_t kDrawSlack = 7 + 256;
 
-// Null for the reference path, which has no kernels: it is the definition.
+inline constexpr Isa kQuantizePaths[] = {Isa::reference, Isa::portable, Isa::avx2, Isa::avx512};
+
+// Those of the best path under `isa`. Null for the reference path, which has no kernels: it is the
+// definition.
 const QuantizeKernels* quantize_kernels(Isa isa);
 
 namespace portable {

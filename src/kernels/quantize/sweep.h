@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/quantize/kernels.h"
 #include "kernels/quantize/reference.h"
 #include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
@@ -19,6 +20,15 @@ namespace nibble {
 
 // The formats whose 2^32 inputs are tried: every family, with and without NaN and infinity.
 inline constexpr const char* kSweptFormats[] = {"e4m3", "e5m2", "e2m1", "posit(8,1)", "fixed(8,4)"};
+
+// The paths of quantize that this machine has, beside the definition.
+inline std::vector<Isa> swept_paths() {
+  std::vector<Isa> paths;
+  for (const Isa isa : supported_isas()) {
+    if (isa != Isa::reference && best_path(kQuantizePaths, isa) == isa) paths.push_back(isa);
+  }
+  return paths;
+}
 
 struct Difference {
   Isa isa = Isa::reference;
@@ -44,8 +54,7 @@ class Sweep {
                                                    draw_of(options_, i)));
       }
     });
-    for (const Isa isa : supported_isas()) {
-      if (isa == Isa::reference) continue;
+    for (const Isa isa : swept_paths()) {
       set_isa(isa);
       quantize(view_of(std::span<const float>(input_.data(), count)),
                view_of(std::span<float>(got_.data(), count)), format_, options_);

@@ -16,9 +16,7 @@ namespace {
 
 std::string isa_names() {
   std::string names;
-  for (const Isa isa : supported_isas()) {
-    if (isa != Isa::reference) names.append(names.empty() ? "" : ", ").append(name_of(isa));
-  }
+  for (const Isa isa : swept_paths()) names.append(names.empty() ? "" : ", ").append(name_of(isa));
   return names;
 }
 

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every path of the integer loops against the definitions, bit for bit.
+#include "nibble/kernels/integer_loops.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nibble/fixed/round_shift.h"
+
+namespace nibble {
+namespace {
+
+using Bytes = std::vector<std::int8_t>;
+using Places = std::vector<std::uint8_t>;
+using Sums = std::vector<std::int32_t>;
+using Wides = std::vector<std::int64_t>;
+
+const std::vector<std::size_t>& sizes() {
+  static const std::vector<std::size_t> all = [] {
+    std::vector<std::size_t> s;
+    for (std::size_t n = 0; n <= 70; ++n) s.push_back(n);
+    for (const std::size_t n : {127, 128, 129, 255, 256, 257, 300, 1021, 4096, 100003}) {
+      s.push_back(n);
+    }
+    return s;
+  }();
+  return all;
+}
+
+// Every value, with the extremes more often. Widths of integers are drawn too, so that all shifts
+// meet quotients around the clamp.
+template <class X>
+std::vector<X> values(std::size_t n, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<X> x(n);
+  for (X& v : x) {
+    const std::uint64_t bits = generator();
+    const std::uint64_t choice = generator() % 64;
+    const auto width = static_cast<int>(generator() % (8 * sizeof(X)));
+    v = static_cast<X>(static_cast<X>(bits) >> width);
+    if (choice == 0) v = std::numeric_limits<X>::min();
+    if (choice == 1) v = std::numeric_limits<X>::max();
+    if (choice == 2) v = static_cast<X>(std::numeric_limits<X>::min() + 1);
+    if (choice == 3) v = 0;
+  }
+  return x;
+}
+
+Bytes bytes(std::size_t n, std::uint64_t seed) {
+  return values<std::int8_t>(n, seed);
+}
+
+Places small_numbers(std::size_t n, std::uint64_t below, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  Places p(n);
+  for (std::uint8_t& v : p) v = static_cast<std::uint8_t>(generator() % below);
+  return p;
+}
+
+Sums small_sums(std::size_t n, std::uint64_t seed) {
+  Sums s = values<std::int32_t>(n, seed);
+  for (std::int32_t& v : s) v /= 4;
+  return s;
+}
+
+class IntegerLoopsOf : public testing::TestWithParam<Isa> {
+ protected:
+  // Compares what `body(loops, n)` returns on the path and on the reference, for all sizes.
+  template <class Body>
+  void compare(const Body& body) {
+    for (const std::size_t n : sizes()) {
+      ASSERT_EQ(body(path_, n), body(reference_, n)) << "n = " << n;
+    }
+  }
+
+  const IntegerLoops& path_ = integer_loops(GetParam());
+  const IntegerLoops& reference_ = integer_loops(Isa::reference);
+};
+
+TEST_P(IntegerLoopsOf, TheLargestMagnitudeIsFoundAtEveryPlace) {
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    return loops.max_magnitude(small_sums(n, n).data(), n);
+  });
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    return loops.max_magnitude64(values<std::int64_t>(n, n).data(), n);
+  });
+  for (std::size_t n = 1; n <= 70; ++n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      Sums x(n, -5);
+      Wides wide(n, 5);
+      x[i] = i % 2 == 0 ? std::numeric_limits<std::int32_t>::min() : 77;
+      wide[i] = i % 2 == 0 ? std::numeric_limits<std::int64_t>::min() : -77;
+      const bool even = i % 2 == 0;
+      ASSERT_EQ(path_.max_magnitude(x.data(), n), even ? 1U << 31 : 77U);
+      ASSERT_EQ(path_.max_magnitude64(wide.data(), n), even ? std::uint64_t{1} << 63 : 77U);
+    }
+  }
+}
+
+// What a shift writes, in a buffer one byte too long, and its count.
+template <class X, class Shift>
+std::pair<Bytes, std::int64_t> shifted(Shift shift, const std::vector<X>& x, int s) {
+  Bytes y(x.size() + 1, 99);
+  const std::int64_t clamped = shift(x.data(), y.data(), x.size(), s);
+  return {y, clamped};
+}
+
+TEST_P(IntegerLoopsOf, ShiftsOf32BitsEqualTheDefinition) {
+  for (const std::size_t n : sizes()) {
+    if (n > 5000) continue;
+    const auto x = values<std::int32_t>(n, 3 * n + 1);
+    for (int s = 0; s <= 31; ++s) {
+      ASSERT_EQ(shifted(path_.shift_nearest, x, s), shifted(reference_.shift_nearest, x, s))
+          << n << " >> " << s;
+      ASSERT_EQ(shifted(path_.shift_pseudo, x, s), shifted(reference_.shift_pseudo, x, s))
+          << n << " >> " << s;
+    }
+  }
+}
+
+TEST_P(IntegerLoopsOf, ShiftsOf64BitsEqualTheDefinition) {
+  for (const std::size_t n : sizes()) {
+    if (n > 2000) continue;
+    const auto x = values<std::int64_t>(n, 5 * n + 2);
+    for (int s = 0; s <= 62; ++s) {
+      ASSERT_EQ(shifted(path_.shift_nearest64, x, s), shifted(reference_.shift_nearest64, x, s))
+          << n << " >> " << s;
+      ASSERT_EQ(shifted(path_.shift_pseudo64, x, s), shifted(reference_.shift_pseudo64, x, s))
+          << n << " >> " << s;
+    }
+  }
+}
+
+TEST_P(IntegerLoopsOf, ShiftsAreRightAroundEveryStepAndTheClamp) {
+  for (int s = 0; s <= 31; ++s) {
+    Sums x;
+    for (std::int64_t step = -260; step <= 260; ++step) {
+      for (std::int64_t off = -2; off <= 2; ++off) {
+        const std::int64_t v = step * (std::int64_t{1} << s) / 2 + off;
+        if (v == static_cast<std::int32_t>(v)) x.push_back(static_cast<std::int32_t>(v));
+      }
+    }
+    const auto [nearest, nearest_clamped] = shifted(path_.shift_nearest, x, s);
+    const auto [pseudo, pseudo_clamped] = shifted(path_.shift_pseudo, x, s);
+    std::int64_t clamps = 0;
+    std::int64_t pseudo_clamps = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      ASSERT_EQ(nearest[i], clamp127(shift_nearest(x[i], s))) << x[i] << " >> " << s;
+      ASSERT_EQ(pseudo[i], clamp127(shift_pseudo(x[i], s))) << x[i] << " >> " << s;
+      clamps += nearest[i] != shift_nearest(x[i], s);
+      pseudo_clamps += pseudo[i] != shift_pseudo(x[i], s);
+    }
+    EXPECT_EQ(nearest_clamped, clamps);
+    EXPECT_EQ(pseudo_clamped, pseudo_clamps);
+  }
+}
+
+TEST_P(IntegerLoopsOf, ReluAndItsGradientEqualTheDefinition) {
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    Bytes x = bytes(n, n);
+    loops.relu(x.data(), n);
+    return x;
+  });
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    Bytes x = bytes(n + 1, n);
+    loops.zero_where_not_positive(x.data(), bytes(n, n + 1).data(), n);
+    return x;
+  });
+}
+
+TEST_P(IntegerLoopsOf, PoolingEqualsTheDefinition) {
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    Bytes best = bytes(n, n + 1);
+    Places place = small_numbers(n, 4, n);
+    loops.take_larger(bytes(n, n).data(), best.data(), place.data(), 9, n);
+    return std::pair(best, place);
+  });
+  for (const std::uint8_t tap : Places{0, 3, 200}) {
+    compare([&](const IntegerLoops& loops, std::size_t n) {
+      Places place = small_numbers(n, 4, n);
+      for (std::size_t i = 0; i < n; i += 7) place[i] = 200;
+      Bytes out(n + 1, 99);
+      Sums sum = small_sums(n, n);
+      loops.give_back(bytes(n, n + 2).data(), place.data(), tap, out.data(), n);
+      loops.give_back_add(bytes(n, n + 2).data(), place.data(), tap, sum.data(), n);
+      return std::pair(out, sum);
+    });
+  }
+}
+
+TEST_P(IntegerLoopsOf, SumsEqualTheDefinition) {
+  for (const std::int32_t factor : {0, 1, -1, 2, 77, -(1 << 22), 1 << 22}) {
+    compare([&](const IntegerLoops& loops, std::size_t n) {
+      Sums sum = small_sums(n, n);
+      loops.add_scaled(sum.data(), bytes(n, n + 3).data(), factor, n);
+      return sum;
+    });
+  }
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    Wides wide = values<std::int64_t>(n, n);
+    for (std::int64_t& v : wide) v /= 2;
+    loops.add_sums(wide.data(), values<std::int32_t>(n, n + 1).data(), n);
+    return wide;
+  });
+}
+
+TEST_P(IntegerLoopsOf, EveryPairOfBytesIsSubtractedAndClamped) {
+  Bytes w, g;
+  for (int a = -128; a <= 127; ++a) {
+    for (int b = -128; b <= 127; ++b) {
+      w.push_back(static_cast<std::int8_t>(a));
+      g.push_back(static_cast<std::int8_t>(b));
+    }
+  }
+  Bytes difference = w;
+  path_.subtract_clamped(difference.data(), g.data(), w.size());
+  for (std::size_t i = 0; i < w.size(); ++i) ASSERT_EQ(difference[i], clamp127(w[i] - g[i]));
+  for (const int sixteenths : {0, 1, 8, 13, 14, 15, 16, 17, 255, -1, -255}) {
+    Bytes m = w;
+    path_.momentum(m.data(), g.data(), sixteenths, m.size());
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      ASSERT_EQ(m[i], clamp127(w[i] * sixteenths / 16 + g[i])) << +w[i] << "·" << sixteenths;
+    }
+  }
+}
+
+TEST_P(IntegerLoopsOf, StepsOfAllSizesEqualTheDefinition) {
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    Bytes w = bytes(n + 1, n);
+    Bytes m = bytes(n + 1, n + 1);
+    loops.subtract_clamped(w.data(), bytes(n, n + 2).data(), n);
+    loops.momentum(m.data(), bytes(n, n + 3).data(), 14, n);
+    return std::pair(w, m);
+  });
+}
+
+TEST_P(IntegerLoopsOf, CountsEqualTheDefinition) {
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    Bytes w = bytes(n, n);
+    for (std::size_t i = 0; i < n; i += 3) w[i] = i % 2 == 0 ? 127 : -127;
+    return std::pair(loops.count_at_rails(w.data(), n), loops.count_nonzero(w.data(), n));
+  });
+  const Bytes full(300000, -127);  // more than any narrow counter holds
+  EXPECT_EQ(path_.count_at_rails(full.data(), full.size()), 300000);
+  EXPECT_EQ(path_.count_nonzero(full.data(), full.size()), 300000);
+  EXPECT_EQ(shifted(path_.shift_nearest, Sums(300000, 1000), 1).second, 300000);
+  EXPECT_EQ(shifted(path_.shift_nearest, Sums(1100000, 5), 1).second, 0);
+}
+
+TEST_P(IntegerLoopsOf, MasksKeepOrDrop) {
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    Bytes x = bytes(n + 1, n);
+    loops.multiply_mask(x.data(), small_numbers(n, 2, n).data(), n);
+    return x;
+  });
+}
+
+TEST_P(IntegerLoopsOf, FourRowsLieSideBySide) {
+  for (const std::uint8_t flip : Places{0x00, 0x80}) {
+    compare([&](const IntegerLoops& loops, std::size_t n) {
+      const Bytes rows = bytes(4 * n + 3, n);
+      const std::int8_t* const starts[4] = {&rows[0], &rows[n + 1], &rows[2 * n], &rows[3 * n + 2]};
+      Bytes out(4 * n + 1, 99);
+      loops.interleave4(starts, out.data(), n, flip);
+      return out;
+    });
+  }
+}
+
+TEST_P(IntegerLoopsOf, SixteenRowsBecomeColumns) {
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    const Bytes rows = bytes(16 * (n + 3), n);
+    Bytes out(n * 21 + 16, 99);
+    loops.transpose16(rows.data(), static_cast<std::int64_t>(n + 3), out.data(), 21, n);
+    return out;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Paths, IntegerLoopsOf,
+                         testing::ValuesIn(supported_isas().begin(), supported_isas().end()),
+                         [](const auto& path) { return std::string(name_of(path.param)); });
+
+TEST(IntegerLoops, TheActivePathIsTaken) {
+  const Isa before = active_isa();
+  for (const Isa isa : supported_isas()) {
+    set_isa(isa);
+    EXPECT_EQ(&integer_loops(), &integer_loops(isa));
+    if (isa < Isa::avx512) {
+      EXPECT_NE(&integer_loops(), &integer_loops(Isa::avx512)) << name_of(isa);
+    } else {
+      EXPECT_EQ(&integer_loops(), &integer_loops(Isa::avx512)) << name_of(isa);
+    }
+  }
+  set_isa(before);
+}
+
+}  // namespace
+}  // namespace nibble

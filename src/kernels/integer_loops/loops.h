@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The integer loops, written once for the compiler to vectorize: each instruction set compiles them
+// under a Path of its own.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/integer_loops/tables.h"
+
+namespace nibble {
+
+// Nothing here calls a function that another file may have compiled for a lesser machine, or leaves
+// one for it: all is static under the Path, and what is shared is inlined by force.
+template <class Path>
+struct Loops {
+  template <class X>
+  using Magnitude = std::make_unsigned_t<X>;
+
+  // 1 where x > y, else 0, of unsigned x and y up to half the range. As arithmetic, for a
+  // comparison that is also counted keeps g++ 12 from vectorizing.
+  template <class M>
+  [[gnu::always_inline]] static M is_above(M x, M y) {
+    return (y - x) >> (8 * sizeof(M) - 1);
+  }
+
+  template <class X>
+  static Magnitude<X> max_magnitude(const X* x, std::size_t n) {
+    X largest = 0;
+    X smallest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      largest = x[i] > largest ? x[i] : largest;
+      smallest = x[i] < smallest ? x[i] : smallest;
+    }
+    const auto above = static_cast<Magnitude<X>>(largest);
+    const auto below = Magnitude<X>{0} - static_cast<Magnitude<X>>(smallest);
+    return above > below ? above : below;
+  }
+
+  template <class X>
+  struct Nearest {
+    explicit Nearest(int shift) : s(shift), half(s == 0 ? 0 : Magnitude<X>{1} << (s - 1)) {}
+    [[gnu::always_inline]] Magnitude<X> operator()(Magnitude<X> m) const { return (m + half) >> s; }
+    int s;
+    Magnitude<X> half;
+  };
+
+  template <class X>
+  struct Pseudo {
+    explicit Pseudo(int shift)
+        : s(shift),
+          h(s / 2),
+          odd(s % 2),
+          rest((Magnitude<X>{1} << s) - 1),
+          low((Magnitude<X>{1} << h) - 1) {}
+    [[gnu::always_inline]] Magnitude<X> operator()(Magnitude<X> m) const {
+      const Magnitude<X> q = (m & rest) >> h;
+      const Magnitude<X> p = (m & low) << odd;
+      return (m >> s) + is_above(q, p);
+    }
+    int s, h, odd;
+    Magnitude<X> rest, low;
+  };
+
+  template <template <class> class Rounding, class X>
+  static std::int64_t shift(const X* __restrict x, std::int8_t* __restrict y, std::size_t n,
+                            int s) {
+    using M = Magnitude<X>;
+    const Rounding<X> rounding(s);
+    constexpr std::size_t kChunk = std::size_t{1} << 30;  // counted in 32 bits
+    std::int64_t clamped = 0;
+    for (std::size_t begin = 0; begin < n; begin += kChunk) {
+      const std::size_t end = n - begin < kChunk ? n : begin + kChunk;
+      M clamped_here = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto sign = static_cast<M>(x[i] >> (8 * sizeof(X) - 1));  // 0 or all ones
+        const M quotient = rounding((static_cast<M>(x[i]) ^ sign) - sign);
+        const M is_clamped = is_above(quotient, M{127});
+        clamped_here += is_clamped;
+        const M limited = (quotient | (M{0} - is_clamped)) & 127;
+        y[i] = static_cast<std::int8_t>((limited ^ sign) - sign);
+      }
+      clamped += static_cast<std::int64_t>(clamped_here);
+    }
+    return clamped;
+  }
+
+  static void relu(std::int8_t* x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) x[i] = x[i] > 0 ? x[i] : std::int8_t{0};
+  }
+
+  static void zero_where_not_positive(std::int8_t* __restrict x, const std::int8_t* __restrict y,
+                                      std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) x[i] = y[i] > 0 ? x[i] : std::int8_t{0};
+  }
+
+  static void take_larger(const std::int8_t* __restrict x, std::int8_t* __restrict best,
+                          std::uint8_t* __restrict place, std::uint8_t tap, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool is_larger = x[i] > best[i];
+      best[i] = is_larger ? x[i] : best[i];
+      place[i] = is_larger ? tap : place[i];
+    }
+  }
+
+  // A mask and no choice: the error is always read, which a vector needs.
+  [[gnu::always_inline]] static std::int8_t given(std::int8_t error, std::uint8_t place,
+                                                  std::uint8_t tap) {
+    return static_cast<std::int8_t>(error & -static_cast<int>(place == tap));
+  }
+
+  static void give_back(const std::int8_t* __restrict error, const std::uint8_t* __restrict place,
+                        std::uint8_t tap, std::int8_t* __restrict out, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = given(error[i], place[i], tap);
+  }
+
+  static void give_back_add(const std::int8_t* __restrict error,
+                            const std::uint8_t* __restrict place, std::uint8_t tap,
+                            std::int32_t* __restrict sum, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      sum[i] += given(error[i], place[i], tap);
+    }
+  }
+
+  static void add_scaled(std::int32_t* __restrict sum, const std::int8_t* __restrict x,
+                         std::int32_t factor, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) sum[i] += x[i] * factor;
+  }
+
+  static void add_sums(std::int64_t* __restrict wide, const std::int32_t* __restrict x,
+                       std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) wide[i] += x[i];
+  }
+
+  [[gnu::always_inline]] static std::int8_t clamped(std::int16_t x) {
+    const std::int16_t below = x > 127 ? std::int16_t{127} : x;
+    return static_cast<std::int8_t>(below < -127 ? std::int16_t{-127} : below);
+  }
+
+  static void subtract_clamped(std::int8_t* __restrict w, const std::int8_t* __restrict g,
+                               std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) w[i] = clamped(static_cast<std::int16_t>(w[i] - g[i]));
+  }
+
+  // |m·sixteenths| <= 128·255 fits 16 bits.
+  static void momentum(std::int8_t* __restrict m, const std::int8_t* __restrict g,
+                       std::int32_t sixteenths, std::size_t n) {
+    const auto factor = static_cast<std::int16_t>(sixteenths);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto product = static_cast<std::int16_t>(m[i] * factor);
+      const auto bias = static_cast<std::int16_t>((product >> 15) & 15);  // truncation of negatives
+      const auto kept = static_cast<std::int16_t>(static_cast<std::int16_t>(product + bias) >> 4);
+      m[i] = clamped(static_cast<std::int16_t>(kept + g[i]));
+    }
+  }
+
+  // Counts in 16 bits, a chunk at a time.
+  template <class Condition>
+  [[gnu::always_inline]] static std::int64_t count(const std::int8_t* x, std::size_t n,
+                                                   Condition condition) {
+    constexpr std::size_t kChunk = 1U << 15;
+    std::int64_t total = 0;
+    for (std::size_t begin = 0; begin < n; begin += kChunk) {
+      const std::size_t end = n - begin < kChunk ? n : begin + kChunk;
+      std::uint16_t here = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        here = static_cast<std::uint16_t>(here + (condition(x[i]) ? 1 : 0));
+      }
+      total += here;
+    }
+    return total;
+  }
+
+  static std::int64_t count_at_rails(const std::int8_t* w, std::size_t n) {
+    return count(
+        w, n,
+        [](std::int8_t x) __attribute__((always_inline)) { return (x == 127) | (x == -127); });
+  }
+
+  static std::int64_t count_nonzero(const std::int8_t* x, std::size_t n) {
+    return count(
+        x, n, [](std::int8_t v) __attribute__((always_inline)) { return v != 0; });
+  }
+
+  static void multiply_mask(std::int8_t* __restrict x, const std::uint8_t* __restrict mask,
+                            std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<std::int8_t>(x[i] & -mask[i]);
+  }
+
+  static void interleave4(const std::int8_t* const rows[4], std::int8_t* __restrict out,
+                          std::size_t n, std::uint8_t flip) {
+    const std::int8_t* __restrict a = rows[0];
+    const std::int8_t* __restrict b = rows[1];
+    const std::int8_t* __restrict c = rows[2];
+    const std::int8_t* __restrict d = rows[3];
+    for (std::size_t j = 0; j < n; ++j) {
+      out[4 * j] = static_cast<std::int8_t>(a[j] ^ flip);
+      out[4 * j + 1] = static_cast<std::int8_t>(b[j] ^ flip);
+      out[4 * j + 2] = static_cast<std::int8_t>(c[j] ^ flip);
+      out[4 * j + 3] = static_cast<std::int8_t>(d[j] ^ flip);
+    }
+  }
+
+  // Four rounds of interleaving row i with row i + 8 turn a square of 16 by 16 over.
+  static void transpose16(const std::int8_t* __restrict from, std::int64_t from_stride,
+                          std::int8_t* __restrict to, std::int64_t to_stride, std::size_t n) {
+    using Row [[gnu::vector_size(16)]] = std::int8_t;
+    std::size_t j = 0;
+    for (; j + 16 <= n; j += 16) {
+      Row rows[16];
+      for (std::int64_t r = 0; r < 16; ++r)
+        std::memcpy(&rows[r], from + r * from_stride + static_cast<std::int64_t>(j), sizeof(Row));
+      for (int round = 0; round < 4; ++round) {
+        Row next[16];
+        for (int i = 0; i < 8; ++i) {
+          next[2 * i] = __builtin_shufflevector(rows[i], rows[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4,
+                                                20, 5, 21, 6, 22, 7, 23);
+          next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 8], 8, 24, 9, 25, 10, 26, 11,
+                                                    27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        std::memcpy(rows, next, sizeof rows);
+      }
+      for (std::int64_t r = 0; r < 16; ++r)
+        std::memcpy(to + (static_cast<std::int64_t>(j) + r) * to_stride, &rows[r], sizeof(Row));
+    }
+    for (; j < n; ++j) {
+      for (std::int64_t r = 0; r < 16; ++r)
+        to[static_cast<std::int64_t>(j) * to_stride + r] =
+            from[r * from_stride + static_cast<std::int64_t>(j)];
+    }
+  }
+};
+
+template <class Path>
+constexpr IntegerLoops loops_of() {
+  using L = Loops<Path>;
+  return {
+      .max_magnitude = L::template max_magnitude<std::int32_t>,
+      .max_magnitude64 = L::template max_magnitude<std::int64_t>,
+      .shift_nearest = L::template shift<L::template Nearest, std::int32_t>,
+      .shift_pseudo = L::template shift<L::template Pseudo, std::int32_t>,
+      .shift_nearest64 = L::template shift<L::template Nearest, std::int64_t>,
+      .shift_pseudo64 = L::template shift<L::template Pseudo, std::int64_t>,
+      .relu = L::relu,
+      .zero_where_not_positive = L::zero_where_not_positive,
+      .take_larger = L::take_larger,
+      .give_back = L::give_back,
+      .give_back_add = L::give_back_add,
+      .add_scaled = L::add_scaled,
+      .add_sums = L::add_sums,
+      .subtract_clamped = L::subtract_clamped,
+      .momentum = L::momentum,
+      .count_at_rails = L::count_at_rails,
+      .count_nonzero = L::count_nonzero,
+      .multiply_mask = L::multiply_mask,
+      .interleave4 = L::interleave4,
+      .transpose16 = L::transpose16,
+  };
+}
+
+}  // namespace nibble

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The integer loops for machines without AVX2.
+#include "kernels/integer_loops/loops.h"
+
+namespace nibble::portable {
+namespace {
+
+struct Path {};
+
+}  // namespace
+
+constinit const IntegerLoops kIntegerLoops = loops_of<Path>();
+
+}  // namespace nibble::portable

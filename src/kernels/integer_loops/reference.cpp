@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The integer loops straight from the scalar definitions.
+#include <algorithm>
+
+#include "kernels/integer_loops/tables.h"
+#include "nibble/fixed/rescale.h"
+#include "nibble/fixed/round_shift.h"
+
+namespace nibble::reference {
+namespace {
+
+template <class Magnitude, class X>
+Magnitude max_magnitude(const X* x, std::size_t n) {
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, magnitude_of(x[i]));
+  return static_cast<Magnitude>(largest);
+}
+
+template <std::int64_t (*shift)(std::int64_t, int), class X>
+std::int64_t shift_all(const X* x, std::int8_t* y, std::size_t n, int s) {
+  std::int64_t clamped = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t quotient = shift(x[i], s);
+    y[i] = clamp127(quotient);
+    if (y[i] != quotient) ++clamped;
+  }
+  return clamped;
+}
+
+void relu(std::int8_t* x, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) x[i] = std::max<std::int8_t>(x[i], 0);
+}
+
+void zero_where_not_positive(std::int8_t* x, const std::int8_t* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (y[i] <= 0) x[i] = 0;
+  }
+}
+
+void take_larger(const std::int8_t* x, std::int8_t* best, std::uint8_t* place, std::uint8_t tap,
+                 std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (x[i] <= best[i]) continue;
+    best[i] = x[i];
+    place[i] = tap;
+  }
+}
+
+void give_back(const std::int8_t* error, const std::uint8_t* place, std::uint8_t tap,
+               std::int8_t* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = place[i] == tap ? error[i] : std::int8_t{0};
+}
+
+void give_back_add(const std::int8_t* error, const std::uint8_t* place, std::uint8_t tap,
+                   std::int32_t* sum, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (place[i] == tap) sum[i] += error[i];
+  }
+}
+
+void add_scaled(std::int32_t* sum, const std::int8_t* x, std::int32_t factor, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) sum[i] += x[i] * factor;
+}
+
+void add_sums(std::int64_t* wide, const std::int32_t* x, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) wide[i] += x[i];
+}
+
+void subtract_clamped(std::int8_t* w, const std::int8_t* g, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) w[i] = clamp127(w[i] - g[i]);
+}
+
+void momentum(std::int8_t* m, const std::int8_t* g, std::int32_t sixteenths, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) m[i] = clamp127(m[i] * sixteenths / 16 + g[i]);
+}
+
+std::int64_t count_at_rails(const std::int8_t* w, std::size_t n) {
+  return std::count_if(w, w + n, [](std::int8_t x) { return x == 127 || x == -127; });
+}
+
+std::int64_t count_nonzero(const std::int8_t* x, std::size_t n) {
+  return std::count_if(x, x + n, [](std::int8_t v) { return v != 0; });
+}
+
+void multiply_mask(std::int8_t* x, const std::uint8_t* mask, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<std::int8_t>(x[i] * mask[i]);
+}
+
+void interleave4(const std::int8_t* const rows[4], std::int8_t* out, std::size_t n,
+                 std::uint8_t flip) {
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t q = 0; q < 4; ++q)
+      out[4 * j + q] = static_cast<std::int8_t>(rows[q][j] ^ flip);
+  }
+}
+
+void transpose16(const std::int8_t* from, std::int64_t from_stride, std::int8_t* to,
+                 std::int64_t to_stride, std::size_t n) {
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::int64_t r = 0; r < 16; ++r)
+      to[static_cast<std::int64_t>(j) * to_stride + r] =
+          from[r * from_stride + static_cast<std::int64_t>(j)];
+  }
+}
+
+}  // namespace
+
+constinit const IntegerLoops kIntegerLoops = {
+    .max_magnitude = max_magnitude<std::uint32_t, std::int32_t>,
+    .max_magnitude64 = max_magnitude<std::uint64_t, std::int64_t>,
+    .shift_nearest = shift_all<nibble::shift_nearest, std::int32_t>,
+    .shift_pseudo = shift_all<nibble::shift_pseudo, std::int32_t>,
+    .shift_nearest64 = shift_all<nibble::shift_nearest, std::int64_t>,
+    .shift_pseudo64 = shift_all<nibble::shift_pseudo, std::int64_t>,
+    .relu = relu,
+    .zero_where_not_positive = zero_where_not_positive,
+    .take_larger = take_larger,
+    .give_back = give_back,
+    .give_back_add = give_back_add,
+    .add_scaled = add_scaled,
+    .add_sums = add_sums,
+    .subtract_clamped = subtract_clamped,
+    .momentum = momentum,
+    .count_at_rails = count_at_rails,
+    .count_nonzero = count_nonzero,
+    .multiply_mask = multiply_mask,
+    .interleave4 = interleave4,
+    .transpose16 = transpose16,
+};
+
+}  // namespace nibble::reference
