@@ -58,6 +58,7 @@ Json json_of(const Node& node) {
       node.op);
   json["value"] = json_of(node.value);
   json["weight"] = json_of(node.weight);
+  if (!node.bias.is_float32()) json["bias_value"] = json_of(node.bias);
   return json;
 }
 
@@ -76,6 +77,11 @@ class ObjectReader {
       throw Error("network", fmt::format("{}.{}", place_, key), "nothing", "a value");
     }
     read(fmt::format(".{}", key), *found, member);
+  }
+
+  template <class T>
+  void optional(const char* key, T& member) {
+    if (json_.contains(key)) (*this)(key, member);
   }
 
   void finish() const {
@@ -183,6 +189,7 @@ Node node_from(const Parsed& json, const std::string& place) {
   std::visit([&](auto& each) { visit_fields(each, object); }, node.op);
   object("value", node.value);
   object("weight", node.weight);
+  object.optional("bias_value", node.bias);
   object.finish();
   return node;
 }

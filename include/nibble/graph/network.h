@@ -31,6 +31,7 @@ struct Node {
   std::vector<std::size_t> inputs = {};  // nodes before this one
   Precision value = {};                  // of what it gives
   Precision weight = {};                 // of its weight, where it has one
+  Precision bias = {};                   // and of its bias
   bool operator==(const Node&) const = default;
 };
 
