@@ -14,8 +14,9 @@ ROWS = [
     ["core"],
     ["numerics", "fixed", "cuda"],
     ["kernels", "graph", "data", "run", "cluster"],
+    ["loop"],
     ["train", "integer", "engine"],
-    ["quantize"],
+    ["quantize", "integer_run"],
     ["report", "emit", "harness", "placement"],
     ["apps", "python", "bench", "tests", "examples"],
 ]

@@ -18,6 +18,7 @@
 #include "apps/nibble/verb.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
+#include "nibble/loop/check_data.h"
 #include "nibble/report/bar_chart.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/train/train.h"

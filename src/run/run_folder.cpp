@@ -25,15 +25,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kFilesOfARun{"settings.json",          "epochs.csv",  "layers.csv",
-                                  "histograms.csv",         "model.nib",   "best.nib",
-                                  "checkpoint.safetensors", "summary.json"};
+constexpr std::array kFilesOfARun{"settings.json",          "epochs.csv",   "layers.csv",
+                                  "histograms.csv",         "model.nib",    "best.nib",
+                                  "checkpoint.safetensors", "summary.json", "integers.csv"};
 
 constexpr std::string_view kEpochHeader =
     "epoch,step,learning_rate,train_loss,train_top1,val_loss,val_top1,test_loss,test_top1,seconds,"
     "images_per_second";
 constexpr std::string_view kLayerHeader =
     "epoch,layer,role,format,elements,min,max,mean,deviation,sqnr_db,share_saturated,share_flushed";
+constexpr std::string_view kIntegerHeader =
+    "epoch,layer,tensor,shift,share_saturated,share_at_rails,share_moved,misses,batches";
 constexpr std::string_view kHistogramHeader = "epoch,layer,role,low,high,counts";
 
 [[noreturn]] void fail(const std::string& action, const fs::path& path,
@@ -110,10 +112,30 @@ std::string text_of(const LayerRow& row) {
   return cells.add(row.sqnr_db).add(row.share_saturated).add(row.share_flushed).line();
 }
 
+std::string text_of(const IntegerRow& row) {
+  CsvRow cells;
+  cells.add(row.epoch).add(row.layer).add(row.tensor).add(row.shift);
+  for (const auto& share : {row.share_saturated, row.share_at_rails, row.share_moved})
+    cells.add(share);
+  for (const auto& count : {row.misses, row.batches})
+    cells.add(count ? std::to_string(*count) : "");
+  return cells.line();
+}
+
 std::string text_of(const HistogramRow& row) {
   CsvRow cells;
   cells.add(row.epoch).add(row.layer).add(row.role).add(row.low).add(row.high);
   return cells.add(fmt::format("{}", fmt::join(row.counts, " "))).line();
+}
+
+template <class Row>
+void add_rows(std::optional<CsvLog>& table, const fs::path& path, std::string_view header,
+              std::span<const Row> rows) {
+  if (rows.empty()) return;
+  if (!table) table.emplace(path, header);
+  std::string text;
+  for (const Row& row : rows) text += text_of(row);
+  table->append(text);
 }
 
 }  // namespace
@@ -135,6 +157,7 @@ struct RunFolder::State {
   int lock;
   std::optional<CsvLog> epochs;
   std::optional<CsvLog> layers;
+  std::optional<CsvLog> integers;
   std::optional<CsvLog> histograms;
 };
 
@@ -142,8 +165,12 @@ bool holds_run(const fs::path& folder) {
   return !files_of_run(folder).empty();
 }
 
+fs::path checkpoint_in(const fs::path& folder) {
+  return folder / "checkpoint.safetensors";
+}
+
 bool holds_checkpoint(const fs::path& folder) {
-  return is_there(folder / "checkpoint.safetensors");
+  return is_there(checkpoint_in(folder));
 }
 
 RunFolder::RunFolder(const fs::path& folder, RunFolderMode mode) : path_(folder) {
@@ -181,8 +208,9 @@ void RunFolder::write_summary(std::string_view json) {
 void RunFolder::resume_after(std::int64_t last_epoch) {
   state_->epochs.reset();
   state_->layers.reset();
+  state_->integers.reset();
   state_->histograms.reset();
-  for (const fs::path& table : {epochs_path(), layers_path(), histograms_path()}) {
+  for (const fs::path& table : {epochs_path(), layers_path(), integers_path(), histograms_path()}) {
     cut_after_epoch(table, last_epoch);
   }
   remove_file(summary_path());
@@ -194,19 +222,15 @@ void RunFolder::add_epoch(const EpochRow& row) {
 }
 
 void RunFolder::add_layers(std::span<const LayerRow> rows) {
-  if (rows.empty()) return;
-  if (!state_->layers) state_->layers.emplace(layers_path(), kLayerHeader);
-  std::string text;
-  for (const LayerRow& row : rows) text += text_of(row);
-  state_->layers->append(text);
+  add_rows(state_->layers, layers_path(), kLayerHeader, rows);
+}
+
+void RunFolder::add_integers(std::span<const IntegerRow> rows) {
+  add_rows(state_->integers, integers_path(), kIntegerHeader, rows);
 }
 
 void RunFolder::add_histograms(std::span<const HistogramRow> rows) {
-  if (rows.empty()) return;
-  if (!state_->histograms) state_->histograms.emplace(histograms_path(), kHistogramHeader);
-  std::string text;
-  for (const HistogramRow& row : rows) text += text_of(row);
-  state_->histograms->append(text);
+  add_rows(state_->histograms, histograms_path(), kHistogramHeader, rows);
 }
 
 }  // namespace nibble

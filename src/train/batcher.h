@@ -35,12 +35,4 @@ class Batcher {
   std::vector<float> values_;
 };
 
-// The mean and the deviation of each channel of byte pictures over the given images, as shares of
-// 255; zeros and ones for floats.
-struct ChannelMoments {
-  std::vector<float> mean;
-  std::vector<float> deviation;
-};
-ChannelMoments channel_moments(const Dataset& data, std::span<const std::int32_t> indices);
-
 }  // namespace nibble

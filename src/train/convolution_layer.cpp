@@ -119,12 +119,12 @@ class ConvolutionLayer final : public Layer {
           layout_(made_.of(0).backward_weights_desc.diff_weights_desc()),
           stride_(static_cast<std::int64_t>(layout_.get_size() / sizeof(float))),
           channels_(layer.has_bias() ? layer.cache_.shape().op.channels : 0),
-          weights_(pool.take(slices.count() * stride_)),
-          biases_(pool.take(slices.count() * channels_)) {}
+          weights_(pool.take<float>(slices.count() * stride_)),
+          biases_(pool.take<float>(slices.count() * channels_)) {}
 
     void make(const BackwardArguments& arguments, std::int64_t slice) const {
       const ConvolutionPrimitives& primitives = made_.of(slice);
-      const dnnl::memory target = borrow(layout_, weights_.data() + slice * stride_);
+      const dnnl::memory target = borrow(layout_, weights_.as<float>() + slice * stride_);
       const dnnl::memory::desc own = primitives.backward_weights_desc.diff_weights_desc();
       const dnnl::memory gradient = own == layout_ ? target : dnnl::memory(own, cpu_engine());
       Arguments args{
@@ -135,7 +135,7 @@ class ConvolutionLayer final : public Layer {
           {DNNL_ARG_DIFF_WEIGHTS, gradient}};
       if (layer_.has_bias()) {
         args.emplace(DNNL_ARG_DIFF_BIAS,
-                     borrow(primitives.bias, biases_.data() + slice * channels_));
+                     borrow(primitives.bias, biases_.as<float>() + slice * channels_));
       }
       execute(primitives.backward_weights, primitives.backward_weights_desc.scratchpad_desc(),
               std::move(args));
@@ -144,11 +144,11 @@ class ConvolutionLayer final : public Layer {
 
     void add_up(ConvolutionLayer& layer) const {
       const std::int64_t count = made_.slices.count();
-      sum_slices(weights_.data(), count, stride_, stride_, weights_.data());
-      reorder(borrow(layout_, weights_.data()),
+      sum_slices(weights_.as<float>(), count, stride_, stride_, weights_.as<float>());
+      reorder(borrow(layout_, weights_.as<float>()),
               borrow(layer.own_, layer.weight_.gradient.as<float>().data()));
       if (!layer.has_bias()) return;
-      sum_slices(biases_.data(), count, channels_, channels_,
+      sum_slices(biases_.as<float>(), count, channels_, channels_,
                  layer.bias_.gradient.as<float>().data());
     }
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/buffer_pool.h"
 #include "nibble/core/philox.h"
 #include "nibble/graph/network.h"
 #include "nibble/kernels/accumulate.h"
-#include "train/buffer_pool.h"
 #include "train/slices.h"
 
 namespace nibble {

@@ -50,6 +50,7 @@ void Probe::observe(Role role, std::string_view layer, ConstTensorView before,
                     ConstTensorView after, const RoundingRule* rule) {
   const auto values = before.as<float>();
   const Moments moments = moments_of(values);
+  EventSink* events = observation_.events;
   LayerRow row{.epoch = epoch_,
                .layer = std::string(layer),
                .role = std::string(name_of(role)),
@@ -70,17 +71,17 @@ void Probe::observe(Role role, std::string_view layer, ConstTensorView before,
     if (!std::isnan(statistics.sqnr_db)) row.sqnr_db = statistics.sqnr_db;
     row.share_saturated = statistics.share_saturated;
     row.share_flushed = statistics.share_flushed;
-    if (events_ != nullptr && row.sqnr_db && std::isfinite(*row.sqnr_db))
-      events_->scalar("sqnr/" + name, step_, *row.sqnr_db);
+    if (events != nullptr && row.sqnr_db && std::isfinite(*row.sqnr_db))
+      events->scalar("sqnr/" + name, step_, *row.sqnr_db);
   }
-  layers_.push_back(std::move(row));
-  histograms_.push_back({.epoch = epoch_,
-                         .layer = std::string(layer),
-                         .role = std::string(name_of(role)),
-                         .low = moments.min,
-                         .high = moments.max,
-                         .counts = count_bins(values, moments.min, moments.max)});
-  if (events_ != nullptr) events_->histogram(name, step_, values);
+  observation_.layers.push_back(std::move(row));
+  observation_.histograms.push_back({.epoch = epoch_,
+                                     .layer = std::string(layer),
+                                     .role = std::string(name_of(role)),
+                                     .low = moments.min,
+                                     .high = moments.max,
+                                     .counts = count_bins(values, moments.min, moments.max)});
+  if (events != nullptr) events->histogram(name, step_, values);
 }
 
 }  // namespace nibble

@@ -3,32 +3,25 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "nibble/run/events.h"
-#include "nibble/run/run_rows.h"
+#include "nibble/loop/learner.h"
 #include "train/rounder.h"
 
 namespace nibble {
 
 class Probe final : public RoundingObserver {
  public:
-  // `events` may be null.
-  Probe(std::int64_t epoch, std::int64_t step, EventSink* events)
-      : epoch_(epoch), step_(step), events_(events) {}
+  // The observation must outlive the probe, which fills it.
+  Probe(std::int64_t epoch, std::int64_t step, Observation& observation)
+      : epoch_(epoch), step_(step), observation_(observation) {}
 
   void observe(Role role, std::string_view layer, ConstTensorView before, ConstTensorView after,
                const RoundingRule* rule) override;
 
-  const std::vector<LayerRow>& layers() const { return layers_; }
-  const std::vector<HistogramRow>& histograms() const { return histograms_; }
-
  private:
   std::int64_t epoch_;
   std::int64_t step_;
-  EventSink* events_;
-  std::vector<LayerRow> layers_;
-  std::vector<HistogramRow> histograms_;
+  Observation& observation_;
 };
 
 }  // namespace nibble

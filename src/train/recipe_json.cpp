@@ -5,8 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "nibble/graph/network_text.h"
-#include "nibble/run/checkpoint.h"
+#include "loop/run_settings_text.h"
 #include "nibble/train/recipe.h"
 
 namespace nibble {
@@ -61,42 +60,28 @@ Json policy_json(const PrecisionPolicy& policy) {
   return rules;
 }
 
+// Names come from files and may be no UTF-8.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace
 
 std::string to_json(const Recipe& recipe) {
-  Json json{{"recipe", recipe.name},
-            {"network", recipe.network.name},
-            {"network_digest", digest_of(to_toml(recipe.network))},
-            {"data", recipe.data},
-            {"image_size", recipe.image_size},
-            {"seed", recipe.seed},
-            {"epochs", recipe.epochs},
-            {"batch", recipe.batch},
-            {"fast", recipe.is_fast},
-            {"initialization", name_of(recipe.initialization)},
-            {"optimizer", optimizer_json(recipe.optimizer)},
-            {"schedule", to_string(recipe.schedule)},
-            {"augment",
-             {{"crop", recipe.augment.padding},
-              {"flip", recipe.augment.has_flip},
-              {"cutout", recipe.augment.cutout}}},
-            {"mean", input_of(recipe.network).mean},
-            {"deviation", input_of(recipe.network).deviation},
-            {"validation", recipe.validation},
-            {"policy_name", recipe.policy.name},
-            {"policy", policy_json(recipe.policy)},
-            {"loss_scale", recipe.policy.loss_scale.start},
-            {"loss_scale_dynamic", recipe.policy.loss_scale.is_dynamic},
-            {"loss_scale_growth_interval", recipe.policy.loss_scale.growth_interval}};
-  if (recipe.policy.loss_scale.is_dynamic)
-    json["loss_scale_growth_interval"] = recipe.policy.loss_scale.growth_interval;
-  if (recipe.image_size > 0) json["image_size"] = recipe.image_size;
+  const Json method{{"fast", recipe.is_fast},
+                    {"initialization", name_of(recipe.initialization)},
+                    {"optimizer", optimizer_json(recipe.optimizer)},
+                    {"schedule", to_string(recipe.schedule)}};
+  Json numbers{{"policy_name", recipe.policy.name},
+               {"policy", policy_json(recipe.policy)},
+               {"loss_scale", recipe.policy.loss_scale.start},
+               {"loss_scale_dynamic", recipe.policy.loss_scale.is_dynamic},
+               {"loss_scale_growth_interval", recipe.policy.loss_scale.growth_interval}};
   if (recipe.averaging.is_on()) {
-    json["average_from"] = recipe.averaging.start;
-    json["average_every"] = recipe.averaging.every;
+    numbers["average_from"] = recipe.averaging.start;
+    numbers["average_every"] = recipe.averaging.every;
   }
-  if (recipe.early_stopping.patience > 0) json["patience"] = recipe.early_stopping.patience;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return run_settings_json(recipe, text_of(method), text_of(numbers));
 }
 
 }  // namespace nibble

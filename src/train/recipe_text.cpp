@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "graph/toml_reader.h"
+#include "loop/recipe_values.h"
+#include "loop/run_settings_text.h"
 #include "nibble/core/error.h"
 #include "nibble/core/text_file.h"
-#include "nibble/graph/network_text.h"
 #include "nibble/train/recipe.h"
 #include "train/policy_text.h"
 
@@ -29,35 +29,6 @@ std::size_t place_of(const std::array<std::string_view, N>& words, std::string_v
   return static_cast<std::size_t>(found - words.begin());
 }
 
-// Words that other modules read: their reason, at this line.
-template <class Read>
-auto read_word(TomlReader& table, std::string_view key, const Read& read) {
-  try {
-    return read(*table.string(key));
-  } catch (const Error& error) {
-    const std::string_view text = error.what();
-    if (text.find(": " + std::string(key)) != std::string_view::npos &&
-        text.starts_with("[recipe] "))
-      throw;
-    table.fail(key, text);
-  }
-}
-
-double positive(TomlReader& table, std::string_view key, double otherwise,
-                bool may_be_zero = false) {
-  const double value = table.number(key).value_or(otherwise);
-  if (!(value > 0 || (may_be_zero && value == 0)) || value > 1e9) {
-    table.fail(key, fmt::format("{}", value), may_be_zero ? "a number from 0" : "a number above 0");
-  }
-  return value;
-}
-
-double share(TomlReader& table, std::string_view key, double otherwise) {
-  const double value = table.number(key).value_or(otherwise);
-  if (!(value >= 0 && value < 1)) table.fail(key, fmt::format("{}", value), "0 or more, below 1");
-  return value;
-}
-
 void read_optimizer(TomlReader& table, OptimizerSettings& optimizer) {
   if (table.find("optimizer") != nullptr)
     optimizer.kind = read_word(table, "optimizer", optimizer_by_name);
@@ -70,42 +41,9 @@ void read_optimizer(TomlReader& table, OptimizerSettings& optimizer) {
   optimizer.weight_decay = positive(table, "weight_decay", optimizer.weight_decay, true);
 }
 
-void read_augment(TomlReader& table, AugmentOptions& augment) {
-  augment.padding =
-      static_cast<std::int32_t>(table.integer("crop", {.least = 0, .most = 1024}).value_or(0));
-  augment.has_flip = table.boolean("flip").value_or(false);
-  augment.cutout =
-      static_cast<std::int32_t>(table.integer("cutout", {.least = 0, .most = 1024}).value_or(0));
-}
-
-// Of the input, one a channel; also as floats finite, and deviations above 0.
-std::vector<float> moments(TomlReader& table, std::string_view key, double least) {
-  std::vector<float> values;
-  for (const double x : table.numbers(key).value_or(std::vector<double>())) {
-    if (!(x >= least && x <= 1e30))
-      table.fail(key, fmt::format("{}", x), fmt::format("numbers from {} to 1e30", least));
-    values.push_back(static_cast<float>(x));
-  }
-  return values;
-}
-
 Recipe read_recipe(TomlReader& table, std::string_view source) {
   Recipe recipe;
-  recipe.name = table.string("name").value_or(std::filesystem::path(source).stem().string());
-  recipe.summary = table.string("summary").value_or("");
-  recipe.follows = table.string("follows").value_or("");
-  if (table.find("network") == nullptr)
-    table.fail("network", "nothing", "a name or the path of a .toml file");
-  recipe.network =
-      read_word(table, "network", [](const std::string& name) { return load_network(name); });
-  recipe.data = table.string("data").value_or("");
-  recipe.image_size = table.integer("image_size", {.least = 0, .most = 65536}).value_or(0);
-  recipe.mean = moments(table, "mean", -1e30);
-  recipe.deviation = moments(table, "deviation", 1e-30);
-  read_augment(table, recipe.augment);
-  recipe.epochs = table.integer("epochs", {.least = 0, .most = 1'000'000}).value_or(recipe.epochs);
-  recipe.batch = table.integer("batch", {.least = 1, .most = 1'000'000}).value_or(recipe.batch);
-  recipe.seed = static_cast<std::uint64_t>(table.integer("seed", {.least = 0}).value_or(1));
+  static_cast<RunSettings&>(recipe) = read_run_settings(table, source);
   if (table.find("initialization") != nullptr) {
     recipe.initialization = read_word(table, "initialization", initialization_by_name);
   }
@@ -116,8 +54,6 @@ Recipe read_recipe(TomlReader& table, std::string_view source) {
   }
   recipe.averaging.start = table.integer("average_from", {.least = 1}).value_or(0);
   recipe.averaging.every = table.integer("average_every", {.least = 0}).value_or(0);
-  recipe.validation = positive(table, "validation", 0, true);
-  recipe.early_stopping.patience = table.integer("patience", {.least = 0}).value_or(0);
   recipe.policy = read_policy(table, source);
   recipe.policy.name =
       table.string("policy").value_or(recipe.policy.rules.empty() ? "fp32" : recipe.name);

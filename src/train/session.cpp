@@ -71,9 +71,9 @@ StepResult Session::step(const Batcher& batch, double rate) {
   tape_.backward(pass, error);
 
   ++steps_;
-  result.is_skipped = !optimizer_.step(rate, loss_scale_.scale, is_dynamic);
+  const bool is_skipped = !optimizer_.step(rate, loss_scale_.scale, is_dynamic);
   if (!is_dynamic) return result;
-  if (result.is_skipped) {
+  if (is_skipped) {  // a gradient was not finite
     loss_scale_ = {std::max(loss_scale_.scale / 2, kLeastScale), 0};
   } else if (++loss_scale_.good_steps == recipe_.policy.loss_scale.growth_interval) {
     loss_scale_ = {loss_scale_.scale * 2, 0};

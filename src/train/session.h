@@ -6,20 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "core/buffer_pool.h"
+#include "nibble/loop/learner.h"
 #include "nibble/train/recipe.h"
 #include "train/batcher.h"
-#include "train/buffer_pool.h"
 #include "train/optimizer.h"
 #include "train/rounder.h"
 #include "train/tape.h"
 
 namespace nibble {
-
-struct StepResult {
-  double loss_sum = 0;  // over the images
-  std::int64_t correct = 0;
-  bool is_skipped = false;  // a gradient was not finite, and the loss scale went down
-};
 
 struct LossScaleState {
   double scale = 1;
@@ -42,7 +37,9 @@ class Session {
 
   Rounder& rounder() { return rounder_; }
   Optimizer& optimizer() { return optimizer_; }
+  const Optimizer& optimizer() const { return optimizer_; }
   LossScaleState& loss_scale() { return loss_scale_; }
+  const LossScaleState& loss_scale() const { return loss_scale_; }
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t steps);
   std::size_t peak_bytes() const { return pool_.peak_bytes(); }

@@ -57,17 +57,18 @@ class SimulatedLayer final : public Layer {
     const std::int64_t rows = arguments.pass.slices.images * pixels();
     for (std::int64_t group = 0; group < shape_.op.groups; ++group) {
       const Buffer patches = gather(arguments.pass, arguments.inputs[0], group);
-      const Buffer weights = arguments.pass.pool->take(taps() * width());
+      const Buffer weights = arguments.pass.pool->take<float>(taps() * width());
       transpose(weight_.value.as<float>().data() + group * width() * taps(), width(), taps(),
-                taps(), weights.data());
-      const Buffer sums = arguments.pass.pool->take(rows * width());
-      multiply(arguments.pass, Product::forward, group, matrix(patches.data(), rows, taps()),
-               matrix(weights.data(), taps(), width()), matrix(sums.data(), rows, width()));
+                taps(), weights.as<float>());
+      const Buffer sums = arguments.pass.pool->take<float>(rows * width());
+      multiply(arguments.pass, Product::forward, group, matrix(patches.as<float>(), rows, taps()),
+               matrix(weights.as<float>(), taps(), width()),
+               matrix(sums.as<float>(), rows, width()));
       const float* bias =
           shape_.op.has_bias ? bias_.value.as<float>().data() + group * width() : nullptr;
       for_each_task(rows, [&](std::int64_t row) {
         for (std::int64_t o = 0; o < width(); ++o) {
-          const float sum = sums.data()[row * width() + o];
+          const float sum = sums.as<float>()[row * width() + o];
           arguments.output[row * shape_.op.channels + group * width() + o] =
               bias != nullptr ? sum + bias[o] : sum;
         }
@@ -83,23 +84,23 @@ class SimulatedLayer final : public Layer {
       std::fill_n(input_error, pass.slices.images * shape_.input.elements(), 0.0F);
     for (std::int64_t group = 0; group < shape_.op.groups; ++group) {
       const Buffer patches = gather(pass, arguments.inputs[0], group);
-      const Buffer errors = pass.pool->take(rows * width());
-      const Buffer turned = pass.pool->take(rows * width());
+      const Buffer errors = pass.pool->take<float>(rows * width());
+      const Buffer turned = pass.pool->take<float>(rows * width());
       for_each_task(rows, [&](std::int64_t row) {
         std::copy_n(arguments.output_error + row * shape_.op.channels + group * width(), width(),
-                    errors.data() + row * width());
+                    errors.as<float>() + row * width());
       });
-      transpose(errors.data(), rows, width(), width(), turned.data());
+      transpose(errors.as<float>(), rows, width(), width(), turned.as<float>());
       multiply(
-          pass, Product::gradient, group, matrix(turned.data(), width(), rows),
-          matrix(patches.data(), rows, taps()),
+          pass, Product::gradient, group, matrix(turned.as<float>(), width(), rows),
+          matrix(patches.as<float>(), rows, taps()),
           matrix(weight_.gradient.as<float>().data() + group * width() * taps(), width(), taps()));
       if (input_error == nullptr) continue;
-      const Buffer patch_errors = pass.pool->take(rows * taps());
-      multiply(pass, Product::error, group, matrix(errors.data(), rows, width()),
+      const Buffer patch_errors = pass.pool->take<float>(rows * taps());
+      multiply(pass, Product::error, group, matrix(errors.as<float>(), rows, width()),
                matrix(weight_.value.as<float>().data() + group * width() * taps(), width(), taps()),
-               matrix(patch_errors.data(), rows, taps()));
-      scatter(pass, patch_errors.data(), group, input_error);
+               matrix(patch_errors.as<float>(), rows, taps()));
+      scatter(pass, patch_errors.as<float>(), group, input_error);
     }
     if (shape_.op.has_bias) {
       sum_channels(pass, arguments.output_error, rows, shape_.op.channels,
@@ -149,10 +150,10 @@ class SimulatedLayer final : public Layer {
   }
 
   Buffer gather(const Pass& pass, const float* input, std::int64_t group) const {
-    Buffer patches = pass.pool->take(pass.slices.images * pixels() * taps());
+    Buffer patches = pass.pool->take<float>(pass.slices.images * pixels() * taps());
     for_each_pixel(pass, [&](std::int64_t image, std::int64_t row, std::int64_t y, std::int64_t x) {
       const float* picture = input + image * shape_.input.elements() + group * depth();
-      float* patch = patches.data() + row * taps();
+      float* patch = patches.as<float>() + row * taps();
       std::fill_n(patch, taps(), 0.0F);
       for_each_tap(y, x, [&](std::int64_t from, std::int64_t to) {
         std::copy_n(picture + from, depth(), patch + to);

@@ -21,6 +21,15 @@ void add_to(float* sum, const float* addend, std::int64_t count) {
   });
 }
 
+LayerNeeds needs_of(Layer* layer) {
+  if (layer == nullptr) return {};
+  return {.computes = true,
+          .keeps_inputs = layer->keeps_inputs(),
+          .keeps_output = layer->keeps_output(),
+          .works_in_place = layer->works_in_place(),
+          .has_parameters = !layer->parameters().empty()};
+}
+
 }  // namespace
 
 Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder)
@@ -48,7 +57,9 @@ Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& round
     for (const std::size_t input : node.inputs) settings.inputs.push_back(shapes_[input]);
     layers_[i] = make_layer(settings);
   }
-  plan_ = plan_tape(network, layers_);
+  std::vector<LayerNeeds> needs;
+  for (const auto& layer : layers_) needs.push_back(needs_of(layer.get()));
+  plan_ = plan_tape(network, needs);
 
   const std::vector<Parameter> wanted = parameters_of(network);
   for (const auto& layer : layers_) {
@@ -72,7 +83,7 @@ Shape Tape::batch_shape(std::size_t node) const {
 // The input stays in the caller's memory unless it is rounded.
 float* Tape::value_at(std::size_t node) const {
   const Buffer& buffer = states_[plan_.home[node]].value;
-  if (!buffer.is_empty()) return buffer.data();
+  if (!buffer.is_empty()) return buffer.as<float>();
   return const_cast<float*>(batch_.as<float>().data());
 }
 
@@ -112,8 +123,8 @@ ConstTensorView Tape::forward(const Pass& pass, ConstTensorView batch) {
   }
   batch_ = batch;
   if (value_rules_[0] != nullptr) {  // rounding must not touch the caller's numbers
-    states_[0].value = pass.pool->take(batch.elements());
-    std::memcpy(states_[0].value.data(), batch.data(), batch.bytes());
+    states_[0].value = pass.pool->take<float>(batch.elements());
+    std::memcpy(states_[0].value.as<float>(), batch.data(), batch.bytes());
   }
   round_value(pass, 0);
 
@@ -123,21 +134,21 @@ ConstTensorView Tape::forward(const Pass& pass, ConstTensorView batch) {
     std::vector<const float*> inputs;
     for (const std::size_t input : node.inputs) inputs.push_back(value_at(input));
     NodeState& home = states_[plan_.home[i]];
-    if (plan_.home[i] == i) home.value = pass.pool->take(images_ * shapes_[i].elements());
-    layers_[i]->forward({pass, inputs, home.value.data()});
+    if (plan_.home[i] == i) home.value = pass.pool->take<float>(images_ * shapes_[i].elements());
+    layers_[i]->forward({pass, inputs, home.value.as<float>()});
     round_value(pass, i);
     for (const std::size_t input : node.inputs) {
       if (plan_.home[input] != plan_.home[i]) release_read(input, pass.is_training);
     }
   }
-  return {reinterpret_cast<const std::byte*>(states_[plan_.home[answer_]].value.data()), DType::f32,
-          batch_shape(answer_)};
+  return {reinterpret_cast<const std::byte*>(states_[plan_.home[answer_]].value.as<float>()),
+          DType::f32, batch_shape(answer_)};
 }
 
 void Tape::backward(const Pass& pass, ConstTensorView answer_error) {
   NodeState& last = states_[plan_.home[answer_]];
-  last.error = pass.pool->take(answer_error.elements());
-  std::memcpy(last.error.data(), answer_error.data(), answer_error.bytes());
+  last.error = pass.pool->take<float>(answer_error.elements());
+  std::memcpy(last.error.as<float>(), answer_error.data(), answer_error.bytes());
   for (std::size_t i = answer_; i > 0; --i) {
     if (layers_[i] && plan_.wants_error[i]) backward_node(pass, i);
   }
@@ -153,7 +164,7 @@ void Tape::backward_node(const Pass& pass, std::size_t node) {
   Layer& layer = *layers_[node];
   Buffer& error = states_[home].error;
   if (error.is_empty()) return;  // nothing that counts reads this value
-  const TensorView error_view(reinterpret_cast<std::byte*>(error.data()), DType::f32,
+  const TensorView error_view(reinterpret_cast<std::byte*>(error.as<float>()), DType::f32,
                               batch_shape(node));
   if (!states_[node].clamped.empty()) {
     zero_where(states_[node].clamped, error_view);
@@ -173,11 +184,11 @@ void Tape::backward_node(const Pass& pass, std::size_t node) {
     if (!plan_.wants_error[input]) {
       input_errors.push_back(nullptr);
     } else if (in_place && k == 0) {
-      input_errors.push_back(error.data());
+      input_errors.push_back(error.as<float>());
     } else {
       NodeState& target = states_[plan_.home[input]];
-      Buffer fresh = pass.pool->take(images_ * shapes_[input].elements());
-      input_errors.push_back(fresh.data());
+      Buffer fresh = pass.pool->take<float>(images_ * shapes_[input].elements());
+      input_errors.push_back(fresh.as<float>());
       if (target.error.is_empty()) {
         target.error = std::move(fresh);
       } else {
@@ -185,10 +196,11 @@ void Tape::backward_node(const Pass& pass, std::size_t node) {
       }
     }
   }
-  const float* output = layer.keeps_output() ? states_[home].value.data() : nullptr;
-  layer.backward({pass, inputs, output, error.data(), input_errors});
+  const float* output = layer.keeps_output() ? states_[home].value.as<float>() : nullptr;
+  layer.backward({pass, inputs, output, error.as<float>(), input_errors});
   for (const auto& [target, buffer] : extra) {
-    add_to(states_[target].error.data(), buffer.data(), buffer.floats());
+    add_to(states_[target].error.as<float>(), buffer.as<float>(),
+           images_ * shapes_[target].elements());
   }
 
   if (!in_place) error.release();

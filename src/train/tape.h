@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include "graph/tape_plan.h"
 #include "train/layer.h"
 #include "train/rounder.h"
-#include "train/tape_plan.h"
 
 namespace nibble {
 

@@ -20,6 +20,7 @@ enum class RunFolderMode : std::uint8_t {
 
 bool holds_run(const std::filesystem::path& folder);
 bool holds_checkpoint(const std::filesystem::path& folder);
+std::filesystem::path checkpoint_in(const std::filesystem::path& folder);
 
 class RunFolder {
  public:
@@ -34,9 +35,10 @@ class RunFolder {
   std::filesystem::path settings_path() const { return path_ / "settings.json"; }
   std::filesystem::path epochs_path() const { return path_ / "epochs.csv"; }
   std::filesystem::path layers_path() const { return path_ / "layers.csv"; }
+  std::filesystem::path integers_path() const { return path_ / "integers.csv"; }
   std::filesystem::path histograms_path() const { return path_ / "histograms.csv"; }
   std::filesystem::path summary_path() const { return path_ / "summary.json"; }
-  std::filesystem::path checkpoint_path() const { return path_ / "checkpoint.safetensors"; }
+  std::filesystem::path checkpoint_path() const { return checkpoint_in(path_); }
   std::filesystem::path model_path() const { return path_ / "model.nib"; }
   std::filesystem::path best_path() const { return path_ / "best.nib"; }
 
@@ -51,6 +53,7 @@ class RunFolder {
   // The rows of one call are written together or not at all. The file appears with its first row.
   void add_epoch(const EpochRow& row);
   void add_layers(std::span<const LayerRow> rows);
+  void add_integers(std::span<const IntegerRow> rows);
   void add_histograms(std::span<const HistogramRow> rows);
 
  private:

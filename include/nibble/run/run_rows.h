@@ -32,6 +32,20 @@ struct LayerRow {
   std::optional<double> sqnr_db = {}, share_saturated = {}, share_flushed = {};
 };
 
+// integers.csv, of integer-only training. Tensors: value, error, errors (where two meet), weight,
+// bias. Shares are of the step that was looked at; misses are guessed shifts that were wrong, of
+// the whole run.
+struct IntegerRow {
+  std::int64_t epoch = 0;
+  std::string layer = {};
+  std::string tensor = {};
+  std::int64_t shift = 0;
+  std::optional<double> share_saturated = {};  // cut to ±127
+  std::optional<double> share_at_rails = {};   // weights at ±127
+  std::optional<double> share_moved = {};      // weights that changed
+  std::optional<std::int64_t> misses = {}, batches = {};
+};
+
 // histograms.csv: counts over equal bins of [low, high].
 struct HistogramRow {
   std::int64_t epoch = 0;

@@ -2,22 +2,13 @@
 // How a trained model does on a data set.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
-#include "nibble/run/metrics.h"
+#include "nibble/loop/evaluation.h"
 #include "nibble/run/progress.h"
 #include "nibble/train/policy.h"
 
 namespace nibble {
-
-struct Evaluation {
-  std::int64_t images = 0;
-  double loss = 0;                        // mean over the images
-  std::optional<Classification> classes;  // empty for a regression
-};
 
 struct EvaluateOptions {
   // Instead of the formats of activations that the network itself names. Weights are taken as they
@@ -28,8 +19,5 @@ struct EvaluateOptions {
 
 // Stochastic rounding draws with seed 0, so that the same model gives the same answer anywhere.
 Evaluation evaluate(const Model& model, const Dataset& data, const EvaluateOptions& options = {});
-
-// Throws where the data's examples or classes do not fit the network.
-void check_data(const Network& network, const Dataset& data);
 
 }  // namespace nibble

@@ -7,9 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nibble/data/augment.h"
-#include "nibble/graph/network.h"
-#include "nibble/run/best.h"
+#include "nibble/loop/run_settings.h"
 #include "nibble/run/schedule.h"
 #include "nibble/train/policy.h"
 
@@ -49,29 +47,12 @@ struct Averaging {
   bool is_on() const { return start > 0; }
 };
 
-struct Recipe {
-  std::string name;
-  std::string summary;
-  std::string follows;  // the published figure or setting that it is after
-
-  Network network;
-  std::string data;
-  std::int64_t image_size = 0;  // of picture folders, see LoadOptions
-  std::vector<float> mean;      // of the input, one a channel; empty: measured on the train split
-  std::vector<float> deviation;
-  AugmentOptions augment;
-
-  std::int64_t epochs = 10;
-  std::int64_t batch = 128;
-  std::uint64_t seed = 1;
+struct Recipe : RunSettings {
   Initialization initialization = Initialization::he;
   OptimizerSettings optimizer;
   Schedule schedule;
   Averaging averaging;
   PrecisionPolicy policy;
-
-  double validation = 0;  // below 1 a share of the train split, else a number of images
-  EarlyStopping early_stopping;
   bool is_fast = false;  // oneDNN's own threads: the weights then depend on their number
 };
 

@@ -2,47 +2,11 @@
 // Trains a network by a recipe, into a run folder.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-
-#include "nibble/run/events.h"
-#include "nibble/run/progress.h"
-#include "nibble/run/run_folder.h"
+#include "nibble/loop/train_options.h"
 #include "nibble/train/evaluate.h"
 #include "nibble/train/recipe.h"
 
 namespace nibble {
-
-struct TrainOptions {
-  std::filesystem::path folder;
-  RunFolderMode mode = RunFolderMode::fresh;
-  ProgressStyle progress = ProgressStyle::automatic;
-  std::int64_t checkpoint_every = 1;  // epochs; 0: only at the end and on Ctrl-C
-  std::int64_t stop_after = 0;        // epochs of this call; 0: all that are left
-  bool has_layer_statistics = true;   // layers.csv and histograms.csv, from one batch an epoch
-  // Who else listens, made once the folder is there; a run that goes on says from which step.
-  std::function<std::unique_ptr<EventSink>(const RunFolder&,
-                                           std::optional<std::int64_t> resumed_at)>
-      make_events;
-};
-
-struct TrainResult {
-  bool is_complete = false;  // false: stopped before the end, the checkpoint has it
-  int stopped_by = 0;        // the signal that stopped it, SIGINT or SIGTERM
-  std::int64_t epochs = 0;
-  std::int64_t steps = 0;
-  double seconds = 0;
-  std::uint64_t weights_hash = 0;
-  BestSoFar best;  // by validation
-  std::optional<Evaluation> validation;
-  std::optional<Evaluation> test;
-  std::optional<Evaluation> unaveraged_test;  // the last weights, where the model is an average
-  std::size_t peak_value_bytes = 0;           // of values, errors and partial gradients
-};
 
 TrainResult train(const Recipe& recipe, const TrainOptions& options);
 

@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <string>
 
+#include "nibble/data/dataset.h"
 #include "nibble/graph/model_file.h"
+#include "nibble/loop/run_settings.h"
+#include "nibble/loop/train_options.h"
 #include "nibble/run/events.h"
 #include "nibble/run/progress.h"
 #include "nibble/run/run_rows.h"
-#include "nibble/train/train.h"
 
 namespace nibble {
 
-Origin origin_of(const Recipe& recipe, std::int64_t epoch);
+// Of a model file; `more` is what the learner adds.
+Origin origin_of(const RunSettings& settings, const Origin& more, std::int64_t epoch);
 
 // A line for people and scalars for listeners (which may be null).
 void report_epoch(const EpochRow& row, std::int64_t epochs, EventSink* events, ProgressStyle style);

@@ -14,40 +14,45 @@ namespace nibble {
 
 class BufferPool;
 
-// Floats on loan from a pool; they go back when the buffer dies.
+// Bytes on loan from a pool, 64-byte aligned; they go back when the buffer dies.
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(BufferPool* pool, Tensor memory, std::int64_t floats);
+  Buffer(BufferPool* pool, Tensor memory);
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  float* data() const { return reinterpret_cast<float*>(memory_.data()); }
-  std::int64_t floats() const { return floats_; }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(memory_.data());
+  }
   bool is_empty() const { return pool_ == nullptr; }
   void release();
 
  private:
   BufferPool* pool_ = nullptr;
   Tensor memory_;
-  std::int64_t floats_ = 0;
 };
 
 class BufferPool {
  public:
-  Buffer take(std::int64_t floats);
+  template <class T>
+  Buffer take(std::int64_t count) {
+    return take_bytes(count * static_cast<std::int64_t>(sizeof(T)));
+  }
 
   std::size_t bytes_in_use() const { return in_use_; }
   std::size_t peak_bytes() const { return peak_; }
 
  private:
   friend class Buffer;
+  Buffer take_bytes(std::int64_t bytes);
   void give_back(Tensor memory);
 
-  std::multimap<std::int64_t, Tensor> free_;  // by capacity in floats
+  std::multimap<std::int64_t, Tensor> free_;  // by capacity
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
 };

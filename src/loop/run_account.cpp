@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run says about itself.
-#include "train/run_account.h"
+#include "loop/run_account.h"
 
 #include <fmt/format.h>
 
@@ -22,14 +22,15 @@ Json evaluation_json(const Evaluation& evaluation, const Dataset& names) {
 
 }  // namespace
 
-Origin origin_of(const Recipe& recipe, std::int64_t epoch) {
-  return {{"made_by", std::string("nibble train ") + kVersion},
-          {"commit", std::string(build_commit())},
-          {"recipe", recipe.name},
-          {"data", recipe.data},
-          {"policy", recipe.policy.name},
-          {"seed", std::to_string(recipe.seed)},
-          {"epoch", std::to_string(epoch)}};
+Origin origin_of(const RunSettings& settings, const Origin& more, std::int64_t epoch) {
+  Origin origin{{"made_by", std::string("nibble train ") + kVersion},
+                {"commit", std::string(build_commit())},
+                {"recipe", settings.name},
+                {"data", settings.data},
+                {"seed", std::to_string(settings.seed)},
+                {"epoch", std::to_string(epoch)}};
+  origin.insert(more.begin(), more.end());
+  return origin;
 }
 
 void report_epoch(const EpochRow& row, std::int64_t epochs, EventSink* events,
@@ -70,6 +71,8 @@ std::string summary_json(const TrainResult& result, const Dataset& names_from) {
   if (result.test) json["test"] = evaluation_json(*result.test, names_from);
   if (result.unaveraged_test)
     json["unaveraged_test"] = evaluation_json(*result.unaveraged_test, names_from);
+  for (const NamedEvaluation& each : result.more)
+    json[each.name] = evaluation_json(each.evaluation, names_from);
   return json.dump(2);
 }
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a data set is one that a network can answer.
+#pragma once
+
+#include "nibble/data/dataset.h"
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+// Throws where the data's examples or classes do not fit the network.
+void check_data(const Network& network, const Dataset& data);
+
+}  // namespace nibble

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training run from its settings to its summary, by any method.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "nibble/loop/learner.h"
+#include "nibble/loop/run_settings.h"
+#include "nibble/loop/train_options.h"
+#include "nibble/loop/training_data.h"
+
+namespace nibble {
+
+// Gets the settings completed by the data; both outlive the learner.
+using MakeLearner =
+    std::function<std::unique_ptr<Learner>(const RunSettings& settings, const TrainingData& data)>;
+
+TrainResult run_training(const RunSettings& settings, const TrainOptions& options,
+                         const MakeLearner& make_learner);
+
+}  // namespace nibble
