@@ -16,6 +16,7 @@
 #include "nibble/core/hash.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
+#include "nibble/integer_run/train_integers.h"
 #include "nibble/train/evaluate.h"
 
 namespace nibble {
@@ -26,6 +27,7 @@ struct Flags {
   std::string data;
   std::string split = "test";
   std::string policy;
+  std::string shifts = "frozen";
   std::int64_t image_size = 0;
   int threads = 0;
   bool is_json = false;
@@ -50,6 +52,20 @@ void print_confusion(const Classification& classes, const std::vector<std::strin
   }
 }
 
+Evaluation evaluation_of(const Model& model, const Dataset& data, const Flags& flags) {
+  const auto progress = flags.is_json ? ProgressStyle::silent : ProgressStyle::automatic;
+  if (is_integer_model(model)) {
+    return evaluate_integers(
+        model, data, flags.shifts == "frozen" ? ShiftRule::frozen : ShiftRule::exact, progress);
+  }
+  std::optional<PrecisionPolicy> policy;
+  if (!flags.policy.empty()) {
+    policy = load_policy(flags.policy);
+    check_policy(*policy, model.network);
+  }
+  return evaluate(model, data, {.policy = policy ? &*policy : nullptr, .progress = progress});
+}
+
 void run(const Flags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
   // A run folder stands for its best model, else for its last.
@@ -60,15 +76,7 @@ void run(const Flags& flags) {
   const Model model = read_model(path).model;
   const Dataset data = load_dataset(flags.data, flags.split == "train" ? Split::train : Split::test,
                                     {.image_size = flags.image_size});
-  std::optional<PrecisionPolicy> policy;
-  if (!flags.policy.empty()) {
-    policy = load_policy(flags.policy);
-    check_policy(*policy, model.network);
-  }
-  const Evaluation result =
-      evaluate(model, data,
-               {.policy = policy ? &*policy : nullptr,
-                .progress = flags.is_json ? ProgressStyle::silent : ProgressStyle::automatic});
+  const Evaluation result = evaluation_of(model, data, flags);
   if (flags.is_json) {
     Json json{{"model", path.string()},
               {"network", model.network.name},
@@ -110,6 +118,9 @@ void add_eval(CLI::App& app) {
   verb.add_option("--policy", flags->policy,
                   "formats of activations and sums instead of the model's own (TOML)")
       ->type_name("FILE");
+  verb.add_option("--shifts", flags->shifts,
+                  "of an integer model: frozen, as in the file, or exact, from each batch of 256")
+      ->check(CLI::IsMember({"frozen", "exact"}));
   verb.add_option("--image-size", flags->image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
   verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);

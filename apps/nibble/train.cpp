@@ -10,10 +10,12 @@
 #include <memory>
 #include <string>
 
+#include "apps/nibble/integer_flags.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/integer_run/train_integers.h"
 #include "nibble/run/provenance.h"
 
 namespace nibble {
@@ -21,6 +23,7 @@ namespace {
 
 struct Flags {
   TrainFlags recipe;
+  IntegerFlags integers;
   std::string out;
   bool resumes = false;
   bool overwrites = false;
@@ -69,6 +72,7 @@ void print_result(const TrainResult& result, const Flags& flags) {
   print("validation", result.validation);
   print("test", result.test);
   print("unaveraged", result.unaveraged_test);
+  for (const NamedEvaluation& each : result.more) print(each.name, each.evaluation);
   fmt::print("{:<14} {}\n", "weights", hex(result.weights_hash));
   fmt::print("{:<14} {:.1f} s, {} epochs, {} steps\n", "time", result.seconds, result.epochs,
              result.steps);
@@ -77,22 +81,41 @@ void print_result(const TrainResult& result, const Flags& flags) {
   fmt::print("{:<14} {}\n", "run", flags.out);
 }
 
+// The options that say nothing of the arithmetic; the run folder is named after the run.
+TrainOptions options_of(Flags& flags, const RunSettings& settings) {
+  if (flags.out.empty()) flags.out = fmt::format("runs/{}-{}", settings.name, settings.seed);
+  return {.folder = flags.out,
+          .mode = flags.resumes      ? RunFolderMode::resume
+                  : flags.overwrites ? RunFolderMode::overwrite
+                                     : RunFolderMode::fresh,
+          .progress = flags.is_quiet ? ProgressStyle::silent : ProgressStyle::automatic,
+          .checkpoint_every = flags.checkpoint_every,
+          .stop_after = flags.stop_after,
+          .has_layer_statistics = flags.has_statistics,
+          .make_events = tensorboard_sink,
+          .communicator = &world()};
+}
+
+TrainResult run_float(Flags& flags) {
+  const Recipe recipe = recipe_of(flags.recipe);
+  if (world().size() > 1)
+    throw Error("train", "processes", std::to_string(world().size()),
+                "1: only integer sums (--arith int8) do not depend on how a batch is cut");
+  warn_of_slow_products(recipe);
+  return train(recipe, options_of(flags, recipe));
+}
+
+TrainResult run_integers(Flags& flags) {
+  const IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
+  return train_integers(recipe, options_of(flags, recipe));
+}
+
 void run(Flags& flags) {
   if (flags.recipe.what.empty()) return print_recipes();
-  const Recipe recipe = recipe_of(flags.recipe);
-  if (flags.out.empty()) flags.out = fmt::format("runs/{}-{}", recipe.name, recipe.seed);
-  warn_of_slow_products(recipe);
-  const TrainOptions options{
-      .folder = flags.out,
-      .mode = flags.resumes      ? RunFolderMode::resume
-              : flags.overwrites ? RunFolderMode::overwrite
-                                 : RunFolderMode::fresh,
-      .progress = flags.is_quiet ? ProgressStyle::silent : ProgressStyle::automatic,
-      .checkpoint_every = flags.checkpoint_every,
-      .stop_after = flags.stop_after,
-      .has_layer_statistics = flags.has_statistics,
-      .make_events = tensorboard_sink};
-  const TrainResult result = train(recipe, options);
+  check_arithmetic(flags.recipe, flags.integers);
+  const TrainResult result = flags.integers.is_integer() ? run_integers(flags) : run_float(flags);
+  if (result.stopped_by != 0) world().barrier();  // the checkpoint is there before anyone leaves
+  if (world().rank() != 0) return;
   if (result.stopped_by != 0) {
     throw Interrupted(result.stopped_by,
                       fmt::format("interrupted after {} epochs, {} steps; the same command with "
@@ -105,13 +128,15 @@ void run(Flags& flags) {
 }  // namespace
 
 void add_train(CLI::App& app) {
-  CLI::App& verb = *app.add_subcommand("train", "train a network in any precision");
+  CLI::App& verb =
+      *app.add_subcommand("train", "train a network in any precision, or in integers alone");
   const auto flags = std::make_shared<Flags>();
   verb.add_option("NETWORK|RECIPE", flags->recipe.what,
                   "a network ('nibble describe' lists them), a recipe, or a .toml file of either; "
                   "without it the recipes are listed")
       ->type_name("");
   add_train_flags(verb, flags->recipe);
+  add_integer_flags(verb, flags->integers);
   verb.add_option("--out", flags->out, "run folder (runs/NAME-SEED)")->type_name("DIR");
   CLI::Option* resume =
       verb.add_flag("--resume", flags->resumes, "go on from the checkpoint in the run folder");
@@ -135,6 +160,8 @@ void add_train(CLI::App& app) {
       "  nibble train lenet --data mnist --round weight,activation=e4m3 --round "
       "error=e5m2/stochastic\n"
       "  nibble train mnist-lenet-bfp8-swalp --seed 2              a recipe with another seed\n"
+      "  nibble train lenet --data mnist --arith int8              not one float in the step\n"
+      "  mpirun -n 4 nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip\n"
       "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");
   verb.callback([flags] { run(*flags); });
 }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of nibble train that belong to integer-only training.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/nibble/train_flags.h"
+#include "nibble/integer_run/integer_recipe.h"
+
+namespace nibble {
+
+struct IntegerFlags {
+  std::string arithmetic = "float";
+  std::optional<std::string> mu;
+  std::optional<std::string> bias_mu;
+  std::optional<std::string> shifts;
+  std::vector<std::string> roundings;  // [LAYER.]TENSOR=ROUNDING
+  std::optional<int> momentum;
+  std::optional<int> fraction_bits;
+  bool has_decay = false;
+  std::optional<std::string> loss_form;
+  std::optional<std::int64_t> calibration;
+  std::optional<std::int32_t> cutout;
+
+  bool is_integer() const { return arithmetic == "int8"; }
+};
+
+void add_integer_flags(CLI::App& verb, IntegerFlags& flags);
+
+// A network or a float recipe's network, data and course, trained in integers.
+IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& integers);
+
+// Throws where an option of the other arithmetic is given.
+void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers);
+
+}  // namespace nibble

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures from shapes, and the zeros that fill groups up.
+#include "integer/block_tensor.h"
+
+#include <cstring>
+
+namespace nibble {
+
+Picture picture_of(const Shape& example) {
+  if (example.rank() == 3) return {example[0], example[1], example[2]};
+  return {1, 1, example.elements()};
+}
+
+void clear_filling(const BlockTensor& tensor) {
+  const std::int64_t group = tensor.picture.group_bytes();
+  if (tensor.picture.stride() != tensor.picture.channels) {
+    std::memset(tensor.data, 0, static_cast<std::size_t>(tensor.bytes()));
+  } else if (tensor.images % kGroup != 0) {
+    std::memset(tensor.data + (tensor.groups() - 1) * group, 0, static_cast<std::size_t>(group));
+  }
+}
+
+}  // namespace nibble

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights in the order in which products read them, packed once a step.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nibble/core/tensor.h"
+
+namespace nibble {
+
+// A weight (out, tap, in), as conv2d and linear have it; with groups, `in` are the channels of one
+// group, and all others are zeros in the packing.
+struct WeightShape {
+  std::int64_t out = 0;
+  std::int64_t taps = 0;
+  std::int64_t in = 0;
+  std::int64_t groups = 1;
+
+  std::int64_t all_in() const { return in * groups; }
+  std::int64_t elements() const { return out * taps * in; }
+};
+
+// For every tap and every block of up to 64 columns one panel: depth / 4 quads of the block's
+// columns, 4 bytes each, as nibble/kernels/product8.h wants them. Forward the depth runs over `in`
+// and columns are `out`; for errors it is the other way round.
+class PackedWeights {
+ public:
+  enum class Direction : std::uint8_t { forward, backward };
+
+  PackedWeights(const WeightShape& shape, Direction direction);
+
+  void pack(std::span<const std::int8_t> weights);
+
+  std::int64_t depth() const { return depth_; }      // a multiple of 4
+  std::int64_t columns() const { return columns_; }  // without those that fill up
+  std::int64_t blocks() const { return (columns_ + kBlock - 1) / kBlock; }
+  std::int64_t width(std::int64_t block) const;  // columns of the block, a multiple of 16
+  const std::int8_t* panel(std::int64_t tap, std::int64_t block) const;
+
+  static constexpr std::int64_t kBlock = 64;
+
+ private:
+  void pack_forward(std::int64_t tap, std::int64_t block, std::span<const std::int8_t> weights);
+  void pack_backward(std::int64_t tap, std::int64_t block, std::span<const std::int8_t> weights);
+  std::int8_t* at(std::int64_t tap, std::int64_t block) const;
+
+  WeightShape shape_;
+  Direction direction_;
+  std::int64_t depth_;
+  std::int64_t columns_;
+  std::int64_t tap_bytes_;
+  Tensor memory_;
+};
+
+}  // namespace nibble

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network in integer training: one step from bytes to moved weights without a float.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "integer/losses.h"
+#include "integer/tape.h"
+#include "nibble/cluster/communicator.h"
+
+namespace nibble {
+
+// What the examples of this rank are, and where they stand in the batch of all ranks.
+struct IntegerBatch {
+  BlockTensor images;  // laid out in input_picture()
+  std::span<const std::int32_t> labels = {};
+  std::span<const std::int32_t> targets = {};  // in 2^-16, where the loss is a squared error
+  std::int64_t first_image = 0;
+  std::int64_t all_images = 0;
+};
+
+// The answers of a batch, image after image.
+struct IntegerAnswers {
+  std::vector<std::int8_t> mantissas;
+  int exponent = 0;
+  std::int64_t width = 0;  // of one image
+};
+
+IntegerAnswers answers_from(const BlockTensor& tensor);
+
+class IntegerSession {
+ public:
+  // The network must outlive the session and end in a loss; `cluster` null: alone.
+  IntegerSession(const Network& network, const IntegerOptions& options,
+                 Communicator* cluster = nullptr);
+
+  // One step; the answers are those before the weights moved.
+  IntegerAnswers step(const IntegerBatch& batch, int mu, int bias_mu);
+
+  IntegerTape& tape() { return tape_; }
+  const IntegerTape& tape() const { return tape_; }
+  RoundingPoint& loss_point() { return loss_point_; }
+  const RoundingPoint& loss_point() const { return loss_point_; }
+  std::int64_t steps() const { return steps_; }
+  void set_steps(std::int64_t steps);  // after the weights were set
+
+ private:
+  const Network& network_;
+  IntegerOptions options_;
+  Communicator* cluster_;
+  IntegerTape tape_;
+  RoundingPoint loss_point_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace nibble

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tables say of integer answers: classes and losses, in floats, for people.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "integer/session.h"
+#include "nibble/data/dataset.h"
+#include "nibble/loop/evaluation.h"
+
+namespace nibble {
+
+// The answers as real numbers.
+std::vector<float> values_of(const IntegerAnswers& answers);
+
+class AnswerSums {
+ public:
+  AnswerSums(const Dataset& data, std::int64_t width);
+  void add(const IntegerAnswers& answers, const IntegerBatch& batch);
+
+  double loss_sum() const { return loss_sum_; }
+  std::int64_t correct() const;
+  Evaluation evaluation() const;
+
+ private:
+  Evaluation evaluation_;
+  double loss_sum_ = 0;
+};
+
+}  // namespace nibble

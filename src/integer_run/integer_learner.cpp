@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer-only training to the loop over epochs.
+#include "integer_run/integer_learner.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "integer_run/answers.h"
+#include "integer_run/integer_model.h"
+#include "integer_run/integer_observation.h"
+#include "nibble/integer_run/train_integers.h"
+
+namespace nibble {
+namespace {
+
+Tensor copy_of(const Tensor& tensor) {
+  Tensor copy(tensor.dtype(), tensor.shape());
+  std::memcpy(copy.data(), tensor.data(), tensor.bytes());
+  return copy;
+}
+
+}  // namespace
+
+IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
+                               Communicator* cluster)
+    : recipe_(std::move(recipe)),
+      data_(data),
+      cluster_(cluster),
+      session_(recipe_.network, recipe_.options, cluster),
+      scale_(input_scale(input_of(recipe_.network), data.train)),
+      batcher_(data.train, scale_, session_.tape().input_picture()) {}
+
+StepResult IntegerLearner::step(const StepPlan& plan) {
+  const RankShare share{cluster_ != nullptr ? cluster_->rank() : 0,
+                        cluster_ != nullptr ? cluster_->size() : 1};
+  const IntegerBatch batch = batcher_.load(
+      plan.indices, recipe_.augment, {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)}, share);
+  mu_ = recipe_.mu.at(plan.epoch);
+  const IntegerAnswers answers = session_.step(batch, mu_, recipe_.bias_mu.at(plan.epoch));
+  if (is_averaging())
+    averager_.see(plan.position, recipe_.average_from, session_.tape().parameters());
+  if (plan.observation != nullptr)
+    observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
+
+  AnswerSums sums(data_.train, answers.width);
+  if (batch.images.images > 0) sums.add(answers, batch);
+  constexpr int kLossBits = 20;  // sums over ranks are of integers
+  std::array<std::int64_t, 2> totals{std::llround(std::ldexp(sums.loss_sum(), kLossBits)),
+                                     sums.correct()};
+  if (cluster_ != nullptr) cluster_->sum(totals);
+  return {std::ldexp(static_cast<double>(totals[0]), -kLossBits), totals[1]};
+}
+
+// Weights with shifts from examples of the train split, all in one batch, without augmentation.
+Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
+  IntegerPredictor predictor(recipe_.network);
+  std::vector<int> exponents;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    exponents.push_back(session_.tape().parameters()[i]->exponent);
+    predictor.set_weight(i, weights[i].as<std::int8_t>(), exponents.back());
+  }
+  const auto count =
+      std::min<std::size_t>(data_.indices.size(), static_cast<std::size_t>(recipe_.calibration));
+  IntegerBatcher batcher(data_.train, scale_, predictor.input_picture());
+  const IntegerBatch batch = batcher.load(std::span(data_.indices).first(count), {}, {});
+  const std::vector<int> values = predictor.calibrate(batch.images);
+  return integer_model(recipe_.network, std::move(weights), exponents, values);
+}
+
+Model IntegerLearner::snapshot() const {
+  std::vector<Tensor> weights;
+  for (const TrainedTensor* each : session_.tape().parameters())
+    weights.push_back(copy_of(each->mantissas));
+  return frozen(std::move(weights));
+}
+
+std::optional<Model> IntegerLearner::average() const {
+  if (averager_.count() == 0) return std::nullopt;
+  std::vector<Tensor> weights;
+  for (std::size_t i = 0; i < session_.tape().parameters().size(); ++i) {
+    weights.emplace_back(DType::i8, session_.tape().parameters()[i]->mantissas.shape());
+    std::ranges::copy(averager_.mean(i), weights.back().as<std::int8_t>().begin());
+  }
+  return frozen(std::move(weights));
+}
+
+Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data) const {
+  return evaluate_integers(model, data, ShiftRule::frozen);
+}
+
+std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Dataset& data) const {
+  return {{"batch_shifts", evaluate_integers(model, data, ShiftRule::exact)}};
+}
+
+}  // namespace nibble
