@@ -48,7 +48,7 @@ class AverageLayer final : public IntegerLayer {
   int run(RoundingPoint& point, const IntegerPass& pass, const Meetings& meetings,
           const BlockTensor& source, const BlockTensor& result, bool is_forward) {
     const auto count = static_cast<std::size_t>(result.picture.pixel_bytes());
-    return point.round(pass.rule, [&](const RoundingJob& job) {
+    return point.round(pass.rule, result, [&](const RoundingJob& job) {
       return round_pixels<std::int32_t>(
           job, result, pass.first_image,
           [&](std::int64_t group, std::int64_t pixel, std::int32_t* sums) {

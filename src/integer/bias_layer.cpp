@@ -27,7 +27,7 @@ class BiasLayer final : public IntegerLayer {
     const Alignment common = align(exponents);
     const auto bias = bias_.mantissas.as<std::int8_t>();
     const std::int64_t stride = output.picture.stride();
-    const int shift = value_point_.round(arguments.pass.rule, [&](const RoundingJob& job) {
+    const int shift = value_point_.round(arguments.pass.rule, output, [&](const RoundingJob& job) {
       return round_pixels<std::int64_t>(
           job, output, arguments.pass.first_image,
           [&](std::int64_t group, std::int64_t pixel, std::int64_t* sums) {

@@ -24,7 +24,7 @@ void add_blocks(RoundingPoint& point, const IntegerPass& pass,
   std::int64_t factors = 0;
   for (const std::int64_t each : common.factor) factors += each;
   const std::int64_t count = result.picture.pixel_bytes();
-  const int shift = point.round(pass.rule, [&](const RoundingJob& job) {
+  const int shift = point.round(pass.rule, result, [&](const RoundingJob& job) {
     if (factors <= kNarrowFactors) {
       return round_pixels<std::int32_t>(
           job, result, pass.first_image,

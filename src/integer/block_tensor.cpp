@@ -4,11 +4,21 @@
 
 #include <cstring>
 
+#include "nibble/core/parallel.h"
+
 namespace nibble {
 
 Picture picture_of(const Shape& example) {
   if (example.rank() == 3) return {example[0], example[1], example[2]};
   return {1, 1, example.elements()};
+}
+
+void copy_bytes(const BlockTensor& from, const BlockTensor& to) {
+  constexpr std::size_t kGrain = 1 << 18;
+  parallel_for(static_cast<std::size_t>(to.bytes()), kGrain,
+               [&](std::size_t begin, std::size_t end) {
+                 std::memcpy(to.data + begin, from.data + begin, end - begin);
+               });
 }
 
 void clear_filling(const BlockTensor& tensor) {

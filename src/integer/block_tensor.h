@@ -55,6 +55,8 @@ struct BlockTensor {
   }
 };
 
+void copy_bytes(const BlockTensor& from, const BlockTensor& to);  // of one shape
+
 // Zeros in all that no layer writes: images and channels that only fill up.
 void clear_filling(const BlockTensor& tensor);
 

@@ -20,7 +20,7 @@ class ConcatLayer final : public IntegerLayer {
     for (const BlockTensor* each : arguments.inputs) exponents.push_back(each->exponent);
     const Alignment common = align(exponents);
     BlockTensor& output = arguments.output;
-    const int shift = value_point_.round(arguments.pass.rule, [&](const RoundingJob& job) {
+    const int shift = value_point_.round(arguments.pass.rule, output, [&](const RoundingJob& job) {
       return round_pixels<std::int64_t>(
           job, output, arguments.pass.first_image,
           [&](std::int64_t group, std::int64_t pixel, std::int64_t* sums) {

@@ -29,7 +29,11 @@ struct Task {
 class Runner {
  public:
   Runner(const GatherProduct& product, const RoundingJob& job)
-      : product_(product), job_(job), path_(product8_path()), is_wide_(product.is_wide()) {
+      : product_(product),
+        job_(job),
+        path_(product8_path()),
+        is_wide_(product.is_wide()),
+        pool_(product.pool != nullptr ? *product.pool : own_) {
     sum_source();
   }
 
@@ -62,12 +66,13 @@ class Runner {
     if (!path_.needs_sums()) return;
     const BlockTensor& source = product_.source;
     const std::int64_t rows = source.groups() * source.picture.pixels() * kGroup;
-    sums_.resize(static_cast<std::size_t>(rows));
+    sum_memory_ = pool_.take<std::int32_t>(rows);
+    sums_ = sum_memory_.as<std::int32_t>();
     constexpr std::size_t kRows = 1024;
-    parallel_for(sums_.size(), kRows, [&](std::size_t begin, std::size_t end) {
+    parallel_for(static_cast<std::size_t>(rows), kRows, [&](std::size_t begin, std::size_t end) {
       const std::int64_t depth = source.picture.stride();
       path_.sums(source.data + static_cast<std::int64_t>(begin) * depth,
-                 static_cast<std::int64_t>(end - begin), depth, depth, sums_.data() + begin);
+                 static_cast<std::int64_t>(end - begin), depth, depth, sums_ + begin);
     });
   }
 
@@ -102,7 +107,7 @@ class Runner {
       const std::int64_t row = (task.group * source.picture.pixels() + each.source) * kGroup;
       terms.push_back({source.at(task.group, each.source),
                        product_.weights.panel(each.tap, task.block),
-                       sums_.empty() ? nullptr : sums_.data() + row});
+                       sums_ == nullptr ? nullptr : sums_ + row});
     }
   }
 
@@ -151,7 +156,10 @@ class Runner {
   const RoundingJob& job_;
   const Product8& path_;
   bool is_wide_;
-  std::vector<std::int32_t> sums_;
+  BufferPool own_;
+  BufferPool& pool_;
+  Buffer sum_memory_;
+  std::int32_t* sums_ = nullptr;
 };
 
 }  // namespace

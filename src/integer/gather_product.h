@@ -26,6 +26,7 @@ struct GatherProduct {
   std::span<const std::int64_t> addend = {};  // one a column; empty: none
   int lift = 0;
   std::int64_t safe_terms = kSafeTerms;  // smaller in tests
+  BufferPool* pool = nullptr;            // of what is needed on the way; null: its own
 
   // Wider sums where 32 bits cannot be proven enough: more terms, or an addend that is too large.
   bool is_wide() const;

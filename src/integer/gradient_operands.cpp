@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::int64_t kQuads = kBundle / 4;
 
-std::int8_t* bytes_of(const Tensor& tensor) {
-  return reinterpret_cast<std::int8_t*>(tensor.data());
-}
-
 template <class Body>
 void for_each_pixel(std::int64_t bundles, std::int64_t pixels, const Body& body) {
   constexpr std::size_t kGrain = 4;
@@ -31,27 +27,28 @@ void for_each_pixel(std::int64_t bundles, std::int64_t pixels, const Body& body)
 
 }  // namespace
 
-ErrorRows::ErrorRows(const BlockTensor& error)
+ErrorRows::ErrorRows(const BlockTensor& error, BufferPool& pool)
     : pixels_(error.picture.pixels()),
       rows_(round_up(error.picture.channels, kProductRows)),
-      memory_(DType::i8, {bundles_of(error.images) * pixels_ * rows_ * kBundle}) {
+      memory_(pool.take<std::int8_t>(bundles_of(error.images) * pixels_ * rows_ * kBundle)) {
   if (product8_path().needs_sums())
-    sums_.resize(static_cast<std::size_t>(bundles_of(error.images) * pixels_ * rows_));
+    sums_ = pool.take<std::int32_t>(bundles_of(error.images) * pixels_ * rows_);
   for_each_pixel(bundles_of(error.images), pixels_,
                  [&](std::int64_t bundle, std::int64_t pixel) { turn(error, bundle, pixel); });
 }
 
 const std::int8_t* ErrorRows::at(std::int64_t bundle, std::int64_t pixel, std::int64_t row) const {
-  return bytes_of(memory_) + ((bundle * pixels_ + pixel) * rows_ + row) * kBundle;
+  return memory_.as<std::int8_t>() + ((bundle * pixels_ + pixel) * rows_ + row) * kBundle;
 }
 
 const std::int32_t* ErrorRows::sums(std::int64_t bundle, std::int64_t pixel,
                                     std::int64_t row) const {
-  return sums_.empty() ? nullptr : sums_.data() + (bundle * pixels_ + pixel) * rows_ + row;
+  return sums_.is_empty() ? nullptr
+                          : sums_.as<std::int32_t>() + (bundle * pixels_ + pixel) * rows_ + row;
 }
 
 void ErrorRows::turn(const BlockTensor& error, std::int64_t bundle, std::int64_t pixel) {
-  std::int8_t* to = bytes_of(memory_) + (bundle * pixels_ + pixel) * rows_ * kBundle;
+  std::int8_t* to = memory_.as<std::int8_t>() + (bundle * pixels_ + pixel) * rows_ * kBundle;
   const std::int64_t channels = error.picture.channels;
   const std::int64_t images = images_of_bundle(error, bundle);
   std::memset(to + channels * kBundle, 0, static_cast<std::size_t>((rows_ - channels) * kBundle));
@@ -60,26 +57,26 @@ void ErrorRows::turn(const BlockTensor& error, std::int64_t bundle, std::int64_t
     integer_loops().transpose16(from, error.picture.stride(), to + first, kBundle,
                                 static_cast<std::size_t>(channels));
   }
-  if (sums_.empty()) return;
+  if (sums_.is_empty()) return;
   product8_path().sums(to, rows_, images, kBundle,
-                       sums_.data() + (bundle * pixels_ + pixel) * rows_);
+                       sums_.as<std::int32_t>() + (bundle * pixels_ + pixel) * rows_);
 }
 
-InputColumns::InputColumns(const BlockTensor& input)
+InputColumns::InputColumns(const BlockTensor& input, BufferPool& pool)
     : pixels_(input.picture.pixels()),
       columns_(round_up(input.picture.channels, kProductColumns)),
-      memory_(DType::i8, {bundles_of(input.images) * pixels_ * columns_ * kBundle}) {
+      memory_(pool.take<std::int8_t>(bundles_of(input.images) * pixels_ * columns_ * kBundle)) {
   for_each_pixel(bundles_of(input.images), pixels_,
                  [&](std::int64_t bundle, std::int64_t pixel) { turn(input, bundle, pixel); });
 }
 
 const std::int8_t* InputColumns::at(std::int64_t bundle, std::int64_t pixel,
                                     std::int64_t column) const {
-  return bytes_of(memory_) + (bundle * pixels_ + pixel) * columns_ * kBundle + column * 4;
+  return memory_.as<std::int8_t>() + (bundle * pixels_ + pixel) * columns_ * kBundle + column * 4;
 }
 
 void InputColumns::turn(const BlockTensor& input, std::int64_t bundle, std::int64_t pixel) {
-  std::int8_t* to = bytes_of(memory_) + (bundle * pixels_ + pixel) * columns_ * kBundle;
+  std::int8_t* to = memory_.as<std::int8_t>() + (bundle * pixels_ + pixel) * columns_ * kBundle;
   const std::uint8_t flip = product8_path().b_flip;
   const std::int64_t channels = input.picture.channels;
   const std::int64_t stride = input.picture.stride();

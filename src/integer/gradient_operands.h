@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "core/buffer_pool.h"
 #include "integer/block_tensor.h"
-#include "nibble/core/tensor.h"
 
 namespace nibble {
 
@@ -15,7 +14,7 @@ inline constexpr std::int64_t kBundle = 64;  // images of one term
 // Of one pixel and bundle: errors as [channel][image of 64], the rows of a product's tile.
 class ErrorRows {
  public:
-  explicit ErrorRows(const BlockTensor& error);
+  ErrorRows(const BlockTensor& error, BufferPool& pool);
 
   std::int64_t rows() const { return rows_; }  // channels, filled up to a multiple of 16
   const std::int8_t* at(std::int64_t bundle, std::int64_t pixel, std::int64_t row) const;
@@ -26,14 +25,14 @@ class ErrorRows {
 
   std::int64_t pixels_;
   std::int64_t rows_;
-  Tensor memory_;
-  std::vector<std::int32_t> sums_;
+  Buffer memory_;
+  Buffer sums_;  // empty where the path needs none
 };
 
 // Of one pixel and bundle: inputs as [quad of images][channel][image of 4], the other side.
 class InputColumns {
  public:
-  explicit InputColumns(const BlockTensor& input);
+  InputColumns(const BlockTensor& input, BufferPool& pool);
 
   std::int64_t columns() const { return columns_; }  // channels, filled up to a multiple of 16
   const std::int8_t* at(std::int64_t bundle, std::int64_t pixel, std::int64_t column) const;
@@ -43,7 +42,7 @@ class InputColumns {
 
   std::int64_t pixels_;
   std::int64_t columns_;
-  Tensor memory_;
+  Buffer memory_;
 };
 
 constexpr std::int64_t bundles_of(std::int64_t images) {

@@ -21,6 +21,7 @@ struct IntegerPass {
   UpdateRule update = {};
   std::int64_t first_image = 0;  // of this rank in the batch of all ranks
   std::int64_t all_images = 0;
+  BufferPool* pool = nullptr;
 };
 
 struct IntegerForward {

@@ -115,7 +115,7 @@ void squared_error(const BlockTensor& answers, std::span<const std::int32_t> tar
   const int held = std::clamp(answers.exponent, -40, 24);
   const int common = std::min(held, kTargetExponent);
   const std::int64_t classes = answers.picture.channels;
-  const int shift = point.round(rule, [&](const RoundingJob& job) {
+  const int shift = point.round(rule, error, [&](const RoundingJob& job) {
     return round_pixels<std::int64_t>(
         job, error, first_image, [&](std::int64_t group, std::int64_t, std::int64_t* sums) {
           for (std::int64_t r = 0; r < answers.images_in(group); ++r) {

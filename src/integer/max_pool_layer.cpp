@@ -79,7 +79,7 @@ class MaxPoolLayer final : public IntegerLayer {
       });
       return;
     }
-    const int shift = error_point_.round(arguments.pass.rule, [&](const RoundingJob& job) {
+    const int shift = error_point_.round(arguments.pass.rule, *target, [&](const RoundingJob& job) {
       return round_pixels<std::int32_t>(
           job, *target, arguments.pass.first_image,
           [&](std::int64_t group, std::int64_t pixel, std::int32_t* sums) {

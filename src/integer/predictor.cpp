@@ -27,7 +27,8 @@ void IntegerPredictor::freeze(std::span<const int> value_exponents) {
 }
 
 IntegerAnswers IntegerPredictor::answer(const BlockTensor& examples, ShiftRule rule) {
-  const IntegerPass pass{.rule = {rule, {}, nullptr}, .all_images = examples.images};
+  const IntegerPass pass{
+      .rule = {rule, {}, nullptr, nullptr}, .all_images = examples.images, .pool = &tape_.pool()};
   return answers_from(tape_.forward(pass, examples));
 }
 

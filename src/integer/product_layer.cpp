@@ -4,6 +4,7 @@
 
 #include "integer/gather_product.h"
 #include "integer/layer.h"
+#include "integer/patches.h"
 #include "integer/weight_gradient.h"
 
 namespace nibble {
@@ -41,13 +42,21 @@ Shape shape_of_weight(const IntegerLayerSettings& settings, const WeightShape& w
   return {weight.out, conv.kernel.y, conv.kernel.x, weight.in};
 }
 
+// The same memory with one tap.
+WeightShape unfolded(const WeightShape& shape) {
+  return {.out = shape.out, .taps = 1, .in = shape.taps * shape.in};
+}
+
 class ProductLayer final : public IntegerLayer {
  public:
   ProductLayer(const IntegerLayerSettings& settings, const Geometry& geometry)
       : geometry_(geometry),
         ahead_(Meetings::forward(geometry.window, settings.inputs[0], settings.output)),
         back_(Meetings::backward(geometry.window, settings.inputs[0], settings.output)),
-        forward_weights_(geometry.weight, PackedWeights::Direction::forward),
+        is_thin_(is_thin(settings.inputs[0], geometry.weight)),
+        unfolded_(is_thin_ ? Meetings::forward({}, settings.output, settings.output) : ahead_),
+        unfolded_shape_(is_thin_ ? unfolded(geometry.weight) : geometry.weight),
+        forward_weights_(unfolded_shape_, PackedWeights::Direction::forward),
         backward_weights_(geometry.weight, PackedWeights::Direction::backward),
         value_point_(settings.value_point()),
         error_point_(settings.error_point()) {
@@ -71,11 +80,17 @@ class ProductLayer final : public IntegerLayer {
       forward_weights_.pack(weight_.mantissas.as<std::int8_t>());
       is_packed_ = true;
     }
-    GatherProduct product{.meetings = ahead_,
+    if (is_thin_) {
+      patches_ = unfold(geometry_.window, arguments.output.picture, input, *arguments.pass.pool,
+                        patch_memory_);
+    }
+    const BlockTensor& source = is_thin_ ? patches_ : input;
+    GatherProduct product{.meetings = unfolded_,
                           .weights = forward_weights_,
-                          .source = input,
+                          .source = source,
                           .result = arguments.output,
-                          .first_image = arguments.pass.first_image};
+                          .first_image = arguments.pass.first_image,
+                          .pool = arguments.pass.pool};
     const int exponents[] = {input.exponent};
     const int exponent = sum_exponent(exponents);
     if (geometry_.has_bias) {
@@ -83,7 +98,7 @@ class ProductLayer final : public IntegerLayer {
       product.addend = addend_;
       product.lift = input.exponent + weight_.exponent - exponent;
     }
-    const int shift = value_point_.round(arguments.pass.rule,
+    const int shift = value_point_.round(arguments.pass.rule, arguments.output,
                                          [&](const RoundingJob& job) { return product.run(job); });
     arguments.output.exponent = exponent + shift;
   }
@@ -97,22 +112,26 @@ class ProductLayer final : public IntegerLayer {
                                   .weights = backward_weights_,
                                   .source = error,
                                   .result = *target,
-                                  .first_image = pass.first_image};
-      const int shift =
-          error_point_.round(pass.rule, [&](const RoundingJob& job) { return product.run(job); });
+                                  .first_image = pass.first_image,
+                                  .pool = pass.pool};
+      const int shift = error_point_.round(
+          pass.rule, *target, [&](const RoundingJob& job) { return product.run(job); });
       target->exponent = error.exponent + weight_.exponent + shift;
     }
-    WeightGradient{.meetings = ahead_,
-                   .shape = geometry_.weight,
-                   .input = *arguments.inputs[0],
+    const BlockTensor& source = is_thin_ ? patches_ : *arguments.inputs[0];
+    WeightGradient{.meetings = unfolded_,
+                   .shape = unfolded_shape_,
+                   .input = source,
                    .error = error,
-                   .all_images = pass.all_images}
+                   .all_images = pass.all_images,
+                   .pool = pass.pool}
         .run(gradient_);
     apply(weight_, pass);
     if (geometry_.has_bias) {
       bias_gradient(error, pass.all_images, gradient_);
       apply(bias_, pass);
     }
+    patch_memory_.release();
     weights_changed();
   }
 
@@ -147,6 +166,11 @@ class ProductLayer final : public IntegerLayer {
   Geometry geometry_;
   Meetings ahead_;
   Meetings back_;
+  bool is_thin_;
+  Meetings unfolded_;  // for the products that read the input: as it is, or unfolded
+  WeightShape unfolded_shape_;
+  BlockTensor patches_;
+  Buffer patch_memory_;
   PackedWeights forward_weights_;
   PackedWeights backward_weights_;
   RoundingPoint value_point_;

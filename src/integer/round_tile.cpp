@@ -34,27 +34,59 @@ SumsOutcome round_by_definition(const RoundingJob& job, const Sum* sums, std::in
   return outcome;
 }
 
-}  // namespace
-
-SumsOutcome round_tile(const RoundingJob& job, const std::int32_t* sums, std::int64_t stride,
+SumsOutcome round_once(const RoundingJob& job, const std::int32_t* sums, std::int64_t stride,
                        const TilePlace& place) {
   if (job.rounding != ShiftRounding::nearest || job.shift > 31)
     return round_by_definition(job, sums, stride, place);
+  const std::int64_t rows = place.result.images_in(place.group);
   const TileOutcome outcome =
       product8_path().requantize({.c = sums,
                                   .c_stride = stride,
-                                  .rows = static_cast<int>(place.result.images_in(place.group)),
+                                  .rows = static_cast<int>(rows),
                                   .columns = static_cast<int>(place.columns),
                                   .shift = job.shift,
                                   .out = place.result.at(place.group, place.pixel) + place.column,
                                   .out_stride = place.result.picture.stride()});
-  return {outcome.max_magnitude, outcome.saturated,
-          place.result.images_in(place.group) * place.columns};
+  return {.largest = outcome.max_magnitude,
+          .saturated = outcome.saturated,
+          .elements = rows * place.columns};
+}
+
+SumsOutcome round_once(const RoundingJob& job, const std::int64_t* sums, std::int64_t stride,
+                       const TilePlace& place) {
+  return round_by_definition(job, sums, stride, place);
+}
+
+template <class Sum>
+SumsOutcome round_by_guesses(const RoundingJob& job, const Sum* sums, std::int64_t stride,
+                             const TilePlace& place) {
+  SumsOutcome outcome = round_once(job, sums, stride, place);
+  if (job.other == nullptr) return outcome;
+  BlockTensor result = place.result;
+  result.data = job.other;
+  const RoundingJob second{
+      .shift = job.other_shift, .rounding = job.rounding, .random = job.random};
+  outcome.other_saturated = round_once(second, sums, stride,
+                                       {.result = result,
+                                        .group = place.group,
+                                        .pixel = place.pixel,
+                                        .column = place.column,
+                                        .columns = place.columns,
+                                        .first_image = place.first_image})
+                                .saturated;
+  return outcome;
+}
+
+}  // namespace
+
+SumsOutcome round_tile(const RoundingJob& job, const std::int32_t* sums, std::int64_t stride,
+                       const TilePlace& place) {
+  return round_by_guesses(job, sums, stride, place);
 }
 
 SumsOutcome round_tile(const RoundingJob& job, const std::int64_t* sums, std::int64_t stride,
                        const TilePlace& place) {
-  return round_by_definition(job, sums, stride, place);
+  return round_by_guesses(job, sums, stride, place);
 }
 
 }  // namespace nibble

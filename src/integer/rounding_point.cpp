@@ -12,6 +12,7 @@ namespace nibble {
 void SumsOutcome::join(const SumsOutcome& other) {
   largest = std::max(largest, other.largest);
   saturated += other.saturated;
+  other_saturated += other.other_saturated;
   elements += other.elements;
 }
 
@@ -19,12 +20,22 @@ int shift_for(std::uint64_t largest) {
   return std::max(bits_of(largest) - 7, 0);
 }
 
-int RoundingPoint::round(const PassRule& rule,
+int RoundingPoint::round(const PassRule& rule, const BlockTensor& result,
                          const std::function<SumsOutcome(const RoundingJob&)>& body) {
-  RoundingJob job{std::max(shift_, 0), rounding_, rule.random};
+  RoundingJob job{.shift = std::max(shift_, 0), .rounding = rounding_, .random = rule.random};
   job.random.stream = stream_;
+  BlockTensor second = result;
+  Buffer memory;
+  if (rule.rule == ShiftRule::exact && rule.pool != nullptr && other_ != kUnknown) {
+    memory = rule.pool->take<std::int8_t>(result.bytes());
+    second.data = memory.as<std::int8_t>();
+    clear_filling(second);
+    job.other_shift = other_;
+    job.other = second.data;
+  }
+  SumsOutcome outcome;
   const auto run = [&] {
-    const SumsOutcome outcome = body(job);
+    outcome = body(job);
     std::array<std::int64_t, 1> largest{static_cast<std::int64_t>(outcome.largest)};
     if (rule.cluster != nullptr) rule.cluster->max(largest);
     saturated_ = outcome.saturated;
@@ -35,12 +46,18 @@ int RoundingPoint::round(const PassRule& rule,
   const int wanted = run();
   if (rule.rule == ShiftRule::frozen) return job.shift;
   const bool is_free = rule.rule == ShiftRule::delayed && shift_ != kUnknown;
+  if (wanted != shift_) other_ = shift_;
   shift_ = wanted;
   if (is_free || wanted == job.shift) return job.shift;
+  if (job.other != nullptr && wanted == job.other_shift) {
+    copy_bytes(second, result);
+    saturated_ = outcome.other_saturated;
+    return wanted;
+  }
   ++misses_;
-  job.shift = wanted;
+  job = {.shift = wanted, .rounding = rounding_, .random = job.random};
   run();
-  return job.shift;
+  return wanted;
 }
 
 }  // namespace nibble

@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "core/buffer_pool.h"
+#include "integer/block_tensor.h"
 #include "nibble/cluster/communicator.h"
 #include "nibble/core/philox.h"
 #include "nibble/integer/settings.h"
@@ -16,22 +18,27 @@ namespace nibble {
 struct SumsOutcome {
   std::uint64_t largest = 0;   // magnitude
   std::int64_t saturated = 0;  // results cut to ±127
+  std::int64_t other_saturated = 0;
   std::int64_t elements = 0;
 
   void join(const SumsOutcome& other);
 };
 
-// How one tensor's sums are rounded; random draws are those of (seed, stream, step, element).
+// How one tensor's sums are rounded; random draws are those of (seed, stream, step, element). Where
+// `other` is set they are rounded by other_shift too, into that memory: a second guess.
 struct RoundingJob {
   int shift = 0;
   ShiftRounding rounding = ShiftRounding::nearest;
   RandomKey random;
+  int other_shift = 0;
+  std::int8_t* other = nullptr;
 };
 
 struct PassRule {
   ShiftRule rule = ShiftRule::exact;
   RandomKey random;  // seed and step
   Communicator* cluster = nullptr;
+  BufferPool* pool = nullptr;  // of second guesses; null: there are none
 };
 
 // One tensor of a network that is rounded once a batch. What it remembers of the last batch is part
@@ -42,10 +49,11 @@ class RoundingPoint {
   RoundingPoint(std::string name, ShiftRounding rounding, std::uint32_t stream)
       : name_(std::move(name)), rounding_(rounding), stream_(stream) {}
 
-  // Calls `body` with a shift, again with the right one where the guess was wrong, and returns the
-  // shift that counts. The result is that of two passes, one for the maximum and one to round: the
-  // guess only saves time. Every rank must come here.
-  int round(const PassRule& rule, const std::function<SumsOutcome(const RoundingJob&)>& body);
+  // Calls `body`, which rounds sums into `result`, with guesses of the shift, again with the right
+  // one where they were wrong, and returns the shift that counts. The result is that of two passes,
+  // one for the maximum and one to round: guesses only save time. Every rank must come here.
+  int round(const PassRule& rule, const BlockTensor& result,
+            const std::function<SumsOutcome(const RoundingJob&)>& body);
 
   const std::string& name() const { return name_; }
   int shift() const { return shift_; }
@@ -67,6 +75,7 @@ class RoundingPoint {
   ShiftRounding rounding_ = ShiftRounding::nearest;
   std::uint32_t stream_ = 0;
   int shift_ = kUnknown;
+  int other_ = kUnknown;  // the last one before it that was another
   std::int64_t saturated_ = 0;
   std::int64_t elements_ = 0;
   std::int64_t misses_ = 0;

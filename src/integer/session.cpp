@@ -45,11 +45,12 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
 
 IntegerAnswers IntegerSession::step(const IntegerBatch& batch, int mu, int bias_mu) {
   const RandomKey random{options_.seed, kIntegerLossStream, static_cast<std::uint32_t>(steps_)};
-  IntegerPass pass{.rule = {options_.rule, random, cluster_},
+  IntegerPass pass{.rule = {options_.rule, random, cluster_, &tape_.pool()},
                    .is_training = true,
                    .update = options_.update,
                    .first_image = batch.first_image,
-                   .all_images = batch.all_images};
+                   .all_images = batch.all_images,
+                   .pool = &tape_.pool()};
   pass.update.mu = mu;
   pass.update.bias_mu = bias_mu;
   const BlockTensor answers = tape_.forward(pass, batch.images);

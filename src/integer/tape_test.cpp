@@ -286,7 +286,7 @@ layers = [ { op = "conv2d", name = "conv", channels = 6, kernel = 3, padding = 1
   const auto answers = [&](std::int64_t first, std::int64_t count) {
     IntegerTape tape(network, roundings);
     std::ranges::copy(weights, tape.parameters()[0]->mantissas.as<std::int8_t>().begin());
-    tape.points()[0]->set_shift(9);
+    tape.value_point(1)->set_shift(9);
     Block part{batch.picture, count, batch.exponent, {}};
     part.data.assign(batch.data.begin() + first * 45, batch.data.begin() + (first + count) * 45);
     const OwnBlock own(part);

@@ -37,8 +37,9 @@ class Runner {
   Runner(const WeightGradient& gradient, GradientSums& sums)
       : gradient_(gradient),
         sums_(sums),
-        rows_(gradient.error),
-        columns_(gradient.input),
+        pool_(gradient.pool != nullptr ? *gradient.pool : own_),
+        rows_(gradient.error, pool_),
+        columns_(gradient.input, pool_),
         pairs_(pairs_by_tap(gradient.meetings, gradient.shape.taps)) {}
 
   void run() {
@@ -71,7 +72,8 @@ class Runner {
     const std::int64_t taps = task.last_tap - task.first_tap;
     const std::int64_t row_values = taps * columns_.columns();
     const std::int64_t rows = (task.last_block - task.first_block) * kGroup;
-    std::vector<std::int32_t> sums(static_cast<std::size_t>(rows * row_values));
+    thread_local std::vector<std::int32_t> sums;
+    sums.assign(static_cast<std::size_t>(rows * row_values), 0);
     const std::int64_t pixels = gradient_.error.picture.pixels();
     const std::int64_t at_once =
         std::clamp<std::int64_t>(kCacheBytes / (columns_.columns() * kBundle), 1, pixels);
@@ -151,6 +153,8 @@ class Runner {
 
   const WeightGradient& gradient_;
   GradientSums& sums_;
+  BufferPool own_;
+  BufferPool& pool_;
   ErrorRows rows_;
   InputColumns columns_;
   std::vector<std::vector<Pair>> pairs_;

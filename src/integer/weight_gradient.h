@@ -28,6 +28,7 @@ struct WeightGradient {
   const BlockTensor& error;
   std::int64_t all_images;               // of all ranks: they decide the width
   std::int64_t safe_terms = kSafeTerms;  // smaller in tests
+  BufferPool* pool = nullptr;            // of what is needed on the way; null: its own
 
   // Uses the memory of `sums` again.
   void run(GradientSums& sums) const;
