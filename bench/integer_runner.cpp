@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps integer training on one batch.
+#include "bench/integer_runner.h"
+
+#include <numeric>
+
+#include "bench/random_batch.h"
+#include "bench/stopwatch.h"
+#include "integer_run/answers.h"
+#include "nibble/core/hash.h"
+
+namespace nibble {
+namespace {
+
+std::vector<std::int32_t> first_indices(std::int64_t count) {
+  std::vector<std::int32_t> indices(static_cast<std::size_t>(count));
+  std::iota(indices.begin(), indices.end(), 0);
+  return indices;
+}
+
+}  // namespace
+
+IntegerRunner::IntegerRunner(const std::string& network, std::int64_t batch, ShiftRule rule,
+                             bool has_dropout)
+    : network_(network_to_measure(network, has_dropout)),
+      data_(random_batch(network_, batch)),
+      session_(network_, {.rule = rule}),
+      batcher_(data_, input_scale(input_of(network_), data_), session_.tape().input_picture()),
+      batch_(batcher_.load(first_indices(batch), {}, {})) {}
+
+double IntegerRunner::median_seconds(int steps) {
+  std::vector<double> times;
+  for (int i = 0; i < steps; ++i) times.push_back(seconds_of([&] { step(); }));
+  return median(std::move(times));
+}
+
+double IntegerRunner::loss() const {
+  AnswerSums sums(data_, answers_.width);
+  sums.add(answers_, batch_);
+  return sums.loss_sum() / static_cast<double>(batch_.all_images);
+}
+
+std::uint64_t IntegerRunner::weights_hash() const {
+  Hasher hasher;
+  for (const TrainedTensor* each : session_.tape().parameters())
+    hasher.add(std::span<const std::int8_t>(each->mantissas.as<std::int8_t>()));
+  return hasher.value();
+}
+
+IntegerRunner::Roundings IntegerRunner::roundings() const {
+  Roundings all;
+  const auto add = [&](const RoundingPoint& point) {
+    all.guesses += point.batches();
+    all.misses += point.misses();
+    all.elements += point.elements();
+    all.saturated += point.saturated();
+  };
+  for (const RoundingPoint* point : session_.tape().points()) add(*point);
+  add(session_.loss_point());
+  return all;
+}
+
+void IntegerRunner::forget_guesses() {
+  for (RoundingPoint* point : session_.tape().points()) point->restore(point->shift(), 0, 0);
+  session_.loss_point().restore(session_.loss_point().shift(), 0, 0);
+}
+
+double IntegerRunner::operations() const {
+  double sum = 0;
+  for (const std::int64_t each : multiply_accumulates(network_)) sum += static_cast<double>(each);
+  return 6 * sum * static_cast<double>(batch_.all_images);
+}
+
+}  // namespace nibble
