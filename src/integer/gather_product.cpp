@@ -13,7 +13,8 @@ namespace nibble {
 namespace {
 
 constexpr std::int64_t kWidest = PackedWeights::kBlock;
-constexpr std::int64_t kPixelsAtOnce = 32;  // of one task: the block's panels stay in cache
+constexpr std::int64_t kSerialWork = 1 << 20;  // products that one thread does sooner than two
+constexpr std::int64_t kPixelsAtOnce = 32;     // of one task: the block's panels stay in cache
 
 template <class Sum>
 using Tile = std::array<Sum, static_cast<std::size_t>(kGroup* kWidest)>;
@@ -49,14 +50,22 @@ class Runner {
     const std::int64_t per_block = (pixels - 1) / piece + 1;
     SumsOutcome all;
     std::mutex mutex;
-    parallel_tasks(static_cast<std::size_t>(groups * blocks * per_block), [&](std::size_t index) {
+    const auto run_one = [&](std::size_t index) {
       const auto at = static_cast<std::int64_t>(index);
       const std::int64_t begin = at % per_block * piece;
       const SumsOutcome outcome = run_task({at / per_block / blocks, at / per_block % blocks, begin,
                                             std::min(begin + piece, pixels)});
       const std::lock_guard lock(mutex);
       all.join(outcome);
-    });
+    };
+    const auto tasks = static_cast<std::size_t>(groups * blocks * per_block);
+    const std::int64_t work = groups * kGroup * product_.meetings.size() *
+                              product_.weights.depth() * product_.weights.columns();
+    if (work < kSerialWork) {
+      for (std::size_t index = 0; index < tasks; ++index) run_one(index);
+    } else {
+      parallel_tasks(tasks, run_one);
+    }
     return all;
   }
 

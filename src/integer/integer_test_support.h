@@ -132,10 +132,11 @@ class Twins {
     const OwnBlock laid_out(batch);
     reference::Block plain_batch = batch;
     const reference::Block wanted = reference_.forward(plain_batch, step);
-    const IntegerPass pass{.rule = {ShiftRule::exact, step.random, nullptr},
+    const IntegerPass pass{.rule = {ShiftRule::exact, step.random, nullptr, &tape.pool()},
                            .is_training = step.is_training,
                            .update = {.mu = step.mu, .bias_mu = step.bias_mu},
-                           .all_images = images};
+                           .all_images = images,
+                           .pool = &tape.pool()};
     const BlockTensor answer = tape.forward(pass, laid_out.tensor());
     expect_same(plain(answer), wanted, "answers");
     if (!step.is_training) return;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "integer/round_pixels.h"
+#include "nibble/core/parallel.h"
 #include "nibble/fixed/round_shift.h"
 
 namespace nibble {
@@ -95,17 +96,21 @@ void cross_entropy_error(const BlockTensor& answers, std::span<const std::int32_
                          CrossEntropyForm form, const RandomKey& random, std::int64_t first_image,
                          BlockTensor& error) {
   const std::int64_t classes = answers.picture.channels;
-  for (std::int64_t image = 0; image < answers.images; ++image) {
-    const std::vector<std::int64_t> differences =
-        cross_entropy_differences(answers_of(answers, image), answers.exponent,
-                                  labels[static_cast<std::size_t>(image)], form);
-    std::int8_t* to = error.at(image / kGroup, 0) + image % kGroup * error.picture.stride();
-    for (std::int64_t c = 0; c < classes; ++c) {
-      const auto element = static_cast<std::uint64_t>((first_image + image) * classes + c);
-      to[c] = clamp127(shift_stochastic(differences[static_cast<std::size_t>(c)], kErrorShift,
-                                        draw32(random, element)));
-    }
-  }
+  constexpr std::size_t kGrain = 16;
+  parallel_for(
+      static_cast<std::size_t>(answers.images), kGrain, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const auto image = static_cast<std::int64_t>(i);
+          const std::vector<std::int64_t> differences = cross_entropy_differences(
+              answers_of(answers, image), answers.exponent, labels[i], form);
+          std::int8_t* to = error.at(image / kGroup, 0) + image % kGroup * error.picture.stride();
+          for (std::int64_t c = 0; c < classes; ++c) {
+            const auto element = static_cast<std::uint64_t>((first_image + image) * classes + c);
+            to[c] = clamp127(shift_stochastic(differences[static_cast<std::size_t>(c)], kErrorShift,
+                                              draw32(random, element)));
+          }
+        }
+      });
   error.exponent = kErrorShift - kProbabilityBits;
 }
 

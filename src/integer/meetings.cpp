@@ -35,6 +35,11 @@ Meetings Meetings::forward(const Window& window, const Picture& source, const Pi
       meetings.end_pixel();
     }
   }
+  meetings.by_tap_.resize(static_cast<std::size_t>(window.taps()));
+  for (std::int64_t pixel = 0; pixel < meetings.pixels(); ++pixel) {
+    for (const Meeting& each : meetings.of(pixel))
+      meetings.by_tap_[static_cast<std::size_t>(each.tap)].push_back({pixel, each.source});
+  }
   return meetings;
 }
 

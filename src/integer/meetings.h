@@ -25,6 +25,12 @@ struct Meeting {
   std::int32_t tap;     // ky·kernel.x + kx
 };
 
+// A pixel of the result and the pixel of the source that it meets at some tap.
+struct Pair {
+  std::int64_t result;
+  std::int64_t source;
+};
+
 // For every pixel of the result its meetings, in the order of taps; taps over the border have none.
 class Meetings {
  public:
@@ -32,6 +38,11 @@ class Meetings {
   static Meetings forward(const Window& window, const Picture& source, const Picture& result);
   // The same pairs seen from the source: the way of errors.
   static Meetings backward(const Window& window, const Picture& source, const Picture& result);
+
+  // The same, by tap, in the order of the result's pixels. Of `forward` alone.
+  std::span<const Pair> at_tap(std::int64_t tap) const {
+    return by_tap_[static_cast<std::size_t>(tap)];
+  }
 
   std::int64_t pixels() const { return static_cast<std::int64_t>(begin_.size()) - 1; }
   std::int64_t size() const { return static_cast<std::int64_t>(list_.size()); }
@@ -46,6 +57,7 @@ class Meetings {
 
   std::vector<std::size_t> begin_{0};
   std::vector<Meeting> list_;
+  std::vector<std::vector<Pair>> by_tap_;
   std::int64_t most_ = 0;
 };
 

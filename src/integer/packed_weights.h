@@ -43,6 +43,7 @@ class PackedWeights {
 
  private:
   void pack_forward(std::int64_t tap, std::int64_t block, std::span<const std::int8_t> weights);
+  void pack_groups(std::int64_t tap, std::int64_t block, std::span<const std::int8_t> weights);
   void pack_backward(std::int64_t tap, std::int64_t block, std::span<const std::int8_t> weights);
   std::int8_t* at(std::int64_t tap, std::int64_t block) const;
 
@@ -51,6 +52,7 @@ class PackedWeights {
   std::int64_t depth_;
   std::int64_t columns_;
   std::int64_t tap_bytes_;
+  bool is_filled_up_;  // some bytes are zeros that no weight is written to
   Tensor memory_;
 };
 

@@ -101,6 +101,7 @@ class ProductLayer final : public IntegerLayer {
     const int shift = value_point_.round(arguments.pass.rule, arguments.output,
                                          [&](const RoundingJob& job) { return product.run(job); });
     arguments.output.exponent = exponent + shift;
+    if (!arguments.pass.is_training) patch_memory_.release();
   }
 
   void backward(const IntegerBackward& arguments) override {

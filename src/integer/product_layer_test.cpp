@@ -64,6 +64,7 @@ class Products : public ::testing::TestWithParam<Case> {
   }
 
   Outcome by_layer() const {
+    BufferPool pool;  // lives longer than the layer
     const IntegerLayerSettings settings = this->settings();
     const std::unique_ptr<IntegerLayer> layer = make_integer_layer(settings);
     for (std::size_t i = 0; i < weights_.size(); ++i)
@@ -73,7 +74,8 @@ class Products : public ::testing::TestWithParam<Case> {
     const IntegerPass pass{.rule = {},
                            .is_training = true,
                            .update = {.mu = kMu, .bias_mu = kBiasMu},
-                           .all_images = input_.images};
+                           .all_images = input_.images,
+                           .pool = &pool};
     const OwnBlock input(input_);
     OwnBlock output(output_, input_.images);
     OwnBlock error(error_);

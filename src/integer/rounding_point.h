@@ -58,8 +58,10 @@ class RoundingPoint {
   const std::string& name() const { return name_; }
   int shift() const { return shift_; }
   void set_shift(int shift) { shift_ = shift; }
-  void restore(int shift, std::int64_t misses, std::int64_t batches) {
+  int other_shift() const { return other_; }  // the second guess; -1: none
+  void restore(int shift, int other, std::int64_t misses, std::int64_t batches) {
     shift_ = shift;
+    other_ = other;
     misses_ = misses;
     batches_ = batches;
   }

@@ -37,7 +37,7 @@ struct Body {
 int round(RoundingPoint& point, ShiftRule rule, std::uint64_t largest, std::vector<int>& calls) {
   Body body{largest};
   const int shift =
-      point.round({rule, {}, nullptr}, [&](const RoundingJob& job) { return body(job); });
+      point.round({rule, {}, nullptr}, {}, [&](const RoundingJob& job) { return body(job); });
   calls = body.shifts;
   return shift;
 }
@@ -95,7 +95,7 @@ TEST(Shifts, AreThoseOfTheLargestSumOfAllRanks) {
   } cluster;
   RoundingPoint point("a.value", ShiftRounding::nearest, 0);
   Body body{100};
-  EXPECT_EQ(point.round({ShiftRule::exact, {}, &cluster},
+  EXPECT_EQ(point.round({ShiftRule::exact, {}, &cluster}, {},
                         [&](const RoundingJob& job) { return body(job); }),
             6);
 }
@@ -154,10 +154,13 @@ TEST_F(Networks, ExactIsTheTwoPassDefinitionWhateverWasGuessed) {
       IntegerTape fresh(network_, {});
       set_weights(fresh);
       for (RoundingPoint* point : fresh.points()) point->set_shift(20);  // a bad guess
-      const IntegerPass pass{.rule = {}, .all_images = 9};
+      const IntegerPass pass{.rule = {}, .all_images = 9, .pool = &fresh.pool()};
+      const IntegerPass twice{.rule = {ShiftRule::exact, {}, nullptr, &used.pool()},
+                              .all_images = 9,
+                              .pool = &used.pool()};  // with a second guess
       const OwnBlock own(each);
-      expect_same(plain(used.forward(pass, own.tensor())), plain(fresh.forward(pass, own.tensor())),
-                  "answers");
+      expect_same(plain(used.forward(twice, own.tensor())),
+                  plain(fresh.forward(pass, own.tensor())), "answers");
     }
     EXPECT_GT(used.value_point(1)->misses(), 1);
   });
@@ -169,7 +172,8 @@ TEST_F(Networks, DelayedRoundsWithTheLastBatchsShiftsAndSaturates) {
   on_every_path([&] {
     IntegerTape tape(network_, {});
     set_weights(tape);
-    const IntegerPass delayed{.rule = {ShiftRule::delayed, {}, nullptr}, .all_images = 9};
+    const IntegerPass delayed{
+        .rule = {ShiftRule::delayed, {}, nullptr}, .all_images = 9, .pool = &tape.pool()};
     const OwnBlock own_small(small);
     const OwnBlock own_large(large);
     tape.forward(delayed, own_small.tensor());
@@ -180,7 +184,8 @@ TEST_F(Networks, DelayedRoundsWithTheLastBatchsShiftsAndSaturates) {
     IntegerTape frozen(network_, {});
     set_weights(frozen);
     frozen.freeze(exponents);
-    const IntegerPass pass{.rule = {ShiftRule::frozen, {}, nullptr}, .all_images = 9};
+    const IntegerPass pass{
+        .rule = {ShiftRule::frozen, {}, nullptr}, .all_images = 9, .pool = &frozen.pool()};
     expect_same(second, plain(frozen.forward(pass, own_large.tensor())), "answers");
     EXPECT_EQ(tape.value_point(1)->misses(), 1);
   });
@@ -216,7 +221,7 @@ TEST_F(Networks, ExponentsThatDoNotFitAreRefused) {
   IntegerTape tape(network_, {});
   set_weights(tape);
   const OwnBlock own(batch(9, 127));
-  tape.forward({.rule = {}, .all_images = 9}, own.tensor());
+  tape.forward({.rule = {}, .all_images = 9, .pool = &tape.pool()}, own.tensor());
   std::vector<int> exponents = tape.value_exponents();
   exponents[1] -= 40;
   EXPECT_THROW(tape.freeze(exponents), Error);

@@ -64,11 +64,11 @@ class IntegerTape {
 
   const Network& network_;
   std::vector<Picture> pictures_;
+  BufferPool pool_;  // before all that borrows from it
   std::vector<std::unique_ptr<IntegerLayer>> layers_;
   std::vector<RoundingPoint> joins_;  // by node: of errors that meet
   TapePlan plan_;
   std::size_t answer_;
-  BufferPool pool_;
   std::vector<NodeState> states_;
   std::vector<TrainedTensor*> parameters_;
   std::vector<RoundingPoint*> points_;

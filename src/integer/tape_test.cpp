@@ -143,8 +143,10 @@ layers = [ { op = "dropout", name = "half" }, { op = "dropout", name = "quarter"
   Block input{{1, 1, 4000}, 2, -7, {}};
   input.data.assign(input.size(), 1);
   const OwnBlock own(input);
-  const IntegerPass pass{
-      .rule = {ShiftRule::exact, {3, 0, 8}, nullptr}, .is_training = true, .all_images = 2};
+  const IntegerPass pass{.rule = {ShiftRule::exact, {3, 0, 8}, nullptr},
+                         .is_training = true,
+                         .all_images = 2,
+                         .pool = &tape.pool()};
   const Block answer = plain(tape.forward(pass, own.tensor()));
   EXPECT_EQ(answer.exponent, -7 + 1 + 2);
   const auto kept = std::ranges::count(answer.data, 1);
@@ -293,7 +295,8 @@ layers = [ { op = "conv2d", name = "conv", channels = 6, kernel = 3, padding = 1
     const IntegerPass pass{.rule = {ShiftRule::frozen, random, nullptr},
                            .is_training = true,
                            .first_image = first,
-                           .all_images = 20};
+                           .all_images = 20,
+                           .pool = &tape.pool()};
     return plain(tape.forward(pass, own.tensor())).data;
   };
   const auto whole = answers(0, 20);

@@ -16,22 +16,6 @@ namespace {
 constexpr std::int64_t kWidest = PackedWeights::kBlock;
 constexpr std::int64_t kCacheBytes = 256 * 1024;  // of inputs that one pass over taps reads
 
-// One pixel of the error with the pixel of the input that it meets at a tap.
-struct Pair {
-  std::int64_t error;
-  std::int64_t input;
-};
-
-// The pairs of every tap, in the order of the errors' pixels.
-std::vector<std::vector<Pair>> pairs_by_tap(const Meetings& meetings, std::int64_t taps) {
-  std::vector<std::vector<Pair>> pairs(static_cast<std::size_t>(taps));
-  for (std::int64_t pixel = 0; pixel < meetings.pixels(); ++pixel) {
-    for (const Meeting& each : meetings.of(pixel))
-      pairs[static_cast<std::size_t>(each.tap)].push_back({pixel, each.source});
-  }
-  return pairs;
-}
-
 class Runner {
  public:
   Runner(const WeightGradient& gradient, GradientSums& sums)
@@ -39,8 +23,7 @@ class Runner {
         sums_(sums),
         pool_(gradient.pool != nullptr ? *gradient.pool : own_),
         rows_(gradient.error, pool_),
-        columns_(gradient.input, pool_),
-        pairs_(pairs_by_tap(gradient.meetings, gradient.shape.taps)) {}
+        columns_(gradient.input, pool_) {}
 
   void run() {
     const std::int64_t taps = gradient_.shape.taps;
@@ -101,16 +84,16 @@ class Runner {
     for (std::int64_t column = 0; column < columns_.columns(); column += kWidest) {
       const std::int64_t width = std::min(kWidest, columns_.columns() - column);
       for (std::int64_t tap = task.first_tap; tap < task.last_tap; ++tap) {
-        const std::vector<Pair>& pairs = pairs_[static_cast<std::size_t>(tap)];
-        const auto first = std::ranges::lower_bound(pairs, begin, {}, &Pair::error);
-        const auto last = std::ranges::lower_bound(pairs, end, {}, &Pair::error);
+        const std::span<const Pair> pairs = gradient_.meetings.at_tap(tap);
+        const auto first = std::ranges::lower_bound(pairs, begin, {}, &Pair::result);
+        const auto last = std::ranges::lower_bound(pairs, end, {}, &Pair::result);
         if (first == last) continue;
         for (std::int64_t block = task.first_block; block < task.last_block; ++block) {
           terms.clear();
           for (auto pair = first; pair != last; ++pair) {
-            terms.push_back({rows_.at(bundle, pair->error, block * kGroup),
-                             columns_.at(bundle, pair->input, column),
-                             rows_.sums(bundle, pair->error, block * kGroup)});
+            terms.push_back({rows_.at(bundle, pair->result, block * kGroup),
+                             columns_.at(bundle, pair->source, column),
+                             rows_.sums(bundle, pair->result, block * kGroup)});
           }
           const std::int64_t row = (block - task.first_block) * kGroup;
           product8_path().multiply(terms,
@@ -157,7 +140,6 @@ class Runner {
   BufferPool& pool_;
   ErrorRows rows_;
   InputColumns columns_;
-  std::vector<std::vector<Pair>> pairs_;
 };
 
 void prepare(GradientSums& sums, std::int64_t elements, bool is_wide) {
