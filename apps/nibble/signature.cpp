@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nibble signature: one hash over a fixed set of roundings, codes and matrix products.
+// nibble signature: one hash over a fixed set of roundings, codes, matrix products and trainings.
 #include <fmt/format.h>
 
 #include <array>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/nibble/signature_integers.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
@@ -153,7 +154,7 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-void run(bool is_verbose) {
+void run(bool is_verbose, bool is_long) {
   std::vector<Tensor> inputs;
   for (const bool is_wild : {false, true}) inputs.push_back(make_input(is_wild));
   Hasher all;
@@ -181,6 +182,7 @@ void run(bool is_verbose) {
     add_values(hasher, product);
     record(name, hasher.value());
   }
+  for (const auto& [name, hash] : integer_hashes(is_long)) record(name, hash);
   fmt::print("{}{}\n", hex(all.value()), is_verbose ? "  all" : "");
 }
 
@@ -190,12 +192,16 @@ void add_signature(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand(
       "signature", "one hash of all arithmetic: the same on every machine that computes the same");
   const auto is_verbose = std::make_shared<bool>(false);
-  verb.add_flag("--verbose", *is_verbose, "a hash for each format, rounding and accumulator");
+  const auto is_long = std::make_shared<bool>(false);
+  verb.add_flag("--verbose", *is_verbose,
+                "a hash for each format, rounding, accumulator, training");
+  verb.add_flag("--long", *is_long,
+                "with 50 steps of VGG-small-7 in integers: another hash, seconds to hours");
   verb.footer(
       "Examples:\n"
       "  nibble signature\n"
       "  diff <(NIBBLE_ISA=reference nibble signature --verbose) <(nibble signature --verbose)");
-  verb.callback([is_verbose] { run(*is_verbose); });
+  verb.callback([is_verbose, is_long] { run(*is_verbose, *is_long); });
 }
 
 }  // namespace nibble
