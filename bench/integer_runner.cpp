@@ -61,8 +61,8 @@ IntegerRunner::Roundings IntegerRunner::roundings() const {
 }
 
 void IntegerRunner::forget_guesses() {
-  for (RoundingPoint* point : session_.tape().points()) point->restore(point->shift(), 0, 0);
-  session_.loss_point().restore(session_.loss_point().shift(), 0, 0);
+  for (RoundingPoint* point : session_.tape().points()) point->restore(point->shift(), -1, 0, 0);
+  session_.loss_point().restore(session_.loss_point().shift(), -1, 0, 0);
 }
 
 double IntegerRunner::operations() const {

@@ -27,6 +27,7 @@ void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tenso
   put_integer(words, "average.count", averager_.count());
   for (const RoundingPoint* point : session_.tape().points()) {
     put_integer(words, "shift." + point->name(), point->has_shift() ? point->shift() : -1);
+    put_integer(words, "other." + point->name(), point->other_shift());
     put_integer(words, "misses." + point->name(), point->misses());
     put_integer(words, "batches." + point->name(), point->batches());
   }
@@ -48,10 +49,11 @@ void IntegerLearner::take_state(const Checkpoint& checkpoint) {
     return static_cast<int>(integer_word(words, "shift." + name));
   };
   for (RoundingPoint* point : session_.tape().points()) {
-    point->restore(shift(point->name()), integer_word(words, "misses." + point->name()),
+    const auto other = static_cast<int>(integer_word(words, "other." + point->name()));
+    point->restore(shift(point->name()), other, integer_word(words, "misses." + point->name()),
                    integer_word(words, "batches." + point->name()));
   }
-  session_.loss_point().restore(shift("loss"), 0, 0);
+  session_.loss_point().restore(shift("loss"), -1, 0, 0);
   for (TrainedTensor* each : session_.tape().parameters()) {
     std::ranges::copy(
         checkpoint.tensor(each->name, DType::i8, each->mantissas.shape()).as<std::int8_t>(),

@@ -32,9 +32,9 @@ TrainResult run_training(const RunSettings& settings, const TrainOptions& option
   const TrainingData data = load_training_data(settings);
   const RunSettings completed = complete(settings, data);
   const InterruptGuard guard;  // from here on a Ctrl-C leaves a checkpoint
+  const std::unique_ptr<Learner> learner = make_learner(completed, data);  // refuses, no folder yet
   std::optional<RunFolder> folder;
   if (ranks_of(options).rank() == 0) folder.emplace(options.folder, options.mode);
-  const std::unique_ptr<Learner> learner = make_learner(completed, data);
   Trainer trainer(completed, data, options, *learner, folder ? &*folder : nullptr);
   const bool is_resumed = options.mode == RunFolderMode::resume;
   if (is_resumed) trainer.resume();

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nibble train --arith int8 on the bundled digits: folders, hashes, shifts, resumption, refusals."""
+
+import json
+
+from case import run
+from train_case import TrainCase, main, quick
+
+FILES = {"settings.json", "epochs.csv", "layers.csv", "histograms.csv", "integers.csv", "checkpoint.safetensors",
+         "model.nib", "summary.json"}
+NETWORK = "convnet-8x8"
+
+
+class IntegerCase(TrainCase):
+    def integers(self, name, *options, **more):
+        more.setdefault("network", NETWORK)
+        return self.train(name, "--arith", "int8", *options, **more)
+
+
+class Run(IntegerCase):
+    def test_the_run_folder_is_complete(self):
+        folder, text, lines = self.integers("run", "--epochs", "4", "--seed", "5")
+        names = {path.name for path in folder.iterdir() if not path.name.startswith("events.out.tfevents.")}
+        self.assertEqual(names, FILES)
+        settings = json.loads((folder / "settings.json").read_text())
+        told = json.dumps(settings)
+        for words in ('"arithmetic": "int8"', '"mu": "5,4@2,3@3"', '"shifts": "exact"', '"seed": 5',
+                      '"gradient": "pseudo-stochastic"', '"loss_form": "fractional"'):
+            self.assertIn(words, told)
+        self.assertRegex(lines, r"(?m)^epoch +3/4  loss [\d.]+ .* rate 4  \d+ images/s$")
+        self.assertEqual([row[:3] for row in self.rows(folder)],
+                         [["1", "23", "5"], ["2", "46", "5"], ["3", "69", "4"], ["4", "92", "3"]])
+        self.assertRegex(text, rf"(?m)^weights +{self.hash_of(folder)}$")
+        self.assertIn("unaveraged", text)
+        self.assertIn("batch_shifts", text)
+        summary = self.summary(folder)
+        self.assertEqual(summary["weights_hash"], self.hash_of(folder))
+        self.assertGreater(summary["test"]["top1"], 0.8)
+
+    def test_the_table_of_integers_has_shifts_rails_and_moves(self):
+        folder, _, _ = self.integers("run", "--epochs", "2")
+        header = (folder / "integers.csv").read_text().splitlines()[0]
+        self.assertEqual(header, "epoch,layer,tensor,shift,share_saturated,share_at_rails,share_moved,misses,batches")
+        rows = self.rows(folder, "integers.csv")
+        kinds = {(row[1], row[2]) for row in rows}
+        for layer in ("conv1", "conv2"):
+            self.assertLessEqual({(layer, "value"), (layer, "weight"), (layer, "bias")}, kinds)
+        self.assertIn(("conv2", "error"), kinds)
+        self.assertNotIn(("conv1", "error"), kinds)  # nobody asks for it
+        for row in rows:
+            self.assertTrue(row[4] or row[5], row)
+            for share in filter(None, row[4:7]):
+                self.assertTrue(0 <= float(share) <= 1, row)
+            if row[2] in ("value", "error"):
+                self.assertEqual(int(row[8]), 23 * int(row[0]))
+                self.assertLessEqual(int(row[7]), int(row[8]))
+
+    def test_eval_says_what_the_run_said(self):
+        folder, _, _ = self.integers("run", "--epochs", "2", "--average-from", "2")
+        summary = self.summary(folder)
+        for options, name in (((), "test"), (("--shifts", "exact"), "batch_shifts")):
+            for threads in ("1", "3"):
+                told = json.loads(self.done("eval", folder / "model.nib", "--data", "digits", "--json", "--threads",
+                                            threads, *options))
+                for key, value in summary[name].items():
+                    self.assertEqual(told[key], value, (name, key))
+        told = json.loads(self.done("eval", folder, "--data", "digits", "--json", "--shifts", "frozen",
+                                    NIBBLE_ISA="portable"))
+        self.assertEqual(told["correct"], summary["test"]["correct"])
+        self.fails(2, "--shifts", "eval", folder, "--data", "digits", "--shifts", "delayed")
+
+    def test_threads_and_instruction_sets_do_not_change_the_weights(self):
+        for options in ((), ("--shifts", "delayed"), ("--momentum16", "8", "--fraction-bits", "4", "--decay",
+                                                      "--shift-rounding", "error=stochastic")):
+            hashes = set()
+            for isa, threads in (("portable", "2"), ("portable", "1"), (None, "3")):
+                variables = {"NIBBLE_ISA": isa} if isa else {}
+                process = run("train", NETWORK, *quick("--arith", "int8", "--epochs", "1", "--threads", threads, "--out",
+                                                       self.folder / "run", "--overwrite", *options), **variables)
+                self.assertEqual(process.returncode, 0, process.stderr.decode())
+                hashes.add(self.hash_of(self.folder / "run"))
+            self.assertEqual(len(hashes), 1, options)
+
+    def test_each_choice_changes_the_weights(self):
+        hashes = set()
+        choices = ((), ("--shifts", "delayed"), ("--loss-form", "octaves"), ("--decay",), ("--momentum16", "8"),
+                   ("--fraction-bits", "4"), ("--mu", "4"), ("--bias-mu", "2"), ("--seed", "2"),
+                   ("--shift-rounding", "value=pseudo-stochastic"), ("--shift-rounding", "conv2.gradient=nearest"))
+        for options in choices:
+            hashes.add(self.hash_of(self.integers("run", "--epochs", "1", "--overwrite", *options)[0]))
+        self.assertEqual(len(hashes), len(choices))
+
+    def test_validation_keeps_the_best(self):
+        folder, _, _ = self.integers("run", "--epochs", "3", "--val", "0.2")
+        summary = self.summary(folder)
+        self.assertEqual(summary["val"]["images"], 287)
+        told = json.loads(self.done("eval", folder, "--data", "digits", "--json"))
+        self.assertEqual(told["weights_hash"], self.hash_of(folder, "best.nib"))
+        self.assertEqual(told["top1"], summary["test"]["top1"])
+
+
+class Resumption(IntegerCase):
+    def test_a_run_goes_on_to_the_same_weights(self):
+        for shifts in ("exact", "delayed"):
+            options = ("--epochs", "4", "--shifts", shifts, "--momentum16", "4")
+            whole, _, _ = self.integers(f"whole-{shifts}", *options)
+            _, text, _ = self.integers(f"parts-{shifts}", *options, "--stop-after", "1")
+            self.assertIn("stopped after 1 epochs, 23 steps", text)
+            self.integers(f"parts-{shifts}", *options, "--stop-after", "2", "--resume", "--threads", "3")
+            parts, _, _ = self.integers(f"parts-{shifts}", *options, "--resume")
+            self.assertEqual(self.hash_of(parts), self.hash_of(whole))
+            for name in ("layers.csv", "integers.csv", "histograms.csv"):
+                self.assertEqual((parts / name).read_bytes(), (whole / name).read_bytes(), name)
+
+    def refused(self, folder, words, *options, network=NETWORK):
+        before = {path: path.read_bytes() for path in folder.iterdir()}
+        self.fails(1, words, "train", network, *quick("--epochs", "2", "--out", folder, "--resume", *options))
+        self.assertEqual({path: path.read_bytes() for path in folder.iterdir()}, before)
+
+    def test_only_of_the_same_arithmetic(self):
+        floats, _, _ = self.train("floats", "--epochs", "2", "--stop-after", "1", network=NETWORK)
+        self.refused(floats, "is of another run: kind: got 'float training', expected 'integer training'", "--arith", "int8")
+        integers, _, _ = self.integers("integers", "--epochs", "2", "--stop-after", "1")
+        self.refused(integers, "is of another run: kind: got 'integer training', expected 'float training'")
+
+    def test_only_with_the_same_settings(self):
+        folder, _, _ = self.integers("run", "--epochs", "2", "--stop-after", "1")
+        for words, options in (("shifts: got 'exact', expected 'delayed'", ("--shifts", "delayed")),
+                               ("mu: got '5', expected '4'", ("--mu", "4")),
+                               ("momentum_sixteenths", ("--momentum16", "3")), ("seed", ("--seed", "2")),
+                               ("rounding", ("--shift-rounding", "value=stochastic"))):
+            self.refused(folder, f"is of another run: {words}", "--arith", "int8", *options)
+
+
+class Refusals(IntegerCase):
+    def refused(self, code, words, *options, network=NETWORK, data="digits"):
+        before = sorted(self.folder.rglob("*"))
+        self.fails(code, words, "train", network, "--data", data, "--threads", "1", "--epochs", "1", "--out",
+                   self.folder / "run", *options)
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+
+    def test_wrong_schedules(self):
+        for text in ("x", "8", "-9", "5,4", "5@2", "5,4@3,3@3", "5,4@", "5,", "5.5"):
+            self.refused(1, "[train] mu: got '", "--arith", "int8", f"--mu={text}")
+        self.refused(1, "MU from -8 to 7, as in 5,4@100,3@150", "--arith", "int8", "--bias-mu", "9")
+
+    def test_options_of_the_other_arithmetic(self):
+        for option, value in (("--lr", "0.1"), ("--optimizer", "sgd"), ("--round", "weight=e4m3"), ("--schedule", "cosine"),
+                              ("--weight-decay", "0.1"), ("--momentum", "0.9"), ("--policy", "x.toml")):
+            self.refused(2, f"{option}: got it beside the wrong --arith", "--arith", "int8", option, value)
+        for option, value in (("--mu", "5"), ("--shifts", "exact"), ("--momentum16", "1"), ("--fraction-bits", "1"),
+                              ("--shift-rounding", "value=nearest"), ("--loss-form", "octaves")):
+            self.refused(2, f"{option}: got it beside the wrong --arith, expected --arith int8", option, value)
+
+    def test_wrong_words(self):
+        self.refused(2, "--arith", "--arith", "int9")
+        self.refused(1, "shifts: got 'frozen', expected exact or delayed", "--arith", "int8", "--shifts", "frozen")
+        for text in ("value", "=nearest", "conv1=nearest", "weight=nearest"):
+            self.refused(1, "--shift-rounding: got", "--arith", "int8", "--shift-rounding", text)
+        self.refused(1, "got up, expected one of nearest stochastic", "--arith", "int8", "--shift-rounding", "value=up")
+        self.refused(1, "got 'conv7'", "--arith", "int8", "--shift-rounding", "conv7.value=nearest")
+        for option, value in (("--momentum16", "16"), ("--fraction-bits", "17"), ("--calibration", "0")):
+            self.refused(2, option, "--arith", "int8", option, value)
+
+    def test_a_batch_larger_than_the_data(self):
+        self.refused(1, "batch: got 2000, expected at most 1437", "--arith", "int8", "--batch", "2000")
+
+    def test_a_layer_without_an_integer_form_is_named_before_data_is_read(self):
+        self.refused(1, "[train] layer bn: got batch_norm, expected an operation that has an integer form", "--arith", "int8",
+                     network="resnet8", data="nowhere")
+        network = self.folder / "net.toml"
+        network.write_text('input = [8, 8, 1]\nlayers = [ { op = "flatten" }, { op = "dropout", name = "drop", share = 0.3 }, '
+                           '{ op = "linear", features = 10 }, { op = "softmax_cross_entropy" } ]\n')
+        self.refused(1, "layer drop: got a share that is no 1 - 2^-k", "--arith", "int8", network=network)
+        network.write_text('input = [8, 8, 1]\nlayers = [ { op = "flatten" }, { op = "linear", features = 10 }, '
+                           '{ op = "softmax_cross_entropy", smoothing = 0.1 } ]\n')
+        self.refused(1, "layer loss: got smoothing", "--arith", "int8", network=network)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mpirun -n N nibble train --arith int8: one result, whatever N, and with another N after a pause.
+
+usage: train_ranks_test.py MPIRUN
+"""
+
+import os
+import subprocess
+import sys
+
+MPIRUN = sys.argv.pop(1)
+
+from case import NIBBLE  # noqa: E402: it reads no arguments, unittest does
+from train_case import TrainCase, main  # noqa: E402
+
+NETWORK = "convnet-8x8"
+SECONDS = 120
+
+
+class Ranks(TrainCase):
+    def on(self, ranks, name, *options, arithmetic=("--arith", "int8"), code=0):
+        """Trains on so many ranks; the folder, and what was said."""
+        folder = self.folder / name
+        command = [MPIRUN, "-n", str(ranks), NIBBLE, "train", NETWORK, "--data", "digits", "--threads", "1", "--quiet", "--out",
+                   str(folder), *arithmetic, *options]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env={k: v for k, v in os.environ.items() if k != "NIBBLE_ISA"}) as process:
+            try:
+                text, errors = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                process.terminate()  # mpirun ends its ranks, a killed one would leave them
+                raise
+        self.assertEqual(process.returncode, code, errors)
+        return folder, text, errors
+
+    def same_on_all(self, *options):
+        hashes = {}
+        for ranks in (1, 2, 3, 4):
+            folder, text, _ = self.on(ranks, f"ranks{ranks}", "--overwrite", *options)
+            hashes[ranks] = self.hash_of(folder)
+            self.assertEqual(text.count("weights "), 1)  # the first alone speaks
+        self.assertEqual(len(set(hashes.values())), 1, hashes)
+        alone, _, _ = self.train("alone", "--arith", "int8", "--overwrite", "--quiet", *options, network=NETWORK)
+        self.assertEqual(self.hash_of(alone), hashes[1])
+        # All but times; the loss is a sum of floats that each rank rounds.
+        tables = {tuple(tuple(row[:3] + row[4:9]) for row in self.rows(self.folder / f"ranks{ranks}")) for ranks in hashes}
+        self.assertEqual(len(tables), 1)
+        losses = [float(row[3]) for ranks in hashes for row in self.rows(self.folder / f"ranks{ranks}")[:1]]
+        self.assertLess(max(losses) - min(losses), 1e-5)
+
+    def test_uneven_parts_of_batches_give_the_same_weights(self):
+        self.same_on_all("--epochs", "2", "--batch", "50")
+
+    def test_so_do_delayed_shifts(self):
+        self.same_on_all("--epochs", "2", "--batch", "50", "--shifts", "delayed", "--momentum16", "8")
+
+    def test_so_do_random_roundings(self):
+        self.same_on_all("--epochs", "1", "--batch", "50", "--shift-rounding", "value=stochastic", "--shift-rounding",
+                         "error=stochastic", "--shift-rounding", "gradient=stochastic")
+
+    def test_a_rank_may_have_no_image_of_a_batch(self):
+        self.same_on_all("--epochs", "1", "--batch", "718")  # 1437: a last batch of one image
+
+    def test_a_run_goes_on_with_another_number_of_ranks(self):
+        for shifts in ("exact", "delayed"):
+            options = ("--epochs", "3", "--batch", "50", "--shifts", shifts)
+            whole, _, _ = self.on(1, f"whole-{shifts}", *options)
+            self.on(3, f"parts-{shifts}", *options, "--stop-after", "1")
+            self.on(2, f"parts-{shifts}", *options, "--stop-after", "1", "--resume")
+            parts, _, _ = self.on(4, f"parts-{shifts}", *options, "--resume")
+            self.assertEqual(self.hash_of(parts), self.hash_of(whole))
+            self.no_leftovers(parts)
+
+    def test_floats_are_refused_and_a_wrong_setting_ends_all_ranks(self):
+        _, _, errors = self.on(2, "floats", "--epochs", "1", arithmetic=(), code=1)
+        self.assertIn("only integer sums (--arith int8) do not depend on how a batch is cut", errors)
+        _, _, errors = self.on(2, "wrong", "--epochs", "1", "--batch", "2000", code=1)
+        self.assertIn("batch: got 2000", errors)
+
+
+if __name__ == "__main__":
+    main()
