@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The curves of the report: loss, top-1 and learning rate by epoch, all runs over each other.
+// The curves of the report: loss, top-1 and learning rate (integers: μ) by epoch, all runs over
+// each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ constexpr std::array kLosses = {Split{"train", &EpochRecord::train_loss, 1},
 constexpr std::array kTop1 = {Split{"train", &EpochRecord::train_top1, 1},
                               Split{"val", &EpochRecord::val_top1, 0},
                               Split{"test", &EpochRecord::test_top1, 2}};
-constexpr std::array kLearningRate = {Split{"", &EpochRecord::learning_rate, 0}};
+constexpr Split kRate = {"", &EpochRecord::learning_rate, 0};
 
 ChartSeries series_of(const ReportRuns& report, std::size_t i, const Split& split, double factor) {
   ChartSeries series = {.name = report.name(i)};
@@ -101,11 +102,26 @@ std::string legend(const ReportRuns& report) {
   return html + "</div>\n";
 }
 
+// Of a run in integers the column of rates holds μ, in bits: another axis.
+enum class Rate { factor, bits };
+
+std::vector<ChartSeries> rates_of(const ReportRuns& report, Rate rate) {
+  std::vector<ChartSeries> list;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const bool is_bits = report.runs[i].setting("arithmetic").starts_with("int");
+    if (is_bits != (rate == Rate::bits)) continue;
+    ChartSeries series = series_of(report, i, kRate, 1);
+    if (!series.points.empty()) list.push_back(std::move(series));
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string curves_section(const ReportRuns& report) {
   const std::vector<ChartSeries> losses = all_series(report, kLosses);
-  const std::vector<ChartSeries> rates = all_series(report, kLearningRate);
+  const std::vector<ChartSeries> rates = rates_of(report, Rate::factor);
+  const std::vector<ChartSeries> bits = rates_of(report, Rate::bits);
   const bool is_log_loss = is_wide(losses);
   const bool is_log_rate = is_wide(rates);
   const std::string charts =
@@ -114,9 +130,12 @@ std::string curves_section(const ReportRuns& report) {
       figure({.title = "Top-1, %"}, all_series(report, kTop1, 100)) +
       figure({.title = is_log_rate ? "Learning rate (logarithmic)" : "Learning rate",
               .is_log_y = is_log_rate},
-             rates);
+             rates) +
+      figure({.title = "μ, bits of a weight's largest step", .has_whole_y = true}, bits);
   if (charts.empty()) return "";
-  return "<h2>Curves</h2>\n" + legend(report) + "<div class=\"charts\">\n" + charts + "</div>\n";
+  const char* const grid = !rates.empty() && !bits.empty() ? "charts pairs" : "charts";
+  return fmt::format("<h2>Curves</h2>\n{}<div class=\"{}\">\n{}</div>\n", legend(report), grid,
+                     charts);
 }
 
 }  // namespace nibble

@@ -133,7 +133,9 @@ std::vector<std::string> role_order(const std::vector<std::string>& names) {
 std::string layers_section(const ReportRuns& report) {
   std::string maps;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
-    if (!report.runs[i].layers.empty()) maps += sqnr_map(report, i);
+    const RunRecord& run = report.runs[i];
+    // Integers are born rounded: nothing to measure against.
+    if (!run.layers.empty() && run.integers.empty()) maps += sqnr_map(report, i);
   }
   if (maps.empty()) return "";
   return "<h2>Signal to rounding error, by layer and role</h2>\n"

@@ -57,6 +57,7 @@ std::string report_html(const std::vector<RunRecord>& runs) {
   html += curves_section(report);
   html += settings_section(report);
   html += layers_section(report);
+  html += integers_section(report);
   html += histograms_section(report);
   html += confusion_section(report);
   html += fmt::format("<footer>Written by nibble report {}</footer>\n", kVersion);

@@ -52,8 +52,83 @@ TEST(HtmlReport, HasEveryPartOfAFullRun) {
   EXPECT_THAT(html, HasSubstr("cat taken for dog: 1 of 5, 20.00 %"));
 }
 
+RunRecord integer_run(const std::string& name) {
+  RunRecord run = full_run(name, "1");
+  run.settings.emplace_back("arithmetic", "int8");
+  run.settings.emplace_back("mu", "5,4@2");
+  for (LayerRecord& record : run.layers) record.sqnr_db = kAbsent;
+  for (EpochRecord& record : run.epochs) record.learning_rate = 5;
+  for (const std::int64_t epoch : {1, 2}) {
+    for (const char* layer : {"conv1", "fc"}) {
+      run.integers.push_back({.epoch = epoch,
+                              .layer = layer,
+                              .tensor = "value",
+                              .shift = 8 + epoch,
+                              .share_saturated = 0.125,
+                              .misses = 3,
+                              .batches = 45.0 * static_cast<double>(epoch)});
+      run.integers.push_back({.epoch = epoch,
+                              .layer = layer,
+                              .tensor = "weight",
+                              .shift = 12,
+                              .share_at_rails = 0.0625,
+                              .share_moved = 0.75});
+    }
+    run.integers.push_back({.epoch = epoch, .layer = "fc", .tensor = "error", .shift = 7});
+  }
+  return run;
+}
+
+TEST(HtmlReport, ShowsIntegersOfTheRunsThatHaveThem) {
+  const std::string alone = report_html({integer_run("i")});
+  const std::string floats = report_html({full_run("a", "1")});
+  EXPECT_EQ(count_of(alone, "<h2>Integers"), 1u);
+  for (const char* title :
+       {"Shift of values", "Shift of errors", "Weights at ±127", "Weights that moved"}) {
+    EXPECT_THAT(alone, HasSubstr(fmt::format(">{}", title)));
+    EXPECT_THAT(floats, Not(HasSubstr(title)));
+  }
+  // 4 curves of the epochs; values, weights twice: 2 layers; errors: 1.
+  EXPECT_EQ(count_of(alone, "class=\"curve\""), 4u + 7u);
+  EXPECT_EQ(count_of(alone, "<tr class=\"integer\">"), 5u);  // of the last epoch
+  EXPECT_THAT(alone, HasSubstr("<caption>Epoch 2</caption>"));
+  for (const char* text : {">10<", ">12.50 %<", ">6.25 %<", ">75.00 %<", ">3 of 90<"}) {
+    EXPECT_THAT(alone, HasSubstr(text));
+  }
+  EXPECT_THAT(alone, Not(HasSubstr(">3 of 45<")));
+  EXPECT_THAT(alone, HasSubstr("<td class=\"name\">arithmetic</td><td class=\"wide\">int8</td>"));
+  EXPECT_THAT(alone, HasSubstr("<td class=\"name\">mu</td><td class=\"wide\">5,4@2</td>"));
+
+  RunRecord twice = integer_run("i");
+  twice.integers.push_back(twice.integers.back());
+  twice.integers.back().shift = 6;
+  const std::string corrected = report_html({twice});
+  EXPECT_EQ(count_of(corrected, "<tr class=\"integer\">"), 5u);  // the later one counts
+  EXPECT_THAT(corrected, Not(HasSubstr("<td class=\"number\">7</td>")));
+
+  const std::string both = report_html({full_run("a", "1"), integer_run("i"), integer_run("j")});
+  EXPECT_EQ(count_of(both, "<h2>Integers"), 1u);
+  EXPECT_EQ(count_of(both, "<tr class=\"integer\">"), 10u);
+}
+
+TEST(HtmlReport, RatesOfFloatsAndBitsOfIntegersDoNotShareAnAxis) {
+  const std::string floats = report_html({full_run("a", "1")});
+  EXPECT_THAT(floats, HasSubstr(">Learning rate<"));
+  EXPECT_THAT(floats, Not(HasSubstr(">μ, bits")));
+  const std::string integers = report_html({integer_run("i")});
+  EXPECT_THAT(integers, Not(HasSubstr(">Learning rate")));
+  EXPECT_THAT(integers, HasSubstr(">μ, bits"));
+  const std::string both = report_html({full_run("a", "1"), integer_run("i")});
+  EXPECT_THAT(both, HasSubstr(">Learning rate<"));
+  EXPECT_THAT(both, HasSubstr(">μ, bits"));
+}
+
+TEST(HtmlReport, IntegersHaveNoMapOfRoundingErrors) {
+  EXPECT_THAT(report_html({integer_run("i")}), Not(HasSubstr("<h2>Signal")));
+}
+
 TEST(HtmlReport, NeedsNothingElse) {
-  const std::string html = report_html({full_run("a", "1")});
+  const std::string html = report_html({integer_run("a")});
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_THAT(html, Not(HasSubstr("src=")));
   EXPECT_THAT(html, Not(HasSubstr("url(")));
@@ -62,11 +137,12 @@ TEST(HtmlReport, NeedsNothingElse) {
 }
 
 TEST(HtmlReport, HostileNamesAreText) {
-  RunRecord run = full_run(kHostile, kHostile);
+  RunRecord run = integer_run(kHostile);
   run.started = kHostile;
   run.settings.emplace_back(kHostile, kHostile);
   for (LayerRecord& record : run.layers) record.layer = record.role = record.format = kHostile;
   for (HistogramRecord& record : run.histograms) record.layer = record.role = kHostile;
+  for (IntegerRecord& record : run.integers) record.layer = record.tensor = kHostile;
   run.summary->weights_hash = kHostile;
   run.summary->test->class_names = {kHostile, kHostile};
   for (const std::vector<RunRecord>& runs :
@@ -83,7 +159,7 @@ TEST(HtmlReport, AnEmptyRunMakesAShortPage) {
   const std::string html = report_html({RunRecord{.path = "r", .name = "r"}});
   EXPECT_THAT(html, HasSubstr("not ended"));
   EXPECT_THAT(html, HasSubstr("nothing measured yet"));
-  for (const char* title : {"Curves", "Confusion", "Signal"}) {
+  for (const char* title : {"Curves", "Confusion", "Signal", "Integers"}) {
     EXPECT_THAT(html, Not(HasSubstr(fmt::format("<h2>{}", title))));
   }
   EXPECT_THAT(error_of([] { report_html({}); }), HasSubstr("got none, expected at least one"));

@@ -22,6 +22,7 @@ std::string results_section(const ReportRuns& report);
 std::string curves_section(const ReportRuns& report);
 std::string settings_section(const ReportRuns& report);
 std::string layers_section(const ReportRuns& report);
+std::string integers_section(const ReportRuns& report);
 std::string histograms_section(const ReportRuns& report);
 std::string confusion_section(const ReportRuns& report);
 

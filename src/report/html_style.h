@@ -56,6 +56,8 @@ tr.differs td { background: var(--mark); }
 .swatch { flex: none; width: 14px; height: 14px; border-radius: 3px; display: inline-block; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 360px), 1fr));
   gap: 14px; }
+.charts.pairs { grid-template-columns: repeat(auto-fit, minmax(min(100%, 460px), 1fr)); }
+.charts + .box { margin-top: 14px; }
 figure { margin: 0 0 14px; padding: 8px; }
 .charts figure { margin: 0; }
 .charts svg { width: 100%; max-width: 560px; height: auto; display: block; margin: 0 auto; }

@@ -72,7 +72,8 @@ class Drawing {
       : chart_(chart),
         theme_(chart.theme),
         x_axis_(x.low, x.high, {.is_log = chart.is_log_x, .is_whole = chart.has_whole_x}),
-        y_axis_(y.low, y.high, {.is_log = chart.is_log_y, .most_ticks = 5}),
+        y_axis_(y.low, y.high,
+                {.is_log = chart.is_log_y, .is_whole = chart.has_whole_y, .most_ticks = 5}),
         svg_(chart.width, chart.height + legend, chart.title, theme_.background) {}
 
   void axes() {

@@ -67,6 +67,7 @@ RunRecord read_run(const fs::path& folder) {
   };
   table("epochs.csv", read_epochs, run.epochs);
   table("layers.csv", read_layers, run.layers);
+  table("integers.csv", read_integers, run.integers);
   table("histograms.csv", read_histograms, run.histograms);
   const fs::path summary = folder / "summary.json";
   if (const std::optional<std::string> text = content_of(summary)) {

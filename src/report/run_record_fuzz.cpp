@@ -26,6 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   is_read |= take([&] { run.summary = read_summary("summary.json", text); });
   is_read |= take([&] { run.epochs = read_epochs("epochs.csv", text); });
   is_read |= take([&] { run.layers = read_layers("layers.csv", text); });
+  is_read |= take([&] { run.integers = read_integers("integers.csv", text); });
   is_read |= take([&] { run.histograms = read_histograms("histograms.csv", text); });
   if (!is_read) return 0;
   // From here on nothing may throw.

@@ -80,6 +80,52 @@ TEST_F(RunRecordTest, LayersAndHistogramsAreRead) {
   EXPECT_THAT(run.histograms[0].bins.counts, ElementsAre(1, 20, 3));
 }
 
+TEST_F(RunRecordTest, IntegersAreRead) {
+  put("integers.csv",
+      "epoch,layer,tensor,shift,share_saturated,share_at_rails,share_moved,misses,batches\n"
+      "1,conv1,value,10,0.125,,,2,45\n1,conv1,weight,-1,,0.25,0.75,,\n2,conv1,value,9,0,,,3,90\n"
+      "2,conv1,value,8,0,,,4,90\n1,conv1,value,7,0,,,1,45\n2,conv1,val");
+  const RunRecord run = read();
+  ASSERT_EQ(run.integers.size(), 1u);  // the run went on behind its checkpoint
+  EXPECT_EQ(run.integers[0].shift, 7);
+  put("integers.csv",
+      "shift,tensor,layer,epoch,share_at_rails,share_moved,misses,batches\n"
+      "-1,weight,\"conv,1\",3,0.25,0.75,,\n10,error,fc,3,,,2,45\n");
+  const std::vector<IntegerRecord> records = read().integers;
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].epoch, 3);
+  EXPECT_EQ(records[0].layer, "conv,1");
+  EXPECT_EQ(records[0].tensor, "weight");
+  EXPECT_EQ(records[0].shift, -1);
+  EXPECT_EQ(records[0].share_at_rails, 0.25);
+  EXPECT_EQ(records[0].share_moved, 0.75);
+  EXPECT_TRUE(std::isnan(records[0].misses));
+  EXPECT_TRUE(std::isnan(records[0].share_saturated));
+  EXPECT_EQ(records[1].misses, 2);
+  EXPECT_EQ(records[1].batches, 45);
+}
+
+TEST_F(RunRecordTest, DamageInIntegersIsOneLineWithLineAndColumn) {
+  const std::string header = "epoch,layer,tensor,shift,share_moved,misses\n1,c,value,3,0.5,1\n";
+  const auto expect = [&](const std::string& row, const std::string& text) {
+    put("integers.csv", header + row + "\n");
+    EXPECT_EQ(error(), "[report] RUN/integers.csv line 3" + text);
+  };
+  expect("1,c,value,,0.5,1", ": shift: got '', expected a whole number");
+  expect("1,c,value,3.5,0.5,1", ": shift: got '3.5', expected a whole number");
+  expect("1,c,value,128,0.5,1", ": shift: got 128, expected -127 to 127");
+  expect("1,c,value,-128,0.5,1", ": shift: got -128, expected -127 to 127");
+  expect("x,c,value,3,0.5,1", ": epoch: got 'x', expected a whole number");
+  expect("1,c,value,3,1.5,1", ": share_moved: got 1.5, expected 0 to 1");
+  expect("1,c,value,3,0.5,1.5", ": misses: got '1.5', expected a whole number");
+  expect("1,c,value,3,0.5,-1", ": misses: got -1, expected at least 0");
+  expect("1,c,value,3,0.5", ": got 5 fields, expected 6");
+  put("integers.csv", "epoch,layer,tensor\n1,c,value\n");
+  EXPECT_EQ(error(),
+            "[report] RUN/integers.csv line 1: got no column 'shift', expected a header that names "
+            "it");
+}
+
 TEST_F(RunRecordTest, TheSummaryIsRead) {
   put("summary.json", R"({"epochs": 3, "seconds": 2.5, "weights_hash": "00ff",
     "best": {"epoch": 2, "val_top1": 0.9}, "val": null,

@@ -16,11 +16,28 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostBins = 65536;
+constexpr std::int64_t kMostShift = 127;  // updates of 64-bit sums stay below
 
 double share_of(const CsvTable& table, std::size_t row, std::string_view column) {
   const double value = table.number(row, column).value_or(kAbsent);
   if (value < 0 || value > 1) table.fail(row, column, fmt::format("{}", value), "0 to 1");
   return value;
+}
+
+std::int64_t shift_of(const CsvTable& table, std::size_t row) {
+  const std::int64_t shift = table.whole(row, "shift");
+  if (shift < -kMostShift || shift > kMostShift) {
+    table.fail(row, "shift", fmt::format("{}", shift),
+               fmt::format("{0} to {1}", -kMostShift, kMostShift));
+  }
+  return shift;
+}
+
+double count_of(const CsvTable& table, std::size_t row, std::string_view column) {
+  if (table.text(row, column).empty()) return kAbsent;
+  const std::int64_t count = table.whole(row, column);
+  if (count < 0) table.fail(row, column, fmt::format("{}", count), "at least 0");
+  return static_cast<double>(count);
 }
 
 // A resumed run starts again behind its checkpoint: what it had told beyond is void.
@@ -102,6 +119,24 @@ std::vector<LayerRecord> read_layers(const fs::path& path, std::string_view text
                              .sqnr_db = number("sqnr_db"),
                              .share_saturated = share_of(table, row, "share_saturated"),
                              .share_flushed = share_of(table, row, "share_flushed")});
+  }
+  return records;
+}
+
+std::vector<IntegerRecord> read_integers(const fs::path& path, std::string_view text) {
+  const CsvTable table(path, text);
+  for (const char* column : {"epoch", "layer", "tensor", "shift"}) table.require(column);
+  std::vector<IntegerRecord> records;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    add(records, IntegerRecord{.epoch = table.whole(row, "epoch"),
+                               .layer = table.text(row, "layer"),
+                               .tensor = table.text(row, "tensor"),
+                               .shift = shift_of(table, row),
+                               .share_saturated = share_of(table, row, "share_saturated"),
+                               .share_at_rails = share_of(table, row, "share_at_rails"),
+                               .share_moved = share_of(table, row, "share_moved"),
+                               .misses = count_of(table, row, "misses"),
+                               .batches = count_of(table, row, "batches")});
   }
   return records;
 }

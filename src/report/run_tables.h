@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads epochs.csv, layers.csv and histograms.csv of a run.
+// Reads epochs.csv, layers.csv, integers.csv and histograms.csv of a run.
 #pragma once
 
 #include <filesystem>
@@ -13,6 +13,7 @@ namespace nibble {
 // All throw one line that names the file, the line and the column.
 std::vector<EpochRecord> read_epochs(const std::filesystem::path& path, std::string_view text);
 std::vector<LayerRecord> read_layers(const std::filesystem::path& path, std::string_view text);
+std::vector<IntegerRecord> read_integers(const std::filesystem::path& path, std::string_view text);
 std::vector<HistogramRecord> read_histograms(const std::filesystem::path& path,
                                              std::string_view text);
 

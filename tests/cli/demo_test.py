@@ -18,7 +18,7 @@ class Demo(Case):
                                  env={**os.environ, "NIBBLE_BIN": NIBBLE})
         text = process.stdout.decode()
         self.assertEqual((process.returncode, process.stderr), (0, b""), text)
-        self.assertLessEqual(len(text.splitlines()), 85)
+        self.assertLessEqual(len(text.splitlines()), 105)
         for words in ("3.25  (code 0x45)", "mxfp4  ", "The same bits on every path", "make test"):
             self.assertIn(words, text)
         ElementTree.parse(self.folder / "demo" / "formats.svg")
@@ -28,10 +28,17 @@ class Demo(Case):
             lines = re.findall(rf"digits-convnet-{precision} --threads \d +([\d.]+) %, weights ([0-9a-f]{{16}})\n", text)
             self.assertEqual((len(lines), len(set(lines))), (2, 1), text)
             self.assertGreaterEqual(float(lines[0][0]), least)
-        self.assertRegex(text, r"\n   9\d % \|.*\*")
+        accuracy = re.search(r"digits-convnet-fp32 --arith int8 +([\d.]+) %, weights [0-9a-f]{16}\n", text)
+        self.assertGreaterEqual(float(accuracy[1]), 96)
+        paths = re.findall(r"\n  (--threads \d|NIBBLE_ISA=\w+) +[\d.]+ %, weights ([0-9a-f]{16})(?=\n)", text)
+        self.assertEqual([name for name, _ in paths][:3], ["--threads 1", "--threads 2", "NIBBLE_ISA=portable"], text)
+        self.assertEqual(len({weights for _, weights in paths}), 1, text)
+        self.assertRegex(text, r"No float instruction in the step(: looked at \d+ objects, \d+ instructions, 0 problems\.|;)")
+        self.assertRegex(text, r"\n   9\d % \|.*[o+]")
+        self.assertRegex(text, r"\n   9\d % \|.*[*+]")
         self.assertRegex(text, r"\n        \+-{30} epoch 60\n")
         page = (self.folder / "demo" / "report.html").read_text()
-        for words in ("digits-fp32", "digits-e4m3", "<svg", "</html>"):
+        for words in ("digits-fp32", "digits-e4m3", "digits-int8", "<h2>Integers", "<svg", "</html>"):
             self.assertIn(words, page)
 
     def test_a_missing_command_is_named(self):

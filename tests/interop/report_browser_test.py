@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from synthetic_runs import CLASSES, write_run  # noqa: E402
+from synthetic_runs import CLASSES, write_integers, write_run  # noqa: E402
 
 NIBBLE = os.environ["NIBBLE_BIN"]
 CHROMIUM = shutil.which("chromium")
@@ -94,6 +94,15 @@ class ReportInBrowser(unittest.TestCase):
             self.assertEqual(struct.unpack(">II", data[16:24]), (1280, 1000))
             self.assertGreater(len(data), 50_000, "an empty page is smaller")
             picture.unlink()
+
+    def test_integers_are_drawn(self):
+        self.report(write_integers(write_run(self.folder / "int8")))
+        page = Page(self.browse("--dump-dom"))
+        # 7 of the epochs; shifts of 4 values and 3 errors, 4 weights at the rails, 4 that moved.
+        self.assertEqual(page.classes.get("curve"), 7 + 4 + 3 + 4 + 4)
+        self.assertEqual(page.classes.get("integer"), 4 + 3 + 4 + 4)
+        for words in ("Integers", "arithmetic", "5,4@7", "μ, bits", "2 of 4500"):
+            self.assertIn(words, page.text)
 
     def test_an_unfinished_run_is_drawn(self):
         self.report(write_run(self.folder / "going", epochs=1, has_ended=False))

@@ -60,6 +60,24 @@ def confusion(rng, wrong):
     return table
 
 
+def write_integers(folder, epochs=12, layers=("conv1", "conv2", "fc1", "fc2")):
+    """Makes a run of write_run one of integers: its table, arithmetic and mu."""
+    path = folder / "settings.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "arithmetic": "int8", "mu": "5,4@7"}, indent=2))
+    rows = []
+    for epoch in range(1, epochs + 1):
+        for depth, layer in enumerate(layers):
+            rows.append((epoch, layer, "value", 10 + depth % 3, 0, "", "", 2 + depth, 375 * epoch))
+            if depth:
+                rows.append((epoch, layer, "error", 8 + (epoch + depth) // 4, 0, "", "", 1, 375 * epoch))
+        for depth, layer in enumerate(layers):
+            rows.append((epoch, layer, "weight", 12 - epoch // 3, "", 0.01 * epoch / (1 + depth), 0.9 / epoch, "", ""))
+            rows.append((epoch, layer, "bias", 9, "", 0, 0.5, "", ""))
+    write_table(folder / "integers.csv", ["epoch", "layer", "tensor", "shift", "share_saturated", "share_at_rails",
+                                          "share_moved", "misses", "batches"], rows)
+    return folder
+
+
 def write_run(folder, seed=1, formats=None, layers=("conv1", "conv2", "fc1", "fc2"), epochs=12, lag=0.0, wrong=0.1,
               has_ended=True, class_names=CLASSES):
     """One run folder; `lag` lifts its loss, `wrong` is the share of images taken for others."""

@@ -32,6 +32,7 @@ struct LineChart {
   bool is_log_x = false;
   bool is_log_y = false;
   bool has_whole_x = false;  // epochs, bits: no tick between whole numbers
+  bool has_whole_y = false;  // shifts
   bool has_legend = true;
   ChartTheme theme = {};
 };

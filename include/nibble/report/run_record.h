@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run folder tells, read back: settings, curves, layers, histograms, results.
+// What a run folder tells, read back: settings, curves, layers, integers, histograms, results.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,19 @@ struct LayerRecord {
   double share_flushed = kAbsent;
 };
 
+// A row of integers.csv, of a run of integers alone.
+struct IntegerRecord {
+  std::int64_t epoch = 0;
+  std::string layer = {};
+  std::string tensor = {};  // value, error, errors (where two meet), weight, bias
+  std::int64_t shift = 0;
+  double share_saturated = kAbsent;
+  double share_at_rails = kAbsent;
+  double share_moved = kAbsent;
+  double misses = kAbsent;  // of the guesses for so many batches
+  double batches = kAbsent;
+};
+
 // A row of histograms.csv.
 struct HistogramRecord {
   std::int64_t epoch = 0;
@@ -86,6 +99,7 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> settings = {};
   std::vector<EpochRecord> epochs = {};
   std::vector<LayerRecord> layers = {};
+  std::vector<IntegerRecord> integers = {};
   std::vector<HistogramRecord> histograms = {};
   std::optional<SummaryRecord> summary = {};  // only of a run that ended
 
