@@ -25,7 +25,8 @@ IntegerRunner::IntegerRunner(const std::string& network, std::int64_t batch, Shi
     : network_(network_to_measure(network, has_dropout)),
       data_(random_batch(network_, batch)),
       session_(network_, {.rule = rule}),
-      batcher_(data_, input_scale(input_of(network_), data_), session_.tape().input_picture()),
+      batcher_(data_, input_scale(input_of(network_), data_),
+               {session_.tape().input_picture(), session_.tape().answer_picture().channels}),
       batch_(batcher_.load(first_indices(batch), {}, {})) {}
 
 double IntegerRunner::median_seconds(int steps) {
@@ -35,7 +36,7 @@ double IntegerRunner::median_seconds(int steps) {
 }
 
 double IntegerRunner::loss() const {
-  AnswerSums sums(data_, answers_.width);
+  AnswerSums sums(network_, data_);
   sums.add(answers_, batch_);
   return sums.loss_sum() / static_cast<double>(batch_.all_images);
 }

@@ -89,8 +89,9 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--patience", flags.patience,
                   "stop after so many epochs without a better validation")
       ->check(CLI::NonNegativeNumber);
-  verb.add_option("--average-from", flags.average_from, "average the weights from this epoch on")
-      ->check(CLI::PositiveNumber);
+  verb.add_option("--average-from", flags.average_from,
+                  "average the weights from this epoch on; 0: no average")
+      ->check(CLI::Range(0, kMostEpochs));
   verb.add_option("--crop", flags.crop, "random crops out of a border of so many pixels")
       ->check(CLI::Range(0, 1024));
   verb.add_flag("--flip", flags.has_flip, "mirror every other picture");

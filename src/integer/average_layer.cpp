@@ -9,6 +9,7 @@ namespace nibble {
 namespace {
 
 constexpr int kFactorBits = 15;
+constexpr std::int64_t kMostFactors = std::int64_t{1} << 24;  // 127 times it fits 32 bits
 
 class AverageLayer final : public IntegerLayer {
  public:
@@ -22,6 +23,13 @@ class AverageLayer final : public IntegerLayer {
       const std::int64_t count = counts_padding ? window.taps() : std::max<std::int64_t>(there, 1);
       factors_.push_back(
           static_cast<std::int32_t>(((std::int64_t{1} << kFactorBits) + count / 2) / count));
+    }
+    for (std::int64_t pixel = 0; pixel < back_.pixels(); ++pixel) {
+      std::int64_t sum = 0;
+      for (const Meeting& each : back_.of(pixel))
+        sum += factors_[static_cast<std::size_t>(each.source)];
+      if (sum > kMostFactors)
+        refuse_layer(settings.node, "windows that nearly all overlap", "fewer over one pixel");
     }
   }
 
@@ -78,7 +86,6 @@ std::unique_ptr<IntegerLayer> make_integer_average(const IntegerLayerSettings& s
     window = {pool->kernel, pool->stride, pool->padding, {1, 1}};
     counts_padding = pool->counts_padding;
   }
-  // 127 · count · 2^15 / count stays far below 2^31; on the way back a pixel is in few windows.
   return std::make_unique<AverageLayer>(settings, window, counts_padding);
 }
 

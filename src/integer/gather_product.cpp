@@ -144,15 +144,42 @@ class Runner {
                            .accumulates = accumulates});
   }
 
-  // As many terms at once as 32 bits hold, their sums in 64.
+  // Depths begin to begin + count of every term; sums of rows are those of the piece.
+  void multiply_piece(const Task& task, std::span<const ProductTerm> terms, std::int64_t begin,
+                      std::int64_t count, Tile<std::int32_t>& tile) const {
+    if (count == product_.weights.depth()) return multiply(task, terms, tile, false);
+    const std::int64_t width = product_.weights.width(task.block);
+    const std::int64_t stride = product_.source.picture.stride();
+    std::array<std::int32_t, static_cast<std::size_t>(kGroup)> sums{};
+    ProductTerm piece = terms.front();
+    piece.a += begin;
+    piece.b += begin / 4 * width * 4;
+    piece.a_sums = sums.data();
+    if (path_.needs_sums()) path_.sums(piece.a, kGroup, count, stride, sums.data());
+    path_.multiply({&piece, 1}, {.depth = count,
+                                 .a_stride = stride,
+                                 .b_stride = width * 4,
+                                 .column_blocks = static_cast<int>(width / kProductColumns),
+                                 .c = tile.data(),
+                                 .c_stride = kWidest,
+                                 .accumulates = false});
+  }
+
+  // As many terms at once as 32 bits hold, their sums in 64; a term too deep for that in pieces.
   SumsOutcome run_wide(const Task& task, std::span<const ProductTerm> terms,
                        Tile<std::int32_t>& tile, const TilePlace& place) const {
-    const auto at_once = static_cast<std::size_t>(
-        std::max<std::int64_t>(1, product_.safe_terms / product_.weights.depth()));
+    const std::int64_t depth = product_.weights.depth();
+    const auto at_once =
+        static_cast<std::size_t>(std::max<std::int64_t>(1, product_.safe_terms / depth));
+    const std::int64_t piece =
+        std::min(depth, std::max<std::int64_t>(4, product_.safe_terms / 4 * 4));
     Tile<std::int64_t> wide{};
     for (std::size_t begin = 0; begin < terms.size(); begin += at_once) {
-      multiply(task, terms.subspan(begin, std::min(at_once, terms.size() - begin)), tile, false);
-      for (std::size_t i = 0; i < wide.size(); ++i) wide[i] += tile[i];
+      const auto some = terms.subspan(begin, std::min(at_once, terms.size() - begin));
+      for (std::int64_t k = 0; k < depth; k += piece) {
+        multiply_piece(task, some, k, std::min(piece, depth - k), tile);
+        for (std::size_t i = 0; i < wide.size(); ++i) wide[i] += tile[i];
+      }
     }
     for (std::int64_t& sum : wide) sum *= std::int64_t{1} << product_.lift;
     Tile<std::int64_t> added{};

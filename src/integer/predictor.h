@@ -23,6 +23,7 @@ class IntegerPredictor {
   void freeze(std::span<const int> value_exponents);
 
   const Picture& input_picture() const { return tape_.input_picture(); }
+  const Picture& answer_picture() const { return tape_.answer_picture(); }
   IntegerAnswers answer(const BlockTensor& examples, ShiftRule rule);
 
  private:

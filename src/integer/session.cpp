@@ -7,6 +7,8 @@
 namespace nibble {
 namespace {
 
+constexpr std::int64_t kMostClasses = 4096;  // the sums of the loss then fit 64 bits
+
 void check_loss(const Node& node) {
   const auto* loss = std::get_if<SoftmaxCrossEntropy>(&node.op);
   if (loss != nullptr && std::bit_cast<std::uint32_t>(loss->smoothing) != 0)
@@ -35,6 +37,8 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
   check_loss(network.nodes.back());
   if (tape_.answer_picture().pixels() != 1)
     refuse_layer(network.nodes[output_of(network)], "a picture", "an answer of one pixel");
+  if (tape_.answer_picture().channels > kMostClasses)
+    refuse_layer(network.nodes[output_of(network)], "more answers", "at most 4096");
   for (std::size_t i = 0; i < tape_.parameters().size(); ++i) {
     TrainedTensor& parameter = *tape_.parameters()[i];
     const std::uint32_t stream = kIntegerInitialStreams + static_cast<std::uint32_t>(i);

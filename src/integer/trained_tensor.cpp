@@ -27,7 +27,7 @@ int xavier_exponent(std::int64_t fan_in, std::int64_t fan_out) {
   const std::int64_t fans = fan_in + fan_out;
   int k = 0;
   while (6 > fans << (2 * k)) ++k;
-  while (k > -28 && 6 << (-2 * (k - 1)) <= fans) --k;
+  while (k > -28 && std::int64_t{6} << (-2 * (k - 1)) <= fans) --k;
   return k - 7;
 }
 

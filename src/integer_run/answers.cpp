@@ -13,23 +13,34 @@ std::vector<float> values_of(const IntegerAnswers& answers) {
   return values;
 }
 
-AnswerSums::AnswerSums(const Dataset& data, std::int64_t width) {
-  if (!data.has_targets()) evaluation_.classes.emplace(width);
+AnswerSums::AnswerSums(const Network& network, const Dataset& data)
+    : is_squared_(is<SquaredError>(network.nodes.back().op)) {
+  if (!data.has_targets())
+    evaluation_.classes.emplace(infer_shapes(network)[output_of(network)].elements());
 }
 
 void AnswerSums::add(const IntegerAnswers& answers, const IntegerBatch& batch) {
   const std::vector<float> values = values_of(answers);
+  const auto width = static_cast<std::size_t>(answers.width);
   evaluation_.images += batch.images.images;
-  if (evaluation_.classes) {
-    evaluation_.classes->add(values, batch.labels);
-    loss_sum_ = evaluation_.classes->mean_loss() * static_cast<double>(evaluation_.images);
-    return;
+  std::vector<double> losses;
+  for (std::size_t begin = 0; begin < values.size(); begin += width) {
+    const auto row = std::span(values).subspan(begin, width);
+    if (!is_squared_) {
+      losses.push_back(cross_entropy(row, batch.labels[begin / width]));
+      continue;
+    }
+    double loss = 0;
+    for (std::size_t k = 0; k < width; ++k) {
+      const double target =
+          std::ldexp(static_cast<double>(batch.targets[begin + k]), kTargetExponent);
+      const double difference = static_cast<double>(row[k]) - target;
+      loss += difference * difference / 2;
+    }
+    losses.push_back(loss);
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double difference = static_cast<double>(values[i]) -
-                              std::ldexp(static_cast<double>(batch.targets[i]), kTargetExponent);
-    loss_sum_ += difference * difference / 2;
-  }
+  if (evaluation_.classes) evaluation_.classes->add(values, batch.labels, losses);
+  for (const double loss : losses) loss_sum_ += loss;
 }
 
 std::int64_t AnswerSums::correct() const {

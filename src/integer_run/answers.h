@@ -7,6 +7,7 @@
 
 #include "integer/session.h"
 #include "nibble/data/dataset.h"
+#include "nibble/graph/network.h"
 #include "nibble/loop/evaluation.h"
 
 namespace nibble {
@@ -16,7 +17,7 @@ std::vector<float> values_of(const IntegerAnswers& answers);
 
 class AnswerSums {
  public:
-  AnswerSums(const Dataset& data, std::int64_t width);
+  AnswerSums(const Network& network, const Dataset& data);
   void add(const IntegerAnswers& answers, const IntegerBatch& batch);
 
   double loss_sum() const { return loss_sum_; }
@@ -25,6 +26,7 @@ class AnswerSums {
 
  private:
   Evaluation evaluation_;
+  bool is_squared_;  // the loss of the network
   double loss_sum_ = 0;
 };
 

@@ -66,8 +66,8 @@ InputScale input_scale(const Input& input, const Dataset& data, int exponent) {
   return scale;
 }
 
-IntegerBatcher::IntegerBatcher(const Dataset& data, InputScale scale, const Picture& picture)
-    : data_(data), scale_(std::move(scale)), picture_(picture) {}
+IntegerBatcher::IntegerBatcher(const Dataset& data, InputScale scale, const IntegerShapes& shapes)
+    : data_(data), scale_(std::move(scale)), shapes_(shapes) {}
 
 IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
                                   const AugmentOptions& augment, const AugmentKey& key,
@@ -83,9 +83,10 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
   const TensorView batch(gathered_.data(), data_.images.dtype(), shape);
   if (count > 0) gather_images(data_.images.view(), own, augment, key, batch);
 
-  IntegerBatch result{.images = {.picture = picture_, .images = count, .exponent = scale_.exponent},
-                      .first_image = first,
-                      .all_images = all};
+  IntegerBatch result{
+      .images = {.picture = shapes_.input, .images = count, .exponent = scale_.exponent},
+      .first_image = first,
+      .all_images = all};
   if (laid_out_.elements() < result.images.bytes())
     laid_out_ = Tensor(DType::i8, {result.images.bytes()});
   result.images.data = reinterpret_cast<std::int8_t*>(laid_out_.data());
@@ -101,13 +102,11 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
   labels_.clear();
   targets_.clear();
   const std::int64_t width = data_.has_targets() ? data_.targets.shape()[1] : 0;
-  const std::size_t classes = data_.class_names.size();
   for (const std::int32_t index : own) {
     if (!data_.has_targets()) {
       labels_.push_back(data_.labels.as<std::int32_t>()[static_cast<std::size_t>(index)]);
-      const auto label = static_cast<std::size_t>(labels_.back());
-      for (std::size_t c = 0; c < classes; ++c)
-        targets_.push_back(c == label ? 1 << -kTargetExponent : 0);
+      for (std::int64_t c = 0; c < shapes_.answers; ++c)
+        targets_.push_back(c == labels_.back() ? 1 << -kTargetExponent : 0);
       continue;
     }
     for (std::int64_t k = 0; k < width; ++k) {

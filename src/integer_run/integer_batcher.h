@@ -30,10 +30,16 @@ struct RankShare {
   std::int64_t size = 1;
 };
 
+// What the network takes and gives.
+struct IntegerShapes {
+  Picture input;
+  std::int64_t answers = 0;  // numbers an image
+};
+
 class IntegerBatcher {
  public:
   // The data must outlive the batcher.
-  IntegerBatcher(const Dataset& data, InputScale scale, const Picture& picture);
+  IntegerBatcher(const Dataset& data, InputScale scale, const IntegerShapes& shapes);
 
   // `indices` is the whole batch. What is returned lives until the next call.
   IntegerBatch load(std::span<const std::int32_t> indices, const AugmentOptions& augment,
@@ -42,7 +48,7 @@ class IntegerBatcher {
  private:
   const Dataset& data_;
   InputScale scale_;
-  Picture picture_;
+  IntegerShapes shapes_;
   Tensor gathered_;
   std::vector<std::int8_t> mantissas_;  // of f32 data
   Tensor laid_out_;

@@ -50,7 +50,8 @@ TEST(InputScale, OfMnistHasTheReferencesTable) {
 
 // Bytes as they are: 255 stands for 1, which is 2^7 units of 2^-7 and is held at 127.
 TEST(InputScale, APowerOfTwoAtTheTopIsHeldAt127) {
-  const InputScale scale = input_scale({.shape = {1, 1, 1}, .mean = {}, .deviation = {}}, no_pictures({1, 1, 1}));
+  const InputScale scale =
+      input_scale({.shape = {1, 1, 1}, .mean = {}, .deviation = {}}, no_pictures({1, 1, 1}));
   EXPECT_EQ(scale.exponent, -7);
   EXPECT_THAT(spots(scale, 0, {0, 1, 254, 255}), ElementsAre(0, 1, 127, 127));
 }
@@ -58,14 +59,16 @@ TEST(InputScale, APowerOfTwoAtTheTopIsHeldAt127) {
 TEST(InputScale, OfFloatsIsThatOfTheLargest) {
   Dataset data = no_pictures({1, 1, 4});
   data.images = Tensor(DType::f32, {2, 1, 1, 4});
-  std::ranges::copy(std::initializer_list<float>{0.5F, -3.0F, 0.015625F, 0, 1, 2.5F, -0.05F, 0.046875F},
-                    data.images.as<float>().begin());
+  std::ranges::copy(
+      std::initializer_list<float>{0.5F, -3.0F, 0.015625F, 0, 1, 2.5F, -0.05F, 0.046875F},
+      data.images.as<float>().begin());
   data.targets = Tensor(DType::f32, {2, 2});
-  std::ranges::copy(std::initializer_list<float>{1, -2.5F, 0.25F, 1e9F}, data.targets.as<float>().begin());
+  std::ranges::copy(std::initializer_list<float>{1, -2.5F, 0.25F, 1e9F},
+                    data.targets.as<float>().begin());
   const InputScale scale = input_scale({.shape = {4}, .mean = {}, .deviation = {}}, data);
   EXPECT_EQ(scale.exponent, -5);
   EXPECT_TRUE(scale.tables.empty());
-  IntegerBatcher batcher(data, scale, {1, 1, 4});
+  IntegerBatcher batcher(data, scale, {{1, 1, 4}, 2});
   const std::vector<std::int32_t> order = {1, 0};
   const IntegerBatch batch = batcher.load(order, {}, {});
   EXPECT_EQ(batch.images.exponent, -5);
@@ -79,7 +82,8 @@ TEST(InputScale, OfFloatsIsThatOfTheLargest) {
 
 TEST(IntegerBatcher, RanksCutABatchInOrder) {
   const TrainingData data = made_up_data({3, 2, 3}, 50, 4);
-  const InputScale scale = input_scale({.shape = {3, 2, 3}, .mean = {}, .deviation = {}}, data.train);
+  const InputScale scale =
+      input_scale({.shape = {3, 2, 3}, .mean = {}, .deviation = {}}, data.train);
   std::vector<std::int32_t> order(37);
   std::iota(order.rbegin(), order.rend(), 5);
   const AugmentOptions augment{.padding = 1, .has_flip = true};
@@ -88,18 +92,19 @@ TEST(IntegerBatcher, RanksCutABatchInOrder) {
     const std::int8_t* at = batch.images.at(image / kGroup, pixel) + image % kGroup * 4;
     return std::vector<int>(at, at + 4);
   };
-  IntegerBatcher batcher(data.train, scale, picture);
+  IntegerBatcher batcher(data.train, scale, {picture, 10});
   const IntegerBatch whole = batcher.load(order, augment, {3, 7});
   EXPECT_EQ(whole.images.images, 37);
   for (const std::int64_t size : {1, 2, 3, 4, 37, 40}) {
     std::int64_t next = 0;
     for (std::int64_t rank = 0; rank < size; ++rank) {
-      IntegerBatcher own(data.train, scale, picture);
+      IntegerBatcher own(data.train, scale, {picture, 10});
       const IntegerBatch part = own.load(order, augment, {3, 7}, {rank, size});
       EXPECT_EQ(part.first_image, next);
       EXPECT_EQ(part.all_images, 37);
       for (std::int64_t i = 0; i < part.images.images; ++i, ++next) {
-        EXPECT_EQ(part.labels[static_cast<std::size_t>(i)], whole.labels[static_cast<std::size_t>(next)]);
+        EXPECT_EQ(part.labels[static_cast<std::size_t>(i)],
+                  whole.labels[static_cast<std::size_t>(next)]);
         for (std::int64_t pixel = 0; pixel < 6; ++pixel)
           EXPECT_EQ(plain(part, i, pixel), plain(whole, next, pixel));
       }

@@ -31,10 +31,10 @@ Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule 
   const std::vector<int> exponents = value_exponents_of(network);
   predictor.freeze(exponents);
   IntegerBatcher batcher(data, input_scale(input_of(network), data, exponents[0]),
-                         predictor.input_picture());
+                         {predictor.input_picture(), predictor.answer_picture().channels});
   std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));
   std::iota(order.begin(), order.end(), 0);
-  AnswerSums sums(data, infer_shapes(network)[output_of(network)].elements());
+  AnswerSums sums(network, data);
   Progress progress("eval " + data.name, data.size(), {.style = progress_style});
   for (std::int64_t begin = 0; begin < data.size(); begin += kBatch) {
     const auto count = static_cast<std::size_t>(std::min(kBatch, data.size() - begin));

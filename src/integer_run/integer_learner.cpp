@@ -31,7 +31,8 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
       cluster_(cluster),
       session_(recipe_.network, recipe_.options, cluster),
       scale_(input_scale(input_of(recipe_.network), data.train)),
-      batcher_(data.train, scale_, session_.tape().input_picture()) {}
+      batcher_(data.train, scale_,
+               {session_.tape().input_picture(), session_.tape().answer_picture().channels}) {}
 
 StepResult IntegerLearner::step(const StepPlan& plan) {
   const RankShare share{cluster_ != nullptr ? cluster_->rank() : 0,
@@ -45,7 +46,7 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
   if (plan.observation != nullptr)
     observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
 
-  AnswerSums sums(data_.train, answers.width);
+  AnswerSums sums(recipe_.network, data_.train);
   if (batch.images.images > 0) sums.add(answers, batch);
   constexpr int kLossBits = 20;  // sums over ranks are of integers
   std::array<std::int64_t, 2> totals{std::llround(std::ldexp(sums.loss_sum(), kLossBits)),
@@ -64,7 +65,8 @@ Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
   }
   const auto count =
       std::min<std::size_t>(data_.indices.size(), static_cast<std::size_t>(recipe_.calibration));
-  IntegerBatcher batcher(data_.train, scale_, predictor.input_picture());
+  IntegerBatcher batcher(data_.train, scale_,
+                         {predictor.input_picture(), predictor.answer_picture().channels});
   const IntegerBatch batch = batcher.load(std::span(data_.indices).first(count), {}, {});
   const std::vector<int> values = predictor.calibrate(batch.images);
   return integer_model(recipe_.network, std::move(weights), exponents, values);

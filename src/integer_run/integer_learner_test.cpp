@@ -125,7 +125,8 @@ layers = [
   { op = "max_pool", kernel = 2 }, { op = "flatten" },
   { op = "linear", name = "e", features = 4 },
   { op = "softmax_cross_entropy" },
-])", "test");
+])",
+                                  "test");
   data_ = made_up_data({8, 8, 3}, 200, 4);
   recipe_.network.class_names = data_.train.class_names;
   recipe_.augment = {};

@@ -50,13 +50,13 @@ class IntegerModels : public ::testing::Test {
     IntegerPredictor predictor = predictor_of(model);
     const std::vector<int> exponents = value_exponents_of(model.network);
     predictor.freeze(exponents);
-    IntegerBatcher batcher(data_.train, input_scale(input_of(model.network), data_.train, exponents[0]),
-                           predictor.input_picture());
+    IntegerBatcher batcher(data_.train,
+                           input_scale(input_of(model.network), data_.train, exponents[0]),
+                           {predictor.input_picture(), 10});
     std::vector<std::int8_t> all;
     for (std::size_t i = 0; i < data_.indices.size(); i += static_cast<std::size_t>(at_once)) {
       const auto count = std::min(static_cast<std::size_t>(at_once), data_.indices.size() - i);
-      const IntegerBatch batch =
-          batcher.load(std::span(data_.indices).subspan(i, count), {}, {});
+      const IntegerBatch batch = batcher.load(std::span(data_.indices).subspan(i, count), {}, {});
       const IntegerAnswers answer = predictor.answer(batch.images, rule);
       all.insert(all.end(), answer.mantissas.begin(), answer.mantissas.end());
     }

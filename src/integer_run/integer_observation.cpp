@@ -46,6 +46,7 @@ void add_weight(const TrainedTensor& tensor, std::int64_t epoch, std::int64_t st
                                   .share_moved = share(tensor.moved, count)});
   tell(observation.integers.back(), step, observation.events);
 
+  if (kind != "weight") return;  // layers.csv has the weight of a layer
   const double unit = std::ldexp(1.0, tensor.exponent);
   HistogramRow histogram{.epoch = epoch,
                          .layer = layer,
@@ -76,7 +77,7 @@ void add_weight(const TrainedTensor& tensor, std::int64_t epoch, std::int64_t st
                                 .mean = mean * unit,
                                 .deviation = std::sqrt(std::max(variance, 0.0)) * unit,
                                 .share_saturated = share(rails, count)});
-  if (kind == "weight") observation.histograms.push_back(std::move(histogram));
+  observation.histograms.push_back(std::move(histogram));
 }
 
 }  // namespace

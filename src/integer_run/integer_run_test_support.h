@@ -24,8 +24,8 @@ inline Dataset made_up_pictures(const Shape& picture, std::int64_t count, std::i
   for (std::int32_t i = 0; i < classes; ++i) data.class_names.push_back(std::to_string(i));
   const std::int64_t row = picture[1] * picture[2];
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto label = static_cast<std::int32_t>(
-        draw32({1, 1, 0}, static_cast<std::uint64_t>(i)) % static_cast<std::uint32_t>(classes));
+    const auto label = static_cast<std::int32_t>(draw32({1, 1, 0}, static_cast<std::uint64_t>(i)) %
+                                                 static_cast<std::uint32_t>(classes));
     data.labels.as<std::int32_t>()[static_cast<std::size_t>(i)] = label;
     for (std::int64_t k = 0; k < picture.elements(); ++k) {
       const auto at = static_cast<std::size_t>(i * picture.elements() + k);

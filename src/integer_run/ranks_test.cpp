@@ -32,7 +32,7 @@ class Ranks : public ::testing::Test {
   }
 
   std::uint64_t train(int ranks) {
-    Meeting meeting(ranks);
+    Assembly meeting(ranks);
     std::vector<TrainResult> results(static_cast<std::size_t>(ranks));
     std::vector<std::thread> threads;
     for (int rank = 0; rank < ranks; ++rank) {

@@ -121,7 +121,7 @@ class Loop : public ::testing::Test {
   // One thread a rank, each with its own result; a signal is raised at rank 1.
   std::vector<TrainResult> run_ranks(int ranks, const TrainOptions& options,
                                      std::vector<Diary>& diaries, std::int64_t raise_at = 0) const {
-    Meeting meeting(ranks);
+    Assembly meeting(ranks);
     diaries.assign(static_cast<std::size_t>(ranks), {});
     std::vector<TrainResult> results(diaries.size());
     std::vector<std::thread> threads;

@@ -16,9 +16,9 @@
 namespace nibble {
 
 // What the ranks share.
-class Meeting {
+class Assembly {
  public:
-  explicit Meeting(int size) : given_(static_cast<std::size_t>(size)), barrier_(size) {}
+  explicit Assembly(int size) : given_(static_cast<std::size_t>(size)), barrier_(size) {}
 
   int size() const { return static_cast<int>(given_.size()); }
   void wait() { barrier_.arrive_and_wait(); }
@@ -39,7 +39,7 @@ class Meeting {
 
 class ThreadRank final : public Communicator {
  public:
-  ThreadRank(int rank, Meeting& meeting) : rank_(rank), meeting_(meeting) {}
+  ThreadRank(int rank, Assembly& meeting) : rank_(rank), meeting_(meeting) {}
 
   int rank() const override { return rank_; }
   int size() const override { return meeting_.size(); }
@@ -74,7 +74,7 @@ class ThreadRank final : public Communicator {
   }
 
   int rank_;
-  Meeting& meeting_;
+  Assembly& meeting_;
 };
 
 }  // namespace nibble

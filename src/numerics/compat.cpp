@@ -22,6 +22,8 @@ Compat parse_compat(std::string_view text) {
   throw Error("compat", "unknown package", "'" + std::string(text) + "'", list_of(kNames));
 }
 
-std::string_view to_string(Compat compat) { return word_of(kNames, compat); }
+std::string_view to_string(Compat compat) {
+  return word_of(kNames, compat);
+}
 
 }  // namespace nibble
