@@ -2,6 +2,7 @@
 """nibble signature on every path, and nibble doctor."""
 
 import json
+import os
 import unittest
 
 from case import Case
@@ -11,6 +12,8 @@ class Signature(Case):
     def test_every_path_and_thread_count_gives_one_signature(self):
         isas = json.loads(self.done("doctor", "--json"))["isas"]
         self.assertIn("reference", isas)
+        if os.environ.get("NIBBLE_SANITIZED") == "1":
+            isas = isas[-2:]
         signatures = {self.done("signature", NIBBLE_ISA=isa) for isa in isas}
         signatures |= {self.done("signature", OMP_NUM_THREADS=n) for n in ("1", "2")}
         self.assertEqual(len(signatures), 1, signatures)
