@@ -22,6 +22,7 @@ void copy_bytes(const BlockTensor& from, const BlockTensor& to) {
 }
 
 void clear_filling(const BlockTensor& tensor) {
+  if (tensor.images == 0) return;
   const std::int64_t group = tensor.picture.group_bytes();
   if (tensor.picture.stride() != tensor.picture.channels) {
     std::memset(tensor.data, 0, static_cast<std::size_t>(tensor.bytes()));
