@@ -19,6 +19,17 @@ struct LayerNeeds {
   bool has_parameters = false;
 };
 
+// Of a layer by its own words; null computes nothing.
+template <class AnyLayer>
+LayerNeeds needs_of(AnyLayer* layer) {
+  if (layer == nullptr) return {};
+  return {.computes = true,
+          .keeps_inputs = layer->keeps_inputs(),
+          .keeps_output = layer->keeps_output(),
+          .works_in_place = layer->works_in_place(),
+          .has_parameters = !layer->parameters().empty()};
+}
+
 struct TapePlan {
   // The node whose memory holds this node's value: itself, or an input for layers in place.
   std::vector<std::size_t> home;

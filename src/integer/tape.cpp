@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::uint32_t kJoinPoint = 7;  // of a node's eight streams
 
-LayerNeeds needs_of(IntegerLayer* layer) {
-  if (layer == nullptr) return {};
-  return {.computes = true,
-          .keeps_inputs = layer->keeps_inputs(),
-          .keeps_output = layer->keeps_output(),
-          .works_in_place = layer->works_in_place(),
-          .has_parameters = !layer->parameters().empty()};
-}
-
 }  // namespace
 
 IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundings)
@@ -30,7 +21,7 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
       pictures_(pictures_of(network)),
       layers_(network.nodes.size()),
       answer_(output_of(network)),
-      states_(network.nodes.size()) {
+      exponents_(network.nodes.size()) {
   std::vector<LayerNeeds> needs;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Node& node = network.nodes[i];
@@ -54,7 +45,7 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
     }
     needs.push_back(needs_of(layers_[i].get()));
   }
-  plan_ = plan_tape(network, needs);
+  memory_.emplace(network, std::move(needs));
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     if (layers_[i]) {
       if (RoundingPoint* point = layers_[i]->value_point()) points_.push_back(point);
@@ -76,7 +67,7 @@ RoundingPoint* IntegerTape::value_point(std::size_t node) const {
 
 std::vector<int> IntegerTape::value_exponents() const {
   std::vector<int> exponents;
-  for (std::size_t i = 0; i <= answer_; ++i) exponents.push_back(states_[i].exponent);
+  for (std::size_t i = 0; i <= answer_; ++i) exponents.push_back(exponents_[i].value);
   return exponents;
 }
 
@@ -99,18 +90,18 @@ void IntegerTape::freeze(std::span<const int> value_exponents) {
 
 BlockTensor IntegerTape::value_at(std::size_t node) const {
   BlockTensor tensor = batch_;
-  if (const Buffer& buffer = states_[plan_.home[node]].value; !buffer.is_empty())
+  if (const Buffer& buffer = memory_->value(node); !buffer.is_empty())
     tensor.data = buffer.as<std::int8_t>();
   tensor.picture = pictures_[node];
-  tensor.exponent = states_[node].exponent;
+  tensor.exponent = exponents_[node].value;
   return tensor;
 }
 
 BlockTensor IntegerTape::error_at(std::size_t node) const {
   return {.picture = pictures_[node],
           .images = batch_.images,
-          .exponent = states_[node].error_exponent,
-          .data = states_[plan_.home[node]].error.as<std::int8_t>()};
+          .exponent = exponents_[node].error,
+          .data = memory_->error(node).as<std::int8_t>()};
 }
 
 // Memory for a value or an error of the node, with zeros where nobody will write.
@@ -122,28 +113,10 @@ Buffer IntegerTape::take(std::size_t node, BlockTensor& tensor) {
   return buffer;
 }
 
-void IntegerTape::release_read(std::size_t node, bool is_training) {
-  const std::size_t home = plan_.home[node];
-  NodeState& state = states_[home];
-  --state.readers_left;
-  if (state.readers_left > 0 || home == plan_.home[answer_]) return;
-  if (!is_training || state.keepers_left == 0) state.value.release();
-}
-
-void IntegerTape::release_kept(std::size_t node) {
-  NodeState& state = states_[plan_.home[node]];
-  if (--state.keepers_left == 0) state.value.release();
-}
-
 BlockTensor IntegerTape::forward(const IntegerPass& pass, const BlockTensor& batch) {
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    states_[i].value.release();
-    states_[i].error.release();
-    states_[i].readers_left = plan_.readers[i];
-    states_[i].keepers_left = plan_.keepers[i];
-  }
+  memory_->start();
   batch_ = batch;
-  states_[0].exponent = batch.exponent;
+  exponents_[0].value = batch.exponent;
   for (std::size_t i = 1; i <= answer_; ++i) {
     if (!layers_[i]) continue;
     const Node& node = network_.nodes[i];
@@ -153,40 +126,33 @@ BlockTensor IntegerTape::forward(const IntegerPass& pass, const BlockTensor& bat
     for (const BlockTensor& value : values) inputs.push_back(&value);
     BlockTensor output = values[0];
     output.picture = pictures_[i];
-    if (plan_.home[i] == i) states_[i].value = take(i, output);
+    if (!memory_->is_in_place(i)) memory_->value(i) = take(i, output);
     layers_[i]->forward({pass, inputs, output});
-    states_[i].exponent = output.exponent;
-    for (const std::size_t input : node.inputs) {
-      if (plan_.home[input] != plan_.home[i]) release_read(input, pass.is_training);
-    }
+    exponents_[i].value = output.exponent;
+    memory_->end_forward(i, pass.is_training);
   }
   return value_at(answer_);
 }
 
 void IntegerTape::backward(const IntegerPass& pass, const BlockTensor& answer_error) {
-  NodeState& last = states_[plan_.home[answer_]];
   BlockTensor error;
-  last.error = take(answer_, error);
+  memory_->error(answer_) = take(answer_, error);
   std::memcpy(error.data, answer_error.data, static_cast<std::size_t>(error.bytes()));
-  states_[answer_].error_exponent = answer_error.exponent;
+  exponents_[answer_].error = answer_error.exponent;
   for (std::size_t i = answer_; i > 0; --i) {
-    if (layers_[i] && plan_.wants_error[i]) backward_node(pass, i);
+    if (layers_[i] && memory_->wants_error(i)) backward_node(pass, i);
   }
-  for (NodeState& state : states_) {
-    state.value.release();
-    state.error.release();
-  }
+  memory_->clear();
 }
 
 void IntegerTape::backward_node(const IntegerPass& pass, std::size_t node) {
   const Node& description = network_.nodes[node];
-  const std::size_t home = plan_.home[node];
   IntegerLayer& layer = *layers_[node];
-  if (states_[home].error.is_empty()) return;  // nothing that counts reads this value
+  if (memory_->error(node).is_empty()) return;  // nothing that counts reads this value
   const BlockTensor error = error_at(node);
 
   const std::size_t count = description.inputs.size();
-  const bool in_place = home != node;
+  const bool in_place = memory_->is_in_place(node);
   std::vector<BlockTensor> values(count);
   std::vector<BlockTensor> errors(count);
   std::vector<const BlockTensor*> inputs(count);
@@ -198,7 +164,7 @@ void IntegerTape::backward_node(const IntegerPass& pass, std::size_t node) {
       values[k] = value_at(input);
       inputs[k] = &values[k];
     }
-    if (!plan_.wants_error[input]) continue;
+    if (!memory_->wants_error(input)) continue;
     input_errors[k] = &errors[k];
     if (in_place && k == 0) {
       errors[k] = error;
@@ -212,26 +178,21 @@ void IntegerTape::backward_node(const IntegerPass& pass, std::size_t node) {
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t input = description.inputs[k];
     if (in_place && k == 0) {
-      states_[input].error_exponent = errors[k].exponent;
+      exponents_[input].error = errors[k].exponent;
     } else if (!buffers[k].is_empty()) {
       join_error(pass, input, buffers[k], errors[k].exponent);
     }
   }
-
-  if (!in_place) states_[home].error.release();
-  if (layer.keeps_output()) release_kept(node);
-  if (layer.keeps_inputs()) {
-    for (const std::size_t input : description.inputs) release_kept(input);
-  }
+  memory_->end_backward(node);
 }
 
 // The first error of a value is its error; a second one is added.
 void IntegerTape::join_error(const IntegerPass& pass, std::size_t node, Buffer& other,
                              int exponent) {
-  NodeState& target = states_[plan_.home[node]];
-  if (target.error.is_empty()) {
-    target.error = std::move(other);
-    states_[node].error_exponent = exponent;
+  Buffer& target = memory_->error(node);
+  if (target.is_empty()) {
+    target = std::move(other);
+    exponents_[node].error = exponent;
     return;
   }
   const BlockTensor first = error_at(node);
@@ -242,8 +203,8 @@ void IntegerTape::join_error(const IntegerPass& pass, std::size_t node, Buffer& 
   Buffer memory = take(node, sum);
   const BlockTensor* const operands[] = {&first, &second};
   add_blocks(joins_[node], pass, operands, sum);
-  target.error = std::move(memory);
-  states_[node].error_exponent = sum.exponent;
+  target = std::move(memory);
+  exponents_[node].error = sum.exponent;
 }
 
 }  // namespace nibble

@@ -4,11 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "core/buffer_pool.h"
-#include "graph/tape_plan.h"
+#include "graph/tape_memory.h"
 #include "integer/layer.h"
 #include "nibble/integer/settings.h"
 
@@ -45,20 +46,14 @@ class IntegerTape {
   BufferPool& pool() { return pool_; }
 
  private:
-  struct NodeState {
-    Buffer value;      // by home
-    Buffer error;      // by home, where it was made
-    int exponent = 0;  // of the value
-    int error_exponent = 0;
-    std::size_t readers_left = 0;
-    std::size_t keepers_left = 0;
+  struct Exponents {
+    int value = 0;
+    int error = 0;
   };
 
   BlockTensor value_at(std::size_t node) const;
   BlockTensor error_at(std::size_t node) const;
   Buffer take(std::size_t node, BlockTensor& tensor);
-  void release_read(std::size_t node, bool is_training);
-  void release_kept(std::size_t node);
   void backward_node(const IntegerPass& pass, std::size_t node);
   void join_error(const IntegerPass& pass, std::size_t node, Buffer& other, int exponent);
 
@@ -67,9 +62,9 @@ class IntegerTape {
   BufferPool pool_;  // before all that borrows from it
   std::vector<std::unique_ptr<IntegerLayer>> layers_;
   std::vector<RoundingPoint> joins_;  // by node: of errors that meet
-  TapePlan plan_;
+  std::optional<TapeMemory> memory_;  // made once the layers are
   std::size_t answer_;
-  std::vector<NodeState> states_;
+  std::vector<Exponents> exponents_;  // by node, of the last batch
   std::vector<TrainedTensor*> parameters_;
   std::vector<RoundingPoint*> points_;
   BlockTensor batch_;

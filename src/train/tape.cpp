@@ -21,15 +21,6 @@ void add_to(float* sum, const float* addend, std::int64_t count) {
   });
 }
 
-LayerNeeds needs_of(Layer* layer) {
-  if (layer == nullptr) return {};
-  return {.computes = true,
-          .keeps_inputs = layer->keeps_inputs(),
-          .keeps_output = layer->keeps_output(),
-          .works_in_place = layer->works_in_place(),
-          .has_parameters = !layer->parameters().empty()};
-}
-
 }  // namespace
 
 Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder)
@@ -41,7 +32,7 @@ Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& round
       points_(rounding_points(network)),
       rounder_(rounder),
       answer_(output_of(network)),
-      states_(network.nodes.size()) {
+      clamped_(network.nodes.size()) {
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Node& node = network.nodes[i];
     if (points_.activation[i]) value_rules_[i] = policy.find(Role::activation, node.name);
@@ -59,7 +50,7 @@ Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& round
   }
   std::vector<LayerNeeds> needs;
   for (const auto& layer : layers_) needs.push_back(needs_of(layer.get()));
-  plan_ = plan_tape(network, needs);
+  memory_.emplace(network, std::move(needs));
 
   const std::vector<Parameter> wanted = parameters_of(network);
   for (const auto& layer : layers_) {
@@ -82,7 +73,7 @@ Shape Tape::batch_shape(std::size_t node) const {
 
 // The input stays in the caller's memory unless it is rounded.
 float* Tape::value_at(std::size_t node) const {
-  const Buffer& buffer = states_[plan_.home[node]].value;
+  const Buffer& buffer = memory_->value(node);
   if (!buffer.is_empty()) return buffer.as<float>();
   return const_cast<float*>(batch_.as<float>().data());
 }
@@ -93,38 +84,20 @@ void Tape::round_value(const Pass& pass, std::size_t node) {
   if (points_.activation[node]) {
     const RoundingRule* rule = value_rules_[node];
     if (rule != nullptr && rule->zeroes_clamped && pass.is_training) {
-      states_[node].clamped = clamp_mask(value, rule->precision.format);
+      clamped_[node] = clamp_mask(value, rule->precision.format);
     }
     rounder_.round(rule, {Role::activation, node}, pass.random.step, value);
   }
   if (watcher_) watcher_(node, value);
 }
 
-void Tape::release_read(std::size_t node, bool is_training) {
-  const std::size_t home = plan_.home[node];
-  NodeState& state = states_[home];
-  --state.readers_left;
-  if (state.readers_left > 0 || home == plan_.home[answer_]) return;
-  if (!is_training || state.keepers_left == 0) state.value.release();
-}
-
-void Tape::release_kept(std::size_t node) {
-  NodeState& state = states_[plan_.home[node]];
-  if (--state.keepers_left == 0) state.value.release();
-}
-
 ConstTensorView Tape::forward(const Pass& pass, ConstTensorView batch) {
   images_ = batch.shape()[0];
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    states_[i].value.release();
-    states_[i].error.release();
-    states_[i].readers_left = plan_.readers[i];
-    states_[i].keepers_left = plan_.keepers[i];
-  }
+  memory_->start();
   batch_ = batch;
   if (value_rules_[0] != nullptr) {  // rounding must not touch the caller's numbers
-    states_[0].value = pass.pool->take<float>(batch.elements());
-    std::memcpy(states_[0].value.as<float>(), batch.data(), batch.bytes());
+    memory_->value(0) = pass.pool->take<float>(batch.elements());
+    std::memcpy(memory_->value(0).as<float>(), batch.data(), batch.bytes());
   }
   round_value(pass, 0);
 
@@ -133,81 +106,70 @@ ConstTensorView Tape::forward(const Pass& pass, ConstTensorView batch) {
     const Node& node = network_.nodes[i];
     std::vector<const float*> inputs;
     for (const std::size_t input : node.inputs) inputs.push_back(value_at(input));
-    NodeState& home = states_[plan_.home[i]];
-    if (plan_.home[i] == i) home.value = pass.pool->take<float>(images_ * shapes_[i].elements());
-    layers_[i]->forward({pass, inputs, home.value.as<float>()});
+    Buffer& value = memory_->value(i);
+    if (!memory_->is_in_place(i)) value = pass.pool->take<float>(images_ * shapes_[i].elements());
+    layers_[i]->forward({pass, inputs, value.as<float>()});
     round_value(pass, i);
-    for (const std::size_t input : node.inputs) {
-      if (plan_.home[input] != plan_.home[i]) release_read(input, pass.is_training);
-    }
+    memory_->end_forward(i, pass.is_training);
   }
-  return {reinterpret_cast<const std::byte*>(states_[plan_.home[answer_]].value.as<float>()),
-          DType::f32, batch_shape(answer_)};
+  return {reinterpret_cast<const std::byte*>(memory_->value(answer_).as<float>()), DType::f32,
+          batch_shape(answer_)};
 }
 
 void Tape::backward(const Pass& pass, ConstTensorView answer_error) {
-  NodeState& last = states_[plan_.home[answer_]];
-  last.error = pass.pool->take<float>(answer_error.elements());
-  std::memcpy(last.error.as<float>(), answer_error.data(), answer_error.bytes());
+  Buffer& last = memory_->error(answer_);
+  last = pass.pool->take<float>(answer_error.elements());
+  std::memcpy(last.as<float>(), answer_error.data(), answer_error.bytes());
   for (std::size_t i = answer_; i > 0; --i) {
-    if (layers_[i] && plan_.wants_error[i]) backward_node(pass, i);
+    if (layers_[i] && memory_->wants_error(i)) backward_node(pass, i);
   }
-  for (NodeState& state : states_) {
-    state.value.release();
-    state.error.release();
-  }
+  memory_->clear();
 }
 
 void Tape::backward_node(const Pass& pass, std::size_t node) {
   const Node& description = network_.nodes[node];
-  const std::size_t home = plan_.home[node];
   Layer& layer = *layers_[node];
-  Buffer& error = states_[home].error;
+  Buffer& error = memory_->error(node);
   if (error.is_empty()) return;  // nothing that counts reads this value
   const TensorView error_view(reinterpret_cast<std::byte*>(error.as<float>()), DType::f32,
                               batch_shape(node));
-  if (!states_[node].clamped.empty()) {
-    zero_where(states_[node].clamped, error_view);
-    states_[node].clamped.clear();
+  if (!clamped_[node].empty()) {
+    zero_where(clamped_[node], error_view);
+    clamped_[node].clear();
   }
   if (points_.error[node]) {
     rounder_.round(error_rules_[node], {Role::error, node}, pass.random.step, error_view);
   }
 
-  const bool in_place = home != node;
+  const bool in_place = memory_->is_in_place(node);
   std::vector<const float*> inputs;
   std::vector<float*> input_errors;
   std::vector<std::pair<std::size_t, Buffer>> extra;  // errors that join one that is there already
   for (std::size_t k = 0; k < description.inputs.size(); ++k) {
     const std::size_t input = description.inputs[k];
     inputs.push_back(layer.keeps_inputs() ? value_at(input) : nullptr);
-    if (!plan_.wants_error[input]) {
+    if (!memory_->wants_error(input)) {
       input_errors.push_back(nullptr);
     } else if (in_place && k == 0) {
       input_errors.push_back(error.as<float>());
     } else {
-      NodeState& target = states_[plan_.home[input]];
+      Buffer& target = memory_->error(input);
       Buffer fresh = pass.pool->take<float>(images_ * shapes_[input].elements());
       input_errors.push_back(fresh.as<float>());
-      if (target.error.is_empty()) {
-        target.error = std::move(fresh);
+      if (target.is_empty()) {
+        target = std::move(fresh);
       } else {
-        extra.emplace_back(plan_.home[input], std::move(fresh));
+        extra.emplace_back(memory_->home(input), std::move(fresh));
       }
     }
   }
-  const float* output = layer.keeps_output() ? states_[home].value.as<float>() : nullptr;
+  const float* output = layer.keeps_output() ? memory_->value(node).as<float>() : nullptr;
   layer.backward({pass, inputs, output, error.as<float>(), input_errors});
   for (const auto& [target, buffer] : extra) {
-    add_to(states_[target].error.as<float>(), buffer.as<float>(),
+    add_to(memory_->error(target).as<float>(), buffer.as<float>(),
            images_ * shapes_[target].elements());
   }
-
-  if (!in_place) error.release();
-  if (layer.keeps_output()) release_kept(node);
-  if (layer.keeps_inputs()) {
-    for (const std::size_t input : description.inputs) release_kept(input);
-  }
+  memory_->end_backward(node);
 }
 
 }  // namespace nibble

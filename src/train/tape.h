@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "graph/tape_plan.h"
+#include "graph/tape_memory.h"
 #include "train/layer.h"
 #include "train/rounder.h"
 
@@ -34,19 +35,9 @@ class Tape {
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
 
  private:
-  struct NodeState {
-    Buffer value;  // by home
-    Buffer error;  // by home, where it was made
-    std::size_t readers_left = 0;
-    std::size_t keepers_left = 0;
-    std::vector<std::uint8_t> clamped;  // where no gradient passes
-  };
-
   Shape batch_shape(std::size_t node) const;
   float* value_at(std::size_t node) const;
   void round_value(const Pass& pass, std::size_t node);
-  void release_read(std::size_t node, bool is_training);
-  void release_kept(std::size_t node);
   void backward_node(const Pass& pass, std::size_t node);
 
   const Network& network_;
@@ -55,10 +46,10 @@ class Tape {
   std::vector<const RoundingRule*> value_rules_;
   std::vector<const RoundingRule*> error_rules_;
   RoundingPoints points_;
-  TapePlan plan_;
   Rounder& rounder_;
   std::size_t answer_;
-  std::vector<NodeState> states_;
+  std::optional<TapeMemory> memory_;                // made once the layers are
+  std::vector<std::vector<std::uint8_t>> clamped_;  // by node: where no gradient passes
   std::vector<LayerParameter*> parameters_;
   ConstTensorView batch_;  // of the pass
   std::int64_t images_ = 0;
