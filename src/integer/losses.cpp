@@ -138,17 +138,4 @@ void squared_error(const BlockTensor& answers, std::span<const std::int32_t> tar
   error.exponent = common + shift;
 }
 
-std::int64_t largest_of(std::span<const std::int8_t> answers) {
-  return std::ranges::max_element(answers) - answers.begin();
-}
-
-std::int64_t count_correct(const BlockTensor& answers, std::span<const std::int32_t> labels) {
-  std::int64_t correct = 0;
-  for (std::int64_t image = 0; image < answers.images; ++image) {
-    const std::int64_t answer = largest_of(answers_of(answers, image));
-    correct += answer == labels[static_cast<std::size_t>(image)] ? 1 : 0;
-  }
-  return correct;
-}
-
 }  // namespace nibble

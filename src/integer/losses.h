@@ -30,12 +30,6 @@ void squared_error(const BlockTensor& answers, std::span<const std::int32_t> tar
                    RoundingPoint& point, const PassRule& rule, std::int64_t first_image,
                    BlockTensor& error);
 
-// Images whose largest answer, the first of equals, is the label's.
-std::int64_t count_correct(const BlockTensor& answers, std::span<const std::int32_t> labels);
-
-// Largest answer of one image, the first of equals.
-std::int64_t largest_of(std::span<const std::int8_t> answers);
-
 // The mantissas of one image's answer: one pixel.
 std::span<const std::int8_t> answers_of(const BlockTensor& answers, std::int64_t image);
 

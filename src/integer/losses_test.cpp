@@ -163,12 +163,5 @@ TEST(SquaredError, HoldsAnyExponent) {
   }
 }
 
-TEST(Answers, TheFirstOfTheLargestCounts) {
-  EXPECT_EQ(largest_of(std::vector<std::int8_t>{3, 7, 7, -1}), 1);
-  const OwnBlock own(reference::Block{{1, 1, 3}, 3, 0, {1, 1, 0, -5, -4, -4, 0, 0, 9}});
-  EXPECT_EQ(count_correct(own.tensor(), std::vector<std::int32_t>{0, 1, 2}), 3);
-  EXPECT_EQ(count_correct(own.tensor(), std::vector<std::int32_t>{1, 2, 0}), 0);
-}
-
 }  // namespace
 }  // namespace nibble

@@ -16,11 +16,9 @@ struct IntegerLoops {
   std::uint32_t (*max_magnitude)(const std::int32_t* x, std::size_t n);
   std::uint64_t (*max_magnitude64)(const std::int64_t* x, std::size_t n);
 
-  // y = clamp127(shift_nearest or shift_pseudo(x, s)); returns how many were clamped.
+  // y = clamp127(shift_pseudo(x, s)); returns how many were clamped.
   // 0 <= s <= 31, of 64 bits 0 <= s <= 62.
-  std::int64_t (*shift_nearest)(const std::int32_t* x, std::int8_t* y, std::size_t n, int s);
   std::int64_t (*shift_pseudo)(const std::int32_t* x, std::int8_t* y, std::size_t n, int s);
-  std::int64_t (*shift_nearest64)(const std::int64_t* x, std::int8_t* y, std::size_t n, int s);
   std::int64_t (*shift_pseudo64)(const std::int64_t* x, std::int8_t* y, std::size_t n, int s);
 
   void (*relu)(std::int8_t* x, std::size_t n);  // x = max(x, 0)
@@ -43,11 +41,8 @@ struct IntegerLoops {
 
   // w = clamp127(w - g)
   void (*subtract_clamped)(std::int8_t* w, const std::int8_t* g, std::size_t n);
-  // m = clamp127(trunc(m·sixteenths / 16) + g), |sixteenths| <= 255
-  void (*momentum)(std::int8_t* m, const std::int8_t* g, std::int32_t sixteenths, std::size_t n);
 
-  std::int64_t (*count_at_rails)(const std::int8_t* w, std::size_t n);  // |w| = 127
-  std::int64_t (*count_nonzero)(const std::int8_t* x, std::size_t n);
+  std::int64_t (*count_at_rails)(const std::int8_t* w, std::size_t n);             // |w| = 127
   void (*multiply_mask)(std::int8_t* x, const std::uint8_t* mask, std::size_t n);  // mask is 0 or 1
 
   // The packing of products, four rows side by side: out[4j + q] = rows[q][j] ^ flip, j < n.

@@ -38,14 +38,6 @@ struct Loops {
   }
 
   template <class X>
-  struct Nearest {
-    explicit Nearest(int shift) : s(shift), half(s == 0 ? 0 : Magnitude<X>{1} << (s - 1)) {}
-    [[gnu::always_inline]] Magnitude<X> operator()(Magnitude<X> m) const { return (m + half) >> s; }
-    int s;
-    Magnitude<X> half;
-  };
-
-  template <class X>
   struct Pseudo {
     explicit Pseudo(int shift)
         : s(shift),
@@ -62,11 +54,11 @@ struct Loops {
     Magnitude<X> rest, low;
   };
 
-  template <template <class> class Rounding, class X>
-  static std::int64_t shift(const X* __restrict x, std::int8_t* __restrict y, std::size_t n,
-                            int s) {
+  template <class X>
+  static std::int64_t shift_pseudo(const X* __restrict x, std::int8_t* __restrict y, std::size_t n,
+                                   int s) {
     using M = Magnitude<X>;
-    const Rounding<X> rounding(s);
+    const Pseudo<X> rounding(s);
     constexpr std::size_t kChunk = std::size_t{1} << 30;  // counted in 32 bits
     std::int64_t clamped = 0;
     for (std::size_t begin = 0; begin < n; begin += kChunk) {
@@ -142,44 +134,19 @@ struct Loops {
     for (std::size_t i = 0; i < n; ++i) w[i] = clamped(static_cast<std::int16_t>(w[i] - g[i]));
   }
 
-  // |m·sixteenths| <= 128·255 fits 16 bits.
-  static void momentum(std::int8_t* __restrict m, const std::int8_t* __restrict g,
-                       std::int32_t sixteenths, std::size_t n) {
-    const auto factor = static_cast<std::int16_t>(sixteenths);
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto product = static_cast<std::int16_t>(m[i] * factor);
-      const auto bias = static_cast<std::int16_t>((product >> 15) & 15);  // truncation of negatives
-      const auto kept = static_cast<std::int16_t>(static_cast<std::int16_t>(product + bias) >> 4);
-      m[i] = clamped(static_cast<std::int16_t>(kept + g[i]));
-    }
-  }
-
   // Counts in 16 bits, a chunk at a time.
-  template <class Condition>
-  [[gnu::always_inline]] static std::int64_t count(const std::int8_t* x, std::size_t n,
-                                                   Condition condition) {
+  static std::int64_t count_at_rails(const std::int8_t* w, std::size_t n) {
     constexpr std::size_t kChunk = 1U << 15;
     std::int64_t total = 0;
     for (std::size_t begin = 0; begin < n; begin += kChunk) {
       const std::size_t end = n - begin < kChunk ? n : begin + kChunk;
       std::uint16_t here = 0;
       for (std::size_t i = begin; i < end; ++i) {
-        here = static_cast<std::uint16_t>(here + (condition(x[i]) ? 1 : 0));
+        here = static_cast<std::uint16_t>(here + ((w[i] == 127) | (w[i] == -127) ? 1 : 0));
       }
       total += here;
     }
     return total;
-  }
-
-  static std::int64_t count_at_rails(const std::int8_t* w, std::size_t n) {
-    return count(
-        w, n,
-        [](std::int8_t x) __attribute__((always_inline)) { return (x == 127) | (x == -127); });
-  }
-
-  static std::int64_t count_nonzero(const std::int8_t* x, std::size_t n) {
-    return count(
-        x, n, [](std::int8_t v) __attribute__((always_inline)) { return v != 0; });
   }
 
   static void multiply_mask(std::int8_t* __restrict x, const std::uint8_t* __restrict mask,
@@ -237,10 +204,8 @@ constexpr IntegerLoops loops_of() {
   return {
       .max_magnitude = L::template max_magnitude<std::int32_t>,
       .max_magnitude64 = L::template max_magnitude<std::int64_t>,
-      .shift_nearest = L::template shift<L::template Nearest, std::int32_t>,
-      .shift_pseudo = L::template shift<L::template Pseudo, std::int32_t>,
-      .shift_nearest64 = L::template shift<L::template Nearest, std::int64_t>,
-      .shift_pseudo64 = L::template shift<L::template Pseudo, std::int64_t>,
+      .shift_pseudo = L::template shift_pseudo<std::int32_t>,
+      .shift_pseudo64 = L::template shift_pseudo<std::int64_t>,
       .relu = L::relu,
       .zero_where_not_positive = L::zero_where_not_positive,
       .take_larger = L::take_larger,
@@ -249,9 +214,7 @@ constexpr IntegerLoops loops_of() {
       .add_scaled = L::add_scaled,
       .add_sums = L::add_sums,
       .subtract_clamped = L::subtract_clamped,
-      .momentum = L::momentum,
       .count_at_rails = L::count_at_rails,
-      .count_nonzero = L::count_nonzero,
       .multiply_mask = L::multiply_mask,
       .interleave4 = L::interleave4,
       .transpose16 = L::transpose16,

@@ -16,11 +16,11 @@ Magnitude max_magnitude(const X* x, std::size_t n) {
   return static_cast<Magnitude>(largest);
 }
 
-template <std::int64_t (*shift)(std::int64_t, int), class X>
-std::int64_t shift_all(const X* x, std::int8_t* y, std::size_t n, int s) {
+template <class X>
+std::int64_t shift_pseudo_all(const X* x, std::int8_t* y, std::size_t n, int s) {
   std::int64_t clamped = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::int64_t quotient = shift(x[i], s);
+    const std::int64_t quotient = shift_pseudo(x[i], s);
     y[i] = clamp127(quotient);
     if (y[i] != quotient) ++clamped;
   }
@@ -70,16 +70,8 @@ void subtract_clamped(std::int8_t* w, const std::int8_t* g, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) w[i] = clamp127(w[i] - g[i]);
 }
 
-void momentum(std::int8_t* m, const std::int8_t* g, std::int32_t sixteenths, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) m[i] = clamp127(m[i] * sixteenths / 16 + g[i]);
-}
-
 std::int64_t count_at_rails(const std::int8_t* w, std::size_t n) {
   return std::count_if(w, w + n, [](std::int8_t x) { return x == 127 || x == -127; });
-}
-
-std::int64_t count_nonzero(const std::int8_t* x, std::size_t n) {
-  return std::count_if(x, x + n, [](std::int8_t v) { return v != 0; });
 }
 
 void multiply_mask(std::int8_t* x, const std::uint8_t* mask, std::size_t n) {
@@ -108,10 +100,8 @@ void transpose16(const std::int8_t* from, std::int64_t from_stride, std::int8_t*
 constinit const IntegerLoops kIntegerLoops = {
     .max_magnitude = max_magnitude<std::uint32_t, std::int32_t>,
     .max_magnitude64 = max_magnitude<std::uint64_t, std::int64_t>,
-    .shift_nearest = shift_all<nibble::shift_nearest, std::int32_t>,
-    .shift_pseudo = shift_all<nibble::shift_pseudo, std::int32_t>,
-    .shift_nearest64 = shift_all<nibble::shift_nearest, std::int64_t>,
-    .shift_pseudo64 = shift_all<nibble::shift_pseudo, std::int64_t>,
+    .shift_pseudo = shift_pseudo_all<std::int32_t>,
+    .shift_pseudo64 = shift_pseudo_all<std::int64_t>,
     .relu = relu,
     .zero_where_not_positive = zero_where_not_positive,
     .take_larger = take_larger,
@@ -120,9 +110,7 @@ constinit const IntegerLoops kIntegerLoops = {
     .add_scaled = add_scaled,
     .add_sums = add_sums,
     .subtract_clamped = subtract_clamped,
-    .momentum = momentum,
     .count_at_rails = count_at_rails,
-    .count_nonzero = count_nonzero,
     .multiply_mask = multiply_mask,
     .interleave4 = interleave4,
     .transpose16 = transpose16,

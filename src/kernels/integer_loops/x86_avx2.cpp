@@ -9,15 +9,6 @@ namespace {
 
 struct Path {};
 
-// shift_nearest of magnitudes.
-struct Nearest {
-  explicit Nearest(int s)
-      : count(_mm_cvtsi32_si128(s)), half(_mm256_set1_epi32(s == 0 ? 0 : 1 << (s - 1))) {}
-  __m256i operator()(__m256i m) const { return _mm256_srl_epi32(_mm256_add_epi32(m, half), count); }
-  __m128i count;
-  __m256i half;
-};
-
 // shift_pseudo of magnitudes.
 struct Pseudo {
   explicit Pseudo(int s)
@@ -45,9 +36,8 @@ std::int64_t sum_of(__m256i x) {
 }
 
 // Saturating packs narrow, and the clamp happens in 16 bits: a saturated number is beyond it too.
-template <class Rounding, template <class> class PlainRounding>
-std::int64_t shift(const std::int32_t* x, std::int8_t* y, std::size_t n, int s) {
-  const Rounding rounding(s);
+std::int64_t shift_pseudo(const std::int32_t* x, std::int8_t* y, std::size_t n, int s) {
+  const Pseudo rounding(s);
   const auto quotient = [&](const std::int32_t* from) __attribute__((always_inline)) {
     const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
     return _mm256_sign_epi32(rounding(_mm256_abs_epi32(v)), v);
@@ -75,13 +65,12 @@ std::int64_t shift(const std::int32_t* x, std::int8_t* y, std::size_t n, int s) 
     unclamped -= sum_of(kept);
   }
   return static_cast<std::int64_t>(whole) - unclamped +
-         Loops<Path>::shift<PlainRounding, std::int32_t>(x + whole, y + whole, n - whole, s);
+         Loops<Path>::shift_pseudo<std::int32_t>(x + whole, y + whole, n - whole, s);
 }
 
 constexpr IntegerLoops make_loops() {
   IntegerLoops loops = loops_of<Path>();
-  loops.shift_nearest = shift<Nearest, Loops<Path>::Nearest>;
-  loops.shift_pseudo = shift<Pseudo, Loops<Path>::Pseudo>;
+  loops.shift_pseudo = shift_pseudo;
   return loops;
 }
 

@@ -9,15 +9,6 @@ namespace {
 
 struct Path {};
 
-// shift_nearest of magnitudes.
-struct Nearest {
-  explicit Nearest(int s)
-      : count(_mm_cvtsi32_si128(s)), half(_mm512_set1_epi32(s == 0 ? 0 : 1 << (s - 1))) {}
-  __m512i operator()(__m512i m) const { return _mm512_srl_epi32(_mm512_add_epi32(m, half), count); }
-  __m128i count;
-  __m512i half;
-};
-
 // shift_pseudo of magnitudes.
 struct Pseudo {
   explicit Pseudo(int s)
@@ -42,9 +33,8 @@ std::uint64_t first_lanes(std::size_t count) {
 }
 
 // Saturating packs narrow, and the clamp happens in 16 bits: a saturated number is beyond it too.
-template <class Rounding>
-std::int64_t shift(const std::int32_t* x, std::int8_t* y, std::size_t n, int s) {
-  const Rounding rounding(s);
+std::int64_t shift_pseudo(const std::int32_t* x, std::int8_t* y, std::size_t n, int s) {
+  const Pseudo rounding(s);
   const auto quotient = [&](__m512i v) __attribute__((always_inline)) {
     const __m512i q = rounding(_mm512_abs_epi32(v));
     return _mm512_mask_sub_epi32(q, _mm512_movepi32_mask(v), _mm512_setzero_si512(), q);
@@ -125,8 +115,7 @@ void interleave4(const std::int8_t* const rows[4], std::int8_t* out, std::size_t
 
 constexpr IntegerLoops make_loops() {
   IntegerLoops loops = loops_of<Path>();
-  loops.shift_nearest = shift<Nearest>;
-  loops.shift_pseudo = shift<Pseudo>;
+  loops.shift_pseudo = shift_pseudo;
   loops.interleave4 = interleave4;
   return loops;
 }
