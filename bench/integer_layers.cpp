@@ -30,16 +30,7 @@ class Peak {
   }
 
   void run_slice() {
-    const auto threads = static_cast<std::size_t>(thread_count());
-    std::vector<double> speeds(threads);  // each by its own clock: threads may start late
-    parallel_for(threads, 1, [&](std::size_t k, std::size_t) {
-      std::int64_t operations = 0;
-      const double seconds = seconds_of([&] { operations = run_peak(isa_); });
-      speeds[k] = static_cast<double>(operations) / seconds;
-    });
-    double sum = 0;
-    for (const double each : speeds) sum += each;
-    most_ = std::max(most_, sum);
+    most_ = std::max(most_, peak_of_threads(isa_));
   }
 
   double speed() const { return most_; }

@@ -12,6 +12,10 @@ namespace nibble {
 // and its sum being two. 0, at once, where nothing can say what `isa` could do.
 std::int64_t run_peak(Isa isa);
 
+// What all threads reach at once for such a while, in operations a second; each by its own clock,
+// since threads may start late.
+double peak_of_threads(Isa isa);
+
 namespace avx512vnni {
 std::int64_t run_peak(std::int64_t rounds);
 }
