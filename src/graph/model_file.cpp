@@ -60,7 +60,7 @@ std::vector<Tensor> ordered(std::vector<NamedTensor> tensors, const Network& net
   for (const Parameter& parameter : parameters) {
     const auto found = by_name.find(parameter.name);
     if (found == by_name.end()) fail(name, "tensor " + parameter.name, "nothing", "one");
-    if (found->second->shape() != parameter.shape) {
+    if (!fits(network, parameter, *found->second)) {
       fail(name, "shape of " + parameter.name, found->second->shape().to_string(),
            parameter.shape.to_string());
     }

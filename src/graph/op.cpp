@@ -30,6 +30,11 @@ constexpr std::array<std::string_view, std::variant_size_v<Op>> kNames = {
     "dropout",
     "softmax_cross_entropy",
     "squared_error",
+    "rescale",
+    "sum_pool",
+    "table",
+    "softmax_table",
+    "arg_max",
 };
 
 template <std::size_t... kIndices>

@@ -32,7 +32,8 @@ void visit_fields(AnyOp& op, Visitor&& visit) {
   } else if constexpr (std::is_same_v<Type, Linear>) {
     visit("features", op.features);
     visit("bias", op.has_bias);
-  } else if constexpr (std::is_same_v<Type, MaxPool> || std::is_same_v<Type, AveragePool>) {
+  } else if constexpr (std::is_same_v<Type, MaxPool> || std::is_same_v<Type, AveragePool> ||
+                       std::is_same_v<Type, SumPool>) {
     visit("kernel", op.kernel);
     visit("stride", op.stride);
     visit("padding", op.padding);
@@ -51,6 +52,16 @@ void visit_fields(AnyOp& op, Visitor&& visit) {
     visit("share", op.share);
   } else if constexpr (std::is_same_v<Type, SoftmaxCrossEntropy>) {
     visit("smoothing", op.smoothing);
+  } else if constexpr (std::is_same_v<Type, Rescale>) {
+    visit("shift", op.shift);
+    visit("low", op.low);
+    visit("high", op.high);
+    visit("per_channel", op.is_per_channel);
+    visit("divisor", op.has_divisor);
+  } else if constexpr (std::is_same_v<Type, Table>) {
+    visit("first", op.first);
+  } else if constexpr (std::is_same_v<Type, SoftmaxTable>) {
+    visit("high", op.high);
   } else {
     static_assert(std::is_empty_v<Type>, "an operation with numbers that have no names here");
   }

@@ -28,6 +28,12 @@ void add_parameters(std::vector<Parameter>& list, const Node& node, std::size_t 
     if (linear->has_bias) add("bias", Extents{linear->features});
   } else if (is<Bias>(node.op)) {
     add("bias", Extents{channels});
+  } else if (const auto* rescale = std::get_if<Rescale>(&node.op)) {
+    const std::int64_t multipliers = rescale->is_per_channel ? channels : 1;
+    add("multiplier", Extents{multipliers}, false);
+    if (rescale->has_divisor) add("divisor", Extents{multipliers}, false);
+  } else if (is<Table>(node.op) || is<SoftmaxTable>(node.op)) {
+    add("table", Extents{kTableEntries}, false);
   } else if (is<BatchNorm>(node.op)) {
     add("scale", Extents{channels});
     add("shift", Extents{channels});
@@ -56,7 +62,7 @@ std::vector<Parameter> checked_parameters(const Model& model) {
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Tensor& tensor = model.parameters[i];
-    if (tensor.shape() != parameters[i].shape) {
+    if (!fits(model.network, parameters[i], tensor)) {
       throw Error("model", "shape of " + parameters[i].name, tensor.shape().to_string(),
                   parameters[i].shape.to_string());
     }

@@ -77,6 +77,7 @@ class ShapeRule {
 
   Shape operator()(const MaxPool& op) const { return pooled(op.kernel, op.stride, op.padding); }
   Shape operator()(const AveragePool& op) const { return pooled(op.kernel, op.stride, op.padding); }
+  Shape operator()(const SumPool& op) const { return pooled(op.kernel, op.stride, op.padding); }
   Shape operator()(const GlobalAveragePool&) const { return Shape{picture()[2]}; }
 
   Shape operator()(const BatchNorm& op) const {
@@ -164,6 +165,29 @@ class ShapeRule {
     return {};
   }
 
+  Shape operator()(const Rescale& op) const {
+    if (op.shift < 0 || op.shift > kMaxRescaleShift) {
+      fail_node(node_, "shift", std::to_string(op.shift), fmt::format("0 to {}", kMaxRescaleShift));
+    }
+    check_range(op.low, op.high);
+    return inputs_[0];
+  }
+  Shape operator()(const Table& op) const {
+    if (op.first < -kTableEntries || op.first > kTableEntries) {
+      fail_node(node_, "first", std::to_string(op.first),
+                fmt::format("{} to {}", -kTableEntries, kTableEntries));
+    }
+    return inputs_[0];
+  }
+  Shape operator()(const SoftmaxTable& op) const {
+    check_number(node_, "high", op.high, 1);
+    return vector();
+  }
+  Shape operator()(const ArgMax&) const {
+    (void)vector();
+    return Shape{1};
+  }
+
   // Bias and activations.
   template <class AnyOp>
   Shape operator()(const AnyOp&) const {
@@ -171,6 +195,13 @@ class ShapeRule {
   }
 
  private:
+  void check_range(std::int64_t low, std::int64_t high) const {
+    if (low > high || low < -kMaxInteger || high > kMaxInteger) {
+      fail_node(node_, "range", fmt::format("{} to {}", low, high),
+                fmt::format("low to high within ±{}", kMaxInteger));
+    }
+  }
+
   static std::vector<std::int64_t> extents_of(const Shape& shape) {
     return {shape.extents().begin(), shape.extents().end()};
   }

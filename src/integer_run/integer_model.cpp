@@ -2,30 +2,11 @@
 // An integer network as a model file keeps it.
 #include "integer_run/integer_model.h"
 
-#include <cmath>
 #include <utility>
 
 #include "nibble/core/error.h"
 
 namespace nibble {
-
-Precision int8_of(int exponent) {
-  Precision precision{.format = parse_format("int8")};
-  precision.format.scaling.kind = ScaleKind::given;
-  precision.format.scaling.scale = std::ldexp(1.0F, exponent);
-  precision.rounding = parse_rounding("nearest-away");
-  precision.overflow = Overflow::saturate;
-  return precision;
-}
-
-std::optional<int> exponent_of(const Precision& precision) {
-  int exponent = 0;
-  const Scaling& scaling = precision.format.scaling;
-  if (scaling.kind != ScaleKind::given || std::frexp(scaling.scale, &exponent) != 0.5F)
-    return std::nullopt;
-  if (precision != int8_of(exponent - 1)) return std::nullopt;
-  return exponent - 1;
-}
 
 std::vector<int> value_exponents_of(const Network& network) {
   std::vector<int> exponents;

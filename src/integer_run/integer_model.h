@@ -3,17 +3,13 @@
 // formats.
 #pragma once
 
-#include <optional>
 #include <vector>
 
+#include "graph/int8_format.h"
 #include "integer/predictor.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
-
-// int8 of the given power of two.
-Precision int8_of(int exponent);
-std::optional<int> exponent_of(const Precision& precision);  // empty: it is no such format
 
 // The exponents of all values up to the answer; throws where one has none.
 std::vector<int> value_exponents_of(const Network& network);

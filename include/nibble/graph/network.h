@@ -75,6 +75,11 @@ struct Model {
   std::vector<Tensor> parameters;
 };
 
+// Whether a tensor can be that parameter: it has its shape or is packed, which weights of 4-bit
+// integers may be: two to a byte, low half first, as a list of ⌈elements / 2⌉ u8.
+bool fits(const Network& network, const Parameter& parameter, const Tensor& tensor);
+bool is_packed(const Network& network, const Parameter& parameter, const Tensor& tensor);
+
 // Hash of all parameters: names, element types, shapes, bytes.
 std::uint64_t weights_hash(const Model& model);
 

@@ -118,9 +118,46 @@ struct SquaredError {  // ½ Σ (y - target)²; the target of a label is 1 at it
   bool operator==(const SquaredError&) const = default;
 };
 
+// Of integer networks, whose values are integers. There conv2d, linear, bias, relu, max_pool, add,
+// concat, slice, pad and flatten are those above on integers, with exact sums.
+
+// y = clamp(R(x·multiplier[channel], shift), low, high), R to the nearest, ties away from zero.
+struct Rescale {
+  std::int64_t shift = 0;  // 0 to 62
+  std::int64_t low = -127;
+  std::int64_t high = 127;
+  bool is_per_channel = false;  // a multiplier for each; otherwise one for all
+  bool has_divisor = false;     // x / divisor[channel] is the real number that y stands for
+  bool operator==(const Rescale&) const = default;
+};
+struct SumPool {  // the exact sum of each window; zeros around
+  Extent2 kernel{2, 2};
+  Extent2 stride{2, 2};
+  Extent2 padding{0, 0};
+  bool operator==(const SumPool&) const = default;
+};
+struct Table {  // y = table[x - first], of 256 entries
+  std::int64_t first = -128;
+  bool operator==(const Table&) const = default;
+};
+// t_i = table[min(max_j x_j - x_i, 255)], y_i = ⌊(2·high·t_i + Σ t) / (2·Σ t)⌋ along the last axis;
+// the entries are 0 … 2^31 - 1, table[0] is not 0.
+struct SoftmaxTable {
+  std::int64_t high = 255;
+  bool operator==(const SoftmaxTable&) const = default;
+};
+inline constexpr std::int64_t kTableEntries = 256;
+inline constexpr std::int64_t kMaxRescaleShift = 62;
+inline constexpr std::int64_t kMaxInteger = 2'147'483'647;  // of a rescaled value, either sign
+
+struct ArgMax {  // the index of the largest, of equal ones the first, along the last axis
+  bool operator==(const ArgMax&) const = default;
+};
+
 using Op = std::variant<Input, Conv2d, Linear, Bias, Relu, Relu6, MaxPool, AveragePool,
                         GlobalAveragePool, BatchNorm, Add, Concat, Slice, Pad, Flatten, Dropout,
-                        SoftmaxCrossEntropy, SquaredError>;
+                        SoftmaxCrossEntropy, SquaredError, Rescale, SumPool, Table, SoftmaxTable,
+                        ArgMax>;
 
 std::string_view name_of(const Op& op);  // "conv2d", "max_pool", … as the text form has it
 

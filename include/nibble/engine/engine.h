@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs an integer network: load it once, then run batches from any number of threads.
+//
+//   const nibble::Engine engine = nibble::Engine::load("model.nib", {.max_batch = 16});
+//   std::vector<std::byte> answers(engine.output().bytes * 16);
+//   engine.run(pictures, 16, answers);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nibble/core/dtype.h"
+#include "nibble/core/shape.h"
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+struct EngineOptions {
+  std::int64_t max_batch = 1;  // larger batches run in pieces
+  int threads = 0;             // of one run; 0: thread_count()
+  bool keeps_layers = false;   // nothing is fused, so that every layer's integers can be seen
+};
+
+// One example of what enters or leaves, dense, row-major.
+struct ValueInfo {
+  std::string name;  // of the layer
+  Shape shape;
+  DType dtype = DType::i8;  // i8, u8 or i32: the smallest that holds every possible value
+  std::int64_t low = 0;     // of all values, proven
+  std::int64_t high = 0;
+  std::size_t bytes = 0;
+};
+
+// What runs as one.
+struct StepInfo {
+  std::string name;       // of the layer whose value it gives
+  std::string kind;       // "conv2d 3x3/2 + add + rescale", "max_pool", …
+  std::int64_t macs = 0;  // multiply-accumulates of one example
+  bool is_wide = false;   // 64 bits where 32 cannot be proven enough
+};
+
+class Engine {
+ public:
+  // Any integer network: integer-trained, or one of integer operations alone.
+  explicit Engine(Model model, const EngineOptions& options = {});
+  static Engine load(const std::filesystem::path& path, const EngineOptions& options = {});
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
+
+  const std::string& name() const;
+  const ValueInfo& input() const;
+  const ValueInfo& output() const;
+
+  // `input` holds `batch` examples, `output` takes as many answers. Any number of threads may call
+  // it at once; each gets memory of its own, which is made once and kept. No allocation after.
+  void run(std::span<const std::byte> input, std::int64_t batch, std::span<std::byte> output) const;
+
+  // As run, and calls visit(layer, values) for every layer; needs keeps_layers.
+  using LayerVisitor = std::function<void(const ValueInfo&, std::span<const std::byte> values)>;
+  void run_layers(std::span<const std::byte> input, std::int64_t batch,
+                  const LayerVisitor& visit) const;
+
+  // As run, with seconds[i] += the time of step i.
+  void run_timed(std::span<const std::byte> input, std::int64_t batch, std::span<std::byte> output,
+                 std::span<double> seconds) const;
+
+  const std::vector<StepInfo>& steps() const;
+  std::size_t weight_bytes() const;  // as they lie in memory
+  std::size_t arena_bytes() const;   // of all values of one run of max_batch examples
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace nibble

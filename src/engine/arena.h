@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs values that live at different times into one piece of memory.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace nibble {
+
+struct ArenaItem {
+  std::size_t bytes = 0;
+  std::size_t first = 0;  // the steps between which it lives, both included
+  std::size_t last = 0;
+  std::size_t offset = 0;  // the answer
+};
+
+// Sets offsets, multiples of 64, so that no two that live at the same time overlap; returns the
+// size of the arena. Largest first, each at the lowest place that is free.
+std::size_t plan_arena(std::vector<ArenaItem>& items);
+
+}  // namespace nibble

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: a plan, and memory for as many runs as there are at a time.
+#include "nibble/engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+
+#include "engine/plan.h"
+#include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
+#include "nibble/core/tensor.h"
+#include "nibble/graph/integer_form.h"
+#include "nibble/graph/model_file.h"
+
+namespace nibble {
+namespace {
+
+// The memory of one run at a time.
+struct Workspace {
+  Workspace(std::size_t arena_bytes, std::size_t scratch_bytes, int workers)
+      : crew(workers),
+        arena(DType::u8, {static_cast<std::int64_t>(arena_bytes)}),
+        marks(static_cast<std::size_t>(workers)) {
+    for (int w = 0; w < workers; ++w) {
+      scratch.emplace_back(DType::u8, Shape{static_cast<std::int64_t>(scratch_bytes + 64)});
+      pointers.push_back(scratch.back().data());
+    }
+  }
+
+  Crew crew;
+  Tensor arena;
+  std::vector<std::int64_t> marks;
+  std::vector<Tensor> scratch;
+  std::vector<std::byte*> pointers;
+};
+
+// Dense examples to and from the place of a value.
+void load_examples(const Place& place, const ValueInfo& info, const std::byte* from,
+                   std::int64_t batch, std::byte* arena) {
+  const std::int64_t channels = place.channels;
+  const bool is_plain_byte = place.storage == FilterStorage::u8 && info.dtype != DType::i32;
+  const auto flip = static_cast<std::byte>(place.zero);
+  for (std::int64_t row = 0; row < batch * place.height; ++row) {
+    std::byte* to = arena + place.offset + row * place.row_bytes();
+    if (place.border > 0) {
+      const auto border = static_cast<std::size_t>(place.border * place.stride);
+      std::memset(to, place.zero, border);
+      std::memset(to + place.row_bytes() - border, place.zero, border);
+      to += border;
+    }
+    if (is_plain_byte && place.stride == channels && (place.zero == 128 || place.zero == 0)) {
+      // + 128 is the flip of the highest bit
+      const std::int64_t bytes = place.width * channels;
+      for (std::int64_t i = 0; i < bytes; ++i) to[i] = from[i] ^ flip;
+      from += bytes;
+      continue;
+    }
+    for (std::int64_t x = 0; x < place.width; ++x, to += place.stride) {
+      for (std::int64_t c = 0; c < channels; ++c, from += size_of(info.dtype)) {
+        const std::int64_t value = info.dtype == DType::i8 ? static_cast<std::int8_t>(*from)
+                                   : info.dtype == DType::u8
+                                       ? static_cast<std::uint8_t>(*from)
+                                       : *reinterpret_cast<const std::int32_t*>(from);
+        write_value(place, to, c, value);
+      }
+    }
+  }
+}
+
+void store_examples(const Place& place, const ValueInfo& info, const std::byte* arena,
+                    std::int64_t batch, std::byte* to) {
+  for (std::int64_t pixel = 0; pixel < batch * place.pixels(); ++pixel) {
+    const std::int64_t image = pixel / place.pixels();
+    const std::int64_t at = pixel % place.pixels();
+    const std::byte* from =
+        arena + place.offset + place.at(image, at / place.width, at % place.width);
+    for (std::int64_t c = 0; c < place.channels; ++c, to += size_of(info.dtype)) {
+      const std::int64_t value = read_value(place, from, c);
+      if (info.dtype == DType::i32) {
+        const auto wide = static_cast<std::int32_t>(value);
+        std::memcpy(to, &wide, sizeof wide);
+      } else {
+        *to = static_cast<std::byte>(value);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+struct Engine::Parts {
+  std::string name;
+  EnginePlan plan;
+  EngineOptions options;
+  int workers = 1;
+  std::vector<StepInfo> infos;
+  mutable std::mutex mutex;
+  mutable std::vector<std::unique_ptr<Workspace>> free;
+
+  std::unique_ptr<Workspace> take() const {
+    {
+      const std::lock_guard lock(mutex);
+      if (!free.empty()) {
+        std::unique_ptr<Workspace> workspace = std::move(free.back());
+        free.pop_back();
+        return workspace;
+      }
+    }
+    return std::make_unique<Workspace>(plan.arena_bytes, plan.scratch_bytes, workers);
+  }
+  void give(std::unique_ptr<Workspace> workspace) const {
+    const std::lock_guard lock(mutex);
+    free.push_back(std::move(workspace));
+  }
+
+  const Place& place_of(std::size_t node) const { return plan.places[node]; }
+
+  // Runs a piece of at most max_batch examples; after_step(i) may look at the arena.
+  template <class AfterStep>
+  void run_piece(Workspace& workspace, const std::byte* input, std::int64_t batch,
+                 const AfterStep& after_step) const {
+    std::byte* arena = workspace.arena.data();
+    load_examples(place_of(plan.input), plan.values[plan.input], input, batch, arena);
+    const RunFrame frame{arena, batch, workspace.crew, workspace.pointers, workspace.marks};
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+      plan.steps[i]->run(frame);
+      after_step(i);
+    }
+  }
+
+  template <class AfterStep>
+  void run(std::span<const std::byte> input, std::int64_t batch, std::span<std::byte> output,
+           const AfterStep& after_step) const {
+    check(input, batch, "input", plan.values[plan.input].bytes);
+    check(output, batch, "output", plan.values[plan.output].bytes);
+    std::unique_ptr<Workspace> workspace = take();
+    for (std::int64_t done = 0; done < batch; done += options.max_batch) {
+      const std::int64_t piece = std::min(options.max_batch, batch - done);
+      const auto at = static_cast<std::size_t>(done);
+      run_piece(*workspace, input.data() + at * plan.values[plan.input].bytes, piece, after_step);
+      store_examples(place_of(plan.output), plan.values[plan.output], workspace->arena.data(),
+                     piece, output.data() + at * plan.values[plan.output].bytes);
+    }
+    give(std::move(workspace));
+  }
+
+  static void check(std::span<const std::byte> bytes, std::int64_t batch, std::string_view what,
+                    std::size_t each) {
+    if (batch >= 0 && bytes.size() == static_cast<std::size_t>(batch) * each) return;
+    throw Error("engine", what, fmt::format("{} bytes", bytes.size()),
+                fmt::format("{} examples of {}", batch, each));
+  }
+};
+
+Engine::Engine(Model model, const EngineOptions& options) : parts_(std::make_unique<Parts>()) {
+  if (options.max_batch < 1 || options.max_batch > 65536)
+    throw Error("engine", "max_batch", std::to_string(options.max_batch), "1 to 65536");
+  parts_->name = model.network.name;
+  parts_->options = options;
+  parts_->workers = options.threads > 0 ? options.threads : thread_count();
+  Model form = integer_form(std::move(model));
+  parts_->plan = plan_engine(form, options);
+  for (const auto& step : parts_->plan.steps) parts_->infos.push_back(step->info());
+  parts_->free.reserve(64);
+  parts_->give(parts_->take());
+}
+
+Engine Engine::load(const std::filesystem::path& path, const EngineOptions& options) {
+  return Engine(read_model(path).model, options);
+}
+
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+const std::string& Engine::name() const {
+  return parts_->name;
+}
+const ValueInfo& Engine::input() const {
+  return parts_->plan.values[parts_->plan.input];
+}
+const ValueInfo& Engine::output() const {
+  return parts_->plan.values[parts_->plan.output];
+}
+const std::vector<StepInfo>& Engine::steps() const {
+  return parts_->infos;
+}
+std::size_t Engine::weight_bytes() const {
+  return parts_->plan.weight_bytes;
+}
+std::size_t Engine::arena_bytes() const {
+  return parts_->plan.arena_bytes;
+}
+
+void Engine::run(std::span<const std::byte> input, std::int64_t batch,
+                 std::span<std::byte> output) const {
+  parts_->run(input, batch, output, [](std::size_t) {});
+}
+
+void Engine::run_timed(std::span<const std::byte> input, std::int64_t batch,
+                       std::span<std::byte> output, std::span<double> seconds) const {
+  using Clock = std::chrono::steady_clock;
+  auto last = Clock::now();
+  parts_->run(input, batch, output, [&](std::size_t step) {
+    const auto now = Clock::now();
+    seconds[step] += std::chrono::duration<double>(now - last).count();
+    last = now;
+  });
+}
+
+void Engine::run_layers(std::span<const std::byte> input, std::int64_t batch,
+                        const LayerVisitor& visit) const {
+  const EnginePlan& plan = parts_->plan;
+  if (!parts_->options.keeps_layers || batch > parts_->options.max_batch)
+    throw Error("engine", "layers", "an engine that fuses, or a larger batch",
+                "keeps_layers, max_batch");
+  Parts::check(input, batch, "input", plan.values[plan.input].bytes);
+  std::unique_ptr<Workspace> workspace = parts_->take();
+  parts_->run_piece(*workspace, input.data(), batch, [](std::size_t) {});
+  std::vector<std::byte> values;
+  for (std::size_t node = 0; node < plan.places.size(); ++node) {
+    values.resize(plan.values[node].bytes * static_cast<std::size_t>(batch));
+    store_examples(plan.places[node], plan.values[node], workspace->arena.data(), batch,
+                   values.data());
+    visit(plan.values[node], values);
+  }
+  parts_->give(std::move(workspace));
+}
+
+}  // namespace nibble

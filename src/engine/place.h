@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a value lies in the arena of a run, and how its integers are kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "nibble/graph/integer_bounds.h"
+#include "nibble/kernels/filter8.h"
+
+namespace nibble {
+
+// Pictures are NHWC; a vector is a picture of one pixel. Storage u8 keeps value + zero, u4 halves
+// of bytes as the kernel has them, s32 the value itself.
+struct Place {
+  FilterStorage storage = FilterStorage::none;  // none: it lies nowhere
+  int zero = 0;
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  std::int64_t channels = 1;
+  std::int64_t border = 0;  // columns of zeros on both sides of each row
+  std::int64_t stride = 0;  // bytes from pixel to pixel
+  std::size_t offset = 0;   // in the arena
+
+  std::int64_t pixels() const { return height * width; }
+  std::int64_t row_bytes() const { return (width + 2 * border) * stride; }
+  std::int64_t image_bytes() const { return height * row_bytes(); }
+  std::int64_t at(std::int64_t image, std::int64_t y, std::int64_t x) const {
+    return (image * height + y) * row_bytes() + (x + border) * stride;
+  }
+  bool is_stored() const { return storage != FilterStorage::none; }
+};
+
+inline constexpr std::int64_t kPlaceSlack = 64;  // bytes behind a place that may be read
+
+// How integers of that range are kept. `may_pack`: all readers take halves of bytes.
+void set_storage(Place& place, const Interval& range, bool may_pack);
+
+// One integer, slowly.
+std::int64_t read_value(const Place& place, const std::byte* pixel, std::int64_t channel);
+void write_value(const Place& place, std::byte* pixel, std::int64_t channel, std::int64_t value);
+
+}  // namespace nibble

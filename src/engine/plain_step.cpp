@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definitions of all operations on integers.
+#include "engine/plain_step.h"
+
+#include <algorithm>
+
+#include "nibble/fixed/rescale.h"
+
+namespace nibble {
+namespace {
+
+// A stored picture of one example.
+struct Picture64 {
+  const Place& place;
+  std::byte* base;  // of the example
+
+  std::int64_t read(std::int64_t y, std::int64_t x, std::int64_t c) const {
+    return read_value(place, base + place.at(0, y, x), c);
+  }
+  bool has(std::int64_t y, std::int64_t x) const {
+    return y >= 0 && y < place.height && x >= 0 && x < place.width;
+  }
+  void write(std::int64_t y, std::int64_t x, std::int64_t c, std::int64_t value) const {
+    write_value(place, base + place.at(0, y, x), c, value);
+  }
+};
+
+class PlainStep final : public EngineStep {
+ public:
+  explicit PlainStep(PlainSpec spec) : spec_(std::move(spec)) {}
+
+  StepInfo info() const override {
+    return {.name = spec_.node.name,
+            .kind = std::string(name_of(spec_.node.op)),
+            .macs = spec_.macs,
+            .is_wide = true};
+  }
+  std::size_t weight_bytes() const override {
+    return (spec_.weights.size() + spec_.bias.size()) * sizeof(std::int64_t);
+  }
+
+  void run(const RunFrame& frame) const override {
+    frame.crew.run(frame.batch, [&](int, std::int64_t image) {
+      std::visit([&](const auto& op) { run_image(op, frame, image); }, spec_.node.op);
+    });
+  }
+
+ private:
+  Picture64 input(const RunFrame& frame, std::int64_t image, std::size_t k = 0) const {
+    const Place& place = spec_.inputs[k];
+    return {place, frame.arena + place.offset + image * place.image_bytes()};
+  }
+  Picture64 output(const RunFrame& frame, std::int64_t image) const {
+    return {spec_.out, frame.arena + spec_.out.offset + image * spec_.out.image_bytes()};
+  }
+
+  template <class Body>
+  static void each(const Place& place, const Body& body) {
+    for (std::int64_t y = 0; y < place.height; ++y) {
+      for (std::int64_t x = 0; x < place.width; ++x) {
+        for (std::int64_t c = 0; c < place.channels; ++c) body(y, x, c);
+      }
+    }
+  }
+
+  // y[y][x][c] = body(y, x, c)
+  template <class Body>
+  void fill(const RunFrame& frame, std::int64_t image, const Body& body) const {
+    const Picture64 out = output(frame, image);
+    each(spec_.out, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+      out.write(y, x, c, body(y, x, c));
+    });
+  }
+
+  static std::int64_t one_of(const std::vector<std::int64_t>& list, std::int64_t c) {
+    return list[list.size() == 1 ? 0 : static_cast<std::size_t>(c)];
+  }
+
+  static std::int64_t rescaled(const Rescale& op, std::int64_t x, std::int64_t multiplier) {
+    return std::clamp(rounded_shift(x * multiplier, static_cast<int>(op.shift)), op.low, op.high);
+  }
+
+  std::int64_t finished(std::int64_t sum, std::int64_t o) const {
+    if (!spec_.bias.empty()) sum += one_of(spec_.bias, o);
+    return spec_.has_rescale ? rescaled(spec_.rescale, sum, one_of(spec_.multiplier, o)) : sum;
+  }
+
+  void run_image(const Conv2d& op, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    const std::int64_t depth = in.place.channels / op.groups;
+    const std::int64_t per_group = op.channels / op.groups;
+    fill(frame, image, [&](std::int64_t y, std::int64_t x, std::int64_t o) {
+      const std::int64_t* weight =
+          &spec_.weights[static_cast<std::size_t>(o * op.kernel.y * op.kernel.x * depth)];
+      std::int64_t sum = 0;
+      for (std::int64_t ky = 0; ky < op.kernel.y; ++ky) {
+        for (std::int64_t kx = 0; kx < op.kernel.x; ++kx, weight += depth) {
+          const std::int64_t iy = y * op.stride.y - op.padding.y + ky * op.dilation.y;
+          const std::int64_t ix = x * op.stride.x - op.padding.x + kx * op.dilation.x;
+          if (!in.has(iy, ix)) continue;
+          for (std::int64_t k = 0; k < depth; ++k) {
+            sum += in.read(iy, ix, o / per_group * depth + k) * weight[k];
+          }
+        }
+      }
+      return finished(sum, o);
+    });
+  }
+
+  void run_image(const Linear&, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    const std::int64_t features = in.place.pixels() * in.place.channels;
+    fill(frame, image, [&](std::int64_t, std::int64_t, std::int64_t o) {
+      const std::int64_t* weight = &spec_.weights[static_cast<std::size_t>(o * features)];
+      std::int64_t sum = 0;
+      each(in.place, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+        sum += in.read(y, x, c) * *weight++;
+      });
+      return finished(sum, o);
+    });
+  }
+
+  void run_image(const Bias&, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    fill(frame, image,
+         [&](auto y, auto x, auto c) { return in.read(y, x, c) + one_of(spec_.weights, c); });
+  }
+  void run_image(const Relu&, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    fill(frame, image,
+         [&](auto y, auto x, auto c) { return std::max<std::int64_t>(in.read(y, x, c), 0); });
+  }
+  void run_image(const Rescale& op, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    fill(frame, image, [&](auto y, auto x, auto c) {
+      return rescaled(op, in.read(y, x, c), one_of(spec_.weights, c));
+    });
+  }
+  void run_image(const Table& op, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    fill(frame, image, [&](auto y, auto x, auto c) {
+      return spec_.weights[static_cast<std::size_t>(in.read(y, x, c) - op.first)];
+    });
+  }
+
+  template <class Pool, class Start, class Join>
+  void run_pool(const Pool& op, const RunFrame& frame, std::int64_t image, const Start& start,
+                const Join& join) const {
+    const Picture64 in = input(frame, image);
+    fill(frame, image, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+      std::int64_t result = start;
+      for (std::int64_t ky = 0; ky < op.kernel.y; ++ky) {
+        for (std::int64_t kx = 0; kx < op.kernel.x; ++kx) {
+          const std::int64_t iy = y * op.stride.y - op.padding.y + ky;
+          const std::int64_t ix = x * op.stride.x - op.padding.x + kx;
+          if (in.has(iy, ix)) result = join(result, in.read(iy, ix, c));
+        }
+      }
+      return result;
+    });
+  }
+  void run_image(const MaxPool& op, const RunFrame& frame, std::int64_t image) const {
+    run_pool(op, frame, image, INT64_MIN,
+             [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+  }
+  void run_image(const SumPool& op, const RunFrame& frame, std::int64_t image) const {
+    run_pool(op, frame, image, std::int64_t{0},
+             [](std::int64_t a, std::int64_t b) { return a + b; });
+  }
+
+  void run_image(const Add&, const RunFrame& frame, std::int64_t image) const {
+    fill(frame, image, [&](auto y, auto x, auto c) {
+      std::int64_t sum = 0;
+      for (std::size_t k = 0; k < spec_.inputs.size(); ++k)
+        sum += input(frame, image, k).read(y, x, c);
+      return sum;
+    });
+  }
+
+  void run_image(const Concat&, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 out = output(frame, image);
+    std::int64_t first = 0;
+    for (std::size_t k = 0; k < spec_.inputs.size(); ++k) {
+      const Picture64 in = input(frame, image, k);
+      each(in.place, [&](auto y, auto x, auto c) { out.write(y, x, first + c, in.read(y, x, c)); });
+      first += in.place.channels;
+    }
+  }
+
+  // The three axes of a picture; a vector has the last alone.
+  static std::int64_t axis(const std::vector<std::int64_t>& list, std::size_t of_three,
+                           std::int64_t missing) {
+    const std::size_t skipped = 3 - list.size();
+    return of_three < skipped ? missing : list[of_three - skipped];
+  }
+
+  void run_image(const Slice& op, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    fill(frame, image, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+      return in.read(axis(op.begin, 0, 0) + y * axis(op.step, 0, 1),
+                     axis(op.begin, 1, 0) + x * axis(op.step, 1, 1),
+                     axis(op.begin, 2, 0) + c * axis(op.step, 2, 1));
+    });
+  }
+
+  void run_image(const Pad& op, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    fill(frame, image, [&](std::int64_t y, std::int64_t x, std::int64_t c) -> std::int64_t {
+      const std::int64_t iy = y - axis(op.before, 0, 0);
+      const std::int64_t ix = x - axis(op.before, 1, 0);
+      const std::int64_t ic = c - axis(op.before, 2, 0);
+      return in.has(iy, ix) && ic >= 0 && ic < in.place.channels ? in.read(iy, ix, ic) : 0;
+    });
+  }
+
+  void run_image(const Flatten&, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    const Picture64 out = output(frame, image);
+    std::int64_t at = 0;
+    each(in.place, [&](auto y, auto x, auto c) { out.write(0, 0, at++, in.read(y, x, c)); });
+  }
+
+  void run_image(const SoftmaxTable& op, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    std::int64_t most = INT64_MIN;
+    each(in.place, [&](auto y, auto x, auto c) { most = std::max(most, in.read(y, x, c)); });
+    const auto entry = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+      const std::int64_t distance =
+          std::min<std::int64_t>(most - in.read(y, x, c), kTableEntries - 1);
+      return spec_.weights[static_cast<std::size_t>(distance)];
+    };
+    std::int64_t sum = 0;
+    each(in.place, [&](auto y, auto x, auto c) { sum += entry(y, x, c); });
+    fill(frame, image,
+         [&](auto y, auto x, auto c) { return (2 * op.high * entry(y, x, c) + sum) / (2 * sum); });
+  }
+
+  void run_image(const ArgMax&, const RunFrame& frame, std::int64_t image) const {
+    const Picture64 in = input(frame, image);
+    std::int64_t best = 0;
+    each(in.place, [&](auto y, auto x, auto c) {
+      if (in.read(y, x, c) > in.read(0, 0, best)) best = c;
+    });
+    output(frame, image).write(0, 0, 0, best);
+  }
+
+  template <class Other>
+  void run_image(const Other&, const RunFrame&, std::int64_t) const {}  // refused before
+
+  PlainSpec spec_;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineStep> make_plain_step(PlainSpec spec) {
+  return std::make_unique<PlainStep>(std::move(spec));
+}
+
+}  // namespace nibble

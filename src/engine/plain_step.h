@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any operation on integers by its definition, number by number: for what is rare, and for sums
+// that 32 bits do not hold.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/place.h"
+#include "engine/step.h"
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+struct PlainSpec {
+  Node node;
+  std::vector<Place> inputs = {};
+  Place out = {};
+  std::vector<std::int64_t> weights = {};  // weight, multiplier or table
+  std::vector<std::int64_t> bias = {};     // of a product
+  std::int64_t macs = 0;
+  // Of a product whose sums need 64 bits: the rescale that follows at once, and a relu.
+  std::vector<std::int64_t> multiplier = {};
+  Rescale rescale = {};
+  bool has_rescale = false;
+};
+
+std::unique_ptr<EngineStep> make_plain_step(PlainSpec spec);
+
+}  // namespace nibble

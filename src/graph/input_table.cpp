@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds what enters a network of integers: here, before the first layer, is where floats end.
+#include "nibble/graph/input_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "graph/int8_format.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+constexpr int kMostBits = 16;
+constexpr double kRail = 127;  // of integer training
+
+double nearest_even(double value) {
+  const double below = std::floor(value);
+  const double rest = value - below;  // exact
+  const bool is_up = rest > 0.5 || (rest == 0.5 && std::fmod(below, 2.0) != 0);
+  return is_up ? below + 1 : below;
+}
+
+}  // namespace
+
+InputRounder::InputRounder(const Precision& precision) {
+  const Scaling& scaling = precision.format.scaling;
+  const auto* grid = std::get_if<GridElement>(&precision.format.element);
+  const bool has_one_scale =
+      scaling.kind == ScaleKind::none ||
+      (scaling.kind == ScaleKind::given && scaling.granularity == Granularity::tensor);
+  if (grid == nullptr || !grid->is_integer || !grid->clamps || grid->bits > kMostBits ||
+      !has_one_scale) {
+    throw Error("input", "format", to_string(precision.format),
+                "integers of at most 16 bits with one scale");
+  }
+  scale_ = scaling.kind == ScaleKind::given ? double{scaling.scale} : 1.0;
+  const bool is_trained = exponent_of(precision).has_value();
+  low_ = is_trained ? -kRail : grid->lowest_n() - scaling.zero;
+  high_ = is_trained ? kRail : grid->highest_n() - scaling.zero;
+  is_away_ = precision.rounding.mode == RoundingMode::nearest_away;
+}
+
+std::int32_t InputRounder::operator()(double value) const {
+  if (std::isnan(value)) value = 0;
+  const double scaled = std::clamp(value / scale_, low_, high_);  // the ends are integers
+  return static_cast<std::int32_t>(is_away_ ? std::round(scaled) : nearest_even(scaled));
+}
+
+double normalized(const Input& input, std::size_t channel, double byte) {
+  const double mean = input.mean.empty() ? 0.0 : static_cast<double>(input.mean[channel]);
+  const double deviation =
+      input.deviation.empty() ? 1.0 : static_cast<double>(input.deviation[channel]);
+  return (byte / 255.0 - mean) / deviation;
+}
+
+std::vector<std::int32_t> input_table(const Input& input, const Precision& precision,
+                                      std::size_t channels) {
+  const InputRounder rounder(precision);
+  std::vector<std::int32_t> table;
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (int byte = 0; byte < 256; ++byte) table.push_back(rounder(normalized(input, c, byte)));
+  }
+  return table;
+}
+
+}  // namespace nibble

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// int8 with a power of two as its scale: how integer-trained networks keep values and weights.
+#pragma once
+
+#include <optional>
+
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+Precision int8_of(int exponent);
+std::optional<int> exponent_of(const Precision& precision);  // empty: it is no such format
+
+}  // namespace nibble

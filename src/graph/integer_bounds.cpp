@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interval arithmetic over an integer network, a channel at a time.
+#include "nibble/graph/integer_bounds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "graph/integer_parameters.h"
+#include "graph/node_error.h"
+#include "nibble/core/error.h"
+#include "nibble/fixed/rescale.h"
+
+namespace nibble {
+namespace {
+
+using Channels = std::vector<Interval>;  // along the last axis
+__extension__ typedef __int128 Wide;
+constexpr Wide kMost = Wide{1} << 62;
+
+class BoundsProver {
+ public:
+  explicit BoundsProver(const Model& model)
+      : model_(model),
+        shapes_(infer_shapes(model.network)),
+        parameters_(parameters_of(model.network)) {}
+
+  std::vector<NodeBounds> prove() {
+    for (std::size_t i = 0; i < model_.network.nodes.size(); ++i) {
+      node_ = &model_.network.nodes[i];
+      index_ = i;
+      bounds_.emplace_back();
+      channels_.push_back(std::visit([&](const auto& op) { return of(op); }, node_->op));
+      bounds_[i].value = hull(channels_[i]);
+    }
+    return std::move(bounds_);
+  }
+
+ private:
+  static Interval hull(const Channels& channels) {
+    Interval all = channels.front();
+    for (const Interval& each : channels) {
+      all = {std::min(all.low, each.low), std::max(all.high, each.high)};
+    }
+    return all;
+  }
+
+  std::int64_t checked(Wide value) const {
+    if (value >= kMost || value <= -kMost)
+      fail_node(*node_, "sum or product", "beyond 62 bits", "less");
+    return static_cast<std::int64_t>(value);
+  }
+
+  const Channels& in(std::size_t k = 0) const { return channels_[node_->inputs[k]]; }
+
+  std::size_t width() const {
+    const Shape& shape = shapes_[index_];
+    return static_cast<std::size_t>(shape[shape.rank() - 1]);
+  }
+
+  std::size_t parameter(std::string_view kind) const {
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      if (parameters_[p].node == index_ && parameters_[p].kind == kind) return p;
+    }
+    return parameters_.size();
+  }
+  std::vector<std::int64_t> integers(std::string_view kind) const {
+    const std::size_t p = parameter(kind);
+    return p == parameters_.size() ? std::vector<std::int64_t>{}
+                                   : integers_of(parameters_[p], model_.parameters[p]);
+  }
+
+  Channels of(const Input&) const {
+    const auto* grid = std::get_if<GridElement>(&node_->value.format.element);
+    if (grid == nullptr || !grid->is_integer || !grid->clamps || grid->bits > 16) {
+      fail_node(*node_, "format", to_string(node_->value.format), "integers of at most 16 bits");
+    }
+    const auto zero = std::int64_t{node_->value.format.scaling.zero};
+    return Channels(width(), {static_cast<std::int64_t>(grid->lowest_n()) - zero,
+                              static_cast<std::int64_t>(grid->highest_n()) - zero});
+  }
+
+  Channels of(const Conv2d& op) {
+    Channels reach = in();
+    if (op.padding.y > 0 || op.padding.x > 0) reach = with_zero(std::move(reach));
+    const Shape& shape = parameters_[parameter("weight")].shape;
+    return products(reach, shape[1] * shape[2], shape[3], op.groups);
+  }
+  Channels of(const Linear&) {
+    // A flattened picture repeats its channels.
+    Channels reach;
+    const std::size_t features = static_cast<std::size_t>(shapes_[node_->inputs[0]][0]);
+    while (reach.size() < features) reach.insert(reach.end(), in().begin(), in().end());
+    return products(reach, 1, static_cast<std::int64_t>(features), 1);
+  }
+
+  static Channels with_zero(Channels channels) {
+    for (Interval& each : channels)
+      each = {std::min<std::int64_t>(each.low, 0), std::max<std::int64_t>(each.high, 0)};
+    return channels;
+  }
+
+  // weight (out, taps, depth), the channels of out's group.
+  Channels products(const Channels& reach, std::int64_t taps, std::int64_t depth,
+                    std::int64_t groups) {
+    const std::size_t p = parameter("weight");
+    const std::vector<std::int8_t> weights =
+        weights_of(model_.network, parameters_[p], model_.parameters[p]);
+    const std::vector<std::int64_t> bias = integers("bias");
+    Channels result(width());
+    Interval& partial = bounds_[index_].partial;
+    const std::int64_t per_group = static_cast<std::int64_t>(width()) / groups;
+    const std::int8_t* weight = weights.data();
+    for (std::size_t o = 0; o < result.size(); ++o) {
+      const std::int64_t first = static_cast<std::int64_t>(o) / per_group * depth;
+      std::int64_t low = 0, high = 0;        // of the whole sum; |w·x| < 2^24
+      std::int64_t lowest = 0, highest = 0;  // of a part of it
+      for (std::int64_t t = 0; t < taps; ++t) {
+        for (std::int64_t k = 0; k < depth; ++k, ++weight) {
+          const Interval& x = reach[static_cast<std::size_t>(first + k)];
+          const std::int64_t a = x.low * *weight;
+          const std::int64_t b = x.high * *weight;
+          const std::int64_t least = std::min(a, b);
+          const std::int64_t most = std::max(a, b);
+          low += least;
+          high += most;
+          lowest += std::min<std::int64_t>(least, 0);
+          highest += std::max<std::int64_t>(most, 0);
+        }
+      }
+      const std::int64_t b = bias.empty() ? 0 : bias[o];
+      result[o] = {checked(Wide{low} + b), checked(Wide{high} + b)};
+      partial = {std::min(partial.low, checked(Wide{lowest} + std::min<std::int64_t>(b, 0))),
+                 std::max(partial.high, checked(Wide{highest} + std::max<std::int64_t>(b, 0)))};
+    }
+    return result;
+  }
+
+  Channels of(const Bias&) const {
+    Channels result = in();
+    const std::vector<std::int64_t> bias = integers("bias");
+    for (std::size_t c = 0; c < result.size(); ++c) {
+      result[c] = {checked(Wide{result[c].low} + bias[c]), checked(Wide{result[c].high} + bias[c])};
+    }
+    return result;
+  }
+
+  Channels of(const Relu&) const {
+    Channels result = in();
+    for (Interval& each : result)
+      each = {std::max<std::int64_t>(each.low, 0), std::max<std::int64_t>(each.high, 0)};
+    return result;
+  }
+
+  Channels of(const MaxPool&) const { return in(); }
+
+  Channels of(const SumPool& op) const {
+    Channels result = op.padding.y > 0 || op.padding.x > 0 ? with_zero(in()) : in();
+    const Wide count = Wide{op.kernel.y} * op.kernel.x;
+    for (Interval& each : result) each = {checked(count * each.low), checked(count * each.high)};
+    return result;
+  }
+
+  Channels of(const Add&) const {
+    Channels result = in();
+    for (std::size_t k = 1; k < node_->inputs.size(); ++k) {
+      for (std::size_t c = 0; c < result.size(); ++c) {
+        result[c] = {checked(Wide{result[c].low} + in(k)[c].low),
+                     checked(Wide{result[c].high} + in(k)[c].high)};
+      }
+    }
+    return result;
+  }
+
+  Channels of(const Concat&) const {
+    Channels result;
+    for (std::size_t k = 0; k < node_->inputs.size(); ++k) {
+      result.insert(result.end(), in(k).begin(), in(k).end());
+    }
+    result.resize(width(), hull(result));
+    return result;
+  }
+
+  // Which channels are left is not looked at.
+  Channels of(const Slice&) const { return Channels(width(), hull(in())); }
+  Channels of(const Pad&) const { return Channels(width(), hull(with_zero(in()))); }
+  // (height, width, channels) repeats its channels: they stand for all.
+  Channels of(const Flatten&) const { return in(); }
+
+  Channels of(const Rescale& op) {
+    Channels result = in();
+    const std::vector<std::int64_t> multipliers = integers("multiplier");
+    Interval& product = bounds_[index_].product;
+    for (std::size_t c = 0; c < result.size(); ++c) {
+      const std::int64_t m = multipliers[multipliers.size() == 1 ? 0 : c % multipliers.size()];
+      if (m < 0) fail_node(*node_, "multiplier", std::to_string(m), "0 or more");
+      const Interval p{checked(Wide{result[c].low} * m), checked(Wide{result[c].high} * m)};
+      product = {std::min(product.low, p.low), std::max(product.high, p.high)};
+      const auto rounded = [&](std::int64_t x) {
+        return std::clamp(rounded_shift(x, static_cast<int>(op.shift)), op.low, op.high);
+      };
+      result[c] = {rounded(p.low), rounded(p.high)};
+    }
+    return result;
+  }
+
+  Channels of(const Table& op) const {
+    const Interval x = hull(in());
+    if (!x.is_within(op.first, op.first + kTableEntries - 1)) {
+      fail_node(*node_, "input", fmt::format("{} to {}", x.low, x.high),
+                fmt::format("{} to {}, the entries of the table", op.first,
+                            op.first + kTableEntries - 1));
+    }
+    const std::vector<std::int64_t> table = integers("table");
+    const auto [least, most] = std::ranges::minmax(table);
+    return Channels(width(), {least, most});
+  }
+
+  Channels of(const SoftmaxTable& op) const {
+    const std::vector<std::int64_t> table = integers("table");
+    const auto [least, most] = std::ranges::minmax(table);
+    if (least < 0 || most > kMaxInteger || table[0] == 0) {
+      fail_node(*node_, "table", fmt::format("{} to {}", least, most),
+                "0 to 2^31 - 1, the first above 0");
+    }
+    return Channels(width(), {0, op.high});
+  }
+
+  Channels of(const ArgMax&) const { return {{0, shapes_[node_->inputs[0]][0] - 1}}; }
+
+  template <class Other>
+  Channels of(const Other&) const {
+    fail_node(*node_, "operation", name_of(node_->op), "one of integers");
+  }
+
+  const Model& model_;
+  std::vector<Shape> shapes_;
+  std::vector<Parameter> parameters_;
+  std::vector<NodeBounds> bounds_;
+  std::vector<Channels> channels_;  // by node
+  const Node* node_ = nullptr;
+  std::size_t index_ = 0;
+};
+
+}  // namespace
+
+int Interval::signed_bits() const {
+  const std::uint64_t most = std::max(magnitude_of(high), low < 0 ? magnitude_of(low) - 1 : 0);
+  return static_cast<int>(std::bit_width(most)) + 1;
+}
+
+std::vector<NodeBounds> prove_bounds(const Model& model) {
+  return BoundsProver(model).prove();
+}
+
+}  // namespace nibble

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the frozen shifts of integer-trained networks out; docs/integer-training.md is the law.
+#include "nibble/graph/integer_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/int8_format.h"
+#include "graph/node_error.h"
+#include "nibble/core/error.h"
+#include "nibble/fixed/block_exponent.h"
+
+namespace nibble {
+namespace {
+
+constexpr int kMeanBits = 15;  // of the factor of average pools
+constexpr int kReach = 28;     // of a bias below or above its sums
+constexpr std::int64_t kRail = 127;
+
+bool has_integer_form(const Op& op) {
+  return !is<BatchNorm>(op);
+}
+
+class FormWriter {
+ public:
+  explicit FormWriter(Model& model)
+      : from_(model),
+        shapes_(infer_shapes(model.network)),
+        parameters_(parameters_of(model.network)) {
+    to_.network.name = model.network.name;
+    to_.network.class_names = model.network.class_names;
+  }
+
+  Model write() {
+    for (std::size_t i = 0; i <= output_of(from_.network); ++i) {
+      node_ = &from_.network.nodes[i];
+      places_.push_back(write_node(i));
+    }
+    return std::move(to_);
+  }
+
+ private:
+  // Index of the node in the new network that has the value.
+  std::size_t write_node(std::size_t i) {
+    const Node& node = *node_;
+    if (is<Dropout>(node.op)) return places_[node.inputs[0]];
+    if (is<Conv2d>(node.op) || is<Linear>(node.op)) return write_product(i);
+    if (is<Bias>(node.op)) return write_bias(i);
+    if (is<Relu6>(node.op)) return write_relu6();
+    if (is<AveragePool>(node.op) || is<GlobalAveragePool>(node.op)) return write_mean();
+    if (is<Add>(node.op) || is<Concat>(node.op)) return write_meeting();
+    Node copy = node;
+    for (std::size_t& input : copy.inputs) input = places_[input];
+    return add(std::move(copy));
+  }
+
+  std::size_t write_product(std::size_t i) {
+    Node sums = *node_;
+    sums.name += ".sum";
+    sums.inputs = {places_[node_->inputs[0]]};
+    sums.value = {};
+    const int products = exponent_of_input(0) + exponent_of_weight(node_->weight);
+    Tensor* bias = tensor_of(i, "bias");
+    Tensor& weight = *tensor_of(i, "weight");
+    if (bias == nullptr) return round(add(std::move(sums), std::move(weight)), 1, products);
+    // 2^lift·Σ x·w + 2^h·b in units of 2^common
+    const int biases = exponent_of_weight(node_->bias);
+    const int common = std::max(std::min(products, biases), products - kReach);
+    const int raise = std::clamp(biases - common, 0, kReach);
+    Tensor raised = scaled_bias(*bias, std::int64_t{1} << raise);
+    if (common == products) {
+      const std::size_t place = add(std::move(sums), std::move(weight), std::move(raised));
+      return round(place, 1, products);
+    }
+    drop_bias(sums.op);
+    const std::size_t product = add(std::move(sums), std::move(weight));
+    const std::size_t lifted =
+        add_rescale(product, ".lift", std::int64_t{1} << (products - common));
+    return round(add_bias(".bias", lifted, std::move(raised)), 1, common);
+  }
+
+  std::size_t write_bias(std::size_t i) {
+    const int exponents[2] = {exponent_of_input(0), exponent_of_weight(node_->bias)};
+    const Alignment alignment = align(exponents);
+    const std::size_t lifted = add_rescale(places_[node_->inputs[0]], ".lift", alignment.factor[0]);
+    Tensor scaled = scaled_bias(*tensor_of(i, "bias"), alignment.factor[1]);
+    return round(add_bias(".sum", lifted, std::move(scaled)), 1, alignment.exponent);
+  }
+
+  std::size_t write_relu6() {
+    const int exponent = exponent_of_input(0);
+    if (exponent < -4) {
+      return add({.name = node_->name, .op = Relu{}, .inputs = {places_[node_->inputs[0]]}});
+    }
+    const std::int64_t cut = exponent <= 0  ? std::int64_t{6} << -exponent
+                             : exponent < 3 ? std::int64_t{6} >> exponent
+                                            : 0;
+    return add_rescale_named(node_->name, places_[node_->inputs[0]], 1, 0, 0, std::min(cut, kRail));
+  }
+
+  std::size_t write_mean() {
+    const Shape& in = shapes_[node_->inputs[0]];
+    SumPool sums{.kernel = {in[0], in[1]}, .stride = {1, 1}};
+    if (const auto* pool = std::get_if<AveragePool>(&node_->op)) {
+      sums = {pool->kernel, pool->stride, pool->padding};
+      const bool has_border = pool->padding.y > 0 || pool->padding.x > 0;
+      if (has_border && !pool->counts_padding) {
+        fail_node(*node_, "counts_padding", "false",
+                  "true: means of fewer numbers have no integer form");
+      }
+    }
+    const std::int64_t count = sums.kernel.y * sums.kernel.x;
+    const std::int64_t factor = ((std::int64_t{1} << kMeanBits) + count / 2) / count;
+    std::size_t place =
+        add({.name = node_->name + ".sum", .op = sums, .inputs = {places_[node_->inputs[0]]}});
+    if (is<GlobalAveragePool>(node_->op)) {
+      place = add({.name = node_->name + ".flat", .op = Flatten{}, .inputs = {place}});
+    }
+    return round(place, factor, exponent_of_input(0) - kMeanBits);
+  }
+
+  // Add and concat: inputs aligned; of a concat each is rounded, of an add the sum.
+  std::size_t write_meeting() {
+    std::vector<int> exponents;
+    for (std::size_t k = 0; k < node_->inputs.size(); ++k)
+      exponents.push_back(exponent_of_input(k));
+    const Alignment alignment = align(exponents);
+    const bool is_add = is<Add>(node_->op);
+    Node meeting = *node_;
+    if (is_add) meeting.name += ".sum";
+    for (std::size_t k = 0; k < meeting.inputs.size(); ++k) {
+      const std::size_t input = places_[node_->inputs[k]];
+      const std::string suffix = fmt::format(".{}", k + 1);
+      meeting.inputs[k] =
+          is_add ? add_rescale(input, suffix, alignment.factor[k])
+                 : add_rescale_named(node_->name + suffix, input, alignment.factor[k],
+                                     shift_to_value(alignment.exponent), -kRail, kRail);
+    }
+    const std::size_t place = add(std::move(meeting));
+    return is_add ? round(place, 1, alignment.exponent) : place;
+  }
+
+  // The rescale node NAME from sums in units of 2^exponent.
+  std::size_t round(std::size_t sums, std::int64_t multiplier, int exponent) {
+    return add_rescale_named(node_->name, sums, multiplier, shift_to_value(exponent), -kRail,
+                             kRail);
+  }
+
+  int shift_to_value(int exponent) const {
+    const int shift = *exponent_of(node_->value) - exponent;
+    if (shift < 0 || shift > kMaxRescaleShift) {
+      fail_node(*node_, "frozen shift", std::to_string(shift),
+                fmt::format("0 to {}", kMaxRescaleShift));
+    }
+    return shift;
+  }
+
+  std::size_t add_rescale(std::size_t input, std::string_view suffix, std::int64_t multiplier) {
+    return add_rescale_named(fmt::format("{}{}", node_->name, suffix), input, multiplier, 0,
+                             -kMaxInteger, kMaxInteger);
+  }
+
+  std::size_t add_rescale_named(const std::string& name, std::size_t input, std::int64_t multiplier,
+                                int shift, std::int64_t low, std::int64_t high) {
+    if (multiplier > kMaxInteger) {
+      fail_node(*node_, "exponents of inputs", "too far apart", "at most 30 apart");
+    }
+    Node node{
+        .name = name, .op = Rescale{.shift = shift, .low = low, .high = high}, .inputs = {input}};
+    if (name == node_->name) node.value = node_->value;
+    Tensor tensor(DType::i32, {1});
+    tensor.as<std::int32_t>()[0] = static_cast<std::int32_t>(multiplier);
+    return add(std::move(node), std::move(tensor));
+  }
+
+  std::size_t add_bias(std::string_view suffix, std::size_t input, Tensor bias) {
+    return add({.name = fmt::format("{}{}", node_->name, suffix), .op = Bias{}, .inputs = {input}},
+               std::move(bias));
+  }
+
+  template <class... Tensors>
+  std::size_t add(Node node, Tensors... tensors) {
+    (to_.parameters.push_back(std::move(tensors)), ...);
+    to_.network.nodes.push_back(std::move(node));
+    return to_.network.nodes.size() - 1;
+  }
+
+  static void drop_bias(Op& op) {
+    if (auto* conv = std::get_if<Conv2d>(&op)) conv->has_bias = false;
+    if (auto* linear = std::get_if<Linear>(&op)) linear->has_bias = false;
+  }
+
+  int exponent_of_input(std::size_t k) const {
+    return exponent_or_fail(from_.network.nodes[node_->inputs[k]].value, "input");
+  }
+  int exponent_of_weight(const Precision& precision) const {
+    return exponent_or_fail(precision, "weight");
+  }
+  int exponent_or_fail(const Precision& precision, std::string_view what) const {
+    const std::optional<int> exponent = exponent_of(precision);
+    if (!exponent) {
+      fail_node(*node_, fmt::format("format of its {}", what), to_string(precision.format),
+                "int8 with a power of two as its scale");
+    }
+    return *exponent;
+  }
+
+  Tensor* tensor_of(std::size_t node, std::string_view kind) {
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      if (parameters_[p].node == node && parameters_[p].kind == kind) return &from_.parameters[p];
+    }
+    return nullptr;
+  }
+
+  Tensor scaled_bias(const Tensor& bias, std::int64_t factor) const {
+    Tensor result(DType::i32, bias.shape());
+    const auto mantissas = bias.as<std::int8_t>();
+    for (std::size_t c = 0; c < mantissas.size(); ++c) {
+      const std::int64_t scaled = mantissas[c] * factor;  // 7 + 40 bits
+      if (scaled > kMaxInteger || scaled < -kMaxInteger)
+        fail_node(*node_, "bias", std::to_string(scaled), "32 bits in the unit of the sums");
+      result.as<std::int32_t>()[c] = static_cast<std::int32_t>(scaled);
+    }
+    return result;
+  }
+
+  Model& from_;  // its weights move
+  std::vector<Shape> shapes_;
+  std::vector<Parameter> parameters_;
+  Model to_;
+  std::vector<std::size_t> places_;  // of the old nodes' values in the new network
+  const Node* node_ = nullptr;       // of the old network, being written
+};
+
+bool has_frozen_shifts(const Network& network) {
+  return std::ranges::any_of(network.nodes, [](const Node& node) {
+    return (is<Conv2d>(node.op) || is<Linear>(node.op)) && exponent_of(node.value).has_value();
+  });
+}
+
+void check_ops(const Network& network, bool is_frozen) {
+  std::string refused;
+  for (const Node& node : network.nodes) {
+    const bool is_mean =
+        is<AveragePool>(node.op) || is<GlobalAveragePool>(node.op) || is<Relu6>(node.op);
+    if (has_integer_form(node.op) && (is_frozen || !is_mean)) continue;
+    refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
+  }
+  if (!refused.empty()) {
+    throw Error("integer network", "layers without an integer form", refused, "none");
+  }
+}
+
+}  // namespace
+
+Model integer_form(Model model) {
+  const bool is_frozen = has_frozen_shifts(model.network);
+  check_ops(model.network, is_frozen);
+  if (is_frozen) return FormWriter(model).write();
+  model.network.nodes.resize(output_of(model.network) + 1);
+  return model;
+}
+
+}  // namespace nibble

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters of integer networks as plain integers, packed or not.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+// Any integer tensor; throws, naming it, where the tensor is none.
+std::vector<std::int64_t> integers_of(const Parameter& parameter, const Tensor& tensor);
+
+// A weight, packed or not; throws where an integer is beyond -128 … 127.
+std::vector<std::int8_t> weights_of(const Network& network, const Parameter& parameter,
+                                    const Tensor& tensor);
+
+// Two's complement halves of bytes, low half first.
+std::vector<std::uint8_t> pack_s4(std::span<const std::int8_t> values);
+
+}  // namespace nibble

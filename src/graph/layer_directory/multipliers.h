@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multipliers and shifts that stand for the divisions of a layer directory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace nibble {
+
+inline constexpr std::int64_t kAverageShift = 24;
+inline constexpr std::int64_t kMaxAverageKernel = 64;
+
+// m such that R(sum·m, 24) is the nearest integer to sum / kernel², ties up, for every sum of
+// kernel² values of 0 to high; nothing where no m is.
+std::optional<std::int32_t> average_multiplier(std::int64_t kernel, std::int64_t high);
+
+inline constexpr std::int64_t kLogitBits = 16;  // logits are in units of 2^-16
+
+struct LogitMultipliers {
+  std::vector<std::int32_t> multipliers;  // the nearest to 2^(16 + shift) / divisor
+  std::int64_t shift = 0;                 // the largest up to 26 with which all are below 2^31
+};
+
+// Nothing where a divisor is no number above 0 or no shift gives all of them a multiplier.
+std::optional<LogitMultipliers> logit_multipliers(std::span<const float> divisors);
+
+}  // namespace nibble
