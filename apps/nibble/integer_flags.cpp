@@ -64,6 +64,9 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
   verb.add_option("--fraction-bits", flags.fraction_bits,
                   "int8: bits below the weight's unit in which updates accumulate")
       ->check(CLI::Range(0, 16));
+  verb.add_option("--residual-bits", flags.residual_bits,
+                  "int8: halvings of the first weights of layers that only an add reads (0)")
+      ->check(CLI::Range(0, 8));
   verb.add_flag("--decay", flags.has_decay, "int8: NITI's weight decay");
   verb.add_option("--loss-form", flags.loss_form,
                   "int8: fractional, or octaves: exponents cut to whole numbers")
@@ -84,6 +87,7 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--shift-rounding", !integers.roundings.empty()},
           std::pair{"--momentum16", integers.momentum.has_value()},
           std::pair{"--fraction-bits", integers.fraction_bits.has_value()},
+          std::pair{"--residual-bits", integers.residual_bits.has_value()},
           std::pair{"--decay", integers.has_decay},
           std::pair{"--loss-form", integers.loss_form.has_value()},
           std::pair{"--calibration", integers.calibration.has_value()}}) {
@@ -121,6 +125,7 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   for (const std::string& text : integers.roundings) take_rounding(text, options.roundings);
   if (integers.momentum) options.update.momentum = *integers.momentum;
   if (integers.fraction_bits) options.update.fraction_bits = *integers.fraction_bits;
+  if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
   options.update.has_decay = integers.has_decay;
   if (integers.loss_form == "octaves") options.form = CrossEntropyForm::whole_octaves;
   return recipe;

@@ -20,6 +20,7 @@ struct IntegerFlags {
   std::vector<std::string> roundings;  // [LAYER.]TENSOR=ROUNDING
   std::optional<int> momentum;
   std::optional<int> fraction_bits;
+  std::optional<int> residual_bits;
   bool has_decay = false;
   std::optional<std::string> loss_form;
   std::optional<std::int64_t> calibration;

@@ -16,6 +16,17 @@ void check_loss(const Node& node) {
   if (!is_loss(node.op)) refuse_layer(node, name_of(node.op), "a loss at the end");
 }
 
+// The end of a residual branch.
+bool only_adds_read(const Network& network, std::size_t node) {
+  bool is_read = false;
+  for (const Node& reader : network.nodes) {
+    if (std::find(reader.inputs.begin(), reader.inputs.end(), node) == reader.inputs.end()) continue;
+    if (!is<Add>(reader.op)) return false;
+    is_read = true;
+  }
+  return is_read;
+}
+
 }  // namespace
 
 IntegerAnswers answers_from(const BlockTensor& tensor) {
@@ -39,8 +50,11 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
     refuse_layer(network.nodes[output_of(network)], "a picture", "an answer of one pixel");
   if (tape_.answer_picture().channels > kMostClasses)
     refuse_layer(network.nodes[output_of(network)], "more answers", "at most 4096");
+  const std::vector<Parameter> described = parameters_of(network);
   for (std::size_t i = 0; i < tape_.parameters().size(); ++i) {
     TrainedTensor& parameter = *tape_.parameters()[i];
+    if (!parameter.is_bias && only_adds_read(network, described[i].node))
+      parameter.exponent -= options.residual_bits;
     const std::uint32_t stream = kIntegerInitialStreams + static_cast<std::uint32_t>(i);
     if (!parameter.is_bias) fill_uniform(parameter, {options.seed, stream, 0});
     prepare(parameter, options.update);

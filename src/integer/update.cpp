@@ -60,7 +60,7 @@ void move_by_definition(const Step& step, std::size_t i, std::int64_t gradient) 
   }
   std::int32_t& fine = tensor.fine[i];
   fine = static_cast<std::int32_t>(clamp_to(fine - change, limit));
-  mantissa = clamp127(shift_pseudo(fine, fraction));
+  mantissa = clamp127(shift_nearest(fine, fraction));
 }
 
 void move_fast(const Step& step, const GradientSums& gradient, std::size_t begin,

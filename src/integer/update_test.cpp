@@ -121,10 +121,13 @@ TEST(Update, FractionBitsAccumulateBelowTheUnit) {
   EXPECT_THAT(tensor.fine, ElementsAre(160, 160));
   update(tensor, narrow({32, 4}), rule, {});  // b = 5, s = 0
   EXPECT_THAT(tensor.fine, ElementsAre(128, 156));
-  EXPECT_THAT(mantissas_of(tensor), ElementsAre(8, 10));  // 156 = 9·16 + 12: upper 3, lower 0
+  EXPECT_THAT(mantissas_of(tensor), ElementsAre(8, 10));  // 156 = 9·16 + 12
   update(tensor, narrow({32, 4}), rule, {});
   EXPECT_THAT(tensor.fine, ElementsAre(96, 152));
-  EXPECT_THAT(mantissas_of(tensor), ElementsAre(6, 10));  // 8: upper 2, lower 0
+  EXPECT_THAT(mantissas_of(tensor), ElementsAre(6, 10));  // + 8: half a unit goes up
+  update(tensor, narrow({32, 4}), rule, {});
+  EXPECT_THAT(tensor.fine, ElementsAre(64, 148));
+  EXPECT_THAT(mantissas_of(tensor), ElementsAre(4, 9));  // + 4: down
   for (int i = 0; i < 100; ++i) update(tensor, narrow({-32, 32}), rule, {});
   EXPECT_THAT(tensor.fine, ElementsAre(127 * 16, -127 * 16));
   EXPECT_THAT(mantissas_of(tensor), ElementsAre(127, -127));

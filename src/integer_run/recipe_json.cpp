@@ -40,6 +40,7 @@ std::string to_json(const IntegerRecipe& recipe) {
       {"bias_mu", to_string(recipe.bias_mu)},
       {"momentum_sixteenths", options.update.momentum},
       {"fraction_bits", options.update.fraction_bits},
+      {"residual_bits", options.residual_bits},
       {"weight_decay", options.update.has_decay},
       {"loss_form", options.form == CrossEntropyForm::fractional ? "fractional" : "whole octaves"},
       {"average_from", recipe.average_from},
