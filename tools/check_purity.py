@@ -4,8 +4,8 @@
 
 usage: check_purity.py BUILD_DIR [objdump]
 
-Disassembles what was built of src/fixed, src/integer, src/kernels/product8 and
-src/kernels/integer_loops, tests and benchmarks aside. Arithmetic, comparison, conversion and
+Disassembles what was built of src/fixed, src/integer, src/kernels/product8,
+src/kernels/integer_loops and src/kernels/filter8, the engine's, tests and benchmarks aside. Arithmetic, comparison, conversion and
 rounding of floats are refused; moving, shuffling and masking of registers is no arithmetic.
 """
 
@@ -14,8 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-FOLDERS = ("src/fixed", "src/integer", "src/kernels/product8", "src/kernels/integer_loops")
-NOT_THE_STEP = re.compile(r"(_test|_bench|_fuzz|peak_\w+)\.cpp\.o$")
+FOLDERS = ("src/fixed", "src/integer", "src/kernels/product8", "src/kernels/integer_loops",
+           "src/kernels/filter8")
+NOT_THE_STEP = re.compile(r"(_test|_bench|_fuzz|peak\w*)\.cpp\.o$")
 
 # The letter of the last two is the element: s and d packed or scalar, h of half precision, and the
 # suffix forms of bfloat16. Integer instructions begin with p or vp, or end otherwise.

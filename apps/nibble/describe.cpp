@@ -14,6 +14,8 @@
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/hash.h"
+#include "nibble/graph/integer_bounds.h"
+#include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
 
@@ -30,7 +32,7 @@ struct Layer {
   const Node* node = nullptr;
   Shape output;
   std::vector<Parameter> tensors;
-  std::int64_t parameters = 0;  // trained
+  std::int64_t parameters = 0;  // all but
   std::int64_t kept = 0;        // running moments
   std::int64_t products = 0;
 };
@@ -53,7 +55,8 @@ std::vector<Layer> layers_of(const Network& network) {
   }
   for (Parameter& parameter : parameters_of(network)) {
     Layer& layer = layers[parameter.node];
-    (parameter.is_trained ? layer.parameters : layer.kept) += parameter.shape.elements();
+    const bool is_moment = parameter.kind == "mean" || parameter.kind == "variance";
+    (is_moment ? layer.kept : layer.parameters) += parameter.shape.elements();
     layer.tensors.push_back(std::move(parameter));
   }
   return layers;
@@ -116,7 +119,53 @@ void print_table(const std::vector<std::array<std::string, 6>>& rows) {
   }
 }
 
-void print_text(const Description& about) {
+// Whether values are integers by the formats of the layers.
+bool is_integer_network(const Network& network) {
+  const auto* grid = std::get_if<GridElement>(&network.nodes[0].value.format.element);
+  return grid != nullptr && grid->is_integer;
+}
+
+std::string range_of(const Interval& interval) {
+  return interval == Interval{} ? "-" : fmt::format("{} … {}", interval.low, interval.high);
+}
+
+// Of the network as the engine runs it. The model's weights are taken.
+struct Certificate {
+  Network network;
+  std::vector<NodeBounds> bounds;
+};
+
+std::optional<Certificate> certificate_of(Description& about) {
+  if (!about.file || !is_integer_network(about.network)) return std::nullopt;
+  const Model form = integer_form(std::move(about.file->model));
+  return Certificate{form.network, prove_bounds(form)};
+}
+
+int bits_needed(const NodeBounds& bounds) {
+  return std::max(
+      {bounds.value.signed_bits(), bounds.partial.signed_bits(), bounds.product.signed_bits()});
+}
+
+void print_certificate(const Certificate& certificate) {
+  fmt::print("\nCertificate: whatever the input, numbers stay within\n\n");
+  std::vector<std::array<std::string, 6>> rows = {
+      {"name", "op", "value", "sums on the way", "products", "bits"}};
+  int most = 0;
+  for (std::size_t i = 0; i < certificate.bounds.size(); ++i) {
+    const NodeBounds& bounds = certificate.bounds[i];
+    const Node& node = certificate.network.nodes[i];
+    most = std::max(most, bits_needed(bounds));
+    rows.push_back({node.name, std::string(name_of(node.op)), range_of(bounds.value),
+                    range_of(bounds.partial), range_of(bounds.product),
+                    std::to_string(bits_needed(bounds))});
+  }
+  print_table(rows);
+  fmt::print(
+      "\n{} bits hold every number: {}.\n", most,
+      most <= 32 ? "32-bit arithmetic is exact" : "64-bit arithmetic is used where 32 do not do");
+}
+
+void print_text(Description& about) {
   std::vector<std::array<std::string, 6>> rows = {
       {"name", "op", "output", "parameters", "MACs", "formats"}};
   for (const Layer& layer : about.layers) {
@@ -135,6 +184,24 @@ void print_text(const Description& about) {
   if (!about.file) return;
   fmt::print("\nweights {}\n", hex(weights_hash(about.file->model)));
   for (const auto& [key, value] : about.file->origin) fmt::print("{}: {}\n", key, value);
+  if (const auto certificate = certificate_of(about)) print_certificate(*certificate);
+}
+
+Json json_of(const Interval& interval) {
+  return {interval.low, interval.high};
+}
+
+Json json_of(const Certificate& certificate) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < certificate.bounds.size(); ++i) {
+    const NodeBounds& bounds = certificate.bounds[i];
+    list.push_back({{"name", certificate.network.nodes[i].name},
+                    {"value", json_of(bounds.value)},
+                    {"sums", json_of(bounds.partial)},
+                    {"products", json_of(bounds.product)},
+                    {"bits", bits_needed(bounds)}});
+  }
+  return list;
 }
 
 Json json_of(const Precision& precision) {
@@ -162,19 +229,19 @@ Json json_of(const Layer& layer, const Network& network) {
           {"tensors", std::move(tensors)}};
 }
 
-void print_json(const Description& about) {
+void print_json(Description& about) {
   Json layers = Json::array();
   for (const Layer& layer : about.layers) layers.push_back(json_of(layer, about.network));
-  const Json json = {
-      {"name", about.network.name},
-      {"input", input_of(about.network).shape.extents()},
-      {"classes", about.network.class_names},
-      {"parameters", about.total.parameters},
-      {"running_moments", about.total.kept},
-      {"multiply_accumulates", about.total.products},
-      {"weights_hash", about.file ? Json(hex(weights_hash(about.file->model))) : Json()},
-      {"origin", about.file ? Json(about.file->origin) : Json()},
-      {"layers", std::move(layers)}};
+  Json json = {{"name", about.network.name},
+               {"input", input_of(about.network).shape.extents()},
+               {"classes", about.network.class_names},
+               {"parameters", about.total.parameters},
+               {"running_moments", about.total.kept},
+               {"multiply_accumulates", about.total.products},
+               {"weights_hash", about.file ? Json(hex(weights_hash(about.file->model))) : Json()},
+               {"origin", about.file ? Json(about.file->origin) : Json()},
+               {"layers", std::move(layers)}};
+  if (const auto certificate = certificate_of(about)) json["certificate"] = json_of(*certificate);
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -231,8 +298,10 @@ void add_describe(CLI::App& app) {
       ->type_name("");
   verb.add_flag("--json", flags->is_json, "print JSON");
   verb.footer(
-      "Parameters are the trained ones; MACs are multiply-accumulates for one example.\n"
-      "Formats are those of a layer's value and, where it differs, of its weight.\n\n"
+      "Parameters are all but running moments; MACs are multiply-accumulates for one example.\n"
+      "Formats are those of a layer's value and, where it differs, of its weight.\n"
+      "Of a model of integers the certificate follows: between which numbers every value, every\n"
+      "sum and every product lies, proven from the weights.\n\n"
       "A network of your own is a few lines of TOML (docs/networks.md):\n"
       "  input = [28, 28, 1]\n"
       "  layers = [ { op = \"flatten\" },\n"

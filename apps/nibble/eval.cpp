@@ -13,9 +13,11 @@
 #include "apps/nibble/json.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
+#include "nibble/core/error.h"
 #include "nibble/core/hash.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
+#include "nibble/harness/engine_evaluation.h"
 #include "nibble/integer_run/train_integers.h"
 #include "nibble/train/evaluate.h"
 
@@ -28,6 +30,7 @@ struct Flags {
   std::string split = "test";
   std::string policy;
   std::string shifts = "frozen";
+  std::string oracle;
   std::int64_t image_size = 0;
   int threads = 0;
   bool is_json = false;
@@ -52,18 +55,100 @@ void print_confusion(const Classification& classes, const std::vector<std::strin
   }
 }
 
-Evaluation evaluation_of(const Model& model, const Dataset& data, const Flags& flags) {
-  const auto progress = flags.is_json ? ProgressStyle::silent : ProgressStyle::automatic;
-  if (is_integer_model(model)) {
-    return evaluate_integers(
-        model, data, flags.shifts == "frozen" ? ShiftRule::frozen : ShiftRule::exact, progress);
+ProgressStyle progress_of(const Flags& flags) {
+  return flags.is_json ? ProgressStyle::silent : ProgressStyle::automatic;
+}
+
+// What was found, and how far a log agrees with it.
+struct Findings {
+  Evaluation evaluation;
+  std::vector<std::string> class_names;
+  std::optional<Agreement> agreement;
+};
+
+Dataset dataset_of(const Flags& flags) {
+  return load_dataset(flags.data, flags.split == "train" ? Split::train : Split::test,
+                      {.image_size = flags.image_size});
+}
+
+// By the engine: any network of integers, on data sets and on folders with val_map.txt.
+Findings find_with_engine(Model model, const Flags& flags) {
+  // A class by itself has no second best.
+  model.network.nodes.resize(output_of(model.network) + 1);
+  if (is<ArgMax>(model.network.nodes.back().op) && model.network.nodes.size() > 2 &&
+      model.network.nodes.back().inputs[0] + 2 == model.network.nodes.size())
+    model.network.nodes.pop_back();
+  const AnswerEngine engine(std::move(model), {.max_batch = 16, .threads = thread_count()});
+  const ExampleReader reader(engine.network(), engine.engine().input());
+  Findings findings;
+  findings.class_names = engine.network().class_names;
+  Dataset data;
+  Examples examples;
+  if (has_file_list(flags.data)) {
+    examples = examples_of(read_file_list(flags.data), flags.data, reader);
+  } else {
+    data = dataset_of(flags);
+    findings.class_names = data.class_names;
+    examples = examples_of(data, engine.network(), reader);
+  }
+  std::optional<LoggedAnswers> oracle;
+  if (!flags.oracle.empty()) oracle = read_accuracy_log(flags.oracle);
+  EngineEvaluation result = evaluate_engine(engine, examples, progress_of(flags));
+  findings.evaluation = std::move(result.evaluation);
+  if (oracle) findings.agreement = agreement_of(examples, result.answers, *oracle);
+  return findings;
+}
+
+Findings find(Model model, const Flags& flags) {
+  const bool is_trained = is_integer_model(model);
+  const bool has_rescales = std::ranges::any_of(
+      model.network.nodes, [](const Node& node) { return is<Rescale>(node.op); });
+  const bool is_listed = has_file_list(flags.data);
+  if (has_rescales || (is_trained && (is_listed || !flags.oracle.empty()))) {
+    if (is_trained && flags.shifts != "frozen")
+      throw Error("eval", "--shifts with val_map.txt or --oracle", flags.shifts, "frozen");
+    return find_with_engine(std::move(model), flags);
+  }
+  if (!flags.oracle.empty() || is_listed) {
+    throw Error("eval", is_listed ? flags.data : "--oracle", "a model of floats",
+                "a model of integers");
+  }
+  const Dataset data = dataset_of(flags);
+  if (is_trained) {
+    const auto rule = flags.shifts == "frozen" ? ShiftRule::frozen : ShiftRule::exact;
+    return {evaluate_integers(model, data, rule, progress_of(flags)), data.class_names, {}};
   }
   std::optional<PrecisionPolicy> policy;
   if (!flags.policy.empty()) {
     policy = load_policy(flags.policy);
     check_policy(*policy, model.network);
   }
-  return evaluate(model, data, {.policy = policy ? &*policy : nullptr, .progress = progress});
+  return {evaluate(model, data,
+                   {.policy = policy ? &*policy : nullptr, .progress = progress_of(flags)}),
+          data.class_names,
+          {}};
+}
+
+void print_json(const Findings& findings, const std::string& model, const std::string& network,
+                std::uint64_t weights, const Flags& flags) {
+  Json json{{"model", model},
+            {"network", network},
+            {"data", flags.data},
+            {"split", flags.split},
+            {"weights_hash", hex(weights)}};
+  const Evaluation& result = findings.evaluation;
+  if (result.classes) {
+    json.update(Json::parse(to_json(*result.classes, findings.class_names)));
+  } else {
+    json["images"] = result.images;
+  }
+  json["loss"] = result.loss;
+  if (findings.agreement) {
+    json["oracle"] = {{"log", flags.oracle},
+                      {"compared", findings.agreement->compared},
+                      {"agreed", findings.agreement->agreed}};
+  }
+  fmt::print("{}\n", json.dump(2));
 }
 
 void run(const Flags& flags) {
@@ -73,25 +158,12 @@ void run(const Flags& flags) {
   if (std::filesystem::is_directory(path)) {
     path = std::filesystem::exists(path / "best.nib") ? path / "best.nib" : path / "model.nib";
   }
-  const Model model = read_model(path).model;
-  const Dataset data = load_dataset(flags.data, flags.split == "train" ? Split::train : Split::test,
-                                    {.image_size = flags.image_size});
-  const Evaluation result = evaluation_of(model, data, flags);
-  if (flags.is_json) {
-    Json json{{"model", path.string()},
-              {"network", model.network.name},
-              {"data", flags.data},
-              {"split", flags.split},
-              {"weights_hash", hex(weights_hash(model))}};
-    if (result.classes) {
-      json.update(Json::parse(to_json(*result.classes, data.class_names)));
-    } else {
-      json["images"] = result.images;
-    }
-    json["loss"] = result.loss;
-    fmt::print("{}\n", json.dump(2));
-    return;
-  }
+  Model model = read_model(path).model;
+  const std::string network = model.network.name;
+  const std::uint64_t weights = weights_hash(model);
+  const Findings findings = find(std::move(model), flags);
+  if (flags.is_json) return print_json(findings, path.string(), network, weights, flags);
+  const Evaluation& result = findings.evaluation;
   if (!result.classes) {
     fmt::print("loss {:.6f} over {} examples\n", result.loss, result.images);
     return;
@@ -99,7 +171,11 @@ void run(const Flags& flags) {
   fmt::print("{} of {} images right: {:.2f} % top-1, {:.2f} % top-5, loss {:.4f}\n",
              result.classes->correct(), result.images, 100 * result.classes->top1(),
              100 * result.classes->top5(), result.loss);
-  if (flags.has_confusion) print_confusion(*result.classes, data.class_names);
+  if (findings.agreement) {
+    fmt::print("{} of {} answers are those of {}\n", findings.agreement->agreed,
+               findings.agreement->compared, flags.oracle);
+  }
+  if (flags.has_confusion) print_confusion(*result.classes, findings.class_names);
 }
 
 }  // namespace
@@ -111,7 +187,9 @@ void add_eval(CLI::App& app) {
                   "a .nib file, or a run folder (its best model, else its last)")
       ->type_name("")
       ->required();
-  verb.add_option("--data", flags->data, "digits, mnist, fashion-mnist, cifar10, or a path")
+  verb.add_option("--data", flags->data,
+                  "digits, mnist, fashion-mnist, cifar10, or a path; for integer models also a\n"
+                  "folder of pictures or MLPerf tensors with val_map.txt there or beside it")
       ->required();
   verb.add_option("--split", flags->split, "test or train")
       ->check(CLI::IsMember({"test", "train"}));
@@ -121,16 +199,20 @@ void add_eval(CLI::App& app) {
   verb.add_option("--shifts", flags->shifts,
                   "of an integer model: frozen, as in the file, or exact, from each batch of 256")
       ->check(CLI::IsMember({"frozen", "exact"}));
+  verb.add_option("--oracle", flags->oracle,
+                  "of an integer model: count the answers that an MLPerf accuracy log shares")
+      ->type_name("LOG");
   verb.add_option("--image-size", flags->image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
   verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
   verb.add_flag("--confusion", flags->has_confusion, "print which classes were taken for which");
   verb.add_flag("--json", flags->is_json,
-                "print JSON: images, correct, top1, top5, loss, confusion");
+                "print JSON: images, correct, top1, top5, loss, confusion, oracle");
   verb.footer(
       "Examples:\n"
       "  nibble eval runs/lenet-1 --data mnist --confusion\n"
-      "  nibble eval model.nib --data digits --json");
+      "  nibble eval model.nib --data digits --json\n"
+      "  nibble eval resnet50.nib --data imagenet/val --oracle mlperf_log_accuracy.json");
   verb.callback([flags] { run(*flags); });
 }
 

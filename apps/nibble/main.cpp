@@ -93,6 +93,9 @@ int main(int argc, char** argv) {
   nibble::add_signature(app);
   nibble::add_data(app);
   nibble::add_describe(app);
+  nibble::add_convert(app);
+  nibble::add_run(app);
+  nibble::add_bench(app);
 #ifdef NIBBLE_HAS_TRAINING
   nibble::add_train(app);
   nibble::add_eval(app);

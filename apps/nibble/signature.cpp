@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/nibble/signature_inference.h"
 #include "apps/nibble/signature_integers.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
@@ -182,6 +183,7 @@ void run(bool is_verbose, bool is_long) {
     add_values(hasher, product);
     record(name, hasher.value());
   }
+  for (const auto& [name, hash] : inference_hashes()) record(name, hash);
   for (const auto& [name, hash] : integer_hashes(is_long)) record(name, hash);
   fmt::print("{}{}\n", hex(all.value()), is_verbose ? "  all" : "");
 }

@@ -28,6 +28,9 @@ void add_decode(CLI::App& app);
 void add_signature(CLI::App& app);
 void add_data(CLI::App& app);
 void add_describe(CLI::App& app);
+void add_convert(CLI::App& app);
+void add_run(CLI::App& app);
+void add_bench(CLI::App& app);
 void add_train(CLI::App& app);  // where oneDNN is there
 void add_eval(CLI::App& app);
 void add_sweep(CLI::App& app);

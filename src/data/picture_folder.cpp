@@ -106,17 +106,6 @@ std::string size_text(const Shape& shape) {
   return fmt::format("{}x{}", shape[0], shape[1]);
 }
 
-// Copies a picture; grey becomes red, green and blue where the data set has colours.
-void place(const Tensor& picture, std::int64_t channels, std::uint8_t* to) {
-  const auto from = picture.as<std::uint8_t>();
-  const auto copies = static_cast<std::size_t>(channels / picture.shape()[2]);
-  if (copies == 1) {
-    std::memcpy(to, from.data(), from.size());
-    return;
-  }
-  for (std::size_t i = 0; i < from.size(); ++i) std::fill_n(to + i * copies, copies, from[i]);
-}
-
 Tensor read_pictures(const std::vector<LabelledFile>& files, std::int64_t channels,
                      std::int64_t image_size) {
   const Shape first = read_resized(files.front().path, image_size).shape();
@@ -129,14 +118,14 @@ Tensor read_pictures(const std::vector<LabelledFile>& files, std::int64_t channe
   parallel_for(files.size(), kPicturesAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       try {
-        const Tensor picture = read_resized(files[i].path, image_size);
+        const Tensor picture = with_channels(read_resized(files[i].path, image_size), channels);
         const Shape& shape = picture.shape();
         if (shape[0] != first[0] || shape[1] != first[1]) {
           throw Error("load_dataset", files[i].path.string() + ": size", size_text(shape),
                       fmt::format("{} as {}; --image-size resizes", size_text(first),
                                   files.front().path.string()));
         }
-        place(picture, channels, pixels + i * bytes);
+        std::memcpy(pixels + i * bytes, picture.data(), picture.bytes());
       } catch (const Error& error) {
         errors[i] = error.what();
       }

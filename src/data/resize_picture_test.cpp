@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "nibble/core/error.h"
@@ -94,6 +96,58 @@ TEST(ResizePicture, KeepsAPlainColourAtTheLimits) {
     const Tensor resized = resize_picture(picture.view(), size);
     for (const std::uint8_t value : resized.as<std::uint8_t>()) ASSERT_EQ(value, 255);
   }
+}
+
+// 2.5 and 4.5 pixels at the left are 2 and 4, but 1.5 and 3.5 are 2 and 4 too.
+TEST(MiddleOfPicture, HalfAPixelGoesToAnEvenNumber) {
+  for (const auto& [w, kept, first] :
+       {std::array<std::int64_t, 3>{9, 4, 2}, {7, 4, 2}, {9, 3, 3}, {11, 4, 4}, {13, 4, 4}}) {
+    const Tensor picture = noise(4, w, 1);
+    const Tensor middle =
+        middle_of_picture(picture.view(), {.shorter = 4, .height = 4, .width = kept});
+    ASSERT_EQ(middle.shape(), (Shape{4, kept, 1}));
+    for (std::int64_t y = 0; y < 4; ++y) {
+      for (std::int64_t x = 0; x < kept; ++x) {
+        EXPECT_EQ(middle.as<std::uint8_t>()[static_cast<std::size_t>(y * kept + x)],
+                  picture.as<std::uint8_t>()[static_cast<std::size_t>(y * w + first + x)]);
+      }
+    }
+  }
+}
+
+TEST(MiddleOfPicture, RoundsRowsBeforeColumns) {
+  Tensor picture(DType::u8, {2, 2, 1});
+  std::ranges::copy(std::initializer_list<std::uint8_t>{0, 1, 0, 0},
+                    picture.as<std::uint8_t>().begin());
+  // Rows: 1/2 is 1, then 0; columns: 1/2 is 1. At once it would be 1/4.
+  const MiddleOptions one{.shorter = 1, .height = 1, .width = 1};
+  EXPECT_EQ(middle_of_picture(picture.view(), one).as<std::uint8_t>()[0], 1);
+  EXPECT_EQ(resize_picture(picture.view(), 1).as<std::uint8_t>()[0], 0);
+}
+
+TEST(MiddleOfPicture, RefusesMoreThanThereIs) {
+  const Tensor picture = noise(9, 9, 1);
+  EXPECT_THROW(middle_of_picture(picture.view(), {.shorter = 8, .height = 9, .width = 1}), Error);
+  EXPECT_THROW(middle_of_picture(picture.view(), {.shorter = 8, .height = 1, .width = 0}), Error);
+  EXPECT_THROW(middle_of_picture(picture.view(), {.shorter = 0}), Error);
+  EXPECT_THROW(middle_of_picture(picture.view(), {.shorter = 4097}), Error);
+}
+
+TEST(WithChannels, GreyIsRepeatedAndColoursAreWeighed) {
+  Tensor grey(DType::u8, {1, 2, 1});
+  std::ranges::copy(std::initializer_list<std::uint8_t>{7, 200}, grey.as<std::uint8_t>().begin());
+  const Tensor colours = with_channels(std::move(grey), 3);
+  EXPECT_TRUE(std::ranges::equal(colours.as<std::uint8_t>(),
+                                 std::initializer_list<std::uint8_t>{7, 7, 7, 200, 200, 200}));
+  Tensor three(DType::u8, {1, 4, 3});
+  std::ranges::copy(
+      std::initializer_list<std::uint8_t>{255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255},
+      three.as<std::uint8_t>().begin());
+  const Tensor one = with_channels(std::move(three), 1);
+  EXPECT_TRUE(std::ranges::equal(one.as<std::uint8_t>(),
+                                 std::initializer_list<std::uint8_t>{76, 150, 29, 255}));
+  EXPECT_THROW(with_channels(noise(2, 2, 1), 2), Error);
+  EXPECT_THROW(with_channels(noise(2, 2, 2), 3), Error);
 }
 
 TEST(ResizePicture, RefusesOtherSizes) {

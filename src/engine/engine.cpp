@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <mutex>
 
 #include "engine/plan.h"
@@ -18,6 +19,8 @@
 
 namespace nibble {
 namespace {
+
+constexpr int kMostThreads = 1024;
 
 // The memory of one run at a time.
 struct Workspace {
@@ -37,6 +40,31 @@ struct Workspace {
   std::vector<Tensor> scratch;
   std::vector<std::byte*> pointers;
 };
+
+std::int32_t int32_at(const std::byte* from) {
+  std::int32_t value = 0;
+  std::memcpy(&value, from, sizeof value);  // of any alignment
+  return value;
+}
+
+// Beyond the range of the input nothing is proven, so that a table may be read behind its end.
+template <class Number>
+void check_range(std::span<const std::byte> bytes, const ValueInfo& info) {
+  if (info.low <= std::numeric_limits<Number>::min() &&
+      info.high >= std::numeric_limits<Number>::max())
+    return;
+  auto least = static_cast<Number>(info.low);
+  auto most = static_cast<Number>(info.high);
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Number)) {
+    Number value;
+    std::memcpy(&value, &bytes[at], sizeof value);
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  if (least >= info.low && most <= info.high) return;
+  throw Error("engine", "input", std::to_string(least < info.low ? least : most),
+              fmt::format("{} to {}", info.low, info.high));
+}
 
 // Dense examples to and from the place of a value.
 void load_examples(const Place& place, const ValueInfo& info, const std::byte* from,
@@ -64,7 +92,7 @@ void load_examples(const Place& place, const ValueInfo& info, const std::byte* f
         const std::int64_t value = info.dtype == DType::i8 ? static_cast<std::int8_t>(*from)
                                    : info.dtype == DType::u8
                                        ? static_cast<std::uint8_t>(*from)
-                                       : *reinterpret_cast<const std::int32_t*>(from);
+                                       : int32_at(from);
         write_value(place, to, c, value);
       }
     }
@@ -135,8 +163,8 @@ struct Engine::Parts {
   template <class AfterStep>
   void run(std::span<const std::byte> input, std::int64_t batch, std::span<std::byte> output,
            const AfterStep& after_step) const {
-    check(input, batch, "input", plan.values[plan.input].bytes);
-    check(output, batch, "output", plan.values[plan.output].bytes);
+    check_input(input, batch);
+    check_size(output.size(), batch, "output", plan.values[plan.output].bytes);
     std::unique_ptr<Workspace> workspace = take();
     for (std::int64_t done = 0; done < batch; done += options.max_batch) {
       const std::int64_t piece = std::min(options.max_batch, batch - done);
@@ -148,17 +176,29 @@ struct Engine::Parts {
     give(std::move(workspace));
   }
 
-  static void check(std::span<const std::byte> bytes, std::int64_t batch, std::string_view what,
-                    std::size_t each) {
-    if (batch >= 0 && bytes.size() == static_cast<std::size_t>(batch) * each) return;
-    throw Error("engine", what, fmt::format("{} bytes", bytes.size()),
-                fmt::format("{} examples of {}", batch, each));
+  void check_input(std::span<const std::byte> bytes, std::int64_t batch) const {
+    const ValueInfo& info = plan.values[plan.input];
+    check_size(bytes.size(), batch, "input", info.bytes);
+    if (info.dtype == DType::i8) check_range<std::int8_t>(bytes, info);
+    if (info.dtype == DType::u8) check_range<std::uint8_t>(bytes, info);
+    if (info.dtype == DType::i32) check_range<std::int32_t>(bytes, info);
+  }
+
+  static void check_size(std::size_t bytes, std::int64_t batch, std::string_view what,
+                         std::size_t each) {
+    if (batch < 1) throw Error("engine", "batch", std::to_string(batch), "1 or more");
+    if (bytes % each == 0 && bytes / each == static_cast<std::size_t>(batch)) return;
+    throw Error("engine", what, fmt::format("{} bytes", bytes),
+                fmt::format("{} examples of {} bytes", batch, each));
   }
 };
 
 Engine::Engine(Model model, const EngineOptions& options) : parts_(std::make_unique<Parts>()) {
   if (options.max_batch < 1 || options.max_batch > 65536)
     throw Error("engine", "max_batch", std::to_string(options.max_batch), "1 to 65536");
+  if (options.threads < 0 || options.threads > kMostThreads)
+    throw Error("engine", "threads", std::to_string(options.threads),
+                fmt::format("0 to {}", kMostThreads));
   parts_->name = model.network.name;
   parts_->options = options;
   parts_->workers = options.threads > 0 ? options.threads : thread_count();
@@ -218,7 +258,7 @@ void Engine::run_layers(std::span<const std::byte> input, std::int64_t batch,
   if (!parts_->options.keeps_layers || batch > parts_->options.max_batch)
     throw Error("engine", "layers", "an engine that fuses, or a larger batch",
                 "keeps_layers, max_batch");
-  Parts::check(input, batch, "input", plan.values[plan.input].bytes);
+  parts_->check_input(input, batch);
   std::unique_ptr<Workspace> workspace = parts_->take();
   parts_->run_piece(*workspace, input.data(), batch, [](std::size_t) {});
   std::vector<std::byte> values;

@@ -49,7 +49,7 @@ class ProductStep final : public EngineStep {
   std::size_t weight_bytes() const override { return filters_.weight_bytes(); }
 
   std::size_t scratch_bytes() const override {
-    return sums_bytes() + rows_bytes() + ranges_bytes() + expanded_input_bytes() +
+    return sums_bytes() + rows_bytes() + pieces_bytes() + expanded_input_bytes() +
            expanded_panel_bytes();
   }
 
@@ -82,7 +82,7 @@ class ProductStep final : public EngineStep {
   struct Scratch {
     std::int32_t* sums;
     const std::uint8_t** rows;
-    TapRange* ranges;  // by tile
+    FilterPiece* pieces;  // by tile
     std::uint8_t* input;
     std::int8_t* panel;
   };
@@ -110,8 +110,8 @@ class ProductStep final : public EngineStep {
     return aligned(static_cast<std::size_t>((block_ + kFilterPixels) * shape_.taps) *
                    sizeof(const std::uint8_t*));
   }
-  std::size_t ranges_bytes() const {
-    return aligned(static_cast<std::size_t>(block_) * sizeof(TapRange));
+  std::size_t pieces_bytes() const {
+    return aligned(static_cast<std::size_t>(block_) * sizeof(FilterPiece));
   }
   std::size_t expanded_panel_bytes() const {
     return filters_.is_packed() ? aligned(filters_.largest_panel()) : 0;
@@ -137,8 +137,8 @@ class ProductStep final : public EngineStep {
     memory += sums_bytes();
     scratch.rows = reinterpret_cast<const std::uint8_t**>(memory);
     memory += rows_bytes();
-    scratch.ranges = reinterpret_cast<TapRange*>(memory);
-    memory += ranges_bytes();
+    scratch.pieces = reinterpret_cast<FilterPiece*>(memory);
+    memory += pieces_bytes();
     scratch.panel = reinterpret_cast<std::int8_t*>(memory);
     memory += expanded_panel_bytes();
     scratch.input = reinterpret_cast<std::uint8_t*>(memory);
@@ -189,6 +189,7 @@ class ProductStep final : public EngineStep {
       const std::int64_t begin = span.begin(tile);
       const std::int64_t pixels = span.begin(tile + 1) - begin;
       const std::uint8_t** rows = scratch.rows + begin * shape_.taps;
+      FilterPiece& piece = scratch.pieces[tile];
       TapRange range{shape_.taps, 0};
       for (std::int64_t p = 0; p < pixels;) {
         const std::int64_t run = std::min(pixels - p, spec_.out.width - pixel.x);
@@ -197,7 +198,10 @@ class ProductStep final : public EngineStep {
         p += run;
         advance(pixel, run);
       }
-      scratch.ranges[tile] = range;
+      piece = {.rows = rows + range.first * pixels,
+               .first_tap = range.first,
+               .taps = range.end - range.first,
+               .pixels = static_cast<int>(pixels)};
     }
   }
 
@@ -292,25 +296,21 @@ class ProductStep final : public EngineStep {
                     .blocks = panel.blocks};
     RescaleTile rescale = rescale_of(job.frame, panel, index);
     rescale.sums = scratch.sums;
-    auto* out = static_cast<std::uint8_t*>(rescale.out);
-    const std::uint8_t* addend = rescale.addend.data;
-    for (std::int64_t t = 0; t < span.tiles; ++t) {
-      const std::int64_t begin = span.begin(t);
-      tile.pixels = static_cast<int>(span.begin(t + 1) - begin);
-      const TapRange& range = scratch.ranges[t];
-      tile.rows = scratch.rows + begin * shape_.taps + range.first * tile.pixels;
-      tile.taps = range.end - range.first;
-      tile.weights = weights + range.first * shape_.depth * panel.blocks * kFilterOutputs;
+    rescale.out = static_cast<std::uint8_t*>(rescale.out) + span.first * rescale.stride;
+    rescale.addend.data += span.first * rescale.addend.stride;
+    const std::span pieces(scratch.pieces, static_cast<std::size_t>(span.tiles));
+    if (job.path.multiply_rescale != nullptr && panel.first_channel == 0) {
+      return job.path.multiply_rescale(tile, rescale, pieces);
+    }
+    for (const FilterPiece& piece : pieces) {
+      tile = piece.of(tile);
       if (panel.first_channel != 0) tile.rows = shifted_rows(scratch, tile, panel.first_channel);
-      rescale.pixels = tile.pixels;
-      rescale.out = out + (span.first + begin) * rescale.stride;
-      rescale.addend.data = addend + (span.first + begin) * rescale.addend.stride;
-      if (job.path.multiply_rescale != nullptr) {
-        job.path.multiply_rescale(tile, rescale);
-      } else {
-        job.path.multiply(tile);
-        job.path.rescale(rescale);
-      }
+      job.path.multiply(tile);
+      tile.weights = weights;
+      rescale.pixels = piece.pixels;
+      job.path.rescale(rescale);
+      rescale.out = static_cast<std::uint8_t*>(rescale.out) + piece.pixels * rescale.stride;
+      rescale.addend.data += piece.pixels * rescale.addend.stride;
     }
   }
 

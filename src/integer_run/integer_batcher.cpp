@@ -6,24 +6,14 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/int8_format.h"
 #include "integer/input_layout.h"
+#include "nibble/graph/input_table.h"
 
 namespace nibble {
 namespace {
 
 constexpr int kMantissaBits = 7;
-
-double normalized(const Input& input, std::size_t channel, double value) {
-  const double mean = input.mean.empty() ? 0.0 : static_cast<double>(input.mean[channel]);
-  const double deviation =
-      input.deviation.empty() ? 1.0 : static_cast<double>(input.deviation[channel]);
-  return (value / 255.0 - mean) / deviation;
-}
-
-std::int8_t mantissa_of(double value, int exponent) {
-  return static_cast<std::int8_t>(
-      std::clamp(std::round(std::ldexp(value, -exponent)), -127.0, 127.0));
-}
 
 int exponent_for(double largest) {
   if (!(largest > 0)) return -kMantissaBits;
@@ -59,10 +49,8 @@ InputScale input_scale(const Input& input, const Dataset& data) {
 InputScale input_scale(const Input& input, const Dataset& data, int exponent) {
   InputScale scale{exponent, {}};
   if (is_float(data)) return scale;
-  for (std::size_t c = 0; c < channels_of(data); ++c) {
-    for (int byte = 0; byte < 256; ++byte)
-      scale.tables.push_back(mantissa_of(normalized(input, c, byte), exponent));
-  }
+  for (const std::int32_t each : input_table(input, int8_of(exponent), channels_of(data)))
+    scale.tables.push_back(static_cast<std::int8_t>(each));
   return scale;
 }
 
@@ -92,8 +80,9 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
   result.images.data = reinterpret_cast<std::int8_t*>(laid_out_.data());
   if (scale_.tables.empty()) {
     mantissas_.clear();
+    const InputRounder mantissa_of(int8_of(scale_.exponent));
     for (const float each : batch.as<float>())
-      mantissas_.push_back(mantissa_of(static_cast<double>(each), scale_.exponent));
+      mantissas_.push_back(static_cast<std::int8_t>(mantissa_of(static_cast<double>(each))));
     lay_out(mantissas_, result.images);
   } else {
     lay_out(batch.as<std::uint8_t>(), scale_.tables, pictures[3], result.images);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single pictures: PNG and JPEG files as bytes of pixels, and their resizing.
+// Single pictures: PNG and JPEG files as bytes of pixels, their resizing and their colours.
 #pragma once
 
 #include <cstddef>
@@ -34,5 +34,20 @@ Tensor read_picture(const std::filesystem::path& path);
 //   max(0, 2S - |(2j+1)m - (2i+1)n|),  S = max(n, m),
 // and the weighted mean over both axes is rounded once, ties up.
 Tensor resize_picture(ConstTensorView picture, std::int64_t size);
+
+struct MiddleOptions {
+  std::int64_t shorter = 256;  // what the shorter side becomes, 1 to 4,096
+  std::int64_t height = 224;   // of what is kept, at most `shorter`
+  std::int64_t width = 224;
+};
+
+// What torchvision's Resize(shorter) and CenterCrop(height, width) take from a picture. The filter
+// is the one above, along rows, rounded, then along columns, as PIL does it; PIL's weights have 22
+// bits, so that it may differ by a level. Half a pixel at the crop is rounded to an even number.
+Tensor middle_of_picture(ConstTensorView picture, const MiddleOptions& options = {});
+
+// Grey pictures as red, green and blue, or colours as grey: (19595 r + 38470 g + 7471 b + 2^15) /
+// 2^16, as PIL has it. `channels` is 1 or 3.
+Tensor with_channels(Tensor picture, std::int64_t channels);
 
 }  // namespace nibble

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace nibble {
 
@@ -24,6 +25,23 @@ struct FilterTile {
   std::int64_t depth = 4;  // a multiple of 4
   int pixels = 1;          // 1 to the path's `pixels[blocks]`
   int blocks = 1;
+};
+
+// The pixels of one tile, and which taps they need.
+struct FilterPiece {
+  const std::uint8_t* const* rows = nullptr;  // of the first of these taps
+  std::int64_t first_tap = 0;
+  std::int64_t taps = 1;
+  int pixels = 1;
+
+  // The tile of these pixels; `whole` has the weights of all taps.
+  FilterTile of(FilterTile whole) const {
+    whole.rows = rows;
+    whole.weights += first_tap * whole.depth * kFilterOutputs * whole.blocks;
+    whole.taps = taps;
+    whole.pixels = pixels;
+    return whole;
+  }
 };
 
 // How the bytes of a stored value are read. u4: groups of 64 channels in 32 bytes, channel c of the
@@ -61,8 +79,11 @@ struct RescaleTile {
 struct Filter8 {
   void (*multiply)(const FilterTile& tile);
   void (*rescale)(const RescaleTile& tile);
-  // Both one after the other; sums need not be written. Null: there is nothing better.
-  void (*multiply_rescale)(const FilterTile& tile, const RescaleTile& rescale) = nullptr;
+  // Both, for tiles of pixels that follow one another: `tile` without rows, taps and pixels, which
+  // each piece has, and `rescale` for the first pixel of the first. Sums need not be written. Null:
+  // there is nothing better than one after the other.
+  void (*multiply_rescale)(const FilterTile& tile, const RescaleTile& rescale,
+                           std::span<const FilterPiece> pieces) = nullptr;
 
   // Signed halves to bytes: byte i of 64 gives to[i] (low half) and to[i + 64] (high half).
   void (*expand_s4)(const std::uint8_t* from, std::int8_t* to, std::int64_t groups);

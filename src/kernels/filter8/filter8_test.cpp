@@ -181,7 +181,19 @@ std::vector<std::uint8_t> multiplied_and_rescaled(const Filter8& path, const Pro
   rescale.out = out.data();
   rescale.stride = kFilterColumns * 4;
   if (path.multiply_rescale != nullptr) {
-    path.multiply_rescale(tile, rescale);
+    // In two pieces where there are two pixels.
+    const int first = (tile.pixels + 1) / 2;
+    std::vector<const std::uint8_t*> rows;
+    for (const auto& [from, to] : {std::pair{0, first}, {first, tile.pixels}}) {
+      for (std::int64_t t = 0; t < tile.taps; ++t) {
+        for (int p = from; p < to; ++p) rows.push_back(tile.rows[t * tile.pixels + p]);
+      }
+    }
+    const FilterPiece pieces[2] = {{.rows = rows.data(), .taps = tile.taps, .pixels = first},
+                                   {.rows = rows.data() + tile.taps * first,
+                                    .taps = tile.taps,
+                                    .pixels = tile.pixels - first}};
+    path.multiply_rescale(tile, rescale, std::span(pieces, tile.pixels > 1 ? 2 : 1));
   } else {
     path.multiply(tile);
     path.rescale(rescale);

@@ -109,19 +109,35 @@ void expand_s4(const std::uint8_t* from, std::int8_t* to, std::int64_t groups) {
   }
 }
 
+// Where the next piece of pixels goes.
+void advance(RescaleTile& rescale, int pixels) {
+  rescale.out = static_cast<std::uint8_t*>(rescale.out) + pixels * rescale.stride;
+  rescale.addend.data += pixels * rescale.addend.stride;
+}
+
 // Whole panels of outputs never leave the registers as sums.
-void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale) {
+void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale,
+                      std::span<const FilterPiece> pieces) {
+  RescaleTile next = rescale;
   if (tile.blocks != kFilterBlocks || rescale.is_wide || rescale.storage == FilterStorage::s32) {
-    multiply(tile);
-    return avx512_rescale<Path>(rescale);
+    for (const FilterPiece& piece : pieces) {
+      multiply(piece.of(tile));
+      next.pixels = piece.pixels;
+      avx512_rescale<Path>(next);
+      advance(next, piece.pixels);
+    }
+    return;
   }
   with_avx512_rescale(rescale, [&]<class Law>() {
-    multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(tile, [&] {
-      return [law = Law(rescale)](int p, const __m512i* sums) __attribute__((always_inline)) {
-        law.template pixel<kFilterBlocks>(
-            p, [&](int b) __attribute__((always_inline)) { return sums[b]; });
-      };
-    });
+    for (const FilterPiece& piece : pieces) {
+      multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(piece.of(tile), [&] {
+        return [law = Law(next)](int p, const __m512i* sums) __attribute__((always_inline)) {
+          law.template pixel<kFilterBlocks>(
+              p, [&](int b) __attribute__((always_inline)) { return sums[b]; });
+        };
+      });
+      advance(next, piece.pixels);
+    }
   });
 }
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folder of files with their labels in a list, as MLPerf keeps ImageNet's pictures: val_map.txt.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nibble {
+
+struct ListedFile {
+  std::filesystem::path path;
+  std::int32_t label = 0;
+  std::int64_t index = 0;  // of the line, from 0: the number of the example everywhere else
+};
+
+// Whether val_map.txt lies in the folder, or beside one that load_dataset does not know.
+bool has_file_list(const std::filesystem::path& folder);
+
+// Lines NAME<blanks>LABEL; NAME is a file of the folder, itself or with .npy after it. A part of
+// the files may be absent, but not all.
+std::vector<ListedFile> read_file_list(const std::filesystem::path& folder);
+
+struct FileLine {
+  std::string name;
+  std::int32_t label = 0;
+};
+// Throws, naming the line, where it is not of that form.
+std::vector<FileLine> parse_file_list(std::string_view text, const std::string& name);
+
+}  // namespace nibble

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a network of integers does on examples, run by the engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nibble/data/dataset.h"
+#include "nibble/data/listed_files.h"
+#include "nibble/harness/accuracy_log.h"
+#include "nibble/harness/answer_engine.h"
+#include "nibble/harness/example_reader.h"
+#include "nibble/loop/evaluation.h"
+#include "nibble/run/progress.h"
+
+namespace nibble {
+
+// Labelled examples that are read when they are needed.
+struct Examples {
+  std::string name;
+  std::vector<std::int32_t> labels = {};
+  std::vector<std::int64_t> indices = {};  // by which others know the examples
+  // Writes the integers of examples `begin` to `end`.
+  std::function<void(std::size_t begin, std::size_t end, std::span<std::byte> integers)> read = {};
+
+  std::size_t size() const { return labels.size(); }
+};
+
+// What is given must outlive the examples. A data set has pictures or features with labels.
+Examples examples_of(const Dataset& data, const Network& network, const ExampleReader& reader);
+Examples examples_of(std::vector<ListedFile> files, const std::string& name,
+                     const ExampleReader& reader);
+
+struct EngineEvaluation {
+  Evaluation evaluation;
+  std::vector<std::int32_t> answers;  // by example
+};
+
+// Labels must be classes of the network. Files are read and run in pieces of 64.
+EngineEvaluation evaluate_engine(const AnswerEngine& engine, const Examples& examples,
+                                 ProgressStyle progress = ProgressStyle::silent);
+
+struct Agreement {
+  std::int64_t compared = 0;  // examples that the log has
+  std::int64_t agreed = 0;
+};
+Agreement agreement_of(const Examples& examples, std::span<const std::int32_t> answers,
+                       const LoggedAnswers& log);
+
+}  // namespace nibble

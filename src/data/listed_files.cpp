@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads val_map.txt and looks for its files.
+#include "nibble/data/listed_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <system_error>
+
+#include "data/array_folder.h"
+#include "data/labels.h"
+#include "data/picture_folder.h"
+#include "nibble/core/error.h"
+#include "nibble/core/text_file.h"
+
+namespace nibble {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kList = "val_map.txt";
+constexpr std::string_view kBlanks = " \t\r";
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+std::optional<fs::path> list_of(const fs::path& folder) {
+  const fs::path clean = fs::absolute(folder).lexically_normal();
+  const fs::path parent = (clean.has_filename() ? clean : clean.parent_path()).parent_path();
+  for (const fs::path& place : {folder, parent}) {
+    if (is_file(place / kList)) return place / kList;
+  }
+  return std::nullopt;
+}
+
+std::string_view take_word(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+  const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+FileLine parse_line(std::string_view line, const std::string& where) {
+  const std::string_view name = take_word(line);
+  const std::string_view label = take_word(line);
+  FileLine result{.name = std::string(name)};
+  const char* end = label.data() + label.size();
+  const auto [last, error] = std::from_chars(label.data(), end, result.label);
+  const bool is_label = !label.empty() && error == std::errc() && last == end;
+  if (!is_label || result.label < 0 || result.label >= kMostClasses || !take_word(line).empty()) {
+    throw Error("file list", where, fmt::format("'{}'", label.substr(0, 32)),
+                fmt::format("NAME and a label of 0 to {}", kMostClasses - 1));
+  }
+  if (name.find('/') != std::string_view::npos)
+    throw Error("file list", where, "a name with '/'", "a file of the folder");
+  return result;
+}
+
+}  // namespace
+
+bool has_file_list(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return false;
+  return is_file(folder / kList) ||
+         (list_of(folder).has_value() && !is_array_folder(folder) && !is_picture_folder(folder));
+}
+
+std::vector<FileLine> parse_file_list(std::string_view text, const std::string& name) {
+  std::vector<FileLine> lines;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.find_first_not_of(kBlanks) == std::string_view::npos) continue;
+    lines.push_back(parse_line(line, fmt::format("{}, line {}", name, number)));
+  }
+  return lines;
+}
+
+std::vector<ListedFile> read_file_list(const fs::path& folder) {
+  const std::optional<fs::path> list = list_of(folder);
+  if (!list) {
+    throw Error("file list", folder.string(), "no val_map.txt", "one there or beside the folder");
+  }
+  const std::vector<FileLine> lines =
+      parse_file_list(read_text_file(*list, "file list"), list->string());
+  std::vector<ListedFile> files;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (const char* ending : {"", ".npy"}) {
+      const fs::path path = folder / (lines[i].name + ending);
+      if (!is_file(path)) continue;
+      files.push_back({path, lines[i].label, static_cast<std::int64_t>(i)});
+      break;
+    }
+  }
+  if (files.empty()) {
+    throw Error("file list", folder.string() + ": files",
+                fmt::format("none of the {} of {}", lines.size(), list->string()),
+                "NAME or NAME.npy, one or more");
+  }
+  return files;
+}
+
+}  // namespace nibble

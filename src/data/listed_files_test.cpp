@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of folders with val_map.txt.
+#include "nibble/data/listed_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/test_support.h"
+
+namespace nibble {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(FileList, LinesAreNamesAndLabels) {
+  const auto lines = parse_file_list("a.JPEG\t65\r\n\nb.JPEG 970\n  c\t 0", "list");
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0].name, "a.JPEG");
+  EXPECT_EQ(lines[0].label, 65);
+  EXPECT_EQ(lines[1].label, 970);
+  EXPECT_EQ(lines[2].name, "c");
+  EXPECT_EQ(error_of([] { parse_file_list("a 1\nb\n", "list"); }),
+            "[file list] list, line 2: got '', expected NAME and a label of 0 to 65535");
+  for (const char* bad : {"a x", "a 1 2", "a -1", "a 65536", "a 1.5", "../a 1"})
+    EXPECT_THAT(error_of([&] { parse_file_list(bad, "list"); }),
+                HasSubstr("[file list] list, line 1"));
+}
+
+TEST(FileList, FilesAreFoundThereOrAsTensorsAndTheListBeside) {
+  const TemporaryFolder folder;
+  folder.put("val/a.JPEG", "x");
+  folder.put("val/c.JPEG.npy", "x");
+  EXPECT_FALSE(has_file_list(folder.path() / "val"));
+  EXPECT_THAT(error_of([&] { read_file_list(folder.path() / "val"); }), HasSubstr("val_map.txt"));
+  folder.put("val_map.txt", "a.JPEG 3\nb.JPEG 4\nc.JPEG 5\n");
+  for (const char* name : {"val", "val/"}) {
+    ASSERT_TRUE(has_file_list(folder.path() / name));
+    const auto files = read_file_list(folder.path() / name);
+    ASSERT_EQ(files.size(), 2U);
+    EXPECT_EQ(files[0].path, folder.path() / name / "a.JPEG");
+    EXPECT_EQ(files[0].index, 0);
+    EXPECT_EQ(files[1].path, folder.path() / name / "c.JPEG.npy");
+    EXPECT_EQ(files[1].label, 5);
+    EXPECT_EQ(files[1].index, 2);
+  }
+  folder.put("val/val_map.txt", "b 1\n");
+  EXPECT_THAT(error_of([&] { read_file_list(folder.path() / "val"); }),
+              HasSubstr("got none of the 1 of "));
+}
+
+}  // namespace
+}  // namespace nibble
