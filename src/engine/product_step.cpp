@@ -41,6 +41,13 @@ class ProductStep final : public EngineStep {
         zeros_(static_cast<std::size_t>(shape_.depth + kPlaceSlack),
                static_cast<std::uint8_t>(spec_.in.zero)) {
     spec_.weights = {};
+    const Conv2d& window = spec_.window;
+    const std::int64_t row_bytes = (spec_.in.width + 2 * spec_.in.border) * pixel_bytes_;
+    for (std::int64_t i = 0; i < shape_.taps; ++i) {
+      const std::int64_t y = i * shape_.tap_columns / window.kernel.x * window.dilation.y;
+      const std::int64_t x = i * shape_.tap_columns % window.kernel.x * window.dilation.x;
+      taps_.push_back({y, x, y * row_bytes + x * pixel_bytes_});
+    }
   }
 
   StepInfo info() const override {
@@ -67,6 +74,13 @@ class ProductStep final : public EngineStep {
     std::int64_t image = 0;
     std::int64_t y = 0;
     std::int64_t x = 0;
+  };
+
+  // Of a window's first pixel.
+  struct Tap {
+    std::int64_t y = 0;
+    std::int64_t x = 0;
+    std::int64_t offset = 0;  // in bytes
   };
 
   // Taps that a tile needs.
@@ -185,11 +199,25 @@ class ProductStep final : public EngineStep {
       base = scratch.input - first * pixel_bytes_;
     }
     OutputPixel pixel = pixel_at(span.first);
+    bool follows_inner = false;
+    std::int64_t pixels_before = 0;
     for (std::int64_t tile = 0; tile < span.tiles; ++tile) {
       const std::int64_t begin = span.begin(tile);
       const std::int64_t pixels = span.begin(tile + 1) - begin;
       const std::uint8_t** rows = scratch.rows + begin * shape_.taps;
       FilterPiece& piece = scratch.pieces[tile];
+      const bool is_inner = lies_inside(pixel, pixels);
+      if (is_inner && tile > 0 && follows_inner && pixels == pixels_before && pixel.x > 0) {
+        // In the row of the last tile: the same rows, further to the right.
+        const std::int64_t further = pixels * spec_.window.stride.x * pixel_bytes_;
+        const std::uint8_t* const* before = rows - pixels * shape_.taps;
+        for (std::int64_t i = 0; i < pixels * shape_.taps; ++i) rows[i] = before[i] + further;
+        piece = {rows, 0, shape_.taps, static_cast<int>(pixels)};
+        advance(pixel, pixels);
+        continue;
+      }
+      follows_inner = is_inner;
+      pixels_before = pixels;
       TapRange range{shape_.taps, 0};
       for (std::int64_t p = 0; p < pixels;) {
         const std::int64_t run = std::min(pixels - p, spec_.out.width - pixel.x);
@@ -203,6 +231,17 @@ class ProductStep final : public EngineStep {
                .taps = range.end - range.first,
                .pixels = static_cast<int>(pixels)};
     }
+  }
+
+  // Whether so many pixels are in one row and their windows wholly within the picture.
+  bool lies_inside(const OutputPixel& pixel, std::int64_t pixels) const {
+    const Conv2d& window = spec_.window;
+    if (spec_.is_linear || pixel.x + pixels > spec_.out.width) return false;
+    const std::int64_t y = pixel.y * window.stride.y - window.padding.y;
+    const std::int64_t x = pixel.x * window.stride.x - window.padding.x + spec_.in.border;
+    const std::int64_t last = x + (pixels - 1) * window.stride.x;
+    return y >= 0 && y + taps_.back().y < spec_.in.height && x >= 0 &&
+           last + taps_.back().x < spec_.in.width + 2 * spec_.in.border;
   }
 
   OutputPixel pixel_at(std::int64_t index) const {
@@ -246,19 +285,22 @@ class ProductStep final : public EngineStep {
     const std::int64_t x = pixel.x * window.stride.x - window.padding.x + in.border;
     const std::int64_t width = in.width + 2 * in.border;
     const std::int64_t across = window.stride.x * pixel_bytes_;
-    for (std::int64_t tap = 0; tap < shape_.taps; ++tap, rows += step) {
-      const std::int64_t iy = y + tap * shape_.tap_columns / window.kernel.x * window.dilation.y;
-      const std::int64_t ix = x + tap * shape_.tap_columns % window.kernel.x * window.dilation.x;
+    const std::uint8_t* first = base + ((pixel.image * in.height + y) * width + x) * pixel_bytes_;
+    for (const Tap& tap : taps_) {
+      const std::int64_t iy = y + tap.y;
+      const std::int64_t ix = x + tap.x;
       if (iy < 0 || iy >= in.height) {
         std::fill_n(rows, run, zeros_.data());
+        rows += step;
         continue;
       }
-      const std::uint8_t* row = base + ((pixel.image * in.height + iy) * width + ix) * pixel_bytes_;
+      const std::uint8_t* row = first + tap.offset;
       for (std::int64_t p = 0; p < run; ++p) rows[p] = row + p * across;
       for (std::int64_t p = 0; p < run && ix + p * window.stride.x < 0; ++p)
         rows[p] = zeros_.data();
       for (std::int64_t p = run; p-- > 0 && ix + p * window.stride.x >= width;)
         rows[p] = zeros_.data();
+      rows += step;
     }
   }
 
@@ -360,6 +402,7 @@ class ProductStep final : public EngineStep {
   PackedFilters filters_;
   std::int64_t block_;  // pixels
   std::vector<std::uint8_t> zeros_;
+  std::vector<Tap> taps_;
 };
 
 }  // namespace

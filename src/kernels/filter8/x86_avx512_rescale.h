@@ -53,8 +53,9 @@ inline __mmask16 first_lanes(std::int64_t count) {
 }
 
 // Rescales the sums of one tile. What a tile can be is known when this is compiled: Addend and Out
-// are storages (an addend of u4 has no zero), Narrow says that 32 bits do, Positive that low >= 0,
-// so that only sums above 0 count.
+// are storages (an addend of u4 has no zero), Narrow says that 32 bits do, Positive that low and
+// zero are 0 and y is a byte or half of one: only sums above 0 count and bytes saturate by
+// themselves.
 template <FilterStorage Addend, FilterStorage Out, bool Narrow, bool Positive>
 class Avx512Rescale {
  public:
@@ -66,6 +67,7 @@ class Avx512Rescale {
         wide_addend_shift_(tile.addend.shift),
         low_(_mm512_set1_epi32(tile.low)),
         high_(_mm512_set1_epi32(tile.high)),
+        most_(_mm_set1_epi8(static_cast<char>(tile.high))),
         zero_(_mm512_set1_epi32(tile.zero)),
         addend_zero_(_mm512_set1_epi32(tile.addend.zero)) {}
 
@@ -82,6 +84,8 @@ class Avx512Rescale {
       if constexpr (Out == FilterStorage::s32) {
         _mm512_mask_storeu_epi32(reinterpret_cast<std::int32_t*>(out) + b * 16,
                                  first_lanes(tile_.columns - b * 16), y);
+      } else if constexpr (Positive) {
+        bytes[b] = _mm_min_epu8(_mm512_cvtusepi32_epi8(y), most_);
       } else {
         bytes[b] = _mm512_cvtepi32_epi8(_mm512_add_epi32(y, zero_));
       }
@@ -123,8 +127,7 @@ class Avx512Rescale {
     }
     if constexpr (Positive) {
       sum = _mm512_max_epi32(sum, _mm512_setzero_si512());
-      const __m512i y = shift_.of_positive(_mm512_mullo_epi32(sum, multiplier));
-      return _mm512_min_epi32(_mm512_max_epi32(y, low_), high_);
+      return shift_.of_positive(_mm512_mullo_epi32(sum, multiplier));
     }
     const __m512i y = shift_(_mm512_mullo_epi32(sum, multiplier));
     return _mm512_min_epi32(_mm512_max_epi32(y, low_), high_);
@@ -169,6 +172,7 @@ class Avx512Rescale {
   WideShift wide_addend_shift_;
   __m512i low_;
   __m512i high_;
+  __m128i most_;
   __m512i zero_;
   __m512i addend_zero_;
 };
@@ -186,7 +190,8 @@ void with_avx512_rescale(const RescaleTile& tile, const Body& body) {
   };
   const auto for_range = [&]<FilterStorage Addend>() {
     if (tile.is_wide) return for_out.template operator()<Addend, false, false>();
-    if (tile.low >= 0) return for_out.template operator()<Addend, true, true>();
+    if (tile.low == 0 && tile.zero == 0 && tile.storage != s32)
+      return for_out.template operator()<Addend, true, true>();
     return for_out.template operator()<Addend, true, false>();
   };
   if (tile.addend.storage == u8) return for_range.template operator()<u8>();

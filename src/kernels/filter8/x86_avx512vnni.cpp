@@ -109,6 +109,16 @@ void expand_s4(const std::uint8_t* from, std::int8_t* to, std::int64_t groups) {
   }
 }
 
+void expand_u4(const std::uint8_t* from, std::uint8_t* to, std::int64_t groups) {
+  const __m256i half = _mm256_set1_epi8(15);
+  for (std::int64_t g = 0; g < groups; ++g, from += 32, to += 64) {
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(both, 4), half);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_and_si256(both, half));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32), high);
+  }
+}
+
 // Where the next piece of pixels goes.
 void advance(RescaleTile& rescale, int pixels) {
   rescale.out = static_cast<std::uint8_t*>(rescale.out) + pixels * rescale.stride;
@@ -148,7 +158,7 @@ constinit const Filter8 kFilter8 = {.multiply = multiply,
                                     .multiply_rescale = multiply_rescale,
 
                                     .expand_s4 = expand_s4,
-                                    .expand_u4 = Loops::expand_u4,
+                                    .expand_u4 = expand_u4,
                                     .largest_u8 = Loops::largest_u8,
                                     .largest_u4 = Loops::largest_u4,
                                     .add_u8 = Loops::add_u8,
