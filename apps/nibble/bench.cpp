@@ -30,6 +30,7 @@ struct Flags {
   double seconds = 3;
   bool is_json = false;
   bool has_layers = false;
+  bool is_unpacked = false;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -165,8 +166,9 @@ void print_text(const Json& json, bool has_layers) {
 
 void run(const Flags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
-  const Engine engine =
-      Engine::load(flags.model, {.max_batch = flags.batch, .threads = thread_count()});
+  const Engine engine = Engine::load(
+      flags.model,
+      {.max_batch = flags.batch, .threads = thread_count(), .packs_halves = !flags.is_unpacked});
   const Measurement measurement = measure(engine, flags);
   const Json json = json_of(engine, flags, measurement);
   if (flags.is_json) {
@@ -187,6 +189,8 @@ void add_bench(CLI::App& app) {
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
       ->check(CLI::PositiveNumber);
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");
+  verb.add_flag("--unpacked", flags->is_unpacked,
+                "keep 4-bit weights and values in bytes, as int8");
   verb.add_flag("--json", flags->is_json,
                 "print JSON: images_per_second, median_ms, p99_ms, steps …");
   verb.footer(

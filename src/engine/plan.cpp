@@ -119,7 +119,7 @@ class Planner {
   // Whether all who read a value take halves of bytes.
   bool may_pack(std::size_t i) const {
     const std::vector<std::size_t>& readers = fusion_.readers()[i];
-    if (i == 0 || readers.empty() || options_.keeps_layers) return false;
+    if (i == 0 || readers.empty() || options_.keeps_layers || !options_.packs_halves) return false;
     if (const auto* conv = std::get_if<Conv2d>(&node(first_of(i)).op);
         conv != nullptr && conv->groups > 1)
       return false;
@@ -265,7 +265,7 @@ class Planner {
                      .window = {},
                      .is_linear = is<Linear>(first.op),
                      .weights = take_weights(group.first),
-                     .has_small_weights = has_small_weights(first),
+                     .has_small_weights = options_.packs_halves && has_small_weights(first),
                      .bias = bias_of(group),
                      .multiplier = multiplier,
                      .low = group.low,

@@ -11,9 +11,9 @@
 namespace nibble {
 namespace {
 
-constexpr std::int64_t kBlockBytes = 96 << 10;  // of a block's input: it shares L2 with weights
-constexpr std::int64_t kLeastBlock = 48;        // pixels
-constexpr std::int64_t kMostBlock = 192;
+constexpr std::int64_t kBlockBytes = 224 << 10;  // of a block's input: it shares L2 with weights
+constexpr std::int64_t kLeastBlock = 48;         // pixels
+constexpr std::int64_t kMostBlock = 256;
 constexpr std::int64_t kTasksPerWorker = 4;
 constexpr std::size_t kAlign = 64;
 
@@ -173,8 +173,9 @@ class ProductStep final : public EngineStep {
                 std::int64_t task) const {
     const std::int64_t block = task / job.panel_groups;
     const std::int64_t group = task % job.panel_groups;
-    Span span{.first = block * block_};
-    span.count = std::min(block_, job.frame.batch * spec_.out.pixels() - span.first);
+    const std::int64_t pixels = job.frame.batch * spec_.out.pixels();
+    Span span{.first = pixels * block / job.blocks};  // blocks of the same size, but for one pixel
+    span.count = pixels * (block + 1) / job.blocks - span.first;
     const int tile_pixels = job.path.pixels[filters_.panels().front().blocks];
     span.tiles = (span.count + tile_pixels - 1) / tile_pixels;
     if (mark != block) {

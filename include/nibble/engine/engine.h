@@ -25,6 +25,7 @@ struct EngineOptions {
   std::int64_t max_batch = 1;  // larger batches run in pieces
   int threads = 0;             // of one run; 0: thread_count()
   bool keeps_layers = false;   // nothing is fused, so that every layer's integers can be seen
+  bool packs_halves = true;    // false: 4-bit weights and values lie in bytes, twice as large
 };
 
 // One example of what enters or leaves, dense, row-major.
