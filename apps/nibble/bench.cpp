@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "apps/nibble/json.h"
+#include "apps/nibble/random_examples.h"
 #include "apps/nibble/verb.h"
 #include "kernels/product8/peak.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
 #include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
-#include "nibble/core/philox.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble {
@@ -52,18 +52,8 @@ struct Measurement {
   }
 };
 
-// Pictures by chance, the same in every run.
-std::vector<std::byte> random_input(const ValueInfo& info, std::int64_t batch) {
-  std::vector<std::byte> bytes(info.bytes * static_cast<std::size_t>(batch));
-  const auto range = static_cast<std::uint32_t>(info.high - info.low + 1);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(info.low + draw32({1, 1, 0}, i) % range);
-  }
-  return bytes;
-}
-
 Measurement measure(const Engine& engine, const Flags& flags) {
-  const std::vector<std::byte> input = random_input(engine.input(), flags.batch);
+  const std::vector<std::byte> input = random_examples(engine.input(), flags.batch);
   std::vector<std::byte> answers(engine.output().bytes * static_cast<std::size_t>(flags.batch));
   Measurement result;
   result.step_seconds.resize(engine.steps().size());

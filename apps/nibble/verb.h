@@ -31,6 +31,7 @@ void add_describe(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_tune(CLI::App& app);
 void add_train(CLI::App& app);  // where oneDNN is there
 void add_eval(CLI::App& app);
 void add_sweep(CLI::App& app);

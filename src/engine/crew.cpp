@@ -17,10 +17,19 @@ void relax() {
 }  // namespace
 
 Crew::Crew(int workers) {
-  for (int w = 1; w < workers; ++w) threads_.emplace_back([this, w] { serve(w); });
+  try {
+    for (int w = 1; w < workers; ++w) threads_.emplace_back([this, w] { serve(w); });
+  } catch (...) {
+    dismiss();
+    throw;
+  }
 }
 
 Crew::~Crew() {
+  dismiss();
+}
+
+void Crew::dismiss() {
   is_ending_ = true;
   ticket_ += kTaskMask + 1;
   ticket_.notify_all();

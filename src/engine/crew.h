@@ -38,6 +38,7 @@ class Crew {
   void run_tasks(std::int64_t count, const void* body, Call call);
   bool take_task(int worker);  // false: there is none
   void serve(int worker);
+  void dismiss();  // all threads
 
   // The number of the job, times 2^32, and how many of its tasks are taken. A task is taken by
   // raising this, so that nobody takes one of a job that has ended.

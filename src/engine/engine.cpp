@@ -89,10 +89,9 @@ void load_examples(const Place& place, const ValueInfo& info, const std::byte* f
     }
     for (std::int64_t x = 0; x < place.width; ++x, to += place.stride) {
       for (std::int64_t c = 0; c < channels; ++c, from += size_of(info.dtype)) {
-        const std::int64_t value = info.dtype == DType::i8 ? static_cast<std::int8_t>(*from)
-                                   : info.dtype == DType::u8
-                                       ? static_cast<std::uint8_t>(*from)
-                                       : int32_at(from);
+        const std::int64_t value = info.dtype == DType::i8   ? static_cast<std::int8_t>(*from)
+                                   : info.dtype == DType::u8 ? static_cast<std::uint8_t>(*from)
+                                                             : int32_at(from);
         write_value(place, to, c, value);
       }
     }
@@ -203,7 +202,8 @@ Engine::Engine(Model model, const EngineOptions& options) : parts_(std::make_uni
   parts_->options = options;
   parts_->workers = options.threads > 0 ? options.threads : thread_count();
   Model form = integer_form(std::move(model));
-  parts_->plan = plan_engine(form, options);
+  parts_->options.threads = parts_->workers;
+  parts_->plan = plan_engine(form, parts_->options);
   for (const auto& step : parts_->plan.steps) parts_->infos.push_back(step->info());
   parts_->free.reserve(64);
   parts_->give(parts_->take());

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "graph/integer_parameters.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 #include "nibble/fixed/rescale.h"
+#include "nibble/kernels/filter8.h"
 
 namespace nibble {
 namespace {
@@ -14,7 +16,7 @@ namespace {
 constexpr std::int64_t kMost32 = INT32_MAX;
 
 bool is_byte(const Interval& range) {
-  return range.is_within(0, 255) || (range.low < 0 && range.high - range.low <= 255);
+  return range.is_within(-255, 255) && range.high - std::min<std::int64_t>(range.low, 0) <= 255;
 }
 
 // |x| + half a step stays below 2^31.
@@ -26,8 +28,11 @@ bool is_narrow_product(const Interval& product, std::int64_t shift) {
 }  // namespace
 
 Fusion::Fusion(const Model& model, const std::vector<NodeBounds>& bounds, bool is_on)
-    : network_(model.network),
+    : model_(model),
+      network_(model.network),
       bounds_(bounds),
+      shapes_(infer_shapes(network_)),
+      parameters_(parameters_of(network_)),
       is_on_(is_on),
       readers_(network_.nodes.size()),
       is_absorbed_(network_.nodes.size()),
@@ -38,8 +43,13 @@ Fusion::Fusion(const Model& model, const std::vector<NodeBounds>& bounds, bool i
   for (std::size_t i = 0; i < network_.nodes.size(); ++i) {
     const Op& op = network_.nodes[i].op;
     if (!is<Conv2d>(op) && !is<Linear>(op) && !is<SumPool>(op)) continue;
-    FusedGroup group = grow(i);
+    FusedGroup group = is<SumPool>(op) ? grow_pool(i) : grow(i);
+    group.is_wide = !is_narrow(group);
     groups_[group.last] = group;
+  }
+  for (std::size_t i = 0; i < network_.nodes.size(); ++i) {
+    if (is_absorbed_[i] || bounds_[i].value.is_within(-kMost32, kMost32)) continue;
+    fail_node(network_.nodes[i], "value", "beyond 32 bits", "a rescale that follows at once");
   }
 }
 
@@ -47,51 +57,103 @@ const FusedGroup* Fusion::group_of(std::size_t last) const {
   return groups_[last] ? &*groups_[last] : nullptr;
 }
 
+// The only reader of a node, unless another group has it already.
+std::size_t Fusion::free_reader(std::size_t node) const {
+  if (!is_on_ || readers_[node].size() != 1) return kNoNode;
+  const std::size_t next = readers_[node][0];
+  return is_absorbed_[next] || groups_[next] ? kNoNode : next;
+}
+
+FusedGroup Fusion::started(std::size_t first) const {
+  const Interval& value = bounds_[first].value;
+  return {.first = first,
+          .last = first,
+          .low = value.low,
+          .high = value.high,
+          .has_wide_sums = !value.is_within(-kMost32, kMost32)};
+}
+
+// A sum pool of bytes with the one multiplier that follows, over a flatten of single pixels or not.
+FusedGroup Fusion::grow_pool(std::size_t first) {
+  FusedGroup group = started(first);
+  std::size_t flatten = kNoNode;
+  std::size_t next = free_reader(first);
+  if (next != kNoNode && is<Flatten>(network_.nodes[next].op) &&
+      shapes_[first].elements() == shapes_[first][2]) {
+    flatten = next;
+    next = free_reader(next);
+  }
+  if (next == kNoNode || group.has_wide_sums) return group;
+  const auto* rescale = std::get_if<Rescale>(&network_.nodes[next].op);
+  const bool may_be_packed =
+      shapes_[first][2] % kFilterColumns == 0 && bounds_[next].value.is_within(0, 15);
+  if (rescale == nullptr || rescale->is_per_channel || may_be_packed ||
+      !is_byte(bounds_[network_.nodes[first].inputs[0]].value)) {
+    return group;
+  }
+  is_absorbed_[first] = true;
+  if (flatten != kNoNode) is_absorbed_[flatten] = true;
+  group.last = group.rescale = next;
+  group.product = bounds_[next].product;
+  group.low = rescale->low;
+  group.high = rescale->high;
+  return group;
+}
+
 FusedGroup Fusion::grow(std::size_t first) {
-  FusedGroup group{.first = first, .last = first};
-  group.low = bounds_[first].value.low;
-  group.high = bounds_[first].value.high;
-  group.has_wide_sums = !bounds_[first].value.is_within(-kMost32, kMost32);
-  const bool is_product = !is<SumPool>(network_.nodes[first].op);
+  FusedGroup group = started(first);
+  const bool takes_bytes = is_byte(bounds_[network_.nodes[first].inputs[0]].value);
   bool has_relu = false;
-  while (is_on_ && readers_[group.last].size() == 1) {
-    const std::size_t next = readers_[group.last][0];
+  Interval sum = bounds_[first].value;  // before a relu
+  for (;;) {
+    const std::size_t next = free_reader(group.last);
+    if (next == kNoNode) break;
     const Op& op = network_.nodes[next].op;
     const bool is_sum = group.rescale == kNoNode && !has_relu;
-    if (is<Bias>(op) && is_sum && is_product && group.addend == kNoNode) {
+    if (is<Bias>(op) && is_sum && group.addend == kNoNode) {
       group.biases.push_back(next);
       group.has_wide_sums |= !bounds_[next].value.is_within(-kMost32, kMost32);
-    } else if (is<Flatten>(op) && !is_product &&
-               bounds_[first].value == bounds_[group.last].value) {
-      // The sums of whole pictures, one pixel each.
-    } else if (is<Add>(op) && is_sum && is_product && !group.has_wide_sums &&
+    } else if (is<Add>(op) && is_sum && takes_bytes && !group.has_wide_sums &&
                group.addend == kNoNode && takes_add(group, next, group.last)) {
+      group.add = next;
       if (group.addend_rescale != kNoNode) is_absorbed_[group.addend_rescale] = true;
-    } else if (is<Relu>(op) && is_product) {
+    } else if (is<Relu>(op)) {
       has_relu = true;
       group.low = std::max<std::int64_t>(group.low, 0);
       group.high = std::max<std::int64_t>(group.high, 0);
     } else if (const auto* rescale = std::get_if<Rescale>(&op);
-               rescale != nullptr && group.rescale == kNoNode) {
+               rescale != nullptr && group.rescale == kNoNode && takes_rescale(group, next, sum)) {
       group.rescale = next;
-      group.low = has_relu ? std::max<std::int64_t>(rescale->low, 0) : rescale->low;
       group.high = rescale->high;
+      group.low =
+          has_relu ? std::clamp<std::int64_t>(0, rescale->low, rescale->high) : rescale->low;
     } else {
       break;
     }
     is_absorbed_[group.last] = true;
     group.last = next;
     if (group.rescale == kNoNode && !has_relu) {
-      group.low = bounds_[next].value.low;
-      group.high = bounds_[next].value.high;
+      sum = bounds_[next].value;
+      group.low = sum.low;
+      group.high = sum.high;
     }
   }
-  group.is_wide = !is_narrow(group);
-  if (!bounds_[group.last].value.is_within(-kMost32, kMost32)) {
-    fail_node(network_.nodes[group.last], "value", "beyond 32 bits",
-              "a rescale that follows at once");
-  }
   return group;
+}
+
+// In one pass sums below 0 are multiplied as well, although a relu follows them.
+bool Fusion::takes_rescale(FusedGroup& group, std::size_t rescale, const Interval& sum) const {
+  group.product = bounds_[rescale].product;
+  if (sum.low >= bounds_[network_.nodes[rescale].inputs[0]].value.low) return true;  // no relu
+  std::int64_t most = 0;
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    if (parameters_[p].node != rescale || parameters_[p].kind != "multiplier") continue;
+    for (const std::int64_t m : integers_of(parameters_[p], model_.parameters[p]))
+      most = std::max(most, m);
+  }
+  if (most != 0 && sum.low < -(std::int64_t{1} << 62) / most) return false;
+  group.product.low = std::min(group.product.low, sum.low * most);
+  return true;
 }
 
 // Whether the other operand of an add is, or comes at once from, a value of one byte.
@@ -106,7 +168,7 @@ bool Fusion::takes_add(FusedGroup& group, std::size_t add, std::size_t sum) cons
     const auto shift = static_cast<int>(rescale->shift);
     const bool is_free = rounded_shift(product.low, shift) >= rescale->low &&
                          rounded_shift(product.high, shift) <= rescale->high;  // never clamped
-    if (is_free && is_byte(bounds_[source].value)) {
+    if (is_free && is_byte(bounds_[source].value) && !is_absorbed_[source]) {
       group.addend = source;
       group.addend_rescale = other;
       return true;
@@ -125,7 +187,7 @@ bool Fusion::is_narrow(const FusedGroup& group) const {
   }
   if (group.rescale == kNoNode) return true;
   const auto& rescale = std::get<Rescale>(network_.nodes[group.rescale].op);
-  return is_narrow_product(bounds_[group.rescale].product, rescale.shift);
+  return is_narrow_product(group.product, rescale.shift);
 }
 
 }  // namespace nibble

@@ -20,9 +20,11 @@ struct FusedGroup {
   std::size_t first = 0;                 // the conv2d, linear or sum_pool
   std::size_t last = 0;                  // whose value the group gives
   std::vector<std::size_t> biases = {};  // nodes
+  std::size_t add = kNoNode;             // the add node, if any
   std::size_t addend = kNoNode;          // the node whose stored value is added
   std::size_t addend_rescale = kNoNode;  // its rescale, if any
   std::size_t rescale = kNoNode;
+  Interval product = {};  // of what is rescaled, times its multiplier
   std::int64_t low = 0;
   std::int64_t high = 0;
   bool is_wide = true;         // products and sums need 64 bits
@@ -40,12 +42,19 @@ class Fusion {
   const std::vector<std::vector<std::size_t>>& readers() const { return readers_; }
 
  private:
+  std::size_t free_reader(std::size_t node) const;
+  FusedGroup started(std::size_t first) const;
   FusedGroup grow(std::size_t first);
+  FusedGroup grow_pool(std::size_t first);
+  bool takes_rescale(FusedGroup& group, std::size_t rescale, const Interval& sum) const;
   bool takes_add(FusedGroup& group, std::size_t add, std::size_t sum) const;
   bool is_narrow(const FusedGroup& group) const;
 
+  const Model& model_;
   const Network& network_;
   const std::vector<NodeBounds>& bounds_;
+  std::vector<Shape> shapes_;
+  std::vector<Parameter> parameters_;
   bool is_on_;
   std::vector<std::vector<std::size_t>> readers_;
   std::vector<bool> is_absorbed_;

@@ -49,10 +49,14 @@ PackedFilters::PackedFilters(const ProductSpec& spec, const FilterShape& shape)
     : is_packed_(spec.has_small_weights) {
   const std::int64_t groups = spec.window.groups;
   const std::int64_t per_group = spec.out.channels / groups;
+  const bool has_halves =
+      spec.out.storage == FilterStorage::u4 || spec.addend.storage == FilterStorage::u4;
+  const std::int64_t width =
+      has_halves || spec.cut.outputs == 0 ? std::int64_t{kFilterColumns} : spec.cut.outputs;
   for (std::int64_t g = 0; g < groups; ++g) {
-    for (std::int64_t o = 0; o < per_group; o += kFilterColumns) {
+    for (std::int64_t o = 0; o < per_group; o += width) {
       FilterPanel panel{.first_output = g * per_group + o,
-                        .outputs = std::min<std::int64_t>(kFilterColumns, per_group - o)};
+                        .outputs = std::min(width, per_group - o)};
       panel.blocks = static_cast<int>((panel.outputs + kFilterOutputs - 1) / kFilterOutputs);
       panel.first_channel = g * (spec.in.channels / groups);
       pack_panel(spec, shape, panel);

@@ -19,7 +19,7 @@ void set_storage(Place& place, const Interval& range, bool may_pack) {
     place.storage = FilterStorage::u8;
     place.zero = range.low < 0 ? 128 : 0;
     place.stride = (place.channels + 3) / 4 * 4;
-  } else if (range.low < 0 && range.high - range.low <= 255) {
+  } else if (range.low < 0 && range.low >= -255 && range.high - range.low <= 255) {
     place.storage = FilterStorage::u8;
     place.zero = static_cast<int>(-range.low);
     place.stride = (place.channels + 3) / 4 * 4;

@@ -32,6 +32,7 @@ class PlainStep final : public EngineStep {
   StepInfo info() const override {
     return {.name = spec_.node.name,
             .kind = std::string(name_of(spec_.node.op)),
+            .shape = {},
             .macs = spec_.macs,
             .is_wide = true};
   }

@@ -33,7 +33,8 @@ class Planner {
         macs_(multiply_accumulates(network_)),
         parameters_(parameters_of(network_)),
         bounds_(prove_bounds(model)),
-        fusion_(model, bounds_, !options.keeps_layers) {}
+        fusion_(model, bounds_, !options.keeps_layers),
+        tuning_(tuning_of(options)) {}
 
   EnginePlan plan() {
     plan_.output = network_.nodes.size() - 1;
@@ -52,6 +53,12 @@ class Planner {
   }
 
  private:
+  static Tuning tuning_of(const EngineOptions& options) {
+    if (options.tuning != nullptr) return *options.tuning;
+    const std::string machine = machine_name(options.threads);
+    return read_tuning(tuning_path(machine), machine);
+  }
+
   const Node& node(std::size_t i) const { return network_.nodes[i]; }
 
   void place_values() {
@@ -92,7 +99,7 @@ class Planner {
       place.zero = in.zero;
       place.stride = in.stride;
     }
-    if (i == 0 && is_thin_input()) {
+    if (i == 0 && place.storage == FilterStorage::u8 && is_thin_input()) {
       place.border = std::get<Conv2d>(node(fusion_.readers()[0][0]).op).padding.x;
       place.stride = place.channels;
     }
@@ -141,9 +148,8 @@ class Planner {
     for (std::size_t last = 0; last < network_.nodes.size(); ++last) {
       const FusedGroup* group = fusion_.group_of(last);
       if (group == nullptr || group->addend != value) continue;
-      if (group->addend_rescale == reader) return true;
-      if (group->addend_rescale == kNoNode && fusion_.is_absorbed(reader)) return true;
-      if (group->last == reader) return true;
+      if (reader == (group->addend_rescale != kNoNode ? group->addend_rescale : group->add))
+        return true;
     }
     return false;
   }
@@ -273,6 +279,9 @@ class Planner {
                      .is_wide = group.is_wide,
                      .macs = macs_[group.first]};
     if (const auto* conv = std::get_if<Conv2d>(&first.op)) spec.window = *conv;
+    spec.shape = shape_of(spec);
+    const auto found = tuning_.cuts.find(spec.shape);
+    if (found != tuning_.cuts.end()) spec.cut = found->second;
     if (group.rescale != kNoNode) {
       spec.shift = static_cast<int>(std::get<Rescale>(node(group.rescale).op).shift);
     }
@@ -282,6 +291,26 @@ class Planner {
       spec.addend_shift = static_cast<int>(std::get<Rescale>(node(group.addend_rescale).op).shift);
     }
     return make_product_step(std::move(spec));
+  }
+
+  std::string shape_of(const ProductSpec& spec) const {
+    const auto name = [](const Place& place) {
+      return fmt::format("{}x{}x{} {}", place.height, place.width, place.channels,
+                         place.storage == FilterStorage::u4    ? "u4"
+                         : place.storage == FilterStorage::s32 ? "s32"
+                                                               : "u8");
+    };
+    return fmt::format("{} of {}, {} to {}, groups {}, {}-bit weights{}{}",
+                       spec.is_linear ? "linear" : kind_of_window(spec.window), options_.max_batch,
+                       name(spec.in), name(spec.out), spec.window.groups,
+                       spec.has_small_weights ? 4 : 8, spec.addend.is_stored() ? ", add" : "",
+                       spec.is_wide ? ", wide" : "");
+  }
+
+  static std::string kind_of_window(const Conv2d& conv) {
+    std::string text = fmt::format("conv2d {}x{}", conv.kernel.y, conv.kernel.x);
+    if (conv.stride != Extent2{1, 1}) text += fmt::format("/{}", conv.stride.y);
+    return text;
   }
 
   std::unique_ptr<EngineStep> wide_product_step(const FusedGroup& group,
@@ -309,11 +338,8 @@ class Planner {
 
   std::string kind_of(const FusedGroup& group) const {
     const Op& op = node(group.first).op;
-    std::string text(name_of(op));
-    if (const auto* conv = std::get_if<Conv2d>(&op)) {
-      text += fmt::format(" {}x{}", conv->kernel.y, conv->kernel.x);
-      if (conv->stride != Extent2{1, 1}) text += fmt::format("/{}", conv->stride.y);
-    }
+    const auto* conv = std::get_if<Conv2d>(&op);
+    std::string text = conv != nullptr ? kind_of_window(*conv) : std::string(name_of(op));
     if (group.addend != kNoNode) text += " + add";
     if (group.rescale != kNoNode) text += " + rescale";
     return text;
@@ -321,12 +347,13 @@ class Planner {
 
   Model& model_;
   const Network& network_;
-  EngineOptions options_;
+  EngineOptions options_;  // threads are known
   std::vector<Shape> shapes_;
   std::vector<std::int64_t> macs_;
   std::vector<Parameter> parameters_;
   std::vector<NodeBounds> bounds_;
   Fusion fusion_;
+  Tuning tuning_;
   std::vector<std::size_t> home_;   // the node in whose place a value lies
   std::vector<std::size_t> order_;  // of last nodes: one step each
   EnginePlan plan_;

@@ -61,7 +61,7 @@ class MaxPoolStep final : public EngineStep {
   MaxPoolStep(std::string name, const MaxPool& pool, const Place& in, const Place& out)
       : name_(std::move(name)), pool_(pool), in_(in), out_(out) {}
 
-  StepInfo info() const override { return {.name = name_, .kind = "max_pool"}; }
+  StepInfo info() const override { return {.name = name_, .kind = "max_pool", .shape = {}}; }
   std::size_t scratch_bytes() const override { return static_cast<std::size_t>(in_.row_bytes()); }
 
   void run(const RunFrame& frame) const override {
@@ -132,7 +132,9 @@ class MeanStep final : public EngineStep {
     multipliers_.fill(spec.multiplier);
   }
 
-  StepInfo info() const override { return {.name = spec_.name, .kind = "sum_pool + rescale"}; }
+  StepInfo info() const override {
+    return {.name = spec_.name, .kind = "sum_pool + rescale", .shape = {}};
+  }
   std::size_t scratch_bytes() const override {
     return static_cast<std::size_t>(spec_.in.stride) * sizeof(std::int32_t);
   }

@@ -37,10 +37,12 @@ class ProductStep final : public EngineStep {
         pixel_bytes_(spec_.in.storage == FilterStorage::u4 ? spec_.in.channels : spec_.in.stride),
         shape_(shape_of(spec_, pixel_bytes_)),
         filters_(spec_, shape_),
-        block_(std::clamp(kBlockBytes / shape_.depth, kLeastBlock, kMostBlock)),
+        block_(spec_.cut.pixels > 0
+                   ? spec_.cut.pixels
+                   : std::clamp(kBlockBytes / shape_.depth, kLeastBlock, kMostBlock)),
         zeros_(static_cast<std::size_t>(shape_.depth + kPlaceSlack),
                static_cast<std::uint8_t>(spec_.in.zero)) {
-    spec_.weights = {};
+    spec_.weights = std::vector<std::int8_t>();  // packed now
     const Conv2d& window = spec_.window;
     const std::int64_t row_bytes = (spec_.in.width + 2 * spec_.in.border) * pixel_bytes_;
     for (std::int64_t i = 0; i < shape_.taps; ++i) {
@@ -51,7 +53,11 @@ class ProductStep final : public EngineStep {
   }
 
   StepInfo info() const override {
-    return {.name = spec_.name, .kind = spec_.kind, .macs = spec_.macs, .is_wide = spec_.is_wide};
+    return {.name = spec_.name,
+            .kind = spec_.kind,
+            .shape = spec_.shape,
+            .macs = spec_.macs,
+            .is_wide = spec_.is_wide};
   }
   std::size_t weight_bytes() const override { return filters_.weight_bytes(); }
 

@@ -9,6 +9,7 @@
 
 #include "engine/place.h"
 #include "engine/step.h"
+#include "nibble/engine/tuning.h"
 #include "nibble/graph/op.h"
 
 namespace nibble {
@@ -33,6 +34,8 @@ struct ProductSpec {
   std::int64_t high = 0;
   bool is_wide = true;  // products need 64 bits
   std::int64_t macs = 0;
+  std::string shape = {};  // what its speed depends on
+  ProductCut cut = {};
 };
 
 std::unique_ptr<EngineStep> make_product_step(ProductSpec spec);

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "graph/integer_parameters.h"
 #include "graph/node_error.h"
+#include "graph/parameters.h"
 #include "nibble/core/error.h"
 #include "nibble/fixed/rescale.h"
 
@@ -24,7 +26,7 @@ class BoundsProver {
   explicit BoundsProver(const Model& model)
       : model_(model),
         shapes_(infer_shapes(model.network)),
-        parameters_(parameters_of(model.network)) {}
+        parameters_(checked_parameters(model)) {}
 
   std::vector<NodeBounds> prove() {
     for (std::size_t i = 0; i < model_.network.nodes.size(); ++i) {
@@ -88,11 +90,7 @@ class BoundsProver {
     return products(reach, shape[1] * shape[2], shape[3], op.groups);
   }
   Channels of(const Linear&) {
-    // A flattened picture repeats its channels.
-    Channels reach;
-    const std::size_t features = static_cast<std::size_t>(shapes_[node_->inputs[0]][0]);
-    while (reach.size() < features) reach.insert(reach.end(), in().begin(), in().end());
-    return products(reach, 1, static_cast<std::int64_t>(features), 1);
+    return products(in(), 1, static_cast<std::int64_t>(in().size()), 1);
   }
 
   static Channels with_zero(Channels channels) {
@@ -111,30 +109,73 @@ class BoundsProver {
     Channels result(width());
     Interval& partial = bounds_[index_].partial;
     const std::int64_t per_group = static_cast<std::int64_t>(width()) / groups;
-    const std::int8_t* weight = weights.data();
+    const Wide widest_sum = widest(reach) * taps * depth;  // times a weight, 2^7
+    const auto all_sums = widest_sum < Wide{1} << 24   ? &sums_of<std::int32_t>
+                          : widest_sum < Wide{1} << 54 ? &sums_of<std::int64_t>
+                                                       : &sums_of<Wide>;
+    const std::vector<Sums<Wide>> sums = all_sums(reach, weights, depth, per_group);
     for (std::size_t o = 0; o < result.size(); ++o) {
-      const std::int64_t first = static_cast<std::int64_t>(o) / per_group * depth;
-      std::int64_t low = 0, high = 0;        // of the whole sum; |w·x| < 2^24
-      std::int64_t lowest = 0, highest = 0;  // of a part of it
-      for (std::int64_t t = 0; t < taps; ++t) {
-        for (std::int64_t k = 0; k < depth; ++k, ++weight) {
-          const Interval& x = reach[static_cast<std::size_t>(first + k)];
-          const std::int64_t a = x.low * *weight;
-          const std::int64_t b = x.high * *weight;
-          const std::int64_t least = std::min(a, b);
-          const std::int64_t most = std::max(a, b);
-          low += least;
-          high += most;
-          lowest += std::min<std::int64_t>(least, 0);
-          highest += std::max<std::int64_t>(most, 0);
-        }
-      }
       const std::int64_t b = bias.empty() ? 0 : bias[o];
-      result[o] = {checked(Wide{low} + b), checked(Wide{high} + b)};
-      partial = {std::min(partial.low, checked(Wide{lowest} + std::min<std::int64_t>(b, 0))),
-                 std::max(partial.high, checked(Wide{highest} + std::max<std::int64_t>(b, 0)))};
+      result[o] = {checked(sums[o].low + b), checked(sums[o].high + b)};
+      partial = {std::min(partial.low, checked(sums[o].lowest + std::min<std::int64_t>(b, 0))),
+                 std::max(partial.high, checked(sums[o].highest + std::max<std::int64_t>(b, 0)))};
     }
     return result;
+  }
+
+  template <class Number>
+  struct Sums {
+    Number low = 0, high = 0;        // of the whole sum
+    Number lowest = 0, highest = 0;  // of a part of it
+  };
+
+  // Of all outputs; `Number` holds what may come.
+  template <class Number>
+  static std::vector<Sums<Wide>> sums_of(const Channels& reach,
+                                         const std::vector<std::int8_t>& weights,
+                                         std::int64_t depth, std::int64_t per_group) {
+    std::vector<Number> lows, highs;
+    for (const Interval& x : reach) {
+      lows.push_back(static_cast<Number>(x.low));
+      highs.push_back(static_cast<Number>(x.high));
+    }
+    const std::size_t outputs =
+        reach.size() / static_cast<std::size_t>(depth) * static_cast<std::size_t>(per_group);
+    const std::size_t count = weights.size() / outputs;
+    std::vector<Sums<Wide>> result;
+    for (std::size_t o = 0; o < outputs; ++o) {
+      const std::size_t first =
+          o / static_cast<std::size_t>(per_group) * static_cast<std::size_t>(depth);
+      Sums<Number> sums;
+      for (std::size_t tap = 0; tap < count; tap += static_cast<std::size_t>(depth)) {
+        add_tap(sums, &lows[first], &highs[first], &weights[o * count + tap], depth);
+      }
+      result.push_back({sums.low, sums.high, sums.lowest, sums.highest});
+    }
+    return result;
+  }
+
+  template <class Number>
+  static void add_tap(Sums<Number>& sums, const Number* lows, const Number* highs,
+                      const std::int8_t* weights, std::int64_t depth) {
+    Sums<Number> sum = sums;
+    for (std::int64_t k = 0; k < depth; ++k) {
+      const auto weight = static_cast<Number>(weights[k]);
+      const Number a = lows[k] * weight;
+      const Number b = highs[k] * weight;
+      const Number least = a < b ? a : b;
+      const Number most = a < b ? b : a;
+      sum.low += least;
+      sum.high += most;
+      sum.lowest += least < 0 ? least : 0;
+      sum.highest += most > 0 ? most : 0;
+    }
+    sums = sum;
+  }
+
+  static Wide widest(const Channels& channels) {  // the largest magnitude
+    const Interval all = hull(channels);
+    return std::max(std::abs(all.low), std::abs(all.high));
   }
 
   Channels of(const Bias&) const {
@@ -178,23 +219,27 @@ class BoundsProver {
     for (std::size_t k = 0; k < node_->inputs.size(); ++k) {
       result.insert(result.end(), in(k).begin(), in(k).end());
     }
-    result.resize(width(), hull(result));
     return result;
   }
 
   // Which channels are left is not looked at.
   Channels of(const Slice&) const { return Channels(width(), hull(in())); }
   Channels of(const Pad&) const { return Channels(width(), hull(with_zero(in()))); }
-  // (height, width, channels) repeats its channels: they stand for all.
-  Channels of(const Flatten&) const { return in(); }
+  // (height, width, channels) repeats its channels.
+  Channels of(const Flatten&) const {
+    Channels result;
+    while (result.size() < width()) result.insert(result.end(), in().begin(), in().end());
+    return result;
+  }
 
   Channels of(const Rescale& op) {
     Channels result = in();
     const std::vector<std::int64_t> multipliers = integers("multiplier");
     Interval& product = bounds_[index_].product;
     for (std::size_t c = 0; c < result.size(); ++c) {
-      const std::int64_t m = multipliers[multipliers.size() == 1 ? 0 : c % multipliers.size()];
-      if (m < 0) fail_node(*node_, "multiplier", std::to_string(m), "0 or more");
+      const std::int64_t m = multipliers[multipliers.size() == 1 ? 0 : c];
+      if (m < 0 || m > kMaxInteger)
+        fail_node(*node_, "multiplier", std::to_string(m), fmt::format("0 to {}", kMaxInteger));
       const Interval p{checked(Wide{result[c].low} * m), checked(Wide{result[c].high} * m)};
       product = {std::min(product.low, p.low), std::max(product.high, p.high)};
       const auto rounded = [&](std::int64_t x) {

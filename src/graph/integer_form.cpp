@@ -75,17 +75,32 @@ class FormWriter {
     }
     drop_bias(sums.op);
     const std::size_t product = add(std::move(sums), std::move(weight));
-    const std::size_t lifted =
-        add_rescale(product, ".lift", std::int64_t{1} << (products - common));
-    return round(add_bias(".bias", lifted, std::move(raised)), 1, common);
+    return round_lifted(product, products - common, common, ".bias", std::move(raised));
+  }
+
+  // R(2^lift·x + b, s) of an x in units of 2^(exponent + lift). Where s is above lift, what lies
+  // below the unit of x decides ties alone: R(2·x + 2·⌊b / 2^lift⌋ + (1 if that has a rest), s').
+  std::size_t round_lifted(std::size_t x, int lift, int exponent, std::string_view suffix,
+                           Tensor bias) {
+    if (lift > 1 && shift_to_value(exponent) > lift) {
+      for (std::int32_t& b : bias.as<std::int32_t>()) {
+        const std::int64_t whole = std::int64_t{b} >> lift;
+        b = static_cast<std::int32_t>(2 * whole + (whole << lift != b ? 1 : 0));
+      }
+      exponent += lift - 1;
+      lift = 1;
+    }
+    const std::int64_t factor = lift < 0 ? 0 : std::int64_t{1} << lift;  // 0: it has no say
+    const std::size_t lifted = add_rescale(x, ".lift", factor);
+    return round(add_bias(suffix, lifted, std::move(bias)), 1, exponent);
   }
 
   std::size_t write_bias(std::size_t i) {
     const int exponents[2] = {exponent_of_input(0), exponent_of_weight(node_->bias)};
     const Alignment alignment = align(exponents);
-    const std::size_t lifted = add_rescale(places_[node_->inputs[0]], ".lift", alignment.factor[0]);
     Tensor scaled = scaled_bias(*tensor_of(i, "bias"), alignment.factor[1]);
-    return round(add_bias(".sum", lifted, std::move(scaled)), 1, alignment.exponent);
+    return round_lifted(places_[node_->inputs[0]], exponents[0] - alignment.exponent,
+                        alignment.exponent, ".sum", std::move(scaled));
   }
 
   std::size_t write_relu6() {
@@ -242,9 +257,9 @@ bool has_frozen_shifts(const Network& network) {
 void check_ops(const Network& network, bool is_frozen) {
   std::string refused;
   for (const Node& node : network.nodes) {
-    const bool is_mean =
-        is<AveragePool>(node.op) || is<GlobalAveragePool>(node.op) || is<Relu6>(node.op);
-    if (has_integer_form(node.op) && (is_frozen || !is_mean)) continue;
+    const bool is_written_out = is<AveragePool>(node.op) || is<GlobalAveragePool>(node.op) ||
+                                is<Relu6>(node.op) || is<Dropout>(node.op);
+    if (has_integer_form(node.op) && (is_frozen || !is_written_out)) continue;
     refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
   }
   if (!refused.empty()) {

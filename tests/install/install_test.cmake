@@ -17,6 +17,7 @@ file(WRITE ${WORK_DIR}/readme_example.cpp "${CMAKE_MATCH_1}\n")
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${WORK_DIR}/prefix)
 run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja
     -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX_COMPILER} "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
+    "-DCMAKE_C_FLAGS=${CXX_FLAGS}" -D EXAMPLES_DIR=${CMAKE_CURRENT_LIST_DIR}/../../examples
     -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix -D README_EXAMPLE=${WORK_DIR}/readme_example.cpp)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 
@@ -32,3 +33,24 @@ execute_process(COMMAND ${WORK_DIR}/build/readme_example WORKING_DIRECTORY ${WOR
 if(NOT EXISTS ${WORK_DIR}/w8.npy)
   message(FATAL_ERROR "the README's program wrote no w8.npy")
 endif()
+
+# The examples answer alike, and nothing of training or of pictures comes with the engine.
+run(${WORK_DIR}/build/make_model ${WORK_DIR}/rows.nib)
+foreach(example engine_cpp engine_c)
+  execute_process(COMMAND ${WORK_DIR}/build/${example} ${WORK_DIR}/rows.nib
+                  OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+  set(expected "rows: (8, 8, 1) i8 to (10,) i8\nclass 7\n")
+  if(NOT output STREQUAL expected)
+    message(FATAL_ERROR "${example} printed: got '${output}', expected '${expected}'")
+  endif()
+  execute_process(COMMAND ${WORK_DIR}/build/${example} ${WORK_DIR}/missing.nib
+                  RESULT_VARIABLE code ERROR_VARIABLE error)
+  if(NOT code EQUAL 1 OR NOT error MATCHES "missing.nib")
+    message(FATAL_ERROR "${example} without a model: got ${code} '${error}', expected 1 and its name")
+  endif()
+  execute_process(COMMAND ldd ${WORK_DIR}/build/${example}
+                  OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
+  if(libraries MATCHES "lib(dnnl|mpi|open-rte|open-pal|curl|jpeg|png)[^ ]*")
+    message(FATAL_ERROR "${example} needs ${CMAKE_MATCH_0}: nibble::engine must not\n${libraries}")
+  endif()
+endforeach()

@@ -17,15 +17,17 @@
 
 #include "nibble/core/dtype.h"
 #include "nibble/core/shape.h"
+#include "nibble/engine/tuning.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
 
 struct EngineOptions {
-  std::int64_t max_batch = 1;  // larger batches run in pieces
-  int threads = 0;             // of one run; 0: thread_count()
-  bool keeps_layers = false;   // nothing is fused, so that every layer's integers can be seen
-  bool packs_halves = true;    // false: 4-bit weights and values lie in bytes, twice as large
+  std::int64_t max_batch = 1;      // larger batches run in pieces
+  int threads = 0;                 // of one run; 0: thread_count()
+  bool keeps_layers = false;       // nothing is fused, so that every layer's integers can be seen
+  const Tuning* tuning = nullptr;  // null: that of this machine, if there is one
+  bool packs_halves = true;        // false: 4-bit weights and values lie in bytes, twice as large
 };
 
 // One example of what enters or leaves, dense, row-major.
@@ -42,6 +44,7 @@ struct ValueInfo {
 struct StepInfo {
   std::string name;       // of the layer whose value it gives
   std::string kind;       // "conv2d 3x3/2 + add + rescale", "max_pool", …
+  std::string shape;      // of a product: what its speed depends on
   std::int64_t macs = 0;  // multiply-accumulates of one example
   bool is_wide = false;   // 64 bits where 32 cannot be proven enough
 };

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made-up examples of what an engine takes, the same in every run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "nibble/core/philox.h"
+#include "nibble/engine/engine.h"
+
+namespace nibble {
+
+inline std::vector<std::byte> random_examples(const ValueInfo& info, std::int64_t batch) {
+  std::vector<std::byte> bytes(info.bytes * static_cast<std::size_t>(batch));
+  const auto range = static_cast<std::uint32_t>(info.high - info.low + 1);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(info.low + draw32({1, 1, 0}, i) % range);
+  }
+  return bytes;
+}
+
+}  // namespace nibble

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine for C99 and for whatever can call C: load an integer network once, then run batches.
+ *
+ *   nibble_engine* engine = nibble_load("model.nib", 1, 0);
+ *   if (engine == NULL || nibble_run(engine, picture, 1, answer) != 0) puts(nibble_last_error());
+ *   nibble_free(engine);
+ *
+ * No C++ exception leaves these functions. All of them may be called from any number of threads at
+ * once, nibble_free alone not while its engine is used. A null engine has null names and values,
+ * and 0 bytes. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A loaded network. */
+typedef struct nibble_engine nibble_engine;
+
+/* How the numbers of a value lie in memory; int32 in the order of the machine. */
+typedef enum nibble_type { NIBBLE_INT8 = 0, NIBBLE_UINT8 = 1, NIBBLE_INT32 = 2 } nibble_type;
+
+/* One example of what enters or leaves, dense, row-major: (height, width, channels) or (features).
+ * Whatever it points to lives as long as the engine. Later versions may add fields at the end. */
+typedef struct nibble_value {
+  const char* name;     /* of the layer */
+  nibble_type type;     /* the smallest that holds low and high */
+  int32_t rank;         /* numbers in shape */
+  const int64_t* shape; /* without the batch */
+  int64_t elements;     /* the product of shape */
+  size_t bytes;         /* of all elements */
+  int64_t low;          /* no number is below; an input that is, is refused */
+  int64_t high;         /* nor above */
+} nibble_value;
+
+/* Loads a .nib model. Batches above max_batch (1 to 65536) run in pieces: it decides how much
+ * memory a run takes. threads of one run; 0: OMP_NUM_THREADS, else all cores. NULL: it failed, and
+ * nibble_last_error() says why. */
+nibble_engine* nibble_load(const char* path, int64_t max_batch, int threads);
+
+/* Frees an engine and all that came from it. NULL is allowed. */
+void nibble_free(nibble_engine* engine);
+
+/* The name that the network was given; it may be empty. */
+const char* nibble_name(const nibble_engine* engine);
+
+/* What nibble_run takes. */
+const nibble_value* nibble_input(const nibble_engine* engine);
+
+/* What nibble_run gives. */
+const nibble_value* nibble_output(const nibble_engine* engine);
+
+/* Bytes of all weights as they lie in memory. */
+size_t nibble_weight_bytes(const nibble_engine* engine);
+
+/* Bytes of all values of one run of max_batch examples; each run at a time has its own. */
+size_t nibble_arena_bytes(const nibble_engine* engine);
+
+/* Runs `batch` (1 or more) examples: reads batch * nibble_input(engine)->bytes from `input` and
+ * writes batch * nibble_output(engine)->bytes to `output`, which must not overlap. The answer for
+ * an example depends on that example alone. 0: done; otherwise nibble_last_error() says what
+ * failed, and what `output` holds is not defined. */
+int nibble_run(const nibble_engine* engine, const void* input, int64_t batch, void* output);
+
+/* One line about the last failure of a call in this thread; empty where there was none. It stays
+ * until the next failure, and the pointer is good until the thread ends. */
+const char* nibble_last_error(void);
+
+/* The version of the library, "major.minor.patch". */
+const char* nibble_version(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run takes no memory from the system once another has ended: this program counts.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+#include "engine/random_network.h"
+#include "nibble/engine/engine.h"
+
+// Sanitizers have their own.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#define NIBBLE_COUNTS_MEMORY
+#endif
+
+namespace {
+std::atomic<std::int64_t> allocations{0};
+}
+
+#ifdef NIBBLE_COUNTS_MEMORY
+// operator new calls these as well.
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* old, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+
+void* malloc(std::size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* old, std::size_t bytes) {
+  ++allocations;
+  return __libc_realloc(old, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
+  ++allocations;
+  *result = __libc_memalign(alignment, bytes);
+  return *result == nullptr ? ENOMEM : 0;
+}
+}
+#endif
+
+namespace nibble {
+namespace {
+
+TEST(Allocations, AreCounted) {
+#ifndef NIBBLE_COUNTS_MEMORY
+  GTEST_SKIP() << "memory is the sanitizer's";
+#endif
+  const std::int64_t before = allocations;
+  const std::vector<int> numbers(1000);
+  EXPECT_EQ(numbers.size(), 1000U);
+  EXPECT_GT(allocations, before);
+}
+
+TEST(Allocations, AreNoneWhileRunning) {
+  for (const int threads : {1, 2}) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      RandomNetwork random(seed);
+      const Engine engine(random.model(), {.max_batch = 3, .threads = threads});
+      const std::vector<std::byte> input(engine.input().bytes * 5);
+      std::vector<std::byte> output(engine.output().bytes * 5);
+      if (engine.input().low > 0 || engine.input().high < 0) continue;  // 0 is no input
+      engine.run(input, 5, output);
+      const std::int64_t before = allocations;
+      for (int turn = 0; turn < 3; ++turn) engine.run(input, 5, output);
+      EXPECT_EQ(allocations - before, 0) << "seed " << seed << ", " << threads << " threads";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nibble

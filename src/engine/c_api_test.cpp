@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs what c_api_test.c checks, alone and in several threads at once.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+
+#include "core/test_support.h"
+#include "engine/engine_test_support.h"
+#include "nibble/engine/nibble.h"
+#include "nibble/graph/model_file.h"
+
+extern "C" const char* check_c_api(const char* path, const char* missing);
+
+namespace nibble {
+namespace {
+
+class CApi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    NetworkMaker maker({4}, integers_format("int8"));
+    maker.add(ArgMax{});
+    write_model(path_, maker.model(), {});
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = (folder_.path() / "made.nib").string();
+  std::string missing_ = (folder_.path() / "missing.nib").string();
+};
+
+TEST_F(CApi, WorksFromC) {
+  EXPECT_STREQ(check_c_api(path_.c_str(), missing_.c_str()), nullptr);
+}
+
+TEST_F(CApi, KeepsErrorsOfThreadsApart) {
+  std::array<const char*, 4> wrong{};
+  std::vector<std::thread> threads;
+  for (const char*& each : wrong) {
+    threads.emplace_back([&] { each = check_c_api(path_.c_str(), missing_.c_str()); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const char* each : wrong) EXPECT_STREQ(each, nullptr);
+  std::string fresh = "not asked";
+  std::thread([&] { fresh = nibble_last_error(); }).join();
+  EXPECT_EQ(fresh, "");
+}
+
+}  // namespace
+}  // namespace nibble

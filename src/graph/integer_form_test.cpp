@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nibble/graph/integer_form.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/test_support.h"
+#include "graph/int8_format.h"
+#include "graph/integer_network.h"
+#include "graph/naive_network.h"
+#include "nibble/fixed/rescale.h"
+#include "nibble/graph/integer_bounds.h"
+
+namespace nibble {
+namespace {
+
+// One number times one weight, and a bias: value = mantissa·2^exponent of each.
+Model product_model(int products, int biases, int value, std::int64_t bias) {
+  NetworkMaker maker({1}, int8_of(0));
+  maker.add(Linear{.features = 1, .has_bias = true});
+  maker.with(tensor_of<std::int8_t>({1, 1}, {127}));
+  maker.with(tensor_of<std::int8_t>({1}, {bias}));
+  Model model = maker.model();
+  model.network.nodes[1].weight = int8_of(products);
+  model.network.nodes[1].bias = int8_of(biases);
+  model.network.nodes[1].value = int8_of(value);
+  return model;
+}
+
+Model bias_model(int input, int biases, int value, std::int64_t bias) {
+  NetworkMaker maker({1}, int8_of(input));
+  maker.add(Linear{.features = 1});  // so that the network has frozen shifts
+  maker.with(tensor_of<std::int8_t>({1, 1}, {1}));
+  maker.add(Bias{});
+  maker.with(tensor_of<std::int8_t>({1}, {bias}));
+  Model model = maker.model();
+  model.network.nodes[1].weight = int8_of(0);
+  model.network.nodes[1].value = int8_of(input);
+  model.network.nodes[2].bias = int8_of(biases);
+  model.network.nodes[2].value = int8_of(value);
+  return model;
+}
+
+std::int64_t answer(const Model& form, std::int64_t x) {
+  return NaiveNetwork(form).values({x}).back()[0];
+}
+
+std::int64_t clamped(std::int64_t x) {
+  return std::clamp<std::int64_t>(x, -127, 127);
+}
+
+// docs/integer-training.md: c = max(min(P, B), P - 28), 2^(P - c)·Σ + 2^h·b, h = B - c in 0 … 28.
+TEST(IntegerForm, AddsABiasOfAnyExponentInsideAProduct) {
+  for (const int biases : {-40, -28, -13, -2, -1, 0, 1, 9}) {
+    for (const std::int64_t bias : {-127, -64, -1, 0, 1, 3, 64, 127}) {
+      for (const int value : {1, 7}) {
+        const Model form = integer_form(product_model(0, biases, value, bias));
+        EXPECT_TRUE(prove_bounds(form).back().value.is_within(-127, 127));
+        const int common = std::max(std::min(0, biases), -28);
+        const int raise = std::clamp(biases - common, 0, 28);
+        for (std::int64_t x = -127; x <= 127; ++x) {
+          const std::int64_t sum = (x * 127 << -common) + (bias << raise);
+          ASSERT_EQ(answer(form, x), clamped(rounded_shift(sum, value - common)))
+              << x << " " << bias << " " << biases << " " << value;
+        }
+      }
+    }
+  }
+}
+
+TEST(IntegerForm, AddsABiasOfAnyExponentToAValue) {
+  for (const int biases : {-40, -30, -24, -7, -1, 0, 3}) {
+    for (const std::int64_t bias : {-127, -64, -1, 0, 1, 3, 64, 127}) {
+      for (const int value : {1, 4}) {
+        const Model form = integer_form(bias_model(0, biases, value, bias));
+        const int common = std::min(0, biases);
+        for (std::int64_t x = -127; x <= 127; ++x) {
+          const std::int64_t sum = (x << -common) + (bias << (biases - common));
+          ASSERT_EQ(answer(form, x), clamped(rounded_shift(sum, value - common)))
+              << x << " " << bias << " " << biases << " " << value;
+        }
+      }
+    }
+  }
+}
+
+TEST(IntegerForm, LeavesAValueOutThatIsFarBelowItsBias) {
+  const Model form = integer_form(bias_model(-41, 0, 0, 5));
+  EXPECT_EQ(answer(form, 127), 5);
+}
+
+// What is lifted stays within 32 bits, however far below the sums a bias lies.
+TEST(IntegerForm, KeepsLiftedSumsSmall) {
+  for (const NodeBounds& bounds : prove_bounds(integer_form(product_model(0, -28, 7, 127)))) {
+    EXPECT_TRUE(bounds.value.is_within(-100000, 100000));
+  }
+}
+
+TEST(IntegerForm, NamesAllLayersWithoutOne) {
+  NetworkMaker maker({4, 4, 2}, integers_format("int8"));
+  maker.add(Relu6{});
+  maker.add(Dropout{});
+  maker.add(GlobalAveragePool{});
+  EXPECT_EQ(error_of([&] { (void)integer_form(maker.model()); }),
+            "[integer network] layers without an integer form: got n1 (relu6), n2 (dropout), n3 "
+            "(global_average_pool), expected none");
+}
+
+}  // namespace
+}  // namespace nibble

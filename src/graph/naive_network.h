@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: integer networks evaluated by their definitions, straight loops over 64-bit integers,
+// with nothing shared with the engine.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "nibble/core/dtype.h"
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+using Integers = std::vector<std::int64_t>;
+
+// Numbers of any integer tensor; halves of bytes are signed.
+inline Integers naive_numbers(const Tensor& tensor, std::int64_t elements, bool is_packed) {
+  Integers result;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(tensor.data());
+  for (std::int64_t i = 0; i < elements; ++i) {
+    if (is_packed) {
+      const int half = bytes[i / 2] >> (i % 2 * 4) & 15;
+      result.push_back(half < 8 ? half : half - 16);
+      continue;
+    }
+    const std::size_t size = size_of(tensor.dtype());
+    std::int64_t value = 0;
+    for (std::size_t b = size; b-- > 0;)
+      value = value * 256 + bytes[static_cast<std::size_t>(i) * size + b];
+    const bool is_signed =
+        tensor.dtype() == DType::i8 || tensor.dtype() == DType::i16 || tensor.dtype() == DType::i32;
+    const std::int64_t span = size == 8 ? 0 : std::int64_t{1} << (8 * size);
+    result.push_back(is_signed && value >= span / 2 ? value - span : value);
+  }
+  return result;
+}
+
+class NaiveNetwork {
+ public:
+  explicit NaiveNetwork(const Model& model)
+      : network_(model.network), shapes_(infer_shapes(model.network)) {
+    const std::vector<Parameter> parameters = parameters_of(network_);
+    weights_.resize(network_.nodes.size());
+    biases_.resize(network_.nodes.size());
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      const bool is_half = is_packed(network_, parameters[p], model.parameters[p]);
+      Integers numbers =
+          naive_numbers(model.parameters[p], parameters[p].shape.elements(), is_half);
+      (parameters[p].kind == "bias" ? biases_ : weights_)[parameters[p].node] = std::move(numbers);
+    }
+  }
+
+  const std::vector<Shape>& shapes() const { return shapes_; }
+
+  // The values of all nodes for one example.
+  std::vector<Integers> values(const Integers& input) const {
+    std::vector<Integers> result{input};
+    for (std::size_t i = 1; i < network_.nodes.size(); ++i) {
+      std::vector<const Integers*> inputs;
+      for (const std::size_t k : network_.nodes[i].inputs) inputs.push_back(&result[k]);
+      result.push_back(
+          std::visit([&](const auto& op) { return of(op, i, inputs); }, network_.nodes[i].op));
+    }
+    return result;
+  }
+
+ private:
+  using Inputs = std::vector<const Integers*>;
+
+  struct Extents {
+    std::int64_t y, x, c;
+  };
+  static Extents extents(const Shape& shape) {
+    return shape.rank() == 3 ? Extents{shape[0], shape[1], shape[2]} : Extents{1, 1, shape[0]};
+  }
+  Extents out(std::size_t i) const { return extents(shapes_[i]); }
+  Extents in(std::size_t i, std::size_t k = 0) const {
+    return extents(shapes_[network_.nodes[i].inputs[k]]);
+  }
+  static std::int64_t at(const Integers& v, Extents e, std::int64_t y, std::int64_t x,
+                         std::int64_t c) {
+    return v[static_cast<std::size_t>((y * e.x + x) * e.c + c)];
+  }
+  static bool holds(Extents e, std::int64_t y, std::int64_t x) {
+    return y >= 0 && y < e.y && x >= 0 && x < e.x;
+  }
+  template <class Body>
+  Integers each(std::size_t i, const Body& body) const {
+    Integers result;
+    const Extents e = out(i);
+    for (std::int64_t y = 0; y < e.y; ++y)
+      for (std::int64_t x = 0; x < e.x; ++x)
+        for (std::int64_t c = 0; c < e.c; ++c) result.push_back(body(y, x, c));
+    return result;
+  }
+  static std::int64_t pick(const Integers& list, std::int64_t c) {
+    return list.size() == 1 ? list[0] : list[static_cast<std::size_t>(c)];
+  }
+
+  Integers of(const Conv2d& op, std::size_t i, const Inputs& inputs) const {
+    const Extents e = in(i);
+    const std::int64_t depth = e.c / op.groups;
+    return each(i, [&](std::int64_t y, std::int64_t x, std::int64_t o) {
+      std::int64_t sum = op.has_bias ? pick(biases_[i], o) : 0;
+      const std::int64_t group = o / (op.channels / op.groups);
+      for (std::int64_t ky = 0; ky < op.kernel.y; ++ky)
+        for (std::int64_t kx = 0; kx < op.kernel.x; ++kx)
+          for (std::int64_t k = 0; k < depth; ++k) {
+            const std::int64_t iy = y * op.stride.y + ky * op.dilation.y - op.padding.y;
+            const std::int64_t ix = x * op.stride.x + kx * op.dilation.x - op.padding.x;
+            if (!holds(e, iy, ix)) continue;
+            const std::int64_t w = ((o * op.kernel.y + ky) * op.kernel.x + kx) * depth + k;
+            sum += at(*inputs[0], e, iy, ix, group * depth + k) *
+                   weights_[i][static_cast<std::size_t>(w)];
+          }
+      return sum;
+    });
+  }
+  Integers of(const Linear& op, std::size_t i, const Inputs& inputs) const {
+    const std::size_t features = inputs[0]->size();
+    return each(i, [&](std::int64_t, std::int64_t, std::int64_t o) {
+      std::int64_t sum = op.has_bias ? pick(biases_[i], o) : 0;
+      for (std::size_t k = 0; k < features; ++k)
+        sum += (*inputs[0])[k] * weights_[i][static_cast<std::size_t>(o) * features + k];
+      return sum;
+    });
+  }
+  Integers of(const Bias&, std::size_t i, const Inputs& inputs) const {
+    return each(i, [&](auto y, auto x, auto c) {
+      return at(*inputs[0], in(i), y, x, c) + biases_[i][static_cast<std::size_t>(c)];
+    });
+  }
+  Integers of(const Relu&, std::size_t, const Inputs& inputs) const {
+    Integers result = *inputs[0];
+    for (std::int64_t& x : result) x = x < 0 ? 0 : x;
+    return result;
+  }
+  template <class Pool>
+  Integers windows(const Pool& op, std::size_t i, const Integers& input, bool is_sum) const {
+    const Extents e = in(i);
+    return each(i, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+      Integers found;
+      for (std::int64_t ky = 0; ky < op.kernel.y; ++ky)
+        for (std::int64_t kx = 0; kx < op.kernel.x; ++kx) {
+          const std::int64_t iy = y * op.stride.y + ky - op.padding.y;
+          const std::int64_t ix = x * op.stride.x + kx - op.padding.x;
+          if (holds(e, iy, ix)) found.push_back(at(input, e, iy, ix, c));
+        }
+      std::int64_t sum = 0;
+      for (const std::int64_t each_one : found) sum += each_one;
+      return is_sum ? sum : *std::max_element(found.begin(), found.end());
+    });
+  }
+  Integers of(const MaxPool& op, std::size_t i, const Inputs& inputs) const {
+    return windows(op, i, *inputs[0], false);
+  }
+  Integers of(const SumPool& op, std::size_t i, const Inputs& inputs) const {
+    return windows(op, i, *inputs[0], true);
+  }
+  Integers of(const Add&, std::size_t, const Inputs& inputs) const {
+    Integers result(inputs[0]->size());
+    for (const Integers* input : inputs)
+      for (std::size_t k = 0; k < result.size(); ++k) result[k] += (*input)[k];
+    return result;
+  }
+  Integers of(const Concat&, std::size_t i, const Inputs& inputs) const {
+    return each(i, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+      std::size_t k = 0;
+      for (; c >= in(i, k).c; ++k) c -= in(i, k).c;
+      return at(*inputs[k], in(i, k), y, x, c);
+    });
+  }
+  static std::int64_t axis(const Integers& list, std::size_t k, std::int64_t otherwise) {
+    if (list.size() == 3) return list[k];
+    return k == 2 ? list[0] : otherwise;
+  }
+  Integers of(const Slice& op, std::size_t i, const Inputs& inputs) const {
+    return each(i, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+      return at(*inputs[0], in(i), axis(op.begin, 0, 0) + y * axis(op.step, 0, 1),
+                axis(op.begin, 1, 0) + x * axis(op.step, 1, 1),
+                axis(op.begin, 2, 0) + c * axis(op.step, 2, 1));
+    });
+  }
+  Integers of(const Pad& op, std::size_t i, const Inputs& inputs) const {
+    const Extents e = in(i);
+    return each(i, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+      y -= axis(op.before, 0, 0);
+      x -= axis(op.before, 1, 0);
+      c -= axis(op.before, 2, 0);
+      return holds(e, y, x) && c >= 0 && c < e.c ? at(*inputs[0], e, y, x, c) : std::int64_t{0};
+    });
+  }
+  Integers of(const Flatten&, std::size_t, const Inputs& inputs) const { return *inputs[0]; }
+
+  // ties away from zero
+  static std::int64_t rounded(std::int64_t x, std::int64_t shift) {
+    __extension__ typedef __int128 Wide;
+    const Wide step = Wide{1} << shift;
+    const Wide magnitude = x < 0 ? -Wide{x} : Wide{x};
+    const auto result = static_cast<std::int64_t>((2 * magnitude + step) / (2 * step));
+    return x < 0 ? -result : result;
+  }
+  Integers of(const Rescale& op, std::size_t i, const Inputs& inputs) const {
+    return each(i, [&](auto y, auto x, auto c) {
+      const std::int64_t y1 =
+          rounded(at(*inputs[0], in(i), y, x, c) * pick(weights_[i], c), op.shift);
+      return y1 > op.high ? op.high : y1 < op.low ? op.low : y1;
+    });
+  }
+  Integers of(const Table& op, std::size_t i, const Inputs& inputs) const {
+    Integers result = *inputs[0];
+    for (std::int64_t& x : result) x = weights_[i].at(static_cast<std::size_t>(x - op.first));
+    return result;
+  }
+  Integers of(const SoftmaxTable& op, std::size_t i, const Inputs& inputs) const {
+    const std::int64_t most = *std::max_element(inputs[0]->begin(), inputs[0]->end());
+    Integers terms;
+    std::int64_t sum = 0;
+    for (const std::int64_t x : *inputs[0]) {
+      terms.push_back(weights_[i].at(static_cast<std::size_t>(most - x > 255 ? 255 : most - x)));
+      sum += terms.back();
+    }
+    for (std::int64_t& t : terms) t = (2 * op.high * t + sum) / (2 * sum);
+    return terms;
+  }
+  Integers of(const ArgMax&, std::size_t, const Inputs& inputs) const {
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < inputs[0]->size(); ++k)
+      if ((*inputs[0])[k] > (*inputs[0])[best]) best = k;
+    return {static_cast<std::int64_t>(best)};
+  }
+  template <class Other>
+  Integers of(const Other&, std::size_t, const Inputs&) const {
+    return {};
+  }
+
+  Network network_;
+  std::vector<Shape> shapes_;
+  std::vector<Integers> weights_;  // weight, multiplier or table
+  std::vector<Integers> biases_;
+};
+
+}  // namespace nibble
