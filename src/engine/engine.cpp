@@ -22,20 +22,34 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 
+// Larger batches run in pieces of so many examples: what weights cost is shared by then, and values
+// of a piece stay near the processor.
+constexpr std::int64_t kPiece = 4;
+
 // The memory of one run at a time.
 struct Workspace {
-  Workspace(std::size_t arena_bytes, std::size_t scratch_bytes, int workers)
-      : crew(workers),
-        arena(DType::u8, {static_cast<std::int64_t>(arena_bytes)}),
-        marks(static_cast<std::size_t>(workers)) {
+  Workspace(const EnginePlan& plan, int workers, int arenas_wanted)
+      : crew(workers), alone(1), marks(static_cast<std::size_t>(workers)) {
+    for (int a = 0; a < arenas_wanted; ++a) {
+      arenas.emplace_back(DType::u8, Shape{static_cast<std::int64_t>(plan.arena_bytes)});
+    }
     for (int w = 0; w < workers; ++w) {
-      scratch.emplace_back(DType::u8, Shape{static_cast<std::int64_t>(scratch_bytes + 64)});
+      scratch.emplace_back(DType::u8, Shape{static_cast<std::int64_t>(plan.scratch_bytes + 64)});
       pointers.push_back(scratch.back().data());
     }
   }
 
+  // All workers on one piece of a batch.
+  RunFrame together(std::int64_t batch) { return {arenas[0].data(), batch, crew, pointers, marks}; }
+  // One worker on a piece of its own.
+  RunFrame apart(std::size_t worker, std::int64_t batch) {
+    return {arenas[worker].data(), batch, alone, std::span(pointers).subspan(worker, 1),
+            std::span(marks).subspan(worker, 1)};
+  }
+
   Crew crew;
-  Tensor arena;
+  Crew alone;
+  std::vector<Tensor> arenas;
   std::vector<std::int64_t> marks;
   std::vector<Tensor> scratch;
   std::vector<std::byte*> pointers;
@@ -124,6 +138,7 @@ struct Engine::Parts {
   EnginePlan plan;
   EngineOptions options;
   int workers = 1;
+  int arenas = 1;  // of one run: as many pieces of a batch may run at a time
   std::vector<StepInfo> infos;
   mutable std::mutex mutex;
   mutable std::vector<std::unique_ptr<Workspace>> free;
@@ -137,7 +152,7 @@ struct Engine::Parts {
         return workspace;
       }
     }
-    return std::make_unique<Workspace>(plan.arena_bytes, plan.scratch_bytes, workers);
+    return std::make_unique<Workspace>(plan, workers, arenas);
   }
   void give(std::unique_ptr<Workspace> workspace) const {
     const std::lock_guard lock(mutex);
@@ -146,33 +161,57 @@ struct Engine::Parts {
 
   const Place& place_of(std::size_t node) const { return plan.places[node]; }
 
-  // Runs a piece of at most max_batch examples; after_step(i) may look at the arena.
+  // after_step(i) may look at the arena.
   template <class AfterStep>
-  void run_piece(Workspace& workspace, const std::byte* input, std::int64_t batch,
-                 const AfterStep& after_step) const {
-    std::byte* arena = workspace.arena.data();
-    load_examples(place_of(plan.input), plan.values[plan.input], input, batch, arena);
-    const RunFrame frame{arena, batch, workspace.crew, workspace.pointers, workspace.marks};
+  void run_piece(const RunFrame& frame, const std::byte* input, const AfterStep& after_step) const {
+    load_examples(place_of(plan.input), plan.values[plan.input], input, frame.batch, frame.arena);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
       plan.steps[i]->run(frame);
       after_step(i);
     }
   }
 
+  // Examples first to first + frame.batch.
   template <class AfterStep>
-  void run(std::span<const std::byte> input, std::int64_t batch, std::span<std::byte> output,
-           const AfterStep& after_step) const {
-    check_input(input, batch);
-    check_size(output.size(), batch, "output", plan.values[plan.output].bytes);
+  void run_examples(const RunFrame& frame, std::int64_t first, std::span<const std::byte> input,
+                    std::span<std::byte> output, const AfterStep& after_step) const {
+    const auto at = static_cast<std::size_t>(first);
+    run_piece(frame, input.data() + at * plan.values[plan.input].bytes, after_step);
+    store_examples(place_of(plan.output), plan.values[plan.output], frame.arena, frame.batch,
+                   output.data() + at * plan.values[plan.output].bytes);
+  }
+
+  // Pieces one after another, each by all workers.
+  template <class AfterStep>
+  void run_together(std::span<const std::byte> input, std::int64_t batch,
+                    std::span<std::byte> output, const AfterStep& after_step) const {
     std::unique_ptr<Workspace> workspace = take();
     for (std::int64_t done = 0; done < batch; done += options.max_batch) {
       const std::int64_t piece = std::min(options.max_batch, batch - done);
-      const auto at = static_cast<std::size_t>(done);
-      run_piece(*workspace, input.data() + at * plan.values[plan.input].bytes, piece, after_step);
-      store_examples(place_of(plan.output), plan.values[plan.output], workspace->arena.data(),
-                     piece, output.data() + at * plan.values[plan.output].bytes);
+      run_examples(workspace->together(piece), done, input, output, after_step);
     }
     give(std::move(workspace));
+  }
+
+  // Pieces side by side, each by one worker: nobody waits for others within a piece.
+  void run_apart(std::span<const std::byte> input, std::int64_t batch,
+                 std::span<std::byte> output) const {
+    const std::int64_t pieces =
+        std::max<std::int64_t>(workers, (batch + options.max_batch - 1) / options.max_batch);
+    std::unique_ptr<Workspace> workspace = take();
+    workspace->crew.run(pieces, [&](int worker, std::int64_t piece) {
+      const std::int64_t first = batch * piece / pieces;
+      const std::int64_t count = batch * (piece + 1) / pieces - first;
+      run_examples(workspace->apart(static_cast<std::size_t>(worker), count), first, input, output,
+                   [](std::size_t) {});
+    });
+    give(std::move(workspace));
+  }
+
+  void check_run(std::span<const std::byte> input, std::int64_t batch,
+                 std::span<std::byte> output) const {
+    check_input(input, batch);
+    check_size(output.size(), batch, "output", plan.values[plan.output].bytes);
   }
 
   void check_input(std::span<const std::byte> bytes, std::int64_t batch) const {
@@ -203,6 +242,10 @@ Engine::Engine(Model model, const EngineOptions& options) : parts_(std::make_uni
   parts_->workers = options.threads > 0 ? options.threads : thread_count();
   Model form = integer_form(std::move(model));
   parts_->options.threads = parts_->workers;
+  if (!options.keeps_layers) {
+    if (options.max_batch >= 2 * parts_->workers) parts_->arenas = parts_->workers;
+    parts_->options.max_batch = std::min(options.max_batch, kPiece);
+  }
   parts_->plan = plan_engine(form, parts_->options);
   for (const auto& step : parts_->plan.steps) parts_->infos.push_back(step->info());
   parts_->free.reserve(64);
@@ -233,19 +276,25 @@ std::size_t Engine::weight_bytes() const {
   return parts_->plan.weight_bytes;
 }
 std::size_t Engine::arena_bytes() const {
-  return parts_->plan.arena_bytes;
+  return parts_->plan.arena_bytes * static_cast<std::size_t>(parts_->arenas);
 }
 
 void Engine::run(std::span<const std::byte> input, std::int64_t batch,
                  std::span<std::byte> output) const {
-  parts_->run(input, batch, output, [](std::size_t) {});
+  parts_->check_run(input, batch, output);
+  if (parts_->arenas > 1 && batch >= 2 * parts_->workers) {
+    parts_->run_apart(input, batch, output);
+  } else {
+    parts_->run_together(input, batch, output, [](std::size_t) {});
+  }
 }
 
 void Engine::run_timed(std::span<const std::byte> input, std::int64_t batch,
                        std::span<std::byte> output, std::span<double> seconds) const {
   using Clock = std::chrono::steady_clock;
+  parts_->check_run(input, batch, output);
   auto last = Clock::now();
-  parts_->run(input, batch, output, [&](std::size_t step) {
+  parts_->run_together(input, batch, output, [&](std::size_t step) {
     const auto now = Clock::now();
     seconds[step] += std::chrono::duration<double>(now - last).count();
     last = now;
@@ -260,12 +309,12 @@ void Engine::run_layers(std::span<const std::byte> input, std::int64_t batch,
                 "keeps_layers, max_batch");
   parts_->check_input(input, batch);
   std::unique_ptr<Workspace> workspace = parts_->take();
-  parts_->run_piece(*workspace, input.data(), batch, [](std::size_t) {});
+  const RunFrame frame = workspace->together(batch);
+  parts_->run_piece(frame, input.data(), [](std::size_t) {});
   std::vector<std::byte> values;
   for (std::size_t node = 0; node < plan.places.size(); ++node) {
     values.resize(plan.values[node].bytes * static_cast<std::size_t>(batch));
-    store_examples(plan.places[node], plan.values[node], workspace->arena.data(), batch,
-                   values.data());
+    store_examples(plan.places[node], plan.values[node], frame.arena, batch, values.data());
     visit(plan.values[node], values);
   }
   parts_->give(std::move(workspace));

@@ -23,7 +23,7 @@
 namespace nibble {
 
 struct EngineOptions {
-  std::int64_t max_batch = 1;      // larger batches run in pieces
+  std::int64_t max_batch = 1;      // that is expected; larger ones run, too
   int threads = 0;                 // of one run; 0: thread_count()
   bool keeps_layers = false;       // nothing is fused, so that every layer's integers can be seen
   const Tuning* tuning = nullptr;  // null: that of this machine, if there is one
@@ -77,7 +77,7 @@ class Engine {
 
   const std::vector<StepInfo>& steps() const;
   std::size_t weight_bytes() const;  // as they lie in memory
-  std::size_t arena_bytes() const;   // of all values of one run of max_batch examples
+  std::size_t arena_bytes() const;   // of all values of one run
 
  private:
   struct Parts;
