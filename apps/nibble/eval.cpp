@@ -34,6 +34,7 @@ struct Flags {
   std::int64_t image_size = 0;
   int threads = 0;
   bool is_json = false;
+  bool is_engine = false;
   bool has_confusion = false;
 };
 
@@ -104,13 +105,13 @@ Findings find(Model model, const Flags& flags) {
   const bool has_rescales = std::ranges::any_of(
       model.network.nodes, [](const Node& node) { return is<Rescale>(node.op); });
   const bool is_listed = has_file_list(flags.data);
-  if (has_rescales || (is_trained && (is_listed || !flags.oracle.empty()))) {
+  if (has_rescales || (is_trained && (flags.is_engine || is_listed || !flags.oracle.empty()))) {
     if (is_trained && flags.shifts != "frozen")
-      throw Error("eval", "--shifts with val_map.txt or --oracle", flags.shifts, "frozen");
+      throw Error("eval", "--shifts by the engine", flags.shifts, "frozen");
     return find_with_engine(std::move(model), flags);
   }
-  if (!flags.oracle.empty() || is_listed) {
-    throw Error("eval", is_listed ? flags.data : "--oracle", "a model of floats",
+  if (flags.is_engine || !flags.oracle.empty() || is_listed) {
+    throw Error("eval", is_listed ? flags.data : "--engine or --oracle", "a model of floats",
                 "a model of integers");
   }
   const Dataset data = dataset_of(flags);
@@ -205,6 +206,9 @@ void add_eval(CLI::App& app) {
   verb.add_option("--image-size", flags->image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
   verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
+  verb.add_flag("--engine", flags->is_engine,
+                "run an integer-trained model in the engine instead of the trainer's own code:\n"
+                "the same answers, bit for bit; other models of integers run there anyway");
   verb.add_flag("--confusion", flags->has_confusion, "print which classes were taken for which");
   verb.add_flag("--json", flags->is_json,
                 "print JSON: images, correct, top1, top5, loss, confusion, oracle");

@@ -18,7 +18,7 @@ class Demo(Case):
                                  env={**os.environ, "NIBBLE_BIN": NIBBLE})
         text = process.stdout.decode()
         self.assertEqual((process.returncode, process.stderr), (0, b""), text)
-        self.assertLessEqual(len(text.splitlines()), 105)
+        self.assertLessEqual(len(text.splitlines()), 120)
         for words in ("3.25  (code 0x45)", "mxfp4  ", "The same bits on every path", "make test"):
             self.assertIn(words, text)
         ElementTree.parse(self.folder / "demo" / "formats.svg")
@@ -37,6 +37,8 @@ class Demo(Case):
         self.assertRegex(text, r"\n   9\d % \|.*[o+]")
         self.assertRegex(text, r"\n   9\d % \|.*[*+]")
         self.assertRegex(text, r"\n        \+-{30} epoch 60\n")
+        self.assertRegex(text, r"The trainer's own answers to every digit, on \d paths\.")
+        self.assertRegex(text, r"\n[\d.]+ images/s, [\d.]+ ms a run")
         page = (self.folder / "demo" / "report.html").read_text()
         for words in ("digits-fp32", "digits-e4m3", "digits-int8", "<h2>Integers", "<svg", "</html>"):
             self.assertIn(words, page)
