@@ -2,6 +2,8 @@
 // A residual network of 4-bit integers whose weights and pictures come from counters.
 #include "apps/nibble/signature_inference.h"
 
+#include <fmt/format.h>
+
 #include "nibble/core/hash.h"
 #include "nibble/core/philox.h"
 #include "nibble/engine/engine.h"
@@ -41,7 +43,7 @@ class NetworkWriter {
     model_.network.nodes.push_back(std::move(node));
     return model_.network.nodes.size() - 1;
   }
-  std::string name() const { return "n" + std::to_string(model_.network.nodes.size()); }
+  std::string name() const { return fmt::format("n{}", model_.network.nodes.size()); }
 
   // Weights of the width of their format, biases and multipliers of 15 bits.
   Model finish() {
