@@ -29,9 +29,7 @@ class Peak {
     for (int i = 0; i < kFirstSlices; ++i) run_slice();
   }
 
-  void run_slice() {
-    most_ = std::max(most_, peak_of_threads(isa_));
-  }
+  void run_slice() { most_ = std::max(most_, peak_of_threads(isa_)); }
 
   double speed() const { return most_; }
 

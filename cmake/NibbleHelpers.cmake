@@ -87,11 +87,12 @@ std::span<const EmbeddedText> ${arg_FUNCTION}() {\n  static constexpr EmbeddedTe
 endfunction()
 
 # A GoogleTest program; each of its tests is a ctest named <name without _test>.<Suite>.<Test>.
+# With SEED, RapidCheck draws the same cases in every run; RC_PARAMS="seed=…" by hand draws others.
 function(nibble_add_test name)
   if(NOT NIBBLE_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SEED" "SOURCES;DEPENDS;LABELS")
   if(NOT arg_LABELS)
     set(arg_LABELS quick)
   endif()
@@ -104,10 +105,14 @@ function(nibble_add_test name)
   include(GoogleTest)
   gtest_discover_tests(${name} TEST_PREFIX "${prefix}." TEST_LIST ${name}_list DISCOVERY_TIMEOUT 60)
   # PROPERTIES of gtest_discover_tests would drop all labels but the first.
-  set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
-  file(CONFIGURE OUTPUT ${labels_file} @ONLY CONTENT
-    "set_tests_properties(\${@name@_list} PROPERTIES LABELS \"@arg_LABELS@\")\n")
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
+  set(properties_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake)
+  set(seed "")
+  if(arg_SEED)
+    set(seed "ENVIRONMENT RC_PARAMS=seed=${arg_SEED}")
+  endif()
+  file(CONFIGURE OUTPUT ${properties_file} @ONLY CONTENT
+    "set_tests_properties(\${@name@_list} PROPERTIES LABELS \"@arg_LABELS@\" @seed@)\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${properties_file})
 endfunction()
 
 # A Python script as a test (exit code 77: skipped). ORACLES runs it with .venv, and reports it as

@@ -17,7 +17,6 @@ namespace nibble {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 class Alone : public testing::Test {
  protected:
@@ -53,14 +52,6 @@ TEST_F(Alone, RefusesARootThatIsNotThere) {
 TEST_F(Alone, IsTheWorldWithoutALauncher) {
   EXPECT_EQ(&world(), &local_communicator());
   abort_world(1);  // nobody to end
-}
-
-TEST_F(Alone, RefusesToBeOneOfManyWithoutMpi) {
-  if (has_mpi()) GTEST_SKIP() << "this build has MPI";
-  ::setenv("PMI_SIZE", "1", 1);
-  EXPECT_EQ(&world(), &local_communicator());
-  ::setenv("PMI_SIZE", "2", 1);
-  EXPECT_THAT(error_of([] { world(); }), HasSubstr("[mpi] this build has no MPI"));
 }
 
 TEST_F(Alone, SeesALauncherInTheEnvironment) {

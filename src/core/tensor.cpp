@@ -3,6 +3,7 @@
 #include "nibble/core/tensor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <string>
 
@@ -35,6 +36,12 @@ Tensor::Tensor(DType dtype, const Shape& shape, Device device)
 
 void Tensor::Free::operator()(std::byte* bytes) const {
   ::operator delete(bytes, kAlignment);
+}
+
+Tensor copy_of(ConstTensorView view) {
+  Tensor copy(view.dtype(), view.shape());
+  if (view.bytes() != 0) std::memcpy(copy.data(), view.data(), view.bytes());
+  return copy;
 }
 
 }  // namespace nibble

@@ -145,13 +145,9 @@ FusedGroup Fusion::grow(std::size_t first) {
 bool Fusion::takes_rescale(FusedGroup& group, std::size_t rescale, const Interval& sum) const {
   group.product = bounds_[rescale].product;
   if (sum.low >= bounds_[network_.nodes[rescale].inputs[0]].value.low) return true;  // no relu
-  std::int64_t most = 0;
-  for (std::size_t p = 0; p < parameters_.size(); ++p) {
-    if (parameters_[p].node != rescale || parameters_[p].kind != "multiplier") continue;
-    for (const std::int64_t m : integers_of(parameters_[p], model_.parameters[p]))
-      most = std::max(most, m);
-  }
-  if (most != 0 && sum.low < -(std::int64_t{1} << 62) / most) return false;
+  const std::size_t p = find_parameter(parameters_, rescale, "multiplier");
+  const std::int64_t most = std::ranges::max(integers_of(parameters_[p], model_.parameters[p]));
+  if (most > 0 && sum.low < -(std::int64_t{1} << 62) / most) return false;
   group.product.low = std::min(group.product.low, sum.low * most);
   return true;
 }

@@ -183,10 +183,7 @@ class Planner {
   }
 
   std::size_t parameter(std::size_t i, std::string_view kind) const {
-    for (std::size_t p = 0; p < parameters_.size(); ++p) {
-      if (parameters_[p].node == i && parameters_[p].kind == kind) return p;
-    }
-    return parameters_.size();
+    return find_parameter(parameters_, i, kind);
   }
 
   std::vector<std::int64_t> integers(std::size_t i, std::string_view kind) const {
@@ -237,10 +234,7 @@ class Planner {
   std::unique_ptr<EngineStep> mean_step(const FusedGroup& group) {
     const Place& in = plan_.places[node(group.first).inputs[0]];
     const Place& out = plan_.places[group.last];
-    if (in.storage != FilterStorage::u8 || out.storage == FilterStorage::u4 ||
-        group.has_wide_sums || group.last == group.first) {
-      return plain_step(group.first);
-    }
+    if (group.last == group.first) return plain_step(group.first);
     MeanSpec spec{.name = node(group.last).name,
                   .pool = std::get<SumPool>(node(group.first).op),
                   .in = in,
@@ -332,8 +326,7 @@ class Planner {
   }
 
   static bool has_small_weights(const Node& node) {
-    const auto* grid = std::get_if<GridElement>(&node.weight.format.element);
-    return grid != nullptr && grid->is_integer && grid->bits == 4 && grid->is_signed;
+    return has_four_bit_weight(node) && std::get<GridElement>(node.weight.format.element).is_signed;
   }
 
   std::string kind_of(const FusedGroup& group) const {

@@ -62,10 +62,7 @@ class BoundsProver {
   }
 
   std::size_t parameter(std::string_view kind) const {
-    for (std::size_t p = 0; p < parameters_.size(); ++p) {
-      if (parameters_[p].node == index_ && parameters_[p].kind == kind) return p;
-    }
-    return parameters_.size();
+    return find_parameter(parameters_, index_, kind);
   }
   std::vector<std::int64_t> integers(std::string_view kind) const {
     const std::size_t p = parameter(kind);

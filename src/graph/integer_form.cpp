@@ -222,10 +222,8 @@ class FormWriter {
   }
 
   Tensor* tensor_of(std::size_t node, std::string_view kind) {
-    for (std::size_t p = 0; p < parameters_.size(); ++p) {
-      if (parameters_[p].node == node && parameters_[p].kind == kind) return &from_.parameters[p];
-    }
-    return nullptr;
+    const std::size_t p = find_parameter(parameters_, node, kind);
+    return p == parameters_.size() ? nullptr : &from_.parameters[p];
   }
 
   Tensor scaled_bias(const Tensor& bias, std::int64_t factor) const {

@@ -2,7 +2,6 @@
 // For tests: integer networks with their numbers, made node by node.
 #pragma once
 
-#include <cstring>
 #include <initializer_list>
 #include <random>
 #include <string>
@@ -94,14 +93,7 @@ class NetworkMaker {
   std::size_t last() const { return model_.network.nodes.size() - 1; }
   const Network& network() const { return model_.network; }
 
-  Model model() const {
-    Model copy{.network = model_.network, .parameters = {}};
-    for (const Tensor& each : model_.parameters) {
-      copy.parameters.emplace_back(each.dtype(), each.shape());
-      std::memcpy(copy.parameters.back().data(), each.data(), each.bytes());
-    }
-    return copy;
-  }
+  Model model() const { return copy_of(model_); }
 
  private:
   Model model_;

@@ -36,6 +36,10 @@ void visit_integers(const Parameter& parameter, const Tensor& tensor, const Body
 
 }  // namespace
 
+bool has_four_bit_weight(const Node& node) {
+  return four_bits(node) != nullptr;
+}
+
 bool is_packed(const Network& network, const Parameter& parameter, const Tensor& tensor) {
   return parameter.kind == "weight" && four_bits(network.nodes[parameter.node]) != nullptr &&
          tensor.dtype() == DType::u8 &&

@@ -10,6 +10,9 @@
 
 namespace nibble {
 
+// Whether the format of its weight is that of 4-bit integers, of either sign.
+bool has_four_bit_weight(const Node& node);
+
 // Any integer tensor; throws, naming it, where the tensor is none.
 std::vector<std::int64_t> integers_of(const Parameter& parameter, const Tensor& tensor);
 

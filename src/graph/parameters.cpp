@@ -2,6 +2,8 @@
 // The tensors that a network needs.
 #include "graph/parameters.h"
 
+#include <algorithm>
+
 #include "graph/shapes.h"
 #include "nibble/core/error.h"
 
@@ -52,6 +54,19 @@ std::vector<Parameter> parameters_of(const Network& network) {
     add_parameters(list, node, i, shapes[node.inputs.front()]);
   }
   return list;
+}
+
+std::size_t find_parameter(std::span<const Parameter> parameters, std::size_t node,
+                           std::string_view kind) {
+  const auto found = std::ranges::find_if(
+      parameters, [&](const Parameter& each) { return each.node == node && each.kind == kind; });
+  return static_cast<std::size_t>(found - parameters.begin());
+}
+
+Model copy_of(const Model& model) {
+  Model copy{.network = model.network, .parameters = {}};
+  for (const Tensor& each : model.parameters) copy.parameters.push_back(copy_of(each.view()));
+  return copy;
 }
 
 std::vector<Parameter> checked_parameters(const Model& model) {

@@ -20,7 +20,8 @@ void check_loss(const Node& node) {
 bool only_adds_read(const Network& network, std::size_t node) {
   bool is_read = false;
   for (const Node& reader : network.nodes) {
-    if (std::find(reader.inputs.begin(), reader.inputs.end(), node) == reader.inputs.end()) continue;
+    if (std::find(reader.inputs.begin(), reader.inputs.end(), node) == reader.inputs.end())
+      continue;
     if (!is<Add>(reader.op)) return false;
     is_read = true;
   }

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "integer_run/integer_model.h"
 #include "integer_run/integer_run_test_support.h"
 #include "nibble/core/isa.h"
@@ -53,11 +51,11 @@ class EngineAnswers : public ::testing::TestWithParam<Case> {
     const auto [name, picture, layers] = GetParam();
     data_ = made_up_data(picture, 40, 5);
     IntegerRecipe recipe;
-    recipe.network = parse_network(
-        "input = [" + std::to_string(picture[0]) + ", " + std::to_string(picture[1]) + ", " +
-            std::to_string(picture[2]) + "]\nlayers = [\n" + layers +
-            "\n{ op = \"softmax_cross_entropy\" } ]",
-        "test");
+    recipe.network =
+        parse_network("input = [" + std::to_string(picture[0]) + ", " + std::to_string(picture[1]) +
+                          ", " + std::to_string(picture[2]) + "]\nlayers = [\n" + layers +
+                          "\n{ op = \"softmax_cross_entropy\" } ]",
+                      "test");
     recipe.network.class_names = data_.train.class_names;
     recipe.batch = 10;
     recipe.calibration = 30;
@@ -85,14 +83,7 @@ class EngineAnswers : public ::testing::TestWithParam<Case> {
     }
   }
 
-  Model model() const {
-    Model copy{.network = model_.network, .parameters = {}};
-    for (const Tensor& each : model_.parameters) {
-      copy.parameters.emplace_back(each.dtype(), each.shape());
-      std::memcpy(copy.parameters.back().data(), each.data(), each.bytes());
-    }
-    return copy;
-  }
+  Model model() const { return copy_of(model_); }
 
   std::vector<int> answers(const EngineOptions& options) const {
     const Engine engine(model(), options);

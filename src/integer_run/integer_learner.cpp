@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "integer_run/answers.h"
@@ -14,16 +13,6 @@
 #include "nibble/integer_run/train_integers.h"
 
 namespace nibble {
-namespace {
-
-Tensor copy_of(const Tensor& tensor) {
-  Tensor copy(tensor.dtype(), tensor.shape());
-  std::memcpy(copy.data(), tensor.data(), tensor.bytes());
-  return copy;
-}
-
-}  // namespace
-
 IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
                                Communicator* cluster)
     : recipe_(std::move(recipe)),
@@ -75,7 +64,7 @@ Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
 Model IntegerLearner::snapshot() const {
   std::vector<Tensor> weights;
   for (const TrainedTensor* each : session_.tape().parameters())
-    weights.push_back(copy_of(each->mantissas));
+    weights.push_back(copy_of(each->mantissas.view()));
   return frozen(std::move(weights));
 }
 

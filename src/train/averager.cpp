@@ -2,19 +2,11 @@
 // The running mean of masters: stochastic weight averaging.
 #include "train/averager.h"
 
-#include <cstring>
-
 namespace nibble {
 namespace {
 
 std::string name_at(std::size_t i) {
   return "average." + std::to_string(i);
-}
-
-Tensor copy_of(ConstTensorView view) {
-  Tensor tensor(view.dtype(), view.shape());
-  std::memcpy(tensor.data(), view.data(), view.bytes());
-  return tensor;
 }
 
 }  // namespace

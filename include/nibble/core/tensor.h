@@ -106,4 +106,6 @@ class Tensor {
   Device device_;
 };
 
+Tensor copy_of(ConstTensorView view);
+
 }  // namespace nibble

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,10 @@ struct Parameter {
 
 std::vector<Parameter> parameters_of(const Network& network);
 
+// Which of these parameters is the node's of that kind; their number where there is none.
+std::size_t find_parameter(std::span<const Parameter> parameters, std::size_t node,
+                           std::string_view kind);
+
 // Multiply-accumulates of every node for one example; 0 for those without products.
 std::vector<std::int64_t> multiply_accumulates(const Network& network);
 
@@ -74,6 +79,8 @@ struct Model {
   Network network;
   std::vector<Tensor> parameters;
 };
+
+Model copy_of(const Model& model);
 
 // Whether a tensor can be that parameter: it has its shape or is packed, which weights of 4-bit
 // integers may be: two to a byte, low half first, as a list of ⌈elements / 2⌉ u8.

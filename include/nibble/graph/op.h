@@ -154,10 +154,10 @@ struct ArgMax {  // the index of the largest, of equal ones the first, along the
   bool operator==(const ArgMax&) const = default;
 };
 
-using Op = std::variant<Input, Conv2d, Linear, Bias, Relu, Relu6, MaxPool, AveragePool,
-                        GlobalAveragePool, BatchNorm, Add, Concat, Slice, Pad, Flatten, Dropout,
-                        SoftmaxCrossEntropy, SquaredError, Rescale, SumPool, Table, SoftmaxTable,
-                        ArgMax>;
+using Op =
+    std::variant<Input, Conv2d, Linear, Bias, Relu, Relu6, MaxPool, AveragePool, GlobalAveragePool,
+                 BatchNorm, Add, Concat, Slice, Pad, Flatten, Dropout, SoftmaxCrossEntropy,
+                 SquaredError, Rescale, SumPool, Table, SoftmaxTable, ArgMax>;
 
 std::string_view name_of(const Op& op);  // "conv2d", "max_pool", … as the text form has it
 

@@ -58,7 +58,7 @@ struct IntegerOptions {
   ShiftRule rule = ShiftRule::exact;
   CrossEntropyForm form = CrossEntropyForm::fractional;
   UpdateRule update = {};  // without mu, which each step is given
-  int residual_bits = 0;   // by which the first weights of layers that only an add reads are smaller
+  int residual_bits = 0;  // by which the first weights of layers that only an add reads are smaller
   IntegerRoundings roundings = {};
 };
 

@@ -2,7 +2,7 @@
 // Walks the tree of layers in the order of execution; names are what joins the files.
 #include <fmt/format.h>
 
-#include "graph/layer_directory/assembler.h"
+#include "graph/layer_directory/layers_to_nodes.h"
 #include "graph/shapes.h"
 #include "nibble/graph/layer_directory.h"
 
@@ -107,7 +107,7 @@ class Walk {
   }
 
   LayerFolder folder_;
-  Assembler nodes_;
+  LayersToNodes nodes_;
 };
 
 }  // namespace

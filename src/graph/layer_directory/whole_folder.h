@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "graph/layer_directory/disassembler.h"
+#include "graph/layer_directory/nodes_to_layers.h"
 
 namespace nibble {
 

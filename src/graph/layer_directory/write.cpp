@@ -2,7 +2,7 @@
 // Walks the nodes as the reader made them, and writes the folder of their layers.
 #include <fmt/format.h>
 
-#include "graph/layer_directory/disassembler.h"
+#include "graph/layer_directory/nodes_to_layers.h"
 #include "graph/layer_directory/whole_folder.h"
 #include "graph/shapes.h"
 #include "nibble/graph/layer_directory.h"
@@ -89,7 +89,7 @@ class Walk {
     return at;
   }
 
-  Disassembler layers_;
+  NodesToLayers layers_;
 };
 
 }  // namespace

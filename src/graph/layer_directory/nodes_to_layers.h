@@ -18,9 +18,9 @@ struct WrittenFile {
   std::string bytes;
 };
 
-class Disassembler {
+class NodesToLayers {
  public:
-  explicit Disassembler(const Model& model);
+  explicit NodesToLayers(const Model& model);
 
   // Each takes the nodes of one layer, which must have this name and these inputs, adds its file
   // and its data, and gives the last of the nodes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes of layers.
-#include "graph/layer_directory/assembler.h"
+#include "graph/layer_directory/layers_to_nodes.h"
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ Tensor flat(Tensor tensor) {
 
 }  // namespace
 
-std::size_t Assembler::add_node(Node node, ValueCode code, const LayerRecord& record) {
+std::size_t LayersToNodes::add_node(Node node, ValueCode code, const LayerRecord& record) {
   std::vector<Shape> inputs;
   for (const std::size_t input : node.inputs) inputs.push_back(shapes_[input]);
   try {
@@ -52,8 +52,8 @@ std::size_t Assembler::add_node(Node node, ValueCode code, const LayerRecord& re
   return shapes_.size() - 1;
 }
 
-void Assembler::check_filter_mode(const LayerRecord& record, std::string_view mode, ValueCode input,
-                                  StoredType weight) const {
+void LayersToNodes::check_filter_mode(const LayerRecord& record, std::string_view mode,
+                                      ValueCode input, StoredType weight) const {
   if (!is_narrow(input)) {
     record.fail("compute_mode", in_quotes(mode),
                 fmt::format("values of 8 bits or less to enter, not {}", name_of(input)));
@@ -61,14 +61,14 @@ void Assembler::check_filter_mode(const LayerRecord& record, std::string_view mo
   check_mode(record, std::string(mode), fmt::format("{}{}s32", name_of(input), name_of(weight)));
 }
 
-void Assembler::add_tensor(const LayerRecord& record, std::string_view key,
-                           const StoredTensor& tensor) {
+void LayersToNodes::add_tensor(const LayerRecord& record, std::string_view key,
+                               const StoredTensor& tensor) {
   model_.parameters.push_back(flat(folder_.read_tensor(record, key, tensor)));
 }
 
 // Of the last node; `shape` is ours.
-void Assembler::add_weight(const LayerRecord& record, const StoredTensor& tensor,
-                           const Shape& shape) {
+void LayersToNodes::add_weight(const LayerRecord& record, const StoredTensor& tensor,
+                               const Shape& shape) {
   Tensor stored = folder_.read_tensor(record, "weight", tensor);
   const bool is_packed = tensor.type == StoredType::s4;
   if (is_packed && shape.elements() % 2 != 0 && stored.as<std::uint8_t>().back() >> 4 != 0) {
@@ -87,7 +87,7 @@ void Assembler::add_weight(const LayerRecord& record, const StoredTensor& tensor
   model_.parameters.push_back(std::move(result));
 }
 
-std::size_t Assembler::add_input(std::int64_t size) {
+std::size_t LayersToNodes::add_input(std::int64_t size) {
   const LayerFileOf<NetworkLayer> file = folder_.read_as<NetworkLayer>("model");
   check_mode(file.record, file.layer.mode, std::string(kNetworkMode));
   if (size < 1 || size > kMaxNumber) {
@@ -97,7 +97,7 @@ std::size_t Assembler::add_input(std::int64_t size) {
   return add_node(input_node(size, size), kInputCode, file.record);
 }
 
-std::size_t Assembler::add_conv(const std::string& name, std::size_t input) {
+std::size_t LayersToNodes::add_conv(const std::string& name, std::size_t input) {
   const LayerFileOf<ConvLayer> file = folder_.read_as<ConvLayer>(name);
   const auto& [record, layer] = file;
   check_equal(record, "in_channels", layer.in_channels, shapes_[input][2], ", which enter");
@@ -128,15 +128,15 @@ std::size_t Assembler::add_conv(const std::string& name, std::size_t input) {
   return index;
 }
 
-std::size_t Assembler::add_relu(const std::string& file, const std::string& node,
-                                std::size_t input) {
+std::size_t LayersToNodes::add_relu(const std::string& file, const std::string& node,
+                                    std::size_t input) {
   const LayerFileOf<ReluLayer> relu = folder_.read_as<ReluLayer>(file);
   check_mode(relu.record, relu.layer.mode, fmt::format("{}u31", name_of(code_of(input))));
   check_true(relu.record, "inplace", relu.layer.is_in_place);
   return add_node({.name = node, .op = Relu{}, .inputs = {input}}, ValueCode::u31, relu.record);
 }
 
-std::size_t Assembler::add_quantize(const std::string& name, std::size_t input) {
+std::size_t LayersToNodes::add_quantize(const std::string& name, std::size_t input) {
   const LayerFileOf<QuantizeLayer> file = folder_.read_as<QuantizeLayer>(name);
   const auto& [record, layer] = file;
   const std::string prefix = fmt::format("{}u16", name_of(code_of(input)));
@@ -170,7 +170,7 @@ std::size_t Assembler::add_quantize(const std::string& name, std::size_t input) 
   return index;
 }
 
-std::size_t Assembler::add_max_pool(const std::string& name, std::size_t input) {
+std::size_t LayersToNodes::add_max_pool(const std::string& name, std::size_t input) {
   const LayerFileOf<MaxPoolLayer> file = folder_.read_as<MaxPoolLayer>(name);
   const auto& [record, layer] = file;
   const ValueCode code = code_of(input);
@@ -186,7 +186,7 @@ std::size_t Assembler::add_max_pool(const std::string& name, std::size_t input) 
                   code, record);
 }
 
-std::size_t Assembler::add_average_pool(const std::string& name, std::size_t input) {
+std::size_t LayersToNodes::add_average_pool(const std::string& name, std::size_t input) {
   const LayerFileOf<AveragePoolLayer> file = folder_.read_as<AveragePoolLayer>(name);
   const auto& [record, layer] = file;
   const ValueCode code = code_of(input);
@@ -224,7 +224,7 @@ std::size_t Assembler::add_average_pool(const std::string& name, std::size_t inp
   return add_node({.name = "flatten", .op = Flatten{}, .inputs = {mean}}, code, record);
 }
 
-std::size_t Assembler::add_linear(const std::string& name, std::size_t input) {
+std::size_t LayersToNodes::add_linear(const std::string& name, std::size_t input) {
   const LayerFileOf<LinearLayer> file = folder_.read_as<LinearLayer>(name);
   const auto& [record, layer] = file;
   check_equal(record, "in_features", layer.in_features, shapes_[input][0], ", which enter");
@@ -244,7 +244,7 @@ std::size_t Assembler::add_linear(const std::string& name, std::size_t input) {
   return index;
 }
 
-std::size_t Assembler::add_scale(const std::string& name, std::size_t input) {
+std::size_t LayersToNodes::add_scale(const std::string& name, std::size_t input) {
   const LayerFileOf<ScaleLayer> file = folder_.read_as<ScaleLayer>(name);
   const auto& [record, layer] = file;
   check_mode(record, layer.mode, "s32f32f32");
@@ -267,12 +267,12 @@ std::size_t Assembler::add_scale(const std::string& name, std::size_t input) {
   return index;
 }
 
-std::size_t Assembler::add_sum(const std::string& name, std::size_t left, std::size_t right,
-                               const LayerRecord& record) {
+std::size_t LayersToNodes::add_sum(const std::string& name, std::size_t left, std::size_t right,
+                                   const LayerRecord& record) {
   return add_node({.name = name, .op = Add{}, .inputs = {left, right}}, ValueCode::s32, record);
 }
 
-Model Assembler::finished(std::string name) {
+Model LayersToNodes::finished(std::string name) {
   model_.network.name = std::move(name);
   (void)infer_shapes(model_.network);
   return std::move(model_);

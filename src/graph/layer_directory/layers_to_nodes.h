@@ -12,9 +12,9 @@
 
 namespace nibble {
 
-class Assembler {
+class LayersToNodes {
  public:
-  explicit Assembler(LayerFolder& folder) : folder_(folder) {}
+  explicit LayersToNodes(LayerFolder& folder) : folder_(folder) {}
 
   // Each adds the nodes of one layer and gives the last of them. A layer's file and, but for the
   // activation, its node have the same name.

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "graph/integer_parameters.h"
-#include "graph/layer_directory/disassembler.h"
 #include "graph/layer_directory/filter_order.h"
+#include "graph/layer_directory/nodes_to_layers.h"
 
 namespace nibble {
 namespace {
@@ -27,19 +27,19 @@ std::vector<std::int64_t> extents_of(const Shape& shape) {
 
 }  // namespace
 
-void Disassembler::add_layer(const std::string& name, const Layer& layer) {
+void NodesToLayers::add_layer(const std::string& name, const Layer& layer) {
   files_.push_back({name, to_text(layer)});
 }
 
 // Of the next node.
-StoredTensor Disassembler::add_data(std::string_view kind, StoredType type,
-                                    const std::vector<std::int64_t>& extents, std::string bytes) {
+StoredTensor NodesToLayers::add_data(std::string_view kind, StoredType type,
+                                     const std::vector<std::int64_t>& extents, std::string bytes) {
   const std::string path = fmt::format("npdata/{}.{}", node(codes_.size()).name, kind);
   files_.push_back({path, std::move(bytes)});
   return {.type = type, .extents = extents, .path = "model/" + path};
 }
 
-StoredType Disassembler::weight_type() const {
+StoredType NodesToLayers::weight_type() const {
   const Format& format = node(codes_.size()).weight.format;
   const auto* grid = std::get_if<GridElement>(&format.element);
   const bool is_known = grid != nullptr && (grid->bits == 4 || grid->bits == 8) &&
@@ -48,7 +48,7 @@ StoredType Disassembler::weight_type() const {
   return grid->bits == 4 ? StoredType::s4 : StoredType::s8;
 }
 
-StoredTensor Disassembler::add_weight(StoredType type) {
+StoredTensor NodesToLayers::add_weight(StoredType type) {
   const std::size_t index = codes_.size();
   const std::size_t parameter = parameter_of(index, "weight");
   const Shape& shape = parameters_[parameter].shape;
@@ -66,7 +66,7 @@ StoredTensor Disassembler::add_weight(StoredType type) {
   return add_data("weight", type, extents, bytes_of(pack_s4(weights)));
 }
 
-StoredTensor Disassembler::add_bias() {
+StoredTensor NodesToLayers::add_bias() {
   const std::size_t index = codes_.size();
   const std::size_t parameter = parameter_of(index, "bias");
   if (parameter == parameters_.size()) fail(index, "bias", "none", "one");

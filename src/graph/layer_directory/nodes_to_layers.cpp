@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of nodes.
-#include "graph/layer_directory/disassembler.h"
+#include "graph/layer_directory/nodes_to_layers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,24 +15,24 @@
 
 namespace nibble {
 
-Disassembler::Disassembler(const Model& model)
+NodesToLayers::NodesToLayers(const Model& model)
     : model_(model), parameters_(checked_parameters(model)), shapes_(infer_shapes(model.network)) {}
 
-void Disassembler::fail(std::size_t node, std::string_view what, std::string_view got,
-                        std::string_view expected) const {
+void NodesToLayers::fail(std::size_t node, std::string_view what, std::string_view got,
+                         std::string_view expected) const {
   const Node& it = this->node(node);
   throw Error("write_layer_directory",
               fmt::format("node {} ({}): {}", in_quotes(it.name), name_of(it.op), what), got,
               expected);
 }
 
-bool Disassembler::is_next(std::string_view name) const {
+bool NodesToLayers::is_next(std::string_view name) const {
   return codes_.size() < shapes_.size() && node(codes_.size()).name == name;
 }
 
 // The next node; it counts as taken when done is called.
-const Node& Disassembler::take(const std::string& name, std::string_view op,
-                               const std::vector<std::size_t>& inputs) {
+const Node& NodesToLayers::take(const std::string& name, std::string_view op,
+                                const std::vector<std::size_t>& inputs) {
   const std::size_t next = codes_.size();
   if (next == shapes_.size()) {
     throw Error("write_layer_directory", fmt::format("network {}", in_quotes(model_.network.name)),
@@ -51,17 +51,17 @@ const Node& Disassembler::take(const std::string& name, std::string_view op,
 }
 
 template <class AnyOp>
-const AnyOp& Disassembler::take_as(const std::string& name,
-                                   const std::vector<std::size_t>& inputs) {
+const AnyOp& NodesToLayers::take_as(const std::string& name,
+                                    const std::vector<std::size_t>& inputs) {
   return std::get<AnyOp>(take(name, name_of(Op(AnyOp{})), inputs).op);
 }
 
-std::size_t Disassembler::done(ValueCode code) {
+std::size_t NodesToLayers::done(ValueCode code) {
   codes_.push_back(code);
   return codes_.size() - 1;
 }
 
-std::size_t Disassembler::parameter_of(std::size_t node, std::string_view kind) const {
+std::size_t NodesToLayers::parameter_of(std::size_t node, std::string_view kind) const {
   auto found = std::lower_bound(parameters_.begin(), parameters_.end(), node,
                                 [](const Parameter& each, std::size_t n) { return each.node < n; });
   while (found != parameters_.end() && found->node == node && found->kind != kind) ++found;
@@ -69,7 +69,7 @@ std::size_t Disassembler::parameter_of(std::size_t node, std::string_view kind) 
   return is_there ? static_cast<std::size_t>(found - parameters_.begin()) : parameters_.size();
 }
 
-ValueCode Disassembler::narrow_input(std::size_t input) const {
+ValueCode NodesToLayers::narrow_input(std::size_t input) const {
   const ValueCode code = code_of(input);
   if (!is_narrow(code)) {
     fail(codes_.size(), "input", fmt::format("{} of {}", name_of(code), node(input).name),
@@ -78,14 +78,14 @@ ValueCode Disassembler::narrow_input(std::size_t input) const {
   return code;
 }
 
-std::int64_t Disassembler::square(Extent2 extent, std::string_view what) const {
+std::int64_t NodesToLayers::square(Extent2 extent, std::string_view what) const {
   if (extent.y != extent.x) {
     fail(codes_.size(), what, fmt::format("{} by {}", extent.y, extent.x), "one number for both");
   }
   return extent.y;
 }
 
-std::size_t Disassembler::take_input() {
+std::size_t NodesToLayers::take_input() {
   const Input& input = take_as<Input>("input", {});
   const Node expected = input_node(input.shape[0], input.shape.rank() == 3 ? input.shape[1] : 1);
   const Input& wanted = std::get<Input>(expected.op);
@@ -104,7 +104,7 @@ std::size_t Disassembler::take_input() {
   return done(kInputCode);
 }
 
-std::size_t Disassembler::take_conv(const std::string& name, std::size_t input) {
+std::size_t NodesToLayers::take_conv(const std::string& name, std::size_t input) {
   const Conv2d& conv = take_as<Conv2d>(name, {input});
   const StoredType type = weight_type();
   const std::string mode = fmt::format("{}{}s32", name_of(narrow_input(input)), name_of(type));
@@ -122,17 +122,17 @@ std::size_t Disassembler::take_conv(const std::string& name, std::size_t input) 
   return done(ValueCode::s32);
 }
 
-std::size_t Disassembler::take_relu(const std::string& name, std::size_t input) {
+std::size_t NodesToLayers::take_relu(const std::string& name, std::size_t input) {
   (void)take_as<Relu>(name, {input});
   return done(ValueCode::u31);
 }
 
-std::size_t Disassembler::take_sum(const std::string& name, std::size_t left, std::size_t right) {
+std::size_t NodesToLayers::take_sum(const std::string& name, std::size_t left, std::size_t right) {
   (void)take_as<Add>(name, {left, right});
   return done(ValueCode::s32);
 }
 
-std::size_t Disassembler::take_quantize(const std::string& name, std::size_t input) {
+std::size_t NodesToLayers::take_quantize(const std::string& name, std::size_t input) {
   const Rescale& rescale = take_as<Rescale>(name, {input});
   const std::size_t index = codes_.size();
   const auto code = code_of_range(rescale.low, rescale.high);
@@ -164,7 +164,7 @@ std::size_t Disassembler::take_quantize(const std::string& name, std::size_t inp
   return done(*code);
 }
 
-std::size_t Disassembler::take_max_pool(const std::string& name, std::size_t input) {
+std::size_t NodesToLayers::take_max_pool(const std::string& name, std::size_t input) {
   const MaxPool& pool = take_as<MaxPool>(name, {input});
   const ValueCode code = code_of(input);
   add_layer(name, MaxPoolLayer{.mode = fmt::format("{0}{0}", name_of(code)),
@@ -174,7 +174,7 @@ std::size_t Disassembler::take_max_pool(const std::string& name, std::size_t inp
   return done(code);
 }
 
-std::size_t Disassembler::take_average_pool(const std::string& name, std::size_t input) {
+std::size_t NodesToLayers::take_average_pool(const std::string& name, std::size_t input) {
   const ValueCode code = code_of(input);
   const SumPool& pool = take_as<SumPool>(name + "_sum", {input});
   const std::size_t index = codes_.size();
@@ -205,7 +205,7 @@ std::size_t Disassembler::take_average_pool(const std::string& name, std::size_t
   return done(code);
 }
 
-std::size_t Disassembler::take_linear(const std::string& name, std::size_t input) {
+std::size_t NodesToLayers::take_linear(const std::string& name, std::size_t input) {
   const Linear& linear = take_as<Linear>(name, {input});
   const StoredType type = weight_type();
   const std::string mode = fmt::format("{}{}s32", name_of(narrow_input(input)), name_of(type));
@@ -218,7 +218,7 @@ std::size_t Disassembler::take_linear(const std::string& name, std::size_t input
   return done(ValueCode::s32);
 }
 
-std::size_t Disassembler::take_scale(const std::string& name, std::size_t input) {
+std::size_t NodesToLayers::take_scale(const std::string& name, std::size_t input) {
   const Rescale& rescale = take_as<Rescale>(name, {input});
   const std::size_t index = codes_.size();
   if (!rescale.has_divisor || !rescale.is_per_channel ||
@@ -238,8 +238,8 @@ std::size_t Disassembler::take_scale(const std::string& name, std::size_t input)
 }
 
 // Of the next node: the format does not hold them, so they must follow from what it holds.
-void Disassembler::check_multipliers(std::int64_t shift, std::int64_t expected_shift,
-                                     const std::vector<std::int32_t>& expected) const {
+void NodesToLayers::check_multipliers(std::int64_t shift, std::int64_t expected_shift,
+                                      const std::vector<std::int32_t>& expected) const {
   const std::size_t index = codes_.size();
   if (shift != expected_shift) {
     fail(index, "shift", std::to_string(shift), std::to_string(expected_shift));
@@ -251,7 +251,7 @@ void Disassembler::check_multipliers(std::int64_t shift, std::int64_t expected_s
   if (a != got.end()) fail(index, "multiplier", std::to_string(*a), std::to_string(*b));
 }
 
-std::vector<WrittenFile> Disassembler::finished() {
+std::vector<WrittenFile> NodesToLayers::finished() {
   if (codes_.size() < shapes_.size()) {
     fail(codes_.size(), "place", fmt::format("one after {}", node(codes_.size() - 1).name),
          "none: the format ends there");

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "core/test_support.h"
+#include "nibble/cluster/communicator.h"
+
+namespace nibble {
+namespace {
+
+TEST(MpiAbsent, RefusesToBeOneOfMany) {
+  ::setenv("PMI_SIZE", "1", 1);
+  EXPECT_EQ(&world(), &local_communicator());
+  ::setenv("PMI_SIZE", "2", 1);
+  EXPECT_THAT(error_of([] { world(); }), testing::HasSubstr("[mpi] this build has no MPI"));
+}
+
+}  // namespace
+}  // namespace nibble
