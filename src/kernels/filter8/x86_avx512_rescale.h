@@ -7,6 +7,7 @@
 #include "nibble/kernels/filter8.h"
 
 namespace nibble {
+namespace {  // a copy for each file: they are compiled with flags of their own
 
 // R(x, s) of 32-bit lanes where |x| + 2^(s-1) is below 2^31.
 struct NarrowShift {
@@ -225,4 +226,5 @@ void avx512_rescale(const RescaleTile& tile) {
   });
 }
 
+}  // namespace
 }  // namespace nibble
