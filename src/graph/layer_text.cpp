@@ -21,7 +21,7 @@ class FieldReader {
   void operator()(std::string_view key, std::int64_t& member) const {
     if (const auto value = layer_.integer(key, range_of(key))) {
       member = *value;
-    } else if (member == 0) {
+    } else if (member == 0 && !may_be_zero(key)) {
       layer_.fail(key, "nothing", "an integer");
     }
   }
@@ -58,10 +58,15 @@ class FieldReader {
   void operator()(std::string_view, std::vector<float>&) const {}
 
  private:
+  static bool may_be_zero(std::string_view key) {
+    return key == "padding" || key == "begin" || key == "end" || key == "before" ||
+           key == "after" || key == "shift" || key == "weight_steps";
+  }
   static IntegerRange range_of(std::string_view key) {
-    const bool may_be_zero =
-        key == "padding" || key == "begin" || key == "end" || key == "before" || key == "after";
-    return {.least = may_be_zero ? 0 : 1, .most = kMaxNumber};
+    if (key == "low" || key == "high" || key == "first") {
+      return {.least = -kMaxInteger, .most = kMaxInteger};
+    }
+    return {.least = may_be_zero(key) ? 0 : 1, .most = kMaxNumber};
   }
 
   TomlReader& layer_;

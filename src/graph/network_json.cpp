@@ -53,7 +53,10 @@ Json json_of(const Node& node) {
   Json json = {{"name", node.name}, {"op", name_of(node.op)}, {"inputs", node.inputs}};
   std::visit(
       [&](const auto& op) {
-        visit_fields(op, [&](const char* key, auto& member) { json[key] = json_of(member); });
+        visit_fields(op, [&](const char* key, auto& member) {
+          Json value = json_of(member);
+          if (!may_be_absent(key) || value != 0) json[key] = std::move(value);
+        });
       },
       node.op);
   json["value"] = json_of(node.value);
@@ -186,7 +189,10 @@ Node node_from(const Parsed& json, const std::string& place) {
   const std::optional<Op> known = op_of(op);
   if (!known) throw Error("network", place + ".op", in_quotes(op), "a known operation");
   node.op = *known;
-  std::visit([&](auto& each) { visit_fields(each, object); }, node.op);
+  const auto read_field = [&](const char* key, auto& member) {
+    may_be_absent(key) ? object.optional(key, member) : object(key, member);
+  };
+  std::visit([&](auto& each) { visit_fields(each, read_field); }, node.op);
   object("value", node.value);
   object("weight", node.weight);
   object.optional("bias_value", node.bias);

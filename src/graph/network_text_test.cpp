@@ -157,7 +157,8 @@ weight_format = "mxfp4"
 TEST(NetworkText, ErrorsNameLineAndKey) {
   EXPECT_EQ(error_in("{ op = 'relu' },\n{ op = 'conv2d', channels = 4,  kernels = 3 }"),
             "[network] nets/test.toml:4: layers[1].'kernels': got an unknown key, expected one of "
-            "name, op, from, channels, kernel, stride, padding, dilation, groups, bias, format, "
+            "name, op, from, channels, kernel, stride, padding, dilation, groups, bias, "
+            "weight_steps, format, "
             "rounding, overflow, weight_format, weight_rounding, weight_overflow");
   EXPECT_EQ(error_in("{ op = 'conv2d', channels = '4' }"),
             "[network] nets/test.toml:3: layers[0].channels: got '4', expected an integer, 1 to "

@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Op>> kNames = {
     "slice",
     "pad",
     "flatten",
+    "fake_quantize",
     "dropout",
     "softmax_cross_entropy",
     "squared_error",

@@ -13,6 +13,11 @@ namespace nibble {
 // The operation of that name with its usual numbers.
 std::optional<Op> op_of(std::string_view name);
 
+// Numbers that files may lack, because older versions wrote none: they are 0 there.
+constexpr bool may_be_absent(std::string_view key) {
+  return key == "weight_steps";
+}
+
 // Calls visit(key, member) for each number of the operation, in the order of the text forms.
 template <class AnyOp, class Visitor>
 void visit_fields(AnyOp& op, Visitor&& visit) {
@@ -29,9 +34,11 @@ void visit_fields(AnyOp& op, Visitor&& visit) {
     visit("dilation", op.dilation);
     visit("groups", op.groups);
     visit("bias", op.has_bias);
+    visit("weight_steps", op.weight_steps);
   } else if constexpr (std::is_same_v<Type, Linear>) {
     visit("features", op.features);
     visit("bias", op.has_bias);
+    visit("weight_steps", op.weight_steps);
   } else if constexpr (std::is_same_v<Type, MaxPool> || std::is_same_v<Type, AveragePool> ||
                        std::is_same_v<Type, SumPool>) {
     visit("kernel", op.kernel);
@@ -48,6 +55,9 @@ void visit_fields(AnyOp& op, Visitor&& visit) {
   } else if constexpr (std::is_same_v<Type, Pad>) {
     visit("before", op.before);
     visit("after", op.after);
+  } else if constexpr (std::is_same_v<Type, FakeQuantize>) {
+    visit("low", op.low);
+    visit("high", op.high);
   } else if constexpr (std::is_same_v<Type, Dropout>) {
     visit("share", op.share);
   } else if constexpr (std::is_same_v<Type, SoftmaxCrossEntropy>) {

@@ -13,29 +13,14 @@ namespace {
 
 TEST(Op, EveryNameLeadsBackToItsOperation) {
   std::set<std::string_view> names;
-  for (const std::string_view name : {"input",
-                                      "conv2d",
-                                      "linear",
-                                      "bias",
-                                      "relu",
-                                      "relu6",
-                                      "max_pool",
-                                      "average_pool",
-                                      "global_average_pool",
-                                      "batch_norm",
-                                      "add",
-                                      "concat",
-                                      "slice",
-                                      "pad",
-                                      "flatten",
-                                      "dropout",
-                                      "softmax_cross_entropy",
-                                      "squared_error",
-                                      "rescale",
-                                      "sum_pool",
-                                      "table",
-                                      "softmax_table",
-                                      "arg_max"}) {
+  for (const std::string_view name : {"input",         "conv2d",        "linear",
+                                      "bias",          "relu",          "relu6",
+                                      "max_pool",      "average_pool",  "global_average_pool",
+                                      "batch_norm",    "add",           "concat",
+                                      "slice",         "pad",           "flatten",
+                                      "fake_quantize", "dropout",       "softmax_cross_entropy",
+                                      "squared_error", "rescale",       "sum_pool",
+                                      "table",         "softmax_table", "arg_max"}) {
     const std::optional<Op> op = op_of(name);
     ASSERT_TRUE(op) << name;
     EXPECT_EQ(name_of(*op), name);
@@ -56,7 +41,7 @@ TEST(Op, FieldsAreVisitedInTheOrderOfTheText) {
   std::string keys;
   Conv2d conv;
   visit_fields(conv, [&](std::string_view key, auto&) { keys.append(key).append(" "); });
-  EXPECT_EQ(keys, "channels kernel stride padding dilation groups bias ");
+  EXPECT_EQ(keys, "channels kernel stride padding dilation groups bias weight_steps ");
 }
 
 }  // namespace

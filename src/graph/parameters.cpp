@@ -24,10 +24,14 @@ void add_parameters(std::vector<Parameter>& list, const Node& node, std::size_t 
   const std::int64_t channels = in.rank() == 0 ? 1 : in[in.rank() - 1];
   if (const auto* conv = std::get_if<Conv2d>(&node.op)) {
     add("weight", Extents{conv->channels, conv->kernel.y, conv->kernel.x, channels / conv->groups});
+    if (conv->weight_steps > 0) add("step", Extents{conv->weight_steps});
     if (conv->has_bias) add("bias", Extents{conv->channels});
   } else if (const auto* linear = std::get_if<Linear>(&node.op)) {
     add("weight", Extents{linear->features, channels});
+    if (linear->weight_steps > 0) add("step", Extents{linear->weight_steps});
     if (linear->has_bias) add("bias", Extents{linear->features});
+  } else if (is<FakeQuantize>(node.op)) {
+    add("step", Extents{1});
   } else if (is<Bias>(node.op)) {
     add("bias", Extents{channels});
   } else if (const auto* rescale = std::get_if<Rescale>(&node.op)) {

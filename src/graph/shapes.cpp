@@ -62,6 +62,7 @@ class ShapeRule {
                 fmt::format("a divisor of its {} channels", op.channels));
     }
     check_extent(node_, "kernel", op.kernel, 1);
+    check_steps(op.weight_steps, op.channels);
     (void)checked_shape(
         node_, "weight",
         std::array<std::int64_t, 4>{op.channels, op.kernel.y, op.kernel.x, in[2] / op.groups});
@@ -70,6 +71,7 @@ class ShapeRule {
 
   Shape operator()(const Linear& op) const {
     check_number(node_, "features", op.features, 1);
+    check_steps(op.weight_steps, op.features);
     const Shape& in = vector();
     (void)checked_shape(node_, "weight", std::array<std::int64_t, 2>{op.features, in[0]});
     return made(std::array<std::int64_t, 1>{op.features});
@@ -86,6 +88,14 @@ class ShapeRule {
     }
     if (!(op.momentum >= 0 && op.momentum <= 1)) {
       fail_node(node_, "momentum", fmt::format("{}", op.momentum), "0 to 1");
+    }
+    return inputs_[0];
+  }
+
+  Shape operator()(const FakeQuantize& op) const {
+    if (op.low > 0 || op.high < 0 || op.low == op.high || op.low < -kMaxInteger ||
+        op.high > kMaxInteger) {
+      fail_node(node_, "grid", fmt::format("{} to {}", op.low, op.high), "integers around 0");
     }
     return inputs_[0];
   }
@@ -234,6 +244,12 @@ class ShapeRule {
     for (const float x : list) {
       if (!std::isfinite(x)) fail_node(node_, what, fmt::format("{}", x), "finite numbers");
     }
+  }
+
+  void check_steps(std::int64_t steps, std::int64_t outputs) const {
+    if (steps == 0 || steps == 1 || steps == outputs) return;
+    fail_node(node_, "weight_steps", std::to_string(steps),
+              fmt::format("0, 1 or {}, one an output", outputs));
   }
 
   void check_axis_list(std::string_view what, const std::vector<std::int64_t>& list) const {

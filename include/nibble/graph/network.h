@@ -60,7 +60,7 @@ std::vector<Shape> infer_shapes(const Network& network);
 struct Parameter {
   std::string name;
   std::size_t node = 0;
-  std::string_view kind;   // weight, bias; batch norm: scale, shift, mean, variance
+  std::string_view kind;   // weight, bias, step; batch norm: scale, shift, mean, variance
   Shape shape;             // conv weight (out, ky, kx, in / groups), linear weight (out, in)
   bool is_trained = true;  // the running mean and variance are not
 };

@@ -39,12 +39,16 @@ struct Conv2d {
   Extent2 dilation{1, 1};
   std::int64_t groups = 1;
   bool has_bias = false;
+  std::int64_t weight_steps = 0;  // as for Linear
   bool operator==(const Conv2d&) const = default;
 };
 
-struct Linear {  // y[n,o] = Σ x[n,i]·w[o,i] (+ bias[o])
+// y[n,o] = Σ x[n,i]·w[o,i] (+ bias[o]). With weight steps, one for all or one an output, products
+// use fake_quantized(w, step) on the grid of the weight's format: nibble/graph/fake_quantize.h.
+struct Linear {
   std::int64_t features = 0;
   bool has_bias = false;
+  std::int64_t weight_steps = 0;
   bool operator==(const Linear&) const = default;
 };
 
@@ -104,6 +108,11 @@ struct Pad {  // zeros before and after along each axis of the example
 struct Flatten {  // row-major: height, width, channels
   bool operator==(const Flatten&) const = default;
 };
+struct FakeQuantize {  // y = step·clamp(R(x / step), low, high): what integers would make of x
+  std::int64_t low = -127;
+  std::int64_t high = 127;
+  bool operator==(const FakeQuantize&) const = default;
+};
 struct Dropout {  // training: 0 with probability `share`, else x / (1 - share)
   float share = 0.5F;
   bool operator==(const Dropout&) const = default;
@@ -156,8 +165,8 @@ struct ArgMax {  // the index of the largest, of equal ones the first, along the
 
 using Op =
     std::variant<Input, Conv2d, Linear, Bias, Relu, Relu6, MaxPool, AveragePool, GlobalAveragePool,
-                 BatchNorm, Add, Concat, Slice, Pad, Flatten, Dropout, SoftmaxCrossEntropy,
-                 SquaredError, Rescale, SumPool, Table, SoftmaxTable, ArgMax>;
+                 BatchNorm, Add, Concat, Slice, Pad, Flatten, FakeQuantize, Dropout,
+                 SoftmaxCrossEntropy, SquaredError, Rescale, SumPool, Table, SoftmaxTable, ArgMax>;
 
 std::string_view name_of(const Op& op);  // "conv2d", "max_pool", … as the text form has it
 

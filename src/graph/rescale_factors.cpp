@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses shift and multipliers.
+#include "nibble/graph/rescale_factors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nibble/core/error.h"
+#include "nibble/graph/op.h"
+
+namespace nibble {
+
+RescaleFactors rescale_factors(std::span<const double> factors, int bits) {
+  const double limit = std::ldexp(1.0, bits);
+  double most = 0;
+  for (const double each : factors) {
+    if (!(each >= 0 && std::round(each) < limit)) {
+      throw Error("rescale", "factor", fmt::format("{}", each), fmt::format("0 to 2^{}", bits));
+    }
+    most = std::max(most, each);
+  }
+  RescaleFactors result;
+  while (most != 0 && result.shift < kMaxRescaleShift &&
+         std::round(std::ldexp(most, static_cast<int>(result.shift) + 1)) < limit) {
+    ++result.shift;
+  }
+  for (const double each : factors) {
+    result.multipliers.push_back(
+        static_cast<std::int32_t>(std::round(std::ldexp(each, static_cast<int>(result.shift)))));
+  }
+  return result;
+}
+
+}  // namespace nibble

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nibble/graph/rescale_factors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "core/test_support.h"
+
+namespace nibble {
+namespace {
+
+using testing::ElementsAre;
+
+RescaleFactors of(std::initializer_list<double> factors, int bits = 31) {
+  return rescale_factors(std::span(factors.begin(), factors.size()), bits);
+}
+
+TEST(RescaleFactors, UseAllBitsOfTheLargest) {
+  const RescaleFactors half = of({0.5, 0.25});
+  EXPECT_EQ(half.shift, 31);
+  EXPECT_THAT(half.multipliers, ElementsAre(1 << 30, 1 << 29));
+  EXPECT_THAT(of({1000.0}, 16).multipliers, ElementsAre(64000));
+  EXPECT_EQ(of({1000.0}, 16).shift, 6);
+}
+
+TEST(RescaleFactors, OneThatWouldRoundUpToTheLimitHasAShiftLess) {
+  const double nearly_one = 1 - std::ldexp(1.0, -40);
+  EXPECT_THAT(of({nearly_one}).multipliers, ElementsAre(1 << 30));
+  EXPECT_EQ(of({nearly_one}).shift, 30);
+}
+
+TEST(RescaleFactors, TinyAndZeroFactors) {
+  EXPECT_EQ(of({std::ldexp(1.0, -60)}).shift, 62);
+  EXPECT_THAT(of({std::ldexp(1.0, -60)}).multipliers, ElementsAre(4));
+  EXPECT_THAT(of({0.0, 0.0}).multipliers, ElementsAre(0, 0));
+}
+
+TEST(RescaleFactors, RefusesWhatIsNoFactor) {
+  for (const double bad : {-1.0, std::ldexp(1.0, 31), double{INFINITY}, std::nan("")}) {
+    EXPECT_THAT(error_of([&] { of({bad}); }), testing::HasSubstr("expected 0 to 2^31"));
+  }
+}
+
+}  // namespace
+}  // namespace nibble
