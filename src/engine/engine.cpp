@@ -114,6 +114,13 @@ void load_examples(const Place& place, const ValueInfo& info, const std::byte* f
 
 void store_examples(const Place& place, const ValueInfo& info, const std::byte* arena,
                     std::int64_t batch, std::byte* to) {
+  if (place.storage == FilterStorage::u8 && info.dtype != DType::i32 && place.border == 0 &&
+      place.stride == place.channels && (place.zero == 128 || place.zero == 0)) {
+    const std::byte* from = arena + place.offset;
+    const auto flip = static_cast<std::byte>(place.zero);
+    for (std::int64_t i = 0; i < batch * place.image_bytes(); ++i) to[i] = from[i] ^ flip;
+    return;
+  }
   for (std::int64_t pixel = 0; pixel < batch * place.pixels(); ++pixel) {
     const std::int64_t image = pixel / place.pixels();
     const std::int64_t at = pixel % place.pixels();

@@ -14,6 +14,9 @@ namespace nibble {
 namespace {
 
 constexpr std::int64_t kMost32 = INT32_MAX;
+// Outputs of a picture from which on pooling them at once does not mean reading weights more often.
+constexpr std::int64_t kLeastPooled = 256;
+constexpr std::int64_t kMostPooledDepth = 128;  // of products whose sums are pooled
 
 bool is_byte(const Interval& range) {
   return range.is_within(-255, 255) && range.high - std::min<std::int64_t>(range.low, 0) <= 255;
@@ -138,7 +141,33 @@ FusedGroup Fusion::grow(std::size_t first) {
       group.high = sum.high;
     }
   }
+  if (const std::size_t next = free_reader(group.last);
+      next != kNoNode && takes_bytes && takes_pool(group, next)) {
+    is_absorbed_[group.last] = true;
+    group.pooled = group.last;
+    group.last = next;
+  }
   return group;
+}
+
+// Windows that overlap are pooled by themselves: that is faster. Those of up to four outputs are
+// pooled as sums, which leaves fewer to rescale; of deep products that would cost more than it
+// saves.
+bool Fusion::takes_pool(FusedGroup& group, std::size_t node) const {
+  const auto* conv = std::get_if<Conv2d>(&network_.nodes[group.first].op);
+  const auto* pool = std::get_if<MaxPool>(&network_.nodes[node].op);
+  if (conv == nullptr || pool == nullptr || conv->groups > 1 || group.has_wide_sums ||
+      !is_byte(bounds_[group.last].value)) {
+    return false;
+  }
+  const std::int64_t depth =
+      conv->kernel.y * conv->kernel.x * shapes_[network_.nodes[group.first].inputs[0]][2];
+  if (pool->kernel.y > pool->stride.y) return false;
+  group.pools_sums = pool->kernel == pool->stride && pool->padding == Extent2{0, 0} &&
+                     pool->kernel.y * pool->kernel.x <= 4 && group.addend == kNoNode &&
+                     depth <= kMostPooledDepth;
+  const Shape& shape = shapes_[group.first];
+  return group.pools_sums || shape[0] * shape[1] >= kLeastPooled;
 }
 
 // In one pass sums below 0 are multiplied as well, although a relu follows them.

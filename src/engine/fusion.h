@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which nodes of an integer network run as one: a product with the bias, residual add, relu and
-// rescale behind it, a sum pool with its rescale.
+// rescale behind it and the largest of its windows, a sum pool with its rescale.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,9 @@ struct FusedGroup {
   std::size_t addend = kNoNode;          // the node whose stored value is added
   std::size_t addend_rescale = kNoNode;  // its rescale, if any
   std::size_t rescale = kNoNode;
-  Interval product = {};  // of what is rescaled, times its multiplier
+  std::size_t pooled = kNoNode;  // the node whose value a max pool, then the last, takes
+  bool pools_sums = false;       // before they are rescaled
+  Interval product = {};         // of what is rescaled, times its multiplier
   std::int64_t low = 0;
   std::int64_t high = 0;
   bool is_wide = true;         // products and sums need 64 bits
@@ -48,6 +50,7 @@ class Fusion {
   FusedGroup grow_pool(std::size_t first);
   bool takes_rescale(FusedGroup& group, std::size_t rescale, const Interval& sum) const;
   bool takes_add(FusedGroup& group, std::size_t add, std::size_t sum) const;
+  bool takes_pool(FusedGroup& group, std::size_t node) const;
   bool is_narrow(const FusedGroup& group) const;
 
   const Model& model_;

@@ -15,6 +15,10 @@ struct Position {
   std::int64_t byte = 0;
 };
 
+std::int64_t quads_of(Extent2 kernel) {
+  return (kernel.y + 3) / 4;
+}
+
 class PositionRule {
  public:
   PositionRule(const ProductSpec& spec, const FilterShape& shape)
@@ -22,9 +26,15 @@ class PositionRule {
         channels_(spec.in.channels),
         per_tap_(spec.in.channels / spec.window.groups),
         pixel_bytes_(spec.in.storage == FilterStorage::u4 ? spec.in.channels : spec.in.stride),
-        columns_(shape.tap_columns) {}
+        columns_(shape.tap_columns),
+        kernel_(spec.window.kernel),
+        is_depthwise_(shape.is_depthwise) {}
 
   Position operator()(std::int64_t i) const {
+    if (is_depthwise_) {
+      const std::int64_t row = i / kernel_.x;
+      return {i % kernel_.x * quads_of(kernel_) + row / 4, row % 4};
+    }
     if (is_linear_) return {0, i / channels_ * pixel_bytes_ + i % channels_};
     const std::int64_t tap = i / per_tap_;  // (row, column) of the kernel
     return {tap / columns_, tap % columns_ * pixel_bytes_ + i % per_tap_};
@@ -36,6 +46,8 @@ class PositionRule {
   std::int64_t per_tap_;
   std::int64_t pixel_bytes_;
   std::int64_t columns_;
+  Extent2 kernel_;
+  bool is_depthwise_;
 };
 
 std::int32_t one_of(const std::vector<std::int64_t>& list, std::int64_t channel) {
@@ -45,18 +57,29 @@ std::int32_t one_of(const std::vector<std::int64_t>& list, std::int64_t channel)
 
 }  // namespace
 
+std::int64_t panel_groups_of(const Conv2d& window) {
+  const std::int64_t per_group = window.channels / window.groups;
+  std::int64_t count = std::clamp<std::int64_t>(kFilterOutputs / per_group, 1, window.groups);
+  while (window.groups % count != 0) --count;
+  return count;
+}
+
+FilterShape depthwise_shape(const Conv2d& window) {
+  return {.taps = window.kernel.x * quads_of(window.kernel), .is_depthwise = true};
+}
+
 PackedFilters::PackedFilters(const ProductSpec& spec, const FilterShape& shape)
     : is_packed_(spec.has_small_weights) {
-  const std::int64_t groups = spec.window.groups;
+  const std::int64_t groups = shape.is_depthwise ? 1 : spec.window.groups;
   const std::int64_t per_group = spec.out.channels / groups;
   const bool has_halves =
       spec.out.storage == FilterStorage::u4 || spec.addend.storage == FilterStorage::u4;
   const std::int64_t width =
       has_halves || spec.cut.outputs == 0 ? std::int64_t{kFilterColumns} : spec.cut.outputs;
-  for (std::int64_t g = 0; g < groups; ++g) {
-    for (std::int64_t o = 0; o < per_group; o += width) {
-      FilterPanel panel{.first_output = g * per_group + o,
-                        .outputs = std::min(width, per_group - o)};
+  for (std::int64_t g = 0; g < groups; g += shape.panel_groups) {
+    const std::int64_t outputs = per_group * std::min(shape.panel_groups, groups - g);
+    for (std::int64_t o = 0; o < outputs; o += width) {
+      FilterPanel panel{.first_output = g * per_group + o, .outputs = std::min(width, outputs - o)};
       panel.blocks = static_cast<int>((panel.outputs + kFilterOutputs - 1) / kFilterOutputs);
       panel.first_channel = g * (spec.in.channels / groups);
       pack_panel(spec, shape, panel);
@@ -74,15 +97,17 @@ void PackedFilters::pack_panel(const ProductSpec& spec, const FilterShape& shape
   const std::int64_t count =
       static_cast<std::int64_t>(spec.weights.size()) / spec.out.channels;  // of an output
   const PositionRule position(spec, shape);
+  const std::int64_t per_group = spec.out.channels / spec.window.groups;
+  const std::int64_t depth = spec.in.channels / spec.window.groups;
   std::vector<std::int64_t> sums(kFilterColumns);
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto [tap, byte] = position(i);
-    const std::int64_t quad = (tap * shape.depth + byte) / 4;
-    std::int8_t* to = &weights[static_cast<std::size_t>(quad * columns * 4 + byte % 4)];
+    const auto [tap, first_byte] = position(i);
     const std::int8_t* from =
         &spec.weights[static_cast<std::size_t>(panel.first_output * count + i)];
     for (std::int64_t o = 0; o < panel.outputs; ++o) {
-      to[o * 4] = from[o * count];
+      const std::int64_t byte = first_byte + (shape.panel_groups == 1 ? 0 : o / per_group) * depth;
+      const std::int64_t quad = (tap * shape.depth + byte) / 4;
+      weights[static_cast<std::size_t>((quad * columns + o) * 4 + byte % 4)] = from[o * count];
       sums[static_cast<std::size_t>(o)] += from[o * count];
     }
   }

@@ -13,9 +13,15 @@ namespace nibble {
 // Where the numbers of one pixel's window lie: `taps` runs of `depth` bytes.
 struct FilterShape {
   std::int64_t taps = 1;
-  std::int64_t depth = 4;        // a multiple of 4
-  std::int64_t tap_columns = 1;  // of the kernel that lie in one run
+  std::int64_t depth = 4;         // a multiple of 4
+  std::int64_t tap_columns = 1;   // of the kernel that lie in one run
+  std::int64_t panel_groups = 1;  // that share a panel: what others read has the weight 0
+  bool is_depthwise = false;      // weights lie as DepthwiseTile has them
 };
+
+// Groups that share a panel without more products than they would have apart.
+std::int64_t panel_groups_of(const Conv2d& window);
+FilterShape depthwise_shape(const Conv2d& window);
 
 struct FilterPanel {
   std::int64_t first_output = 0;

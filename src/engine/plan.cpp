@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/arena.h"
+#include "engine/depthwise_step.h"
 #include "engine/fusion.h"
 #include "engine/plain_step.h"
 #include "engine/pool_steps.h"
@@ -94,7 +95,8 @@ class Planner {
     }
     set_storage(place, bounds_[i].value, may_pack(i));
     if (is<MaxPool>(node(i).op)) {  // keeps the bytes of its input
-      const Place& in = plan_.places[node(i).inputs[0]];
+      const std::size_t input = node(i).inputs[0];
+      const Place in = fusion_.is_absorbed(input) ? place_of(input) : plan_.places[input];
       place.storage = in.storage;
       place.zero = in.zero;
       place.stride = in.stride;
@@ -127,9 +129,7 @@ class Planner {
   bool may_pack(std::size_t i) const {
     const std::vector<std::size_t>& readers = fusion_.readers()[i];
     if (i == 0 || readers.empty() || options_.keeps_layers || !options_.packs_halves) return false;
-    if (const auto* conv = std::get_if<Conv2d>(&node(first_of(i)).op);
-        conv != nullptr && conv->groups > 1)
-      return false;
+    if (!has_whole_panels(first_of(i))) return false;
     return std::ranges::all_of(readers, [&](std::size_t r) {
       const Op& op = node(r).op;
       if (const auto* conv = std::get_if<Conv2d>(&op)) return conv->groups == 1;
@@ -137,6 +137,16 @@ class Planner {
       if (is<MaxPool>(op)) return may_pack(r);
       return is_addend(i, r);
     });
+  }
+
+  // False: a product whose panels end within groups of 64 channels.
+  bool has_whole_panels(std::size_t i) const {
+    const auto* conv = std::get_if<Conv2d>(&node(i).op);
+    return conv == nullptr || conv->groups == 1 || is_depthwise_node(i);
+  }
+  bool is_depthwise_node(std::size_t i) const {
+    const auto* conv = std::get_if<Conv2d>(&node(i).op);
+    return conv != nullptr && is_depthwise(*conv, shapes_[node(i).inputs[0]][2]);
   }
 
   std::size_t first_of(std::size_t last) const {
@@ -149,7 +159,7 @@ class Planner {
       const FusedGroup* group = fusion_.group_of(last);
       if (group == nullptr || group->addend != value) continue;
       if (reader == (group->addend_rescale != kNoNode ? group->addend_rescale : group->add))
-        return true;
+        return has_whole_panels(group->first);
     }
     return false;
   }
@@ -265,7 +275,8 @@ class Planner {
                      .window = {},
                      .is_linear = is<Linear>(first.op),
                      .weights = take_weights(group.first),
-                     .has_small_weights = options_.packs_halves && has_small_weights(first),
+                     .has_small_weights = options_.packs_halves && has_small_weights(first) &&
+                                          !is_depthwise_node(group.first),
                      .bias = bias_of(group),
                      .multiplier = multiplier,
                      .low = group.low,
@@ -273,6 +284,15 @@ class Planner {
                      .is_wide = group.is_wide,
                      .macs = macs_[group.first]};
     if (const auto* conv = std::get_if<Conv2d>(&first.op)) spec.window = *conv;
+    if (group.pooled != kNoNode) {
+      spec.pool = std::get<MaxPool>(node(group.last).op);
+      if (group.pools_sums) {
+        spec.meeting = spec.pool.kernel;
+      } else {
+        spec.pooled = spec.out;
+        spec.out = place_of(group.pooled);
+      }
+    }
     spec.shape = shape_of(spec);
     const auto found = tuning_.cuts.find(spec.shape);
     if (found != tuning_.cuts.end()) spec.cut = found->second;
@@ -284,7 +304,8 @@ class Planner {
       spec.addend_multiplier = integers(group.addend_rescale, "multiplier");
       spec.addend_shift = static_cast<int>(std::get<Rescale>(node(group.addend_rescale).op).shift);
     }
-    return make_product_step(std::move(spec));
+    return is_depthwise_node(group.first) ? make_depthwise_step(std::move(spec))
+                                          : make_product_step(std::move(spec));
   }
 
   std::string shape_of(const ProductSpec& spec) const {
@@ -294,11 +315,12 @@ class Planner {
                          : place.storage == FilterStorage::s32 ? "s32"
                                                                : "u8");
     };
-    return fmt::format("{} of {}, {} to {}, groups {}, {}-bit weights{}{}",
+    return fmt::format("{} of {}, {} to {}, groups {}, {}-bit weights{}{}{}",
                        spec.is_linear ? "linear" : kind_of_window(spec.window), options_.max_batch,
                        name(spec.in), name(spec.out), spec.window.groups,
                        spec.has_small_weights ? 4 : 8, spec.addend.is_stored() ? ", add" : "",
-                       spec.is_wide ? ", wide" : "");
+                       spec.is_wide ? ", wide" : "",
+                       spec.kind.ends_with("max_pool") ? ", pool" : "");
   }
 
   static std::string kind_of_window(const Conv2d& conv) {
@@ -333,8 +355,10 @@ class Planner {
     const Op& op = node(group.first).op;
     const auto* conv = std::get_if<Conv2d>(&op);
     std::string text = conv != nullptr ? kind_of_window(*conv) : std::string(name_of(op));
+    if (is_depthwise_node(group.first)) text = "depthwise " + text;
     if (group.addend != kNoNode) text += " + add";
     if (group.rescale != kNoNode) text += " + rescale";
+    if (group.pooled != kNoNode) text += " + max_pool";
     return text;
   }
 

@@ -47,80 +47,26 @@ class Window {
   Place in_;
 };
 
-// The larger of two bytes, or of each half of them.
-std::uint8_t larger_byte(std::uint8_t a, std::uint8_t b) {
-  return std::max(a, b);
-}
-std::uint8_t larger_halves(std::uint8_t a, std::uint8_t b) {
-  return std::max<std::uint8_t>(a & 15, b & 15) | std::max<std::uint8_t>(a & 240, b & 240);
-}
-
-// First down the columns, whole rows at a time, then along the row.
 class MaxPoolStep final : public EngineStep {
  public:
   MaxPoolStep(std::string name, const MaxPool& pool, const Place& in, const Place& out)
-      : name_(std::move(name)), pool_(pool), in_(in), out_(out) {}
+      : name_(std::move(name)), rows_(pool, in, out), in_(in), out_(out) {}
 
   StepInfo info() const override { return {.name = name_, .kind = "max_pool", .shape = {}}; }
-  std::size_t scratch_bytes() const override { return static_cast<std::size_t>(in_.row_bytes()); }
 
   void run(const RunFrame& frame) const override {
     const Filter8& path = filter8_path();
-    frame.crew.run(frame.batch * out_.height, [&](int worker, std::int64_t row) {
-      std::byte* scratch = frame.scratch[static_cast<std::size_t>(worker)];
-      run_row(frame, path, row, reinterpret_cast<std::uint8_t*>(scratch));
+    const auto* in = reinterpret_cast<const std::uint8_t*>(frame.arena + in_.offset);
+    auto* out = reinterpret_cast<std::uint8_t*>(frame.arena + out_.offset);
+    frame.crew.run(frame.batch * out_.height, [&](int, std::int64_t row) {
+      rows_.run_row(path, in + row / out_.height * in_.image_bytes(), row % out_.height,
+                    out + row * out_.row_bytes());
     });
   }
 
  private:
-  void run_row(const RunFrame& frame, const Filter8& path, std::int64_t row,
-               std::uint8_t* columns) const {
-    const std::int64_t image = row / out_.height;
-    const bool is_packed = in_.storage == FilterStorage::u4;
-    find_columns(frame, is_packed ? path.largest_u4 : path.largest_u8, image,
-                 row % out_.height * pool_.stride.y - pool_.padding.y, columns);
-    std::uint8_t* to = reinterpret_cast<std::uint8_t*>(frame.arena + out_.offset) +
-                       out_.at(image, row % out_.height, 0);
-    if (is_packed) {
-      join_columns<larger_halves>(columns, to);
-    } else {
-      join_columns<larger_byte>(columns, to);
-    }
-  }
-
-  // columns[x] = the largest of the kernel's rows from y on that are there.
-  template <class Largest>
-  void find_columns(const RunFrame& frame, const Largest& largest, std::int64_t image,
-                    std::int64_t y, std::uint8_t* columns) const {
-    const auto* base = reinterpret_cast<const std::uint8_t*>(frame.arena + in_.offset);
-    const std::int64_t end = std::min(y + pool_.kernel.y, in_.height);
-    std::int64_t next = std::max<std::int64_t>(y, 0);
-    const std::uint8_t* rows[2] = {base + in_.at(image, next, -in_.border), nullptr};
-    largest(rows, 1, columns, in_.row_bytes());
-    rows[0] = columns;
-    while (++next < end) {
-      rows[1] = base + in_.at(image, next, -in_.border);
-      largest(rows, 2, columns, in_.row_bytes());
-    }
-  }
-
-  template <std::uint8_t (*Larger)(std::uint8_t, std::uint8_t)>
-  void join_columns(const std::uint8_t* columns, std::uint8_t* to) const {
-    const std::int64_t bytes = out_.stride;
-    for (std::int64_t x = 0; x < out_.width; ++x, to += bytes) {
-      const std::int64_t from = x * pool_.stride.x - pool_.padding.x;
-      const std::int64_t first = std::max<std::int64_t>(from, 0);
-      const std::int64_t end = std::min(from + pool_.kernel.x, in_.width);
-      std::copy_n(columns + (first + in_.border) * bytes, bytes, to);
-      for (std::int64_t ix = first + 1; ix < end; ++ix) {
-        const std::uint8_t* other = columns + (ix + in_.border) * bytes;
-        for (std::int64_t i = 0; i < bytes; ++i) to[i] = Larger(to[i], other[i]);
-      }
-    }
-  }
-
   std::string name_;
-  MaxPool pool_;
+  MaxPoolRows rows_;
   Place in_;
   Place out_;
 };
@@ -186,6 +132,40 @@ class MeanStep final : public EngineStep {
 };
 
 }  // namespace
+
+std::int64_t MaxPoolRows::first_row(std::int64_t y) const {
+  return std::max<std::int64_t>(y * pool_.stride.y - pool_.padding.y, 0);
+}
+
+std::int64_t MaxPoolRows::end_row(std::int64_t y) const {
+  return std::min(y * pool_.stride.y - pool_.padding.y + pool_.kernel.y, in_.height);
+}
+
+void MaxPoolRows::run_row(const Filter8& path, const std::uint8_t* from, std::int64_t y,
+                          std::uint8_t* to) const {
+  const auto largest = in_.storage == FilterStorage::u4 ? path.largest_u4 : path.largest_u8;
+  const std::int64_t row_bytes = in_.row_bytes();
+  const std::uint8_t* top = from + in_.at(0, first_row(y), 0);
+  const std::uint8_t* bottom = from + in_.at(0, end_row(y), 0);
+  std::array<const std::uint8_t*, kMostRows> pixels;
+  for (std::int64_t x = 0; x < out_.width; ++x, to += out_.stride) {
+    const std::int64_t left = x * pool_.stride.x - pool_.padding.x;
+    const std::int64_t begin = std::max<std::int64_t>(left, 0) * in_.stride;
+    const std::int64_t end = std::min(left + pool_.kernel.x, in_.width) * in_.stride;
+    std::size_t count = 0;
+    for (const std::uint8_t* row = top; row < bottom; row += row_bytes) {
+      for (std::int64_t at = begin; at < end; at += in_.stride) {
+        if (count == kMostRows) {
+          largest(pixels.data(), kMostRows, to, out_.stride);
+          pixels[0] = to;
+          count = 1;
+        }
+        pixels[count++] = row + at;
+      }
+    }
+    largest(pixels.data(), static_cast<int>(count), to, out_.stride);
+  }
+}
 
 std::unique_ptr<EngineStep> make_max_pool_step(std::string name, const MaxPool& pool,
                                                const Place& in, const Place& out) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution and linear layers with all that follows in one pass: bias, residual add, rescale,
-// relu.
+// relu, largest of windows.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,17 @@
 
 namespace nibble {
 
-// y = clamp(R((Σ x·w + bias + R(a·f, t))·m, s), low, high)
+// y = clamp(R((Σ x·w + bias + R(a·f, t))·m, s), low, high), or the largest of its windows
 struct ProductSpec {
   std::string name;
   std::string kind;
   Place in;
   Place out;
-  Place addend = {};  // not stored: none
-  Conv2d window;      // of a linear layer: one tap that is the whole picture
+  Place addend = {};         // not stored: none
+  Extent2 meeting = {1, 1};  // more: y is the largest of such windows, which meet, of outputs
+  MaxPool pool = {};         // of y, which then lies in no arena
+  Place pooled = {};         // not stored: no pool
+  Conv2d window;             // of a linear layer: one tap that is the whole picture
   bool is_linear = false;
   std::vector<std::int8_t> weights;  // (out, rows, columns, in / groups), (out, features)
   bool has_small_weights = false;    // of 4 bits: kept packed

@@ -38,8 +38,9 @@ class RandomNetwork {
   static constexpr std::int64_t kMost = INT32_MAX;
 
   NetworkMaker make_input() {
-    const Shape shape = dice_.is_one_of(4) ? Shape{dice_.from(1, 40)}
-                                           : Shape{dice_.from(1, 8), dice_.from(1, 8), channels()};
+    Shape shape{dice_.from(1, 8), dice_.from(1, 8), channels()};
+    if (dice_.is_one_of(4)) shape = {dice_.from(1, 40)};
+    if (dice_.is_one_of(6)) shape = {dice_.from(14, 24), dice_.from(14, 24), dice_.from(1, 4)};
     struct Form {
       const char* name;
       int zero;
@@ -207,7 +208,7 @@ class RandomNetwork {
       if (dice_.is_one_of(4)) conv.kernel = {1, 1};
       if (dice_.is_one_of(3)) {  // groups of channels, or depthwise
         conv.groups = dice_.is_one_of(2) ? v.channels() : std::gcd(v.channels(), 4);
-        conv.channels = conv.groups * dice_.from(1, 3);
+        conv.channels = conv.groups * (dice_.is_one_of(2) ? 1 : dice_.from(1, 3));
       }
       count = conv.kernel.y * conv.kernel.x * v.channels() / conv.groups;
       weight = {conv.channels, conv.kernel.y, conv.kernel.x, v.channels() / conv.groups};
@@ -252,6 +253,12 @@ class RandomNetwork {
       const Value v = last();
       add(Relu{}, {last_index()}, std::max<std::int64_t>(v.low, 0),
           std::max<std::int64_t>(v.high, 0));
+    }
+    if (dice_.is_one_of(3)) {
+      const Value v = last();
+      MaxPool pool{extent(1, 3), extent(1, 3), extent(0, 1)};
+      if (dice_.is_one_of(2)) pool = {pool.kernel, pool.kernel, {0, 0}};
+      add(pool, {last_index()}, v.low, v.high);
     }
   }
 

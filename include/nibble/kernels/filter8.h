@@ -44,6 +44,32 @@ struct FilterPiece {
   }
 };
 
+// One channel to one: sums[p][c] = bias[c] + Σ_y Σ_x rows[y·row_step + p·stride + x·dilation][c]·
+// weight(y, x, c) for p < pixels, c < 16·blocks. Sums may leave int32 on the way, not at the end.
+struct DepthwiseTile {
+  // By row of the kernel, then column of the picture; kFilterColumns bytes may be read of each.
+  const std::uint8_t* const* rows = nullptr;
+  std::int64_t row_step = 0;
+  std::int64_t channel = 0;  // added to each row
+  // weight(y, x, c) is at ((x·quads() + y/4)·16·blocks + c)·4 + y%4, 0 below the kernel
+  const std::int8_t* weights = nullptr;
+  const std::int32_t* bias = nullptr;
+  std::int32_t* sums = nullptr;     // [pixel][kFilterColumns]
+  std::uint8_t* scratch = nullptr;  // scratch_bytes(), for the path alone
+  std::int64_t kernel_rows = 1;
+  std::int64_t kernel_columns = 1;
+  std::int64_t stride = 1;
+  std::int64_t dilation = 1;
+  int pixels = 1;
+  int blocks = 1;
+
+  std::int64_t quads() const { return (kernel_rows + 3) / 4; }
+  std::int64_t columns() const {
+    return (pixels - 1) * stride + (kernel_columns - 1) * dilation + 1;
+  }
+  std::int64_t scratch_bytes() const { return columns() * quads() * kFilterColumns * 4; }
+};
+
 // How the bytes of a stored value are read. u4: groups of 64 channels in 32 bytes, channel c of the
 // first half of a group is the low half of byte c, channel c + 32 its high half.
 enum class FilterStorage : std::uint8_t { none, u8, u4, s32 };
@@ -58,10 +84,13 @@ struct FilterAddend {
   int zero = 0;  // of the storage; u4 has none
 };
 
-// y[p][o] = clamp(R((sums[p][o] + R(x·f, t))·multiplier[o], shift), low, high) + zero.
+// y[p][o] = clamp(R((sum + R(x·f, t))·multiplier[o], shift), low, high) + zero with
+// sum = the largest of sums[p·window][o] to sums[p·window + window - 1][o]: what is rescaled rises
+// with the sum, so that the largest of rescaled sums is the rescaled largest.
 struct RescaleTile {
-  const std::int32_t* sums = nullptr;  // [pixel][kFilterColumns]
+  const std::int32_t* sums = nullptr;  // [pixel·window][kFilterColumns]
   int pixels = 0;
+  int window = 1;   // more: no addend
   int columns = 0;  // no byte beyond them is written; u4: 64
   FilterAddend addend = {};
   const std::int32_t* multiplier = nullptr;  // by column, 16 at a time; not negative
@@ -80,10 +109,15 @@ struct Filter8 {
   void (*multiply)(const FilterTile& tile);
   void (*rescale)(const RescaleTile& tile);
   // Both, for tiles of pixels that follow one another: `tile` without rows, taps and pixels, which
-  // each piece has, and `rescale` for the first pixel of the first. Sums need not be written. Null:
+  // each piece has, and `rescale` for the first pixel of the first. Pieces have whole windows. Sums
+  // need not be written. Null:
   // there is nothing better than one after the other.
   void (*multiply_rescale)(const FilterTile& tile, const RescaleTile& rescale,
                            std::span<const FilterPiece> pieces) = nullptr;
+
+  void (*depthwise)(const DepthwiseTile& tile);
+  // Both, for the same pixels; null as above.
+  void (*depthwise_rescale)(const DepthwiseTile& tile, const RescaleTile& rescale) = nullptr;
 
   // Signed halves to bytes: byte i of 64 gives to[i] (low half) and to[i + 64] (high half).
   void (*expand_s4)(const std::uint8_t* from, std::int8_t* to, std::int64_t groups);

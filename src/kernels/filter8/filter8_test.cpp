@@ -150,6 +150,26 @@ TEST(Filter8, RescalesOfEveryKindAndShiftAreExact) {
   }
 }
 
+TEST(Filter8, RescalesOfTheLargestSumAreTheLargestRescaled) {
+  Random random(9);
+  for (const FilterStorage storage : kOutputs) {
+    for (const bool is_wide : {false, true}) {
+      for (const int window : {2, 3, 4}) {
+        for (const int shift : {0, 7, 31, 40}) {
+          if (!is_wide && shift > 31) continue;
+          const Rescale rescale(
+              {storage, FilterStorage::none, is_wide, 7, 64, shift, random.is_one_of(2), window},
+              random);
+          for (const NamedPath& path : fast_paths()) {
+            rescale.expect_definition_on(path);
+            if (testing::Test::HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Filter8, RescalesWriteTheirColumnsAlone) {
   for (const NamedPath& path : fast_paths()) {
     Random random(6);
@@ -177,12 +197,12 @@ std::vector<std::uint8_t> multiplied_and_rescaled(const Filter8& path, const Pro
   std::vector<std::uint8_t> out(kFilterPixels * kFilterColumns * 4 + 16, 0xA5);
   const FilterTile tile = product.tile(sums.data());
   rescale.sums = sums.data();
-  rescale.pixels = tile.pixels;
+  rescale.pixels = tile.pixels / rescale.window;
   rescale.out = out.data();
   rescale.stride = kFilterColumns * 4;
   if (path.multiply_rescale != nullptr) {
     // In two pieces where there are two pixels.
-    const int first = (tile.pixels + 1) / 2;
+    const int first = (rescale.pixels + 1) / 2 * rescale.window;
     std::vector<const std::uint8_t*> rows;
     for (const auto& [from, to] : {std::pair{0, first}, {first, tile.pixels}}) {
       for (std::int64_t t = 0; t < tile.taps; ++t) {
@@ -193,7 +213,7 @@ std::vector<std::uint8_t> multiplied_and_rescaled(const Filter8& path, const Pro
                                    {.rows = rows.data() + tile.taps * first,
                                     .taps = tile.taps,
                                     .pixels = tile.pixels - first}};
-    path.multiply_rescale(tile, rescale, std::span(pieces, tile.pixels > 1 ? 2 : 1));
+    path.multiply_rescale(tile, rescale, std::span(pieces, first < tile.pixels ? 2 : 1));
   } else {
     path.multiply(tile);
     path.rescale(rescale);
@@ -235,6 +255,8 @@ TEST(Filter8, ProductsRescaledAtOnceAreExact) {
               .is_wide = random.is_one_of(3),
               .storage = storage};
           if (storage != FilterStorage::u4) rescale.columns -= random.word(0, 15);
+          if (rescale.addend.storage == FilterStorage::none && pixels % 4 == 0 && i % 2 == 0)
+            rescale.window = 4;
           ASSERT_EQ(multiplied_and_rescaled(*path.functions, product, rescale),
                     multiplied_and_rescaled(reference::kFilter8, product, rescale))
               << name_of(path.isa) << ": " << blocks << " blocks, " << pixels << " pixels, case "
@@ -262,6 +284,25 @@ std::int32_t rescaled(const Filter8& path, std::int32_t sum, std::int32_t multip
                 .out = out.data()});
   EXPECT_TRUE(std::ranges::all_of(out, [&](std::int32_t y) { return y == out[0]; }));
   return out[0];
+}
+
+// Bounds may lie beyond the bytes that results are known to fit.
+TEST(Filter8, BytesMayHaveBoundsBeyondThem) {
+  const std::vector<std::int32_t> sums(kFilterColumns, 200), multipliers(kFilterColumns, 1);
+  for (const NamedPath& path : fast_paths()) {
+    for (const bool is_wide : {false, true}) {
+      std::vector<std::uint8_t> out(kFilterColumns);
+      path.functions->rescale({.sums = sums.data(),
+                               .pixels = 1,
+                               .columns = kFilterColumns,
+                               .multiplier = multipliers.data(),
+                               .low = 0,
+                               .high = 3000,
+                               .is_wide = is_wide,
+                               .out = out.data()});
+      EXPECT_EQ(out, std::vector<std::uint8_t>(kFilterColumns, 200)) << name_of(path.isa);
+    }
+  }
 }
 
 TEST(Filter8, TiesGoAwayFromZeroAndResultsStayWithinBounds) {

@@ -138,6 +138,96 @@ class Product {
   std::vector<std::int32_t> bias_;
 };
 
+struct DepthwiseShape {
+  int blocks = 1;
+  int pixels = 1;
+  int rows = 3;
+  int columns = 3;
+  int stride = 1;
+  int dilation = 1;
+  int channel = 0;
+};
+
+// A tile in rows that end where a path may read no further; some are rows of zeros.
+class Depthwise {
+ public:
+  explicit Depthwise(const DepthwiseShape& shape, unsigned seed = 1) {
+    Random random(seed);
+    tile_ = {.channel = shape.channel,
+             .kernel_rows = shape.rows,
+             .kernel_columns = shape.columns,
+             .stride = shape.stride,
+             .dilation = shape.dilation,
+             .pixels = shape.pixels,
+             .blocks = shape.blocks};
+    tile_.row_step = tile_.columns() + 2;
+    values_.resize(size_of(tile_.row_step * shape.rows));
+    for (auto& row : values_) {
+      row = random.bytes(shape.channel + kFilterColumns);
+      if (random.is_one_of(5)) std::ranges::fill(row, std::uint8_t{0});
+      rows_.push_back(row.data());
+    }
+    const std::int64_t channels = shape.blocks * kFilterOutputs;
+    weights_.resize(size_of(shape.columns * tile_.quads() * channels * 4));
+    for (std::int64_t i = 0; i < shape.rows * shape.columns * channels; ++i) {
+      const std::int64_t y = i / channels / shape.columns;
+      const std::int64_t x = i / channels % shape.columns;
+      weights_[size_of(((x * tile_.quads() + y / 4) * channels + i % channels) * 4 + y % 4)] =
+          static_cast<std::int8_t>(random.is_one_of(4) ? -128 : random.between(-128, 127));
+    }
+    for (std::int64_t c = 0; c < channels; ++c) bias_.push_back(random.word(-1'000'000, 1'000'000));
+    tile_.rows = rows_.data();
+    tile_.weights = weights_.data();
+    tile_.bias = bias_.data();
+  }
+
+  std::vector<std::int32_t> run(const Filter8& path) const {
+    std::vector<std::int32_t> sums(size_of(tile_.pixels * kFilterColumns));
+    std::vector<std::uint8_t> scratch(size_of(tile_.scratch_bytes()));
+    path.depthwise(tile(sums, scratch));
+    return sums;
+  }
+
+  // `rescale` without places. The bytes around each pixel's result are guards.
+  std::vector<std::uint8_t> run(const Filter8& path, RescaleTile rescale) const {
+    std::vector<std::int32_t> sums(size_of(tile_.pixels * kFilterColumns));
+    std::vector<std::uint8_t> scratch(size_of(tile_.scratch_bytes()));
+    std::vector<std::uint8_t> out(size_of(tile_.pixels * kFilterColumns * 4 + 16), 0xA5);
+    rescale.sums = sums.data();
+    rescale.pixels = tile_.pixels;
+    rescale.out = out.data();
+    rescale.stride = kFilterColumns * 4;
+    if (path.depthwise_rescale != nullptr) {
+      path.depthwise_rescale(tile(sums, scratch), rescale);
+    } else {
+      path.depthwise(tile(sums, scratch));
+      path.rescale(rescale);
+    }
+    return out;
+  }
+
+  void expect_definition_on(const NamedPath& path) const {
+    ASSERT_EQ(run(*path.functions), run(reference::kFilter8))
+        << name_of(path.isa) << ": " << tile_.blocks << " blocks, " << tile_.pixels << " pixels, "
+        << tile_.kernel_rows << "x" << tile_.kernel_columns << "/" << tile_.stride << " dilated "
+        << tile_.dilation;
+  }
+
+ private:
+  DepthwiseTile tile(std::vector<std::int32_t>& sums, std::vector<std::uint8_t>& scratch) const {
+    DepthwiseTile tile = tile_;
+    tile.sums = sums.data();
+    tile.scratch = scratch.data();
+    return tile;
+  }
+
+  DepthwiseTile tile_;
+  std::vector<std::vector<std::uint8_t>> values_;
+  std::vector<const std::uint8_t*> rows_;
+  std::vector<std::int8_t> weights_;
+  std::vector<std::int32_t> bias_;
+};
+
 struct Rescaling {
   FilterStorage storage = FilterStorage::u8;
   FilterStorage addend = FilterStorage::none;
@@ -146,6 +236,7 @@ struct Rescaling {
   int columns = kFilterColumns;
   int shift = 0;
   bool has_negative_low = false;
+  int window = 1;
 };
 
 inline std::int64_t half_step(int shift) {
@@ -159,6 +250,7 @@ class Rescale {
       : what_(what), tile_({.pixels = what.pixels, .columns = what.columns, .shift = what.shift}) {
     tile_.is_wide = what.is_wide;
     tile_.storage = what.storage;
+    tile_.window = what.window;
     // Products, half a step included, stay below this.
     const std::int64_t limit = what.is_wide ? std::int64_t{1} << 62 : (std::int64_t{1} << 31) - 1;
     choose_addend(random, limit);
@@ -223,7 +315,7 @@ class Rescale {
     const std::int64_t most_sum = std::clamp<std::int64_t>(
         most_factor == 0 ? limit - addend_most_ : limit / most_factor - addend_most_, 0,
         2147483647 - (what_.is_wide ? 0 : addend_most_));
-    for (int i = 0; i < what_.pixels * kFilterColumns; ++i) {
+    for (int i = 0; i < what_.pixels * what_.window * kFilterColumns; ++i) {
       const std::int64_t factor = std::max(multiplier_[size_of(i % kFilterColumns)], 1);
       const std::int64_t sign = random.is_one_of(2) ? -1 : 1;
       // Halves of steps, the largest, or anything.

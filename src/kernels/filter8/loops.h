@@ -34,12 +34,34 @@ struct Filter8Loops {
     }
   }
 
+  static void depthwise(const DepthwiseTile& tile) {
+    const int channels = tile.blocks * kFilterOutputs;
+    for (int p = 0; p < tile.pixels; ++p) {
+      std::int32_t* sums = tile.sums + p * kFilterColumns;
+      std::copy_n(tile.bias, channels, sums);
+      for (std::int64_t x = 0; x < tile.kernel_columns; ++x) {
+        const std::uint8_t* const* column = tile.rows + p * tile.stride + x * tile.dilation;
+        for (std::int64_t y = 0; y < tile.kernel_rows; ++y) {
+          const std::uint8_t* row = column[y * tile.row_step] + tile.channel;
+          const std::int8_t* weights =
+              tile.weights + (x * tile.quads() + y / 4) * channels * 4 + y % 4;
+          for (int c = 0; c < channels; ++c) {
+            sums[c] =
+                static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[c]) +
+                                          static_cast<std::uint32_t>(row[c] * weights[c * 4]));
+          }
+        }
+      }
+    }
+  }
+
   static void rescale(const RescaleTile& tile) {
     const FilterAddend& addend = tile.addend;
     alignas(64) std::uint8_t expanded[kFilterColumns];
     alignas(64) std::int32_t results[kFilterColumns];
+    alignas(64) std::int32_t largest[kFilterColumns];
     for (std::int64_t p = 0; p < tile.pixels; ++p) {
-      const std::int32_t* sums = tile.sums + p * kFilterColumns;
+      const std::int32_t* sums = largest_sums(tile, p, largest);
       const std::uint8_t* data = addend.data + p * addend.stride;
       if (addend.storage == FilterStorage::u4) {
         expand_u4(data, expanded, 1);
@@ -67,6 +89,19 @@ struct Filter8Loops {
       }
       store(tile, results, static_cast<std::uint8_t*>(tile.out) + p * tile.stride);
     }
+  }
+
+  // The sums of pixel p, in `to` where a window has several.
+  static const std::int32_t* largest_sums(const RescaleTile& tile, std::int64_t p,
+                                          std::int32_t* to) {
+    const std::int32_t* sums = tile.sums + p * tile.window * kFilterColumns;
+    if (tile.window == 1) return sums;
+    std::copy_n(sums, tile.columns, to);
+    for (int w = 1; w < tile.window; ++w) {
+      const std::int32_t* other = sums + w * kFilterColumns;
+      for (int o = 0; o < tile.columns; ++o) to[o] = std::max(to[o], other[o]);
+    }
+    return to;
   }
 
   static void expand_s4(const std::uint8_t* from, std::int8_t* to, std::int64_t groups) {

@@ -11,6 +11,7 @@ using Loops = Filter8Loops<Path>;
 
 constinit const Filter8 kFilter8 = {.multiply = Loops::multiply,
                                     .rescale = Loops::rescale,
+                                    .depthwise = Loops::depthwise,
                                     .expand_s4 = Loops::expand_s4,
                                     .expand_u4 = Loops::expand_u4,
                                     .largest_u8 = Loops::largest_u8,

@@ -25,6 +25,24 @@ void multiply(const FilterTile& tile) {
   }
 }
 
+void depthwise(const DepthwiseTile& tile) {
+  const std::int64_t channels = tile.blocks * kFilterOutputs;
+  for (int p = 0; p < tile.pixels; ++p) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      std::int64_t sum = tile.bias[c];
+      for (std::int64_t y = 0; y < tile.kernel_rows; ++y) {
+        for (std::int64_t x = 0; x < tile.kernel_columns; ++x) {
+          const std::int64_t column = p * tile.stride + x * tile.dilation;
+          const std::int64_t quad = x * tile.quads() + y / 4;
+          sum += tile.rows[y * tile.row_step + column][tile.channel + c] *
+                 tile.weights[(quad * channels + c) * 4 + y % 4];
+        }
+      }
+      tile.sums[p * kFilterColumns + c] = static_cast<std::int32_t>(sum);
+    }
+  }
+}
+
 int half_of(const std::uint8_t* data, std::int64_t channel) {
   const std::uint8_t byte = data[channel / 64 * 32 + channel % 32];
   return channel % 64 < 32 ? byte & 15 : byte >> 4;
@@ -35,7 +53,11 @@ void rescale_tile(const RescaleTile& tile) {
   for (std::int64_t p = 0; p < tile.pixels; ++p) {
     std::byte* out = static_cast<std::byte*>(tile.out) + p * tile.stride;
     for (std::int64_t o = 0; o < tile.columns; ++o) {
-      RescaleTerm terms[2] = {{.value = tile.sums[p * kFilterColumns + o]}, {}};
+      const std::int32_t* sums = tile.sums + p * tile.window * kFilterColumns + o;
+      std::int64_t sum = sums[0];
+      for (int w = 1; w < tile.window; ++w)
+        sum = std::max<std::int64_t>(sum, sums[w * kFilterColumns]);
+      RescaleTerm terms[2] = {{.value = sum}, {}};
       if (addend.storage != FilterStorage::none) {
         const std::uint8_t* data = addend.data + p * addend.stride;
         const int x = addend.storage == FilterStorage::u4 ? half_of(data, o) : data[o];
@@ -99,6 +121,7 @@ void add_u8(const std::uint8_t* const* rows, int count, std::int32_t* to, std::i
 
 constinit const Filter8 kFilter8 = {.multiply = multiply,
                                     .rescale = rescale_tile,
+                                    .depthwise = depthwise,
                                     .expand_s4 = expand_s4,
                                     .expand_u4 = expand_u4,
                                     .largest_u8 = largest_u8,

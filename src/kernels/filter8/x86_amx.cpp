@@ -7,6 +7,7 @@
 
 #include "kernels/filter8/loops.h"
 #include "kernels/filter8/paths.h"
+#include "kernels/filter8/x86_avx512_depthwise.h"
 #include "kernels/filter8/x86_avx512_rescale.h"
 #include "kernels/product8/tile_shape.h"
 
@@ -223,6 +224,8 @@ void multiply(const FilterTile& tile) {
 
 constinit const Filter8 kFilter8 = {.multiply = multiply,
                                     .rescale = avx512_rescale<Path>,
+                                    .depthwise = avx512_depthwise<Path>,
+                                    .depthwise_rescale = avx512_depthwise_rescale<Path>,
                                     .expand_s4 = Loops::expand_s4,
                                     .expand_u4 = Loops::expand_u4,
                                     .largest_u8 = Loops::largest_u8,

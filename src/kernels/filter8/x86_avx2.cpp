@@ -7,6 +7,7 @@
 
 #include "kernels/filter8/loops.h"
 #include "kernels/filter8/paths.h"
+#include "kernels/filter8/x86_avx2_depthwise.h"
 #include "kernels/filter8/x86_avx2_rescale.h"
 
 namespace nibble::avx2 {
@@ -204,6 +205,7 @@ void multiply(const FilterTile& tile) {
 
 constinit const Filter8 kFilter8 = {.multiply = multiply,
                                     .rescale = avx2_rescale<Path>,
+                                    .depthwise = avx2_depthwise<Path>,
                                     .expand_s4 = Loops::expand_s4,
                                     .expand_u4 = Loops::expand_u4,
                                     .largest_u8 = Loops::largest_u8,

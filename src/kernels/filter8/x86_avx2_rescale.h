@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "kernels/filter8/loops.h"
 #include "nibble/kernels/filter8.h"
 
 namespace nibble::avx2 {
@@ -145,8 +146,9 @@ void rescale_pixels(const RescaleTile& tile) {
   const auto load = [](const std::int32_t* from) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   };
+  alignas(32) std::int32_t largest[kFilterColumns];
   for (std::int64_t p = 0; p < tile.pixels; ++p) {
-    const std::int32_t* sums = tile.sums + p * kFilterColumns;
+    const std::int32_t* sums = Filter8Loops<Path>::largest_sums(tile, p, largest);
     const std::uint8_t* data = addend.data + p * addend.stride;
     const auto eight = [&](int o) {
       __m256i x = {};

@@ -38,10 +38,13 @@ struct WideShift {
         shift(_mm_cvtsi32_si128(s)) {}
 
   __m512i operator()(__m512i product) const {
-    const __m512i magnitude =
-        _mm512_srl_epi64(_mm512_add_epi64(_mm512_abs_epi64(product), half), shift);
+    const __m512i magnitude = of_positive(_mm512_abs_epi64(product));
     return _mm512_mask_sub_epi64(magnitude, _mm512_movepi64_mask(product), _mm512_setzero_si512(),
                                  magnitude);
+  }
+  // The same for a product >= 0.
+  __m512i of_positive(__m512i product) const {
+    return _mm512_srl_epi64(_mm512_add_epi64(product, half), shift);
   }
 };
 
@@ -53,22 +56,35 @@ inline __mmask16 first_lanes(std::int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xFFFF : (1 << count) - 1);
 }
 
+// What products need: 32 bits; 64, of which a shift of 31 or more leaves 32; 64 and more care.
+enum class RescaleWidth { narrow, upper, wide };
+
+inline RescaleWidth width_of(const RescaleTile& tile) {
+  if (!tile.is_wide) return RescaleWidth::narrow;
+  // |sum|·multiplier is at most (2^31 - 1)².
+  const bool is_upper = tile.shift >= 31 && tile.addend.storage == FilterStorage::none;
+  return is_upper ? RescaleWidth::upper : RescaleWidth::wide;
+}
+
+// Whether only sums above 0 count, and bytes saturate by themselves.
+inline bool is_positive(const RescaleTile& tile) {
+  return tile.low == 0 && tile.zero == 0 && tile.storage != FilterStorage::s32;
+}
+
 // Rescales the sums of one tile. What a tile can be is known when this is compiled: Addend and Out
-// are storages (an addend of u4 has no zero), Narrow says that 32 bits do, Positive that low and
-// zero are 0 and y is a byte or half of one: only sums above 0 count and bytes saturate by
-// themselves.
-template <FilterStorage Addend, FilterStorage Out, bool Narrow, bool Positive>
+// are storages (an addend of u4 has no zero), Positive says that is_positive.
+template <FilterStorage Addend, FilterStorage Out, RescaleWidth Width, bool Positive>
 class Avx512Rescale {
  public:
   explicit Avx512Rescale(const RescaleTile& tile)
       : tile_(tile),
-        shift_(Narrow ? tile.shift : 0),
-        addend_shift_(Narrow ? tile.addend.shift : 0),
+        shift_(kNarrow ? tile.shift : 0),
+        addend_shift_(kNarrow ? tile.addend.shift : 0),
         wide_shift_(tile.shift),
         wide_addend_shift_(tile.addend.shift),
         low_(_mm512_set1_epi32(tile.low)),
         high_(_mm512_set1_epi32(tile.high)),
-        most_(_mm_set1_epi8(static_cast<char>(tile.high))),
+        most_(_mm_set1_epi8(static_cast<char>(tile.high < 255 ? tile.high : 255))),
         zero_(_mm512_set1_epi32(tile.zero)),
         addend_zero_(_mm512_set1_epi32(tile.addend.zero)) {}
 
@@ -105,6 +121,7 @@ class Avx512Rescale {
   }
 
  private:
+  static constexpr bool kNarrow = Width == RescaleWidth::narrow;
   static constexpr bool kSignedAddend = Addend == FilterStorage::u8;
 
   [[gnu::always_inline]] __m512i addend_of(const std::uint8_t* data, int b) const {
@@ -119,7 +136,8 @@ class Avx512Rescale {
 
   [[gnu::always_inline]] __m512i rescaled(__m512i sum, const std::uint8_t* data, int b) const {
     const __m512i multiplier = _mm512_loadu_si512(tile_.multiplier + b * 16);
-    if constexpr (!Narrow) return wide(sum, multiplier, data, b);
+    if constexpr (Width == RescaleWidth::wide) return wide(sum, multiplier, data, b);
+    if constexpr (Width == RescaleWidth::upper) return upper(sum, multiplier);
     if constexpr (Addend != FilterStorage::none) {
       const __m512i factor = _mm512_loadu_si512(tile_.addend.multiplier + b * 16);
       const __m512i product = _mm512_mullo_epi32(addend_of(data, b), factor);
@@ -131,6 +149,19 @@ class Avx512Rescale {
       return shift_.of_positive(_mm512_mullo_epi32(sum, multiplier));
     }
     const __m512i y = shift_(_mm512_mullo_epi32(sum, multiplier));
+    return _mm512_min_epi32(_mm512_max_epi32(y, low_), high_);
+  }
+
+  // Magnitudes of even and odd lanes one after the other, 64 bits each; quotients have 31.
+  [[gnu::always_inline]] __m512i upper(__m512i sum, __m512i multiplier) const {
+    const __m512i magnitude =
+        Positive ? _mm512_max_epi32(sum, _mm512_setzero_si512()) : _mm512_abs_epi32(sum);
+    const __m512i even = wide_shift_.of_positive(_mm512_mul_epu32(magnitude, multiplier));
+    const __m512i odd =
+        wide_shift_.of_positive(_mm512_mul_epu32(odd_lanes(magnitude), odd_lanes(multiplier)));
+    __m512i y = _mm512_mask_shuffle_epi32(even, 0xAAAA, odd, _MM_PERM_CCAA);
+    if constexpr (Positive) return y;
+    y = _mm512_mask_sub_epi32(y, _mm512_movepi32_mask(sum), _mm512_setzero_si512(), y);
     return _mm512_min_epi32(_mm512_max_epi32(y, low_), high_);
   }
 
@@ -182,22 +213,45 @@ class Avx512Rescale {
 template <class Body>
 void with_avx512_rescale(const RescaleTile& tile, const Body& body) {
   using enum FilterStorage;
-  const auto for_out = [&]<FilterStorage Addend, bool Narrow, bool Positive>() {
+  using enum RescaleWidth;
+  const auto for_out = [&]<FilterStorage Addend, RescaleWidth Width, bool Positive>() {
     if (tile.storage == u8)
-      return body.template operator()<Avx512Rescale<Addend, u8, Narrow, Positive>>();
+      return body.template operator()<Avx512Rescale<Addend, u8, Width, Positive>>();
     if (tile.storage == u4)
-      return body.template operator()<Avx512Rescale<Addend, u4, Narrow, Positive>>();
-    return body.template operator()<Avx512Rescale<Addend, s32, Narrow, Positive>>();
+      return body.template operator()<Avx512Rescale<Addend, u4, Width, Positive>>();
+    return body.template operator()<Avx512Rescale<Addend, s32, Width, Positive>>();
   };
   const auto for_range = [&]<FilterStorage Addend>() {
-    if (tile.is_wide) return for_out.template operator()<Addend, false, false>();
-    if (tile.low == 0 && tile.zero == 0 && tile.storage != s32)
-      return for_out.template operator()<Addend, true, true>();
-    return for_out.template operator()<Addend, true, false>();
+    if (tile.is_wide) return for_out.template operator()<Addend, wide, false>();
+    if (is_positive(tile)) return for_out.template operator()<Addend, narrow, true>();
+    return for_out.template operator()<Addend, narrow, false>();
   };
+  if (width_of(tile) == upper) {
+    return is_positive(tile) ? for_out.template operator()<none, upper, true>()
+                             : for_out.template operator()<none, upper, false>();
+  }
   if (tile.addend.storage == u8) return for_range.template operator()<u8>();
   if (tile.addend.storage == u4) return for_range.template operator()<u4>();
   return for_range.template operator()<none>();
+}
+
+// Bytes of sums alone: what most layers need.
+inline bool is_plain(const RescaleTile& tile) {
+  return tile.storage == FilterStorage::u8 && tile.addend.storage == FilterStorage::none &&
+         width_of(tile) != RescaleWidth::wide;
+}
+
+// The same as with_avx512_rescale for tiles that are plain.
+template <class Body>
+void with_plain_rescale(const RescaleTile& tile, const Body& body) {
+  using enum FilterStorage;
+  using enum RescaleWidth;
+  if (width_of(tile) == narrow) {
+    return is_positive(tile) ? body.template operator()<Avx512Rescale<none, u8, narrow, true>>()
+                             : body.template operator()<Avx512Rescale<none, u8, narrow, false>>();
+  }
+  return is_positive(tile) ? body.template operator()<Avx512Rescale<none, u8, upper, true>>()
+                           : body.template operator()<Avx512Rescale<none, u8, upper, false>>();
 }
 
 template <class Path>
@@ -207,7 +261,11 @@ void avx512_rescale(const RescaleTile& tile) {
     const int blocks = (tile.columns + 15) / 16;
     for (std::int64_t p = 0; p < tile.pixels; ++p) {
       const auto sums = [&](int b) {
-        return _mm512_loadu_si512(tile.sums + p * kFilterColumns + b * 16);
+        const std::int32_t* from = tile.sums + p * tile.window * kFilterColumns + b * 16;
+        __m512i most = _mm512_loadu_si512(from);
+        for (int w = 1; w < tile.window; ++w)
+          most = _mm512_max_epi32(most, _mm512_loadu_si512(from + w * kFilterColumns));
+        return most;
       };
       switch (blocks) {
         case 1:

@@ -5,6 +5,7 @@
 
 #include "kernels/filter8/loops.h"
 #include "kernels/filter8/paths.h"
+#include "kernels/filter8/x86_avx512_depthwise.h"
 #include "kernels/filter8/x86_avx512_rescale.h"
 
 namespace nibble::avx512vnni {
@@ -19,9 +20,9 @@ __m512i quad_of(const std::uint8_t* from) {
   return _mm512_set1_epi32(quad);
 }
 
-// When all is summed, finish() gives what takes a pixel's sums from the registers; it is asked for
-// no earlier, since its constants would need registers too.
-template <int Pixels, int Blocks, class Finish>
+// When all is summed, finish() gives what takes a pixel's sums from the registers, or the largest
+// of a window's; it is asked for no earlier, since its constants would need registers too.
+template <int Pixels, int Blocks, int Window = 1, class Finish>
 void multiply_part(const FilterTile& tile, const Finish& finish) {
   __m512i sums[Pixels][Blocks];
 #pragma GCC unroll 14
@@ -53,12 +54,18 @@ void multiply_part(const FilterTile& tile, const Finish& finish) {
   __asm__ volatile("" : : : "memory");
   const auto take = finish();
 #pragma GCC unroll 14
-  for (int p = 0; p < Pixels; ++p) {
+  for (int p = 0; p < Pixels / Window; ++p) {
     __m512i of_pixel[Blocks];  // a copy, so that the sums themselves have no address
 #pragma GCC unroll 4
     for (int b = 0; b < Blocks; ++b) {
-      of_pixel[b] = sums[p][b];
+      of_pixel[b] = sums[p * Window][b];
       __asm__ volatile("" : "+v"(of_pixel[b]));
+#pragma GCC unroll 4
+      for (int w = 1; w < Window; ++w) {
+        __m512i other = sums[p * Window + w][b];
+        __asm__ volatile("" : "+v"(other));
+        of_pixel[b] = _mm512_max_epi32(of_pixel[b], other);
+      }
     }
     take(p, of_pixel);
   }
@@ -119,33 +126,108 @@ void expand_u4(const std::uint8_t* from, std::uint8_t* to, std::int64_t groups) 
   }
 }
 
+__mmask64 first_bytes(std::int64_t count) {
+  return count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
+}
+
+void largest_u8(const std::uint8_t* const* rows, int count, std::uint8_t* to, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += 64) {
+    const __mmask64 mask = first_bytes(bytes - i);
+    __m512i most = _mm512_maskz_loadu_epi8(mask, rows[0] + i);
+    for (int r = 1; r < count; ++r) {
+      most = _mm512_max_epu8(most, _mm512_maskz_loadu_epi8(mask, rows[r] + i));
+    }
+    _mm512_mask_storeu_epi8(to + i, mask, most);
+  }
+}
+
+// The largest byte has the largest high half.
+void largest_u4(const std::uint8_t* const* rows, int count, std::uint8_t* to, std::int64_t bytes) {
+  const __m512i half = _mm512_set1_epi8(15);
+  for (std::int64_t i = 0; i < bytes; i += 64) {
+    const __mmask64 mask = first_bytes(bytes - i);
+    __m512i high = _mm512_maskz_loadu_epi8(mask, rows[0] + i);
+    __m512i low = _mm512_and_si512(high, half);
+    for (int r = 1; r < count; ++r) {
+      const __m512i both = _mm512_maskz_loadu_epi8(mask, rows[r] + i);
+      high = _mm512_max_epu8(high, both);
+      low = _mm512_max_epu8(low, _mm512_and_si512(both, half));
+    }
+    _mm512_mask_storeu_epi8(to + i, mask, _mm512_or_si512(_mm512_andnot_si512(half, high), low));
+  }
+}
+
 // Where the next piece of pixels goes.
 void advance(RescaleTile& rescale, int pixels) {
   rescale.out = static_cast<std::uint8_t*>(rescale.out) + pixels * rescale.stride;
   rescale.addend.data += pixels * rescale.addend.stride;
 }
 
-// Whole panels of outputs never leave the registers as sums.
+// A pixel's sums go to its place without leaving the registers.
+template <int Blocks, class Law>
+auto finish(const RescaleTile& rescale) {
+  return [&rescale] {
+    return [law = Law(rescale)](int p, const __m512i* sums) __attribute__((always_inline)) {
+      law.template pixel<Blocks>(
+          p, [&](int b) __attribute__((always_inline)) { return sums[b]; });
+    };
+  };
+}
+
+void multiply_then_rescale(const FilterTile& tile, RescaleTile& rescale) {
+  multiply(tile);
+  rescale.pixels = tile.pixels / rescale.window;
+  avx512_rescale<Path>(rescale);
+}
+
+// Tiles of `Pixels` at once, the others in two steps.
+template <int Blocks, int Pixels, int Window>
+void multiply_rescale_plain(const FilterTile& tile, const RescaleTile& rescale,
+                            std::span<const FilterPiece> pieces) {
+  RescaleTile next = rescale;
+  with_plain_rescale(rescale, [&]<class Law>() {
+    for (const FilterPiece& piece : pieces) {
+      if (piece.pixels == Pixels) {
+        multiply_part<Pixels, Blocks, Window>(piece.of(tile), finish<Blocks, Law>(next));
+      } else {
+        multiply_then_rescale(piece.of(tile), next);
+      }
+      advance(next, piece.pixels / Window);
+    }
+  });
+}
+
+template <int Blocks>
+void multiply_rescale_blocks(const FilterTile& tile, const RescaleTile& rescale,
+                             std::span<const FilterPiece> pieces) {
+  if (rescale.window == 4)
+    return multiply_rescale_plain<Blocks, kPixels[Blocks] / 4 * 4, 4>(tile, rescale, pieces);
+  return multiply_rescale_plain<Blocks, kPixels[Blocks], 1>(tile, rescale, pieces);
+}
+
 void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale,
                       std::span<const FilterPiece> pieces) {
+  const int blocks = tile.blocks;
+  const bool is_whole = blocks == kFilterBlocks && rescale.window == 1;
+  if (is_plain(rescale) && (rescale.window == 4 || (rescale.window == 1 && !is_whole))) {
+    if (blocks == 1) return multiply_rescale_blocks<1>(tile, rescale, pieces);
+    if (blocks == 2) return multiply_rescale_blocks<2>(tile, rescale, pieces);
+    if (blocks == 3) return multiply_rescale_blocks<3>(tile, rescale, pieces);
+    return multiply_rescale_blocks<4>(tile, rescale, pieces);
+  }
   RescaleTile next = rescale;
-  if (tile.blocks != kFilterBlocks || rescale.is_wide || rescale.storage == FilterStorage::s32) {
+  if (!is_whole || width_of(rescale) == RescaleWidth::wide ||
+      rescale.storage == FilterStorage::s32) {
     for (const FilterPiece& piece : pieces) {
-      multiply(piece.of(tile));
-      next.pixels = piece.pixels;
-      avx512_rescale<Path>(next);
-      advance(next, piece.pixels);
+      multiply_then_rescale(piece.of(tile), next);
+      advance(next, piece.pixels / rescale.window);
     }
     return;
   }
   with_avx512_rescale(rescale, [&]<class Law>() {
     for (const FilterPiece& piece : pieces) {
-      multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(piece.of(tile), [&] {
-        return [law = Law(next)](int p, const __m512i* sums) __attribute__((always_inline)) {
-          law.template pixel<kFilterBlocks>(
-              p, [&](int b) __attribute__((always_inline)) { return sums[b]; });
-        };
-      });
+      multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(piece.of(tile),
+                                                             finish<kFilterBlocks, Law>(next));
       advance(next, piece.pixels);
     }
   });
@@ -156,11 +238,12 @@ void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale,
 constinit const Filter8 kFilter8 = {.multiply = multiply,
                                     .rescale = avx512_rescale<Path>,
                                     .multiply_rescale = multiply_rescale,
-
+                                    .depthwise = avx512_depthwise<Path>,
+                                    .depthwise_rescale = avx512_depthwise_rescale<Path>,
                                     .expand_s4 = expand_s4,
                                     .expand_u4 = expand_u4,
-                                    .largest_u8 = Loops::largest_u8,
-                                    .largest_u4 = Loops::largest_u4,
+                                    .largest_u8 = largest_u8,
+                                    .largest_u4 = largest_u4,
                                     .add_u8 = Loops::add_u8,
                                     .pixels = {0, kPixels[1], kPixels[2], kPixels[3], kPixels[4]}};
 

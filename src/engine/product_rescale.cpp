@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills in the kernel's rescale from a product.
+#include "engine/product_rescale.h"
+
+namespace nibble {
+namespace {
+
+std::int64_t channel_bytes(const Place& place, std::int64_t channel) {
+  if (place.storage == FilterStorage::u4) return channel / 2;
+  return place.storage == FilterStorage::s32 ? channel * 4 : channel;
+}
+
+}  // namespace
+
+RescaleTile rescale_of(const ProductSpec& spec, const PackedFilters& filters, std::size_t panel,
+                       const std::byte* arena, std::uint8_t* out) {
+  const FilterPanel& outputs = filters.panels()[panel];
+  RescaleTile tile{.columns = static_cast<int>(outputs.outputs),
+                   .multiplier = filters.multiplier(panel),
+                   .shift = spec.shift,
+                   .low = static_cast<std::int32_t>(spec.low),
+                   .high = static_cast<std::int32_t>(spec.high),
+                   .zero = spec.out.zero,
+                   .is_wide = spec.is_wide,
+                   .storage = spec.out.storage,
+                   .out = out + channel_bytes(spec.out, outputs.first_output),
+                   .stride = spec.out.stride};
+  if (spec.addend.is_stored()) {
+    tile.addend = {.storage = spec.addend.storage,
+                   .data = reinterpret_cast<const std::uint8_t*>(arena + spec.addend.offset) +
+                           channel_bytes(spec.addend, outputs.first_output),
+                   .stride = spec.addend.stride,
+                   .multiplier = filters.addend_multiplier(panel),
+                   .shift = spec.addend_shift,
+                   .zero = spec.addend.zero};
+  }
+  return tile;
+}
+
+void advance_tile(RescaleTile& tile, std::int64_t pixels) {
+  tile.out = static_cast<std::uint8_t*>(tile.out) + pixels * tile.stride;
+  tile.addend.data += pixels * tile.addend.stride;
+}
+
+}  // namespace nibble
