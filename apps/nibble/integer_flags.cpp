@@ -110,6 +110,10 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
 
 IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& integers) {
   const Recipe course = recipe_of(flags);
+  if (course.start) {
+    throw Error("train", "model to start from", "one of floats beside --arith int8",
+                "none: integer training draws its first weights");
+  }
   IntegerRecipe recipe;
   static_cast<RunSettings&>(recipe) = course;
   if (is_recipe(flags.what)) recipe.name += "-int8";

@@ -111,7 +111,7 @@ TrainResult run_integers(Flags& flags) {
 }
 
 void run(Flags& flags) {
-  if (flags.recipe.what.empty()) return print_recipes();
+  if (flags.recipe.what.empty() && !flags.recipe.from) return print_recipes();
   check_arithmetic(flags.recipe, flags.integers);
   const TrainResult result = flags.integers.is_integer() ? run_integers(flags) : run_float(flags);
   if (result.stopped_by != 0) world().barrier();  // the checkpoint is there before anyone leaves
@@ -160,6 +160,7 @@ void add_train(CLI::App& app) {
       "  nibble train lenet --data mnist --round weight,activation=e4m3 --round "
       "error=e5m2/stochastic\n"
       "  nibble train mnist-lenet-bfp8-swalp --seed 2              a recipe with another seed\n"
+      "  nibble train --from model.nib --data mnist --lr 0.0001    some more epochs of a model\n"
       "  nibble train lenet --data mnist --arith int8              not one float in the step\n"
       "  mpirun -n 4 nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip\n"
       "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");

@@ -10,6 +10,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/text_file.h"
+#include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/report/tensorboard.h"
 
@@ -64,6 +65,10 @@ PolicyRule rule_of(const std::string& text) {
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--data", flags.data, "digits, mnist, fashion-mnist, cifar10, or a path");
+  verb.add_option("--from", flags.from,
+                  "a float model (.nib) to start from, in place of random weights; its network is\n"
+                  "trained unless another with the same parameters is given")
+      ->type_name("FILE");
   verb.add_option("--policy", flags.policy, "precision policy (TOML)")->type_name("FILE");
   verb.add_option(
           "--round", flags.rounds,
@@ -118,10 +123,11 @@ Recipe recipe_of(const TrainFlags& flags) {
   if (is_recipe(flags.what)) {
     recipe = load_recipe(flags.what);
   } else {
-    recipe.network = load_network(flags.what);
+    if (!flags.what.empty() || !flags.from) recipe.network = load_network(flags.what);
     recipe.name = recipe.network.name;
     recipe.optimizer = {.kind = OptimizerKind::adam, .rate = 0.001};
   }
+  if (flags.from) start_from(recipe, read_model(*flags.from).model);
   if (flags.optimizer) {
     recipe.optimizer.kind = optimizer_by_name(*flags.optimizer);
     recipe.optimizer.rate = recipe.optimizer.kind == OptimizerKind::sgd ? 0.01 : 0.001;

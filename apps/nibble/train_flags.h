@@ -19,7 +19,8 @@ class App;
 namespace nibble {
 
 struct TrainFlags {
-  std::string what;  // network or recipe
+  std::string what;                 // network or recipe
+  std::optional<std::string> from;  // a model to start from; without `what` its network is trained
   std::optional<std::string> data;
   std::optional<std::string> policy;
   std::vector<std::string> rounds;  // ROLES=FORMAT[/ROUNDING]

@@ -59,6 +59,12 @@ class NetworkGenerator {
     return {from(least, most), from(least, most)};
   }
 
+  // Most weights have none.
+  static std::int64_t steps(std::int64_t outputs) {
+    if (from(0, 3) > 0) return 0;
+    return flip() ? 1 : outputs;
+  }
+
   static Precision precision() {
     if (from(0, 3) > 0) return {};
     Precision result;
@@ -72,20 +78,25 @@ class NetworkGenerator {
   }
 
   Op any_op(const Shape& in) const {
-    switch (from(0, 13)) {
+    switch (from(0, 14)) {
       case 0: {
         const std::int64_t channels = in.rank() == 3 ? in[2] : 1;
         const bool is_depthwise = flip();
-        return Conv2d{.channels = is_depthwise ? channels * from(1, 2) : from(1, 6),
-                      .kernel = extent(1, 3),
-                      .stride = extent(1, 2),
-                      .padding = extent(0, 3),
-                      .dilation = extent(1, 2),
-                      .groups = is_depthwise ? channels : 1,
-                      .has_bias = flip()};
+        Conv2d conv{.channels = is_depthwise ? channels * from(1, 2) : from(1, 6),
+                    .kernel = extent(1, 3),
+                    .stride = extent(1, 2),
+                    .padding = extent(0, 3),
+                    .dilation = extent(1, 2),
+                    .groups = is_depthwise ? channels : 1,
+                    .has_bias = flip()};
+        conv.weight_steps = steps(conv.channels);
+        return conv;
       }
-      case 1:
-        return Linear{.features = from(1, 9), .has_bias = flip()};
+      case 1: {
+        Linear linear{.features = from(1, 9), .has_bias = flip()};
+        linear.weight_steps = steps(linear.features);
+        return linear;
+      }
       case 2:
         return MaxPool{extent(1, 3), extent(1, 3), extent(0, 1)};
       case 3:
@@ -119,6 +130,8 @@ class NetworkGenerator {
         return Bias{};
       case 11:
         return Relu6{};
+      case 12:
+        return FakeQuantize{-from(0, 128), from(1, 255)};
       default:
         return Relu{};
     }

@@ -9,6 +9,7 @@
 #include "train/onednn.h"
 #include "train/simulated_layer.h"
 #include "train/slice_sum.h"
+#include "train/weight_quantizer.h"
 
 namespace nibble {
 namespace {
@@ -19,22 +20,25 @@ class ConvolutionLayer final : public Layer {
  public:
   explicit ConvolutionLayer(const LayerSettings& settings)
       : cache_({std::get<Conv2d>(settings.node.op), settings.inputs[0], settings.output}),
-        own_(weight_desc(cache_.shape())) {}
+        own_(weight_desc(cache_.shape())),
+        weight_(settings.node) {}
 
   bool keeps_inputs() const override { return true; }
 
   std::vector<LayerParameter*> parameters() override {
-    if (!has_bias()) return {&weight_};
-    return {&weight_, &bias_};
+    std::vector<LayerParameter*> list = weight_.parameters();
+    if (has_bias()) list.push_back(&bias_);
+    return list;
   }
 
   void forward(const ForwardArguments& arguments) override {
     const Slices& slices = arguments.pass.slices;
     std::array<const ConvolutionPrimitives*, 2> made{};
     std::array<dnnl::memory, 2> packed;
+    const LayerParameter& weight = weight_.used();
     for_each_size(slices, [&](std::size_t kind, std::int64_t images) {
       made[kind] = &cache_.get(images, threads_a_call(slices));
-      packed[kind] = forward_weights_.get(made[kind]->forward_desc.weights_desc(), own_, weight_);
+      packed[kind] = forward_weights_.get(made[kind]->forward_desc.weights_desc(), own_, weight);
     });
     for_each_slice(slices, [&](std::int64_t slice) {
       const std::size_t kind = kind_of(slices, slice);
@@ -71,6 +75,7 @@ class ConvolutionLayer final : public Layer {
       });
     }
     parts.add_up(*this);
+    weight_.finish_gradient();
   }
 
  private:
@@ -146,7 +151,7 @@ class ConvolutionLayer final : public Layer {
       const std::int64_t count = made_.slices.count();
       sum_slices(weights_.as<float>(), count, stride_, stride_, weights_.as<float>());
       reorder(borrow(layout_, weights_.as<float>()),
-              borrow(layer.own_, layer.weight_.gradient.as<float>().data()));
+              borrow(layer.own_, layer.weight_.gradient().data()));
       if (!layer.has_bias()) return;
       sum_slices(biases_.as<float>(), count, channels_, channels_,
                  layer.bias_.gradient.as<float>().data());
@@ -168,9 +173,10 @@ class ConvolutionLayer final : public Layer {
     ErrorMaker(ConvolutionLayer& layer, const Slices& slices, float* input_error)
         : layer_(layer), made_(layer, slices), input_error_(input_error) {
       if (input_error == nullptr) return;
+      const LayerParameter& weight = layer.weight_.used();
       for_each_size(slices, [&](std::size_t kind, std::int64_t) {
         weights_[kind] = layer.backward_weights_.get(
-            made_.by_kind[kind]->backward_data_desc.weights_desc(), layer.own_, layer.weight_);
+            made_.by_kind[kind]->backward_data_desc.weights_desc(), layer.own_, weight);
       });
     }
 
@@ -197,7 +203,7 @@ class ConvolutionLayer final : public Layer {
 
   ConvolutionCache cache_;
   dnnl::memory::desc own_;  // the layout of the weight itself
-  LayerParameter weight_;
+  WeightQuantizer weight_;
   LayerParameter bias_;
   PackedWeights forward_weights_;
   PackedWeights backward_weights_;

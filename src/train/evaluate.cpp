@@ -3,7 +3,6 @@
 #include "nibble/train/evaluate.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -26,11 +25,7 @@ Evaluation evaluate(const Model& model, const Dataset& data, const EvaluateOptio
   Rounder rounder(network, 0);
   BufferPool pool;
   Tape tape(network, policy, rounder);
-  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
-    const Tensor& from = model.parameters[i];
-    check_dtype(from.dtype(), DType::f32);
-    std::memcpy(tape.parameters()[i]->value.data(), from.data(), from.bytes());
-  }
+  tape.set_parameters(model.parameters);
 
   const Op softmax = SoftmaxCrossEntropy{};
   const Op& last = network.nodes.back().op;

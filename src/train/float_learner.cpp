@@ -10,6 +10,7 @@
 #include "nibble/train/evaluate.h"
 #include "train/moments.h"
 #include "train/probe.h"
+#include "train/weight_quantizer.h"
 
 namespace nibble {
 
@@ -67,7 +68,9 @@ std::optional<Model> FloatLearner::average() const {
     std::ranges::transform(mean, model.parameters[i].as<float>().begin(),
                            [&](float x) { return x * factor; });
   }
-  for (Node& node : model.network.nodes) node.weight = {};  // means lie between the grid's points
+  for (Node& node : model.network.nodes) {  // means lie between the grid's points
+    if (!has_own_rounding(node, "weight")) node.weight = {};
+  }
   measure_moments(model, recipe_.policy, data_.train, data_.indices, recipe_.batch);
   return model;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nibble/core/error.h"
 #include "nibble/core/philox.h"
 #include "train/streams.h"
 
@@ -70,6 +71,9 @@ std::vector<Tensor> initial_parameters(const Network& network, Initialization in
       fill_uniform(values, bound_of(initialization, fans), key);
     } else if (parameter.kind == "bias" && initialization == Initialization::fan_in) {
       fill_uniform(values, std::sqrt(1.0 / last_in), key);
+    } else if (parameter.kind == "step") {
+      throw Error("train", parameter.name, "nothing",
+                  "a model to start from (--from), whose steps were chosen by its numbers");
     } else {
       const bool is_one = parameter.kind == "scale" || parameter.kind == "variance";
       std::ranges::fill(values, is_one ? 1.0F : 0.0F);

@@ -18,7 +18,7 @@ namespace nibble {
 
 // A trained tensor as layers see it. `version` grows whenever the values change.
 struct LayerParameter {
-  Tensor value;     // what products use: rounded to the weight's format
+  Tensor value;     // rounded to the weight's format; products may round it to steps once more
   Tensor gradient;  // of the loss times the loss scale
   std::uint64_t version = 0;
 };
@@ -81,6 +81,7 @@ std::unique_ptr<Layer> make_global_average_pool(const LayerSettings& settings);
 std::unique_ptr<Layer> make_batch_norm(const LayerSettings& settings);
 std::unique_ptr<Layer> make_bias(const LayerSettings& settings);
 std::unique_ptr<Layer> make_rectifier(const LayerSettings& settings);
+std::unique_ptr<Layer> make_fake_quantize(const LayerSettings& settings);
 std::unique_ptr<Layer> make_dropout(const LayerSettings& settings);
 std::unique_ptr<Layer> make_add(const LayerSettings& settings);
 std::unique_ptr<Layer> make_concat(const LayerSettings& settings);

@@ -6,6 +6,7 @@
 #include "train/layer.h"
 #include "train/product.h"
 #include "train/simulated_layer.h"
+#include "train/weight_quantizer.h"
 
 namespace nibble {
 namespace {
@@ -15,13 +16,15 @@ class LinearLayer final : public Layer {
   explicit LinearLayer(const LayerSettings& settings)
       : in_(settings.inputs[0].elements()),
         out_(settings.output.elements()),
-        has_bias_(std::get<Linear>(settings.node.op).has_bias) {}
+        has_bias_(std::get<Linear>(settings.node.op).has_bias),
+        weight_(settings.node) {}
 
   bool keeps_inputs() const override { return true; }
 
   std::vector<LayerParameter*> parameters() override {
-    if (!has_bias_) return {&weight_};
-    return {&weight_, &bias_};
+    std::vector<LayerParameter*> list = weight_.parameters();
+    if (has_bias_) list.push_back(&bias_);
+    return list;
   }
 
   void forward(const ForwardArguments& arguments) override {
@@ -33,21 +36,23 @@ class LinearLayer final : public Layer {
       }
     }
     product(images, out_, in_, {arguments.inputs[0], in_},
-            {weight_.value.as<float>().data(), in_, true}, arguments.output, has_bias_, is_fast);
+            {weight_.used().value.as<float>().data(), in_, true}, arguments.output, has_bias_,
+            is_fast);
   }
 
   void backward(const BackwardArguments& arguments) override {
     const Slices& slices = arguments.pass.slices;
     const std::int64_t images = slices.images;
     product(out_, in_, images, {arguments.output_error, out_, true}, {arguments.inputs[0], in_},
-            weight_.gradient.as<float>().data(), false, slices.is_fast);
+            weight_.gradient().data(), false, slices.is_fast);
+    weight_.finish_gradient();
     if (has_bias_) {
       sum_channels(arguments.pass, arguments.output_error, images, out_,
                    bias_.gradient.as<float>().data());
     }
     if (arguments.input_errors[0] != nullptr) {
       product(images, in_, out_, {arguments.output_error, out_},
-              {weight_.value.as<float>().data(), in_}, arguments.input_errors[0], false,
+              {weight_.used().value.as<float>().data(), in_}, arguments.input_errors[0], false,
               slices.is_fast);
     }
   }
@@ -56,7 +61,7 @@ class LinearLayer final : public Layer {
   std::int64_t in_;
   std::int64_t out_;
   bool has_bias_;
-  LayerParameter weight_;
+  WeightQuantizer weight_;
   LayerParameter bias_;
 };
 

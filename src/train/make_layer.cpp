@@ -18,6 +18,7 @@ std::unique_ptr<Layer> make_layer(const LayerSettings& settings) {
   if (is<Concat>(op)) return make_concat(settings);
   if (is<Slice>(op) || is<Pad>(op)) return make_window(settings);
   if (is<Flatten>(op)) return make_flatten(settings);
+  if (is<FakeQuantize>(op)) return make_fake_quantize(settings);
   if (is<Dropout>(op)) return make_dropout(settings);
   throw Error("train", "layer " + settings.node.name, std::string(name_of(op)),
               "an operation that computes");

@@ -11,12 +11,14 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "train/initialize.h"
+#include "train/weight_quantizer.h"
 
 namespace nibble {
 namespace {
 
 constexpr std::size_t kGrain = 8192;
 constexpr std::size_t kSecondPlace = 8;  // streams of Adam's second moment
+constexpr float kLeastStep = 1e-9F;
 
 void copy(ConstTensorView from, TensorView to) {
   std::memcpy(to.data(), from.data(), from.bytes());
@@ -52,20 +54,24 @@ Optimizer::Optimizer(const OptimizerSettings& settings, const Network& network,
   std::int64_t largest = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Parameter& name = names[i];
-    const std::string& layer = network.nodes[name.node].name;
+    const Node& node = network.nodes[name.node];
     const auto rule = [&](Role role) {
-      return name.is_trained ? policy.find(role, layer, name.kind) : nullptr;
+      return name.is_trained ? policy.find(role, node.name, name.kind) : nullptr;
     };
+    const bool is_step = name.kind == "step";
+    const bool has_own_rule = has_own_rounding(node, name.kind);
     const bool is_same_node = i > 0 && names[i - 1].node == name.node;
     Trained each{.parameter = parameters[i],
                  .name = name.name,
                  .node = name.node,
                  .place = is_same_node ? trained_.back().place + 1 : 0,
                  .is_trained = name.is_trained,
+                 .is_step = is_step,
+                 .step = has_own_rule && !is_step ? parameters[i + 1] : nullptr,
                  .master = {},
                  .first = {},
                  .second = {},
-                 .weight = rule(Role::weight),
+                 .weight = has_own_rule ? nullptr : rule(Role::weight),
                  .gradient = rule(Role::gradient),
                  .momentum = rule(Role::momentum),
                  .update = rule(Role::update),
@@ -87,6 +93,7 @@ TensorView Optimizer::master_of(Trained& each) const {
 
 void Optimizer::round(const RoundingRule* rule, Role role, const Trained& each,
                       std::uint32_t number, TensorView values) {
+  if (each.is_step) return;  // no rule speaks of steps
   rounder_.round(rule, {role, each.node, each.place}, number, values);
 }
 
@@ -111,6 +118,10 @@ void Optimizer::refresh_weights() {
     ++each.parameter->version;
     if (!each.is_trained) continue;
     if (each.weight != nullptr) copy(each.master.view(), each.parameter->value.view());
+    if (each.step != nullptr) {
+      rounder_.show_weight(each.node, each.parameter->value.view(), each.step->value.as<float>());
+      continue;
+    }
     round(each.weight, Role::weight, each, number, each.parameter->value.view());
     const float factor = weight_factor(i);
     if (factor == 1) continue;
@@ -175,7 +186,7 @@ void Optimizer::update_parameter(Trained& each, double rate, std::uint32_t numbe
 void Optimizer::remember(Trained& each, std::size_t begin, std::size_t end) const {
   float* gradient = each.parameter->gradient.as<float>().data();
   const float* master = master_of(each).as<float>().data();
-  const auto decay = static_cast<float>(settings_.weight_decay);
+  const auto decay = each.is_step ? 0.0F : static_cast<float>(settings_.weight_decay);
   if (decay != 0 && settings_.kind != OptimizerKind::adamw) {
     for (std::size_t i = begin; i < end; ++i) gradient[i] += decay * master[i];
   }
@@ -223,11 +234,13 @@ void Optimizer::make_update(const Trained& each, double rate, std::size_t begin,
 void Optimizer::apply(Trained& each, double rate, std::size_t begin, std::size_t end,
                       const float* update) const {
   float* master = master_of(each).as<float>().data();
-  if (settings_.kind == OptimizerKind::adamw && settings_.weight_decay != 0) {
+  if (settings_.kind == OptimizerKind::adamw && settings_.weight_decay != 0 && !each.is_step) {
     const auto keep = static_cast<float>(1 - rate * settings_.weight_decay);
     for (std::size_t i = begin; i < end; ++i) master[i] *= keep;
   }
   for (std::size_t i = begin; i < end; ++i) master[i] -= update[i - begin];
+  if (!each.is_step) return;
+  for (std::size_t i = begin; i < end; ++i) master[i] = std::max(master[i], kLeastStep);
 }
 
 std::vector<NamedTensorView> Optimizer::state() const {

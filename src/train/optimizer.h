@@ -49,9 +49,11 @@ class Optimizer {
     std::size_t node;
     std::size_t place;  // within the node
     bool is_trained;
-    Tensor master;  // empty: the parameter's own value serves
-    Tensor first;   // momentum, or Adam's mean of gradients
-    Tensor second;  // Adam's mean of their squares
+    bool is_step;                // stays above 0 and does not decay
+    const LayerParameter* step;  // of a weight that is rounded to steps
+    Tensor master;               // empty: the parameter's own value serves
+    Tensor first;                // momentum, or Adam's mean of gradients
+    Tensor second;               // Adam's mean of their squares
     const RoundingRule* weight;
     const RoundingRule* gradient;
     const RoundingRule* momentum;

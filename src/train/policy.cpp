@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "nibble/core/error.h"
+#include "train/weight_quantizer.h"
 
 namespace nibble {
 namespace {
@@ -50,7 +51,8 @@ bool is_product(const Op& op) {
 
 // Layers that a machine would do while it writes the value of the layer before.
 bool is_epilogue(const Op& op) {
-  return is<Bias>(op) || is<BatchNorm>(op) || is<Relu>(op) || is<Relu6>(op) || is<Dropout>(op);
+  return is<Bias>(op) || is<BatchNorm>(op) || is<Relu>(op) || is<Relu6>(op) ||
+         is<FakeQuantize>(op) || is<Dropout>(op);
 }
 
 // Layers that only move numbers: what was rounded before stays so.
@@ -65,7 +67,8 @@ bool has_role(const Network& network, const RoundingPoints& points, std::size_t 
   if (role == Role::accumulator) return is_product(network.nodes[node].op);
   return std::ranges::any_of(parameters, [&](const Parameter& parameter) {
     return parameter.node == node && parameter.is_trained &&
-           std::ranges::find(kinds, parameter.kind) != kinds.end();
+           std::ranges::find(kinds, parameter.kind) != kinds.end() &&
+           !(role == Role::weight && has_own_rounding(network.nodes[node], parameter.kind));
   });
 }
 
@@ -133,7 +136,7 @@ RoundingPoints rounding_points(const Network& network) {
     const Op& op = network.nodes[i].op;
     if (is_loss(op) || only_moves(op)) continue;
     const bool joins_next = users[i] == 1 && is_epilogue(network.nodes[user[i]].op);
-    points.activation[i] = !joins_next;
+    points.activation[i] = !joins_next && !is<FakeQuantize>(op);  // which rounds by itself
     // A product whose error comes through a batch norm takes it as an operand all the same.
     points.error[i] = (!joins_next && !is<Input>(op)) ||
                       (joins_next && is_product(op) && is<BatchNorm>(network.nodes[user[i]].op));
@@ -152,8 +155,8 @@ std::vector<PolicyRule> own_rules(const Network& network) {
     rules.push_back(std::move(rule));
   };
   for (const Node& node : network.nodes) {
-    add(Role::activation, node, node.value);
-    add(Role::weight, node, node.weight);
+    if (!is<FakeQuantize>(node.op)) add(Role::activation, node, node.value);
+    if (!has_own_rounding(node, "weight")) add(Role::weight, node, node.weight);
   }
   return rules;
 }
@@ -166,8 +169,9 @@ Network with_formats(Network network, const PrecisionPolicy& policy) {
         points.activation[i] ? policy.find(Role::activation, node.name) : nullptr;
     const RoundingRule* weight =
         is_product(node.op) ? policy.find(Role::weight, node.name) : nullptr;
-    node.value = value != nullptr ? value->precision : Precision{};
-    node.weight = weight != nullptr ? weight->precision : Precision{};
+    if (!is<FakeQuantize>(node.op)) node.value = value != nullptr ? value->precision : Precision{};
+    if (!has_own_rounding(node, "weight"))
+      node.weight = weight != nullptr ? weight->precision : Precision{};
   }
   return network;
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "nibble/kernels/quantize.h"
 #include "nibble/loop/learner.h"
 #include "train/rounder.h"
 
@@ -17,8 +19,14 @@ class Probe final : public RoundingObserver {
 
   void observe(Role role, std::string_view layer, ConstTensorView before, ConstTensorView after,
                const RoundingRule* rule) override;
+  void observe(Role role, const Node& node, ConstTensorView before, ConstTensorView after,
+               const StepGrid& steps) override;
 
  private:
+  // Errors are null where nothing was rounded.
+  void add(Role role, std::string_view layer, std::string format, ConstTensorView before,
+           const ErrorStatistics* errors);
+
   std::int64_t epoch_;
   std::int64_t step_;
   Observation& observation_;

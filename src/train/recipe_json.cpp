@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "loop/run_settings_text.h"
+#include "nibble/core/hash.h"
 #include "nibble/train/recipe.h"
 
 namespace nibble {
@@ -68,10 +69,11 @@ std::string text_of(const Json& json) {
 }  // namespace
 
 std::string to_json(const Recipe& recipe) {
-  const Json method{{"fast", recipe.is_fast},
-                    {"initialization", name_of(recipe.initialization)},
-                    {"optimizer", optimizer_json(recipe.optimizer)},
-                    {"schedule", to_string(recipe.schedule)}};
+  Json method{{"fast", recipe.is_fast},
+              {"initialization", name_of(recipe.initialization)},
+              {"optimizer", optimizer_json(recipe.optimizer)},
+              {"schedule", to_string(recipe.schedule)}};
+  if (recipe.start) method["start"] = hex(weights_hash(*recipe.start));
   Json numbers{{"policy_name", recipe.policy.name},
                {"policy", policy_json(recipe.policy)},
                {"loss_scale", recipe.policy.loss_scale.start},

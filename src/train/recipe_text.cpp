@@ -10,6 +10,7 @@
 #include "loop/run_settings_text.h"
 #include "nibble/core/error.h"
 #include "nibble/core/text_file.h"
+#include "nibble/graph/model_file.h"
 #include "nibble/train/recipe.h"
 #include "train/policy_text.h"
 
@@ -57,6 +58,10 @@ Recipe read_recipe(TomlReader& table, std::string_view source) {
   recipe.policy = read_policy(table, source);
   recipe.policy.name =
       table.string("policy").value_or(recipe.policy.rules.empty() ? "fp32" : recipe.name);
+  if (table.find("start") != nullptr) {
+    read_word(table, "start",
+              [&](const std::string& path) { start_from(recipe, read_model(path).model); });
+  }
   table.finish();
   return recipe;
 }

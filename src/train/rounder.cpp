@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 #include "train/streams.h"
+#include "train/weight_quantizer.h"
 
 namespace nibble {
 namespace {
@@ -60,6 +62,24 @@ void Rounder::round(const RoundingRule* rule, const RoundingPlace& place, std::u
   if (is_observed) {
     observer_->observe(place.role, network_->nodes[place.node].name, before.view(), values, rule);
   }
+}
+
+void Rounder::show_weight(std::size_t node, ConstTensorView weight,
+                          std::span<const float> steps) const {
+  if (observer_ == nullptr) return;
+  const Node& layer = network_->nodes[node];
+  const IntegerGrid grid = grid_of(layer, layer.weight.format);
+  Tensor after(DType::f32, weight.shape());
+  round_weight(weight, steps, grid, after.view());
+  observer_->observe(Role::weight, layer, weight, std::as_const(after).view(), {grid, steps});
+}
+
+void Rounder::show_value(std::size_t node, ConstTensorView before, ConstTensorView after,
+                         std::span<const float> step) const {
+  if (observer_ == nullptr) return;
+  const Node& layer = network_->nodes[node];
+  const auto& op = std::get<FakeQuantize>(layer.op);
+  observer_->observe(Role::activation, layer, before, after, {{op.low, op.high}, step});
 }
 
 }  // namespace nibble

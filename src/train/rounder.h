@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "nibble/core/tensor.h"
 #include "nibble/train/policy.h"
+#include "train/step_rounding.h"
 
 namespace nibble {
 
@@ -17,6 +19,9 @@ class RoundingObserver {
   virtual ~RoundingObserver() = default;
   virtual void observe(Role role, std::string_view layer, ConstTensorView before,
                        ConstTensorView after, const RoundingRule* rule) = 0;
+  // Of a layer's weight or value that learned steps round.
+  virtual void observe(Role role, const Node& node, ConstTensorView before, ConstTensorView after,
+                       const StepGrid& steps) = 0;
 };
 
 // One tensor of a role: which draws are its own.
@@ -33,6 +38,11 @@ class Rounder {
   // Rounds by the rule; null does nothing but show the tensor to the observer.
   void round(const RoundingRule* rule, const RoundingPlace& place, std::uint32_t step,
              TensorView values);
+
+  // Shows the observer, where there is one, what steps make of a weight, and have made of a value.
+  void show_weight(std::size_t node, ConstTensorView weight, std::span<const float> steps) const;
+  void show_value(std::size_t node, ConstTensorView before, ConstTensorView after,
+                  std::span<const float> step) const;
 
   void set_observer(RoundingObserver* observer) { observer_ = observer; }
   bool has_observer() const { return observer_ != nullptr; }

@@ -10,6 +10,7 @@
 
 #include "nibble/core/error.h"
 #include "train/initialize.h"
+#include "train/start.h"
 
 namespace nibble {
 namespace {
@@ -40,7 +41,12 @@ Session::Session(const Recipe& recipe)
       tape_(network_, recipe.policy, rounder_),
       optimizer_(recipe.optimizer, network_, recipe.policy, rounder_, tape_.parameters()),
       loss_scale_{recipe.policy.loss_scale.start, 0} {
-  optimizer_.set_masters(initial_parameters(network_, recipe.initialization, recipe.seed));
+  if (recipe.start) {
+    check_start(network_, *recipe.start);
+    optimizer_.set_masters(recipe.start->parameters);
+  } else {
+    optimizer_.set_masters(initial_parameters(network_, recipe.initialization, recipe.seed));
+  }
   optimizer_.refresh_weights();
 }
 

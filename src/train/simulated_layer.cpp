@@ -8,6 +8,7 @@
 
 #include "train/channel_sums.h"
 #include "train/streams.h"
+#include "train/weight_quantizer.h"
 
 namespace nibble {
 namespace {
@@ -17,6 +18,9 @@ enum class Product : std::uint32_t { forward, error, gradient };
 
 TensorView matrix(float* data, std::int64_t rows, std::int64_t columns) {
   return {reinterpret_cast<std::byte*>(data), DType::f32, {rows, columns}};
+}
+ConstTensorView matrix(const float* data, std::int64_t rows, std::int64_t columns) {
+  return {reinterpret_cast<const std::byte*>(data), DType::f32, {rows, columns}};
 }
 
 void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t stride,
@@ -45,12 +49,16 @@ Geometry geometry_of(const LayerSettings& settings) {
 class SimulatedLayer final : public Layer {
  public:
   explicit SimulatedLayer(const LayerSettings& settings)
-      : shape_(geometry_of(settings)), accumulator_(*settings.accumulator), node_(settings.index) {}
+      : shape_(geometry_of(settings)),
+        accumulator_(*settings.accumulator),
+        node_(settings.index),
+        weight_(settings.node) {}
 
   bool keeps_inputs() const override { return true; }
   std::vector<LayerParameter*> parameters() override {
-    if (!shape_.op.has_bias) return {&weight_};
-    return {&weight_, &bias_};
+    std::vector<LayerParameter*> list = weight_.parameters();
+    if (shape_.op.has_bias) list.push_back(&bias_);
+    return list;
   }
 
   void forward(const ForwardArguments& arguments) override {
@@ -58,7 +66,7 @@ class SimulatedLayer final : public Layer {
     for (std::int64_t group = 0; group < shape_.op.groups; ++group) {
       const Buffer patches = gather(arguments.pass, arguments.inputs[0], group);
       const Buffer weights = arguments.pass.pool->take<float>(taps() * width());
-      transpose(weight_.value.as<float>().data() + group * width() * taps(), width(), taps(),
+      transpose(weight_.used().value.as<float>().data() + group * width() * taps(), width(), taps(),
                 taps(), weights.as<float>());
       const Buffer sums = arguments.pass.pool->take<float>(rows * width());
       multiply(arguments.pass, Product::forward, group, matrix(patches.as<float>(), rows, taps()),
@@ -91,17 +99,18 @@ class SimulatedLayer final : public Layer {
                     errors.as<float>() + row * width());
       });
       transpose(errors.as<float>(), rows, width(), width(), turned.as<float>());
-      multiply(
-          pass, Product::gradient, group, matrix(turned.as<float>(), width(), rows),
-          matrix(patches.as<float>(), rows, taps()),
-          matrix(weight_.gradient.as<float>().data() + group * width() * taps(), width(), taps()));
+      multiply(pass, Product::gradient, group, matrix(turned.as<float>(), width(), rows),
+               matrix(patches.as<float>(), rows, taps()),
+               matrix(weight_.gradient().data() + group * width() * taps(), width(), taps()));
       if (input_error == nullptr) continue;
       const Buffer patch_errors = pass.pool->take<float>(rows * taps());
       multiply(pass, Product::error, group, matrix(errors.as<float>(), rows, width()),
-               matrix(weight_.value.as<float>().data() + group * width() * taps(), width(), taps()),
+               matrix(weight_.used().value.as<float>().data() + group * width() * taps(), width(),
+                      taps()),
                matrix(patch_errors.as<float>(), rows, taps()));
       scatter(pass, patch_errors.as<float>(), group, input_error);
     }
+    weight_.finish_gradient();
     if (shape_.op.has_bias) {
       sum_channels(pass, arguments.output_error, rows, shape_.op.channels,
                    bias_.gradient.as<float>().data());
@@ -114,8 +123,8 @@ class SimulatedLayer final : public Layer {
   std::int64_t depth() const { return shape_.input[2] / shape_.op.groups; }
   std::int64_t taps() const { return shape_.op.kernel.y * shape_.op.kernel.x * depth(); }
 
-  void multiply(const Pass& pass, Product product, std::int64_t group, TensorView a, TensorView b,
-                TensorView c) const {
+  void multiply(const Pass& pass, Product product, std::int64_t group, ConstTensorView a,
+                ConstTensorView b, TensorView c) const {
     Accumulator accumulator = accumulator_;
     accumulator.random = {
         pass.random.seed,
@@ -175,7 +184,7 @@ class SimulatedLayer final : public Layer {
   Geometry shape_;
   Accumulator accumulator_;
   std::size_t node_;
-  LayerParameter weight_;
+  WeightQuantizer weight_;
   LayerParameter bias_;
 };
 

@@ -64,6 +64,14 @@ Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& round
   }
 }
 
+void Tape::set_parameters(std::span<const Tensor> values) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    check_dtype(values[i].dtype(), DType::f32);
+    std::memcpy(parameters_[i]->value.data(), values[i].data(), values[i].bytes());
+    ++parameters_[i]->version;
+  }
+}
+
 Shape Tape::batch_shape(std::size_t node) const {
   std::array<std::int64_t, kMaxRank> extents{images_};
   const Shape& shape = shapes_[node];
@@ -87,6 +95,12 @@ void Tape::round_value(const Pass& pass, std::size_t node) {
       clamped_[node] = clamp_mask(value, rule->precision.format);
     }
     rounder_.round(rule, {Role::activation, node}, pass.random.step, value);
+  }
+  if (is<FakeQuantize>(network_.nodes[node].op)) {
+    const float* before = value_at(network_.nodes[node].inputs[0]);
+    rounder_.show_value(node,
+                        {reinterpret_cast<const std::byte*>(before), DType::f32, value.shape()},
+                        value, layers_[node]->parameters()[0]->value.as<float>());
   }
   if (watcher_) watcher_(node, value);
 }

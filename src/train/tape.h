@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "graph/tape_memory.h"
@@ -22,6 +23,9 @@ class Tape {
 
   // In the order of parameters_of; values and gradients are made here, values are not set.
   const std::vector<LayerParameter*>& parameters() const { return parameters_; }
+
+  // Takes the values of a model, f32 in that order.
+  void set_parameters(std::span<const Tensor> values);
 
   // Runs the network on a batch (images, …) of f32, which must live until the way back has ended;
   // the answer lives until the next call.

@@ -40,6 +40,7 @@ class TapeUnderTest {
       for (std::size_t i = 0; i < weights.size(); ++i) {
         weights[i] = 0.5F * test_value(100 + p, i);
         if (parameters[p].kind == "variance" || parameters[p].kind == "scale") weights[i] += 1.0F;
+        if (parameters[p].kind == "step") weights[i] = 2e-5F * (1.0F + weights[i] * weights[i]);
       }
       ++parameter(p).version;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,7 +55,14 @@ struct Recipe : RunSettings {
   Averaging averaging;
   PrecisionPolicy policy;
   bool is_fast = false;  // oneDNN's own threads: the weights then depend on their number
+  std::shared_ptr<const Model> start;  // first parameters; null: drawn by the seed
 };
+
+// Lets the recipe begin with the parameters of a float model, and with its mean and deviation of
+// the input unless the recipe gives others. A recipe without a network takes the model's, with
+// softmax cross-entropy where it has no loss. Throws, naming the first parameter that differs from
+// those of the network.
+void start_from(Recipe& recipe, Model model);
 
 // Reads TOML; `source` is used in errors, which name line and key.
 Recipe parse_recipe(std::string_view toml, std::string_view source);

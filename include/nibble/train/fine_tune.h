@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains a model for some more epochs, in memory: no run folder, no checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "nibble/data/augment.h"
+#include "nibble/data/dataset.h"
+#include "nibble/graph/network.h"
+#include "nibble/run/progress.h"
+#include "nibble/run/schedule.h"
+#include "nibble/train/recipe.h"
+
+namespace nibble {
+
+struct FineTunedEpoch {
+  std::int64_t epoch = 0;  // from 1
+  double loss = 0;         // means over the epoch's images, as they were trained
+  double top1 = 0;         // a share; 0 for a regression
+  double seconds = 0;
+};
+
+struct FineTuneOptions {
+  std::int64_t epochs = 5;
+  std::int64_t batch = 128;
+  OptimizerSettings optimizer = {};  // sgd, rate 0.01, momentum 0.9
+  Schedule schedule = {.rate = CosineRate{}};
+  AugmentOptions augment = {};
+  std::uint64_t seed = 1;  // of order and augmentation
+  ProgressStyle progress = ProgressStyle::silent;
+  std::function<void(const FineTunedEpoch&)> after_epoch = {};
+};
+
+// The model with other numbers and the very same network, whose formats and steps hold while it
+// trains. Without a loss of its own, softmax cross-entropy (for targets squared error) is trained.
+// The weights do not depend on the number of threads.
+Model fine_tune(const Model& start, const Dataset& data, const FineTuneOptions& options = {});
+
+}  // namespace nibble

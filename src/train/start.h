@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model whose parameters a training run begins with.
+#pragma once
+
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+// Throws, naming the first parameter that differs, where the model is no start for the network:
+// it needs the same parameters in f32, and steps above 0.
+void check_start(const Network& network, const Model& start);
+
+// The network with a loss at its end, where it has none.
+Network with_loss(Network network, const Op& loss);
+
+}  // namespace nibble
