@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -55,14 +56,17 @@ class NaiveNetwork {
 
   const std::vector<Shape>& shapes() const { return shapes_; }
 
-  // The values of all nodes for one example.
-  std::vector<Integers> values(const Integers& input) const {
+  // The values of all nodes for one example; what `replaced` makes of one, later nodes take.
+  using Replaced = std::function<void(std::size_t node, Integers& value)>;
+  std::vector<Integers> values(const Integers& input, const Replaced& replaced = {}) const {
     std::vector<Integers> result{input};
+    if (replaced) replaced(0, result[0]);
     for (std::size_t i = 1; i < network_.nodes.size(); ++i) {
       std::vector<const Integers*> inputs;
       for (const std::size_t k : network_.nodes[i].inputs) inputs.push_back(&result[k]);
       result.push_back(
           std::visit([&](const auto& op) { return of(op, i, inputs); }, network_.nodes[i].op));
+      if (replaced) replaced(i, result[i]);
     }
     return result;
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "nibble/core/error.h"
@@ -31,6 +32,12 @@ RescaleFactors rescale_factors(std::span<const double> factors, int bits) {
         static_cast<std::int32_t>(std::round(std::ldexp(each, static_cast<int>(result.shift)))));
   }
   return result;
+}
+
+NormalizedFactor normalized_factor(std::int32_t multiplier, std::int64_t shift) {
+  if (multiplier == 0) return {};
+  const int zeros = std::countl_zero(static_cast<std::uint32_t>(multiplier)) - 1;
+  return {multiplier << zeros, 31 - static_cast<int>(shift) - zeros};
 }
 
 }  // namespace nibble

@@ -38,6 +38,15 @@ TEST(RescaleFactors, TinyAndZeroFactors) {
   EXPECT_THAT(of({0.0, 0.0}).multipliers, ElementsAre(0, 0));
 }
 
+TEST(RescaleFactors, AreNormalizedAsCmsisHasThem) {
+  // 0.75 = 0.75·2^0: Q31 of 0.75.
+  EXPECT_EQ(normalized_factor(3, 2), (NormalizedFactor{0x60000000, 0}));
+  EXPECT_EQ(normalized_factor(1, 0), (NormalizedFactor{1 << 30, 1}));
+  EXPECT_EQ(normalized_factor(1 << 30, 40), (NormalizedFactor{1 << 30, -9}));
+  EXPECT_EQ(normalized_factor(INT32_MAX, 62), (NormalizedFactor{INT32_MAX, -31}));
+  EXPECT_EQ(normalized_factor(0, 5), NormalizedFactor{});
+}
+
 TEST(RescaleFactors, RefusesWhatIsNoFactor) {
   for (const double bad : {-1.0, std::ldexp(1.0, 31), double{INFINITY}, std::nan("")}) {
     EXPECT_THAT(error_of([&] { of({bad}); }), testing::HasSubstr("expected 0 to 2^31"));

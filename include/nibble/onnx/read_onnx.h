@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX files of opset 9 to 21 as networks.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+bool can_read_onnx();  // whether this build has the messages of ONNX
+
+// A float network with channels last, weights rearranged, shape arithmetic folded; a softmax,
+// log-softmax or arg-max at the end goes, which a note says. One input, pictures (batch, channels,
+// rows, columns) or vectors; floats enter as they are. External data must lie in the file's folder.
+// Throws one line; it names all nodes without a form here, each with its opset.
+Model read_onnx(const std::filesystem::path& path, std::vector<std::string>* notes = nullptr);
+
+// The same of a file in memory, which may have no external data.
+Model parse_onnx(std::span<const std::byte> bytes, const std::string& name);
+
+}  // namespace nibble
