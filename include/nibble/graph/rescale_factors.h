@@ -18,4 +18,15 @@ struct RescaleFactors {
 // rounded to the nearest, ties away. Factors are finite, not negative and below 2^bits.
 RescaleFactors rescale_factors(std::span<const double> factors, int bits = 31);
 
+// As CMSIS-NN and TensorFlow Lite write it: factor = multiplier / 2^31·2^shift with the multiplier
+// in [2^30, 2^31), or 0 for the factor 0. A shift below 0 goes to the right.
+struct NormalizedFactor {
+  std::int32_t multiplier = 0;
+  int shift = 0;
+  bool operator==(const NormalizedFactor&) const = default;
+};
+
+// Of multiplier / 2^shift, exactly.
+NormalizedFactor normalized_factor(std::int32_t multiplier, std::int64_t shift);
+
 }  // namespace nibble

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fake-quantized network as the network of integers that it stands for.
+#pragma once
+
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+// The input must be read by a fake_quantize alone, every product must have weight steps and take
+// what was rounded. Each fake_quantize becomes a rescale with the name of what it rounds; a relu
+// before it goes into its low end. A bias becomes 32-bit integers in the unit of its sums. The
+// rescale's format says what its integers stand for. Losses go.
+Model integer_network_of(const Model& fake_quantized);
+
+}  // namespace nibble

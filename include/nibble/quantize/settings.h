@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a float network is to be quantized.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "nibble/quantize/range.h"
+
+namespace nibble {
+
+inline constexpr int kInputBits = 8;    // pictures are bytes
+inline constexpr int kOutputBits = 16;  // of answers: a class is the largest of them
+
+struct LayerBits {
+  int weights = 8;      // 2 to 8
+  int activations = 8;  // of what the layer gives, 2 to 8
+  bool operator==(const LayerBits&) const = default;
+};
+
+struct QuantizeSettings {
+  LayerBits bits;
+  // By name of a conv2d or linear, instead of `bits` and `edge_bits`; 0 stands for these.
+  std::map<std::string, LayerBits> layers = {};
+  int edge_bits =
+      0;  // not 0: of the first and the last layer's weights and of what enters the last
+  bool is_per_channel = true;  // a step for each output; otherwise one for the whole weight
+  bool is_symmetric = false;   // values of both signs on ±(2^(bits - 1) - 1); otherwise affine
+  bool fits_weights = true;    // steps of weights of the least squared error; otherwise max
+  RangeMethod method{.kind = RangeMethod::Kind::percentile, .percent = 99.999};
+  bool equalizes = true;         // cross-layer equalization before all else
+  bool corrects_bias = true;     // after all else
+  bool learns_rounding = false;  // of weights, layer by layer
+};
+
+}  // namespace nibble

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a network of integers would round.
+#pragma once
+
+#include <vector>
+
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+// By node: whether its value is rounded. Sums are rounded once, after what can be done before: a
+// relu, the add that takes them (the last sum among its operands), a concat. The answer always is.
+std::vector<bool> quantization_points(const Network& network);
+
+// The conv2d or linear whose sums a point rounds; the point itself where it is none's.
+std::size_t product_of(const Network& network, std::size_t point);
+
+// By node, those that read it.
+std::vector<std::vector<std::size_t>> readers_of(const Network& network);
+
+bool is_product(const Op& op);
+
+}  // namespace nibble

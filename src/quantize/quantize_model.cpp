@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of the passes.
+#include "nibble/quantize/quantize_model.h"
+
+#include "nibble/quantize/bias_correction.h"
+#include "nibble/quantize/equalize.h"
+#include "nibble/quantize/fake_quantized.h"
+#include "nibble/quantize/fold_batch_norm.h"
+#include "nibble/quantize/learned_rounding.h"
+
+namespace nibble {
+
+Model folded_model(const Model& model, const QuantizeSettings& settings) {
+  Model folded = fold_batch_norm(copy_of(model));
+  return settings.equalizes ? equalized(std::move(folded)) : std::move(folded);
+}
+
+QuantizedModel quantize_model(const Model& model, const std::vector<Tensor>& calibration,
+                              const QuantizeSettings& settings) {
+  QuantizedModel result;
+  result.folded = folded_model(model, settings);
+  const Observations observations = observe(result.folded, calibration);
+  result.fake = fake_quantized(result.folded, observations, settings);
+  if (settings.learns_rounding) {
+    result.fake = with_learned_rounding(result.folded, std::move(result.fake), calibration,
+                                        {.moves_biases = settings.corrects_bias});
+  }
+  if (settings.corrects_bias) {
+    result.fake = with_corrected_biases(result.folded, std::move(result.fake), calibration);
+  }
+  return result;
+}
+
+}  // namespace nibble
