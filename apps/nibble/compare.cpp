@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// nibble compare: which settings of runs differ, and what came of it.
+// nibble compare: which settings of runs differ, and what came of it; or how two models answer.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "apps/nibble/compare_models.h"
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
+#include "nibble/core/error.h"
 #include "nibble/report/comparison.h"
 
 namespace nibble {
@@ -17,6 +20,8 @@ namespace {
 
 struct Flags {
   std::vector<std::string> runs;
+  std::string data;
+  std::string pictures;
   bool is_json = false;
 };
 
@@ -49,7 +54,28 @@ void print_json(const std::vector<RunRecord>& runs) {
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
+bool is_model(const std::string& path) {
+  return path.ends_with(".nib") || path.ends_with(".onnx");
+}
+
+void run_models(const Flags& flags) {
+  if (flags.runs.size() != 2) {
+    throw Error("compare", "models", std::to_string(flags.runs.size()), "2");
+  }
+  if (flags.data.empty()) throw Error("compare", "--data", "nothing", "pictures for the models");
+#ifdef NIBBLE_HAS_TRAINING
+  compare_models({.first = flags.runs[0],
+                  .second = flags.runs[1],
+                  .data = flags.data,
+                  .pictures = flags.pictures,
+                  .is_json = flags.is_json});
+#else
+  throw Error("compare", "models: this build has no oneDNN");
+#endif
+}
+
 void run(const Flags& flags) {
+  if (!flags.data.empty() || std::ranges::any_of(flags.runs, is_model)) return run_models(flags);
   std::vector<RunRecord> runs;
   for (const std::string& folder : flags.runs) runs.push_back(read_run(folder));
   if (flags.is_json) return print_json(runs);
@@ -59,18 +85,25 @@ void run(const Flags& flags) {
 }  // namespace
 
 void add_compare(CLI::App& app) {
-  CLI::App& verb =
-      *app.add_subcommand("compare", "settings of runs that differ, and their results");
+  CLI::App& verb = *app.add_subcommand(
+      "compare", "settings of runs that differ, and their results; answers of two models");
   const auto flags = std::make_shared<Flags>();
-  verb.add_option("RUN", flags->runs, "two or more folders that nibble train wrote")
+  verb.add_option("RUN", flags->runs,
+                  "two or more folders that nibble train wrote, or two models: .nib, .onnx")
       ->type_name("")
       ->required()
       ->expected(2, 1 << 20);
+  verb.add_option("--data", flags->data,
+                  "of models: the test split that both answer, a name or a path");
+  verb.add_option("--pictures", flags->pictures,
+                  "of models: a page with the pictures on which they differ")
+      ->type_name("FILE.html|.svg");
   verb.add_flag("--json", flags->is_json, "print JSON");
   verb.footer(
       "Examples:\n"
       "  nibble compare runs/fp32 runs/e4m3\n"
-      "  nibble compare runs/a runs/b --json | jq .weights_equal");
+      "  nibble compare runs/a runs/b --json | jq .weights_equal\n"
+      "  nibble compare resnet20.onnx resnet20-int8.nib --data cifar10 --pictures differ.html");
   verb.callback([flags] { run(*flags); });
 }
 

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "apps/nibble/json.h"
+#include "apps/nibble/rescale_tables.h"
 #include "apps/nibble/verb.h"
+#include "nibble/core/error.h"
 #include "nibble/core/hash.h"
 #include "nibble/graph/integer_bounds.h"
 #include "nibble/graph/integer_form.h"
@@ -25,6 +27,7 @@ namespace {
 struct Flags {
   std::string model;
   bool is_json = false;
+  bool has_tables = false;
 };
 
 // One line of the table.
@@ -253,6 +256,13 @@ void describe_model(const Flags& flags) {
   } else {
     about.network = load_network(flags.model);
   }
+  if (flags.has_tables) {
+    if (!about.file || !is_integer_network(about.network)) {
+      throw Error("describe", "--tables", flags.model, "a .nib model of integers");
+    }
+    fmt::print("{}", rescale_tables(integer_form(std::move(about.file->model))));
+    return;
+  }
   about.layers = layers_of(about.network);
   about.total = total_of(about.layers);
   if (flags.is_json) {
@@ -296,6 +306,9 @@ void add_describe(CLI::App& app) {
                   "a network that comes with Nibble, a .toml network or a .nib model; without it "
                   "the networks are listed")
       ->type_name("");
+  verb.add_flag(
+      "--tables", flags->has_tables,
+      "of a model of integers: multiplier and shift of every channel, as CMSIS-NN has them");
   verb.add_flag("--json", flags->is_json, "print JSON");
   verb.footer(
       "Parameters are all but running moments; MACs are multiply-accumulates for one example.\n"

@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
 #ifdef NIBBLE_HAS_TRAINING
   nibble::add_train(app);
   nibble::add_eval(app);
+  nibble::add_quantize(app);
   nibble::add_sweep(app);
 #endif
   nibble::add_report(app);

@@ -34,6 +34,7 @@ void add_bench(CLI::App& app);
 void add_tune(CLI::App& app);
 void add_train(CLI::App& app);  // where oneDNN is there
 void add_eval(CLI::App& app);
+void add_quantize(CLI::App& app);
 void add_sweep(CLI::App& app);
 void add_report(CLI::App& app);
 void add_compare(CLI::App& app);

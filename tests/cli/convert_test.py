@@ -95,6 +95,36 @@ class Convert(Case):
             self.skipTest("no resnet50-int4 in NIBBLE_DATA")
         self.assertEqual(self.there_and_back(model).group(2, 3), ("resnet50-int4", "193"))
 
+    def test_an_onnx_file_becomes_a_float_network(self):
+        nib = self.folder / "lenet.nib"
+        source = Path(__file__).parent.parent / "corpus" / "onnx" / "valid_lenet"
+        onnx = self.folder / "lenet.onnx"
+        onnx.write_bytes(source.read_bytes())
+        done = run("convert", onnx, nib, "--mean", "0.5", "--deviation", "0.25")
+        if b"no libonnx" in done.stderr:
+            self.skipTest("this build has no libonnx")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("note: LogSoftmax", done.stdout.decode())
+        about = json.loads(self.done("describe", nib, "--json"))
+        self.assertEqual(about["input"], [6, 6, 1])
+        self.fails(1, "mean: got 2 numbers", "convert", onnx, self.folder / "y.nib", "--mean", "0.5,0.5")
+        onnx.write_bytes(source.read_bytes()[:-40])
+        self.fails(1, "lenet.onnx: ", "convert", onnx, self.folder / "y.nib")
+        self.fails(1, "expected integers of 8 bits", "convert", nib, self.folder / "y.onnx")
+        self.assertFalse((self.folder / "y.onnx").exists())
+        self.fails(2, "--input-size", "convert", onnx, self.folder / "y.nib", "--input-size", "8")
+        self.assertFalse((self.folder / "y.nib").exists())
+
+    def test_weights_need_a_network(self):
+        self.fails(2, "--network", "convert", "weights.npz", self.folder / "y.nib")
+        self.fails(2, "--network", "convert", "a.onnx", self.folder / "y.nib", "--network", "lenet")
+        weights = Path(os.environ.get("NIBBLE_DATA", "/nowhere")) / "resnet20-cifar10" / "resnet20.npz"
+        if not weights.exists():
+            self.skipTest("no resnet20-cifar10 in NIBBLE_DATA")
+        line = self.done("convert", weights, self.folder / "r.nib", "--network", "resnet20").decode()
+        self.assertRegex(line, r"resnet20, \d+ layers")
+        self.fails(1, "linear.weight (10, 64) is left over", "convert", weights, self.folder / "y.nib", "--network", "lenet")
+
     def test_failures_are_one_line(self):
         nib = self.folder / "x.nib"
         self.fails(1, "model/avgpool:3: kernel_size: got 4, expected all of the 112 by 112", "convert", self.model, nib)

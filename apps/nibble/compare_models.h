@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two models on the same pictures.
+#pragma once
+
+#include <string>
+
+namespace nibble {
+
+struct ModelComparisonFlags {
+  std::string first;
+  std::string second;
+  std::string data;
+  std::string pictures;  // empty: none
+  bool is_json = false;
+};
+
+// Prints agreement, both accuracies and the pictures on which the answers differ. Models of floats
+// and of integers, which the engine runs.
+void compare_models(const ModelComparisonFlags& flags);
+
+}  // namespace nibble

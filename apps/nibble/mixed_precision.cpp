@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bits per layer: from a file, for a size, or for a loss.
+#include "apps/nibble/mixed_precision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <ostream>
+
+#include "nibble/core/atomic_file.h"
+#include "nibble/core/error.h"
+#include "nibble/quantize/answered_classes.h"
+#include "nibble/quantize/layer_bits_text.h"
+#include "nibble/quantize/quantize_model.h"
+#include "nibble/report/bar_chart.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::size_t kScanBatches = 4;
+constexpr std::int64_t kHeldImages = 2048;
+const std::vector<int> kShownBits = {8, 6, 5, 4, 3, 2};
+const std::vector<int> kPackedBits = {8, 4};  // whose containers differ
+
+// Evenly spread: data may be sorted by class.
+std::vector<Tensor> scan_batches(const std::vector<Tensor>& batches) {
+  std::vector<Tensor> some;
+  const std::size_t count = std::min(kScanBatches, batches.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    some.push_back(copy_of(batches[i * batches.size() / count].view()));
+  }
+  return some;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  file.stream() << text;
+  file.commit();
+}
+
+std::string plot_of(const std::vector<LayerSensitivity>& layers) {
+  BarChart chart{.title = "One weight rounded",
+                 .x_label = "SQNR of the answer in dB",
+                 .series = {},
+                 .width = 640};
+  for (const int bits : kShownBits) chart.series.push_back(fmt::format("int{}", bits));
+  std::vector<BarGroup> groups;
+  for (const LayerSensitivity& layer : layers) {
+    BarGroup group{.name = layer.name, .values = {}};
+    for (const int bits : kShownBits) {
+      const auto found = std::ranges::find(layer.choices, bits, &BitNoise::bits);
+      group.values.push_back(found == layer.choices.end() ? std::nan("") : found->sqnr);
+    }
+    groups.push_back(std::move(group));
+  }
+  return draw(chart, groups);
+}
+
+void add_layers(const BitPlan& plan, QuantizeSettings& settings) {
+  for (const auto& [name, bits] : plan.layers) {
+    LayerBits& own = settings.layers.try_emplace(name, bits).first->second;
+    own.weights = bits.weights;
+  }
+}
+
+// The smallest plan that loses no more, found by halving: a smaller one is taken to lose more.
+BitPlan plan_for_loss(std::vector<BitPlan> plans, double max_loss, const Model& model,
+                      const Calibration& calibration, const QuantizeSettings& settings,
+                      bool is_silent) {
+  const std::vector<std::int32_t> held =
+      held_images(calibration.data, calibration.samples, kHeldImages);
+  const double exact = top1_of(model, calibration.data, held);
+  const auto loss_of = [&](const BitPlan& plan) {
+    QuantizeSettings own = settings;
+    add_layers(plan, own);
+    const QuantizedModel quantized = quantize_model(model, calibration.batches, own);
+    const double loss = 100 * (exact - top1_of(quantized.fake, calibration.data, held));
+    if (!is_silent) fmt::print("{}: {:.2f} points lost\n", bit_plan_text(plan), loss);
+    return loss;
+  };
+  const double least = loss_of(plans.front());
+  if (least > max_loss) {
+    throw Error("quantize", "--max-loss", fmt::format("{}", max_loss),
+                fmt::format("{:.2f} or more, which is lost with the most bits", least));
+  }
+  std::size_t good = 0;
+  std::size_t bad = plans.size();
+  while (bad - good > 1) {
+    const std::size_t middle = good + (bad - good) / 2;
+    (loss_of(plans[middle]) <= max_loss ? good : bad) = middle;
+  }
+  return std::move(plans[good]);
+}
+
+}  // namespace
+
+void add_mixed_flags(CLI::App& verb, MixedFlags& flags) {
+  verb.add_option("--per-layer", flags.per_layer,
+                  "bits of layers: [layers.\"NAME\"] with weights and activations")
+      ->type_name("FILE.toml");
+  CLI::Option* size =
+      verb.add_option("--target-size", flags.target_size,
+                      "int8 or int4 for each layer, so that all weights have so many bytes at most")
+          ->type_name("BYTES")
+          ->check(CLI::PositiveNumber);
+  verb.add_option("--max-loss", flags.max_loss,
+                  "int4 for as many layers as lose no more points of top-1 on images of\n"
+                  "--calib that did not calibrate")
+      ->type_name("POINTS")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes(size);
+  verb.add_option("--plan", flags.plan, "write the bits of layers as --per-layer reads them")
+      ->type_name("FILE.toml");
+  verb.add_flag("--scan", flags.scans, "print what each layer's weight in 8 to 2 bits does");
+  verb.add_option("--scan-plot", flags.scan_plot, "draw that")->type_name("FILE.svg");
+}
+
+std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model& model,
+                                            const Calibration& calibration, bool is_silent,
+                                            QuantizeSettings& settings) {
+  const bool shows_scan = flags.scans || !flags.scan_plot.empty();
+  const bool has_target = flags.target_size > 0 || flags.max_loss;
+  if (!shows_scan && !has_target && flags.per_layer.empty() && flags.plan.empty()) return {};
+  const Model folded = folded_model(model, settings);
+  if (!flags.per_layer.empty()) {
+    settings.layers = read_layer_bits(flags.per_layer, folded.network);
+  }
+  std::vector<LayerSensitivity> layers;
+  if (shows_scan || has_target) {
+    const std::vector<Tensor> batches = scan_batches(calibration.batches);
+    layers = scan_sensitivity(folded, settings, batches, shows_scan ? kShownBits : kPackedBits);
+  }
+  if (flags.scans && !is_silent) fmt::print("{}\n", sensitivity_text(layers));
+  if (!flags.scan_plot.empty()) write_text(flags.scan_plot, plot_of(layers));
+  if (has_target) {
+    const BitPlan plan = flags.max_loss ? plan_for_loss(bit_plans(layers), *flags.max_loss, model,
+                                                        calibration, settings, is_silent)
+                                        : choose_bits(layers, flags.target_size);
+    if (!is_silent) fmt::print("chosen: {}\n\n", bit_plan_text(plan));
+    add_layers(plan, settings);
+  }
+  if (!flags.plan.empty()) write_text(flags.plan, layer_bits_text(settings.layers));
+  if (!shows_scan) layers.clear();
+  return layers;
+}
+
+}  // namespace nibble

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of nibble quantize that give each layer bits of its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nibble/data/dataset.h"
+#include "nibble/quantize/bit_plan.h"
+#include "nibble/quantize/sensitivity.h"
+#include "nibble/quantize/settings.h"
+
+namespace CLI {
+class App;
+}
+
+namespace nibble {
+
+struct MixedFlags {
+  std::string per_layer;
+  std::int64_t target_size = 0;  // 0: none
+  std::optional<double> max_loss;
+  std::string plan;
+  bool scans = false;
+  std::string scan_plot;
+};
+
+void add_mixed_flags(CLI::App& verb, MixedFlags& flags);
+
+struct Calibration {
+  const Dataset& data;
+  const std::vector<Tensor>& batches;
+  std::int64_t samples = 0;
+};
+
+// Puts the layers into the settings; gives the scan, empty where nobody asked for one. What is
+// tried on the way is printed unless it is to be silent.
+std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model& model,
+                                            const Calibration& calibration, bool is_silent,
+                                            QuantizeSettings& settings);
+
+}  // namespace nibble

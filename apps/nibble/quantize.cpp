@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// nibble quantize: a float network becomes one of integers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "apps/nibble/json.h"
+#include "apps/nibble/mixed_precision.h"
+#include "apps/nibble/quantize_outcome.h"
+#include "apps/nibble/verb.h"
+#include "nibble/core/error.h"
+#include "nibble/core/hash.h"
+#include "nibble/core/parallel.h"
+#include "nibble/graph/model_file.h"
+#include "nibble/onnx/read_onnx.h"
+#include "nibble/quantize/error_table.h"
+#include "nibble/quantize/integer_network.h"
+#include "nibble/quantize/layer_bits_text.h"
+#include "nibble/quantize/quantize_model.h"
+#include "nibble/train/fine_tune.h"
+#include "nibble/version.h"
+
+namespace nibble {
+namespace {
+
+struct Flags {
+  std::string model;
+  std::string out;
+  std::string calib;
+  std::string data;
+  std::int64_t samples = 1024;
+  std::string weights = "int8";
+  std::string activations = "uint8";
+  std::string method = "percentile:99.999";
+  int edge_bits = 0;
+  bool is_per_tensor = false;
+  bool keeps_scales = false;
+  bool keeps_biases = false;
+  bool learns_rounding = false;
+  MixedFlags mixed = {};
+  int threads = 0;
+  bool is_json = false;
+  std::int64_t fine_tuning = 0;  // epochs
+  double rate = 0.001;
+  std::int32_t crop = 0;
+  bool flips = false;
+  std::uint64_t seed = 1;
+};
+
+int bits_of(const std::string& option, const std::string& format, bool may_be_unsigned) {
+  const std::optional<int> bits = integer_bits(format, may_be_unsigned);
+  if (!bits) {
+    throw CLI::ValidationError(option, fmt::format("got '{}', expected int2 to int8{}", format,
+                                                   may_be_unsigned ? " or uint2 to uint8" : ""));
+  }
+  return *bits;
+}
+
+QuantizeSettings settings_of(const Flags& flags) {
+  QuantizeSettings settings;
+  settings.bits = {.weights = bits_of("--weights", flags.weights, false),
+                   .activations = bits_of("--activations", flags.activations, true)};
+  settings.edge_bits = flags.edge_bits;
+  settings.is_per_channel = !flags.is_per_tensor;
+  settings.is_symmetric = flags.activations.starts_with("int");
+  settings.method = parse_range_method(flags.method);
+  settings.equalizes = !flags.keeps_scales;
+  settings.corrects_bias = !flags.keeps_biases;
+  settings.learns_rounding = flags.learns_rounding;
+  return settings;
+}
+
+Model read_float_model(const std::string& path) {
+  Model model = path.ends_with(".onnx") ? read_onnx(path) : read_model(path).model;
+  for (const Tensor& each : model.parameters) {
+    if (each.dtype() != DType::f32) throw Error("quantize", path, "a model of integers", "floats");
+  }
+  return model;
+}
+
+// On the train split of --data, with the engine's rounding in every step.
+Model fine_tuned(const Model& fake, const Flags& flags, const Dataset& calib) {
+  const bool is_same = flags.data.empty() || flags.data == flags.calib;
+  const Dataset other = is_same ? Dataset{} : load_dataset(flags.data, Split::train);
+  FineTuneOptions options{
+      .epochs = flags.fine_tuning,
+      .augment = {.padding = flags.crop, .has_flip = flags.flips},
+      .seed = flags.seed,
+      .progress = flags.is_json ? ProgressStyle::silent : ProgressStyle::automatic};
+  options.optimizer.rate = flags.rate;
+  if (!flags.is_json) {
+    options.after_epoch = [](const FineTunedEpoch& epoch) {
+      fmt::print("epoch {}: loss {:.4f}, train {:.2f} %, {:.1f} s\n", epoch.epoch, epoch.loss,
+                 100 * epoch.top1, epoch.seconds);
+    };
+  }
+  return fine_tune(fake, is_same ? calib : other, options);
+}
+
+void run(const Flags& flags) {
+  if (flags.threads > 0) set_thread_count(flags.threads);
+  QuantizeSettings settings = settings_of(flags);
+  const Model model = read_float_model(flags.model);
+  const Dataset calib = load_dataset(flags.calib, Split::train);
+  const std::vector<Tensor> batches =
+      calibration_batches(calib, input_of(model.network), flags.samples);
+  const std::vector<LayerSensitivity> scan =
+      choose_layers(flags.mixed, model, {calib, batches, flags.samples}, flags.is_json, settings);
+  QuantizedModel quantized = quantize_model(model, batches, settings);
+  if (flags.fine_tuning > 0) quantized.fake = fine_tuned(quantized.fake, flags, calib);
+  const Model integers = integer_network_of(quantized.fake);
+  const std::vector<NodeError> errors = node_errors(quantized.folded, quantized.fake, batches);
+  write_model(flags.out, integers,
+              {{"made_by", std::string("nibble quantize ") + kVersion},
+               {"quantized_from", flags.model},
+               {"weights", flags.weights},
+               {"activations", flags.activations},
+               {"method", flags.method}});
+
+  const std::string data = flags.data.empty() ? flags.calib : flags.data;
+  std::optional<Dataset> test;
+  if (has_split(data, Split::test)) test = load_dataset(data, Split::test);
+  const Outcome before = outcome_of_floats(model, test ? &*test : nullptr);
+  const Outcome after = outcome_of_integers(integers, test ? &*test : nullptr);
+  if (flags.is_json) {
+    Json json{{"model", flags.out},
+              {"weights_hash", hex(weights_hash(integers))},
+              {"bytes", after.bytes},
+              {"float_bytes", before.bytes},
+              {"errors", Json::parse(error_table_json(errors))}};
+    if (!scan.empty()) json["sensitivity"] = Json::parse(sensitivity_json(scan));
+    if (after.top1) {
+      json["top1"] = *after.top1;
+      json["float_top1"] = *before.top1;
+      json["images_per_second"] = after.images_per_second;
+      json["float_images_per_second"] = before.images_per_second;
+    }
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{}\n{}wrote {}\n", error_table_text(errors), outcome_table(before, after), flags.out);
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app) {
+  CLI::App& verb = *app.add_subcommand("quantize", "make a float network one of integers");
+  const auto flags = std::make_shared<Flags>();
+  verb.add_option("MODEL", flags->model, "a float model: .nib or .onnx")->type_name("")->required();
+  verb.add_option("-o,--output", flags->out, "the model of integers")
+      ->type_name("OUT.nib")
+      ->required();
+  verb.add_option("--calib", flags->calib,
+                  "data whose train split shows the ranges: a name or a path")
+      ->required();
+  verb.add_option("--data", flags->data, "data whose test split is counted (as --calib)");
+  verb.add_option("--samples", flags->samples, "images for calibration (1024)")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--weights", flags->weights, "int8, int4, … int2; 4 and fewer are packed");
+  verb.add_option("--activations", flags->activations,
+                  "uint8, uint4, …: 0 anywhere; int8, …: values of both signs around 0");
+  verb.add_option("--method", flags->method, "of ranges: max, percentile:P, entropy, mse, average");
+  verb.add_option("--edges", flags->edge_bits,
+                  "bits of the first and the last layer and of what enters the last")
+      ->check(CLI::Range(2, 8));
+  verb.add_flag("--per-tensor", flags->is_per_tensor,
+                "one step for a whole weight instead of one for each output");
+  verb.add_flag("--no-equalize", flags->keeps_scales, "leave the scales of channels as they are");
+  verb.add_flag("--no-bias-correction", flags->keeps_biases, "leave the biases as they are");
+  verb.add_flag("--learn-rounding", flags->learns_rounding,
+                "round weights up or down so that the sums of each layer stay");
+  add_mixed_flags(verb, flags->mixed);
+  verb.add_option("--finetune", flags->fine_tuning,
+                  "epochs of training with fake quantization and learned steps on --data")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--lr", flags->rate, "of fine-tuning (0.001), falling to 0 by a cosine")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--crop", flags->crop, "of fine-tuning: random crops out of such a border")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_flag("--flip", flags->flips, "of fine-tuning: mirror every other picture");
+  verb.add_option("--seed", flags->seed, "of fine-tuning: decides every number");
+  verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
+  verb.add_flag("--json", flags->is_json, "print JSON: bytes, top1, float_top1, errors");
+  verb.footer(
+      "Examples:\n"
+      "  nibble quantize runs/lenet-1/model.nib -o lenet8.nib --calib mnist\n"
+      "  nibble quantize resnet20.onnx -o r20.nib --calib cifar10 --weights int4 --edges 8");
+  verb.callback([flags] { run(*flags); });
+}
+
+}  // namespace nibble
