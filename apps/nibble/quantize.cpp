@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +33,7 @@ namespace {
 struct Flags {
   std::string model;
   std::string out;
+  std::string fake;
   std::string calib;
   std::string data;
   std::int64_t samples = 1024;
@@ -111,16 +114,22 @@ void run(const Flags& flags) {
       calibration_batches(calib, input_of(model.network), flags.samples);
   const std::vector<LayerSensitivity> scan =
       choose_layers(flags.mixed, model, {calib, batches, flags.samples}, flags.is_json, settings);
+  const auto start = std::chrono::steady_clock::now();
   QuantizedModel quantized = quantize_model(model, batches, settings);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (flags.fine_tuning > 0) quantized.fake = fine_tuned(quantized.fake, flags, calib);
+  quantized.fake = with_integer_biases(std::move(quantized.fake));
   const Model integers = integer_network_of(quantized.fake);
   const std::vector<NodeError> errors = node_errors(quantized.folded, quantized.fake, batches);
-  write_model(flags.out, integers,
-              {{"made_by", std::string("nibble quantize ") + kVersion},
-               {"quantized_from", flags.model},
-               {"weights", flags.weights},
-               {"activations", flags.activations},
-               {"method", flags.method}});
+  const std::map<std::string, std::string> origin{
+      {"made_by", std::string("nibble quantize ") + kVersion},
+      {"quantized_from", flags.model},
+      {"weights", flags.weights},
+      {"activations", flags.activations},
+      {"method", flags.method}};
+  if (!flags.fake.empty()) write_model(flags.fake, quantized.fake, origin);
+  write_model(flags.out, integers, origin);
 
   const std::string data = flags.data.empty() ? flags.calib : flags.data;
   std::optional<Dataset> test;
@@ -128,11 +137,9 @@ void run(const Flags& flags) {
   const Outcome before = outcome_of_floats(model, test ? &*test : nullptr);
   const Outcome after = outcome_of_integers(integers, test ? &*test : nullptr);
   if (flags.is_json) {
-    Json json{{"model", flags.out},
-              {"weights_hash", hex(weights_hash(integers))},
-              {"bytes", after.bytes},
-              {"float_bytes", before.bytes},
-              {"errors", Json::parse(error_table_json(errors))}};
+    Json json{{"model", flags.out},   {"weights_hash", hex(weights_hash(integers))},
+              {"bytes", after.bytes}, {"float_bytes", before.bytes},
+              {"seconds", seconds},   {"errors", Json::parse(error_table_json(errors))}};
     if (!scan.empty()) json["sensitivity"] = Json::parse(sensitivity_json(scan));
     if (after.top1) {
       json["top1"] = *after.top1;
@@ -143,7 +150,9 @@ void run(const Flags& flags) {
     fmt::print("{}\n", json.dump(2));
     return;
   }
-  fmt::print("{}\n{}wrote {}\n", error_table_text(errors), outcome_table(before, after), flags.out);
+  fmt::print("{}\n{}wrote {}; calibrated on {} images and quantized in {:.1f} s\n",
+             error_table_text(errors), outcome_table(before, after), flags.out,
+             std::min(flags.samples, calib.size()), seconds);
 }
 
 }  // namespace
@@ -155,6 +164,8 @@ void add_quantize(CLI::App& app) {
   verb.add_option("-o,--output", flags->out, "the model of integers")
       ->type_name("OUT.nib")
       ->required();
+  verb.add_option("--fake", flags->fake, "write the fake-quantized float model, too")
+      ->type_name("FAKE.nib");
   verb.add_option("--calib", flags->calib,
                   "data whose train split shows the ranges: a name or a path")
       ->required();

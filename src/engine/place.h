@@ -36,8 +36,41 @@ inline constexpr std::int64_t kPlaceSlack = 64;  // bytes behind a place that ma
 // How integers of that range are kept. `may_pack`: all readers take halves of bytes.
 void set_storage(Place& place, const Interval& range, bool may_pack);
 
+// Of u4: the byte that holds a channel, 32 of them in the low halves and 32 in the high ones.
+inline std::int64_t packed_at(std::int64_t channel) {
+  return channel / 64 * 32 + channel % 32;
+}
+
 // One integer, slowly.
-std::int64_t read_value(const Place& place, const std::byte* pixel, std::int64_t channel);
-void write_value(const Place& place, std::byte* pixel, std::int64_t channel, std::int64_t value);
+inline std::int64_t read_value(const Place& place, const std::byte* pixel, std::int64_t channel) {
+  switch (place.storage) {
+    case FilterStorage::u8:
+      return static_cast<std::int64_t>(pixel[channel]) - place.zero;
+    case FilterStorage::u4: {
+      const auto both = static_cast<int>(pixel[packed_at(channel)]);
+      return channel % 64 < 32 ? both & 15 : both >> 4;
+    }
+    default:
+      return reinterpret_cast<const std::int32_t*>(pixel)[channel];
+  }
+}
+
+inline void write_value(const Place& place, std::byte* pixel, std::int64_t channel,
+                        std::int64_t value) {
+  switch (place.storage) {
+    case FilterStorage::u8:
+      pixel[channel] = static_cast<std::byte>(value + place.zero);
+      break;
+    case FilterStorage::u4: {
+      std::byte& both = pixel[packed_at(channel)];
+      const auto half = static_cast<std::byte>(value);
+      both =
+          channel % 64 < 32 ? (both & std::byte{240}) | half : (both & std::byte{15}) | half << 4;
+      break;
+    }
+    default:
+      reinterpret_cast<std::int32_t*>(pixel)[channel] = static_cast<std::int32_t>(value);
+  }
+}
 
 }  // namespace nibble

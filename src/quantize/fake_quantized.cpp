@@ -90,7 +90,9 @@ class FakeQuantizer {
       return to_step({-kAnswerRoom * most, kAnswerRoom * most},
                      {.kind = GridKind::symmetric, .bits = kOutputBits});
     }
-    GridChoice choice{.kind = settings_.is_symmetric ? GridKind::symmetric : GridKind::affine,
+    // The input is symmetric, so that i8 holds it wherever it comes from.
+    const bool is_symmetric = settings_.is_symmetric || i == 0;
+    GridChoice choice{.kind = is_symmetric ? GridKind::symmetric : GridKind::affine,
                       .bits = value_bits(i)};
     if (seen.histogram.min() >= 0) choice.kind = GridKind::positive;
     const RangeMethod method = i == 0 ? RangeMethod{} : settings_.method;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "graph/model_writer.h"
 #include "graph/node_error.h"
@@ -15,13 +16,15 @@
 #include "nibble/graph/fake_quantize.h"
 #include "quantize/grid_format.h"
 #include "quantize/integer_weights.h"
+#include "quantize/quantization_points.h"
 #include "quantize/rescale_node.h"
 
 namespace nibble {
 namespace {
 
-constexpr double kSixth = 6;      // of relu6
-constexpr int kMeetingBits = 16;  // of sums below the coarsest unit of their operands
+constexpr double kSixth = 6;  // of relu6
+constexpr double kFineParts = 2048;
+constexpr int kMeetingBits = 14;  // of sums below the step they are rounded to
 constexpr double kNoCap = std::numeric_limits<double>::infinity();
 
 // real value = integer·unit[channel].
@@ -41,19 +44,32 @@ class NetworkWriter {
       : from_(model),
         shapes_(infer_shapes(model.network)),
         parameters_(checked_parameters(model)),
+        readers_(readers_of(model.network)),
         to_(model.network) {}
 
   Model write() {
+    follow();
+    settle(values_.back());
+    return to_.finished();
+  }
+
+  // By node of the fake-quantized network: the unit of its integers.
+  std::vector<std::vector<double>> units() {
+    follow();
+    std::vector<std::vector<double>> units;
+    for (const IntegerValue& each : values_) units.push_back(each.unit);
+    return units;
+  }
+
+ private:
+  void follow() {
     for (std::size_t i = 0; i <= output_of(from_.network); ++i) {
       index_ = i;
       node_ = &from_.network.nodes[i];
       values_.push_back(std::visit([&](const auto& op) { return of(op); }, node_->op));
     }
-    settle(values_.back());
-    return to_.finished();
   }
 
- private:
   const IntegerValue& in(std::size_t k = 0) const { return values_[node_->inputs[k]]; }
 
   IntegerValue of(const Input& op) {
@@ -179,19 +195,22 @@ class NetworkWriter {
     return value;
   }
 
-  // In the unit of the first operand that is a sum of products, so that it needs no rescale; where
-  // all were rounded, in 2^-16 of the coarsest unit.
+  // In the unit of the first operand that is a sum of products, so that it needs no rescale, unless
+  // that is coarse for what is made of the sum; otherwise in a unit fine enough for all.
   IntegerValue of(const Add&) {
     std::vector<IntegerValue> operands;
-    for (std::size_t k = 0; k < node_->inputs.size(); ++k) operands.push_back(settled(in(k)));
+    double coarsest = 0;
+    for (std::size_t k = 0; k < node_->inputs.size(); ++k) {
+      operands.push_back(settled(in(k)));
+      coarsest = std::max(coarsest, std::ranges::max(operands.back().unit));
+    }
     const auto sums = std::ranges::find(operands, false, &IntegerValue::is_rounded);
+    const std::optional<Rounding> next = rounding_of_sum();
     IntegerValue result;
-    if (sums != operands.end()) {
+    if (sums != operands.end() && (!next || next->allows(std::ranges::max(sums->unit)))) {
       result.unit = sums->unit;
     } else {
-      double coarsest = 0;
-      for (const IntegerValue& each : operands) coarsest = std::max(coarsest, each.unit[0]);
-      result.unit = {std::ldexp(coarsest, -kMeetingBits)};
+      result.unit = {std::ldexp(next ? next->step : coarsest, -kMeetingBits)};
     }
     std::vector<std::size_t> inputs;
     for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -199,6 +218,28 @@ class NetworkWriter {
     }
     result.node = to_.add({.name = node_->name, .op = Add{}, .inputs = std::move(inputs)});
     return result;
+  }
+
+  // The fake_quantize that takes the sum of this add, maybe behind a relu.
+  struct Rounding {
+    double step = 1;
+    double range = 1;
+
+    // Operands are rounded to half a unit, which should not show in the result.
+    bool allows(double unit) const { return unit <= range / kFineParts; }
+  };
+  std::optional<Rounding> rounding_of_sum() const {
+    std::size_t sum = index_;
+    while (readers_[sum].size() == 1) {
+      const std::size_t reader = readers_[sum][0];
+      if (const auto* op = std::get_if<FakeQuantize>(&from_.network.nodes[reader].op)) {
+        const double step =
+            double{from_.parameters[find_parameter(parameters_, reader, "step")].as<float>()[0]};
+        return Rounding{step, step * static_cast<double>(op->high - op->low)};
+      }
+      sum = reader;
+    }
+    return std::nullopt;
   }
 
   std::size_t in_unit(const IntegerValue& value, const std::vector<double>& unit,
@@ -283,6 +324,7 @@ class NetworkWriter {
   const Model& from_;
   std::vector<Shape> shapes_;
   std::vector<Parameter> parameters_;
+  std::vector<std::vector<std::size_t>> readers_;
   ModelWriter to_;
   std::vector<IntegerValue> values_;  // by node of the old network
   const Node* node_ = nullptr;
@@ -293,6 +335,23 @@ class NetworkWriter {
 
 Model integer_network_of(const Model& fake_quantized) {
   return NetworkWriter(fake_quantized).write();
+}
+
+Model with_integer_biases(Model fake_quantized) {
+  const std::vector<std::vector<double>> units = NetworkWriter(fake_quantized).units();
+  const std::vector<Parameter> parameters = parameters_of(fake_quantized.network);
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    const std::size_t node = parameters[p].node;
+    if (parameters[p].kind != "bias" || node >= units.size()) continue;
+    Tensor& bias = fake_quantized.parameters[p];
+    const Tensor integers = integer_bias(fake_quantized.network.nodes[node], bias, units[node]);
+    for (std::size_t c = 0; c < bias.as<float>().size(); ++c) {
+      const double unit = units[node][units[node].size() == 1 ? 0 : c];
+      bias.as<float>()[c] =
+          static_cast<float>(unit * static_cast<double>(integers.as<std::int32_t>()[c]));
+    }
+  }
+  return fake_quantized;
 }
 
 }  // namespace nibble

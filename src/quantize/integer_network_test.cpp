@@ -135,6 +135,18 @@ TEST(IntegerNetwork, AChannelWhoseStepDiedIsItsBias) {
   dead.expect_equal();
 }
 
+TEST(IntegerNetwork, BiasesBecomeWholeNumbersOfTheirUnit) {
+  Twins twins(layers_of(R"toml(
+      { op = "conv2d", name = "c1", channels = 2, bias = true, weight_steps = 1, $8 })toml"));
+  Model& model = twins.model();
+  const float unit = model.parameters[0].as<float>()[0] * model.parameters[2].as<float>()[0];
+  model.parameters[3].as<float>()[0] = 3.4F * unit;
+  model.parameters[3].as<float>()[1] = -2.5F * unit;
+  const Model whole = with_integer_biases(copy_of(model));
+  EXPECT_EQ(whole.parameters[3].as<float>()[0], 3 * unit);
+  EXPECT_EQ(whole.parameters[3].as<float>()[1], -3 * unit);
+}
+
 TEST(IntegerNetwork, WhatCannotBeIsNamed) {
   Twins unrounded(layers_of(R"toml(
       { op = "conv2d", name = "c1", channels = 2, weight_steps = 1, weight_format = "int4" },

@@ -12,4 +12,8 @@ namespace nibble {
 // rescale's format says what its integers stand for. Losses go.
 Model integer_network_of(const Model& fake_quantized);
 
+// The fake-quantized network with the biases that its integer network has: whole numbers of the
+// unit of their sums.
+Model with_integer_biases(Model fake_quantized);
+
 }  // namespace nibble
