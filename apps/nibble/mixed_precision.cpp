@@ -41,7 +41,7 @@ void write_text(const std::string& path, const std::string& text) {
 }
 
 std::string plot_of(const std::vector<LayerSensitivity>& layers) {
-  BarChart chart{.title = "One weight rounded",
+  BarChart chart{.title = "One layer's weights rounded",
                  .x_label = "SQNR of the answer in dB",
                  .series = {},
                  .width = 640};
