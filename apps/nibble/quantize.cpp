@@ -19,6 +19,7 @@
 #include "nibble/core/hash.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
+#include "nibble/loop/check_data.h"
 #include "nibble/onnx/read_onnx.h"
 #include "nibble/quantize/error_table.h"
 #include "nibble/quantize/integer_network.h"
@@ -110,8 +111,13 @@ void run(const Flags& flags) {
   QuantizeSettings settings = settings_of(flags);
   const Model model = read_float_model(flags.model);
   const Dataset calib = load_dataset(flags.calib, Split::train);
-  const std::vector<Tensor> batches =
-      calibration_batches(calib, input_of(model.network), flags.samples);
+  const std::string data = flags.data.empty() ? flags.calib : flags.data;
+  std::optional<Dataset> test;
+  if (has_split(data, Split::test)) {
+    test = load_dataset(data, Split::test);
+    check_data(model.network, *test);
+  }
+  const std::vector<Tensor> batches = calibration_batches(calib, model.network, flags.samples);
   const std::vector<LayerSensitivity> scan =
       choose_layers(flags.mixed, model, {calib, batches, flags.samples}, flags.is_json, settings);
   const auto start = std::chrono::steady_clock::now();
@@ -131,9 +137,6 @@ void run(const Flags& flags) {
   if (!flags.fake.empty()) write_model(flags.fake, quantized.fake, origin);
   write_model(flags.out, integers, origin);
 
-  const std::string data = flags.data.empty() ? flags.calib : flags.data;
-  std::optional<Dataset> test;
-  if (has_split(data, Split::test)) test = load_dataset(data, Split::test);
   const Outcome before = outcome_of_floats(model, test ? &*test : nullptr);
   const Outcome after = outcome_of_integers(integers, test ? &*test : nullptr);
   if (flags.is_json) {

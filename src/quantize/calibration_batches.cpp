@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nibble/core/error.h"
+#include "nibble/loop/check_data.h"
 #include "nibble/quantize/quantize_model.h"
 #include "train/batcher.h"
 
@@ -13,15 +14,16 @@ constexpr std::int64_t kBatch = 64;
 
 }  // namespace
 
-std::vector<Tensor> calibration_batches(const Dataset& data, const Input& input,
+std::vector<Tensor> calibration_batches(const Dataset& data, const Network& network,
                                         std::int64_t samples) {
+  check_data(network, data);
   const std::int64_t count = std::min(samples, data.size());
   if (count < 1) throw Error("quantize", "calibration images", std::to_string(count), "1 or more");
   std::vector<std::int32_t> indices;
   for (std::int64_t i = 0; i < count; ++i) {
     indices.push_back(static_cast<std::int32_t>(i * data.size() / count));
   }
-  Batcher batcher(data, input);
+  Batcher batcher(data, input_of(network));
   std::vector<Tensor> batches;
   for (std::int64_t begin = 0; begin < count; begin += kBatch) {
     const auto size = static_cast<std::size_t>(std::min(kBatch, count - begin));

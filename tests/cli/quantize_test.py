@@ -6,6 +6,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import numpy as np
+
 from case import Case, run
 
 
@@ -70,6 +72,9 @@ class Quantize(Case):
         self.fails(2, "expected int2 to int8", "quantize", self.model, "-o", nowhere, "--calib", "digits",
                    "--weights", "int9")
         self.fails(1, "percentile", "quantize", self.model, "-o", nowhere, "--calib", "digits", "--method", "percentil")
+        np.savez(self.folder / "wide.npz", images=np.zeros((4, 9, 9, 1), np.uint8), labels=np.arange(4))
+        self.fails(1, "shape of an example: got (9, 9, 1)", "quantize", self.model, "-o", nowhere, "--calib",
+                   self.folder / "wide.npz")
         self.fails(1, "", "quantize", self.folder / "none.nib", "-o", nowhere, "--calib", "digits")
         self.assertFalse(nowhere.exists())
 

@@ -12,7 +12,8 @@
 namespace nibble {
 
 // `samples` images of the data, evenly spread over it, as batches of f32 that the network takes.
-std::vector<Tensor> calibration_batches(const Dataset& data, const Input& input,
+// Throws where they are not what it takes.
+std::vector<Tensor> calibration_batches(const Dataset& data, const Network& network,
                                         std::int64_t samples);
 
 // Without batch norms and, as the settings say, equalized: the float network that is quantized.
