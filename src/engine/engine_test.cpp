@@ -209,7 +209,7 @@ TEST_F(EngineTest, ReadsPackedWeights) {
     maker.set_weight_format("int4");
     const Integers numbers = dice_.many(70 * 9 * channels, -8, 7);
     const std::vector<std::int8_t> small(numbers.begin(), numbers.end());
-    const std::vector<std::uint8_t> bytes = pack_s4(small);
+    const std::vector<std::uint8_t> bytes = packed_weights(small, 4);
     maker.with(tensor_of<std::uint8_t>({static_cast<std::int64_t>(bytes.size())},
                                        {bytes.begin(), bytes.end()}));
     rescale_bytes(maker, 70);

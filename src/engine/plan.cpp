@@ -348,7 +348,8 @@ class Planner {
   }
 
   static bool has_small_weights(const Node& node) {
-    return has_four_bit_weight(node) && std::get<GridElement>(node.weight.format.element).is_signed;
+    const GridElement* grid = narrow_weight(node);
+    return grid != nullptr && grid->bits <= 4 && grid->is_signed;
   }
 
   std::string kind_of(const FusedGroup& group) const {

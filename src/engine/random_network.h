@@ -214,16 +214,17 @@ class RandomNetwork {
       weight = {conv.channels, conv.kernel.y, conv.kernel.x, v.channels() / conv.groups};
       op = conv;
     }
-    const std::int64_t most_weight = dice_.any<std::int64_t>({1, 7, 127, 127});
+    const std::int64_t most_weight = dice_.any<std::int64_t>({1, 3, 7, 31, 127, 127});
     const std::int64_t most_bias = dice_.any<std::int64_t>({3, 1000, 1'000'000});
     const std::int64_t reach = count * most_weight * v.most() + (has_bias ? most_bias : 0);
     if (count > 5000 || !add(op, {i}, -reach, reach, std::int64_t{1} << 40)) return;
     const Integers weights = dice_.many(weight.elements(), -most_weight, most_weight);
-    if (most_weight <= 7 && dice_.is_one_of(2)) {
-      maker_.set_weight_format("int4");
+    if (most_weight < 127 && dice_.is_one_of(2)) {
+      const int bits = std::bit_width(static_cast<unsigned>(most_weight)) + 1;
+      maker_.set_weight_format(("int" + std::to_string(bits)).c_str());
       if (dice_.is_one_of(2)) {
         std::vector<std::int8_t> small(weights.begin(), weights.end());
-        const std::vector<std::uint8_t> packed = pack_s4(small);
+        const std::vector<std::uint8_t> packed = packed_weights(small, bits);
         maker_.with(tensor_of<std::uint8_t>({static_cast<std::int64_t>(packed.size())},
                                             {packed.begin(), packed.end()}));
       } else {

@@ -2,15 +2,11 @@
 // Takes the parameters of integer networks apart.
 #include "graph/integer_parameters.h"
 
+#include "core/bit_packing.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
 namespace {
-
-const GridElement* four_bits(const Node& node) {
-  const auto* grid = std::get_if<GridElement>(&node.weight.format.element);
-  return grid != nullptr && grid->is_integer && grid->bits == 4 ? grid : nullptr;
-}
 
 template <class Number, class Body>
 bool visit_type(const Tensor& tensor, DType type, const Body& body) {
@@ -36,14 +32,17 @@ void visit_integers(const Parameter& parameter, const Tensor& tensor, const Body
 
 }  // namespace
 
-bool has_four_bit_weight(const Node& node) {
-  return four_bits(node) != nullptr;
+const GridElement* narrow_weight(const Node& node) {
+  const auto* grid = std::get_if<GridElement>(&node.weight.format.element);
+  return grid != nullptr && grid->is_integer && grid->bits < 8 ? grid : nullptr;
 }
 
 bool is_packed(const Network& network, const Parameter& parameter, const Tensor& tensor) {
-  return parameter.kind == "weight" && four_bits(network.nodes[parameter.node]) != nullptr &&
-         tensor.dtype() == DType::u8 &&
-         tensor.shape() == Shape{(parameter.shape.elements() + 1) / 2};
+  if (parameter.kind != "weight" || tensor.dtype() != DType::u8) return false;
+  const GridElement* grid = narrow_weight(network.nodes[parameter.node]);
+  if (grid == nullptr) return false;
+  const auto elements = static_cast<std::size_t>(parameter.shape.elements());
+  return tensor.shape() == Shape{static_cast<std::int64_t>(packed_bytes(elements, grid->bits))};
 }
 
 bool fits(const Network& network, const Parameter& parameter, const Tensor& tensor) {
@@ -62,10 +61,11 @@ std::vector<std::int8_t> weights_of(const Network& network, const Parameter& par
   std::vector<std::int8_t> result(static_cast<std::size_t>(parameter.shape.elements()));
   if (is_packed(network, parameter, tensor)) {
     const auto bytes = tensor.as<std::uint8_t>();
-    const int flip = four_bits(network.nodes[parameter.node])->is_signed ? 8 : 0;
+    const GridElement& grid = *narrow_weight(network.nodes[parameter.node]);
+    const int sign = grid.is_signed ? 1 << (grid.bits - 1) : 0;
     for (std::size_t i = 0; i < result.size(); ++i) {
-      const int half = bytes[i / 2] >> (i % 2 * 4) & 15;
-      result[i] = static_cast<std::int8_t>((half ^ flip) - flip);
+      const auto code = static_cast<int>(packed_code(bytes, i, grid.bits));
+      result[i] = static_cast<std::int8_t>((code ^ sign) - sign);
     }
     return result;
   }
@@ -81,11 +81,10 @@ std::vector<std::int8_t> weights_of(const Network& network, const Parameter& par
   return result;
 }
 
-std::vector<std::uint8_t> pack_s4(std::span<const std::int8_t> values) {
-  std::vector<std::uint8_t> bytes((values.size() + 1) / 2);
+std::vector<std::uint8_t> packed_weights(std::span<const std::int8_t> values, int bits) {
+  std::vector<std::uint8_t> bytes(packed_bytes(values.size(), bits));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const int half = values[i] & 15;
-    bytes[i / 2] = static_cast<std::uint8_t>(bytes[i / 2] | half << (i % 2 * 4));
+    pack_code(bytes, i, bits, static_cast<std::uint8_t>(values[i]));
   }
   return bytes;
 }

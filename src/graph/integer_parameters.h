@@ -10,8 +10,8 @@
 
 namespace nibble {
 
-// Whether the format of its weight is that of 4-bit integers, of either sign.
-bool has_four_bit_weight(const Node& node);
+// The format of its weight where that is integers of less than 8 bits, otherwise none.
+const GridElement* narrow_weight(const Node& node);
 
 // Any integer tensor; throws, naming it, where the tensor is none.
 std::vector<std::int64_t> integers_of(const Parameter& parameter, const Tensor& tensor);
@@ -20,7 +20,7 @@ std::vector<std::int64_t> integers_of(const Parameter& parameter, const Tensor& 
 std::vector<std::int8_t> weights_of(const Network& network, const Parameter& parameter,
                                     const Tensor& tensor);
 
-// Two's complement halves of bytes, low half first.
-std::vector<std::uint8_t> pack_s4(std::span<const std::int8_t> values);
+// Two's complement of a few bits one after another, least significant bit first.
+std::vector<std::uint8_t> packed_weights(std::span<const std::int8_t> values, int bits);
 
 }  // namespace nibble

@@ -17,14 +17,18 @@ namespace nibble {
 
 using Integers = std::vector<std::int64_t>;
 
-// Numbers of any integer tensor; halves of bytes are signed.
-inline Integers naive_numbers(const Tensor& tensor, std::int64_t elements, bool is_packed) {
+// Numbers of any integer tensor; packed ones are signed.
+inline Integers naive_numbers(const Tensor& tensor, std::int64_t elements, int packed_bits) {
   Integers result;
   const auto* bytes = reinterpret_cast<const unsigned char*>(tensor.data());
   for (std::int64_t i = 0; i < elements; ++i) {
-    if (is_packed) {
-      const int half = bytes[i / 2] >> (i % 2 * 4) & 15;
-      result.push_back(half < 8 ? half : half - 16);
+    if (packed_bits > 0) {
+      int code = 0;
+      for (int b = 0; b < packed_bits; ++b) {
+        const std::int64_t at = i * packed_bits + b;
+        code |= (bytes[at / 8] >> at % 8 & 1) << b;
+      }
+      result.push_back(code >> (packed_bits - 1) == 0 ? code : code - (1 << packed_bits));
       continue;
     }
     const std::size_t size = size_of(tensor.dtype());
@@ -47,9 +51,10 @@ class NaiveNetwork {
     weights_.resize(network_.nodes.size());
     biases_.resize(network_.nodes.size());
     for (std::size_t p = 0; p < parameters.size(); ++p) {
-      const bool is_half = is_packed(network_, parameters[p], model.parameters[p]);
-      Integers numbers =
-          naive_numbers(model.parameters[p], parameters[p].shape.elements(), is_half);
+      const Format& format = network_.nodes[parameters[p].node].weight.format;
+      const bool has_narrow = is_packed(network_, parameters[p], model.parameters[p]);
+      const int bits = has_narrow ? std::get<GridElement>(format.element).bits : 0;
+      Integers numbers = naive_numbers(model.parameters[p], parameters[p].shape.elements(), bits);
       (parameters[p].kind == "bias" ? biases_ : weights_)[parameters[p].node] = std::move(numbers);
     }
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "graph/integer_parameters.h"
 #include "graph/node_error.h"
 
 namespace nibble {
@@ -13,8 +14,10 @@ namespace {
 
 constexpr float kLeastShare = 1.0F / 4096;
 
-bool has_four_bits(const IntegerGrid& grid) {
-  return grid.low >= -8 && grid.high <= 7;
+int bits_of(const IntegerGrid& grid) {
+  int bits = 2;
+  while (grid.low < -(1 << (bits - 1)) || grid.high >= 1 << (bits - 1)) ++bits;
+  return bits;
 }
 
 }  // namespace
@@ -30,28 +33,21 @@ Tensor integer_weights(const Tensor& weight, std::span<const float> steps,
                        std::span<const float> counted, const IntegerGrid& grid) {
   const std::span<const float> reals = weight.as<float>();
   const std::size_t run = reals.size() / steps.size();
-  const auto integer = [&](std::size_t i) {
+  Tensor integers(DType::i8, weight.shape());
+  const std::span<std::int8_t> numbers = integers.as<std::int8_t>();
+  for (std::size_t i = 0; i < reals.size(); ++i) {
     const float real = fake_quantized(reals[i], steps[i / run], grid);
-    return static_cast<int>(quantized(real, counted[i / run], grid));
-  };
-  if (!has_four_bits(grid)) {
-    Tensor bytes(DType::i8, weight.shape());
-    for (std::size_t i = 0; i < reals.size(); ++i) {
-      bytes.as<std::int8_t>()[i] = static_cast<std::int8_t>(integer(i));
-    }
-    return bytes;
+    numbers[i] = static_cast<std::int8_t>(quantized(real, counted[i / run], grid));
   }
-  Tensor halves(DType::u8, {static_cast<std::int64_t>((reals.size() + 1) / 2)});
-  for (std::size_t i = 0; i < reals.size(); i += 2) {
-    const int high = i + 1 < reals.size() ? integer(i + 1) : 0;
-    halves.as<std::uint8_t>()[i / 2] =
-        static_cast<std::uint8_t>((integer(i) & 15) | ((high & 15) << 4));
-  }
-  return halves;
+  if (bits_of(grid) == 8) return integers;
+  const std::vector<std::uint8_t> bytes = packed_weights(numbers, bits_of(grid));
+  Tensor packed(DType::u8, {static_cast<std::int64_t>(bytes.size())});
+  std::ranges::copy(bytes, packed.as<std::uint8_t>().begin());
+  return packed;
 }
 
 Precision integer_weight_format(const IntegerGrid& grid) {
-  return {.format = parse_format(has_four_bits(grid) ? "int4" : "int8")};
+  return {.format = parse_format(fmt::format("int{}", bits_of(grid)))};
 }
 
 Tensor integer_bias(const Node& node, const Tensor& bias, std::span<const double> units) {

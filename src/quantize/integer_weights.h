@@ -12,12 +12,12 @@ namespace nibble {
 // died in training have steps near 0, in which a bias or an addend would leave 32 bits.
 std::vector<float> counted_steps(std::span<const float> steps);
 
-// fake_quantized(w, step) in counted steps; one step, or one an output. Of at most 4 bits two to a
-// byte, low half first; otherwise i8.
+// fake_quantized(w, step) in counted steps; one step, or one an output. Packed below 8
+// bits.
 Tensor integer_weights(const Tensor& weight, std::span<const float> steps,
                        std::span<const float> counted, const IntegerGrid& grid);
 
-Precision integer_weight_format(const IntegerGrid& grid);  // int4 or int8
+Precision integer_weight_format(const IntegerGrid& grid);  // int2 … int8
 
 // R(bias / unit) as i32; throws, naming the node, where that does not fit.
 Tensor integer_bias(const Node& node, const Tensor& bias, std::span<const double> units);

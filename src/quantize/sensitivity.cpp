@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/bit_packing.h"
 #include "nibble/graph/fake_quantize.h"
 #include "nibble/train/forward.h"
 #include "quantize/product_steps.h"
@@ -124,7 +125,7 @@ class Scanner {
 }  // namespace
 
 std::int64_t weight_bytes(std::int64_t weights, int bits) {
-  return bits <= 4 ? (weights + 1) / 2 : weights;
+  return static_cast<std::int64_t>(packed_bytes(static_cast<std::size_t>(weights), bits));
 }
 
 std::vector<LayerSensitivity> scan_sensitivity(const Model& folded,

@@ -82,8 +82,8 @@ struct Model {
 
 Model copy_of(const Model& model);
 
-// Whether a tensor can be that parameter: it has its shape or is packed, which weights of 4-bit
-// integers may be: two to a byte, low half first, as a list of ⌈elements / 2⌉ u8.
+// Whether a tensor can be that parameter: it has its shape or is packed, which weights of integers
+// of b < 8 bits may be: one after another, least significant bit first, ⌈elements·b / 8⌉ u8.
 bool fits(const Network& network, const Parameter& parameter, const Tensor& tensor);
 bool is_packed(const Network& network, const Parameter& parameter, const Tensor& tensor);
 

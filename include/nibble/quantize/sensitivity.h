@@ -14,7 +14,7 @@ namespace nibble {
 
 struct BitNoise {
   int bits = 8;
-  std::int64_t bytes = 0;  // of the weight in its container, see weight_bytes
+  std::int64_t bytes = 0;  // of the packed weight
   double noise = 0;        // mean (y - ŷ)² over examples and answers
   double sqnr = 0;  // 10·log₁₀(Σ y² / Σ (y - ŷ)²) dB, infinite where nothing changes
 };
@@ -24,7 +24,7 @@ struct LayerSensitivity {
   std::vector<BitNoise> choices;  // from many bits to few
 };
 
-// Weights of 4 bits and fewer are two to a byte, others one.
+// Packed one after another.
 std::int64_t weight_bytes(std::int64_t weights, int bits);
 
 // For each conv2d and linear of a float network without batch norms, and each number of bits: its

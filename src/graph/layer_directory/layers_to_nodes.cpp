@@ -80,7 +80,8 @@ void LayersToNodes::add_weight(const LayerRecord& record, const StoredTensor& te
                             .shape = shape};
   const std::vector<std::int8_t> weights = weights_of(model_.network, parameter, stored);
   const std::vector<std::int8_t> ours = shape.rank() == 4 ? channels_last(weights, shape) : weights;
-  const std::vector<std::uint8_t> packed = is_packed ? pack_s4(ours) : std::vector<std::uint8_t>();
+  const std::vector<std::uint8_t> packed =
+      is_packed ? packed_weights(ours, 4) : std::vector<std::uint8_t>();
   Tensor result = is_packed ? std::move(stored) : Tensor(DType::i8, shape);
   std::memcpy(result.data(), is_packed ? static_cast<const void*>(packed.data()) : ours.data(),
               result.bytes());

@@ -42,10 +42,10 @@ StoredTensor NodesToLayers::add_data(std::string_view kind, StoredType type,
 StoredType NodesToLayers::weight_type() const {
   const Format& format = node(codes_.size()).weight.format;
   const auto* grid = std::get_if<GridElement>(&format.element);
-  const bool is_known = grid != nullptr && (grid->bits == 4 || grid->bits == 8) &&
-                        format == Format{GridElement{.bits = grid->bits}, {}};
-  if (!is_known) fail(codes_.size(), "format of its weight", to_string(format), "int4 or int8");
-  return grid->bits == 4 ? StoredType::s4 : StoredType::s8;
+  const bool is_known =
+      grid != nullptr && grid->bits <= 8 && format == Format{GridElement{.bits = grid->bits}, {}};
+  if (!is_known) fail(codes_.size(), "format of its weight", to_string(format), "int2 to int8");
+  return grid->bits <= 4 ? StoredType::s4 : StoredType::s8;
 }
 
 StoredTensor NodesToLayers::add_weight(StoredType type) {
@@ -63,7 +63,7 @@ StoredTensor NodesToLayers::add_weight(StoredType type) {
   const auto beyond =
       std::find_if(weights.begin(), weights.end(), [](int w) { return w < -8 || w > 7; });
   if (beyond != weights.end()) fail(index, "weight", std::to_string(*beyond), "-8 to 7");
-  return add_data("weight", type, extents, bytes_of(pack_s4(weights)));
+  return add_data("weight", type, extents, bytes_of(packed_weights(weights, 4)));
 }
 
 StoredTensor NodesToLayers::add_bias() {
