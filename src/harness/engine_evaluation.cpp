@@ -27,16 +27,27 @@ void check_labels(const Examples& examples, std::int64_t classes) {
   }
 }
 
+double squared_errors(std::span<const float> answers, std::span<const float> targets) {
+  double sum = 0;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const double error = double{answers[i]} - double{targets[i]};
+    sum += error * error;
+  }
+  return sum;
+}
+
 }  // namespace
 
 Examples examples_of(const Dataset& data, const Network& network, const ExampleReader& reader) {
-  if (data.has_targets()) {
-    throw Error("data " + data.name, "targets", "numbers", "labels of classes");
-  }
   check_data(network, data);
-  const auto labels = data.labels.as<std::int32_t>();
-  Examples examples{.name = data.name, .labels = {labels.begin(), labels.end()}};
-  examples.indices.resize(examples.size());
+  Examples examples{.name = data.name};
+  if (data.has_targets()) {
+    examples.targets = data.targets.as<float>();
+  } else {
+    const auto labels = data.labels.as<std::int32_t>();
+    examples.labels.assign(labels.begin(), labels.end());
+  }
+  examples.indices.resize(static_cast<std::size_t>(data.size()));
   std::iota(examples.indices.begin(), examples.indices.end(), 0);
   examples.read = [&data, &reader](std::size_t begin, std::size_t end,
                                    std::span<std::byte> integers) {
@@ -79,12 +90,14 @@ EngineEvaluation evaluate_engine(const AnswerEngine& engine, const Examples& exa
                                  ProgressStyle progress_style) {
   const std::size_t input_bytes = engine.engine().input().bytes;
   const ValueInfo& output = engine.engine().output();
-  const auto classes = static_cast<std::size_t>(output.shape.elements());
-  check_labels(examples, output.shape.elements());
+  const auto width = static_cast<std::size_t>(output.shape.elements());
+  const bool has_classes = examples.targets.empty();
+  if (has_classes) check_labels(examples, output.shape.elements());
   Classification counts(output.shape.elements());
+  double squares = 0;
   std::vector<std::byte> input;
   std::vector<std::byte> integers;
-  std::vector<float> logits;
+  std::vector<float> reals;
   EngineEvaluation result;
   Progress progress("eval " + examples.name, static_cast<std::int64_t>(examples.size()),
                     {.style = progress_style});
@@ -93,19 +106,29 @@ EngineEvaluation evaluate_engine(const AnswerEngine& engine, const Examples& exa
     const std::size_t count = end - begin;
     input.resize(count * input_bytes);
     integers.resize(count * output.bytes);
-    logits.resize(count * classes);
+    reals.resize(count * width);
     examples.read(begin, end, input);
     engine.engine().run(input, static_cast<std::int64_t>(count), integers);
-    engine.to_reals(integers, logits);
-    counts.add(logits, std::span(examples.labels).subspan(begin, count));
+    engine.to_reals(integers, reals);
+    progress.update(static_cast<std::int64_t>(end));
+    if (!has_classes) {
+      squares += squared_errors(reals, examples.targets.subspan(begin * width, count * width));
+      continue;
+    }
+    counts.add(reals, std::span(examples.labels).subspan(begin, count));
     for (std::size_t i = 0; i < count; ++i) {
-      const auto row = std::span(logits).subspan(i * classes, classes);
+      const auto row = std::span(reals).subspan(i * width, width);
       result.answers.push_back(
           static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin()));
     }
-    progress.update(static_cast<std::int64_t>(end));
   }
-  result.evaluation = {.images = counts.images(), .loss = counts.mean_loss(), .classes = counts};
+  result.evaluation.images = static_cast<std::int64_t>(examples.size());
+  if (has_classes) {
+    result.evaluation.loss = counts.mean_loss();
+    result.evaluation.classes = counts;
+  } else {
+    result.evaluation.loss = squares / 2 / static_cast<double>(examples.size());
+  }
   return result;
 }
 

@@ -68,6 +68,22 @@ TEST(EngineEvaluation, OfADataSetNormalizesItsBytes) {
               HasSubstr("label of example 1: got 3, expected 0 to 2"));
 }
 
+TEST(EngineEvaluation, OfARegressionHasALossAlone) {
+  Dataset data{.name = "made up",
+               .images = Tensor(DType::u8, {2, 2, 2, 3}),
+               .labels = {},
+               .class_names = {},
+               .targets = tensor_of<float>({2, 3}, {0, -7, -14, 2, 0, 0})};
+  std::ranges::fill(data.images.as<std::uint8_t>(), std::uint8_t{0});
+  const AnswerEngine engine(channel_sums(false));
+  const ExampleReader reader(engine.network(), engine.engine().input());
+  const Examples examples = examples_of(data, engine.network(), reader);
+  const EngineEvaluation result = evaluate_engine(engine, examples);
+  // (0, -2, -4) a pixel, four pixels, biases 0, 1, 2: both examples are (0, -7, -14).
+  EXPECT_EQ(result.evaluation.loss, (4 + 49 + 196) / 2.0 / 2);
+  EXPECT_FALSE(result.evaluation.classes);
+}
+
 TEST(EngineEvaluation, AFileIsOneExample) {
   const TemporaryFolder folder;
   folder.put("val_map.txt", "a 0\n");

@@ -28,7 +28,7 @@ void check_data(const Network& network, const Dataset& data) {
   const std::int64_t width = infer_shapes(network)[output_of(network)].elements();
   const Op& loss = network.nodes.back().op;
   if (data.has_targets()) {
-    if (!is<SquaredError>(loss)) {
+    if (is_loss(loss) && !is<SquaredError>(loss)) {
       throw Error("data " + data.name, "loss for targets that are numbers",
                   std::string(name_of(loss)), "squared_error");
     }

@@ -27,9 +27,9 @@ Evaluation evaluate(const Model& model, const Dataset& data, const EvaluateOptio
   Tape tape(network, policy, rounder);
   tape.set_parameters(model.parameters);
 
-  const Op softmax = SoftmaxCrossEntropy{};
   const Op& last = network.nodes.back().op;
-  const Op& loss = is_loss(last) ? last : softmax;
+  const Op usual = data.has_targets() ? Op(SquaredError{}) : Op(SoftmaxCrossEntropy{});
+  const Op& loss = is_loss(last) ? last : usual;
   Evaluation result;
   const std::int64_t width = infer_shapes(network)[output_of(network)].elements();
   if (!data.has_targets()) result.classes.emplace(width);

@@ -19,28 +19,30 @@
 
 namespace nibble {
 
-// Labelled examples that are read when they are needed.
+// Examples that are read when they are needed, with labels or with targets of a regression.
 struct Examples {
   std::string name;
   std::vector<std::int32_t> labels = {};
+  std::span<const float> targets = {};     // rows of what the network is to answer
   std::vector<std::int64_t> indices = {};  // by which others know the examples
   // Writes the integers of examples `begin` to `end`.
   std::function<void(std::size_t begin, std::size_t end, std::span<std::byte> integers)> read = {};
 
-  std::size_t size() const { return labels.size(); }
+  std::size_t size() const { return indices.size(); }
 };
 
-// What is given must outlive the examples. A data set has pictures or features with labels.
+// What is given must outlive the examples. A data set has pictures or features.
 Examples examples_of(const Dataset& data, const Network& network, const ExampleReader& reader);
 Examples examples_of(std::vector<ListedFile> files, const std::string& name,
                      const ExampleReader& reader);
 
 struct EngineEvaluation {
   Evaluation evaluation;
-  std::vector<std::int32_t> answers;  // by example
+  std::vector<std::int32_t> answers;  // classes, by example
 };
 
-// Labels must be classes of the network. Files are read and run in pieces of 64.
+// Labels must be classes of the network. The loss of a regression is ½ Σ (y - target)². Files are
+// read and run in pieces of 64.
 EngineEvaluation evaluate_engine(const AnswerEngine& engine, const Examples& examples,
                                  ProgressStyle progress = ProgressStyle::silent);
 
