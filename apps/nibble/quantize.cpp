@@ -125,7 +125,7 @@ void run(const Flags& flags) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (flags.fine_tuning > 0) quantized.fake = fine_tuned(quantized.fake, flags, calib);
-  quantized.fake = with_integer_biases(std::move(quantized.fake));
+  quantized.fake = with_rounded_addends(with_integer_biases(std::move(quantized.fake)));
   const Model integers = integer_network_of(quantized.fake);
   const std::vector<NodeError> errors = node_errors(quantized.folded, quantized.fake, batches);
   const std::map<std::string, std::string> origin{

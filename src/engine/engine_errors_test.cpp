@@ -85,7 +85,7 @@ TEST(EngineErrors, RefusesFloatNetworks) {
   maker.with(tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(
       error_of([&] { Engine(maker.model()); }),
-      "[network] node 'input' (input): format: got fp32, expected integers of at most 16 bits");
+      "[network] node 'input' (input): format: got fp32, expected integers of at most 32 bits");
   NetworkMaker weights({3}, integers_format("int8"));
   weights.add(Linear{.features = 2});
   weights.with(tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));

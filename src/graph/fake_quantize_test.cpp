@@ -51,6 +51,9 @@ TEST(FakeQuantize, ABadGridOrNumberOfStepsIsNamed) {
   network.nodes = {{.name = "input", .op = Input{.shape = {4}, .mean = {}, .deviation = {}}},
                    {.name = "q0", .op = FakeQuantize{.low = 1, .high = 3}, .inputs = {0}}};
   EXPECT_THAT(error_of([&] { infer_shapes(network); }), testing::HasSubstr("grid: got 1 to 3"));
+  network.nodes[1].op = FakeQuantize{.steps = 3};
+  EXPECT_THAT(error_of([&] { infer_shapes(network); }),
+              testing::HasSubstr("steps: got 3, expected 1 or 4"));
   network.nodes[1].op = Linear{.features = 3, .weight_steps = 2};
   EXPECT_THAT(error_of([&] { infer_shapes(network); }),
               testing::HasSubstr("weight_steps: got 2, expected 0, 1 or 3"));

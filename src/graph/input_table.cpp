@@ -12,7 +12,6 @@
 namespace nibble {
 namespace {
 
-constexpr int kMostBits = 16;
 constexpr double kRail = 127;  // of integer training
 
 double nearest_even(double value) {
@@ -30,10 +29,10 @@ InputRounder::InputRounder(const Precision& precision) {
   const bool has_one_scale =
       scaling.kind == ScaleKind::none ||
       (scaling.kind == ScaleKind::given && scaling.granularity == Granularity::tensor);
-  if (grid == nullptr || !grid->is_integer || !grid->clamps || grid->bits > kMostBits ||
+  if (grid == nullptr || grid->fraction_bits != 0 || !grid->clamps ||
       !has_one_scale) {
     throw Error("input", "format", to_string(precision.format),
-                "integers of at most 16 bits with one scale");
+                "integers of at most 32 bits with one scale");
   }
   scale_ = scaling.kind == ScaleKind::given ? double{scaling.scale} : 1.0;
   const bool is_trained = exponent_of(precision).has_value();

@@ -72,8 +72,8 @@ class BoundsProver {
 
   Channels of(const Input&) const {
     const auto* grid = std::get_if<GridElement>(&node_->value.format.element);
-    if (grid == nullptr || !grid->is_integer || !grid->clamps || grid->bits > 16) {
-      fail_node(*node_, "format", to_string(node_->value.format), "integers of at most 16 bits");
+    if (grid == nullptr || grid->fraction_bits != 0 || !grid->clamps) {
+      fail_node(*node_, "format", to_string(node_->value.format), "integers of at most 32 bits");
     }
     const auto zero = std::int64_t{node_->value.format.scaling.zero};
     return Channels(width(), {static_cast<std::int64_t>(grid->lowest_n()) - zero,

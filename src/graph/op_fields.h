@@ -58,6 +58,7 @@ void visit_fields(AnyOp& op, Visitor&& visit) {
   } else if constexpr (std::is_same_v<Type, FakeQuantize>) {
     visit("low", op.low);
     visit("high", op.high);
+    visit("steps", op.steps);
   } else if constexpr (std::is_same_v<Type, Dropout>) {
     visit("share", op.share);
   } else if constexpr (std::is_same_v<Type, SoftmaxCrossEntropy>) {

@@ -30,8 +30,8 @@ void add_parameters(std::vector<Parameter>& list, const Node& node, std::size_t 
     add("weight", Extents{linear->features, channels});
     if (linear->weight_steps > 0) add("step", Extents{linear->weight_steps});
     if (linear->has_bias) add("bias", Extents{linear->features});
-  } else if (is<FakeQuantize>(node.op)) {
-    add("step", Extents{1});
+  } else if (const auto* rounding = std::get_if<FakeQuantize>(&node.op)) {
+    add("step", Extents{rounding->steps});
   } else if (is<Bias>(node.op)) {
     add("bias", Extents{channels});
   } else if (const auto* rescale = std::get_if<Rescale>(&node.op)) {

@@ -97,6 +97,11 @@ class ShapeRule {
         op.high > kMaxInteger) {
       fail_node(node_, "grid", fmt::format("{} to {}", op.low, op.high), "integers around 0");
     }
+    const std::int64_t channels = inputs_[0][inputs_[0].rank() - 1];
+    if (op.steps != 1 && op.steps != channels) {
+      fail_node(node_, "steps", std::to_string(op.steps),
+                fmt::format("1 or {}, one a channel", channels));
+    }
     return inputs_[0];
   }
 

@@ -91,13 +91,16 @@ class FakeQuantizer {
                      {.kind = GridKind::symmetric, .bits = kOutputBits});
     }
     // The input is symmetric, so that i8 holds it wherever it comes from.
-    const bool is_symmetric = settings_.is_symmetric || i == 0;
+    const bool is_symmetric = settings_.is_symmetric || is_input(i);
     GridChoice choice{.kind = is_symmetric ? GridKind::symmetric : GridKind::affine,
                       .bits = value_bits(i)};
     if (seen.histogram.min() >= 0) choice.kind = GridKind::positive;
-    const RangeMethod method = i == 0 ? RangeMethod{} : settings_.method;
+    const RangeMethod method = is_input(i) ? RangeMethod{} : settings_.method;
     return to_step(range_of(seen, method, choice), choice);
   }
+
+  // Integer features go through a batch_norm first.
+  bool is_input(std::size_t i) const { return i == 0 || is<BatchNorm>(network_.nodes[i].op); }
 
   int weight_bits(std::size_t i) const {
     const LayerBits* own = own_bits(i);
@@ -107,7 +110,7 @@ class FakeQuantizer {
   }
 
   int value_bits(std::size_t i) const {
-    if (i == 0) return kInputBits;
+    if (is_input(i)) return kInputBits;
     const LayerBits* own = own_bits(product_of(network_, i));
     if (own != nullptr && own->activations != 0) return own->activations;
     return enters_last_product(i) && settings_.edge_bits != 0 ? settings_.edge_bits

@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch norms and biases into the products before them.
+// Batch norms and biases into the products before them, or behind them.
 #include "nibble/quantize/fold_batch_norm.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
 #include <utility>
 
 #include "graph/node_error.h"
+#include "quantize/line.h"
 #include "quantize/model_parts.h"
 #include "quantize/quantization_points.h"
 
 namespace nibble {
 namespace {
-
-// y = factor·x + offset, by channel.
-struct Line {
-  std::vector<double> factor;
-  std::vector<double> offset;
-};
 
 Line line_of(const Node& node, const ParametersByName& parameters) {
   const auto values = [&](std::string_view kind) {
@@ -55,6 +51,11 @@ void fold_into(Node& product, const Line& line, ParametersByName& parameters) {
     }
     bias[c] = static_cast<float>(static_cast<double>(bias[c]) * line.factor[c] + line.offset[c]);
   }
+}
+
+void fold_into_linear(Node& linear, const Line& line, ParametersByName& parameters) {
+  const auto bias = bias_of(linear, parameters);
+  take_line(line, parameters[parameter_name(linear, "weight")].as<float>(), bias);
 }
 
 void become_depthwise(Node& node, const Line& line, ParametersByName& parameters) {
@@ -118,11 +119,21 @@ Model fold_batch_norm(Model model) {
                 parameters);
       product.value = node.value;
       substitutes[i] = substitutes[input];
-    } else if (is_batch_norm) {
-      if (shapes[i].rank() != 3) {
+    } else if (is_batch_norm && shapes[i].rank() != 3) {
+      const bool is_before_linear =
+          !readers[i].empty() && std::ranges::all_of(readers[i], [&](std::size_t reader) {
+            return is<Linear>(network.nodes[reader].op);
+          });
+      if (!is_before_linear) {
         fail_node(node, "input", shapes[i].to_string() + " of " + network.nodes[input].name,
-                  "a conv2d or linear that no other node reads, or a picture");
+                  "a product that no other node reads, or a picture, or linear layers behind it");
       }
+      const Line line = line_of(node, parameters);
+      for (const std::size_t reader : readers[i]) {
+        fold_into_linear(network.nodes[reader], line, parameters);
+      }
+      substitutes[i] = substitutes[input];
+    } else if (is_batch_norm) {
       become_depthwise(node, line_of(node, parameters), parameters);
     }
   }

@@ -70,7 +70,16 @@ TEST(FoldBatchNorm, DropoutsGo) {
   expect_same_answers(model, folded);
 }
 
-TEST(FoldBatchNorm, ABatchNormOfAVectorIsRefusedByName) {
+TEST(FoldBatchNorm, ABatchNormOfAVectorGoesIntoTheLinearLayerBehindIt) {
+  const Model model =
+      random_model(chain({5}, {BatchNorm{}, Linear{.features = 4}, Relu{}, BatchNorm{},
+                               Linear{.features = 3, .has_bias = true}}));
+  const Model folded = fold_batch_norm(copy_of(model));
+  EXPECT_THAT(node_names(folded.network), ElementsAre("input", "n2", "n3", "n5"));
+  expect_same_answers(model, folded);
+}
+
+TEST(FoldBatchNorm, ABatchNormOfAVectorElsewhereIsRefusedByName) {
   const Model model = random_model(chain({5}, {Relu{}, BatchNorm{}}));
   EXPECT_THAT(error_of([&] { fold_batch_norm(copy_of(model)); }), HasSubstr("'n2' (batch_norm)"));
 }

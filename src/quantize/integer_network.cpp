@@ -22,7 +22,10 @@
 namespace nibble {
 namespace {
 
-constexpr double kSixth = 6;  // of relu6
+constexpr double kSixth = 6;                                     // of relu6
+constexpr std::int64_t kWidest = 32767;                          // of grids that a format has
+constexpr const char* kFeatureFormat = "fixed(31,0,symmetric)";  // less a mean: 32 bits
+constexpr double kMostMean = 1'073'741'823;
 constexpr double kFineParts = 2048;
 constexpr int kMeetingBits = 14;  // of sums below the step they are rounded to
 constexpr double kNoCap = std::numeric_limits<double>::infinity();
@@ -53,6 +56,17 @@ class NetworkWriter {
     return to_.finished();
   }
 
+  // An operand of an add that is brought to another unit.
+  struct UnitChange {
+    std::size_t add = 0;
+    std::size_t operand = 0;
+    std::vector<double> unit;
+  };
+  std::vector<UnitChange> unit_changes() {
+    follow();
+    return std::move(changes_);
+  }
+
   // By node of the fake-quantized network: the unit of its integers.
   std::vector<std::vector<double>> units() {
     follow();
@@ -77,7 +91,35 @@ class NetworkWriter {
     return {.node = to_.add(std::move(input)), .unit = {}};  // until its fake_quantize says
   }
 
+  // Of integer features: (x - mean)·factor, where x - mean is whole.
+  IntegerValue of(const BatchNorm& op) {
+    if (!is<Input>(from_.network.nodes[node_->inputs[0]].op)) {
+      fail_node(*node_, "layer", name_of(node_->op), "one that quantization knows");
+    }
+    Precision& precision = to_.node(in().node).value;
+    precision.format = parse_format(kFeatureFormat);
+    precision.rounding.mode = RoundingMode::nearest_away;
+    const auto channels = static_cast<std::size_t>(shapes_[index_].elements());
+    IntegerValue value{.node = in().node, .unit = {}};
+    std::vector<Tensor> tensors;
+    tensors.emplace_back(DType::i32, Shape{shapes_[index_].elements()});
+    for (std::size_t c = 0; c < channels; ++c) {
+      const auto at = [&](std::string_view kind) { return double{parameter(kind).as<float>()[c]}; };
+      value.unit.push_back(at("scale") / std::sqrt(at("variance") + double{op.epsilon}));
+      const double offset = at("shift") / value.unit.back() - at("mean");
+      if (!(value.unit.back() > 0 && std::abs(offset) <= kMostMean)) {
+        fail_node(*node_, "scale and mean", fmt::format("{} and {}", value.unit.back(), -offset),
+                  "a scale above 0 and a mean of 31 bits");
+      }
+      tensors[0].as<std::int32_t>()[c] = static_cast<std::int32_t>(std::round(offset));
+    }
+    value.node =
+        to_.add({.name = node_->name, .op = Bias{}, .inputs = {value.node}}, std::move(tensors));
+    return value;
+  }
+
   IntegerValue of(const FakeQuantize& op) {
+    if (op.high > kWidest) return in_given_units();
     const float step = parameter("step").as<float>()[0];
     if (!(step > 0 && std::isfinite(step))) {
       fail_node(*node_, "step", fmt::format("{}", step), "a number above 0");
@@ -99,6 +141,15 @@ class NetworkWriter {
         .value = precision};
     for (const double unit : value.unit) rescale.factors.push_back(unit / double{step});
     result.node = add_rescale(to_, std::move(rescale));
+    return result;
+  }
+
+  // Not narrow, but counted in the unit of the sums that it will be added to.
+  IntegerValue in_given_units() {
+    const IntegerValue value = settled(in());
+    IntegerValue result;
+    for (const float step : parameter("step").as<float>()) result.unit.push_back(double{step});
+    result.node = in_unit(value, result.unit, node_->name);
     return result;
   }
 
@@ -215,6 +266,7 @@ class NetworkWriter {
     std::vector<std::size_t> inputs;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       inputs.push_back(in_unit(operands[k], result.unit, fmt::format("{}.{}", node_->name, k + 1)));
+      if (inputs.back() != operands[k].node) changes_.push_back({index_, k, result.unit});
     }
     result.node = to_.add({.name = node_->name, .op = Add{}, .inputs = std::move(inputs)});
     return result;
@@ -244,7 +296,7 @@ class NetworkWriter {
 
   std::size_t in_unit(const IntegerValue& value, const std::vector<double>& unit,
                       std::string name) {
-    if (value.unit == unit) return value.node;
+    if (is_same(value.unit, unit)) return value.node;
     RescaleNode rescale{.name = std::move(name),
                         .input = value.node,
                         .low = -kMaxInteger,
@@ -256,6 +308,12 @@ class NetworkWriter {
                                 unit[unit.size() == 1 ? 0 : c]);
     }
     return add_rescale(to_, std::move(rescale));
+  }
+
+  // Steps are float32: units made of them differ by less.
+  static bool is_same(const std::vector<double>& a, const std::vector<double>& b) {
+    return std::ranges::equal(
+        a, b, [](double x, double y) { return std::abs(x - y) <= 1e-6 * std::abs(y); });
   }
 
   // Integers of different units side by side: the rescale after it has a factor a channel.
@@ -327,6 +385,7 @@ class NetworkWriter {
   std::vector<std::vector<std::size_t>> readers_;
   ModelWriter to_;
   std::vector<IntegerValue> values_;  // by node of the old network
+  std::vector<UnitChange> changes_;
   const Node* node_ = nullptr;
   std::size_t index_ = 0;
 };
@@ -335,6 +394,37 @@ class NetworkWriter {
 
 Model integer_network_of(const Model& fake_quantized) {
   return NetworkWriter(fake_quantized).write();
+}
+
+Model with_rounded_addends(Model fake_quantized) {
+  const auto changes = NetworkWriter(fake_quantized).unit_changes();
+  const Network network = fake_quantized.network;
+  const std::vector<Parameter> parameters = parameters_of(network);
+  ModelWriter to(network);
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    Node node = network.nodes[i];
+    for (std::size_t& input : node.inputs) input = places[input];
+    for (const auto& change : changes) {
+      if (change.add != i) continue;
+      const auto count = static_cast<std::int64_t>(change.unit.size());
+      std::vector<Tensor> steps;
+      steps.emplace_back(DType::f32, Shape{count});
+      std::ranges::transform(change.unit, steps[0].as<float>().begin(),
+                             [](double unit) { return static_cast<float>(unit); });
+      std::size_t& input = node.inputs[change.operand];
+      input = to.add({.name = to.fresh_name(fmt::format("{}.{}", node.name, change.operand + 1)),
+                      .op = FakeQuantize{-kMaxInteger, kMaxInteger, count},
+                      .inputs = {input}},
+                     std::move(steps));
+    }
+    std::vector<Tensor> tensors;
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      if (parameters[p].node == i) tensors.push_back(std::move(fake_quantized.parameters[p]));
+    }
+    places.push_back(to.add(std::move(node), std::move(tensors)));
+  }
+  return to.finished();
 }
 
 Model with_integer_biases(Model fake_quantized) {

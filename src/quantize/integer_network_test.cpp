@@ -119,6 +119,21 @@ TEST(IntegerNetwork, OfAResidualBlockIsTheFakeQuantizedOne) {
       .expect_equal();
 }
 
+TEST(IntegerNetwork, RoundsAddendsAsTheFakeQuantizedOneThenDoes) {
+  Twins twins(layers_of(R"toml(
+      { op = "conv2d", name = "c1", channels = 4, kernel = 1, weight_steps = 4, $8 },
+      { op = "fake_quantize", name = "short", low = -100, high = 155 },
+      { op = "conv2d", name = "c2", channels = 4, kernel = 1, weight_steps = 4, $8, from = "q0" },
+      { op = "add", name = "sum", from = ["c2", "short"] })toml"));
+  Model& model = twins.model();
+  model.parameters[3].as<float>()[0] = std::ldexp(1.0F, -13);  // finer than the sums of c2
+  model = with_rounded_addends(std::move(model));
+  const Node& rounding = model.network.nodes[model.network.nodes.size() - 3];
+  EXPECT_EQ(rounding.name, "sum.2");
+  EXPECT_EQ(std::get<FakeQuantize>(rounding.op).steps, 4);
+  twins.expect_equal();
+}
+
 TEST(IntegerNetwork, OfAConcatHasAFactorAChannel) {
   Twins(layers_of(R"toml(
       { op = "conv2d", name = "a", channels = 2, kernel = 1, weight_steps = 2, $8 },

@@ -9,7 +9,7 @@ namespace {
 
 bool makes_sums(const Op& op) {
   return is_product(op) || is<Input>(op) || is<Bias>(op) || is<Add>(op) || is<AveragePool>(op) ||
-         is<GlobalAveragePool>(op) || is<Concat>(op);
+         is<GlobalAveragePool>(op) || is<Concat>(op) || is<BatchNorm>(op);
 }
 
 bool is_epilogue(const Op& op) {
@@ -35,8 +35,9 @@ class PointFinder {
  private:
   bool can_wait(std::size_t i) const {
     const Op& op = network_.nodes[i].op;
-    if (is<Input>(op) || readers_[i].size() != 1) return false;
+    if (readers_[i].size() != 1) return false;
     const Node& reader = network_.nodes[readers_[i][0]];
+    if (is<Input>(op)) return is<BatchNorm>(reader.op);  // integer features
     if (is_epilogue(reader.op)) return true;
     if (is<Concat>(reader.op)) return is_product(op) || is<Bias>(op) || is<Relu>(op);
     return is<Add>(reader.op) && is_last_sum(i, reader);

@@ -6,6 +6,7 @@
 #include "nibble/quantize/equalize.h"
 #include "nibble/quantize/fake_quantized.h"
 #include "nibble/quantize/fold_batch_norm.h"
+#include "nibble/quantize/integer_features.h"
 #include "nibble/quantize/learned_rounding.h"
 
 namespace nibble {
@@ -19,6 +20,9 @@ QuantizedModel quantize_model(const Model& model, const std::vector<Tensor>& cal
                               const QuantizeSettings& settings) {
   QuantizedModel result;
   result.folded = folded_model(model, settings);
+  if (settings.has_integer_features) {
+    result.folded = with_feature_ranges(std::move(result.folded), calibration);
+  }
   const Observations observations = observe(result.folded, calibration);
   result.fake = fake_quantized(result.folded, observations, settings);
   if (settings.learns_rounding) {

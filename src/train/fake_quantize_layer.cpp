@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values rounded to multiples of a learned step.
+#include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "train/layer.h"
@@ -22,7 +24,9 @@ class FakeQuantizeLayer final : public Layer {
   std::vector<LayerParameter*> parameters() override { return {&step_}; }
 
   void forward(const ForwardArguments& arguments) override {
-    const float step = step_.value.as<float>()[0];
+    const auto steps = std::as_const(step_).value.as<float>();
+    if (steps.size() > 1) return round_channels(arguments, steps);
+    const float step = steps[0];
     for_each_task(arguments.pass.slices.images, [&](std::int64_t image) {
       round_to_steps(image_at(arguments.inputs[0], image), step, grid_,
                      arguments.output + image * elements_);
@@ -32,8 +36,14 @@ class FakeQuantizeLayer final : public Layer {
   // LSQ's elements are the features of one example, so that the step does not learn slower in
   // larger batches.
   void backward(const BackwardArguments& arguments) override {
-    const float step = step_.value.as<float>()[0];
     float* dx = arguments.input_errors[0];
+    if (step_.value.elements() > 1) {
+      std::ranges::fill(step_.gradient.as<float>(), 0.0F);
+      if (dx != nullptr)
+        std::copy_n(arguments.output_error, arguments.pass.slices.images * elements_, dx);
+      return;
+    }
+    const float step = step_.value.as<float>()[0];
     std::vector<double> sums(static_cast<std::size_t>(arguments.pass.slices.images));
     for_each_task(arguments.pass.slices.images, [&](std::int64_t image) {
       sums[static_cast<std::size_t>(image)] = pass_back_steps(
@@ -48,6 +58,17 @@ class FakeQuantizeLayer final : public Layer {
  private:
   std::span<const float> image_at(const float* values, std::int64_t image) const {
     return {values + image * elements_, static_cast<std::size_t>(elements_)};
+  }
+
+  // Units of sums, which have room for every value: gradients pass as they are.
+  void round_channels(const ForwardArguments& arguments, std::span<const float> steps) const {
+    for_each_task(arguments.pass.slices.images, [&](std::int64_t image) {
+      const std::span<const float> values = image_at(arguments.inputs[0], image);
+      float* rounded = arguments.output + image * elements_;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        rounded[i] = fake_quantized(values[i], steps[i % steps.size()], grid_);
+      }
+    });
   }
 
   IntegerGrid grid_;

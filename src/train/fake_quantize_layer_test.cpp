@@ -80,6 +80,35 @@ layers = [{op="linear", features=3}, {op="fake_quantize", low=-8, high=7}, {op="
   EXPECT_NEAR(tape.parameter(1).gradient.as<float>()[0], step_gradient / std::sqrt(3.0 * 7), 1e-5);
 }
 
+// Steps of channels are given, not trained, and errors pass as they are.
+TEST(FakeQuantizeLayer, StepsOfChannelsRoundEachItsOwn) {
+  const Network network = parse_network(R"(
+input = [4]
+layers = [{op="linear", features=3}, {op="fake_quantize", low=-800, high=800, steps=3},
+          {op="squared_error"}])",
+                                        "test");
+  TapeUnderTest tape(network, kImages);
+  set(tape.parameter(1), {0.01F, 0.05F, 0.1F});
+  tape.run();
+  const auto weight = tape.parameter(0).value.as<float>();
+  const auto step = tape.parameter(1).value.as<float>();
+  for (std::size_t o = 0; o < kOut; ++o) {
+    std::vector<double> gradient(kIn);
+    for (std::size_t image = 0; image < kImages; ++image) {
+      double sum = 0;
+      for (std::size_t i = 0; i < kIn; ++i)
+        sum += static_cast<double>(weight[o * kIn + i]) * input_at(image, i);
+      const double rounded =
+          static_cast<double>(step[o]) * std::round(sum / static_cast<double>(step[o]));
+      const double error = (rounded - (image % 3 == o ? 1.0 : 0.0)) / kImages;
+      for (std::size_t i = 0; i < kIn; ++i) gradient[i] += error * input_at(image, i);
+    }
+    for (std::size_t i = 0; i < kIn; ++i)
+      EXPECT_NEAR(tape.parameter(0).gradient.as<float>()[o * kIn + i], gradient[i], 1e-5) << o;
+    EXPECT_EQ(tape.parameter(1).gradient.as<float>()[o], 0);
+  }
+}
+
 // One step, and one an output.
 class WeightSteps : public ::testing::TestWithParam<std::size_t> {};
 

@@ -108,9 +108,12 @@ struct Pad {  // zeros before and after along each axis of the example
 struct Flatten {  // row-major: height, width, channels
   bool operator==(const Flatten&) const = default;
 };
-struct FakeQuantize {  // y = step·clamp(R(x / step), low, high): what integers would make of x
+// y = step·clamp(R(x / step), low, high): what integers would make of x. Several steps, one a
+// channel, are given and not trained: the units of sums that x is added to.
+struct FakeQuantize {
   std::int64_t low = -127;
   std::int64_t high = 127;
+  std::int64_t steps = 1;
   bool operator==(const FakeQuantize&) const = default;
 };
 struct Dropout {  // training: 0 with probability `share`, else x / (1 - share)

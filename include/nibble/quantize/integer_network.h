@@ -12,6 +12,10 @@ namespace nibble {
 // rescale's format says what its integers stand for. Losses go.
 Model integer_network_of(const Model& fake_quantized);
 
+// The fake-quantized network with one more rounding where its integer network has one: operands of
+// adds that are brought to the unit of the other's sums.
+Model with_rounded_addends(Model fake_quantized);
+
 // The fake-quantized network with the biases that its integer network has: whole numbers of the
 // unit of their sums.
 Model with_integer_biases(Model fake_quantized);

@@ -29,9 +29,10 @@ struct QuantizeSettings {
   bool is_symmetric = false;   // values of both signs on ±(2^(bits - 1) - 1); otherwise affine
   bool fits_weights = true;    // steps of weights of the least squared error; otherwise max
   RangeMethod method{.kind = RangeMethod::Kind::percentile, .percent = 99.999};
-  bool equalizes = true;         // cross-layer equalization before all else
-  bool corrects_bias = true;     // after all else
-  bool learns_rounding = false;  // of weights, layer by layer
+  bool equalizes = true;              // cross-layer equalization before all else
+  bool corrects_bias = true;          // after all else
+  bool learns_rounding = false;       // of weights, layer by layer
+  bool has_integer_features = false;  // see with_feature_ranges
 };
 
 }  // namespace nibble
