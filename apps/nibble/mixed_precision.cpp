@@ -9,20 +9,19 @@
 #include <cmath>
 #include <ostream>
 
+#include "apps/nibble/quantize_report.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/quantize/answered_classes.h"
 #include "nibble/quantize/layer_bits_text.h"
 #include "nibble/quantize/quantize_model.h"
-#include "nibble/report/bar_chart.h"
 
 namespace nibble {
 namespace {
 
 constexpr std::size_t kScanBatches = 4;
 constexpr std::int64_t kHeldImages = 2048;
-const std::vector<int> kShownBits = {8, 6, 5, 4, 3, 2};
-const std::vector<int> kPackedBits = {8, 4};  // whose containers differ
+const std::vector<int> kBits = {8, 6, 5, 4, 3, 2};
 
 // Evenly spread: data may be sorted by class.
 std::vector<Tensor> scan_batches(const std::vector<Tensor>& batches) {
@@ -38,24 +37,6 @@ void write_text(const std::string& path, const std::string& text) {
   AtomicFile file(path);
   file.stream() << text;
   file.commit();
-}
-
-std::string plot_of(const std::vector<LayerSensitivity>& layers) {
-  BarChart chart{.title = "One layer's weights rounded",
-                 .x_label = "SQNR of the answer in dB",
-                 .series = {},
-                 .width = 640};
-  for (const int bits : kShownBits) chart.series.push_back(fmt::format("int{}", bits));
-  std::vector<BarGroup> groups;
-  for (const LayerSensitivity& layer : layers) {
-    BarGroup group{.name = layer.name, .values = {}};
-    for (const int bits : kShownBits) {
-      const auto found = std::ranges::find(layer.choices, bits, &BitNoise::bits);
-      group.values.push_back(found == layer.choices.end() ? std::nan("") : found->sqnr);
-    }
-    groups.push_back(std::move(group));
-  }
-  return draw(chart, groups);
 }
 
 void add_layers(const BitPlan& plan, QuantizeSettings& settings) {
@@ -102,11 +83,11 @@ void add_mixed_flags(CLI::App& verb, MixedFlags& flags) {
       ->type_name("FILE.toml");
   CLI::Option* size =
       verb.add_option("--target-size", flags.target_size,
-                      "int8 or int4 for each layer, so that all weights have so many bytes at most")
+                      "int8 to int2 for each layer, so that all weights have so many bytes at most")
           ->type_name("BYTES")
           ->check(CLI::PositiveNumber);
   verb.add_option("--max-loss", flags.max_loss,
-                  "int4 for as many layers as lose no more points of top-1 on images of\n"
+                  "as few bits for each layer as lose no more points of top-1 on images of\n"
                   "--calib that did not calibrate")
       ->type_name("POINTS")
       ->check(CLI::NonNegativeNumber)
@@ -120,7 +101,7 @@ void add_mixed_flags(CLI::App& verb, MixedFlags& flags) {
 std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model& model,
                                             const Calibration& calibration, bool is_silent,
                                             QuantizeSettings& settings) {
-  const bool shows_scan = flags.scans || !flags.scan_plot.empty();
+  const bool shows_scan = flags.scans || flags.is_reported || !flags.scan_plot.empty();
   const bool has_target = flags.target_size > 0 || flags.max_loss;
   if (!shows_scan && !has_target && flags.per_layer.empty() && flags.plan.empty()) return {};
   const Model folded = folded_model(model, settings);
@@ -130,10 +111,10 @@ std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model
   std::vector<LayerSensitivity> layers;
   if (shows_scan || has_target) {
     const std::vector<Tensor> batches = scan_batches(calibration.batches);
-    layers = scan_sensitivity(folded, settings, batches, shows_scan ? kShownBits : kPackedBits);
+    layers = scan_sensitivity(folded, settings, batches, kBits);
   }
   if (flags.scans && !is_silent) fmt::print("{}\n", sensitivity_text(layers));
-  if (!flags.scan_plot.empty()) write_text(flags.scan_plot, plot_of(layers));
+  if (!flags.scan_plot.empty()) write_text(flags.scan_plot, sensitivity_plot(layers, ChartTheme{}));
   if (has_target) {
     const BitPlan plan = flags.max_loss ? plan_for_loss(bit_plans(layers), *flags.max_loss, model,
                                                         calibration, settings, is_silent)

@@ -25,6 +25,7 @@ struct MixedFlags {
   std::string plan;
   bool scans = false;
   std::string scan_plot;
+  bool is_reported = false;  // the scan is part of a report
 };
 
 void add_mixed_flags(CLI::App& verb, MixedFlags& flags);

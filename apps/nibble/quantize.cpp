@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nibble quantize: a float network becomes one of integers.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,12 +10,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 
 #include "apps/nibble/json.h"
 #include "apps/nibble/mixed_precision.h"
 #include "apps/nibble/quantize_outcome.h"
+#include "apps/nibble/quantize_report.h"
 #include "apps/nibble/verb.h"
+#include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
 #include "nibble/core/parallel.h"
@@ -25,6 +29,7 @@
 #include "nibble/quantize/integer_network.h"
 #include "nibble/quantize/layer_bits_text.h"
 #include "nibble/quantize/quantize_model.h"
+#include "nibble/quantize/recipe.h"
 #include "nibble/train/fine_tune.h"
 #include "nibble/version.h"
 
@@ -35,6 +40,8 @@ struct Flags {
   std::string model;
   std::string out;
   std::string fake;
+  std::string report;
+  std::string recipe;
   std::string calib;
   std::string data;
   std::int64_t samples = 1024;
@@ -46,6 +53,7 @@ struct Flags {
   bool keeps_scales = false;
   bool keeps_biases = false;
   bool learns_rounding = false;
+  bool has_integer_features = false;
   MixedFlags mixed = {};
   int threads = 0;
   bool is_json = false;
@@ -76,7 +84,35 @@ QuantizeSettings settings_of(const Flags& flags) {
   settings.equalizes = !flags.keeps_scales;
   settings.corrects_bias = !flags.keeps_biases;
   settings.learns_rounding = flags.learns_rounding;
+  settings.has_integer_features = flags.has_integer_features;
   return settings;
+}
+
+// What was given on the command line stays.
+void apply_recipe(CLI::App& verb, const std::string& name) {
+  for (const RecipeOption& each : quantize_recipe(name)) {
+    CLI::Option* option = verb.get_option_no_throw("--" + each.name);
+    if (option == nullptr) {
+      throw Error("quantize", each.where, fmt::format("'{}'", each.name),
+                  "an option of nibble quantize");
+    }
+    if (option->count() > 0) continue;
+    option->add_result(each.value);
+    option->run_callback();
+  }
+}
+
+// Before hours of work: a path that cannot be written.
+void check_outputs(const Flags& flags) {
+  for (const std::string& path : {flags.out, flags.fake, flags.report}) {
+    if (!path.empty()) AtomicFile{path};
+  }
+}
+
+void write_report(const Flags& flags, const QuantizeReport& report) {
+  AtomicFile file(flags.report);
+  file.stream() << quantize_report_html(report);
+  file.commit();
 }
 
 Model read_float_model(const std::string& path) {
@@ -106,8 +142,24 @@ Model fine_tuned(const Model& fake, const Flags& flags, const Dataset& calib) {
   return fine_tune(fake, is_same ? calib : other, options);
 }
 
+std::vector<std::vector<std::string>> shown_settings(const Flags& flags) {
+  std::vector<std::vector<std::string>> rows = {{"model", flags.model},
+                                                {"calibrated on", flags.calib},
+                                                {"weights", flags.weights},
+                                                {"activations", flags.activations},
+                                                {"method", flags.method}};
+  if (flags.edge_bits > 0) rows.push_back({"edges", fmt::format("{} bits", flags.edge_bits)});
+  if (flags.learns_rounding) rows.push_back({"rounding of weights", "learned"});
+  if (flags.fine_tuning > 0) {
+    rows.push_back(
+        {"fine-tuned", fmt::format("{} epochs, rate {}", flags.fine_tuning, flags.rate)});
+  }
+  return rows;
+}
+
 void run(const Flags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
+  check_outputs(flags);
   QuantizeSettings settings = settings_of(flags);
   const Model model = read_float_model(flags.model);
   const Dataset calib = load_dataset(flags.calib, Split::train);
@@ -139,16 +191,28 @@ void run(const Flags& flags) {
 
   const Outcome before = outcome_of_floats(model, test ? &*test : nullptr);
   const Outcome after = outcome_of_integers(integers, test ? &*test : nullptr);
+  if (!flags.report.empty()) {
+    write_report(flags, {.model = integers.network.name,
+                         .settings = shown_settings(flags),
+                         .floats = before,
+                         .integers = after,
+                         .errors = errors,
+                         .scan = scan});
+  }
   if (flags.is_json) {
     Json json{{"model", flags.out},   {"weights_hash", hex(weights_hash(integers))},
               {"bytes", after.bytes}, {"float_bytes", before.bytes},
               {"seconds", seconds},   {"errors", Json::parse(error_table_json(errors))}};
     if (!scan.empty()) json["sensitivity"] = Json::parse(sensitivity_json(scan));
+    if (test) {
+      json["loss"] = after.loss;
+      json["float_loss"] = before.loss;
+      json["images_per_second"] = after.images_per_second;
+      json["float_images_per_second"] = before.images_per_second;
+    }
     if (after.top1) {
       json["top1"] = *after.top1;
       json["float_top1"] = *before.top1;
-      json["images_per_second"] = after.images_per_second;
-      json["float_images_per_second"] = before.images_per_second;
     }
     fmt::print("{}\n", json.dump(2));
     return;
@@ -169,13 +233,19 @@ void add_quantize(CLI::App& app) {
       ->required();
   verb.add_option("--fake", flags->fake, "write the fake-quantized float model, too")
       ->type_name("FAKE.nib");
+  verb.add_option("--report", flags->report, "write what was lost, layer by layer, as a page")
+      ->type_name("FILE.html");
+  verb.add_option("--recipe", flags->recipe,
+                  fmt::format("{} or a file: options, those given here first",
+                              fmt::join(quantize_recipe_names(), ", ")))
+      ->type_name("NAME");
   verb.add_option("--calib", flags->calib,
                   "data whose train split shows the ranges: a name or a path")
       ->required();
   verb.add_option("--data", flags->data, "data whose test split is counted (as --calib)");
   verb.add_option("--samples", flags->samples, "images for calibration (1024)")
       ->check(CLI::PositiveNumber);
-  verb.add_option("--weights", flags->weights, "int8, int4, … int2; 4 and fewer are packed");
+  verb.add_option("--weights", flags->weights, "int8, int7, … int2; fewer than 8 are packed");
   verb.add_option("--activations", flags->activations,
                   "uint8, uint4, …: 0 anywhere; int8, …: values of both signs around 0");
   verb.add_option("--method", flags->method, "of ranges: max, percentile:P, entropy, mse, average");
@@ -188,9 +258,13 @@ void add_quantize(CLI::App& app) {
   verb.add_flag("--no-bias-correction", flags->keeps_biases, "leave the biases as they are");
   verb.add_flag("--learn-rounding", flags->learns_rounding,
                 "round weights up or down so that the sums of each layer stay");
+  CLI::Option* features =
+      verb.add_flag("--integer-features", flags->has_integer_features,
+                    "the network takes counters and sensors: int32, each feature with its range");
   add_mixed_flags(verb, flags->mixed);
   verb.add_option("--finetune", flags->fine_tuning,
                   "epochs of training with fake quantization and learned steps on --data")
+      ->excludes(features)
       ->check(CLI::NonNegativeNumber);
   verb.add_option("--lr", flags->rate, "of fine-tuning (0.001), falling to 0 by a cosine")
       ->check(CLI::PositiveNumber);
@@ -203,8 +277,13 @@ void add_quantize(CLI::App& app) {
   verb.footer(
       "Examples:\n"
       "  nibble quantize runs/lenet-1/model.nib -o lenet8.nib --calib mnist\n"
-      "  nibble quantize resnet20.onnx -o r20.nib --calib cifar10 --weights int4 --edges 8");
-  verb.callback([flags] { run(*flags); });
+      "  nibble quantize resnet20.onnx -o r20.nib --calib cifar10 --recipe int4-weights \\\n"
+      "    --report r20.html");
+  verb.callback([flags, &verb] {
+    if (!flags->recipe.empty()) apply_recipe(verb, flags->recipe);
+    flags->mixed.is_reported = !flags->report.empty();
+    run(*flags);
+  });
 }
 
 }  // namespace nibble

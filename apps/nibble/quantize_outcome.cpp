@@ -60,13 +60,22 @@ Outcome outcome_of_integers(const Model& model, const Dataset* test) {
   return outcome;
 }
 
+std::string score_text(const Outcome& outcome) {
+  if (outcome.top1) return fmt::format("{:.2f} %", 100 * *outcome.top1);
+  return outcome.images_per_second > 0 ? fmt::format("{:.4g}", outcome.loss) : "-";
+}
+
+std::string rate_text(const Outcome& outcome) {
+  return outcome.images_per_second > 0 ? fmt::format("{:.0f}", outcome.images_per_second) : "-";
+}
+
 std::string outcome_table(const Outcome& floats, const Outcome& integers) {
-  std::string text = fmt::format("{:<9} {:>8} {:>12} {:>10}\n", "", "top-1", "bytes", "images/s");
+  const bool is_regression = !floats.top1 && floats.images_per_second > 0;
+  std::string text = fmt::format("{:<9} {:>8} {:>12} {:>10}\n", "",
+                                 is_regression ? "loss" : "top-1", "bytes", "images/s");
   const auto add = [&](const char* name, const Outcome& each) {
-    text += fmt::format(
-        "{:<9} {:>8} {:>12} {:>10}\n", name,
-        each.top1 ? fmt::format("{:.2f} %", 100 * *each.top1) : "-", each.bytes,
-        each.images_per_second > 0 ? fmt::format("{:.0f}", each.images_per_second) : "-");
+    text += fmt::format("{:<9} {:>8} {:>12} {:>10}\n", name, score_text(each), each.bytes,
+                        rate_text(each));
   };
   add("float", floats);
   add("integers", integers);

@@ -21,6 +21,9 @@ struct Outcome {
 Outcome outcome_of_floats(const Model& model, const Dataset* test);
 Outcome outcome_of_integers(const Model& model, const Dataset* test);
 
+std::string score_text(const Outcome& outcome);  // top-1, the loss of a regression, or -
+std::string rate_text(const Outcome& outcome);
+
 // Two lines under a heading.
 std::string outcome_table(const Outcome& floats, const Outcome& integers);
 

@@ -8,6 +8,7 @@
 
 #include "nibble/report/bar_chart.h"
 #include "nibble/report/heat_map.h"
+#include "nibble/report/html_page.h"
 #include "report/escape.h"
 #include "report/html_sections.h"
 #include "report/results.h"
@@ -65,7 +66,7 @@ std::string matrix(const EvaluationRecord& record, const std::string& title) {
                                               names[c], count, sum, shown_share(share))});
     }
   }
-  return "<figure class=\"scroll\" tabindex=\"0\">" + draw(map, cells) + "</figure>\n";
+  return html_figure(draw(map, cells));
 }
 
 struct Pair {
@@ -123,7 +124,7 @@ std::string by_class(const ReportRuns& report) {
     }
   }
   if (groups.empty() || groups.size() > kMostClasses) return "";
-  return "<figure class=\"scroll\" tabindex=\"0\">" + draw(chart, groups) + "</figure>\n";
+  return html_figure(draw(chart, groups));
 }
 
 }  // namespace

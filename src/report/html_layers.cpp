@@ -9,6 +9,7 @@
 
 #include "nibble/report/heat_map.h"
 #include "nibble/report/histogram_grid.h"
+#include "nibble/report/html_page.h"
 #include "report/axis.h"
 #include "report/escape.h"
 #include "report/html_sections.h"
@@ -75,7 +76,7 @@ std::string sqnr_map(const ReportRuns& report, std::size_t i) {
       cells.push_back(found == last.end() ? HeatCell{} : sqnr_cell(*found->second));
     }
   }
-  return "<figure class=\"scroll\" tabindex=\"0\">" + draw(map, cells) + "</figure>\n";
+  return html_figure(draw(map, cells));
 }
 
 std::string histogram_map(const ReportRuns& report, std::size_t i) {
@@ -107,7 +108,7 @@ std::string histogram_map(const ReportRuns& report, std::size_t i) {
       cells.push_back(std::move(cell));
     }
   }
-  return "<figure class=\"scroll\" tabindex=\"0\">" + draw(grid, cells) + "</figure>\n";
+  return html_figure(draw(grid, cells));
 }
 
 }  // namespace

@@ -8,10 +8,9 @@
 
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
-#include "nibble/version.h"
+#include "nibble/report/html_page.h"
 #include "report/escape.h"
 #include "report/html_sections.h"
-#include "report/html_style.h"
 
 namespace nibble {
 namespace {
@@ -42,26 +41,12 @@ std::string report_html(const std::vector<RunRecord>& runs) {
   if (runs.empty()) throw Error("report", "runs", "none", "at least one");
   const Comparison comparison = compare(runs);
   const ReportRuns report = {.runs = runs, .comparison = comparison};
-  const std::string title = escaped(title_of(comparison));
-  std::string html =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'; img-src data:\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<link rel=\"icon\" href=\"data:,\">\n";
-  html += fmt::format("<title>{} – Nibble</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
-                      title, kHtmlStyle);
-  html += fmt::format("<h1>{}</h1>\n", title) + words_below_title(runs);
-  html += results_section(report);
-  html += curves_section(report);
-  html += settings_section(report);
-  html += layers_section(report);
-  html += integers_section(report);
-  html += histograms_section(report);
-  html += confusion_section(report);
-  html += fmt::format("<footer>Written by nibble report {}</footer>\n", kVersion);
-  return html + "</main>\n</body>\n</html>\n";
+  return html_page(title_of(comparison),
+                   words_below_title(runs) + results_section(report) + curves_section(report) +
+                       settings_section(report) + layers_section(report) +
+                       integers_section(report) + histograms_section(report) +
+                       confusion_section(report),
+                   "nibble report");
 }
 
 void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs) {

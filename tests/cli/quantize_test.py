@@ -65,8 +65,79 @@ class Quantize(Case):
             self.assertTrue(2**30 <= int(multiplier) < 2**31)
             self.assertAlmostEqual(int(multiplier) / 2**31 * 2.0 ** int(shift) / float(factor), 1, places=6)
 
+    def test_few_bits_are_packed(self):
+        sizes = [self.quantized("--weights", f"int{bits}")[0]["bytes"] for bits in (8, 4, 3, 2)]
+        weights = 64 * 32 + 32 * 10
+        self.assertEqual([sizes[0] - size for size in sizes], [0, weights // 2, weights * 5 // 8, weights * 3 // 4])
+
+    def test_mixed_bits_keep_to_a_size(self):
+        plan = self.folder / "plan.toml"
+        found, _ = self.quantized("--target-size", "1000", "--plan", plan)
+        uniform, _ = self.quantized("--weights", "int3")
+        self.assertLessEqual(found["bytes"], uniform["bytes"] + 1000 - (64 * 32 + 32 * 10) * 3 // 8)
+        again, _ = self.quantized("--per-layer", plan)
+        self.assertEqual(found["weights_hash"], again["weights_hash"])
+
+    def test_a_recipe_gives_way_to_options(self):
+        by_recipe, _ = self.quantized("--recipe", "int4-weights")
+        by_hand, _ = self.quantized("--weights", "int4", "--edges", "8", "--learn-rounding")
+        self.assertEqual(by_recipe["weights_hash"], by_hand["weights_hash"])
+        other, _ = self.quantized("--recipe", "int4-weights", "--edges", "4")
+        self.assertLess(other["bytes"], by_recipe["bytes"])
+        recipe = self.folder / "mine.toml"
+        recipe.write_text('weight = "int4"\n')
+        self.fails(1, "mine.toml:1: got 'weight', expected an option", "quantize", self.model, "-o", "q.nib", "--calib",
+                   "digits", "--recipe", recipe)
+
+    def test_the_page_has_errors_and_scan(self):
+        page = self.folder / "q.html"
+        self.quantized("--report", page)
+        text = page.read_text()
+        self.assertTrue(text.startswith("<!DOCTYPE html>") and text.endswith("</html>\n"))
+        for words in ("in integers", "worst channel", "Sensitivity", "int2", "percentile:99.999", "<svg"):
+            self.assertIn(words, text)
+
+    def test_models_are_compared(self):
+        fake = self.folder / "fake.nib"
+        _, out = self.quantized("--weights", "int3", "--fake", fake)
+        found = json.loads(self.done("compare", self.model, out, "--data", "digits", "--json"))
+        self.assertEqual(found["images"], found["agreed"] + len(found["different"]))
+        self.assertGreater(len(found["different"]), 0)
+        self.assertGreater(found["agreement"], 0.9)
+        twin = json.loads(self.done("compare", fake, out, "--data", "digits", "--json"))
+        self.assertGreaterEqual(twin["agreement"], 0.999)
+        pictures = self.folder / "different.html"
+        text = self.done("compare", self.model, out, "--data", "digits", "--pictures", pictures).decode()
+        self.assertIn("answers agree", text)
+        self.assertIn("<svg", pictures.read_text())
+
+    def test_counters_and_a_regression(self):
+        random = np.random.default_rng(5)
+        x = np.stack([random.integers(0, 2, 600), random.integers(900_000, 1_100_000, 600),
+                      random.integers(-50, 50, 600)], 1).astype(np.float32)
+        y = (2 * x[:, 0] + (x[:, 1] - 1e6) / 1e5 - x[:, 2] / 25).astype(np.float32)
+        np.savez(self.folder / "counters.npz", x_train=x[:500], y_train=y[:500], x_test=x[500:], y_test=y[500:])
+        network = self.folder / "counters.toml"
+        network.write_text('name = "counters"\ninput = [3]\nlayers = [{ op = "batch_norm" }, '
+                           '{ op = "linear", features = 16, bias = true }, { op = "relu" }, '
+                           '{ op = "linear", features = 1, bias = true }, { op = "squared_error" }]\n')
+        data = self.folder / "counters.npz"
+        self.done("train", network, "--data", data, "--epochs", "30", "--batch", "20", "--lr", "0.02", "--threads", "1", "--quiet",
+                  "--out", self.folder / "run")
+        model, out = self.folder / "run" / "model.nib", self.folder / "q.nib"
+        self.done("quantize", model, "-o", out, "--calib", data, "--integer-features")
+        exact = json.loads(self.done("eval", model, "--data", data, "--json"))["loss"]
+        loss = json.loads(self.done("eval", out, "--data", data, "--json"))["loss"]
+        self.assertLess(exact, 0.05)
+        self.assertLess(loss, exact + 0.02)
+        np.save(self.folder / "x.npy", x[500:].astype(np.int32))
+        self.done("run", out, "--input", self.folder / "x.npy", "--output", self.folder / "y.npy")
+        shown = json.loads(self.done("describe", out, "--json"))
+        self.assertIn("fixed(31,0", json.dumps(shown))
+
     def test_bad_input_is_one_line(self):
         _, out = self.quantized()
+        self.fails(1, "nowhere", "quantize", self.model, "-o", self.folder / "nowhere" / "q.nib", "--calib", "digits")
         nowhere = self.folder / "n.nib"
         self.fails(1, "a model of integers", "quantize", out, "-o", nowhere, "--calib", "digits")
         self.fails(2, "expected int2 to int8", "quantize", self.model, "-o", nowhere, "--calib", "digits",
