@@ -26,7 +26,7 @@ constexpr double kSixth = 6;                                     // of relu6
 constexpr std::int64_t kWidest = 32767;                          // of grids that a format has
 constexpr const char* kFeatureFormat = "fixed(31,0,symmetric)";  // less a mean: 32 bits
 constexpr double kMostMean = 1'073'741'823;
-constexpr double kFineParts = 2048;
+constexpr double kFineParts = 8;  // of a step: operands are rounded to half a unit of the sums
 constexpr int kMeetingBits = 14;  // of sums below the step they are rounded to
 constexpr double kNoCap = std::numeric_limits<double>::infinity();
 
@@ -256,12 +256,14 @@ class NetworkWriter {
       coarsest = std::max(coarsest, std::ranges::max(operands.back().unit));
     }
     const auto sums = std::ranges::find(operands, false, &IntegerValue::is_rounded);
-    const std::optional<Rounding> next = rounding_of_sum();
+    const std::optional<double> step = step_of_sum();
     IntegerValue result;
-    if (sums != operands.end() && (!next || next->allows(std::ranges::max(sums->unit)))) {
+    const bool is_fine =
+        sums != operands.end() && (!step || std::ranges::max(sums->unit) <= *step / kFineParts);
+    if (is_fine) {
       result.unit = sums->unit;
     } else {
-      result.unit = {std::ldexp(next ? next->step : coarsest, -kMeetingBits)};
+      result.unit = {std::ldexp(step.value_or(coarsest), -kMeetingBits)};
     }
     std::vector<std::size_t> inputs;
     for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -272,24 +274,13 @@ class NetworkWriter {
     return result;
   }
 
-  // The fake_quantize that takes the sum of this add, maybe behind a relu.
-  struct Rounding {
-    double step = 1;
-    double range = 1;
-
-    // Operands are rounded to half a unit, which should not show in the result.
-    bool allows(double unit) const { return unit <= range / kFineParts; }
-  };
-  std::optional<Rounding> rounding_of_sum() const {
+  // Of the fake_quantize that takes the sum of this add, maybe behind a relu.
+  std::optional<double> step_of_sum() const {
     std::size_t sum = index_;
     while (readers_[sum].size() == 1) {
-      const std::size_t reader = readers_[sum][0];
-      if (const auto* op = std::get_if<FakeQuantize>(&from_.network.nodes[reader].op)) {
-        const double step =
-            double{from_.parameters[find_parameter(parameters_, reader, "step")].as<float>()[0]};
-        return Rounding{step, step * static_cast<double>(op->high - op->low)};
-      }
-      sum = reader;
+      sum = readers_[sum][0];
+      if (!is<FakeQuantize>(from_.network.nodes[sum].op)) continue;
+      return double{from_.parameters[find_parameter(parameters_, sum, "step")].as<float>()[0]};
     }
     return std::nullopt;
   }
