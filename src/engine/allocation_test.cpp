@@ -6,7 +6,8 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "engine/random_network.h"
+#include "engine/engine_test_support.h"
+#include "graph/random_network.h"
 #include "nibble/engine/engine.h"
 
 // Sanitizers have their own.

@@ -123,10 +123,6 @@ class DepthwiseStep final : public EngineStep {
 
 }  // namespace
 
-bool is_depthwise(const Conv2d& window, std::int64_t channels) {
-  return window.groups > 1 && window.groups == channels && window.channels == channels;
-}
-
 std::unique_ptr<EngineStep> make_depthwise_step(ProductSpec spec) {
   return std::make_unique<DepthwiseStep>(std::move(spec));
 }

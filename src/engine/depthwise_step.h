@@ -6,9 +6,7 @@
 
 namespace nibble {
 
-// Whether it is such a convolution; its input must lie as u8.
-bool is_depthwise(const Conv2d& window, std::int64_t channels);
-
+// The input must lie as u8.
 std::unique_ptr<EngineStep> make_depthwise_step(ProductSpec spec);
 
 }  // namespace nibble

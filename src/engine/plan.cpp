@@ -6,17 +6,19 @@
 
 #include <algorithm>
 
-#include "engine/arena.h"
 #include "engine/depthwise_step.h"
 #include "engine/fusion.h"
 #include "engine/plain_step.h"
 #include "engine/pool_steps.h"
 #include "engine/product_step.h"
+#include "graph/arena.h"
+#include "graph/depthwise.h"
 #include "graph/integer_parameters.h"
 
 namespace nibble {
 namespace {
 
+constexpr std::size_t kAlignment = 64;   // of values: a line of the cache
 constexpr std::int64_t kThinBytes = 64;  // of a kernel's row that is read as one run
 
 DType dtype_of(const Interval& range) {
@@ -188,7 +190,7 @@ class Planner {
                                                 kPlaceSlack);
       if (options_.keeps_layers) items[i].last = end;
     }
-    plan_.arena_bytes = plan_arena(items);
+    plan_.arena_bytes = plan_arena(items, kAlignment);
     for (std::size_t i = 0; i < items.size(); ++i) plan_.places[i].offset = items[home_[i]].offset;
   }
 

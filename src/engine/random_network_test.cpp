@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Networks by chance: the engine gives what the definitions give, on every path, fused or not, with
 // any number of threads, whatever the batch; and every value lies between its bounds.
-#include "engine/random_network.h"
+#include "graph/random_network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "engine/engine_test_support.h"
 #include "nibble/core/isa.h"
 #include "nibble/engine/engine.h"
 #include "nibble/graph/network_text.h"

@@ -6,7 +6,7 @@
 #include <bit>
 #include <numeric>
 
-#include "engine/engine_test_support.h"
+#include "graph/integer_network.h"
 #include "graph/integer_parameters.h"
 #include "graph/shapes.h"
 #include "nibble/core/error.h"

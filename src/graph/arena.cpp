@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs values into one piece of memory.
-#include "engine/arena.h"
+#include "graph/arena.h"
 
 #include <algorithm>
 #include <numeric>
 
 namespace nibble {
-namespace {
 
-constexpr std::size_t kAlign = 64;
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
-}
-
-}  // namespace
-
-std::size_t plan_arena(std::vector<ArenaItem>& items) {
+std::size_t plan_arena(std::vector<ArenaItem>& items, std::size_t alignment) {
+  const auto aligned = [&](std::size_t bytes) {
+    return (bytes + alignment - 1) / alignment * alignment;
+  };
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return items[i].bytes; });

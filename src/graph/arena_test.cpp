@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/arena.h"
+#include "graph/arena.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -44,7 +44,7 @@ std::vector<ArenaItem> any_items() {
 
 RC_GTEST_PROP(Arena, KeepsWhatLivesAtOneTimeApart, ()) {
   std::vector<ArenaItem> items = any_items();
-  const std::size_t size = plan_arena(items);
+  const std::size_t size = plan_arena(items, 64);
   RC_ASSERT(size % 64 == 0);
   RC_ASSERT(size >= largest_crowd(items));
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -60,13 +60,13 @@ RC_GTEST_PROP(Arena, IsNoLargerThanAllItemsSideBySide, ()) {
   std::vector<ArenaItem> items = any_items();
   std::size_t all = 0;
   for (const ArenaItem& item : items) all += (item.bytes + 63) / 64 * 64;
-  RC_ASSERT(plan_arena(items) <= all);
+  RC_ASSERT(plan_arena(items, 64) <= all);
 }
 
 TEST(Arena, UsesTheSameMemoryAgain) {
   std::vector<ArenaItem> chain;
   for (std::size_t i = 0; i < 10; ++i) chain.push_back({.bytes = 640, .first = i, .last = i + 1});
-  EXPECT_EQ(plan_arena(chain), 1280U);
+  EXPECT_EQ(plan_arena(chain, 64), 1280U);
 }
 
 TEST(Arena, FillsAGapBetweenTwo) {
@@ -74,13 +74,13 @@ TEST(Arena, FillsAGapBetweenTwo) {
                                   {.bytes = 320, .first = 0, .last = 0},
                                   {.bytes = 192, .first = 0, .last = 3},
                                   {.bytes = 256, .first = 1, .last = 3}};
-  EXPECT_EQ(plan_arena(items), 1152U);
+  EXPECT_EQ(plan_arena(items, 64), 1152U);
   EXPECT_EQ(items[3].offset, 640U);
 }
 
 TEST(Arena, OfNothingIsEmpty) {
   std::vector<ArenaItem> none;
-  EXPECT_EQ(plan_arena(none), 0U);
+  EXPECT_EQ(plan_arena(none, 64), 0U);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ struct ArenaItem {
   std::size_t offset = 0;  // the answer
 };
 
-// Sets offsets, multiples of 64, so that no two that live at the same time overlap; returns the
-// size of the arena. Largest first, each at the lowest place that is free.
-std::size_t plan_arena(std::vector<ArenaItem>& items);
+// Sets offsets, multiples of `alignment`, so that no two that live at the same time overlap;
+// returns the size of the arena. Largest first, each at the lowest place that is free.
+std::size_t plan_arena(std::vector<ArenaItem>& items, std::size_t alignment);
 
 }  // namespace nibble
