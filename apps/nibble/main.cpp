@@ -97,6 +97,7 @@ int main(int argc, char** argv) {
   nibble::add_run(app);
   nibble::add_bench(app);
   nibble::add_tune(app);
+  nibble::add_emit(app);
 #ifdef NIBBLE_HAS_TRAINING
   nibble::add_train(app);
   nibble::add_eval(app);

@@ -32,6 +32,7 @@ void add_convert(CLI::App& app);
 void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_tune(CLI::App& app);
+void add_emit(CLI::App& app);
 void add_train(CLI::App& app);  // where oneDNN is there
 void add_eval(CLI::App& app);
 void add_quantize(CLI::App& app);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// An integer network with all that is known of it: shapes, bounds, readers, numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "nibble/graph/integer_bounds.h"
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+inline constexpr std::size_t kNoNode = SIZE_MAX;
+
+// A value as a picture; vectors have one pixel.
+struct PictureSize {
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  std::int64_t channels = 1;
+
+  std::int64_t pixels() const { return height * width; }
+  std::int64_t elements() const { return pixels() * channels; }
+};
+
+PictureSize picture_size(const Shape& shape);
+
+struct NetworkView {
+  explicit NetworkView(Model integers);  // in integer_form
+
+  const Node& node(std::size_t i) const { return model.network.nodes[i]; }
+  std::size_t size() const { return model.network.nodes.size(); }
+  PictureSize picture(std::size_t i) const { return picture_size(shapes[i]); }
+  std::size_t output() const { return size() - 1; }
+
+  // The node's numbers of that kind; none where it has no such parameter.
+  std::vector<std::int64_t> integers(std::size_t i, std::string_view kind) const;
+  std::vector<std::int8_t> weights(std::size_t i) const;
+
+  Model model;
+  std::vector<Shape> shapes;
+  std::vector<Parameter> parameters;
+  std::vector<NodeBounds> bounds;
+  std::vector<std::vector<std::size_t>> readers;
+  std::vector<std::int64_t> macs;
+};
+
+}  // namespace nibble

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pools, adds and what is done to each value by itself, in C.
+#include <fmt/format.h>
+
+#include "emit/step_writer.h"
+
+namespace nibble {
+
+void StepWriter::write_op(const SumPool& op) {
+  const CType sum = type_of_sums(step_->finish.reach());
+  add_layer("net_finish", "finish", finish_text(step_->finish));
+  add_layer("net_window", "window",
+            window_text(view_.picture(step_->inputs[0].node), view_.picture(step_->first),
+                        op.kernel, op.stride, op.padding));
+  call(kernels_.use("sum_pool", {.sum = sum}),
+       fmt::format("&{}, &{}, &x, {}, &y", layer_name("window"), layer_name("finish"),
+                   addend_argument()));
+}
+
+void StepWriter::write_op(const MaxPool& op) {
+  add_layer("net_window", "window",
+            window_text(view_.picture(step_->inputs[0].node), view_.picture(step_->first),
+                        op.kernel, op.stride, op.padding));
+  call(kernels_.use("max_pool"), fmt::format("&{}, &x, &y", layer_name("window")));
+}
+
+void StepWriter::write_op(const Add&) {
+  if (step_->inputs.size() > 2) return write_sum_of_many();
+  const CType sum = type_of_sums(step_->finish.reach());
+  add_layer("net_finish", "finish", finish_text(step_->finish));
+  add_layer("net_term", "term", term_text(step_->inputs[0], "multipliers_of_x"));
+  const PictureSize size = view_.picture(step_->last);
+  call(kernels_.use("add", {.sum = sum}),
+       fmt::format("&{}, &{}, &x, &addend, &y, {}, {}", layer_name("finish"), layer_name("term"),
+                   size.pixels(), size.channels));
+}
+
+void StepWriter::write_sum_of_many() {
+  StepFinish finish;
+  finish.addend = step_->inputs[1];
+  add_layer("net_finish", "finish", finish_text(finish));
+  add_layer("net_term", "term", term_text(step_->inputs[0], "multipliers_of_x"));
+  const PictureSize size = view_.picture(step_->last);
+  const std::string function = kernels_.use("add");
+  for (std::size_t k = 1; k < step_->inputs.size(); ++k) {
+    code_.call += "  {\n";
+    code_.call += k == 1 ? source("x", step_->inputs[0].node)
+                         : fmt::format("    const net_source x = {{{}, 0, NET_S32}};\n", target());
+    code_.call += source("addend", step_->inputs[k].node) + sink();
+    code_.call +=
+        fmt::format("    {}(&{}, &{}, &x, &addend, &y, {}, {});\n  }}\n", function,
+                    layer_name("finish"), layer_name("term"), size.pixels(), size.channels);
+  }
+}
+
+void StepWriter::write_point() {
+  const CType sum = type_of_sums(step_->finish.reach());
+  add_layer("net_finish", "finish", finish_text(step_->finish));
+  const PictureSize size = view_.picture(step_->last);
+  call(kernels_.use("points", {.sum = sum}),
+       fmt::format("&{}, &x, &y, {}, {}", layer_name("finish"), size.pixels(), size.channels));
+}
+
+void StepWriter::write_op(const Table& op) {
+  const std::string entries = array("table", CType::s32, view_.integers(step_->first, "table"));
+  call(kernels_.use("table"),
+       fmt::format("{}, {}, &x, &y, {}", entries, op.first, view_.picture(step_->last).elements()));
+}
+
+void StepWriter::write_op(const SoftmaxTable& op) {
+  const std::string entries = array("table", CType::s32, view_.integers(step_->first, "table"));
+  call(kernels_.use("softmax_table"),
+       fmt::format("{}, {}, &x, &y, {}", entries, op.high, view_.picture(step_->last).elements()));
+}
+
+void StepWriter::write_op(const ArgMax&) {
+  call("net_put", fmt::format("&y, 0, {}(&x, {})", kernels_.use("argmax"),
+                              view_.picture(step_->inputs[0].node).elements()));
+}
+
+}  // namespace nibble
