@@ -40,6 +40,7 @@ class Demo(Case):
         self.assertRegex(text, r"The trainer's own answers to every digit, on \d paths\.")
         self.assertRegex(text, r"\n[\d.]+ images/s, [\d.]+ ms a run")
         self.assertEqual(len(re.findall(r"\nintegers +9\d\.\d\d % +\d+ +\d+\n", text)), 2, text)
+        self.assertEqual(text.count("0 of 500 test vectors differ\n"), 2, text)
         page = (self.folder / "demo" / "report.html").read_text()
         for words in ("digits-fp32", "digits-e4m3", "digits-int8", "<h2>Integers", "<svg", "</html>"):
             self.assertIn(words, page)

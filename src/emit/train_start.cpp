@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run of integer training before its first step.
+#include <utility>
+
+#include "integer_run/integer_learner.h"
+#include "nibble/emit/emit_training.h"
+#include "nibble/loop/training_data.h"
+
+namespace nibble {
+
+TrainingStart training_start(const IntegerRecipe& recipe) {
+  TrainingData data = load_training_data(recipe);
+  IntegerRecipe completed = recipe;
+  static_cast<RunSettings&>(completed) = complete(recipe, data);
+  completed.options.seed = completed.seed;
+  Model model = IntegerLearner(completed, data, nullptr).snapshot();
+  return {std::move(model), std::move(data.train)};
+}
+
+}  // namespace nibble
