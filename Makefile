@@ -11,7 +11,7 @@ export NIBBLE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test full bench fuzz aarch64 format lint clean
+.PHONY: help setup demo test full bench fuzz aarch64 targets format lint clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -70,6 +70,15 @@ aarch64:  ## cross build for AArch64, run by qemu: the signature must be this ma
 	  there=$$(NIBBLE_ISA=$$isa qemu-aarch64 build/aarch64/bin/nibble signature); \
 	  echo "signature $$here here, $$there on AArch64 ($$isa)"; test "$$here" = "$$there"; \
 	done
+
+targets:  ## emitted C on every processor that can be emulated here: a table of results, then of costs
+	@tools/setup --targets
+	@cmake --preset dev
+	@cmake --build --preset dev -j $(JOBS) --target nibble random_networks
+	@NIBBLE_BIN=build/dev/bin/nibble RANDOM_NETWORKS=build/dev/bin/random_networks \
+	  tests/emit/make_networks.py build/targets --full
+	@tests/emit/matrix.py build/targets
+	@tests/emit/costs.py build/targets
 
 format:  ## lay out the sources with clang-format
 	@tools/setup --lint
