@@ -19,6 +19,11 @@ std::string decibels(double sqnr) {
   return fmt::format("{:.1f}", sqnr);
 }
 
+// Bars are labelled with the digits that their numbers have.
+double tenths(double x) {
+  return std::round(10 * x) / 10;
+}
+
 std::vector<std::string> row_of(const std::string& name, const Outcome& outcome) {
   return {name, score_text(outcome), fmt::format("{}", outcome.bytes), rate_text(outcome)};
 }
@@ -32,7 +37,7 @@ std::string errors_section(std::span<const NodeError> errors) {
   std::vector<BarGroup> bars;
   std::vector<std::vector<std::string>> rows;
   for (const NodeError& each : errors) {
-    bars.push_back({.name = each.name, .values = {each.sqnr, each.worst_sqnr}});
+    bars.push_back({.name = each.name, .values = {tenths(each.sqnr), tenths(each.worst_sqnr)}});
     rows.push_back({each.name, each.op, decibels(each.sqnr), fmt::format("{}", each.worst_channel),
                     decibels(each.worst_sqnr), fmt::format("{:.3g}", each.most_error)});
   }
@@ -80,9 +85,9 @@ std::string sensitivity_plot(std::span<const LayerSensitivity> layers, const Cha
 }
 
 std::string quantize_report_html(const QuantizeReport& report) {
-  std::string body =
-      html_table({"network", "top-1 or loss", "bytes of parameters", "images/s"},
-                 {row_of("float", report.floats), row_of("integers", report.integers)});
+  std::string body = html_table(
+      {"network", report.floats.top1 ? "top-1" : "loss", "bytes of parameters", "images/s"},
+      {row_of("float", report.floats), row_of("integers", report.integers)});
   body += "<h2>Settings</h2>\n" + html_table({"setting", "value"}, report.settings);
   body += errors_section(report.errors);
   if (!report.scan.empty()) body += scan_section(report.scan);

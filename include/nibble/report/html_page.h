@@ -11,7 +11,7 @@ namespace nibble {
 // The body is HTML below a heading with the title, which is plain text.
 std::string html_page(std::string_view title, std::string_view body, std::string_view writer);
 
-// Plain text in cells; the first column holds names, the others are set to the right.
+// Plain text in cells; the first column holds names.
 std::string html_table(const std::vector<std::string>& head,
                        const std::vector<std::vector<std::string>>& rows);
 
