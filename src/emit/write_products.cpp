@@ -100,6 +100,7 @@ void StepWriter::write_op(const Conv2d& op) {
                 .add("window", window_text(in, out, op.kernel, op.stride, step_->padding))
                 .add("dilation", extent_text(op.dilation))
                 .add("groups", op.groups)
+                .add("depth", in.channels / op.groups)
                 .add("run", op.groups == 1 && op.dilation.x == 1 ? op.kernel.x : 1)
                 .add("is_pointwise", is_pointwise(view_, *step_) ? 1 : 0)
                 .add("pool", window_text(out, view_.picture(step_->last), pool.kernel, pool.stride,
@@ -127,6 +128,7 @@ void StepWriter::write_depthwise(const Conv2d& op) {
                                            step_->padding))
                 .add("dilation", extent_text(op.dilation))
                 .add("groups", op.groups)
+                .add("depth", 1)
                 .add("product", product)
                 .text());
   call(kernels_.use("depthwise", {.in = storage(step_->inputs[0].node).type, .sum = sum}),

@@ -3,7 +3,7 @@
 static const IN_t *net_gathered_IN_WEIGHT_SUM(const net_conv2d *layer, const net_source *x,
                                               int32_t oy, int32_t ox, int32_t group, IN_t *column) {
   const net_window *window = &layer->window;
-  const int32_t depth = window->channels / layer->groups;
+  const int32_t depth = layer->depth;
   const int32_t run = layer->run;
   const IN_t *codes = (const IN_t *)x->codes + group * depth;
   IN_t *to = column;

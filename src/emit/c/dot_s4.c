@@ -15,7 +15,7 @@ static inline void net_dot_IN_s4_SUM(const IN_t *x, const uint8_t *weights, int3
 // Four rows at once: each code is read once for four products.
 NET_APART static void net_dot4_IN_s4_SUM(const IN_t *x, const uint8_t *weights, int32_t count,
                                          SUM_t sums[4]) {
-  const int32_t row = (count + 1) / 2;
+  const int32_t row = (int32_t)((uint32_t)(count + 1) >> 1);
   const uint8_t *w0 = weights, *w1 = w0 + row, *w2 = w1 + row, *w3 = w2 + row;
   SUM_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   for (; count >= 2; count -= 2, x += 2) {
