@@ -83,13 +83,14 @@ static void net_depthwise_IN_SUM(const net_conv2d *layer, const net_source *x,
                                  const net_source *addend, const net_sink *y) {
   const net_finish *finish = &layer->product.finish;
   const int32_t channels = layer->window.channels;
+  const int32_t fours = channels & ~INT32_C(3);
   int32_t oy, ox, c;
   net_pixel pixel = {addend, y, 0, 0, 0};
   SUM_t sums[4];
   for (oy = 0; oy < layer->window.out.y; ++oy) {
     for (ox = 0; ox < layer->window.out.x; ++ox) {
       const net_patch_IN_SUM patch = net_patch_at_IN_SUM(layer, x, oy, ox);
-      for (c = 0; c + 4 <= channels; c += 4) {
+      for (c = 0; c < fours; c += 4) {
         net_filtered4_IN_SUM(&patch, c, sums);
         net_finish_row_SUM(finish, &pixel, sums, c, 4);
       }

@@ -10,8 +10,9 @@ static void net_outputs_IN_WEIGHT_SUM(const net_product *product, const IN_t *co
   SUM_t sums[kBlock];
   while (first < end) {
     const int32_t count = end - first < kBlock ? end - first : kBlock;
+    const int32_t fours = count & ~INT32_C(3);
     int32_t j = 0;
-    for (; j + 4 <= count; j += 4) {
+    for (; j < fours; j += 4) {
       net_dot4_IN_WEIGHT_SUM(column, weights, depth, &sums[j]);
       weights += 4 * product->row;
     }
