@@ -78,6 +78,12 @@ class Quantize(Case):
         again, _ = self.quantized("--per-layer", plan)
         self.assertEqual(found["weights_hash"], again["weights_hash"])
 
+    def test_bits_go_as_long_as_little_is_lost(self):
+        whole, _ = self.quantized()
+        found, _ = self.quantized("--max-loss", "3")
+        self.assertLess(found["bytes"], whole["bytes"] - (64 * 32 + 32 * 10) // 4)
+        self.assertGreater(found["top1"], whole["top1"] - 0.08)
+
     def test_a_recipe_gives_way_to_options(self):
         by_recipe, _ = self.quantized("--recipe", "int4-weights")
         by_hand, _ = self.quantized("--weights", "int4", "--edges", "8", "--learn-rounding")
