@@ -29,8 +29,7 @@ InputRounder::InputRounder(const Precision& precision) {
   const bool has_one_scale =
       scaling.kind == ScaleKind::none ||
       (scaling.kind == ScaleKind::given && scaling.granularity == Granularity::tensor);
-  if (grid == nullptr || grid->fraction_bits != 0 || !grid->clamps ||
-      !has_one_scale) {
+  if (grid == nullptr || grid->fraction_bits != 0 || !grid->clamps || !has_one_scale) {
     throw Error("input", "format", to_string(precision.format),
                 "integers of at most 32 bits with one scale");
   }

@@ -15,6 +15,7 @@
 #include "graph/parameters.h"
 #include "nibble/graph/fake_quantize.h"
 #include "quantize/grid_format.h"
+#include "quantize/integer_units.h"
 #include "quantize/integer_weights.h"
 #include "quantize/quantization_points.h"
 #include "quantize/rescale_node.h"
@@ -56,12 +57,6 @@ class NetworkWriter {
     return to_.finished();
   }
 
-  // An operand of an add that is brought to another unit.
-  struct UnitChange {
-    std::size_t add = 0;
-    std::size_t operand = 0;
-    std::vector<double> unit;
-  };
   std::vector<UnitChange> unit_changes() {
     follow();
     return std::move(changes_);
@@ -387,52 +382,12 @@ Model integer_network_of(const Model& fake_quantized) {
   return NetworkWriter(fake_quantized).write();
 }
 
-Model with_rounded_addends(Model fake_quantized) {
-  const auto changes = NetworkWriter(fake_quantized).unit_changes();
-  const Network network = fake_quantized.network;
-  const std::vector<Parameter> parameters = parameters_of(network);
-  ModelWriter to(network);
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    Node node = network.nodes[i];
-    for (std::size_t& input : node.inputs) input = places[input];
-    for (const auto& change : changes) {
-      if (change.add != i) continue;
-      const auto count = static_cast<std::int64_t>(change.unit.size());
-      std::vector<Tensor> steps;
-      steps.emplace_back(DType::f32, Shape{count});
-      std::ranges::transform(change.unit, steps[0].as<float>().begin(),
-                             [](double unit) { return static_cast<float>(unit); });
-      std::size_t& input = node.inputs[change.operand];
-      input = to.add({.name = to.fresh_name(fmt::format("{}.{}", node.name, change.operand + 1)),
-                      .op = FakeQuantize{-kMaxInteger, kMaxInteger, count},
-                      .inputs = {input}},
-                     std::move(steps));
-    }
-    std::vector<Tensor> tensors;
-    for (std::size_t p = 0; p < parameters.size(); ++p) {
-      if (parameters[p].node == i) tensors.push_back(std::move(fake_quantized.parameters[p]));
-    }
-    places.push_back(to.add(std::move(node), std::move(tensors)));
-  }
-  return to.finished();
+std::vector<UnitChange> unit_changes_of(const Model& fake_quantized) {
+  return NetworkWriter(fake_quantized).unit_changes();
 }
 
-Model with_integer_biases(Model fake_quantized) {
-  const std::vector<std::vector<double>> units = NetworkWriter(fake_quantized).units();
-  const std::vector<Parameter> parameters = parameters_of(fake_quantized.network);
-  for (std::size_t p = 0; p < parameters.size(); ++p) {
-    const std::size_t node = parameters[p].node;
-    if (parameters[p].kind != "bias" || node >= units.size()) continue;
-    Tensor& bias = fake_quantized.parameters[p];
-    const Tensor integers = integer_bias(fake_quantized.network.nodes[node], bias, units[node]);
-    for (std::size_t c = 0; c < bias.as<float>().size(); ++c) {
-      const double unit = units[node][units[node].size() == 1 ? 0 : c];
-      bias.as<float>()[c] =
-          static_cast<float>(unit * static_cast<double>(integers.as<std::int32_t>()[c]));
-    }
-  }
-  return fake_quantized;
+std::vector<std::vector<double>> units_of(const Model& fake_quantized) {
+  return NetworkWriter(fake_quantized).units();
 }
 
 }  // namespace nibble
