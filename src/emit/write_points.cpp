@@ -3,8 +3,20 @@
 #include <fmt/format.h>
 
 #include "emit/step_writer.h"
+#include "graph/mean_factors.h"
 
 namespace nibble {
+namespace {
+
+// What a sum of n numbers is multiplied with is at n.
+std::vector<std::int64_t> factors_by_count(const SumPool& op) {
+  std::vector<std::int64_t> factors{0};
+  for (std::int64_t n = 1; n <= op.kernel.y * op.kernel.x; ++n)
+    factors.push_back(mean_factor(n, op.mean_bits));
+  return factors;
+}
+
+}  // namespace
 
 void StepWriter::write_op(const SumPool& op) {
   const CType sum = type_of_sums(step_->finish.reach());
@@ -13,7 +25,8 @@ void StepWriter::write_op(const SumPool& op) {
             window_text(view_.picture(step_->inputs[0].node), view_.picture(step_->first),
                         op.kernel, op.stride, op.padding));
   call(kernels_.use("sum_pool", {.sum = sum}),
-       fmt::format("&{}, &{}, &x, {}, &y", layer_name("window"), layer_name("finish"),
+       fmt::format("&{}, &{}, {}, &x, {}, &y", layer_name("window"), layer_name("finish"),
+                   op.mean_bits > 0 ? array("factors", CType::s32, factors_by_count(op)) : "NULL",
                    addend_argument()));
 }
 

@@ -51,7 +51,8 @@ nibble_value value_of(const nibble::ValueInfo& info) {
           .elements = info.shape.elements(),
           .bytes = info.bytes,
           .low = info.low,
-          .high = info.high};
+          .high = info.high,
+          .zero = info.zero};
 }
 
 std::size_t bytes_of(const nibble_value& value, std::int64_t batch) {

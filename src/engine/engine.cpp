@@ -64,28 +64,34 @@ std::int32_t int32_at(const std::byte* from) {
 // Beyond the range of the input nothing is proven, so that a table may be read behind its end.
 template <class Number>
 void check_range(std::span<const std::byte> bytes, const ValueInfo& info) {
-  if (info.low <= std::numeric_limits<Number>::min() &&
-      info.high >= std::numeric_limits<Number>::max())
+  const std::int64_t low = info.low + info.zero;
+  const std::int64_t high = info.high + info.zero;
+  if (low <= std::numeric_limits<Number>::min() && high >= std::numeric_limits<Number>::max())
     return;
-  auto least = static_cast<Number>(info.low);
-  auto most = static_cast<Number>(info.high);
+  auto least = static_cast<Number>(low);
+  auto most = static_cast<Number>(high);
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(Number)) {
     Number value;
     std::memcpy(&value, &bytes[at], sizeof value);
     least = std::min(least, value);
     most = std::max(most, value);
   }
-  if (least >= info.low && most <= info.high) return;
-  throw Error("engine", "input", std::to_string(least < info.low ? least : most),
-              fmt::format("{} to {}", info.low, info.high));
+  if (least >= low && most <= high) return;
+  throw Error("engine", "input", std::to_string(least < low ? least : most),
+              fmt::format("{} to {}", low, high));
+}
+
+void load_bytes(const std::byte* from, std::int64_t count, std::uint8_t shift, std::byte* to) {
+  for (std::int64_t i = 0; i < count; ++i)
+    to[i] = static_cast<std::byte>(static_cast<std::uint8_t>(from[i]) + shift);
 }
 
 // Dense examples to and from the place of a value.
 void load_examples(const Place& place, const ValueInfo& info, const std::byte* from,
                    std::int64_t batch, std::byte* arena) {
   const std::int64_t channels = place.channels;
-  const bool is_plain_byte = place.storage == FilterStorage::u8 && info.dtype != DType::i32;
-  const auto flip = static_cast<std::byte>(place.zero);
+  const bool is_byte = place.storage == FilterStorage::u8 && info.dtype != DType::i32;
+  const auto shift = static_cast<std::uint8_t>(place.zero - info.zero);  // of bytes, modulo 256
   for (std::int64_t row = 0; row < batch * place.height; ++row) {
     std::byte* to = arena + place.offset + row * place.row_bytes();
     if (place.border > 0) {
@@ -94,11 +100,12 @@ void load_examples(const Place& place, const ValueInfo& info, const std::byte* f
       std::memset(to + place.row_bytes() - border, place.zero, border);
       to += border;
     }
-    if (is_plain_byte && place.stride == channels && (place.zero == 128 || place.zero == 0)) {
-      // + 128 is the flip of the highest bit
-      const std::int64_t bytes = place.width * channels;
-      for (std::int64_t i = 0; i < bytes; ++i) to[i] = from[i] ^ flip;
-      from += bytes;
+    if (is_byte) {
+      const bool is_dense = place.stride == channels;
+      const std::int64_t runs = is_dense ? 1 : place.width;
+      const std::int64_t bytes = is_dense ? place.width * channels : channels;
+      for (std::int64_t run = 0; run < runs; ++run, to += place.stride, from += bytes)
+        load_bytes(from, bytes, shift, to);
       continue;
     }
     for (std::int64_t x = 0; x < place.width; ++x, to += place.stride) {
@@ -106,7 +113,7 @@ void load_examples(const Place& place, const ValueInfo& info, const std::byte* f
         const std::int64_t value = info.dtype == DType::i8   ? static_cast<std::int8_t>(*from)
                                    : info.dtype == DType::u8 ? static_cast<std::uint8_t>(*from)
                                                              : int32_at(from);
-        write_value(place, to, c, value);
+        write_value(place, to, c, value - info.zero);
       }
     }
   }
@@ -171,7 +178,7 @@ struct Engine::Parts {
   // after_step(i) may look at the arena.
   template <class AfterStep>
   void run_piece(const RunFrame& frame, const std::byte* input, const AfterStep& after_step) const {
-    load_examples(place_of(plan.input), plan.values[plan.input], input, frame.batch, frame.arena);
+    load_examples(place_of(plan.input), plan.entry, input, frame.batch, frame.arena);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
       plan.steps[i]->run(frame);
       after_step(i);
@@ -183,7 +190,7 @@ struct Engine::Parts {
   void run_examples(const RunFrame& frame, std::int64_t first, std::span<const std::byte> input,
                     std::span<std::byte> output, const AfterStep& after_step) const {
     const auto at = static_cast<std::size_t>(first);
-    run_piece(frame, input.data() + at * plan.values[plan.input].bytes, after_step);
+    run_piece(frame, input.data() + at * plan.entry.bytes, after_step);
     store_examples(place_of(plan.output), plan.values[plan.output], frame.arena, frame.batch,
                    output.data() + at * plan.values[plan.output].bytes);
   }
@@ -222,7 +229,7 @@ struct Engine::Parts {
   }
 
   void check_input(std::span<const std::byte> bytes, std::int64_t batch) const {
-    const ValueInfo& info = plan.values[plan.input];
+    const ValueInfo& info = plan.entry;
     check_size(bytes.size(), batch, "input", info.bytes);
     if (info.dtype == DType::i8) check_range<std::int8_t>(bytes, info);
     if (info.dtype == DType::u8) check_range<std::uint8_t>(bytes, info);
@@ -271,7 +278,7 @@ const std::string& Engine::name() const {
   return parts_->name;
 }
 const ValueInfo& Engine::input() const {
-  return parts_->plan.values[parts_->plan.input];
+  return parts_->plan.entry;
 }
 const ValueInfo& Engine::output() const {
   return parts_->plan.values[parts_->plan.output];

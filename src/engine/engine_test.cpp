@@ -199,7 +199,21 @@ TEST_F(EngineTest, TakesValuesWithoutTheirZeroPoint) {
   odd.add(Conv2d{.channels = 4, .kernel = {3, 3}, .padding = {1, 1}});
   give_numbers(odd, {4, 3, 3, 4}, 127);
   check(odd, -100, 155);
-  EXPECT_EQ(Engine(odd.model()).input().dtype, DType::i32);
+  const Engine engine(odd.model());  // as bytes all the same
+  EXPECT_EQ(engine.input().dtype, DType::u8);
+  EXPECT_EQ(engine.input().zero, 100);
+  EXPECT_EQ(engine.input().bytes, 100U);
+  for (const std::int64_t channels : {3, 4, 65}) {
+    for (const int zero : {-90, 17, 120}) {
+      NetworkMaker maker({5, 6, channels}, integers_format("int8", zero));
+      maker.add(Conv2d{.channels = 5, .kernel = {3, 3}, .stride = {2, 1}, .padding = {1, 2}});
+      give_numbers(maker, {5, 3, 3, channels}, 127);
+      rescale_bytes(maker, 5);
+      check(maker, -128 - zero, 127 - zero);
+      EXPECT_EQ(Engine(maker.model()).input().dtype, DType::i8);
+      EXPECT_EQ(Engine(maker.model()).input().zero, zero);
+    }
+  }
 }
 
 TEST_F(EngineTest, ReadsPackedWeights) {

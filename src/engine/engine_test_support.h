@@ -13,7 +13,7 @@ namespace nibble {
 inline std::vector<std::byte> as_bytes(const ValueInfo& info, const Integers& numbers) {
   std::vector<std::byte> bytes(numbers.size() * size_of(info.dtype));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto word = static_cast<std::int32_t>(numbers[i]);
+    const auto word = static_cast<std::int32_t>(numbers[i] + info.zero);
     std::memcpy(&bytes[i * size_of(info.dtype)], &word, size_of(info.dtype));
   }
   return bytes;

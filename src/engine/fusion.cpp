@@ -22,13 +22,13 @@ bool is_byte(const Interval& range) {
   return range.is_within(-255, 255) && range.high - std::min<std::int64_t>(range.low, 0) <= 255;
 }
 
+}  // namespace
+
 // |x| + half a step stays below 2^31.
 bool is_narrow_product(const Interval& product, std::int64_t shift) {
   const std::int64_t half = shift == 0 ? 0 : std::int64_t{1} << (shift - 1);
   return shift <= 30 && product.is_within(-(kMost32 - half), kMost32 - half);
 }
-
-}  // namespace
 
 Fusion::Fusion(const Model& model, const std::vector<NodeBounds>& bounds, bool is_on)
     : model_(model),
@@ -76,7 +76,7 @@ FusedGroup Fusion::started(std::size_t first) const {
           .has_wide_sums = !value.is_within(-kMost32, kMost32)};
 }
 
-// A sum pool of bytes with the one multiplier that follows, over a flatten of single pixels or not.
+// A sum pool with the rescale that follows, over a flatten of single pixels or not.
 FusedGroup Fusion::grow_pool(std::size_t first) {
   FusedGroup group = started(first);
   std::size_t flatten = kNoNode;
@@ -86,14 +86,9 @@ FusedGroup Fusion::grow_pool(std::size_t first) {
     flatten = next;
     next = free_reader(next);
   }
-  if (next == kNoNode || group.has_wide_sums) return group;
+  if (next == kNoNode) return group;
   const auto* rescale = std::get_if<Rescale>(&network_.nodes[next].op);
-  const bool may_be_packed =
-      shapes_[first][2] % kFilterColumns == 0 && bounds_[next].value.is_within(0, 15);
-  if (rescale == nullptr || rescale->is_per_channel || may_be_packed ||
-      !is_byte(bounds_[network_.nodes[first].inputs[0]].value)) {
-    return group;
-  }
+  if (rescale == nullptr) return group;
   is_absorbed_[first] = true;
   if (flatten != kNoNode) is_absorbed_[flatten] = true;
   group.last = group.rescale = next;

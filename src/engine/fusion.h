@@ -33,6 +33,9 @@ struct FusedGroup {
   bool has_wide_sums = false;  // even the sums before them
 };
 
+// Whether 32 bits hold a product and half a step of the shift.
+bool is_narrow_product(const Interval& product, std::int64_t shift);
+
 class Fusion {
  public:
   // `is_on` false: every node is a group of its own.

@@ -28,6 +28,10 @@ struct Place {
   std::int64_t at(std::int64_t image, std::int64_t y, std::int64_t x) const {
     return (image * height + y) * row_bytes() + (x + border) * stride;
   }
+  std::int64_t channel_bytes(std::int64_t channel) const {  // from the first; u4: of a group
+    if (storage == FilterStorage::u4) return channel / 2;
+    return storage == FilterStorage::s32 ? channel * 4 : channel;
+  }
   bool is_stored() const { return storage != FilterStorage::none; }
 };
 

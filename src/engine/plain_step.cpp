@@ -3,7 +3,9 @@
 #include "engine/plain_step.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "graph/mean_factors.h"
 #include "nibble/fixed/rescale.h"
 
 namespace nibble {
@@ -27,7 +29,13 @@ struct Picture64 {
 
 class PlainStep final : public EngineStep {
  public:
-  explicit PlainStep(PlainSpec spec) : spec_(std::move(spec)) {}
+  explicit PlainStep(PlainSpec spec) : spec_(std::move(spec)) {
+    if (const auto* pool = std::get_if<SumPool>(&spec_.node.op)) {
+      const Place& in = spec_.inputs[0];
+      factors_.emplace(*pool, Extent2{in.height, in.width},
+                       Extent2{spec_.out.height, spec_.out.width});
+    }
+  }
 
   StepInfo info() const override {
     return {.name = spec_.node.name,
@@ -121,32 +129,9 @@ class PlainStep final : public EngineStep {
     });
   }
 
-  void run_image(const Bias&, const RunFrame& frame, std::int64_t image) const {
-    const Picture64 in = input(frame, image);
-    fill(frame, image,
-         [&](auto y, auto x, auto c) { return in.read(y, x, c) + one_of(spec_.weights, c); });
-  }
-  void run_image(const Relu&, const RunFrame& frame, std::int64_t image) const {
-    const Picture64 in = input(frame, image);
-    fill(frame, image,
-         [&](auto y, auto x, auto c) { return std::max<std::int64_t>(in.read(y, x, c), 0); });
-  }
-  void run_image(const Rescale& op, const RunFrame& frame, std::int64_t image) const {
-    const Picture64 in = input(frame, image);
-    fill(frame, image, [&](auto y, auto x, auto c) {
-      return rescaled(op, in.read(y, x, c), one_of(spec_.weights, c));
-    });
-  }
-  void run_image(const Table& op, const RunFrame& frame, std::int64_t image) const {
-    const Picture64 in = input(frame, image);
-    fill(frame, image, [&](auto y, auto x, auto c) {
-      return spec_.weights[static_cast<std::size_t>(in.read(y, x, c) - op.first)];
-    });
-  }
-
-  template <class Pool, class Start, class Join>
-  void run_pool(const Pool& op, const RunFrame& frame, std::int64_t image, const Start& start,
-                const Join& join) const {
+  template <class Pool, class Join, class Finish>
+  void run_pool(const Pool& op, const RunFrame& frame, std::int64_t image, std::int64_t start,
+                const Join& join, const Finish& finish) const {
     const Picture64 in = input(frame, image);
     fill(frame, image, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
       std::int64_t result = start;
@@ -157,83 +142,20 @@ class PlainStep final : public EngineStep {
           if (in.has(iy, ix)) result = join(result, in.read(iy, ix, c));
         }
       }
-      return result;
+      return finish(result, y, x, c);
     });
   }
   void run_image(const MaxPool& op, const RunFrame& frame, std::int64_t image) const {
-    run_pool(op, frame, image, INT64_MIN,
-             [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+    run_pool(
+        op, frame, image, INT64_MIN, [](std::int64_t a, std::int64_t b) { return std::max(a, b); },
+        [](std::int64_t most, auto, auto, auto) { return most; });
   }
   void run_image(const SumPool& op, const RunFrame& frame, std::int64_t image) const {
-    run_pool(op, frame, image, std::int64_t{0},
-             [](std::int64_t a, std::int64_t b) { return a + b; });
-  }
-
-  void run_image(const Add&, const RunFrame& frame, std::int64_t image) const {
-    if (has_wide_rows()) return add_rows(frame, image);
-    fill(frame, image, [&](auto y, auto x, auto c) {
-      std::int64_t sum = 0;
-      for (std::size_t k = 0; k < spec_.inputs.size(); ++k)
-        sum += input(frame, image, k).read(y, x, c);
-      return sum;
-    });
-  }
-
-  // All of 32 bits, laid out alike.
-  bool has_wide_rows() const {
-    return spec_.out.storage == FilterStorage::s32 &&
-           std::ranges::all_of(spec_.inputs, [&](const Place& each) {
-             return each.storage == FilterStorage::s32 && each.border == spec_.out.border &&
-                    each.stride == spec_.out.stride;
-           });
-  }
-  void add_rows(const RunFrame& frame, std::int64_t image) const {
-    const auto count = static_cast<std::size_t>(spec_.out.image_bytes() / 4);
-    auto* sum = reinterpret_cast<std::int32_t*>(output(frame, image).base);
-    for (std::size_t k = 0; k < spec_.inputs.size(); ++k) {
-      const auto* operand = reinterpret_cast<const std::int32_t*>(input(frame, image, k).base);
-      if (k == 0) {
-        std::copy_n(operand, count, sum);
-      } else {
-        for (std::size_t i = 0; i < count; ++i) sum[i] += operand[i];
-      }
-    }
-  }
-
-  void run_image(const Concat&, const RunFrame& frame, std::int64_t image) const {
-    const Picture64 out = output(frame, image);
-    std::int64_t first = 0;
-    for (std::size_t k = 0; k < spec_.inputs.size(); ++k) {
-      const Picture64 in = input(frame, image, k);
-      each(in.place, [&](auto y, auto x, auto c) { out.write(y, x, first + c, in.read(y, x, c)); });
-      first += in.place.channels;
-    }
-  }
-
-  // The three axes of a picture; a vector has the last alone.
-  static std::int64_t axis(const std::vector<std::int64_t>& list, std::size_t of_three,
-                           std::int64_t missing) {
-    const std::size_t skipped = 3 - list.size();
-    return of_three < skipped ? missing : list[of_three - skipped];
-  }
-
-  void run_image(const Slice& op, const RunFrame& frame, std::int64_t image) const {
-    const Picture64 in = input(frame, image);
-    fill(frame, image, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
-      return in.read(axis(op.begin, 0, 0) + y * axis(op.step, 0, 1),
-                     axis(op.begin, 1, 0) + x * axis(op.step, 1, 1),
-                     axis(op.begin, 2, 0) + c * axis(op.step, 2, 1));
-    });
-  }
-
-  void run_image(const Pad& op, const RunFrame& frame, std::int64_t image) const {
-    const Picture64 in = input(frame, image);
-    fill(frame, image, [&](std::int64_t y, std::int64_t x, std::int64_t c) -> std::int64_t {
-      const std::int64_t iy = y - axis(op.before, 0, 0);
-      const std::int64_t ix = x - axis(op.before, 1, 0);
-      const std::int64_t ic = c - axis(op.before, 2, 0);
-      return in.has(iy, ix) && ic >= 0 && ic < in.place.channels ? in.read(iy, ix, ic) : 0;
-    });
+    run_pool(
+        op, frame, image, 0, [](std::int64_t a, std::int64_t b) { return a + b; },
+        [&](std::int64_t sum, std::int64_t y, std::int64_t x, std::int64_t c) {
+          return finished(sum * factors_->of(y, x), c);
+        });
   }
 
   void run_image(const Flatten&, const RunFrame& frame, std::int64_t image) const {
@@ -268,9 +190,10 @@ class PlainStep final : public EngineStep {
   }
 
   template <class Other>
-  void run_image(const Other&, const RunFrame&, std::int64_t) const {}  // refused before
+  void run_image(const Other&, const RunFrame&, std::int64_t) const {}  // by rows, or refused
 
   PlainSpec spec_;
+  std::optional<MeanFactors> factors_;  // of a sum pool
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any operation on integers by its definition, number by number: for what is rare, and for sums
-// that 32 bits do not hold.
+// Products, pools and what looks at a whole example by their definitions, number by number: for
+// what is rare, for inputs that are no bytes, and for sums that 32 bits do not hold.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct PlainSpec {
   std::vector<std::int64_t> weights = {};  // weight, multiplier or table
   std::vector<std::int64_t> bias = {};     // of a product
   std::int64_t macs = 0;
-  // Of a product whose sums need 64 bits: the rescale that follows at once, and a relu.
+  // Of a product or sum pool: the rescale that follows at once, and a relu.
   std::vector<std::int64_t> multiplier = {};
   Rescale rescale = {};
   bool has_rescale = false;

@@ -2,8 +2,6 @@
 // Makes steps and places.
 #include "engine/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "engine/depthwise_step.h"
@@ -11,6 +9,8 @@
 #include "engine/plain_step.h"
 #include "engine/pool_steps.h"
 #include "engine/product_step.h"
+#include "engine/product_words.h"
+#include "engine/row_step.h"
 #include "graph/arena.h"
 #include "graph/depthwise.h"
 #include "graph/integer_parameters.h"
@@ -42,6 +42,7 @@ class Planner {
   EnginePlan plan() {
     plan_.output = network_.nodes.size() - 1;
     place_values();
+    plan_.entry = entry_of(plan_.values[0]);
     for (std::size_t i = 1; i < network_.nodes.size(); ++i) {
       if (fusion_.is_absorbed(i) || home_[i] != i) continue;
       order_.push_back(i);
@@ -85,6 +86,17 @@ class Planner {
       }
       plan_.places[i] = place_of(i);
     }
+  }
+
+  // Bytes with a zero point enter as they are.
+  ValueInfo entry_of(ValueInfo info) const {
+    const Format& format = node(0).value.format;
+    const auto* grid = std::get_if<GridElement>(&format.element);
+    if (info.dtype != DType::i32 || grid == nullptr || grid->bits > 8) return info;
+    info.dtype = grid->is_signed ? DType::i8 : DType::u8;
+    info.zero = format.scaling.zero;
+    info.bytes /= sizeof(std::int32_t);
+    return info;
   }
 
   Place place_of(std::size_t i) const {
@@ -223,7 +235,11 @@ class Planner {
     for (const char* kind : {"multiplier", "table", "bias"}) {
       if (parameter(i, kind) != parameters_.size()) spec.weights = integers(i, kind);
     }
-    return make_plain_step(std::move(spec));
+    if (!runs_by_rows(node(i).op)) return make_plain_step(std::move(spec));
+    const auto* rescale = std::get_if<Rescale>(&node(i).op);
+    const bool is_wide =
+        rescale != nullptr && !is_narrow_product(bounds_[i].product, rescale->shift);
+    return make_row_step(std::move(spec), is_wide);
   }
 
   std::vector<std::int64_t> bias_of(const FusedGroup& group) const {
@@ -243,33 +259,34 @@ class Planner {
     return weights;
   }
 
+  std::vector<std::int64_t> multiplier_of(const FusedGroup& group) const {
+    return group.rescale == kNoNode ? std::vector<std::int64_t>{1}
+                                    : integers(group.rescale, "multiplier");
+  }
+
   std::unique_ptr<EngineStep> mean_step(const FusedGroup& group) {
     const Place& in = plan_.places[node(group.first).inputs[0]];
-    const Place& out = plan_.places[group.last];
-    if (group.last == group.first) return plain_step(group.first);
+    if (group.has_wide_sums || in.storage != FilterStorage::u8) {
+      return make_plain_step(wide_spec(group));
+    }
     MeanSpec spec{.name = node(group.last).name,
                   .pool = std::get<SumPool>(node(group.first).op),
                   .in = in,
-                  .out = out,
+                  .out = plan_.places[group.last],
+                  .multiplier = multiplier_of(group),
                   .low = group.low,
-                  .high = group.high};
-    if (group.rescale != kNoNode) {
-      const std::vector<std::int64_t> multiplier = integers(group.rescale, "multiplier");
-      spec.multiplier = static_cast<std::int32_t>(multiplier[0]);
+                  .high = group.high,
+                  .has_rescale = group.rescale != kNoNode,
+                  .is_wide = group.is_wide};
+    if (spec.has_rescale)
       spec.shift = static_cast<int>(std::get<Rescale>(node(group.rescale).op).shift);
-    }
     return make_mean_step(spec);
   }
 
   std::unique_ptr<EngineStep> product_step(const FusedGroup& group) {
     const Node& first = node(group.first);
-    const std::vector<std::int64_t> multiplier = group.rescale == kNoNode
-                                                     ? std::vector<std::int64_t>{1}
-                                                     : integers(group.rescale, "multiplier");
     const Place& in = plan_.places[first.inputs[0]];
-    if (group.has_wide_sums || in.storage == FilterStorage::s32) {
-      return wide_product_step(group, multiplier);
-    }
+    if (group.has_wide_sums || in.storage == FilterStorage::s32) return wide_product_step(group);
     ProductSpec spec{.name = node(group.last).name,
                      .kind = kind_of(group),
                      .in = in,
@@ -280,7 +297,7 @@ class Planner {
                      .has_small_weights = options_.packs_halves && has_small_weights(first) &&
                                           !is_depthwise_node(group.first),
                      .bias = bias_of(group),
-                     .multiplier = multiplier,
+                     .multiplier = multiplier_of(group),
                      .low = group.low,
                      .high = group.high,
                      .is_wide = group.is_wide,
@@ -295,7 +312,7 @@ class Planner {
         spec.out = place_of(group.pooled);
       }
     }
-    spec.shape = shape_of(spec);
+    spec.shape = shape_words(spec, options_.max_batch);
     const auto found = tuning_.cuts.find(spec.shape);
     if (found != tuning_.cuts.end()) spec.cut = found->second;
     if (group.rescale != kNoNode) {
@@ -310,43 +327,27 @@ class Planner {
                                           : make_product_step(std::move(spec));
   }
 
-  std::string shape_of(const ProductSpec& spec) const {
-    const auto name = [](const Place& place) {
-      return fmt::format("{}x{}x{} {}", place.height, place.width, place.channels,
-                         place.storage == FilterStorage::u4    ? "u4"
-                         : place.storage == FilterStorage::s32 ? "s32"
-                                                               : "u8");
-    };
-    return fmt::format("{} of {}, {} to {}, groups {}, {}-bit weights{}{}{}",
-                       spec.is_linear ? "linear" : kind_of_window(spec.window), options_.max_batch,
-                       name(spec.in), name(spec.out), spec.window.groups,
-                       spec.has_small_weights ? 4 : 8, spec.addend.is_stored() ? ", add" : "",
-                       spec.is_wide ? ", wide" : "",
-                       spec.kind.ends_with("max_pool") ? ", pool" : "");
-  }
-
-  static std::string kind_of_window(const Conv2d& conv) {
-    std::string text = fmt::format("conv2d {}x{}", conv.kernel.y, conv.kernel.x);
-    if (conv.stride != Extent2{1, 1}) text += fmt::format("/{}", conv.stride.y);
-    return text;
-  }
-
-  std::unique_ptr<EngineStep> wide_product_step(const FusedGroup& group,
-                                                const std::vector<std::int64_t>& multiplier) {
+  std::unique_ptr<EngineStep> wide_product_step(const FusedGroup& group) {
+    PlainSpec spec = wide_spec(group);
     const std::vector<std::int8_t> weights = take_weights(group.first);
+    spec.weights = {weights.begin(), weights.end()};
+    spec.bias = bias_of(group);
+    return make_plain_step(std::move(spec));
+  }
+
+  // A group whose sums need 64 bits, or whose input is not of bytes.
+  PlainSpec wide_spec(const FusedGroup& group) const {
     PlainSpec spec{.node = node(group.first),
                    .inputs = {plan_.places[node(group.first).inputs[0]]},
                    .out = plan_.places[group.last],
-                   .weights = {weights.begin(), weights.end()},
-                   .bias = bias_of(group),
                    .macs = macs_[group.first],
-                   .multiplier = multiplier,
+                   .multiplier = multiplier_of(group),
                    .rescale = {.low = group.low, .high = group.high},
                    .has_rescale = true};
     spec.node.name = node(group.last).name;
     if (group.rescale != kNoNode)
       spec.rescale.shift = std::get<Rescale>(node(group.rescale).op).shift;
-    return make_plain_step(std::move(spec));
+    return spec;
   }
 
   static bool has_small_weights(const Node& node) {
@@ -357,7 +358,7 @@ class Planner {
   std::string kind_of(const FusedGroup& group) const {
     const Op& op = node(group.first).op;
     const auto* conv = std::get_if<Conv2d>(&op);
-    std::string text = conv != nullptr ? kind_of_window(*conv) : std::string(name_of(op));
+    std::string text = conv != nullptr ? window_words(*conv) : std::string(name_of(op));
     if (is_depthwise_node(group.first)) text = "depthwise " + text;
     if (group.addend != kNoNode) text += " + add";
     if (group.rescale != kNoNode) text += " + rescale";

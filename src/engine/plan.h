@@ -15,6 +15,7 @@ struct EnginePlan {
   std::vector<std::unique_ptr<EngineStep>> steps;
   std::vector<Place> places;      // by node; not stored: fused away
   std::vector<ValueInfo> values;  // by node
+  ValueInfo entry;                // the input as it enters
   std::size_t input = 0;          // nodes
   std::size_t output = 0;
   std::size_t arena_bytes = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/mean_factors.h"
 #include "nibble/kernels/filter8.h"
 
 namespace nibble {
@@ -74,12 +75,20 @@ class MaxPoolStep final : public EngineStep {
 class MeanStep final : public EngineStep {
  public:
   explicit MeanStep(const MeanSpec& spec)
-      : spec_(spec), window_(spec.pool.kernel, spec.pool.stride, spec.pool.padding, spec.in) {
-    multipliers_.fill(spec.multiplier);
+      : spec_(spec),
+        window_(spec.pool.kernel, spec.pool.stride, spec.pool.padding, spec.in),
+        factors_(spec.pool, {spec.in.height, spec.in.width}, {spec.out.height, spec.out.width}) {
+    const auto columns = static_cast<std::size_t>(spec.in.channels + kFilterColumns);
+    for (std::size_t c = 0; c < columns; ++c) {
+      const std::size_t at = std::min(c, spec.multiplier.size() - 1);
+      multipliers_.push_back(static_cast<std::int32_t>(spec.multiplier[at]));
+    }
   }
 
   StepInfo info() const override {
-    return {.name = spec_.name, .kind = "sum_pool + rescale", .shape = {}};
+    return {.name = spec_.name,
+            .kind = spec_.has_rescale ? "sum_pool + rescale" : "sum_pool",
+            .shape = {}};
   }
   std::size_t scratch_bytes() const override {
     return static_cast<std::size_t>(spec_.in.stride) * sizeof(std::int32_t);
@@ -99,36 +108,38 @@ class MeanStep final : public EngineStep {
     const Place& in = spec_.in;
     const auto* base = reinterpret_cast<const std::uint8_t*>(frame.arena + in.offset);
     const std::int64_t image = pixel / spec_.out.pixels();
-    const std::int64_t at = pixel % spec_.out.pixels();
+    const std::int64_t y = pixel % spec_.out.pixels() / spec_.out.width;
+    const std::int64_t x = pixel % spec_.out.width;
     std::fill_n(sums, in.stride, 0);
     std::int32_t taken = 0;
-    window_.visit(base, image, at / spec_.out.width, at % spec_.out.width,
-                  [&](const std::uint8_t** rows, int count) {
-                    path.add_u8(rows, count, sums, in.channels);
-                    taken += count;
-                  });
-    for (std::int64_t c = 0; c < in.channels; ++c) sums[c] -= taken * in.zero;
+    window_.visit(base, image, y, x, [&](const std::uint8_t** rows, int count) {
+      path.add_u8(rows, count, sums, in.channels);
+      taken += count;
+    });
+    const auto factor = static_cast<std::int32_t>(factors_.of(y, x));
+    for (std::int64_t c = 0; c < in.channels; ++c) sums[c] = (sums[c] - taken * in.zero) * factor;
     std::byte* out = frame.arena + spec_.out.offset + pixel * spec_.out.stride;
-    const std::int64_t size = spec_.out.storage == FilterStorage::s32 ? 4 : 1;
     for (std::int64_t c = 0; c < in.channels; c += kFilterColumns) {
       path.rescale(
           {.sums = sums + c,
            .pixels = 1,
            .columns = static_cast<int>(std::min<std::int64_t>(kFilterColumns, in.channels - c)),
-           .multiplier = multipliers_.data(),
+           .multiplier = multipliers_.data() + c,
            .shift = spec_.shift,
            .low = static_cast<std::int32_t>(spec_.low),
            .high = static_cast<std::int32_t>(spec_.high),
            .zero = spec_.out.zero,
+           .is_wide = spec_.is_wide,
            .storage = spec_.out.storage,
-           .out = out + c * size,
+           .out = out + spec_.out.channel_bytes(c),
            .stride = spec_.out.stride});
     }
   }
 
   MeanSpec spec_;
   Window window_;
-  std::array<std::int32_t, kFilterColumns> multipliers_;
+  MeanFactors factors_;
+  std::vector<std::int32_t> multipliers_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/place.h"
 #include "engine/step.h"
@@ -35,16 +36,18 @@ class MaxPoolRows {
 std::unique_ptr<EngineStep> make_max_pool_step(std::string name, const MaxPool& pool,
                                                const Place& in, const Place& out);
 
-// clamp(R(Σ x·multiplier, shift), low, high); the input is u8 and sums fit 32 bits.
+// clamp(R(pool·multiplier, shift), low, high); the input is u8 and the pool's values fit 32 bits.
 struct MeanSpec {
   std::string name;
   SumPool pool;
   Place in;
   Place out;
-  std::int32_t multiplier = 1;
+  std::vector<std::int64_t> multiplier = {};  // one, or one a channel
   int shift = 0;
   std::int64_t low = 0;
   std::int64_t high = 0;
+  bool has_rescale = false;
+  bool is_wide = true;
 };
 std::unique_ptr<EngineStep> make_mean_step(const MeanSpec& spec);
 

@@ -3,14 +3,6 @@
 #include "engine/product_rescale.h"
 
 namespace nibble {
-namespace {
-
-std::int64_t channel_bytes(const Place& place, std::int64_t channel) {
-  if (place.storage == FilterStorage::u4) return channel / 2;
-  return place.storage == FilterStorage::s32 ? channel * 4 : channel;
-}
-
-}  // namespace
 
 RescaleTile rescale_of(const ProductSpec& spec, const PackedFilters& filters, std::size_t panel,
                        const std::byte* arena, std::uint8_t* out) {
@@ -23,12 +15,12 @@ RescaleTile rescale_of(const ProductSpec& spec, const PackedFilters& filters, st
                    .zero = spec.out.zero,
                    .is_wide = spec.is_wide,
                    .storage = spec.out.storage,
-                   .out = out + channel_bytes(spec.out, outputs.first_output),
+                   .out = out + spec.out.channel_bytes(outputs.first_output),
                    .stride = spec.out.stride};
   if (spec.addend.is_stored()) {
     tile.addend = {.storage = spec.addend.storage,
                    .data = reinterpret_cast<const std::uint8_t*>(arena + spec.addend.offset) +
-                           channel_bytes(spec.addend, outputs.first_output),
+                           spec.addend.channel_bytes(outputs.first_output),
                    .stride = spec.addend.stride,
                    .multiplier = filters.addend_multiplier(panel),
                    .shift = spec.addend_shift,

@@ -16,6 +16,8 @@ namespace {
 constexpr std::int64_t kBlockBytes = 224 << 10;  // of a block's input: it shares L2 with weights
 constexpr std::int64_t kLeastBlock = 48;         // pixels
 constexpr std::int64_t kMostBlock = 256;
+constexpr std::int64_t kAlone = 4;  // times as much for a worker by itself: packed weights are
+                                    // expanded for every block
 constexpr std::int64_t kTasksPerWorker = 4;
 constexpr std::int64_t kPooledBytes = 32 << 10;  // of outputs that wait for their pool
 constexpr std::size_t kAlign = 64;
@@ -36,11 +38,11 @@ FilterShape shape_of(const ProductSpec& spec, std::int64_t pixel_bytes) {
           .panel_groups = groups};
 }
 
-// Pixels of y in a block.
-std::int64_t block_of(const ProductSpec& spec, const FilterShape& shape) {
-  const std::int64_t outputs = spec.cut.pixels > 0
-                                   ? spec.cut.pixels
-                                   : std::clamp(kBlockBytes / shape.depth, kLeastBlock, kMostBlock);
+// Pixels of y in a block, `times` as many as usual.
+std::int64_t block_of(const ProductSpec& spec, const FilterShape& shape, std::int64_t times) {
+  const std::int64_t outputs = spec.cut.pixels > 0 ? spec.cut.pixels
+                                                   : std::clamp(times * kBlockBytes / shape.depth,
+                                                                kLeastBlock, times * kMostBlock);
   return std::max<std::int64_t>(outputs / (spec.meeting.y * spec.meeting.x), 1);
 }
 
@@ -52,7 +54,8 @@ class ProductStep final : public EngineStep {
         filters_(spec_, shape_),
         windows_(spec_, shape_),
         outputs_(spec_.meeting.y * spec_.meeting.x),
-        block_(block_of(spec_, shape_)),
+        block_(block_of(spec_, shape_, kAlone)),
+        shared_block_(block_of(spec_, shape_, 1)),
         pool_(spec_.pool, spec_.out, spec_.pooled) {
     spec_.weights = std::vector<std::int8_t>();  // packed now
   }
@@ -102,7 +105,7 @@ class ProductStep final : public EngineStep {
 
   Job job_of(const RunFrame& frame) const {
     const std::int64_t units = frame.batch * spec_.out.pixels() / unit();
-    const std::int64_t per_block = block_ / unit();
+    const std::int64_t per_block = (frame.crew.workers() == 1 ? block_ : shared_block_) / unit();
     const std::int64_t blocks = (units + per_block - 1) / per_block;
     const auto panels = static_cast<std::int64_t>(filters_.panels().size());
     const std::int64_t wanted = frame.crew.workers() * kTasksPerWorker;
@@ -112,7 +115,7 @@ class ProductStep final : public EngineStep {
   }
 
   // Pixels that a block has whole: rows, where several fit.
-  std::int64_t unit() const { return spec_.out.width * 2 <= block_ ? spec_.out.width : 1; }
+  std::int64_t unit() const { return spec_.out.width * 2 <= shared_block_ ? spec_.out.width : 1; }
 
   std::size_t sums_bytes() const { return kFilterPixels * kFilterColumns * sizeof(std::int32_t); }
   std::size_t rows_bytes() const {
@@ -281,7 +284,8 @@ class ProductStep final : public EngineStep {
   PackedFilters filters_;
   WindowRows windows_;
   std::int64_t outputs_;  // of a pixel of y
-  std::int64_t block_;    // pixels of y
+  std::int64_t block_;    // pixels of y; where several workers take blocks of one batch:
+  std::int64_t shared_block_;
   MaxPoolRows pool_;
 };
 

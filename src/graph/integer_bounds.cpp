@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "graph/integer_parameters.h"
+#include "graph/mean_factors.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "nibble/core/error.h"
@@ -194,9 +195,26 @@ class BoundsProver {
   Channels of(const MaxPool&) const { return in(); }
 
   Channels of(const SumPool& op) const {
+    if (op.mean_bits > 0) return means(op);
     Channels result = op.padding.y > 0 || op.padding.x > 0 ? with_zero(in()) : in();
     const Wide count = Wide{op.kernel.y} * op.kernel.x;
     for (Interval& each : result) each = {checked(count * each.low), checked(count * each.high)};
+    return result;
+  }
+  Channels means(const SumPool& op) const {
+    const Shape& from = shapes_[node_->inputs[0]];
+    const Shape& to = shapes_[index_];
+    Wide least = INT64_MAX, most = 0;  // of count·factor
+    MeanFactors(op, {from[0], from[1]}, {to[0], to[1]})
+        .visit_kinds([&](std::int64_t count, std::int64_t factor) {
+          least = std::min(least, Wide{count} * factor);
+          most = std::max(most, Wide{count} * factor);
+        });
+    Channels result = in();
+    for (Interval& each : result) {
+      each = {checked(each.low * (each.low < 0 ? most : least)),
+              checked(each.high * (each.high > 0 ? most : least))};
+    }
     return result;
   }
 

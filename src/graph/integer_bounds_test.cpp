@@ -92,6 +92,15 @@ TEST(IntegerBounds, OfPoolsAreReached) {
   expect_exact(maker, -2, 1);
 }
 
+TEST(IntegerBounds, OfMeansWhoseWindowsDifferAreReached) {
+  NetworkMaker maker({2, 3, 1}, integers_format("int2"));
+  maker.add(SumPool{{2, 3}, {1, 1}, {1, 2}, 5});
+  expect_exact(maker, -2, 1);
+  NetworkMaker above({2, 3, 1}, integers_format("uint2", -1));  // 1 to 4
+  above.add(SumPool{{2, 3}, {1, 1}, {1, 2}, 5});
+  expect_exact(above, 1, 4);
+}
+
 // The format has no 0: a border brings it in, and may be the largest.
 TEST(IntegerBounds, OfBordersTakeInZero) {
   NetworkMaker maker({1, 1, 1}, integers_format("uint2", 5));  // -5 to -2

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "graph/int8_format.h"
+#include "graph/integer_means.h"
+#include "graph/mean_factors.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 #include "nibble/fixed/block_exponent.h"
@@ -19,7 +21,16 @@ constexpr int kReach = 28;     // of a bias below or above its sums
 constexpr std::int64_t kRail = 127;
 
 bool has_integer_form(const Op& op) {
-  return !is<BatchNorm>(op);
+  return !is<BatchNorm>(op) && !is<FakeQuantize>(op);
+}
+
+// Where values have no exponents, nobody knows how many of their units 6 is.
+bool needs_exponents(const Op& op) {
+  return is<Relu6>(op);
+}
+
+bool is_written_out(const Node& node) {
+  return is<AveragePool>(node.op) || is<GlobalAveragePool>(node.op) || is<Dropout>(node.op);
 }
 
 class FormWriter {
@@ -117,16 +128,9 @@ class FormWriter {
   std::size_t write_mean() {
     const Shape& in = shapes_[node_->inputs[0]];
     SumPool sums{.kernel = {in[0], in[1]}, .stride = {1, 1}};
-    if (const auto* pool = std::get_if<AveragePool>(&node_->op)) {
-      sums = {pool->kernel, pool->stride, pool->padding};
-      const bool has_border = pool->padding.y > 0 || pool->padding.x > 0;
-      if (has_border && !pool->counts_padding) {
-        fail_node(*node_, "counts_padding", "false",
-                  "true: means of fewer numbers have no integer form");
-      }
-    }
-    const std::int64_t count = sums.kernel.y * sums.kernel.x;
-    const std::int64_t factor = ((std::int64_t{1} << kMeanBits) + count / 2) / count;
+    if (const auto* pool = std::get_if<AveragePool>(&node_->op)) sums = sums_of(*pool, kMeanBits);
+    const std::int64_t factor =
+        sums.mean_bits > 0 ? 1 : mean_factor(sums.kernel.y * sums.kernel.x, kMeanBits);
     std::size_t place =
         add({.name = node_->name + ".sum", .op = sums, .inputs = {places_[node_->inputs[0]]}});
     if (is<GlobalAveragePool>(node_->op)) {
@@ -255,9 +259,7 @@ bool has_frozen_shifts(const Network& network) {
 void check_ops(const Network& network, bool is_frozen) {
   std::string refused;
   for (const Node& node : network.nodes) {
-    const bool is_written_out = is<AveragePool>(node.op) || is<GlobalAveragePool>(node.op) ||
-                                is<Relu6>(node.op) || is<Dropout>(node.op);
-    if (has_integer_form(node.op) && (is_frozen || !is_written_out)) continue;
+    if (has_integer_form(node.op) && (is_frozen || !needs_exponents(node.op))) continue;
     refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
   }
   if (!refused.empty()) {
@@ -271,6 +273,9 @@ Model integer_form(Model model) {
   const bool is_frozen = has_frozen_shifts(model.network);
   check_ops(model.network, is_frozen);
   if (is_frozen) return FormWriter(model).write();
+  if (std::ranges::any_of(model.network.nodes, is_written_out)) {
+    return with_written_means(std::move(model));
+  }
   model.network.nodes.resize(output_of(model.network) + 1);
   return model;
 }

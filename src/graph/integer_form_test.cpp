@@ -102,10 +102,37 @@ TEST(IntegerForm, NamesAllLayersWithoutOne) {
   NetworkMaker maker({4, 4, 2}, integers_format("int8"));
   maker.add(Relu6{});
   maker.add(Dropout{});
+  maker.add(FakeQuantize{});
   maker.add(GlobalAveragePool{});
   EXPECT_EQ(error_of([&] { (void)integer_form(maker.model()); }),
-            "[integer network] layers without an integer form: got n1 (relu6), n2 (dropout), n3 "
-            "(global_average_pool), expected none");
+            "[integer network] layers without an integer form: got n1 (relu6), n3 (fake_quantize), "
+            "expected none");
+}
+
+// To the nearest, ties away from zero: exact for bytes.
+TEST(IntegerForm, OfMeansIsTheNearestInteger) {
+  NetworkMaker maker({3, 4, 1}, integers_format("int8"));
+  maker.add(Dropout{});
+  maker.add(
+      AveragePool{.kernel = {2, 3}, .stride = {1, 2}, .padding = {1, 1}, .counts_padding = false});
+  const Model form = integer_form(maker.model());
+  EXPECT_TRUE(prove_bounds(form).back().value == (Interval{-128, 127}));
+  const std::int64_t rows[4][2] = {{0, 1}, {0, 2}, {1, 3}, {2, 3}};
+  const std::int64_t columns[2][2] = {{0, 2}, {1, 4}};
+  Dice dice(3);
+  for (int i = 0; i < 1000; ++i) {
+    const Integers x = dice.many(12, -128, 127);
+    const Integers y = NaiveNetwork(form).values(x).back();
+    for (std::size_t w = 0; w < 8; ++w) {
+      std::int64_t sum = 0, count = 0;
+      for (std::int64_t r = rows[w / 2][0]; r < rows[w / 2][1]; ++r) {
+        for (std::int64_t c = columns[w % 2][0]; c < columns[w % 2][1]; ++c, ++count)
+          sum += x[static_cast<std::size_t>(r * 4 + c)];
+      }
+      const std::int64_t magnitude = (2 * std::abs(sum) + count) / (2 * count);
+      ASSERT_EQ(y[w], sum < 0 ? -magnitude : magnitude) << sum << " / " << count;
+    }
+  }
 }
 
 }  // namespace

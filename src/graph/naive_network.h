@@ -160,6 +160,10 @@ class NaiveNetwork {
         }
       std::int64_t sum = 0;
       for (const std::int64_t each_one : found) sum += each_one;
+      if constexpr (requires { op.mean_bits; }) {
+        const auto count = static_cast<std::int64_t>(found.size());
+        if (op.mean_bits > 0) sum *= ((std::int64_t{2} << op.mean_bits) + count) / (2 * count);
+      }
       return is_sum ? sum : *std::max_element(found.begin(), found.end());
     });
   }

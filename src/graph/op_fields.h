@@ -15,7 +15,7 @@ std::optional<Op> op_of(std::string_view name);
 
 // Numbers that files may lack, because older versions wrote none: they are 0 there.
 constexpr bool may_be_absent(std::string_view key) {
-  return key == "weight_steps";
+  return key == "weight_steps" || key == "mean_bits";
 }
 
 // Calls visit(key, member) for each number of the operation, in the order of the text forms.
@@ -45,6 +45,7 @@ void visit_fields(AnyOp& op, Visitor&& visit) {
     visit("stride", op.stride);
     visit("padding", op.padding);
     if constexpr (std::is_same_v<Type, AveragePool>) visit("counts_padding", op.counts_padding);
+    if constexpr (std::is_same_v<Type, SumPool>) visit("mean_bits", op.mean_bits);
   } else if constexpr (std::is_same_v<Type, BatchNorm>) {
     visit("epsilon", op.epsilon);
     visit("momentum", op.momentum);

@@ -36,6 +36,7 @@ class RandomNetwork {
     std::int64_t channels() const { return shape[shape.rank() - 1]; }
   };
   static constexpr std::int64_t kMost = INT32_MAX;
+  static constexpr std::int64_t kMostWide = std::int64_t{1} << 40;  // of what a rescale follows
 
   NetworkMaker make_input() {
     Shape shape{dice_.from(1, 8), dice_.from(1, 8), channels()};
@@ -176,11 +177,16 @@ class RandomNetwork {
     if (v.shape.rank() != 3) return;
     SumPool pool{extent(1, 3), extent(1, 2), extent(0, 1)};
     if (dice_.is_one_of(2)) pool = {{v.shape[0], v.shape[1]}, {1, 1}, {0, 0}};
-    const std::int64_t count = pool.kernel.y * pool.kernel.x;
+    std::int64_t count = pool.kernel.y * pool.kernel.x;
+    if (dice_.is_one_of(3)) {
+      pool.mean_bits = dice_.from(6, 22);
+      count += std::int64_t{1} << pool.mean_bits;  // at least what count·factor may be
+    }
     if (!add(pool, {i}, std::min<std::int64_t>(v.low * count, v.low),
-             std::max<std::int64_t>(v.high * count, v.high)))
+             std::max<std::int64_t>(v.high * count, v.high), kMostWide))
       return;
     widen_to_zero();
+    if (last().most() > kMost) return add_rescale(last_index());
     if (dice_.is_one_of(2)) add(Flatten{}, {last_index()}, last().low, last().high);
     if (!dice_.is_one_of(4)) add_rescale(last_index());
   }
@@ -217,7 +223,7 @@ class RandomNetwork {
     const std::int64_t most_weight = dice_.any<std::int64_t>({1, 3, 7, 31, 127, 127});
     const std::int64_t most_bias = dice_.any<std::int64_t>({3, 1000, 1'000'000});
     const std::int64_t reach = count * most_weight * v.most() + (has_bias ? most_bias : 0);
-    if (count > 5000 || !add(op, {i}, -reach, reach, std::int64_t{1} << 40)) return;
+    if (count > 5000 || !add(op, {i}, -reach, reach, kMostWide)) return;
     const Integers weights = dice_.many(weight.elements(), -most_weight, most_weight);
     if (most_weight < 127 && dice_.is_one_of(2)) {
       const int bits = std::bit_width(static_cast<unsigned>(most_weight)) + 1;

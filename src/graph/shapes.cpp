@@ -79,7 +79,15 @@ class ShapeRule {
 
   Shape operator()(const MaxPool& op) const { return pooled(op.kernel, op.stride, op.padding); }
   Shape operator()(const AveragePool& op) const { return pooled(op.kernel, op.stride, op.padding); }
-  Shape operator()(const SumPool& op) const { return pooled(op.kernel, op.stride, op.padding); }
+  Shape operator()(const SumPool& op) const {
+    const Shape shape = pooled(op.kernel, op.stride, op.padding);
+    if (op.mean_bits < 0 || op.mean_bits > kMaxMeanBits ||
+        (op.mean_bits > 0 && op.kernel.y > (std::int64_t{1} << op.mean_bits) / op.kernel.x)) {
+      fail_node(node_, "mean_bits", std::to_string(op.mean_bits),
+                fmt::format("0 to {}, and a kernel of at most 2^mean_bits taps", kMaxMeanBits));
+    }
+    return shape;
+  }
   Shape operator()(const GlobalAveragePool&) const { return Shape{picture()[2]}; }
 
   Shape operator()(const BatchNorm& op) const {

@@ -25,12 +25,12 @@ bool is_npy(std::span<const std::byte> file) {
          std::memcmp(file.data(), kNpyMagic.data(), kNpyMagic.size()) == 0;
 }
 
-void put(DType dtype, std::int32_t value, std::byte*& to) {
-  if (dtype == DType::i32) {
+void put(const ValueInfo& info, std::int32_t value, std::byte*& to) {
+  if (info.dtype == DType::i32) {
     std::memcpy(to, &value, sizeof value);
     to += sizeof value;
   } else {
-    *to++ = static_cast<std::byte>(value);
+    *to++ = static_cast<std::byte>(value + info.zero);
   }
 }
 
@@ -103,7 +103,7 @@ void copy_integers(ConstTensorView array, const ValueInfo& info, const std::stri
       throw Error("input", name + ": integer", std::to_string(each),
                   fmt::format("{} to {}, what the network takes", info.low, info.high));
     }
-    put(info.dtype, static_cast<std::int32_t>(each), to);
+    put(info, static_cast<std::int32_t>(each), to);
   }
 }
 
@@ -119,13 +119,13 @@ ExampleReader::ExampleReader(const Network& network, const ValueInfo& info)
 void ExampleReader::from_bytes(std::span<const std::uint8_t> bytes, std::byte* integers) const {
   std::size_t channel = 0;
   for (const std::uint8_t byte : bytes) {
-    put(info_.dtype, table_[channel * 256 + byte], integers);
+    put(info_, table_[channel * 256 + byte], integers);
     if (++channel == channels_) channel = 0;
   }
 }
 
 void ExampleReader::from_reals(std::span<const float> reals, std::byte* integers) const {
-  for (const float real : reals) put(info_.dtype, rounder_(double{real}), integers);
+  for (const float real : reals) put(info_, rounder_(double{real}), integers);
 }
 
 std::int64_t ExampleReader::take(ConstTensorView array, const std::string& name,
@@ -146,7 +146,7 @@ std::int64_t ExampleReader::take(ConstTensorView array, const std::string& name,
       from_reals(array.as<float>(), to);
       break;
     case DType::u8:
-      if (info_.dtype == DType::u8) {
+      if (info_.dtype == DType::u8 && info_.zero == 0) {
         copy_integers<std::uint8_t>(array, info_, name, to);
       } else {
         from_bytes(array.as<std::uint8_t>(), to);
@@ -179,6 +179,23 @@ std::int64_t ExampleReader::take(ConstTensorView array, const std::string& name,
   return layout->examples;
 }
 
+// The bytes of a u8 input are u8; with a zero point they are what enters the network.
+std::int64_t ExampleReader::take_codes(const Tensor& tensor, const std::string& name,
+                                       std::vector<std::byte>& integers) const {
+  if (info_.zero == 0) {
+    const DType dtype = info_.dtype == DType::u8 ? DType::u8 : DType::i8;
+    return take({tensor.data(), dtype, tensor.shape()}, name, integers);
+  }
+  Tensor values(DType::i32, tensor.shape());
+  const std::span<std::int32_t> to = values.as<std::int32_t>();
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const auto byte = static_cast<std::uint8_t>(tensor.data()[i]);
+    const int code = info_.dtype == DType::i8 ? static_cast<std::int8_t>(byte) : byte;
+    to[i] = code - static_cast<std::int32_t>(info_.zero);
+  }
+  return take(values.view(), name, integers);
+}
+
 MiddleOptions ExampleReader::middle_of_input() const {
   const std::int64_t longer = std::max(info_.shape[0], info_.shape[1]);
   return {.shorter = (longer * 256 + 112) / 224,  // to the nearest
@@ -193,9 +210,7 @@ std::int64_t ExampleReader::read(const std::filesystem::path& path,
   const std::vector<std::byte> file = read_file_bytes(path, "input");
   if (is_harness_tensor(file)) {
     const Tensor tensor = parse_harness_tensor(file, info_.shape, name);
-    // The bytes of a u8 input are u8.
-    const bool is_u8 = info_.dtype == DType::u8;
-    return take({tensor.data(), is_u8 ? DType::u8 : DType::i8, tensor.shape()}, name, integers);
+    return take_codes(tensor, name, integers);
   }
   if (is_npy(file)) return take(read_npy(path).view(), name, integers);
   const bool takes_pictures =

@@ -84,6 +84,19 @@ TEST_F(ExampleFiles, TensorsOfTheHarnessAreBytesByChannel) {
               ElementsAreArray(picture.as<std::int8_t>()));
 }
 
+// Integers are values, what enters is value + zero; tensors of the harness are what enters.
+TEST_F(ExampleFiles, BytesWithAZeroPointEnterAsTheyAre) {
+  const ExampleReader odd = reader("uint8(scale=0.5,zero=100)");
+  ASSERT_EQ(odd.info().dtype, DType::u8);
+  std::vector<int> wanted(12);
+  std::iota(wanted.begin(), wanted.end(), 100);
+  EXPECT_THAT(read(odd, counted<std::int16_t>({2, 2, 3})), ElementsAreArray(wanted));
+  const Tensor picture = counted<std::uint8_t>({2, 2, 3});
+  write_harness_tensor(folder_.path() / "x.npy", picture.view());
+  EXPECT_THAT(read(odd, folder_.path() / "x.npy"), ElementsAreArray(picture.as<std::uint8_t>()));
+  EXPECT_THAT(read(odd, picture).front(), 100);  // a byte of a picture, 0 less a mean of 0
+}
+
 // Bytes: (byte / 255 - mean) / 0.5 in halves, so 4·(byte / 255 - (0, 1/2, 1)).
 TEST_F(ExampleFiles, BytesAreNormalizedAndRealsAreRounded) {
   const Tensor bytes =

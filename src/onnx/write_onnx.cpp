@@ -194,8 +194,8 @@ class QdqWriter {
   Written of(const MaxPool& op) { return pooled("MaxPool", op); }
   Written of(const SumPool& op) {
     Written result = pooled("AveragePool", op);
-    graph_.with("count_include_pad", std::int64_t{1});
-    for (double& unit : result.unit) unit /= static_cast<double>(op.kernel.y * op.kernel.x);
+    graph_.with("count_include_pad", std::int64_t{op.mean_bits > 0 ? 0 : 1});
+    for (double& unit : result.unit) unit /= parts_of(op);
     return result;
   }
   template <class Pool>

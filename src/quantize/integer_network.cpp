@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
 
+#include "graph/integer_means.h"
 #include "graph/model_writer.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
@@ -29,6 +31,7 @@ constexpr const char* kFeatureFormat = "fixed(31,0,symmetric)";  // less a mean:
 constexpr double kMostMean = 1'073'741'823;
 constexpr double kFineParts = 8;  // of a step: operands are rounded to half a unit of the sums
 constexpr int kMeetingBits = 14;  // of sums below the step they are rounded to
+constexpr int kMeanBits = 30;     // of means whose windows differ, value and factor
 constexpr double kNoCap = std::numeric_limits<double>::infinity();
 
 // real value = integer·unit[channel].
@@ -38,6 +41,7 @@ struct IntegerValue {
   bool has_relu = false;     // still to be done
   double cap = kNoCap;       // of a relu6, still to be done
   bool is_rounded = false;   // by a fake_quantize: narrow, ready for products
+  std::int64_t most = 0;     // of a rounded one, the largest magnitude
 
   bool has_one_unit() const { return unit.size() == 1; }
 };
@@ -121,7 +125,10 @@ class NetworkWriter {
     }
     const Precision precision = grid_format(*node_, op, step);
     const IntegerValue& value = in();
-    IntegerValue result{.node = value.node, .unit = {double{step}}, .is_rounded = true};
+    IntegerValue result{.node = value.node,
+                        .unit = {double{step}},
+                        .is_rounded = true,
+                        .most = std::max(-op.low, op.high)};
     if (value.unit.empty()) {
       to_.node(value.node).value = precision;
       to_.node(value.node).value.rounding.mode = RoundingMode::nearest_away;
@@ -221,11 +228,12 @@ class NetworkWriter {
   }
 
   IntegerValue of(const AveragePool& op) {
-    if (!op.counts_padding && op.padding != Extent2{0, 0}) {
-      fail_node(*node_, "counts_padding", "false",
-                "true: means of fewer numbers have no integer form");
+    const std::int64_t bits = kMeanBits - std::bit_width(static_cast<std::uint64_t>(in().most));
+    const SumPool sums = sums_of(op, std::min(bits, kMaxMeanBits));
+    if (sums.mean_bits > 0 && !in().is_rounded) {
+      fail_node(*node_, "input", "sums that nothing rounds", "a fake_quantize before it");
     }
-    return mean({op.kernel, op.stride, op.padding}, node_->name);
+    return mean(sums, node_->name);
   }
   IntegerValue of(const GlobalAveragePool&) {
     const Shape& picture = shapes_[node_->inputs[0]];
@@ -236,7 +244,9 @@ class NetworkWriter {
   IntegerValue mean(const SumPool& pool, std::string name) {
     IntegerValue value = settled(in());
     value.is_rounded = false;
-    for (double& unit : value.unit) unit /= static_cast<double>(pool.kernel.y * pool.kernel.x);
+    const std::int64_t parts =
+        pool.mean_bits > 0 ? std::int64_t{1} << pool.mean_bits : pool.kernel.y * pool.kernel.x;
+    for (double& unit : value.unit) unit /= static_cast<double>(parts);
     value.node = to_.add({.name = std::move(name), .op = pool, .inputs = {value.node}});
     return value;
   }
@@ -318,6 +328,7 @@ class NetworkWriter {
     if (is_alike) {
       result.unit = operands[0].unit;
       result.is_rounded = true;
+      for (const IntegerValue& each : operands) result.most = std::max(result.most, each.most);
       return result;
     }
     for (std::size_t k = 0; k < operands.size(); ++k) {

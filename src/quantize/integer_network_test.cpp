@@ -105,6 +105,18 @@ TEST(IntegerNetwork, OfProductsReluAndPoolIsTheFakeQuantizedOne) {
       .expect_equal();
 }
 
+TEST(IntegerNetwork, OfMeansWhoseWindowsDifferIsTheFakeQuantizedOne) {
+  Twins(layers_of(R"toml(
+      { op = "conv2d", name = "c1", channels = 4, kernel = 1, weight_steps = 4, $8 },
+      { op = "fake_quantize", low = -100, high = 155 },
+      { op = "average_pool", kernel = 3, stride = 1, padding = 1, counts_padding = false },
+      { op = "fake_quantize", low = 0, high = 15 },
+      { op = "average_pool", kernel = 2, stride = 1, padding = 1, counts_padding = false },
+      { op = "fake_quantize", low = -127, high = 127 },
+      { op = "conv2d", name = "c2", channels = 3, kernel = 1, weight_steps = 3, $8 })toml"))
+      .expect_equal();
+}
+
 TEST(IntegerNetwork, OfAResidualBlockIsTheFakeQuantizedOne) {
   Twins(layers_of(R"toml(
       { op = "conv2d", name = "c1", channels = 4, kernel = 1, weight_steps = 4, $8 },

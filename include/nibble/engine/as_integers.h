@@ -18,7 +18,7 @@ inline std::vector<std::int64_t> as_integers(const ValueInfo& info,
   for (std::size_t at = 0; at < bytes.size(); at += size_of(info.dtype)) {
     std::int32_t word = 0;
     std::memcpy(&word, &bytes[at], size_of(info.dtype));
-    result.push_back(info.dtype == DType::i8 ? static_cast<std::int8_t>(word) : word);
+    result.push_back((info.dtype == DType::i8 ? static_cast<std::int8_t>(word) : word) - info.zero);
   }
   return result;
 }

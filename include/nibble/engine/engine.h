@@ -38,6 +38,9 @@ struct ValueInfo {
   std::int64_t low = 0;     // of all values, proven
   std::int64_t high = 0;
   std::size_t bytes = 0;
+  // What lies in memory is value + zero. Only inputs of bytes have one, where no byte holds every
+  // value: the zero point of their format.
+  std::int64_t zero = 0;
 };
 
 // What runs as one.

@@ -27,13 +27,14 @@ typedef enum nibble_type { NIBBLE_INT8 = 0, NIBBLE_UINT8 = 1, NIBBLE_INT32 = 2 }
  * Whatever it points to lives as long as the engine. Later versions may add fields at the end. */
 typedef struct nibble_value {
   const char* name;     /* of the layer */
-  nibble_type type;     /* the smallest that holds low and high */
+  nibble_type type;     /* the smallest that holds low + zero and high + zero */
   int32_t rank;         /* numbers in shape */
   const int64_t* shape; /* without the batch */
   int64_t elements;     /* the product of shape */
   size_t bytes;         /* of all elements */
   int64_t low;          /* no number is below; an input that is, is refused */
   int64_t high;         /* nor above */
+  int64_t zero;         /* memory holds number + zero: an input's zero point; else 0 */
 } nibble_value;
 
 /* Loads a .nib model. Batches above max_batch (1 to 65536) run in pieces: it decides how much

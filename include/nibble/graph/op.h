@@ -142,10 +142,13 @@ struct Rescale {
   bool has_divisor = false;     // x / divisor[channel] is the real number that y stands for
   bool operator==(const Rescale&) const = default;
 };
-struct SumPool {  // the exact sum of each window; zeros around
+// The exact sum of each window; zeros around. With mean bits b: Σ·⌊2^b / n⌉ of the n numbers that
+// are inside of the picture, their mean in units of 2^-b.
+struct SumPool {
   Extent2 kernel{2, 2};
   Extent2 stride{2, 2};
   Extent2 padding{0, 0};
+  std::int64_t mean_bits = 0;  // 0 to 24; 0: the sum
   bool operator==(const SumPool&) const = default;
 };
 struct Table {  // y = table[x - first], of 256 entries
@@ -160,6 +163,7 @@ struct SoftmaxTable {
 };
 inline constexpr std::int64_t kTableEntries = 256;
 inline constexpr std::int64_t kMaxRescaleShift = 62;
+inline constexpr std::int64_t kMaxMeanBits = 24;
 inline constexpr std::int64_t kMaxInteger = 2'147'483'647;  // of a rescaled value, either sign
 
 struct ArgMax {  // the index of the largest, of equal ones the first, along the last axis

@@ -25,10 +25,10 @@ class ExampleReader {
   //
   // - a picture (JPEG, PNG): its middle, see middle_of_picture, with the shorter side resized to
   //   256/224 of what the network takes; bytes become integers by input_table;
-  // - a tensor of the MLPerf harness, see harness_tensor.h: the integers themselves;
+  // - a tensor of the MLPerf harness, see harness_tensor.h: the bytes that enter the network;
   // - any other .npy: one example or several, as the network takes them, or pictures channel by
   //   channel where only that fits. Integers of any width are the integers themselves, but u8 are
-  //   bytes of pictures unless the network takes u8; f32 are real numbers.
+  //   bytes of pictures unless the network takes u8 without a zero point; f32 are real numbers.
   std::int64_t read(const std::filesystem::path& path, std::vector<std::byte>& integers) const;
   std::int64_t take(ConstTensorView array, const std::string& name,
                     std::vector<std::byte>& integers) const;
@@ -41,6 +41,8 @@ class ExampleReader {
 
  private:
   MiddleOptions middle_of_input() const;
+  std::int64_t take_codes(const Tensor& tensor, const std::string& name,
+                          std::vector<std::byte>& integers) const;
 
   ValueInfo info_;
   InputRounder rounder_;

@@ -184,6 +184,9 @@ std::size_t NodesToLayers::take_average_pool(const std::string& name, std::size_
   if (shapes_[index][0] != 1 || shapes_[index][1] != 1) {
     fail(index, "value", shapes_[index].to_string(), "one pixel");
   }
+  if (pool.mean_bits != 0) {
+    fail(index, "mean_bits", std::to_string(pool.mean_bits), "0");
+  }
   AveragePoolLayer layer{.mode = fmt::format("{0}{0}", name_of(code)),
                          .kernel = square(pool.kernel, "kernel"),
                          .stride = square(pool.stride, "stride"),

@@ -289,18 +289,22 @@ std::int32_t rescaled(const Filter8& path, std::int32_t sum, std::int32_t multip
 // Bounds may lie beyond the bytes that results are known to fit.
 TEST(Filter8, BytesMayHaveBoundsBeyondThem) {
   const std::vector<std::int32_t> sums(kFilterColumns, 200), multipliers(kFilterColumns, 1);
+  constexpr std::int32_t kMost = INT32_MAX;
   for (const NamedPath& path : fast_paths()) {
-    for (const bool is_wide : {false, true}) {
+    for (const auto& [is_wide, zero] : {std::pair{false, 0}, {true, 0}, {false, 55}, {true, 55}}) {
       std::vector<std::uint8_t> out(kFilterColumns);
       path.functions->rescale({.sums = sums.data(),
                                .pixels = 1,
                                .columns = kFilterColumns,
                                .multiplier = multipliers.data(),
-                               .low = 0,
-                               .high = 3000,
+                               .low = -kMost,
+                               .high = kMost,
+                               .zero = zero,
                                .is_wide = is_wide,
                                .out = out.data()});
-      EXPECT_EQ(out, std::vector<std::uint8_t>(kFilterColumns, 200)) << name_of(path.isa);
+      EXPECT_EQ(out,
+                std::vector<std::uint8_t>(kFilterColumns, static_cast<std::uint8_t>(200 + zero)))
+          << name_of(path.isa);
     }
   }
 }

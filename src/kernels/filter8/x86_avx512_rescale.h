@@ -9,42 +9,43 @@
 namespace nibble {
 namespace {  // a copy for each file: they are compiled with flags of their own
 
-// R(x, s) of 32-bit lanes where |x| + 2^(s-1) is below 2^31.
+// R(x, s) of 32-bit lanes where |x| + 2^(s-1) is below 2^31: (x + 2^(s-1) - [x < 0]) >> s.
+// Counts lie in vectors: shifts by them take half of what those by one number take.
 struct NarrowShift {
   __m512i half;
-  __m128i shift;
+  __m512i shift;
+  __mmask16 rounds;  // all lanes, none where s is 0
 
   explicit NarrowShift(int s)
-      : half(_mm512_set1_epi32(s == 0 ? 0 : 1 << (s - 1))), shift(_mm_cvtsi32_si128(s)) {}
+      : half(_mm512_set1_epi32(s == 0 ? 0 : 1 << (s - 1))),
+        shift(_mm512_set1_epi32(s)),
+        rounds(s == 0 ? 0 : 0xFFFF) {}
 
   __m512i operator()(__m512i x) const {
-    const __m512i magnitude = of_positive(_mm512_abs_epi32(x));
-    return _mm512_mask_sub_epi32(magnitude, _mm512_movepi32_mask(x), _mm512_setzero_si512(),
-                                 magnitude);
+    const __m512i below_zero = _mm512_maskz_srai_epi32(rounds, x, 31);
+    return shifted(_mm512_add_epi32(x, below_zero));
   }
-  // The same for x >= 0.
-  __m512i of_positive(__m512i x) const {
-    return _mm512_srl_epi32(_mm512_add_epi32(x, half), shift);
-  }
+  // The same for x >= 0; of x < 0 not above 0.
+  __m512i shifted(__m512i x) const { return _mm512_srav_epi32(_mm512_add_epi32(x, half), shift); }
 };
 
 // R(x, s) of eight 64-bit lanes.
 struct WideShift {
   __m512i half;
-  __m128i shift;
+  __m512i shift;
 
   explicit WideShift(int s)
       : half(_mm512_set1_epi64(s == 0 ? 0 : std::int64_t{1} << (s - 1))),
-        shift(_mm_cvtsi32_si128(s)) {}
+        shift(_mm512_set1_epi64(s)) {}
 
   __m512i operator()(__m512i product) const {
-    const __m512i magnitude = of_positive(_mm512_abs_epi64(product));
+    const __m512i magnitude = shifted(_mm512_abs_epi64(product));
     return _mm512_mask_sub_epi64(magnitude, _mm512_movepi64_mask(product), _mm512_setzero_si512(),
                                  magnitude);
   }
-  // The same for a product >= 0.
-  __m512i of_positive(__m512i product) const {
-    return _mm512_srl_epi64(_mm512_add_epi64(product, half), shift);
+  // The same for a product >= 0; of one below 0 not above 0.
+  __m512i shifted(__m512i product) const {
+    return _mm512_srav_epi64(_mm512_add_epi64(product, half), shift);
   }
 };
 
@@ -54,6 +55,12 @@ inline __m512i low_half(__m512i x) {
 }
 inline __mmask16 first_lanes(std::int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xFFFF : (1 << count) - 1);
+}
+inline __mmask64 first_bytes(std::int64_t count) {
+  return count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
+}
+inline __m512i bytes_of(std::int64_t number) {
+  return _mm512_set1_epi8(static_cast<char>(number < 0 ? 0 : number > 255 ? 255 : number));
 }
 
 // What products need: 32 bits; 64, of which a shift of 31 or more leaves 32; 64 and more care.
@@ -76,6 +83,10 @@ inline bool is_positive(const RescaleTile& tile) {
 template <FilterStorage Addend, FilterStorage Out, RescaleWidth Width, bool Positive>
 class Avx512Rescale {
  public:
+  // Few enough instructions to follow products at once; fewest.
+  static constexpr bool kIsLight = Width != RescaleWidth::wide && Out != FilterStorage::s32;
+  static constexpr bool kIsPlain = kIsLight && Addend == FilterStorage::none;
+
   explicit Avx512Rescale(const RescaleTile& tile)
       : tile_(tile),
         shift_(kNarrow ? tile.shift : 0),
@@ -84,45 +95,100 @@ class Avx512Rescale {
         wide_addend_shift_(tile.addend.shift),
         low_(_mm512_set1_epi32(tile.low)),
         high_(_mm512_set1_epi32(tile.high)),
-        most_(_mm_set1_epi8(static_cast<char>(tile.high < 255 ? tile.high : 255))),
-        zero_(_mm512_set1_epi32(tile.zero)),
-        addend_zero_(_mm512_set1_epi32(tile.addend.zero)) {}
+        least_(bytes_of(std::int64_t{tile.low} + tile.zero)),
+        most_(bytes_of(std::int64_t{tile.high} + tile.zero)),
+        zero_(_mm512_set1_epi16(static_cast<short>(tile.zero))),
+        addend_zero_(_mm512_set1_epi32(tile.addend.zero)),
+        columns_(first_bytes(tile.columns)) {}
 
   // One pixel: sums(block) gives 16 of them.
   template <int Blocks, class Sums>
   [[gnu::always_inline]] void pixel(std::int64_t p, const Sums& sums) const {
-    const std::uint8_t* data = nullptr;
-    if constexpr (Addend != FilterStorage::none) data = tile_.addend.data + p * tile_.addend.stride;
-    std::uint8_t* out = static_cast<std::uint8_t*>(tile_.out) + p * tile_.stride;
-    __m128i bytes[Blocks];
+    const std::uint8_t* data = addend_row(p);
+    std::uint8_t* out = row(p);
+    __m512i y[Blocks];
 #pragma GCC unroll 4
-    for (int b = 0; b < Blocks; ++b) {
-      const __m512i y = rescaled(sums(b), data, b);
-      if constexpr (Out == FilterStorage::s32) {
-        _mm512_mask_storeu_epi32(reinterpret_cast<std::int32_t*>(out) + b * 16,
-                                 first_lanes(tile_.columns - b * 16), y);
-      } else if constexpr (Positive) {
-        bytes[b] = _mm_min_epu8(_mm512_cvtusepi32_epi8(y), most_);
-      } else {
-        bytes[b] = _mm512_cvtepi32_epi8(_mm512_add_epi32(y, zero_));
-      }
-    }
-    if constexpr (Out == FilterStorage::u8) {
+    for (int b = 0; b < Blocks; ++b) y[b] = rescaled(sums(b), data, b);
+    if constexpr (Out == FilterStorage::s32) {
 #pragma GCC unroll 4
       for (int b = 0; b < Blocks; ++b) {
-        _mm_mask_storeu_epi8(out + b * 16, first_lanes(tile_.columns - b * 16), bytes[b]);
+        _mm512_mask_storeu_epi32(reinterpret_cast<std::int32_t*>(out) + b * 16,
+                                 first_lanes(tile_.columns - b * 16), clamped(y[b]));
       }
-    } else if constexpr (Out == FilterStorage::u4 && Blocks == kFilterBlocks) {
-      for (int b = 0; b < 2; ++b) {
-        const __m128i both = _mm_or_si128(bytes[b], _mm_slli_epi16(bytes[b + 2], 4));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + b * 16), both);
+    } else if constexpr (Out == FilterStorage::u8 && Blocks == 1) {
+      const __m512i byte = _mm512_add_epi32(clamped(y[0]), _mm512_set1_epi32(tile_.zero));
+      _mm_mask_storeu_epi8(out, static_cast<__mmask16>(columns_), _mm512_cvtepi32_epi8(byte));
+    } else {
+      const __m512i bytes = as_bytes(y);
+      if constexpr (Out == FilterStorage::u8) {
+        _mm512_mask_storeu_epi8(out, columns_, bytes);
+      } else {
+        const __m256i high = _mm256_slli_epi16(_mm512_extracti64x4_epi64(bytes, 1), 4);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                            _mm256_or_si256(_mm512_castsi512_si256(bytes), high));
       }
+    }
+  }
+
+  // The same for two of a pixel's four blocks, `first` (0 or 1) and first + 2, whose halves of
+  // bytes are side by side: what becomes of 16 sums, and both to memory.
+  template <bool IsSecond>
+  [[gnu::always_inline]] __m512i half_of_pair(std::int64_t p, int first, __m512i sum) const {
+    const int b = IsSecond ? 2 : 0;
+    return rescaled(sum, addend_row(p) + first * kBlockBytes, b, first * 16);
+  }
+  [[gnu::always_inline]] void put_pair(std::int64_t p, int first, __m512i y, __m512i second) const {
+    std::uint8_t* out = row(p) + first * 16;
+    __m512i words = _mm512_packs_epi32(y, second);
+    if constexpr (!Positive) words = _mm512_adds_epi16(words, zero_);
+    __m256i bytes =
+        _mm256_packus_epi16(_mm512_castsi512_si256(words), _mm512_extracti64x4_epi64(words, 1));
+    bytes = _mm256_min_epu8(bytes, _mm512_castsi512_si256(most_));
+    if constexpr (!Positive) bytes = _mm256_max_epu8(bytes, _mm512_castsi512_si256(least_));
+    bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7));
+    const __m128i low = _mm256_castsi256_si128(bytes);
+    const __m128i high = _mm256_extracti128_si256(bytes, 1);
+    if constexpr (Out == FilterStorage::u4) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_or_si128(low, _mm_slli_epi16(high, 4)));
+    } else {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out), low);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 32), high);
     }
   }
 
  private:
   static constexpr bool kNarrow = Width == RescaleWidth::narrow;
   static constexpr bool kSignedAddend = Addend == FilterStorage::u8;
+
+  static constexpr int kBlockBytes = 16;  // of an addend's block
+
+  const std::uint8_t* addend_row(std::int64_t p) const {
+    return Addend == FilterStorage::none ? nullptr : tile_.addend.data + p * tile_.addend.stride;
+  }
+  std::uint8_t* row(std::int64_t p) const {
+    return static_cast<std::uint8_t*>(tile_.out) + p * tile_.stride;
+  }
+
+  __m512i clamped(__m512i y) const {
+    return _mm512_min_epi32(_mm512_max_epi32(y, low_), high_);
+  }
+
+  // Halving widths saturates: to 16 bits, which no byte and zero reach, then to 0 … 255.
+  template <int Blocks>
+  [[gnu::always_inline]] __m512i as_bytes(const __m512i (&y)[Blocks]) const {
+    __m512i first = _mm512_packs_epi32(y[0], y[Blocks > 1 ? 1 : 0]);
+    if constexpr (!Positive) first = _mm512_adds_epi16(first, zero_);
+    __m512i second = first;
+    if constexpr (Blocks > 2) {
+      second = _mm512_packs_epi32(y[2], y[Blocks - 1]);
+      if constexpr (!Positive) second = _mm512_adds_epi16(second, zero_);
+    }
+    // Packing works on parts of 128 bits: of each, four bytes of every block.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i bytes = _mm512_min_epu8(_mm512_packus_epi16(first, second), most_);
+    if constexpr (!Positive) bytes = _mm512_max_epu8(bytes, least_);
+    return _mm512_permutexvar_epi32(order, bytes);
+  }
 
   [[gnu::always_inline]] __m512i addend_of(const std::uint8_t* data, int b) const {
     const auto* at = reinterpret_cast<const __m128i*>(
@@ -134,35 +200,34 @@ class Avx512Rescale {
     return kSignedAddend ? _mm512_sub_epi32(x, addend_zero_) : x;
   }
 
-  [[gnu::always_inline]] __m512i rescaled(__m512i sum, const std::uint8_t* data, int b) const {
-    const __m512i multiplier = _mm512_loadu_si512(tile_.multiplier + b * 16);
+  [[gnu::always_inline]] __m512i rescaled(__m512i sum, const std::uint8_t* data, int b,
+                                          int column = 0) const {
+    const __m512i multiplier = _mm512_loadu_si512(tile_.multiplier + b * 16 + column);
     if constexpr (Width == RescaleWidth::wide) return wide(sum, multiplier, data, b);
     if constexpr (Width == RescaleWidth::upper) return upper(sum, multiplier);
     if constexpr (Addend != FilterStorage::none) {
-      const __m512i factor = _mm512_loadu_si512(tile_.addend.multiplier + b * 16);
+      const __m512i factor = _mm512_loadu_si512(tile_.addend.multiplier + b * 16 + column);
       const __m512i product = _mm512_mullo_epi32(addend_of(data, b), factor);
       sum = _mm512_add_epi32(
-          sum, kSignedAddend ? addend_shift_(product) : addend_shift_.of_positive(product));
+          sum, kSignedAddend ? addend_shift_(product) : addend_shift_.shifted(product));
     }
-    if constexpr (Positive) {
-      sum = _mm512_max_epi32(sum, _mm512_setzero_si512());
-      return shift_.of_positive(_mm512_mullo_epi32(sum, multiplier));
-    }
-    const __m512i y = shift_(_mm512_mullo_epi32(sum, multiplier));
-    return _mm512_min_epi32(_mm512_max_epi32(y, low_), high_);
+    const __m512i product = _mm512_mullo_epi32(sum, multiplier);
+    return Positive ? shift_.shifted(product) : shift_(product);
   }
 
-  // Magnitudes of even and odd lanes one after the other, 64 bits each; quotients have 31.
+  // Even and odd lanes one after the other, 64 bits each; quotients have 31 and a sign.
   [[gnu::always_inline]] __m512i upper(__m512i sum, __m512i multiplier) const {
-    const __m512i magnitude =
-        Positive ? _mm512_max_epi32(sum, _mm512_setzero_si512()) : _mm512_abs_epi32(sum);
-    const __m512i even = wide_shift_.of_positive(_mm512_mul_epu32(magnitude, multiplier));
-    const __m512i odd =
-        wide_shift_.of_positive(_mm512_mul_epu32(odd_lanes(magnitude), odd_lanes(multiplier)));
-    __m512i y = _mm512_mask_shuffle_epi32(even, 0xAAAA, odd, _MM_PERM_CCAA);
+    const __m512i factor = Positive ? sum : _mm512_abs_epi32(sum);
+    const __m512i even = wide_shift_.shifted(product(factor, multiplier));
+    const __m512i odd = wide_shift_.shifted(product(odd_lanes(factor), odd_lanes(multiplier)));
+    const __m512i y = _mm512_mask_shuffle_epi32(even, 0xAAAA, odd, _MM_PERM_CCAA);
     if constexpr (Positive) return y;
-    y = _mm512_mask_sub_epi32(y, _mm512_movepi32_mask(sum), _mm512_setzero_si512(), y);
-    return _mm512_min_epi32(_mm512_max_epi32(y, low_), high_);
+    return _mm512_mask_sub_epi32(y, _mm512_movepi32_mask(sum), _mm512_setzero_si512(), y);
+  }
+
+  // The magnitude of a sum may have 32 bits.
+  static __m512i product(__m512i a, __m512i b) {
+    return Positive ? _mm512_mul_epi32(a, b) : _mm512_mul_epu32(a, b);
   }
 
   // Even and odd lanes one after the other, 64 bits each.
@@ -204,9 +269,11 @@ class Avx512Rescale {
   WideShift wide_addend_shift_;
   __m512i low_;
   __m512i high_;
-  __m128i most_;
-  __m512i zero_;
+  __m512i least_;  // bytes
+  __m512i most_;
+  __m512i zero_;  // 16 bits each
   __m512i addend_zero_;
+  __mmask64 columns_;
 };
 
 // Calls body<Law>() with the Avx512Rescale that the tile needs.
@@ -254,32 +321,33 @@ void with_plain_rescale(const RescaleTile& tile, const Body& body) {
                            : body.template operator()<Avx512Rescale<none, u8, upper, false>>();
 }
 
+// Has the constants of so many blocks alone.
+template <class Law, int Blocks>
+void avx512_rescale_blocks(const RescaleTile& tile) {
+  const Law rescale(tile);
+  for (std::int64_t p = 0; p < tile.pixels; ++p) {
+    rescale.template pixel<Blocks>(p, [&](int b) {
+      const std::int32_t* from = tile.sums + p * tile.window * kFilterColumns + b * 16;
+      __m512i most = _mm512_loadu_si512(from);
+      for (int w = 1; w < tile.window; ++w)
+        most = _mm512_max_epi32(most, _mm512_loadu_si512(from + w * kFilterColumns));
+      return most;
+    });
+  }
+}
+
 template <class Path>
 void avx512_rescale(const RescaleTile& tile) {
   with_avx512_rescale(tile, [&]<class Law>() {
-    const Law rescale(tile);
-    const int blocks = (tile.columns + 15) / 16;
-    for (std::int64_t p = 0; p < tile.pixels; ++p) {
-      const auto sums = [&](int b) {
-        const std::int32_t* from = tile.sums + p * tile.window * kFilterColumns + b * 16;
-        __m512i most = _mm512_loadu_si512(from);
-        for (int w = 1; w < tile.window; ++w)
-          most = _mm512_max_epi32(most, _mm512_loadu_si512(from + w * kFilterColumns));
-        return most;
-      };
-      switch (blocks) {
-        case 1:
-          rescale.template pixel<1>(p, sums);
-          break;
-        case 2:
-          rescale.template pixel<2>(p, sums);
-          break;
-        case 3:
-          rescale.template pixel<3>(p, sums);
-          break;
-        default:
-          rescale.template pixel<4>(p, sums);
-      }
+    switch ((tile.columns + 15) / 16) {
+      case 1:
+        return avx512_rescale_blocks<Law, 1>(tile);
+      case 2:
+        return avx512_rescale_blocks<Law, 2>(tile);
+      case 3:
+        return avx512_rescale_blocks<Law, 3>(tile);
+      default:
+        return avx512_rescale_blocks<Law, 4>(tile);
     }
   });
 }

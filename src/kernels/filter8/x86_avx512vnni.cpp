@@ -3,6 +3,8 @@
 // pixel's four values go to all 16 lanes.
 #include <immintrin.h>
 
+#include <algorithm>
+
 #include "kernels/filter8/loops.h"
 #include "kernels/filter8/paths.h"
 #include "kernels/filter8/x86_avx512_depthwise.h"
@@ -126,10 +128,6 @@ void expand_u4(const std::uint8_t* from, std::uint8_t* to, std::int64_t groups) 
   }
 }
 
-__mmask64 first_bytes(std::int64_t count) {
-  return count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
-}
-
 void largest_u8(const std::uint8_t* const* rows, int count, std::uint8_t* to, std::int64_t bytes) {
   for (std::int64_t i = 0; i < bytes; i += 64) {
     const __mmask64 mask = first_bytes(bytes - i);
@@ -205,6 +203,116 @@ void multiply_rescale_blocks(const FilterTile& tile, const RescaleTile& rescale,
   return multiply_rescale_plain<Blocks, kPixels[Blocks], 1>(tile, rescale, pieces);
 }
 
+// Six pixels by two of the four blocks at a time: while these are multiplied, the sums of the two
+// before, which wait in registers, are rescaled. Much of that is done by other units of the
+// processor. A step of four channels takes a block of a pixel along.
+constexpr int kPaired = 6;
+
+struct PairSums {
+  __m512i of[kPaired][2];
+};
+
+// The pair that begins with block `first` (0 or 1), its other block is two further. `sums` are
+// those of the pixels from `before` on, of the other pair; the first Taps taps rescale them, 0:
+// none.
+template <int Taps, class Law>
+[[gnu::always_inline]] inline void multiply_pair(const FilterTile& tile, int first, PairSums& sums,
+                                                 const Law& law, std::int64_t before) {
+  PairSums now;
+#pragma GCC unroll 6
+  for (int p = 0; p < kPaired; ++p) {
+    now.of[p][0] = _mm512_loadu_si512(tile.bias + first * 16);
+    now.of[p][1] = _mm512_loadu_si512(tile.bias + first * 16 + 32);
+  }
+  const std::int8_t* weights = tile.weights + first * 64;
+  const std::uint8_t* const* rows = tile.rows;
+  const auto tap = [&]<int FirstPixel, int Pixels>() __attribute__((always_inline)) {
+    const std::uint8_t* row[kPaired] = {rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]};
+    const auto step = [&](std::int64_t k) __attribute__((always_inline)) {
+      const __m512i column = _mm512_loadu_si512(weights);
+      const __m512i second = _mm512_loadu_si512(weights + 128);
+#pragma GCC unroll 6
+      for (int p = 0; p < kPaired; ++p) {
+        const __m512i quad = quad_of(row[p] + k);
+        now.of[p][0] = _mm512_dpbusd_epi32(now.of[p][0], quad, column);
+        now.of[p][1] = _mm512_dpbusd_epi32(now.of[p][1], quad, second);
+      }
+      weights += kFilterColumns * 4;
+    };
+    std::int64_t k = 0;
+#pragma GCC unroll 6
+    for (int p = FirstPixel; p < FirstPixel + Pixels; ++p, k += 8) {
+      __m512i(&y)[2] = sums.of[p];
+      step(k);
+      y[0] = law.template half_of_pair<false>(before + p, 1 - first, y[0]);
+      step(k + 4);
+      y[1] = law.template half_of_pair<true>(before + p, 1 - first, y[1]);
+      law.put_pair(before + p, 1 - first, y[0], y[1]);
+    }
+    for (; k < tile.depth; k += 4) step(k);
+    rows += kPaired;
+  };
+  if constexpr (Taps == 1) tap.template operator()<0, kPaired>();
+  if constexpr (Taps == 2) {
+    tap.template operator()<0, kPaired / 2>();
+    tap.template operator()<kPaired / 2, kPaired / 2>();
+  }
+  for (std::int64_t t = Taps; t < tile.taps; ++t) tap.template operator()<0, 0>();
+  sums = now;
+}
+
+// All pieces have six pixels.
+template <class Law, int Taps>
+void multiply_rescale_pairs(const FilterTile& tile, const RescaleTile& rescale,
+                            std::span<const FilterPiece> pieces) {
+  const Law law(rescale);
+  PairSums sums;
+  std::int64_t pixel = 0;
+  multiply_pair<0>(pieces[0].of(tile), 0, sums, law, 0);
+  multiply_pair<Taps>(pieces[0].of(tile), 1, sums, law, 0);
+  for (const FilterPiece& piece : pieces.subspan(1)) {
+    multiply_pair<Taps>(piece.of(tile), 0, sums, law, pixel);
+    pixel += kPaired;
+    multiply_pair<Taps>(piece.of(tile), 1, sums, law, pixel);
+  }
+#pragma GCC unroll 6
+  for (int p = 0; p < kPaired; ++p) {
+    law.put_pair(pixel + p, 1, law.template half_of_pair<false>(pixel + p, 1, sums.of[p][0]),
+                 law.template half_of_pair<true>(pixel + p, 1, sums.of[p][1]));
+  }
+}
+
+// Tiles of 64 outputs. Those without pairs are rescaled when all is summed.
+template <class Law>
+void multiply_rescale_whole(const FilterTile& tile, RescaleTile next,
+                            std::span<const FilterPiece> pieces) {
+  constexpr std::int64_t kLeastDepth = 8 * kPaired;  // of one tap that takes all parts along
+  const bool is_deep = tile.depth >= kLeastDepth;
+  const bool has_pairs = next.columns == kFilterColumns &&
+                         (is_deep || (Law::kIsPlain && tile.depth >= kLeastDepth / 2));
+  const auto is_paired = [&](const FilterPiece& piece) {
+    return has_pairs && piece.pixels == kPaired && (is_deep || piece.taps >= 2);
+  };
+  while (!pieces.empty()) {
+    const auto other = std::ranges::find_if_not(pieces, is_paired);
+    std::span paired = pieces.first(static_cast<std::size_t>(other - pieces.begin()));
+    if (paired.empty()) {
+      multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(pieces[0].of(tile),
+                                                             finish<kFilterBlocks, Law>(next));
+      advance(next, pieces[0].pixels);
+      pieces = pieces.subspan(1);
+      continue;
+    }
+    if (is_deep) {
+      multiply_rescale_pairs<Law, 1>(tile, next, paired);
+    } else if constexpr (Law::kIsPlain) {
+      multiply_rescale_pairs<Law, 2>(tile, next, paired);
+    }
+    advance(next, static_cast<int>(paired.size()) * kPaired);
+    pieces = pieces.subspan(paired.size());
+  }
+}
+
 void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale,
                       std::span<const FilterPiece> pieces) {
   const int blocks = tile.blocks;
@@ -225,11 +333,7 @@ void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale,
     return;
   }
   with_avx512_rescale(rescale, [&]<class Law>() {
-    for (const FilterPiece& piece : pieces) {
-      multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(piece.of(tile),
-                                                             finish<kFilterBlocks, Law>(next));
-      advance(next, piece.pixels);
-    }
+    if constexpr (Law::kIsLight) multiply_rescale_whole<Law>(tile, rescale, pieces);
   });
 }
 

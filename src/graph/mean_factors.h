@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sums of a pool are multiplied with, so that they are means of what is inside of the
+// picture.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "nibble/graph/op.h"
+
+namespace nibble {
+
+// ⌊2^bits / count⌉
+inline std::int64_t mean_factor(std::int64_t count, std::int64_t bits) {
+  return ((std::int64_t{1} << bits) + count / 2) / count;
+}
+
+class MeanFactors {
+ public:
+  // Extents of the pool's input and output.
+  MeanFactors(const SumPool& pool, Extent2 in, Extent2 out)
+      : bits_(pool.mean_bits),
+        rows_(inside(out.y, pool.kernel.y, pool.stride.y, pool.padding.y, in.y)),
+        columns_(inside(out.x, pool.kernel.x, pool.stride.x, pool.padding.x, in.x)) {}
+
+  // Of the window of output (y, x); a pool without mean bits has 1.
+  std::int64_t of(std::int64_t y, std::int64_t x) const {
+    return bits_ == 0 ? 1 : mean_factor(rows_[at(y)] * columns_[at(x)], bits_);
+  }
+
+  // Calls body(count, factor) for each kind of window.
+  template <class Body>
+  void visit_kinds(const Body& body) const {
+    for (const std::int64_t rows : kinds(rows_)) {
+      for (const std::int64_t columns : kinds(columns_)) {
+        body(rows * columns, bits_ == 0 ? 1 : mean_factor(rows * columns, bits_));
+      }
+    }
+  }
+
+ private:
+  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+  // Taps that lie inside along one axis, window by window.
+  static std::vector<std::int64_t> inside(std::int64_t windows, std::int64_t kernel,
+                                          std::int64_t stride, std::int64_t padding,
+                                          std::int64_t extent) {
+    std::vector<std::int64_t> counts;
+    for (std::int64_t w = 0; w < windows; ++w) {
+      const std::int64_t first = w * stride - padding;
+      counts.push_back(std::min(first + kernel, extent) - std::max<std::int64_t>(first, 0));
+    }
+    return counts;
+  }
+
+  static std::vector<std::int64_t> kinds(std::vector<std::int64_t> counts) {
+    std::ranges::sort(counts);
+    const auto rest = std::ranges::unique(counts);
+    counts.erase(rest.begin(), rest.end());
+    return counts;
+  }
+
+  std::int64_t bits_;
+  std::vector<std::int64_t> rows_;
+  std::vector<std::int64_t> columns_;
+};
+
+}  // namespace nibble
