@@ -103,6 +103,40 @@ TEST(WeightGradient, WideSumsGiveWhatNarrowOnesGive) {
   });
 }
 
+// More rows, columns, images and terms than one tile, block, bundle and thread have.
+TEST(WeightGradient, PartsGiveTheWhole) {
+  constexpr Picture kIn{4, 4, 70};
+  constexpr Picture kOut{4, 4, 20};
+  constexpr std::int64_t kMany = 150;
+  const Conv2d conv{.channels = 20, .kernel = {3, 3}, .padding = {1, 1}};
+  const WeightShape shape{.out = 20, .taps = 9, .in = 70};
+  Draws draws(4);
+  const Block input = random_block(kIn, kMany, 0, draws);
+  const Block error = random_block(kOut, kMany, 0, draws);
+  const reference::Sums wanted = reference::gradient_of_convolution(conv, input, error);
+  const Meetings meetings =
+      Meetings::forward({.kernel = conv.kernel, .padding = conv.padding}, kIn, kOut);
+  on_every_path([&] {
+    const OwnBlock own_input(input);
+    const OwnBlock own_error(error);
+    GradientSums sums;
+    for (const std::int64_t safe : {kSafeTerms, std::int64_t{1500}}) {
+      for (const std::int64_t bytes : {kTurnedBytes, std::int64_t{1}}) {
+        SCOPED_TRACE(std::to_string(safe) + " terms, " + std::to_string(bytes) + " bytes");
+        WeightGradient{.meetings = meetings,
+                       .shape = shape,
+                       .input = own_input.tensor(),
+                       .error = own_error.tensor(),
+                       .all_images = kMany,
+                       .safe_terms = safe,
+                       .turned_bytes = bytes}
+            .run(sums);
+        EXPECT_EQ(values_of(sums), wanted);
+      }
+    }
+  });
+}
+
 // 133,144 products of 127·127 are the most that an int32 holds.
 TEST(WeightGradient, MoreTermsThanInt32HoldsAreExact) {
   constexpr Picture kPicture{2, 1041, 1};

@@ -21,14 +21,18 @@ struct GradientSums {
   std::uint64_t largest() const;
 };
 
+// Errors and inputs are turned so many at once, and stay in a cache until they are multiplied.
+inline constexpr std::int64_t kTurnedBytes = 32 * 1024 * 1024;
+
 struct WeightGradient {
   const Meetings& meetings;  // forward
   const WeightShape& shape;
   const BlockTensor& input;
   const BlockTensor& error;
-  std::int64_t all_images;               // of all ranks: they decide the width
-  std::int64_t safe_terms = kSafeTerms;  // smaller in tests
-  BufferPool* pool = nullptr;            // of what is needed on the way; null: its own
+  std::int64_t all_images;                   // of all ranks: they decide the width
+  std::int64_t safe_terms = kSafeTerms;      // smaller in tests
+  std::int64_t turned_bytes = kTurnedBytes;  // smaller in tests
+  BufferPool* pool = nullptr;                // of what is needed on the way; null: its own
 
   // Uses the memory of `sums` again.
   void run(GradientSums& sums) const;

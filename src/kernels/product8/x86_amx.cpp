@@ -52,22 +52,39 @@ void finish(const ProductTile& tile) {
   if constexpr (Blocks > 3) _tile_stored(3, tile.c + 48, stride);
 }
 
+struct Piece {
+  const std::int8_t* a;
+  const std::int8_t* b;
+};
+
+// Loads of tiles that miss the first cache wait for each other; lines asked for a piece ahead are
+// there in time.
+void ask_for(const std::int8_t* tile, std::int64_t stride) {
+#pragma GCC unroll 16
+  for (int row = 0; row < 16; ++row) _mm_prefetch(tile + row * stride, _MM_HINT_T0);
+}
+
 template <int Blocks>
-void add_piece(const std::int8_t* a, const std::int8_t* b, const ProductTile& tile) {
-  _tile_loadd(4, a, tile.a_stride);
-  _tile_loadd(5, b, tile.b_stride);
+void add_piece(const Piece& piece, const Piece& next, const ProductTile& tile) {
+  _tile_loadd(4, piece.a, tile.a_stride);
+  ask_for(next.a, tile.a_stride);
+  _tile_loadd(5, piece.b, tile.b_stride);
   _tile_dpbssd(0, 4, 5);
+  ask_for(next.b, tile.b_stride);
   if constexpr (Blocks > 1) {
-    _tile_loadd(5, b + 64, tile.b_stride);
+    _tile_loadd(5, piece.b + 64, tile.b_stride);
     _tile_dpbssd(1, 4, 5);
+    ask_for(next.b + 64, tile.b_stride);
   }
   if constexpr (Blocks > 2) {
-    _tile_loadd(5, b + 128, tile.b_stride);
+    _tile_loadd(5, piece.b + 128, tile.b_stride);
     _tile_dpbssd(2, 4, 5);
+    ask_for(next.b + 128, tile.b_stride);
   }
   if constexpr (Blocks > 3) {
-    _tile_loadd(5, b + 192, tile.b_stride);
+    _tile_loadd(5, piece.b + 192, tile.b_stride);
     _tile_dpbssd(3, 4, 5);
+    ask_for(next.b + 192, tile.b_stride);
   }
 }
 
@@ -96,12 +113,15 @@ void multiply_blocks(std::span<const ProductTerm> terms, const ProductTile& tile
   const std::int64_t whole = tile.depth - rest;
   shape_tiles(rest);
   start<Blocks>(tile);
-  for (const ProductTerm& term : terms) {
-    const std::int8_t* b = term.b;
-    for (std::int64_t k = 0; k < whole; k += kPiece, b += kPiece / 4 * tile.b_stride) {
-      add_piece<Blocks>(term.a + k, b, tile);
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    const ProductTerm& after = terms[t + 1 < terms.size() ? t + 1 : t];
+    Piece piece{terms[t].a, terms[t].b};
+    for (std::int64_t k = kPiece; k <= whole; k += kPiece) {
+      const Piece next{piece.a + kPiece, piece.b + kPiece / 4 * tile.b_stride};
+      add_piece<Blocks>(piece, k < whole ? next : Piece{after.a, after.b}, tile);
+      piece = next;
     }
-    if (rest > 0) add_rest<Blocks>(term.a + whole, b, tile);
+    if (rest > 0) add_rest<Blocks>(piece.a, piece.b, tile);
   }
   finish<Blocks>(tile);
 }
