@@ -11,11 +11,11 @@ export NIBBLE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test full bench fuzz aarch64 targets format lint clean
+.PHONY: help setup demo test full bench gpu-test fuzz aarch64 targets format lint clean
 .NOTPARALLEL:
 
 help:  ## this list
-	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 setup:  ## install what building and testing need
 	@tools/setup
@@ -47,6 +47,19 @@ bench:  ## speeds of the release build as shares of the machine's limits
 	@tools/setup --demo
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target bench
+
+gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inputs, the tables of speed
+	@cmake --preset cuda -D NIBBLE_BUILD_TESTS=ON
+	@cmake --build --preset cuda -j $(JOBS) --target device_quantize_test device_accumulate_test \
+	  device_sweep device_quantize_bench device_accumulate_bench
+	@set -e; for program in device_quantize_test device_accumulate_test device_sweep \
+	  device_quantize_bench device_accumulate_bench; do \
+	  $(PHASE) "$$program" build/cuda/bin/$$program; \
+	done
+
+wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere
+	@tools/setup
+	@tools/wheel dist
 
 fuzz:  ## each fuzzer for FUZZ_SECONDS (30); finds stay in build/fuzz
 	@tools/setup --fuzz

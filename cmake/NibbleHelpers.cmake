@@ -3,8 +3,10 @@
 #
 #   nibble_add_module(core SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
 #   nibble_add_isa_sources(nibble_kernels FLAGS -mavx2 FILES round/avx2.cpp …)
+#   nibble_add_cuda_sources(nibble_kernels FILES round/cuda.cu …)
 #   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
 #   nibble_add_test(core_test SOURCES a_test.cpp … DEPENDS nibble::core LABELS quick)
+#   nibble_add_gpu_test(name_test SOURCES … DEPENDS …)  nibble_add_gpu_bench(name_bench …)
 #   nibble_add_python_test(name SCRIPT x.py ARGS … LABELS quick [ORACLES])
 #   nibble_add_bench(round_bench SOURCES round_bench.cpp DEPENDS nibble::kernels)
 #   nibble_add_fuzzer(npy_fuzz SOURCES npy_fuzz.cpp DEPENDS nibble::core)
@@ -12,10 +14,11 @@
 # What all code of the project is compiled with. Contraction would change bits between machines.
 function(nibble_set_options target)
   target_compile_features(${target} PRIVATE cxx_std_20)
-  target_compile_options(${target} PRIVATE
+  set(options
     -ffp-contract=off -fno-fast-math
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow
     $<$<BOOL:${NIBBLE_WERROR}>:-Werror>)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${options}>")
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
 endfunction()
 
@@ -57,6 +60,21 @@ function(nibble_add_isa_sources target)
     target_sources(${target} PRIVATE ${file})
     set_source_files_properties(${file} TARGET_DIRECTORY ${target}
                                 PROPERTIES COMPILE_OPTIONS "${arg_FLAGS}")
+  endforeach()
+endfunction()
+
+# Sources of GPU kernels; left out without the CUDA toolkit (NIBBLE_HAS_CUDA says whether it is there).
+# Contraction would change bits here too; constexpr functions of the standard library may run on the GPU.
+function(nibble_add_cuda_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FILES")
+  if(NOT NIBBLE_HAS_CUDA)
+    return()
+  endif()
+  foreach(file IN LISTS arg_FILES)
+    cmake_path(ABSOLUTE_PATH file)
+    target_sources(${target} PRIVATE ${file})
+    set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS
+      "--expt-relaxed-constexpr;-diag-suppress=554;-fmad=false;-ftz=false;-prec-div=true;-Xcompiler=-ffp-contract=off")
   endforeach()
 endfunction()
 
@@ -113,6 +131,30 @@ function(nibble_add_test name)
   file(CONFIGURE OUTPUT ${properties_file} @ONLY CONTENT
     "set_tests_properties(\${@name@_list} PROPERTIES LABELS \"@arg_LABELS@\" @seed@)\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${properties_file})
+endfunction()
+
+# A GoogleTest program for GPUs, one ctest; skipped (exit code 77) where there is none.
+function(nibble_add_gpu_test name)
+  if(NOT NIBBLE_BUILD_TESTS OR NOT NIBBLE_HAS_CUDA)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+  add_executable(${name} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/src/cuda/test_main.cpp)
+  nibble_set_options(${name})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} CUDA::cudart_static GTest::gmock GTest::gtest)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+endfunction()
+
+# A bench that needs a GPU; `make gpu-test` runs it.
+function(nibble_add_gpu_bench name)
+  if(NOT NIBBLE_HAS_CUDA)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+  add_executable(${name} EXCLUDE_FROM_ALL ${arg_SOURCES})
+  nibble_set_options(${name})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} CUDA::cudart_static fmt::fmt)
 endfunction()
 
 # A Python script as a test (exit code 77: skipped). ORACLES runs it with .venv, and reports it as

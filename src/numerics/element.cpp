@@ -9,6 +9,9 @@
 #include "numerics/element_float.h"
 #include "numerics/element_grid.h"
 #include "numerics/element_posit.h"
+#include "numerics/round_float.h"
+#include "numerics/round_grid.h"
+#include "numerics/round_posit.h"
 
 namespace nibble {
 

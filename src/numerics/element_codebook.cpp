@@ -7,23 +7,9 @@
 #include <cmath>
 
 #include "nibble/core/error.h"
-#include "nibble/numerics/quire.h"
-#include "numerics/cell.h"
+#include "numerics/round_codebook.h"
 
 namespace nibble {
-namespace {
-
-// Sign of 2x - (low + high), exact whatever the exponents.
-int versus_middle(double x, double low, double high) {
-  Quire difference;
-  difference.add_product(2, x);
-  difference.add(-low);
-  difference.add(-high);
-  return difference.sign();
-}
-
-}  // namespace
-
 ElementInfo describe_element(const CodebookElement& c) {
   ElementInfo info;
   info.code_bits = std::max(1, static_cast<int>(std::bit_width(c.values.size() - 1)));
@@ -54,21 +40,7 @@ void check_element(const CodebookElement& c) {
 
 double round_element(const CodebookElement& c, double x, const Rounding& rounding, Overflow,
                      std::uint32_t draw) {
-  // Entries are multiples of 2^-149: nearer to zero only the sign of x counts, and the quire holds
-  // it.
-  if (x != 0 && std::fabs(x) < 0x1p-200) x = std::copysign(0x1p-200, x);
-  const auto above = std::upper_bound(c.values.begin(), c.values.end(), x,
-                                      [](double value, float entry) { return value < entry; });
-  if (above == c.values.begin()) return c.values.front();
-  if (above == c.values.end() || *(above - 1) == x) return *(above - 1);
-  const bool low_is_odd = ((above - 1 - c.values.begin()) & 1) != 0;
-  const double low = *(above - 1);
-  const double high = *above;
-  const int middle = versus_middle(x, low, high);
-  // `toward` is the neighbour of smaller magnitude, the lower one where both are equally large.
-  const Cell cell = std::fabs(low) <= std::fabs(high) ? Cell{low, high, middle, low_is_odd}
-                                                      : Cell{high, low, -middle, !low_is_odd};
-  return goes_away(cell, x, rounding, draw) ? cell.away : cell.toward;
+  return round_codebook(c.values.data(), c.values.size(), x, rounding, draw);
 }
 
 std::uint32_t encode_element(const CodebookElement& c, double value) {

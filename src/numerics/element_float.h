@@ -8,8 +8,6 @@ namespace nibble {
 
 ElementInfo describe_element(const FloatElement& element);
 void check_element(const FloatElement& element);
-double round_element(const FloatElement& element, double x, const Rounding& rounding,
-                     Overflow overflow, std::uint32_t draw);
 std::uint32_t encode_element(const FloatElement& element, double value);
 double decode_element(const FloatElement& element, std::uint32_t code);
 

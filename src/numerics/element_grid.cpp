@@ -7,22 +7,9 @@
 #include <limits>
 
 #include "nibble/core/error.h"
-#include "numerics/cell.h"
+#include "numerics/element_codes.h"
 
 namespace nibble {
-
-double GridElement::step() const {
-  return std::ldexp(1.0, -fraction_bits);
-}
-
-double GridElement::lowest_n() const {
-  if (!is_signed) return 0;
-  return -std::ldexp(1.0, bits - 1) + (is_symmetric ? 1 : 0);
-}
-
-double GridElement::highest_n() const {
-  return std::ldexp(1.0, bits - (is_signed ? 1 : 0)) - 1;
-}
 
 ElementInfo describe_element(const GridElement& g) {
   ElementInfo info;
@@ -57,26 +44,6 @@ void check_element(const GridElement& g) {
   }
 }
 
-double round_element(const GridElement& g, double x, const Rounding& rounding, Overflow,
-                     std::uint32_t draw) {
-  const double step = g.step();
-  if (g.clamps) {
-    x = std::clamp(x, g.lowest_n() * step, g.highest_n() * step);
-  } else if (std::isinf(x)) {
-    return x;
-  }
-  const double magnitude = std::fabs(x);
-  const double sign = std::signbit(x) ? -1 : 1;
-  if (magnitude / step >= 0x1p52) return x;
-  Cell cell = uniform_cell(magnitude, step);
-  if (magnitude != cell.toward) {
-    cell.toward *= sign;
-    cell.away *= sign;
-    x = goes_away(cell, x, rounding, draw) ? cell.away : cell.toward;
-  }
-  return x + 0.0;  // one zero: -0 becomes +0
-}
-
 std::uint32_t encode_element(const GridElement& g, double value) {
   if (std::isnan(value)) throw Error("encode", "NaN in an element without a NaN code");
   const double n = value / g.step();
@@ -84,14 +51,11 @@ std::uint32_t encode_element(const GridElement& g, double value) {
     throw Error("encode", "value beyond the word length", std::to_string(value),
                 std::to_string(g.bits) + " bits");
   }
-  const auto code = static_cast<std::uint32_t>(static_cast<std::int64_t>(n));
-  return g.bits == 32 ? code : code & ((1U << g.bits) - 1);
+  return code_of_value(g, value);
 }
 
 double decode_element(const GridElement& g, std::uint32_t code) {
-  double n = code;
-  if (g.is_signed && (code >> (g.bits - 1)) != 0) n -= std::ldexp(1.0, g.bits);
-  return n * g.step();
+  return value_of_code(g, code);
 }
 
 }  // namespace nibble

@@ -8,8 +8,6 @@ namespace nibble {
 
 ElementInfo describe_element(const GridElement& element);
 void check_element(const GridElement& element);
-double round_element(const GridElement& element, double x, const Rounding& rounding,
-                     Overflow overflow, std::uint32_t draw);
 std::uint32_t encode_element(const GridElement& element, double value);
 double decode_element(const GridElement& element, std::uint32_t code);
 

@@ -8,8 +8,6 @@ namespace nibble {
 
 ElementInfo describe_element(const PositElement& element);
 void check_element(const PositElement& element);
-double round_element(const PositElement& element, double x, const Rounding& rounding,
-                     Overflow overflow, std::uint32_t draw);
 std::uint32_t encode_element(const PositElement& element, double value);
 double decode_element(const PositElement& element, std::uint32_t code);
 

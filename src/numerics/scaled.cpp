@@ -2,57 +2,21 @@
 // One number under one scale.
 #include "numerics/scaled.h"
 
-#include <algorithm>
-#include <cmath>
+#include "numerics/round_scaled.h"
 
 namespace nibble {
-namespace {
-
-// Integers with a zero point hold n - zero for the n of the plain grid.
-double round_grid(const GridElement& grid, int zero, double y, const Rounding& rounding,
-                  std::uint32_t draw) {
-  GridElement unbounded = grid;
-  unbounded.clamps = false;
-  const double rounded = round_to(unbounded, y, rounding, Overflow::native, draw);
-  if (!grid.clamps || std::isnan(rounded)) return rounded;
-  return std::clamp(rounded, (grid.lowest_n() - zero) * grid.step(),
-                    (grid.highest_n() - zero) * grid.step());
-}
-
-double round_under_zero(const Format& format, int zero, double y, const Rounding& rounding,
-                        Overflow overflow, std::uint32_t draw) {
-  const auto* grid = std::get_if<GridElement>(&format.element);
-  if (grid != nullptr && zero != 0) return round_grid(*grid, zero, y, rounding, draw);
-  return round_to(format.element, y, rounding, overflow, draw);
-}
-
-}  // namespace
 
 ScaledValue round_scaled(const Format& format, const GroupScale& group, double x,
                          const Rounding& rounding, Overflow overflow, std::uint32_t draw) {
-  const double scale = group.scale;
-  switch (format.scaling.kind) {
-    case ScaleKind::none: {
-      const double q = round_to(format.element, x, rounding, overflow, draw);
-      return {q, q};
-    }
-    case ScaleKind::power_of_two: {
-      const double q = round_to(format.element, x / scale, rounding, overflow, draw);
-      return {q, q * scale};
-    }
-    default:
-      break;
-  }
-  if (std::isnan(x)) return {x, x};
-  if (scale == 0) return {0, 0};  // a two-level block too small for its scale
-  const float y = static_cast<float>(x) / group.scale;
-  const auto value_of = [&](double q) {
-    return static_cast<double>(static_cast<float>(q * scale));
+  const auto rounded = [&](const auto& element) {
+    return round_scaled_element(element, format.scaling.kind, group, x, rounding, overflow, draw);
   };
-  const double nearest = round_under_zero(format, group.zero, y, {}, overflow, 0);
-  if (std::isfinite(x) && value_of(nearest) == x) return {nearest, value_of(nearest)};
-  const double q = round_under_zero(format, group.zero, y, rounding, overflow, draw);
-  return {q, value_of(q)};
+  if (const auto* table = std::get_if<CodebookElement>(&format.element)) {
+    return rounded(CodebookTable{table->values.data(), table->values.size()});
+  }
+  if (const auto* f = std::get_if<FloatElement>(&format.element)) return rounded(*f);
+  if (const auto* grid = std::get_if<GridElement>(&format.element)) return rounded(*grid);
+  return rounded(std::get<PositElement>(format.element));
 }
 
 std::uint32_t encode_scaled(const Format& format, const GroupScale& group, double element) {

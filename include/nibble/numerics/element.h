@@ -2,11 +2,13 @@
 // Which numbers exist: the element half of a format, with its scalar definition.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "nibble/core/host_device.h"
 #include "nibble/numerics/rounding.h"
 
 namespace nibble {
@@ -43,9 +45,13 @@ struct GridElement {
   bool clamps = true;         // otherwise n is not bounded by `bits`
   bool is_integer = true;     // written intN / uintN rather than fixed(wl, fl)
 
-  double step() const;
-  double lowest_n() const;
-  double highest_n() const;
+  NIBBLE_HOST_DEVICE double step() const { return std::ldexp(1.0, -fraction_bits); }
+  NIBBLE_HOST_DEVICE double lowest_n() const {
+    return is_signed ? -std::ldexp(1.0, bits - 1) + (is_symmetric ? 1 : 0) : 0;
+  }
+  NIBBLE_HOST_DEVICE double highest_n() const {
+    return std::ldexp(1.0, bits - (is_signed ? 1 : 0)) - 1;
+  }
 
   bool operator==(const GridElement&) const = default;
 };

@@ -2,8 +2,7 @@
 // An exact accumulator of products: a fixed-point number wide enough that nothing is ever rounded.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include "nibble/numerics/exact_sum.h"
 
 namespace nibble {
 
@@ -15,16 +14,14 @@ class Quire {
   void add_product(double a, double b);
   void add(double a) { add_product(a, 1.0); }
 
-  int sign() const;  // -1, 0, +1
+  int sign() const { return sum_.sign(); }  // -1, 0, +1
 
   // The sum rounded to odd in 53 bits: any later rounding to 51 bits or fewer is then as if from
   // the exact sum. Exact where 53 bits suffice.
-  double to_double_odd() const;
+  double to_double_odd() const { return sum_.to_double_odd(); }
 
  private:
-  static constexpr int kLowestExponent = -512;
-  static constexpr int kWords = 17;
-  std::array<std::uint64_t, kWords> words_{};  // two's complement, least significant first
+  ExactSum sum_;
 };
 
 }  // namespace nibble

@@ -22,7 +22,7 @@ struct Rounding {
   RoundingMode mode = RoundingMode::nearest_even;
   int random_bits = 32;  // r of stochastic, 1 to 32; up to 16 a 16-bit draw is used
 
-  bool is_stochastic() const { return mode == RoundingMode::stochastic; }
+  constexpr bool is_stochastic() const { return mode == RoundingMode::stochastic; }
   bool operator==(const Rounding&) const = default;
 };
 

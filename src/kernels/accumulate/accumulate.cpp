@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix product with a simulated accumulator: checks, choice of the path, threads.
+// The matrix product with a simulated accumulator: checks of operands, choice of the path, threads.
 #include "nibble/kernels/accumulate.h"
 
 #include <algorithm>
 #include <functional>
 
+#include "kernels/accumulate/check.h"
 #include "kernels/accumulate/job.h"
 #include "kernels/accumulate/reference.h"
 #include "nibble/core/error.h"
@@ -19,29 +20,6 @@ using accumulation::Operands;
 using accumulation::TileKernel;
 
 constexpr std::int64_t kProductsPerTask = 1 << 16;  // some 50 microseconds, so threads pay off
-
-void check_format(const Format& format, const Accumulator& accumulator) {
-  check(format.element);
-  if (format.scaling.kind != ScaleKind::none) {
-    throw Error("matmul", "format of an accumulator", to_string(format), "one without scaling");
-  }
-  check_combination(format, accumulator.rounding, accumulator.overflow);
-}
-
-void check_accumulator(const Accumulator& accumulator) {
-  const SumMethod method = accumulator.method;
-  check_format(accumulator.format, accumulator);
-  if (method == SumMethod::separate || method == SumMethod::kahan) {
-    check_format(accumulator.product_format, accumulator);
-  }
-  if (accumulator.chunk < 0) {
-    throw Error("matmul", "chunk length", std::to_string(accumulator.chunk), "0 or more");
-  }
-  const bool is_serial = method == SumMethod::fused || method == SumMethod::kahan;
-  if (accumulator.order == SumOrder::pairwise && is_serial) {
-    throw Error("matmul", "order of a fused or compensated sum", "pairwise", "sequential");
-  }
-}
 
 bool overlap(ConstTensorView x, ConstTensorView y) {
   const std::less<> before;
@@ -128,7 +106,7 @@ Accumulator accumulator_of(const Format& format) {
 }
 
 void matmul(ConstTensorView a, ConstTensorView b, TensorView c, const Accumulator& accumulator) {
-  check_accumulator(accumulator);
+  accumulation::check_accumulator(accumulator);
   const Operands operands = checked_operands(a, b, c);
   float* result = c.as<float>().data();
   const Isa isa = best_path(accumulation::kTilePaths, active_isa());

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/accumulate/bench_matrices.h"
 #include "kernels/accumulate/reference.h"
 #include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
@@ -27,21 +28,6 @@ struct Way {
   SumOrder order = SumOrder::sequential;
   int chunk = 0;
 };
-
-// Box and Muller's normal numbers from the draws of a stream.
-Tensor randn(std::int64_t rows, std::int64_t columns, std::uint32_t stream) {
-  Tensor tensor(DType::f32, {rows, columns});
-  const RandomKey key = {.seed = 1, .stream = stream};
-  std::uint64_t element = 0;
-  for (float& value : tensor.as<float>()) {
-    const double u = (draw32(key, element) + 0.5) * 0x1p-32;
-    const double v = (draw32(key, element + 1) + 0.5) * 0x1p-32;
-    value =
-        static_cast<float>(std::sqrt(-2 * std::log(u)) * std::cos(2 * 3.14159265358979323846 * v));
-    element += 2;
-  }
-  return tensor;
-}
 
 Accumulator rules_of(std::string_view format, const Way& way,
                      std::string_view rounding = "nearest-even") {
@@ -79,8 +65,8 @@ bool measure(std::string_view format, const Way& way, std::string_view rounding)
   constexpr int kRepeats = 7;
   // Without a kernel only the definition runs, a hundred times slower.
   const std::int64_t size = way.method == SumMethod::quire ? 64 : 256;
-  Tensor a = randn(size, size, 1);
-  Tensor b = randn(size, size, 2);
+  Tensor a = random_normal(size, size, 1);
+  Tensor b = random_normal(size, size, 2);
   Tensor c(DType::f32, {size, size});
   const Accumulator rules = rules_of(format, way, rounding);
   std::vector<double> seconds(kRepeats);
@@ -149,8 +135,8 @@ std::vector<double> in_doubles(Tensor& a, Tensor& b) {
 }
 
 void study() {
-  Tensor a = randn(32, 4096, 1);
-  Tensor b = randn(4096, 32, 2);
+  Tensor a = random_normal(32, 4096, 1);
+  Tensor b = random_normal(4096, 32, 2);
   const std::vector<double> exact = in_doubles(a, b);
   fmt::print("| accumulator | sequential | stochastic | chunk 64 | pairwise | kahan | quire |\n");
   fmt::print("|---|---|---|---|---|---|---|\n");

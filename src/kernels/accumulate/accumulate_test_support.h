@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/accumulate/double_sums.h"
 #include "kernels/accumulate/job.h"
 #include "kernels/accumulate/reference.h"
 #include "nibble/core/isa.h"

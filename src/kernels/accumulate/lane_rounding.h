@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/accumulate/job.h"
+#include "kernels/simd/inline.h"
 
 namespace nibble::accumulation {
 
@@ -16,7 +17,7 @@ namespace nibble::accumulation {
 template <class L>
 struct NoDraws {
   NoDraws() = default;
-  NoDraws(const Job&, std::int64_t, std::int64_t) {}
+  NIBBLE_INLINE NoDraws(const Job&, std::int64_t, std::int64_t) {}
 };
 
 // The draws of one output in each lane. Draws 4q to 4q+3 of an output (8q to 8q+7 of 16 bits) are
@@ -29,7 +30,7 @@ class PhiloxDraws {
   using Word = typename L::Word;
 
   PhiloxDraws() = default;
-  PhiloxDraws(const Job& job, std::int64_t row, std::int64_t column)
+  NIBBLE_INLINE PhiloxDraws(const Job& job, std::int64_t row, std::int64_t column)
       : is_short_(job.random_bits <= 16), bits_(job.random_bits), key_(job.random) {
     const std::uint64_t groups = job.draws_per_output / (is_short_ ? 8 : 4);
     const std::int64_t output = row * job.operands.columns + column;
@@ -38,26 +39,25 @@ class PhiloxDraws {
   }
 
   // The next draw of every lane, plus 1.
-  Real next_plus_one() {
-    const int per_group = is_short_ ? 8 : 4;
-    const int place = static_cast<int>(count_++ % static_cast<std::uint64_t>(per_group));
+  NIBBLE_INLINE Real next_plus_one() {
+    const int place = static_cast<int>(count_++ & (is_short_ ? 7 : 3));
     if (place == 0) {
       make_words();
       group_ = L::add_words(group_, L::word(1));
     }
     Word draw;
     if (is_short_) {
-      const Word half = L::shift_right(words_[place / 2], place % 2 == 0 ? 0 : 16);
+      const Word half = L::shift_right(L::pick(words_, place / 2), place % 2 == 0 ? 0 : 16);
       draw = L::shift_right(L::and_words(half, L::word(0xFFFF)), 16 - bits_);
     } else {
-      draw = L::shift_right(words_[place], 32 - bits_);
+      draw = L::shift_right(L::pick(words_, place), 32 - bits_);
     }
     return L::add(L::real_of(draw), L::real(1.0));
   }
 
  private:
   // Philox4x32-10 on 64-bit lanes that hold 32-bit words.
-  void make_words() {
+  NIBBLE_INLINE void make_words() {
     const Word low = L::word(0xFFFFFFFF);
     Word x0 = L::and_words(group_, low);
     Word x1 = L::shift_right(group_, 32);
@@ -84,7 +84,7 @@ class PhiloxDraws {
   bool is_short_ = false;
   int bits_ = 0;
   RandomKey key_;
-  std::uint64_t count_ = 0;
+  unsigned count_ = 0;
   Word group_;
   Word words_[4];
 };
@@ -97,15 +97,15 @@ class NearestFloat {
   using Real = typename L::Real;
   using Draws = NoDraws<L>;
 
-  NearestFloat(const LaneElement& element, int)
+  NIBBLE_INLINE NearestFloat(const LaneElement& element, int)
       : least_scale_(L::real(element.least_scale)),
         up_shift_(L::exponent(52 - element.mantissa_bits)),
         highest_(L::real(element.highest)),
         above_(L::real(element.above)) {}
 
-  Real operator()(Real x, Draws&) const {
+  NIBBLE_INLINE Real operator()(Real x, Draws&) const {
     const Real y = L::magnitude(x);
-    const Real scale = L::max(L::binade(y), least_scale_);
+    const Real scale = L::larger_power(L::binade(y), least_scale_);
     const Real addend = L::shift_exponent(scale, up_shift_);
     const Real rounded = L::sub(L::add(y, addend), addend);
     return L::with_sign_of(L::select(L::greater(rounded, highest_), above_, rounded), x);
@@ -134,12 +134,12 @@ class AnyElement {
   };
   using Draws = typename Choose<kDraws, PhiloxDraws<L>, NoDraws<L>>::Type;
 
-  AnyElement(const LaneElement& element, int random_bits)
+  NIBBLE_INLINE AnyElement(const LaneElement& element, int random_bits)
       : element_(element), fraction_unit_(static_cast<double>(std::uint64_t{1} << random_bits)) {}
 
-  Real operator()(Real x, Draws& draws) const {
+  NIBBLE_INLINE Real operator()(Real x, Draws& draws) const {
     const Real y = L::magnitude(x);
-    Real scale = L::max(L::binade(y), L::real(element_.least_scale));
+    Real scale = L::larger_power(L::binade(y), L::real(element_.least_scale));
     scale = L::min(scale, L::real(element_.most_scale));
     scale = L::select(L::less(y, L::real(element_.flushes_below)), L::real(element_.flushed_scale),
                       scale);
@@ -160,7 +160,7 @@ class AnyElement {
   }
 
  private:
-  Real bounded(Real value, Real x) const {
+  NIBBLE_INLINE Real bounded(Real value, Real x) const {
     value = L::select(L::greater(value, L::real(element_.highest)), L::real(element_.above), value);
     value = L::select(L::less(value, L::real(element_.lowest)), L::real(element_.below), value);
     if constexpr (kRounding == LaneRounding::toward_zero) {

@@ -24,13 +24,6 @@ std::int64_t chunk_length(const Accumulator& accumulator, std::int64_t inner);
 // exceed: 8·ceil((r·inner + 2·chunks) / 8), r roundings a product.
 std::uint64_t draws_per_output(const Accumulator& accumulator, std::int64_t inner);
 
-// x + y in 53 bits, rounded to odd: an inexact sum takes the neighbour whose last bit is 1. Such a
-// double lies on the same side of every number of at most 52 bits as the exact sum does, so
-// rounding it to at most 51 bits is rounding the exact sum: numbers and midpoints of the format
-// have one bit more than its significand, 25 for fp32. Stochastic rounding splits a cell by r bits:
-// precision + r <= 52.
-double sum_to_odd(double x, double y);
-
 // c[row, column].
 float output_of(const Operands& operands, const Accumulator& accumulator, std::int64_t row,
                 std::int64_t column);

@@ -2,7 +2,7 @@
 // The vocabulary of AVX2: four doubles a vector.
 #include <immintrin.h>
 
-#include "kernels/accumulate/tile.h"
+#include "kernels/accumulate/processor_tiles.h"
 
 namespace nibble::avx2 {
 namespace {
@@ -33,7 +33,7 @@ struct Lanes {
   static Real sub(Real x, Real y) { return _mm256_sub_pd(x, y); }
   static Real mul(Real x, Real y) { return _mm256_mul_pd(x, y); }
   static Real min(Real x, Real y) { return _mm256_min_pd(x, y); }
-  static Real max(Real x, Real y) { return _mm256_max_pd(x, y); }
+  static Real larger_power(Real x, Real y) { return _mm256_max_pd(x, y); }
 
   // TwoSum; an inexact even sum moves by one last place to the side of its error.
   static Real add_odd(Real x, Real y) {
@@ -76,6 +76,7 @@ struct Lanes {
   static Word xor_words(Word x, Word y) { return _mm256_xor_si256(x, y); }
   static Word multiply_low_halves(Word x, Word y) { return _mm256_mul_epu32(x, y); }
   static Word shift_right(Word x, int bits) { return _mm256_srl_epi64(x, _mm_cvtsi32_si128(bits)); }
+  static Word pick(const Word* words, int index) { return words[index]; }
   static Word lane_multiples(std::uint64_t step) {
     const auto s = static_cast<long long>(step);
     return _mm256_setr_epi64x(0, s, 2 * s, 3 * s);

@@ -2,7 +2,7 @@
 // The vocabulary of AVX-512: eight doubles a vector.
 #include <immintrin.h>
 
-#include "kernels/accumulate/tile.h"
+#include "kernels/accumulate/processor_tiles.h"
 
 namespace nibble::avx512 {
 namespace {
@@ -33,7 +33,7 @@ struct Lanes {
   static Real sub(Real x, Real y) { return _mm512_sub_pd(x, y); }
   static Real mul(Real x, Real y) { return _mm512_mul_pd(x, y); }
   static Real min(Real x, Real y) { return _mm512_min_pd(x, y); }
-  static Real max(Real x, Real y) { return _mm512_max_pd(x, y); }
+  static Real larger_power(Real x, Real y) { return _mm512_max_pd(x, y); }
 
   // The sum rounded down and up: equal where exact, otherwise neighbours, of which one is odd.
   static Real add_odd(Real x, Real y) {
@@ -71,6 +71,7 @@ struct Lanes {
   static Word xor_words(Word x, Word y) { return _mm512_xor_si512(x, y); }
   static Word multiply_low_halves(Word x, Word y) { return _mm512_mul_epu32(x, y); }
   static Word shift_right(Word x, int bits) { return _mm512_srl_epi64(x, _mm_cvtsi32_si128(bits)); }
+  static Word pick(const Word* words, int index) { return words[index]; }
   static Word lane_multiples(std::uint64_t step) {
     return _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), word(step));
   }

@@ -4,12 +4,21 @@
 
 #include "nibble/core/error.h"
 #include "nibble/core/tensor.h"
+#include "nibble/numerics/format.h"
 
 namespace nibble {
 
 inline DType code_type(int bits) {
   if (bits <= 8) return DType::u8;
   return bits <= 16 ? DType::u16 : DType::u32;
+}
+
+// Whether codes come with zero points.
+inline bool has_zeros(const Format& format) {
+  const auto* grid = std::get_if<GridElement>(&format.element);
+  const ScaleKind kind = format.scaling.kind;
+  return grid != nullptr && grid->is_integer &&
+         (kind == ScaleKind::given || kind == ScaleKind::minmax);
 }
 
 // Calls body(span of the codes) with their own integer type.

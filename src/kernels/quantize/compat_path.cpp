@@ -2,10 +2,9 @@
 // quantize as QPyTorch or its posit fork would.
 #include "kernels/quantize/compat_path.h"
 
-#include <string>
 #include <vector>
 
-#include "nibble/core/error.h"
+#include "kernels/quantize/check_call.h"
 #include "nibble/core/parallel.h"
 #include "numerics/compat_qtorch.h"
 
@@ -13,11 +12,7 @@ namespace nibble {
 
 void quantize_by_compat(std::span<const float> input, std::span<float> output, const Format& format,
                         const Grouping& grouping, const QuantizeOptions& options) {
-  check_compat(format, options.rounding, options.compat);
-  if (!options.scales.empty() || !options.zeros.empty() || options.overflow != Overflow::native) {
-    throw Error("quantize", "options under compat " + std::string(to_string(options.compat)),
-                "scales, zero points or an overflow rule", "none: the package has its own");
-  }
+  check_compat_options(format, options);
   const auto group_of = [&](std::size_t i) {
     return static_cast<std::size_t>(grouping.group_of(static_cast<std::int64_t>(i)));
   };

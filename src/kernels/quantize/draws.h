@@ -13,8 +13,8 @@ namespace nibble {
 // through it side by side. What only depends on step, stream and upper half is computed once a
 // stretch.
 template <class V>
-[[gnu::always_inline]] inline void philox_blocks(const RandomKey& key, std::uint64_t first,
-                                                 std::uint32_t upper, std::uint32_t* out) {
+NIBBLE_INLINE void philox_blocks(const RandomKey& key, std::uint64_t first, std::uint32_t upper,
+                                 std::uint32_t* out) {
   using W = typename V::W;
   constexpr std::size_t kBatch = V::kBatch;
   const W m0 = V::wide(0xD2511F53U);
@@ -47,16 +47,16 @@ template <class V>
 
 // Asks for the cache lines of elements [from, from + count) below `end`.
 template <class V>
-[[gnu::always_inline]] inline void prefetch(const float* input, std::size_t from, std::size_t end,
-                                            std::size_t count) {
+NIBBLE_INLINE void prefetch(const float* input, std::size_t from, std::size_t end,
+                            std::size_t count) {
   constexpr std::size_t kLine = 16;
   for (std::size_t i = from; i < from + count && i < end; i += kLine) __builtin_prefetch(input + i);
 }
 
 // The same where a carry into the upper half may come in between.
 template <class V>
-[[gnu::always_inline]] inline void any_philox_blocks(const RandomKey& key, std::uint64_t first,
-                                                     std::uint32_t upper, std::uint32_t* out) {
+NIBBLE_INLINE void any_philox_blocks(const RandomKey& key, std::uint64_t first, std::uint32_t upper,
+                                     std::uint32_t* out) {
   constexpr std::size_t kCounters = V::kBatch * V::kCounters;
   if ((first + kCounters - 1) >> 32 == upper) [[likely]] {
     philox_blocks<V>(key, first, upper, out);

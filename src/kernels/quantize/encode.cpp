@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/quantize/check_call.h"
 #include "kernels/quantize/code_map.h"
 #include "kernels/quantize/codes.h"
 #include "kernels/quantize/group_scales.h"
@@ -21,13 +22,6 @@ constexpr std::size_t kGrain = std::size_t{1} << 14;
 
 std::size_t group_index(const Grouping& grouping, std::size_t element) {
   return static_cast<std::size_t>(grouping.group_of(static_cast<std::int64_t>(element)));
-}
-
-bool has_zeros(const Format& format) {
-  const auto* grid = std::get_if<GridElement>(&format.element);
-  const ScaleKind kind = format.scaling.kind;
-  return grid != nullptr && grid->is_integer &&
-         (kind == ScaleKind::given || kind == ScaleKind::minmax);
 }
 
 void refuse_nans(std::span<const float> values, const Format& format) {
@@ -178,15 +172,7 @@ void decode_by_map(Codes codes, const CodeMap& map, const Format& format, const 
 }  // namespace
 
 Encoded encode(ConstTensorView input, const Format& format, const QuantizeOptions& options) {
-  check_combination(format, options.rounding, options.overflow);
-  if (options.compat != Compat::none) {
-    throw Error("encode", "compat mode", to_string(options.compat),
-                "none: those packages have no codes");
-  }
-  if (const auto* grid = std::get_if<GridElement>(&format.element);
-      grid != nullptr && !grid->clamps) {
-    throw Error("encode", "format", to_string(format), "one that clamps: a code has a fixed width");
-  }
+  check_encodable(format, options);
   Tensor widened;
   const std::span<const float> values = as_floats(input, widened);
   refuse_nans(values, format);

@@ -18,8 +18,8 @@ constexpr std::size_t kChunk = 4096;         // elements: input, output and draw
 constexpr std::size_t kGrain = 16 * kChunk;  // elements a thread takes at once
 constexpr std::size_t kStreamBytes = 24U << 20;  // larger outputs go past the caches
 
-float define(const RoundProgram& program, float y, std::uint32_t draw) {
-  return program.define(y, draw);
+float define(const RoundPlan& plan, float y, std::uint32_t draw) {
+  return plan.program->define(y, draw);
 }
 
 // One call of quantize on the fast path.
@@ -67,7 +67,7 @@ class FastQuantizer {
   const Grouping& grouping_;
   const QuantizeOptions& options_;
   const QuantizeKernels& kernels_;
-  std::unique_ptr<const RoundProgram> program_;
+  std::shared_ptr<const RoundProgram> program_;
   std::optional<BlockPlan> blocks_;
   GroupScales scales_;
   std::vector<float> scale_values_;
@@ -179,7 +179,7 @@ bool FastQuantizer::run() {
   const int zero = format_.scaling.zero;
   blocks_ = make_block_plan(format_);
   if (runs_in_lines_of_blocks()) {
-    program_ = RoundProgram::make(format_, 0, options_.rounding, options_.overflow);
+    program_ = RoundProgram::remembered(format_, 0, options_.rounding, options_.overflow);
     if (program_ == nullptr) return false;
     round_blocks();
     return true;
@@ -188,7 +188,7 @@ bool FastQuantizer::run() {
   const int first_zero = scales_.groups.empty() ? zero : scales_.groups.front().zero;
   const auto differs = [&](const GroupScale& g) { return g.zero != first_zero || g.scale == 0; };
   if (std::any_of(scales_.groups.begin(), scales_.groups.end(), differs)) return false;
-  program_ = RoundProgram::make(format_, first_zero, options_.rounding, options_.overflow);
+  program_ = RoundProgram::remembered(format_, first_zero, options_.rounding, options_.overflow);
   if (program_ == nullptr) return false;
   for (const GroupScale& group : scales_.groups) scale_values_.push_back(group.scale);
   switch (grouping_.granularity) {

@@ -15,9 +15,10 @@ struct FloatOp {
   const FloatPlan p;
   Decision<V> decision;
 
-  FloatOp(const RoundPlan& plan, Definition) : p(plan.floating), decision(plan) {}
+  template <class D>
+  NIBBLE_INLINE FloatOp(const RoundPlan& plan, const D&) : p(plan.floating), decision(plan) {}
 
-  [[gnu::always_inline]] F operator()(F x, U draw) const {
+  NIBBLE_INLINE F operator()(F x, U draw) const {
     const U a = V::and_(V::bits(x), V::set(0x7FFFFFFFU));
     if constexpr (kKind == RoundingKind::nearest_even) {
       return finished(x, a, nearest(a));
@@ -28,14 +29,14 @@ struct FloatOp {
     }
   }
 
-  [[gnu::always_inline]] F nearest_value(F x) const {
+  NIBBLE_INLINE F nearest_value(F x) const {
     const U a = V::and_(V::bits(x), V::set(0x7FFFFFFFU));
     return finished(x, a, nearest(a));
   }
 
  private:
   // The rounded magnitude r with its ends and its sign.
-  [[gnu::always_inline]] F finished(F x, U a, U r) const {
+  NIBBLE_INLINE F finished(F x, U a, U r) const {
     const U pattern = V::bits(x);
     if (p.smallest != 0) r = V::max_unsigned(r, V::set(p.smallest));
     r = ends(a, V::less_signed(pattern, V::set(0U)), r);
@@ -44,7 +45,7 @@ struct FloatOp {
 
   // Above min_normal the carry of an integer addition rounds; below it, the rounding of one fp32
   // addition does, because the last bit of small_magic is the quantum.
-  [[gnu::always_inline]] U nearest(U a) const {
+  NIBBLE_INLINE U nearest(U a) const {
     const U odd = V::xor_(V::and_(V::shr(a, V::set(p.dropped_bits)), V::set(p.parity_mask)),
                           V::set(p.parity_flip));
     const U normal = V::and_(V::add(V::add(a, V::set(p.half_less_one)), odd), V::set(p.keep_mask));
@@ -55,7 +56,7 @@ struct FloatOp {
 
   // Above min_normal draw < floor(f·2^r) is a carry into the last bit kept: the bits cut off plus
   // the complement of as many leading bits of the draw. Below, steps and their fraction are exact.
-  [[gnu::always_inline]] U stochastic(U a, U draw) const {
+  NIBBLE_INLINE U stochastic(U a, U draw) const {
     const U complement = V::xor_(draw, V::set(p.draw_mask));
     const U aligned = p.draw_shift >= 0
                           ? V::shr(complement, V::set(static_cast<std::uint32_t>(p.draw_shift)))
@@ -73,7 +74,7 @@ struct FloatOp {
   }
 
   // The significand cut at the quantum of its binade; what is cut off, left-aligned, decides.
-  [[gnu::always_inline]] U general(U a, M negative, U draw) const {
+  NIBBLE_INLINE U general(U a, M negative, U draw) const {
     const U zero = V::set(0U);
     const U field = V::shr(a, V::set(23U));
     const U exponent = V::max_unsigned(field, V::set(1U));
@@ -99,12 +100,12 @@ struct FloatOp {
     return V::select(is_small, small, normal);
   }
 
-  [[gnu::always_inline]] U by_sign(M negative, const std::array<std::uint32_t, 2>& of) const {
+  NIBBLE_INLINE U by_sign(M negative, const std::array<std::uint32_t, 2>& of) const {
     return V::select(negative, V::set(of[1]), V::set(of[0]));
   }
 
   // Overflow, infinities, NaN.
-  [[gnu::always_inline]] U ends(U a, M negative, U r) const {
+  NIBBLE_INLINE U ends(U a, M negative, U r) const {
     if constexpr (kKind == RoundingKind::deterministic) {
       r = V::select(V::less_unsigned(V::set(p.largest), r), by_sign(negative, p.beyond), r);
       r = V::select(V::equal(a, V::set(0x7F800000U)), by_sign(negative, p.infinite), r);
@@ -116,7 +117,7 @@ struct FloatOp {
     return V::select(V::less_unsigned(V::set(0x7F800000U), a), quiet, r);
   }
 
-  [[gnu::always_inline]] U signed_result(U a, U sign, U r) const {
+  NIBBLE_INLINE U signed_result(U a, U sign, U r) const {
     if (p.has_plain_sign) return V::or_(r, sign);
     const M is_nan = V::less_unsigned(V::set(0x7F800000U), a);
     if (p.is_signed) {

@@ -15,9 +15,10 @@ struct GridOp {
   const GridPlan p;
   Decision<V> decision;
 
-  GridOp(const RoundPlan& plan, Definition) : p(plan.grid), decision(plan) {}
+  template <class D>
+  NIBBLE_INLINE GridOp(const RoundPlan& plan, const D&) : p(plan.grid), decision(plan) {}
 
-  [[gnu::always_inline]] F operator()(F x, U draw) const {
+  NIBBLE_INLINE F operator()(F x, U draw) const {
     const F exact_steps = V::mul(x, V::set(p.steps_per_one));
     const F steps = clamped(exact_steps);
     if constexpr (kKind == RoundingKind::nearest_even) {
@@ -29,13 +30,13 @@ struct GridOp {
     }
   }
 
-  [[gnu::always_inline]] F nearest_value(F x) const {
+  NIBBLE_INLINE F nearest_value(F x) const {
     const F steps = clamped(V::mul(x, V::set(p.steps_per_one)));
     return finished(x, steps, V::round_even(steps));
   }
 
  private:
-  [[gnu::always_inline]] F finished(F x, F steps, F rounded) const {
+  NIBBLE_INLINE F finished(F x, F steps, F rounded) const {
     // Adding zero leaves one zero: -0 + 0 = +0.
     const F result = V::mul(V::add(rounded, V::set(0.0F)), V::set(p.step));
     if (p.clamps) return result;
@@ -45,11 +46,11 @@ struct GridOp {
   }
 
   // In this operand order NaN passes.
-  [[gnu::always_inline]] F clamped(F steps) const {
+  NIBBLE_INLINE F clamped(F steps) const {
     return p.clamps ? V::min(V::set(p.highest), V::max(V::set(p.lowest), steps)) : steps;
   }
 
-  [[gnu::always_inline]] F general(F x, F exact_steps, F steps, U draw) const {
+  NIBBLE_INLINE F general(F x, F exact_steps, F steps, U draw) const {
     const U pattern = V::bits(steps);
     const U sign = V::and_(pattern, V::set(0x80000000U));
     const F magnitude = V::floats(V::xor_(pattern, sign));

@@ -10,6 +10,7 @@
 #include "kernels/quantize/kernels.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
+#include "numerics/scale_rules.h"
 
 namespace nibble {
 namespace {
@@ -71,6 +72,8 @@ std::vector<Range> ranges_of(std::span<const float> values, const Grouping& g) {
   return all;
 }
 
+}  // namespace
+
 std::vector<GroupScale> given_scales(const Format& format, const Grouping& grouping,
                                      const QuantizeOptions& options) {
   const auto groups = static_cast<std::size_t>(grouping.groups());
@@ -102,8 +105,6 @@ std::vector<GroupScale> given_scales(const Format& format, const Grouping& group
   }
   return result;
 }
-
-}  // namespace
 
 float largest_magnitude_of(std::span<const float> values) {
   const QuantizeKernels* kernels = quantize_kernels(active_isa());
@@ -141,27 +142,26 @@ GroupScales group_scales(std::span<const float> values, const Format& format,
   } else {
     ranges = ranges_of(values, grouping);
   }
+  const ScaleRules rules = scale_rules(format.element, s.rule);
   GroupScales result;
   if (s.kind == ScaleKind::two_level) {
-    result.tensor_scale = two_level_tensor_scale(format.element, largest_magnitude_of(values));
+    result.tensor_scale = two_level_tensor_scale(rules, largest_magnitude_of(values));
   }
   result.groups.reserve(ranges.size());
   for (const Range& range : ranges) {
     const float amax = range.magnitude();
     switch (s.kind) {
       case ScaleKind::power_of_two:
-        result.groups.push_back({std::ldexp(1.0F, shared_exponent(format.element, s.rule, amax))});
+        result.groups.push_back({std::ldexp(1.0F, shared_exponent(rules, amax))});
         break;
       case ScaleKind::absmax:
-        result.groups.push_back({absmax_scale(format.element, amax)});
+        result.groups.push_back({absmax_scale(rules, amax)});
         break;
       case ScaleKind::minmax:
-        result.groups.push_back(
-            minmax_scale(std::get<GridElement>(format.element), range.low, range.high));
+        result.groups.push_back(minmax_scale(rules, range.low, range.high));
         break;
       case ScaleKind::two_level:
-        result.block_scales.push_back(
-            two_level_block_scale(format.element, amax, result.tensor_scale));
+        result.block_scales.push_back(two_level_block_scale(rules, amax, result.tensor_scale));
         result.groups.push_back({result.block_scales.back() * result.tensor_scale});
         break;
       default:

@@ -20,6 +20,10 @@ struct GroupScales {
 // Refuses scales and zero points for a format that has its own.
 void check_scales_beside(const Format& format, const QuantizeOptions& options);
 
+// Of a format of kind `given`: from the options, or the format's own. Throws where they do not fit.
+std::vector<GroupScale> given_scales(const Format& format, const Grouping& grouping,
+                                     const QuantizeOptions& options);
+
 GroupScales group_scales(std::span<const float> values, const Format& format,
                          const Grouping& grouping, const QuantizeOptions& options);
 

@@ -22,21 +22,6 @@ std::int64_t Grouping::groups() const {
   return 1;
 }
 
-std::int64_t Grouping::group_of(std::int64_t element) const {
-  switch (granularity) {
-    case Granularity::tensor:
-      return 0;
-    case Granularity::axis:
-      return element / inner % length;
-    case Granularity::block: {
-      const std::int64_t line = element / (length * inner);
-      const std::int64_t position = element / inner % length;
-      return (line * blocks_a_line + position / block) * inner + element % inner;
-    }
-  }
-  return 0;
-}
-
 std::int64_t Grouping::run_end(std::int64_t element) const {
   switch (granularity) {
     case Granularity::tensor:

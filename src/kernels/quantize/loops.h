@@ -9,45 +9,17 @@
 #include "kernels/quantize/grid_op.h"
 #include "kernels/quantize/kernels.h"
 #include "kernels/quantize/posit_op.h"
+#include "kernels/quantize/round_vector.h"
 #include "kernels/quantize/table_op.h"
 
 namespace nibble {
 
-// y = x/s to q to q·s, on one vector. Under a scale that is no power of two a value that is already
-// fl32(q·s) stays whatever the rounding; q is then the nearest element.
 template <class V, ScaleUse kUse, RoundingKind kKind, class Op>
-[[gnu::always_inline]] inline typename V::F round_vector(const Op& op, typename V::F x,
-                                                         typename V::U draw, typename V::F scale,
-                                                         typename V::F inverse) {
-  if constexpr (kUse == ScaleUse::none) {
-    return op(x, draw);
-  } else if constexpr (kUse == ScaleUse::exact) {
-    typename V::F y = V::mul(x, inverse);
-    if constexpr (kKind == RoundingKind::deterministic) {
-      // An underflow to zero must not hide that there was something to round.
-      const auto tiny = V::or_(V::and_(V::bits(x), V::set(0x80000000U)), V::set(1U));
-      const auto vanished = V::both(V::equal(y, V::set(0.0F)), V::not_(V::equal(x, V::set(0.0F))));
-      y = V::select(vanished, V::floats(tiny), y);
-    }
-    return V::mul(op(y, draw), scale);
-  } else {
-    const typename V::F y = V::div(x, scale);
-    const typename V::F result = V::mul(op(y, draw), scale);
-    if constexpr (kKind == RoundingKind::nearest_even) {
-      return result;
-    } else {
-      const typename V::F kept = V::mul(op.nearest_value(y), scale);
-      return V::select(V::equal(kept, x), kept, result);
-    }
-  }
-}
-
-template <class V, ScaleUse kUse, RoundingKind kKind, class Op>
-[[gnu::always_inline]] inline void run_loop(const Op& shared, const Run& run, typename V::F s,
-                                            typename V::F s_inverse) {
+NIBBLE_INLINE void run_loop(const Op& shared, const Run& run, typename V::F s,
+                            typename V::F s_inverse) {
   const Op op = shared;  // a copy that no store can reach: its constants stay in registers
   const auto one_vector = [&](auto x, auto draw) __attribute__((always_inline)) {
-    return round_vector<V, kUse, kKind>(op, x, draw, s, s_inverse);
+    return round_vector<V, kUse, kKind>(op, x, draw, s, s_inverse).value;
   };
   constexpr bool kDraws = kKind == RoundingKind::stochastic;
   std::size_t i = 0;
@@ -72,7 +44,7 @@ void scales_loop(const Op& shared, const Run& run, const float* scales) {
   const Op op = shared;
   const auto one_vector = [&](auto x, auto draw, auto s) __attribute__((always_inline)) {
     const auto inverse = kUse == ScaleUse::exact ? V::div(V::set(1.0F), s) : s;
-    return round_vector<V, kUse, kKind>(op, x, draw, s, inverse);
+    return round_vector<V, kUse, kKind>(op, x, draw, s, inverse).value;
   };
   constexpr bool kDraws = kKind == RoundingKind::stochastic;
   std::size_t i = 0;

@@ -189,6 +189,35 @@ std::unique_ptr<const RoundProgram> RoundProgram::make(const Format& format, int
   return lowered ? std::unique_ptr<const RoundProgram>(std::move(program)) : nullptr;
 }
 
+std::shared_ptr<const RoundProgram> RoundProgram::remembered(const Format& format, int zero,
+                                                             const Rounding& rounding,
+                                                             Overflow overflow) {
+  struct Entry {
+    Format format;
+    int zero = 0;
+    Rounding rounding;
+    Overflow overflow = Overflow::native;
+    std::shared_ptr<const RoundProgram> program;
+  };
+  constexpr std::size_t kEntries = 8;
+  thread_local std::vector<Entry> entries;
+  thread_local std::size_t next = 0;
+  for (const Entry& e : entries) {
+    if (e.zero == zero && e.rounding == rounding && e.overflow == overflow && e.format == format) {
+      return e.program;
+    }
+  }
+  Entry entry{format, zero, rounding, overflow, make(format, zero, rounding, overflow)};
+  if (entries.size() < kEntries) {
+    entries.push_back(std::move(entry));
+    return entries.back().program;
+  }
+  entries[next] = std::move(entry);
+  const auto program = entries[next].program;
+  next = (next + 1) % kEntries;
+  return program;
+}
+
 float RoundProgram::define(float y, std::uint32_t draw) const {
   return static_cast<float>(round_to(element_, static_cast<double>(y), rounding_, overflow_, draw));
 }

@@ -90,6 +90,11 @@ class RoundProgram {
   static std::unique_ptr<const RoundProgram> make(const Format& format, int zero,
                                                   const Rounding& rounding, Overflow overflow);
 
+  // The same, remembered for the next calls of this thread.
+  static std::shared_ptr<const RoundProgram> remembered(const Format& format, int zero,
+                                                        const Rounding& rounding,
+                                                        Overflow overflow);
+
   const RoundPlan& plan() const { return plan_; }
 
   // The definition's answer for one element, already divided by its scale.

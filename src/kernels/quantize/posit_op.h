@@ -10,7 +10,7 @@ namespace nibble {
 // the regime as a number k instead of a run. Cutting a posit to n bits cuts the low bits of that
 // pattern, as many as the length of the regime asks for, and a carry runs through it as through the
 // posit.
-template <class V, RoundingKind kKind>
+template <class V, RoundingKind kKind, class D = Definition>
 struct PositOp {
   using F = typename V::F;
   using U = typename V::U;
@@ -19,20 +19,20 @@ struct PositOp {
   const RoundPlan& plan;
   const PositPlan p;
   Decision<V> decision;
-  Definition definition;
+  D definition;
 
-  PositOp(const RoundPlan& round_plan, Definition d)
+  NIBBLE_INLINE PositOp(const RoundPlan& round_plan, const D& d)
       : plan(round_plan), p(round_plan.posit), decision(round_plan), definition(d) {}
 
-  [[gnu::always_inline]] F operator()(F x, U draw) const { return rounded<kKind>(x, draw); }
+  NIBBLE_INLINE F operator()(F x, U draw) const { return rounded<kKind>(x, draw); }
 
-  [[gnu::always_inline]] F nearest_value(F x) const {
+  NIBBLE_INLINE F nearest_value(F x) const {
     return rounded<RoundingKind::nearest_even>(x, V::set(0U));
   }
 
  private:
   template <RoundingKind kHow>
-  [[gnu::always_inline]] F rounded(F x, U draw) const {
+  NIBBLE_INLINE F rounded(F x, U draw) const {
     const U zero = V::set(0U);
     const U one = V::set(1U);
     const U bias = V::set(0x3F800000U);

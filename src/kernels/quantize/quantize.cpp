@@ -2,6 +2,7 @@
 // Rounds arrays to formats: checks the call and chooses the path.
 #include "nibble/kernels/quantize.h"
 
+#include "kernels/quantize/check_call.h"
 #include "kernels/quantize/compat_path.h"
 #include "kernels/quantize/fast_path.h"
 #include "kernels/quantize/group_scales.h"
@@ -32,15 +33,6 @@ void quantize_floats(std::span<const float> input, std::span<float> output, cons
   report_isa_used(Isa::reference);
 }
 
-void check_quantizable(const Format& format, const QuantizeOptions& options) {
-  check_combination(format, options.rounding, options.overflow);
-  check_scales_beside(format, options);
-  if (options.compat == Compat::none && !describe(format.element).quantizes_fp32) {
-    throw Error("quantize", "values of " + to_string(format) + " leave fp32", "fp32 output",
-                "a format within fp32's range, or encode and decode to float64");
-  }
-}
-
 }  // namespace
 
 void quantize(ConstTensorView input, TensorView output, const Format& format,
@@ -50,10 +42,7 @@ void quantize(ConstTensorView input, TensorView output, const Format& format,
     throw Error("quantize", "shape of the output", output.shape().to_string(),
                 input.shape().to_string());
   }
-  if (output.dtype() != DType::f32 && output.dtype() != input.dtype()) {
-    throw Error("quantize", "type of the output", name_of(output.dtype()),
-                "f32 or " + std::string(name_of(input.dtype())));
-  }
+  check_value_types(input.dtype(), output.dtype());
   if (input.elements() == 0) return;
   Tensor widened;
   const std::span<const float> values = as_floats(input, widened);

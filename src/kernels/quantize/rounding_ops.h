@@ -5,11 +5,13 @@
 #include <bit>
 
 #include "kernels/quantize/plan.h"
+#include "kernels/simd/inline.h"
+#include "nibble/core/host_device.h"
 
 namespace nibble {
 
 // numerics/element.h's round_to, reached through a pointer so that no code of it is compiled here.
-using Definition = float (*)(const RoundProgram& program, float y, std::uint32_t draw);
+using Definition = float (*)(const RoundPlan& plan, float y, std::uint32_t draw);
 
 // Constants of the decision, the same for every family.
 template <class V>
@@ -20,12 +22,12 @@ struct Decision {
   RoundingMode mode;
   U unused_bits;  // 32 - r: what a draw of r bits does not see
 
-  explicit Decision(const RoundPlan& plan)
+  NIBBLE_INLINE explicit Decision(const RoundPlan& plan)
       : mode(plan.mode), unused_bits(V::set(static_cast<std::uint32_t>(32 - plan.random_bits))) {}
 
   // fraction = floor(f·2^32) of the discarded part f, `inexact` where f is not 0.
   template <RoundingKind kKind>
-  [[gnu::always_inline]] M away(U fraction, M inexact, U odd, M negative, U draw) const {
+  NIBBLE_INLINE M away(U fraction, M inexact, U odd, M negative, U draw) const {
     const U half = V::set(0x80000000U);
     if constexpr (kKind == RoundingKind::stochastic) {
       return V::less_unsigned(draw, V::shr(fraction, unused_bits));
@@ -50,9 +52,11 @@ struct Decision {
 };
 
 // Replaces the marked lanes of `result` by the definition's answer.
-template <class V>
-typename V::F patched(const RoundPlan& plan, Definition definition, typename V::F y,
-                      typename V::U draw, typename V::F result, typename V::M lanes) {
+template <class V, class D>
+NIBBLE_HOST_DEVICE typename V::F patched(const RoundPlan& plan, const D& definition,
+                                         typename V::F y, typename V::U draw, typename V::F result,
+                                         typename V::M lanes) {
+  if constexpr (V::kLanes == 1) return lanes ? definition(plan, y, draw) : result;
   std::uint32_t marked = V::mask_bits(lanes);
   if (marked == 0) [[likely]]
     return result;
@@ -64,7 +68,7 @@ typename V::F patched(const RoundPlan& plan, Definition definition, typename V::
   V::store(draws, draw);
   for (; marked != 0; marked &= marked - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(marked));
-    results[lane] = definition(*plan.program, ys[lane], draws[lane]);
+    results[lane] = definition(plan, ys[lane], draws[lane]);
   }
   return V::load(results);
 }

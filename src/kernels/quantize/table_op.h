@@ -10,18 +10,22 @@ namespace nibble {
 template <class V>
 struct SmallTable {
   typename V::Table16 entries;
-  explicit SmallTable(const float* values) : entries(V::table16(values)) {}
-  typename V::F operator[](typename V::U index) const { return V::lookup(entries, index); }
+  NIBBLE_INLINE explicit SmallTable(const float* values) : entries(V::table16(values)) {}
+  NIBBLE_INLINE typename V::F operator[](typename V::U index) const {
+    return V::lookup(entries, index);
+  }
 };
 
 template <class V>
 struct LargeTable {
   const float* entries;
-  explicit LargeTable(const float* values) : entries(values) {}
-  typename V::F operator[](typename V::U index) const { return V::gather(entries, index); }
+  NIBBLE_INLINE explicit LargeTable(const float* values) : entries(values) {}
+  NIBBLE_INLINE typename V::F operator[](typename V::U index) const {
+    return V::gather(entries, index);
+  }
 };
 
-template <class V, RoundingKind kKind, class Table>
+template <class V, RoundingKind kKind, class Table, class D = Definition>
 struct TableOp {
   using F = typename V::F;
   using U = typename V::U;
@@ -29,7 +33,7 @@ struct TableOp {
   static constexpr bool kStochastic = kKind == RoundingKind::stochastic;
 
   const RoundPlan& plan;
-  Definition definition;
+  D definition;
   std::uint32_t half_size;
   Table thresholds;
   Table toward;  // of a deterministic rounding: the results
@@ -39,19 +43,24 @@ struct TableOp {
   Table nearest_values;
   float unit;  // 2^-r
 
-  TableOp(const RoundPlan& round_plan, Definition d)
+  NIBBLE_INLINE TableOp(const RoundPlan& round_plan, const D& d)
+      : TableOp(round_plan, round_plan.table, round_plan.nearest->table, d) {}
+
+  // With tables that are elsewhere than the plan says.
+  NIBBLE_INLINE TableOp(const RoundPlan& round_plan, const TablePlan& table,
+                        const TablePlan& nearest, const D& d)
       : plan(round_plan),
         definition(d),
-        half_size(1U << (round_plan.table.levels - 1)),
-        thresholds(round_plan.table.thresholds),
-        toward(round_plan.table.toward),
-        away(round_plan.table.away),
-        inverse_width(round_plan.table.inverse_width),
-        nearest_thresholds(round_plan.nearest->table.thresholds),
-        nearest_values(round_plan.nearest->table.toward),
+        half_size(1U << (table.levels - 1)),
+        thresholds(table.thresholds),
+        toward(table.toward),
+        away(table.away),
+        inverse_width(table.inverse_width),
+        nearest_thresholds(nearest.thresholds),
+        nearest_values(nearest.toward),
         unit(1.0F / static_cast<float>(std::uint64_t{1} << round_plan.random_bits)) {}
 
-  [[gnu::always_inline]] F operator()(F x, U draw) const {
+  NIBBLE_INLINE F operator()(F x, U draw) const {
     const U index = index_in(thresholds, x);
     const F result = toward[index];
     if constexpr (kStochastic) {
@@ -61,13 +70,13 @@ struct TableOp {
     }
   }
 
-  [[gnu::always_inline]] F nearest_value(F x) const {
+  NIBBLE_INLINE F nearest_value(F x) const {
     return or_nan(x, nearest_values[index_in(nearest_thresholds, x)]);
   }
 
  private:
   // How many thresholds are at most x.
-  [[gnu::always_inline]] U index_in(const Table& starts, F x) const {
+  NIBBLE_INLINE U index_in(const Table& starts, F x) const {
     U index = V::set(0U);
     for (std::uint32_t step = half_size; step != 0; step /= 2) {
       const F threshold = starts[V::add(index, V::set(step - 1))];
@@ -76,14 +85,14 @@ struct TableOp {
     return index;
   }
 
-  [[gnu::always_inline]] static F or_nan(F x, F result) {
+  NIBBLE_INLINE static F or_nan(F x, F result) {
     const M is_nan = V::not_(V::equal(x, x));
     return V::select(is_nan, V::floats(V::or_(V::bits(x), V::set(0x400000U))), result);
   }
 
   // f = (x - toward) / (away - toward) against u = (draw + 1)·2^-r, both within 2^-21: where they
   // are closer than 2^-20 the definition decides.
-  [[gnu::always_inline]] F drawn(F x, U index, F base, U draw) const {
+  NIBBLE_INLINE F drawn(F x, U index, F base, U draw) const {
     const F inside = V::min(V::set(plan.table.last), V::max(V::set(plan.table.first), x));
     const F f = V::mul(V::sub(inside, base), inverse_width[index]);
     const U high = V::shr(draw, V::set(16U));

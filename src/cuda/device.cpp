@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices by the CUDA runtime.
+#include "nibble/cuda/device.h"
+
+#include <array>
+#include <atomic>
+
+#include "cuda/errors.h"
+
+namespace nibble::cuda {
+
+bool is_built() {
+  return true;
+}
+
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+  cudaGetLastError();  // a missing driver is no error of a later launch
+  return 0;
+}
+
+DeviceGuard::DeviceGuard(const Place& place) {
+  check("cuda", cudaGetDevice(&previous_));
+  if (place.device == previous_) {
+    previous_ = -1;
+    return;
+  }
+  check("cuda", cudaSetDevice(place.device));
+}
+
+DeviceGuard::~DeviceGuard() {
+  if (previous_ >= 0) cudaSetDevice(previous_);
+}
+
+void check_launch(const char* op) {
+  check(op, cudaGetLastError());
+}
+
+int multiprocessors(int device) {
+  constexpr std::size_t kRemembered = 64;
+  static std::array<std::atomic<int>, kRemembered> known{};
+  const auto index = static_cast<std::size_t>(device);
+  if (index < kRemembered && known[index] > 0) return known[index];
+  int count = 0;
+  check("cuda", cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  if (index < kRemembered) known[index] = count;
+  return count;
+}
+
+}  // namespace nibble::cuda

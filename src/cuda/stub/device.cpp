@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices of a build without the CUDA toolkit: none.
+#include "nibble/cuda/device.h"
+
+#include "cuda/stub/absent.h"
+#include "nibble/cuda/upload.h"
+
+namespace nibble::cuda {
+
+bool is_built() {
+  return false;
+}
+
+int device_count() {
+  return 0;
+}
+
+DeviceGuard::DeviceGuard(const Place&) {
+  refuse_without_cuda("cuda");
+}
+
+DeviceGuard::~DeviceGuard() = default;
+
+void check_launch(const char* op) {
+  refuse_without_cuda(op);
+}
+
+int multiprocessors(int) {
+  refuse_without_cuda("cuda");
+}
+
+void upload(void*, const void*, std::size_t, const Place&) {
+  refuse_without_cuda("upload");
+}
+
+}  // namespace nibble::cuda
