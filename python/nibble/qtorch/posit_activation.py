@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fork's tanh layers; their derivative is 1 - y² of the approximate y."""
+
+from __future__ import annotations
+
+import torch
+
+from .quant.posit_function import posit_tanh, posit_tanh_enhanced
+
+__all__ = ["PositTanhModule", "PositTanhModuleEnhanced", "RefTanhModule"]
+
+NSIZE = 16
+
+
+class _Tanh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, function):
+        y = function(x, nsize=NSIZE)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        (y,) = ctx.saved_tensors
+        return grad * (1 - y * y), None
+
+
+class PositTanhModule(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return _Tanh.apply(x, posit_tanh)
+
+
+class PositTanhModuleEnhanced(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return _Tanh.apply(x, posit_tanh_enhanced)
+
+
+class RefTanhModule(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products whose sums are rounded too, with gradients whose sums are rounded as well."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Optional
+
+import torch
+from torch.nn import functional
+
+import nibble
+
+from .draws import WORD, Key
+
+SAME = "same"
+STREAMS = 4096  # of one stream of the caller: a forward product and two gradients for each matrix of a batch
+
+
+class Accumulators(NamedTuple):
+    """Formats, or nibble.Accumulator, of the forward product and of the two gradients; None is fp32."""
+
+    forward: Any
+    backward: Any = SAME
+
+    def of_gradient(self) -> "Accumulators":
+        backward = self.forward if isinstance(self.backward, str) and self.backward == SAME else self.backward
+        return Accumulators(backward, SAME)
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b, accumulators, key, stream):
+        ctx.save_for_backward(a, b)
+        ctx.rest = accumulators, key, stream
+        if accumulators.forward is None:
+            return a @ b
+        return nibble.matmul(
+            a.detach(), b.detach(), accumulator=accumulators.forward, seed=key.seed, step=key.step, stream=stream & WORD
+        )
+
+    @staticmethod
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        accumulators, key, stream = ctx.rest
+        inner = accumulators.of_gradient()
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = _Product.apply(grad, b.t(), inner, key, stream + 1)
+        if ctx.needs_input_grad[1]:
+            grad_b = _Product.apply(a.t(), grad, inner, key, stream + 2)
+        return grad_a, grad_b, None, None, None
+
+
+def product(a: torch.Tensor, b: torch.Tensor, accumulators: Accumulators, key: Key, stream: int) -> torch.Tensor:
+    """Matrices of any float type; sums start from fp32 operands, and the result has a's type."""
+    out = _Product.apply(a.float(), b.float(), accumulators, key, stream)
+    return out if out.dtype == a.dtype else out.to(a.dtype)
+
+
+def matmul(
+    a: torch.Tensor, b: torch.Tensor, *, accumulator, backward=SAME, seed: int = 0, step: int = 0, stream: int = 0
+) -> torch.Tensor:
+    """torch.matmul with a simulated accumulator, forward and, by `backward`, in both gradients.
+
+    accumulator  a format or a nibble.Accumulator
+    backward     the same, "same", or None: gradients in fp32
+    """
+    for name, value in (("a", a), ("b", b)):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"matmul: got {type(value).__name__} for {name}, expected a tensor")
+        if value.dim() == 0:
+            raise ValueError(f"matmul: got a scalar for {name}, expected at least one dimension")
+    rows, columns = a.dim() > 1, b.dim() > 1
+    a = a if rows else a.unsqueeze(0)
+    b = b if columns else b.unsqueeze(1)
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"matmul: got inner dimensions {a.shape[-1]} and {b.shape[-2]}, expected equal ones")
+    accumulators, key, base = Accumulators(accumulator, backward), Key(seed, step), stream * STREAMS
+    if b.dim() == 2:
+        flat = product(a.reshape(-1, a.shape[-1]), b, accumulators, key, base)
+        out = flat.reshape(*a.shape[:-1], b.shape[-1])
+    else:
+        out = _batched(a, b, accumulators, key, base)
+    out = out if rows else out.squeeze(-2)
+    return out if columns else out.squeeze(-1)
+
+
+def _batched(a, b, accumulators, key, base):
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a = a.expand(*batch, *a.shape[-2:]).reshape(-1, *a.shape[-2:])
+    b = b.expand(*batch, *b.shape[-2:]).reshape(-1, *b.shape[-2:])
+    out = [product(x, y, accumulators, key, base + 4 * i) for i, (x, y) in enumerate(zip(a, b))]
+    if not out:
+        return a.new_zeros(*batch, a.shape[-2], b.shape[-1])
+    return torch.stack(out).reshape(*batch, *out[0].shape)
+
+
+def linear(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: Optional[torch.Tensor] = None,
+    *,
+    accumulator,
+    backward=SAME,
+    seed: int = 0,
+    step: int = 0,
+    stream: int = 0,
+) -> torch.Tensor:
+    """functional.linear; the bias is added to the rounded sums in the input's type."""
+    out = matmul(x, weight.t(), accumulator=accumulator, backward=backward, seed=seed, step=step, stream=stream)
+    return out if bias is None else out + bias
+
+
+def conv2d(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: Optional[torch.Tensor] = None,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups: int = 1,
+    *,
+    accumulator,
+    backward=SAME,
+    seed: int = 0,
+    step: int = 0,
+    stream: int = 0,
+) -> torch.Tensor:
+    """functional.conv2d as one product a group: sums run over channel, row, column of the kernel.
+
+    The gradient of x adds overlapping windows in the input's type.
+    """
+    if x.dim() != 4 or weight.dim() != 4:
+        raise ValueError(f"conv2d: got {x.dim()} and {weight.dim()} dimensions, expected 4 and 4")
+    if groups < 1 or weight.shape[0] % groups or x.shape[1] != weight.shape[1] * groups:
+        raise ValueError(
+            f"conv2d: got {x.shape[1]} channels and a weight of {tuple(weight.shape)} in {groups} groups, "
+            "expected channels = groups × weight.shape[1]"
+        )
+    stride, padding, dilation = _pair(stride), _pair(padding), _pair(dilation)
+    size = [
+        (x.shape[2 + i] + 2 * padding[i] - dilation[i] * (weight.shape[2 + i] - 1) - 1) // stride[i] + 1
+        for i in range(2)
+    ]
+    columns = functional.unfold(x, weight.shape[2:], dilation, padding, stride)  # images, channels·kernel, places
+    columns = columns.reshape(x.shape[0], groups, -1, columns.shape[-1]).permute(1, 2, 0, 3).flatten(2)
+    kernels = weight.reshape(groups, weight.shape[0] // groups, -1)
+    out = matmul(kernels, columns, accumulator=accumulator, backward=backward, seed=seed, step=step, stream=stream)
+    out = out.reshape(weight.shape[0], x.shape[0], *size).transpose(0, 1)
+    return out if bias is None else out + bias.reshape(1, -1, 1, 1)
+
+
+def _pair(value):
+    return tuple(value) if isinstance(value, (tuple, list)) else (value, value)

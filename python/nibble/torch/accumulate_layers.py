@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear and Conv2d whose products are summed in a simulated accumulator."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+from torch.nn import functional
+
+from .accumulate import SAME, conv2d, linear
+from .draws import DrawsModule
+
+
+class _Accumulating(DrawsModule):
+    """The accumulators of a layer; a submodule, so that its step is saved."""
+
+    def __init__(self, accumulator, backward, seed: Optional[int], stream: int) -> None:
+        super().__init__(seed)
+        self.accumulator, self.backward_accumulator, self.stream = accumulator, backward, stream
+
+    def options(self) -> dict:
+        key = self.draws.next()
+        return dict(
+            accumulator=self.accumulator,
+            backward=self.backward_accumulator,
+            seed=key.seed,
+            step=key.step,
+            stream=self.stream,
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.accumulator}, backward={self.backward_accumulator}"
+
+
+class Linear(torch.nn.Linear):
+    """torch.nn.Linear with an accumulator; see `nibble.torch.matmul` for the formats."""
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        *,
+        accumulator,
+        backward=SAME,
+        seed: Optional[int] = 0,
+        stream: int = 0,
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(in_features, out_features, bias, device=device, dtype=dtype)
+        self.accumulating = _Accumulating(accumulator, backward, seed, stream)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return linear(x, self.weight, self.bias, **self.accumulating.options())
+
+
+class Conv2d(torch.nn.Conv2d):
+    """torch.nn.Conv2d with an accumulator; any padding, dilation and groups."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        *,
+        accumulator,
+        backward=SAME,
+        seed: Optional[int] = 0,
+        stream: int = 0,
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            padding_mode,
+            device=device,
+            dtype=dtype,
+        )
+        self.accumulating = _Accumulating(accumulator, backward, seed, stream)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return accumulated_convolution(self, x, self.accumulating.options())
+
+
+def accumulated_convolution(layer: torch.nn.Conv2d, x: torch.Tensor, options: dict) -> torch.Tensor:
+    single = x.dim() == 3
+    x = x.unsqueeze(0) if single else x
+    mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
+    x = functional.pad(x, layer._reversed_padding_repeated_twice, mode=mode)
+    out = conv2d(x, layer.weight, layer.bias, layer.stride, 0, layer.dilation, layer.groups, **options)
+    return out.squeeze(0) if single else out

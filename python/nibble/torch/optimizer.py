@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wrapper that gives any torch optimizer weights, gradients, momentum and masters in few bits."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterable, List, Optional
+
+import torch
+from torch.optim import Optimizer
+
+from .draws import WORD, Draws
+from .rounder import as_rounder, text_of
+
+STATE = "low_precision"  # what state_dict has beside torch's own entries
+SLOTS = 16  # streams of a parameter
+GRADIENT, MASTER, WEIGHT, MOMENTUM = 0, 1, 2, 3
+
+
+class LowPrecisionOptimizer(Optimizer):
+    """Wraps an optimizer; a step is
+
+    1. gradient ← gradient_format(gradient · gradient_scaling)
+    2. parameter ← master, where there is one
+    3. the optimizer's own step
+    4. each momentum ← momentum_format(momentum)
+    5. master ← master_format(parameter), and parameter ← weight_format(master)
+
+    weight, gradient, momentum, master  a format, a Rounder, a function of a tensor, or None. Without `master`
+                      the parameter is all there is, and updates are added to it; "fp32" keeps an exact copy.
+    momentum_keys     names of the state that counts as momentum; None: every floating tensor of the
+                      parameter's shape (momentum_buffer, exp_avg, exp_avg_sq, max_exp_avg_sq, …)
+    gradient_scaling  a factor, as 1/1000 for a loss that was multiplied by 1000; always applied
+    round_initial     weights and masters are rounded before the first step
+    seed              of stochastic rounding: draws follow from (seed, step, parameter, role); None takes a seed from
+                      torch's generator at every step
+
+    A closure is evaluated at the rounded weights. Schedulers take the wrapper for an optimizer, for it is one;
+    `param_groups` and `state` are those of the optimizer inside. state_dict adds masters, seed and step to
+    the inner one, and a run that loads it continues bit for bit. A parameter without gradient is left alone.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        *,
+        weight=None,
+        gradient=None,
+        momentum=None,
+        master=None,
+        rounding: str = "nearest-even",
+        gradient_scaling: float = 1.0,
+        momentum_keys: Optional[Iterable[str]] = None,
+        round_initial: bool = True,
+        seed: Optional[int] = 0,
+    ) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"optimizer: got {type(optimizer).__name__}, expected a torch.optim.Optimizer")
+        if not isinstance(gradient_scaling, (int, float)) or isinstance(gradient_scaling, bool):
+            raise TypeError(f"gradient_scaling: got {type(gradient_scaling).__name__}, expected a number")
+        if not 0 < gradient_scaling < float("inf"):
+            raise ValueError(f"gradient_scaling: got {gradient_scaling}, expected a positive number")
+        self.weight, self.gradient, self.momentum, self.master = (
+            as_rounder(what, rounding) for what in (weight, gradient, momentum, master)
+        )
+        self.gradient_scaling = gradient_scaling
+        self.momentum_keys = None if momentum_keys is None else tuple(momentum_keys)
+        self.round_initial = round_initial
+        self.draws = Draws(seed)
+        self.masters: Dict[torch.Tensor, torch.Tensor] = {}
+        super().__init__(list(optimizer.param_groups), optimizer.defaults)
+        self.inner = optimizer
+        self._follow_inner()
+        self._begin(self._parameters())
+
+    # The step
+
+    @torch.no_grad()
+    def step(self, closure: Optional[Callable[[], Any]] = None):
+        self._follow_inner()
+        rounders = (self.weight, self.gradient, self.momentum, self.master)
+        seed, step = self.draws.next(any(r is not None and r.is_stochastic for r in rounders))
+        parameters = self._parameters()
+        streams = {p: SLOTS * i for i, p in enumerate(parameters)}
+
+        def rounded(rounder, x, p, slot):
+            return rounder.round(x, seed=seed, step=step, stream=streams[p] + slot & WORD)
+
+        if closure is None:
+            self._prepare_gradients(parameters, rounded)
+            self._load_masters(p for p in parameters if p.grad is not None)
+            loss = self.inner.step()
+        else:
+            loss = self._step_with_closure(closure, parameters, rounded)
+        for p in parameters:
+            if p.grad is not None:
+                self._round_momentum(p, rounded)
+                self._round_parameter(p, rounded)
+        return loss
+
+    def _prepare_gradients(self, parameters, rounded) -> None:
+        for p in parameters:
+            if p.grad is None:
+                continue
+            if p.grad.layout != torch.strided:
+                raise RuntimeError("step: got a sparse gradient, expected dense ones (sparse=False)")
+            if self.gradient_scaling != 1:
+                p.grad.mul_(self.gradient_scaling)
+            if self.gradient is not None:
+                p.grad.copy_(rounded(self.gradient, p.grad, p, GRADIENT))
+
+    def _load_masters(self, parameters) -> None:
+        for p in parameters:
+            if p in self.masters:
+                p.copy_(self.masters[p])
+
+    def _step_with_closure(self, closure, parameters, rounded):
+        """The closure sees the weights of the step before; where a line search asks again, rounded trial points."""
+        weights = [p.clone() for p in parameters]
+        is_first = True
+
+        @torch.no_grad()
+        def evaluate():
+            nonlocal is_first
+            trial = [p.clone() for p in parameters]
+            for p, weight in zip(parameters, weights):
+                if is_first:
+                    p.copy_(weight)
+                else:
+                    self._round_weight(p, rounded)
+            is_first = False
+            with torch.enable_grad():
+                loss = closure()
+            self._prepare_gradients(parameters, rounded)
+            for p, value in zip(parameters, trial):
+                p.copy_(value)
+            return loss
+
+        self._load_masters(parameters)
+        loss = self.inner.step(evaluate)
+        for p, weight in zip(parameters, weights):
+            if p.grad is None:
+                p.copy_(weight)
+        return loss
+
+    def _round_momentum(self, p, rounded) -> None:
+        if self.momentum is None:
+            return
+        state = self.inner.state.get(p, {})
+        for i, name in enumerate(sorted(self._momenta_of(p, state))):
+            state[name].copy_(rounded(self.momentum, state[name], p, min(MOMENTUM + i, SLOTS - 1)))
+
+    def _momenta_of(self, p, state) -> List[str]:
+        return [
+            name
+            for name, value in state.items()
+            if isinstance(value, torch.Tensor)
+            and value.is_floating_point()
+            and value.shape == p.shape
+            and name != "step"
+            and (self.momentum_keys is None or name in self.momentum_keys)
+        ]
+
+    def _round_parameter(self, p, rounded) -> None:
+        if p in self.masters:
+            self.masters[p].copy_(rounded(self.master, p, p, MASTER))
+            p.copy_(self.masters[p])
+        self._round_weight(p, rounded)
+
+    def _round_weight(self, p, rounded) -> None:
+        if self.weight is not None:
+            p.copy_(rounded(self.weight, p, p, WEIGHT))
+
+    # Parameters
+
+    def _parameters(self) -> List[torch.Tensor]:
+        return [p for group in self.param_groups for p in group["params"]]
+
+    def _follow_inner(self) -> None:
+        """The inner optimizer owns the groups and the state; loading makes new ones there."""
+        self.param_groups, self.state, self.defaults = self.inner.param_groups, self.inner.state, self.inner.defaults
+
+    @torch.no_grad()
+    def _begin(self, parameters) -> None:
+        """Masters of new parameters, and their first rounding; draws of the step before the first."""
+        index = {p: i for i, p in enumerate(self._parameters())}
+        seed = 0 if self.draws.seed is None else self.draws.seed
+
+        def rounded(rounder, x, p, slot):
+            return rounder.round(x, seed=seed, step=WORD, stream=SLOTS * index[p] + slot & WORD)
+
+        for p in parameters:
+            if self.master is not None:
+                self.masters[p] = p.detach().clone()
+            if self.round_initial:
+                self._round_parameter(p, rounded)
+
+    def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        if not hasattr(self, "inner"):  # torch's constructor calls this for the groups of the inner optimizer
+            super().add_param_group(param_group)
+            return
+        self.inner.add_param_group(param_group)
+        self._follow_inner()
+        self._begin(self.param_groups[-1]["params"])
+
+    def zero_grad(self, *args, **kwargs) -> None:
+        self.inner.zero_grad(*args, **kwargs)
+
+    # Saving
+
+    def state_dict(self) -> Dict[str, Any]:
+        self._follow_inner()
+        saved = dict(self.inner.state_dict())
+        masters = [self.masters.get(p) for p in self._parameters()]
+        saved[STATE] = {"masters": masters, "seed": self.draws.seed, "step": self.draws.step}
+        return saved
+
+    @torch.no_grad()
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Also takes what the optimizer saved before it was wrapped: masters then start from the parameters."""
+        own = state_dict.get(STATE)
+        parameters = self._parameters()
+        masters = [None] * len(parameters) if own is None else own["masters"]
+        shapes = [None if m is None else m.shape for m in masters]
+        if len(masters) != len(parameters) or any(s not in (None, p.shape) for s, p in zip(shapes, parameters)):
+            raise ValueError("load_state_dict: masters do not fit the parameters, expected those of the same model")
+        self.inner.load_state_dict({name: value for name, value in state_dict.items() if name != STATE})
+        self._follow_inner()
+        if own is not None:
+            self.draws = Draws(own["seed"], own["step"])
+        for p in self.masters:
+            self.masters[p].copy_(p)
+        for p, master in zip(parameters, masters):
+            if p in self.masters and master is not None:
+                self.masters[p].copy_(master)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "step"}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._follow_inner()
+
+    def __repr__(self) -> str:
+        roles = (
+            ("weight", self.weight),
+            ("gradient", self.gradient),
+            ("momentum", self.momentum),
+            ("master", self.master),
+        )
+        formats = ", ".join(f"{name}={text_of(rounder)}" for name, rounder in roles if rounder is not None)
+        return f"{type(self).__name__}({formats}) of {self.inner!r}"

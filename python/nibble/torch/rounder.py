@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One way to round a tensor: a format with its rounding and its overflow rule."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Callable, Optional, Tuple
+
+import torch
+
+import nibble
+
+LARGEST = torch.finfo(torch.float32).max
+
+
+def on_cpu(values) -> torch.Tensor:
+    """fp32 on the CPU, whatever torch's usual type and device are."""
+    return torch.tensor(values, dtype=torch.float32, device="cpu")
+
+
+def probe() -> torch.Tensor:
+    """A zero that every format takes: any axis exists in eight dimensions."""
+    return on_cpu(0.0).reshape((1,) * 8)
+
+
+@dataclass(frozen=True)
+class Rounder:
+    """A format with the words that `nibble.quantize` takes; checked when it is made, and it pickles.
+
+    >>> Rounder("e5m2", "stochastic").round(x, seed=7, step=3)
+    """
+
+    format: "nibble.Format | str"
+    rounding: str = "nearest-even"
+    overflow: str = "native"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.format, nibble.Format):
+            object.__setattr__(self, "format", nibble.Format(self.format))
+        nibble.quantize(probe(), self.format, rounding=self.rounding, overflow=self.overflow)
+
+    def round(self, x: torch.Tensor, seed: int = 0, step: int = 0, stream: int = 0) -> torch.Tensor:
+        return nibble.quantize(
+            x.detach(), self.format, rounding=self.rounding, overflow=self.overflow, seed=seed, step=step, stream=stream
+        )
+
+    def clamped(self, x: torch.Tensor, seed: int = 0, step: int = 0, stream: int = 0) -> torch.Tensor:
+        """Where x lies beyond the largest or the lowest value of the format."""
+        lowest, largest = limits(self.format)
+        return (x > largest) | (x < lowest)
+
+    def check_range(self) -> None:
+        limits(self.format)
+
+    @property
+    def is_stochastic(self) -> bool:
+        return self.rounding.startswith("stochastic")
+
+    def __str__(self) -> str:
+        extra = "" if self.overflow == "native" else f", {self.overflow}"
+        return f"{self.format} {self.rounding}{extra}"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a tensor in the place of a rounder; its draws, if any, are its own."""
+
+    function: Callable[[torch.Tensor], torch.Tensor]
+
+    is_stochastic = False
+
+    def round(self, x: torch.Tensor, seed: int = 0, step: int = 0, stream: int = 0) -> torch.Tensor:
+        return self.function(x.detach()).detach()
+
+    def check_range(self) -> None:
+        raise ValueError(f"clamped gradient: got {self}, expected a format with a range of its own")
+
+    def __str__(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+
+def as_rounder(what, rounding: str = "nearest-even", overflow: str = "native"):
+    """None stays; a text or a Format becomes a Rounder, a function a Function; rounders pass."""
+    if what is None or all(hasattr(what, name) for name in ("round", "is_stochastic")):
+        return what
+    if isinstance(what, (str, nibble.Format)):
+        return Rounder(what, rounding, overflow)
+    if callable(what):
+        return Function(what)
+    raise TypeError(f"rounder: got {type(what).__name__}, expected a format, a Rounder, a function or None")
+
+
+@functools.lru_cache(maxsize=None)
+def limits(fmt: nibble.Format) -> Tuple[float, float]:
+    """The lowest and the largest value of a format whose range does not follow the data."""
+    alone = nibble.quantize(on_cpu([[0.3]]), fmt).item()
+    beside = on_cpu([[0.3, 1e38]])
+    if any(nibble.quantize(x, fmt).flatten()[0].item() != alone for x in (beside, beside.t().contiguous())):
+        raise ValueError(
+            f"clamped gradient: got '{fmt}', whose scale follows the data, " "expected a format with a range of its own"
+        )
+    ends = nibble.quantize(on_cpu([-LARGEST, LARGEST]), fmt, overflow="saturate")
+    return ends[0].item(), ends[1].item()
+
+
+def text_of(rounder) -> Optional[str]:
+    return None if rounder is None else str(rounder)

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever has __dlpack__.
+#include <optional>
+#include <string>
+
+#include "python/src/array.h"
+#include "python/src/dlpack.h"
+#include "python/src/errors.h"
+
+namespace nibble::python {
+namespace {
+
+// Asks for the newer structure, which says what is read-only; older packages know only the other.
+nb::object capsule_of(nb::handle object) {
+  const nb::object method = object.attr("__dlpack__");
+  try {
+    return method(nb::arg("max_version") = nb::make_tuple(1, 0));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return method();
+}
+
+template <class Managed>
+void release(void* managed) {
+  auto* own = static_cast<Managed*>(managed);
+  if (own->deleter != nullptr) own->deleter(own);
+}
+
+std::optional<DType> dtype_of(dlpack::DataType type) {
+  if (type.lanes != 1) return std::nullopt;
+  switch (type.code << 8 | type.bits) {
+    case dlpack::kFloat << 8 | 32:
+      return DType::f32;
+    case dlpack::kFloat << 8 | 16:
+      return DType::f16;
+    case dlpack::kBfloat << 8 | 16:
+      return DType::bf16;
+    case dlpack::kFloat << 8 | 64:
+      return DType::f64;
+    case dlpack::kUInt << 8 | 8:
+      return DType::u8;
+    case dlpack::kUInt << 8 | 16:
+      return DType::u16;
+    case dlpack::kUInt << 8 | 32:
+      return DType::u32;
+    case dlpack::kInt << 8 | 16:
+      return DType::i16;
+    case dlpack::kInt << 8 | 32:
+      return DType::i32;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void Array::take_dlpack(Argument argument, Access access) {
+  const std::string name(argument.name);
+  if (!nb::hasattr(object_, "__dlpack__")) {
+    throw TypeMistake(argument.function, name, described(object_),
+                      "a NumPy array, a torch tensor or an object with __dlpack__");
+  }
+  const nb::object capsule = capsule_of(object_);
+  const dlpack::Tensor* tensor = nullptr;
+  bool is_read_only = false;
+  const auto take = [&]<class Managed>(const char* before, const char* after) -> Managed* {
+    if (PyCapsule_IsValid(capsule.ptr(), before) == 0) return nullptr;
+    auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), before));
+    PyCapsule_SetName(capsule.ptr(), after);
+    loan_.managed = managed;
+    loan_.release = release<Managed>;
+    tensor = &managed->tensor;
+    return managed;
+  };
+  if (const auto* newer = take.operator()<dlpack::ManagedVersioned>("dltensor_versioned",
+                                                                    "used_dltensor_versioned")) {
+    is_read_only = (newer->flags & dlpack::kReadOnly) != 0;
+  } else if (take.operator()<dlpack::Managed>("dltensor", "used_dltensor") == nullptr) {
+    throw TypeMistake(argument.function, name + ".__dlpack__()", described(capsule),
+                      "a capsule with a DLPack tensor");
+  }
+  if (access == Access::write && is_read_only) {
+    throw Error(argument.function, name, "a read-only array", "one that can be written");
+  }
+  if (tensor->device.type == dlpack::kCuda || tensor->device.type == dlpack::kCudaManaged) {
+    device_ = {Device::Kind::cuda, tensor->device.index};
+  } else if (tensor->device.type != dlpack::kCpu && tensor->device.type != dlpack::kCudaHost) {
+    throw StateMistake(argument.function, name + "'s device",
+                       "DLPack type " + std::to_string(tensor->device.type), "CPU or CUDA");
+  }
+  const std::optional<DType> found = dtype_of(tensor->dtype);
+  if (!found) {
+    throw TypeMistake(argument.function, name + "'s dtype",
+                      "code " + std::to_string(tensor->dtype.code) + " of " +
+                          std::to_string(tensor->dtype.bits) + " bits",
+                      "float32, float16 or bfloat16");
+  }
+  dtype_ = *found;
+  data_ = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
+  shape_ = shape_of(argument, tensor->shape, tensor->rank);
+  auto step = static_cast<std::int64_t>(size_of(dtype_));
+  const std::int64_t size = step;
+  for (std::size_t axis = shape_.rank(); axis-- > 0; step *= shape_[axis]) {
+    strides_[axis] = tensor->strides == nullptr ? step : tensor->strides[axis] * size;
+  }
+  find_contiguous();
+}
+
+}  // namespace nibble::python

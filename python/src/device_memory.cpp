@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense memory on a GPU.
+#include "python/src/device_memory.h"
+
+#include <string>
+
+#include "python/src/checks.h"
+#include "python/src/errors.h"
+#include "python/src/modules.h"
+
+namespace nibble::python {
+namespace {
+
+void* pointer_of(nb::handle tensor) {
+  static const Name data_ptr("data_ptr");
+  void* pointer = PyLong_AsVoidPtr(call_method(tensor, data_ptr).ptr());
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return pointer;
+}
+
+void need_torch(const Array& array, std::string_view function) {
+  if (array.kind() == Array::Kind::torch) return;
+  throw Error(function, "an array on " + device_text(array.device()), "a strided one",
+              "a contiguous one, or a torch tensor");
+}
+
+}  // namespace
+
+DeviceInput::DeviceInput(const Array& array, std::string_view function, Type type)
+    : data_(array.data()), dtype_(type == Type::f32 ? DType::f32 : array.dtype()) {
+  if (array.is_contiguous() && dtype_ == array.dtype()) return;
+  need_torch(array, function);
+  copy_ = array.object().attr("detach")();
+  if (dtype_ != array.dtype()) copy_ = copy_.attr("float")();
+  copy_ = copy_.attr("contiguous")();
+  data_ = pointer_of(copy_);
+}
+
+DeviceOutput::DeviceOutput(const Array& array, std::string_view function)
+    : data_(array.data()), dtype_(array.dtype()) {
+  if (array.is_contiguous()) return;
+  need_torch(array, function);
+  strided_ = array.object().attr("detach")();
+  dense_ = torch()->empty(strided_.attr("shape"), nb::arg("dtype") = strided_.attr("dtype"),
+                          nb::arg("device") = strided_.attr("device"));
+  data_ = pointer_of(dense_);
+}
+
+void DeviceOutput::finish() const {
+  if (dense_.is_valid()) strided_.attr("copy_")(dense_);
+}
+
+Workspace::Workspace(std::size_t bytes, const Array& beside) {
+  if (bytes == 0) return;
+  const Torch* module = torch();
+  if (module == nullptr) {
+    throw StateMistake("workspace", "memory on " + device_text(beside.device()), "no torch",
+                       "import torch, which allocates it");
+  }
+  memory_ = module->empty(bytes, nb::arg("dtype") = module->uint8,
+                          nb::arg("device") = device_text(beside.device()).c_str());
+  data_ = pointer_of(memory_);
+}
+
+cuda::Place place_of(const Array& array) {
+  cuda::Place place{.device = array.device().index};
+  const Torch* module = torch();
+  if (module != nullptr && module->current_stream.is_valid()) {
+    const nb::object stream = module->current_stream(place.device);
+    place.stream = PyLong_AsVoidPtr(stream.ptr());
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  }
+  return place;
+}
+
+void check_has_cuda(std::string_view function, const Array& array) {
+  if (cuda::is_built()) return;
+  throw StateMistake(function, "an array on " + device_text(array.device()), "a build without CUDA",
+                     "one with the CUDA toolkit");
+}
+
+void rethrow(const Error& error) {
+  const std::string text = error.what();
+  if (text.find("] CUDA: got ") == std::string::npos) throw;
+  throw StateMistake(text);
+}
+
+}  // namespace nibble::python

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples run: a few steps each, on pictures of noise."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
+
+
+def noise(count, *shape):
+    return torch.randn(count, *shape), torch.randint(0, 10, (count,))
+
+
+def test_train_cifar10():
+    import train_cifar10 as example
+
+    pictures = noise(32, 3, 32, 32)
+    rows = example.train(True, pictures, pictures, steps=5, batch=4, seed=0)
+    assert [row[0] for row in rows] == [1, 2, 3, 4, 5] and all(np.isfinite(row[1]) for row in rows)
+    assert rows == example.train(True, pictures, pictures, steps=5, batch=4, seed=0)  # the seed decides everything
+
+
+def test_posit_study(capsys):
+    import posit_study as example
+
+    pictures = noise(32, 1, 28, 28)
+    loss, right = example.train(example.qtorch.Posit(8, 2), example.qtorch.Posit(16, 2), pictures, pictures, 3, batch=8)
+    assert np.isfinite(loss) and 0 <= right <= 1
+    example.print_errors(range(-2, 3))
+    assert "posit(8,1)" in capsys.readouterr().out
+
+
+def test_formats_overview(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    import formats_overview as example
+
+    monkeypatch.setattr(sys, "argv", ["formats_overview.py", str(tmp_path / "formats.png")])
+    example.main()
+    assert (tmp_path / "formats.png").stat().st_size > 10000
+    assert "posit(8,1)                  8     255" in capsys.readouterr().out
+
+
+def test_idx_and_cifar_files_are_read(tmp_path):
+    import datasets
+
+    images, labels = np.arange(2 * 28 * 28, dtype=np.uint8).reshape(2, 28, 28), np.array([3, 7], np.uint8)
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(
+        b"\0\0\x08\x03" + np.array([2, 28, 28], ">i4").tobytes() + images.tobytes()
+    )
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(
+        b"\0\0\x08\x01" + np.array([2], ">i4").tobytes() + labels.tobytes()
+    )
+    pictures, digits = datasets.mnist(tmp_path, "train")
+    assert pictures.shape == (2, 1, 28, 28) and digits.tolist() == [3, 7] and pictures.min() == -0.5
+    record = np.concatenate([[5], np.zeros(3072)]).astype(np.uint8)
+    (tmp_path / "test_batch.bin").write_bytes(record.tobytes())
+    pictures, classes = datasets.cifar10(tmp_path, ["test_batch.bin"])
+    assert pictures.shape == (1, 3, 32, 32) and classes.tolist() == [5]
+    with pytest.raises(SystemExit, match="no data_batch_1.bin"):
+        datasets.cifar10(tmp_path, ["data_batch_1.bin"])

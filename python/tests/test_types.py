@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The annotations and the stubs of the extension, checked by mypy."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nibble
+from nibble import _core
+
+MODULES = ["nibble", *(f"nibble.{name}" for name in "beside codes formats product rounding statistics".split())]
+
+
+def run(*arguments, folder):
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def mypy():
+    mypy = pytest.importorskip("mypy.version")
+    if tuple(int(part) for part in mypy.__version__.split(".")[:2]) < (1, 8):
+        pytest.skip("an old mypy")
+
+
+def test_annotations_are_sound(tmp_path):
+    names = [part for module in MODULES for part in ("-m", module)]
+    checked = run("mypy", "--strict", "--cache-dir", str(tmp_path), *names, folder=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+
+
+def names_of(body):
+    """The functions, attributes and classes of a stub, members as Class.member."""
+    for item in body:
+        if isinstance(item, ast.ClassDef):
+            yield item.name
+            yield from (f"{item.name}.{member}" for member in names_of(item.body))
+        elif isinstance(item, ast.FunctionDef):
+            yield item.name
+        elif isinstance(item, ast.AnnAssign):
+            yield item.target.id
+
+
+def test_stubs_say_what_the_extension_has():
+    stub = Path(nibble.__file__).with_name("_core.pyi")
+    said = {name for name in names_of(ast.parse(stub.read_text()).body) if "__" not in name}
+    had = {name for name in vars(_core) if "__" not in name}
+    had |= {f"Format.{name}" for name in vars(nibble.Format) if "__" not in name}
+    assert said == had
+
+
+def test_users_are_told_what_they_get(tmp_path):
+    (tmp_path / "user.py").write_text(
+        "import numpy as np\nimport nibble\n"
+        "reveal_type(nibble.quantize(np.ones(3, np.float32), 'e4m3'))\n"
+        "reveal_type(nibble.stats(1, 'e4m3').sqnr_db)\n"
+        "nibble.quantize(1, 'e4m3', rounding=3)\n"
+    )
+    checked = run("mypy", "--cache-dir", str(tmp_path / "cache"), "user.py", folder=tmp_path)
+    assert "ndarray" in checked.stdout and "float" in checked.stdout
+    assert 'Argument "rounding" to "quantize" has incompatible type' in checked.stdout, checked.stdout
+
+
+def test_the_marker_is_there():
+    assert (Path(nibble.__file__).parent / "py.typed").exists()
