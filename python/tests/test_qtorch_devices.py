@@ -65,7 +65,7 @@ def test_a_training_step_of_rounding_is_the_same_on_both():
     weight, grad = torch.randn(300), torch.randn(300)
     seen = []
     for device in ("cpu", "cuda"):
-        p = torch.nn.Parameter(weight.to(device))
+        p = torch.nn.Parameter(weight.clone().to(device))
         optimizer = nt.LowPrecisionOptimizer(
             torch.optim.SGD([p], lr=0.125, momentum=0.5),
             weight="e4m3",
@@ -76,7 +76,7 @@ def test_a_training_step_of_rounding_is_the_same_on_both():
             seed=9,
         )
         for _ in range(4):
-            p.grad = grad.to(device)
+            p.grad = grad.clone().to(device)
             optimizer.step()
         seen.append(p.detach())
     assert same_bits(*seen)

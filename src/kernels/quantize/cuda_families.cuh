@@ -43,6 +43,12 @@ struct Floats {
 
   __device__ __forceinline__ std::uint32_t code(const RoundJob& job, float q, int) const {
     const FloatPlan& p = job.plan.floating;
+    const std::uint32_t sign = Lane::bits(q) >> job.codes.sign_shift & job.codes.sign_bit;
+    // Moved to fp32's own bias, subnormals too are fp32's: their bits are the code's.
+    if (kPlain && job.codes.unit != 0) {
+      const std::uint32_t moved = Lane::bits(fabsf(q) * job.codes.unit) >> p.dropped_bits;
+      return Lane::min_unsigned(moved, job.codes.largest) | sign;
+    }
     const std::uint32_t a = Lane::bits(q) & 0x7FFFFFFFU;
     std::uint32_t code = (a >> p.dropped_bits) - job.codes.rebias;
     // Below min_normal: the last bit of small_magic is the quantum, so that the sum's bits count.
@@ -52,7 +58,6 @@ struct Floats {
       code = a < p.min_normal ? steps : code;
     }
     code = Lane::min_unsigned(code, job.codes.largest);
-    const std::uint32_t sign = Lane::bits(q) >> job.codes.sign_shift & job.codes.sign_bit;
     return job.codes.has_minus_zero || a != 0 ? code | sign : code;
   }
 };

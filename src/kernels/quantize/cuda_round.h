@@ -45,6 +45,7 @@ struct CodeJob {
   std::uint32_t nan_code = 0;
   // Floats: bits of the fp32 value but its sign, cut and with another bias; steps below min_normal.
   std::uint32_t rebias = 0;
+  float unit = 0;              // 2^(bias - 127), or 0 where fp32 does not hold it
   std::uint32_t largest = 0;   // infinity's, or the largest number's; without a sign
   std::uint32_t sign_bit = 0;  // 0 for unsigned floats
   int sign_shift = 24;         // from fp32's sign to sign_bit

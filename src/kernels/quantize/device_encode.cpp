@@ -2,6 +2,7 @@
 // encode and decode on a GPU.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -31,6 +32,7 @@ cuda::CodeJob code_job(const Format& format, void* codes, bool packs_nibbles) {
   if (const auto* f = std::get_if<FloatElement>(&format.element)) {
     const int magnitude_bits = f->exponent_bits + f->mantissa_bits;
     job.rebias = static_cast<std::uint32_t>(127 - f->bias) << f->mantissa_bits;
+    job.unit = std::ldexp(1.0F, f->bias - 127);
     job.largest =
         info.has_infinity ? float_codes::infinity_magnitude(*f) : float_codes::max_magnitude(*f);
     job.sign_shift = 31 - magnitude_bits;
