@@ -63,9 +63,10 @@ nb::object to_numpy(std::vector<double> values) {
   return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(data, 1, shape, owner));
 }
 
-nb::object equals(const FormatObject& self, nb::handle other) {
-  if (!nb::isinstance<FormatObject>(other)) return nb::borrow(Py_NotImplemented);
-  return nb::bool_(self.parsed->format == nb::inst_ptr<FormatObject>(other)->parsed->format);
+// Not NotImplemented for others: NumPy would compare element by element, or raise.
+bool equals(const FormatObject& self, nb::handle other) {
+  return nb::isinstance<FormatObject>(other) &&
+         self.parsed->format == nb::inst_ptr<FormatObject>(other)->parsed->format;
 }
 
 std::string repr(const FormatObject& self) {

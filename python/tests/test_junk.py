@@ -104,4 +104,4 @@ def test_wrong_calls(function):
 @settings(max_examples=300, deadline=None)
 @given(junk)
 def test_formats_compare_with_anything(other):
-    assert isinstance(nibble.Format("e4m3") == other, (bool, np.bool_, np.ndarray))
+    assert isinstance(nibble.Format("e4m3") == other, bool)
