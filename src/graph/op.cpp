@@ -12,30 +12,14 @@ namespace {
 
 // In the order of the variant.
 constexpr std::array<std::string_view, std::variant_size_v<Op>> kNames = {
-    "input",
-    "conv2d",
-    "linear",
-    "bias",
-    "relu",
-    "relu6",
-    "max_pool",
-    "average_pool",
-    "global_average_pool",
-    "batch_norm",
-    "add",
-    "concat",
-    "slice",
-    "pad",
-    "flatten",
-    "fake_quantize",
-    "dropout",
-    "softmax_cross_entropy",
-    "squared_error",
-    "rescale",
-    "sum_pool",
-    "table",
-    "softmax_table",
-    "arg_max",
+    "input",         "conv2d",        "linear",
+    "bias",          "relu",          "relu6",
+    "max_pool",      "average_pool",  "global_average_pool",
+    "batch_norm",    "add",           "concat",
+    "slice",         "pad",           "flatten",
+    "fake_quantize", "dropout",       "softmax_cross_entropy",
+    "squared_error", "rescale",       "sum_pool",
+    "table",         "softmax_table", "arg_max",
 };
 
 template <std::size_t... kIndices>
