@@ -2,8 +2,10 @@
 // fp16 and bf16 tensors as fp32 and back.
 #include "kernels/quantize/widening.h"
 
+#include "kernels/quantize/halves.h"
 #include "nibble/core/error.h"
 #include "nibble/core/half.h"
+#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {
@@ -12,11 +14,33 @@ namespace {
 constexpr std::size_t kGrain = std::size_t{1} << 16;
 
 // Both 16-bit types travel as std::uint16_t, which is no DType of its own.
-template <class Halves, class Floats, class Convert>
-void convert(Halves* halves, Floats* floats, std::size_t count, const Convert& one) {
-  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) one(halves[i], floats[i]);
-  });
+using Widen = void (*)(const std::uint16_t*, float*, std::size_t);
+using Narrow = void (*)(std::uint16_t*, const float*, std::size_t);
+
+template <float (*kOne)(std::uint16_t)>
+void widen_each(const std::uint16_t* halves, float* floats, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) floats[i] = kOne(halves[i]);
+}
+
+template <std::uint16_t (*kOne)(float)>
+void narrow_each(std::uint16_t* halves, const float* floats, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) halves[i] = kOne(floats[i]);
+}
+
+Widen widening_of(DType type) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::avx2)
+    return type == DType::f16 ? avx2::widen_halves : avx2::widen_bfloats;
+#endif
+  return type == DType::f16 ? widen_each<float_from_half> : widen_each<float_from_bfloat>;
+}
+
+Narrow narrowing_to(DType type) {
+#if defined(__x86_64__)
+  if (active_isa() >= Isa::avx2)
+    return type == DType::f16 ? avx2::narrow_to_halves : avx2::narrow_to_bfloats;
+#endif
+  return type == DType::f16 ? narrow_each<half_from_float> : narrow_each<bfloat_from_float>;
 }
 
 }  // namespace
@@ -29,25 +53,19 @@ std::span<const float> as_floats(ConstTensorView input, Tensor& storage) {
   storage = Tensor(DType::f32, input.shape());
   const std::span<float> floats = storage.as<float>();
   const auto* halves = reinterpret_cast<const std::uint16_t*>(input.data());
-  if (input.dtype() == DType::f16) {
-    convert(halves, floats.data(), floats.size(),
-            [](std::uint16_t h, float& f) { f = float_from_half(h); });
-  } else {
-    convert(halves, floats.data(), floats.size(),
-            [](std::uint16_t h, float& f) { f = float_from_bfloat(h); });
-  }
+  const Widen widen = widening_of(input.dtype());
+  parallel_for(floats.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    widen(halves + begin, &floats[begin], end - begin);
+  });
   return floats;
 }
 
 void narrow_floats(std::span<const float> values, TensorView output) {
   auto* halves = reinterpret_cast<std::uint16_t*>(output.data());
-  if (output.dtype() == DType::f16) {
-    convert(halves, values.data(), values.size(),
-            [](std::uint16_t& h, float f) { h = half_from_float(f); });
-  } else {
-    convert(halves, values.data(), values.size(),
-            [](std::uint16_t& h, float f) { h = bfloat_from_float(f); });
-  }
+  const Narrow narrow = narrowing_to(output.dtype());
+  parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    narrow(halves + begin, &values[begin], end - begin);
+  });
 }
 
 }  // namespace nibble

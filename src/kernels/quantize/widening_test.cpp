@@ -13,6 +13,7 @@
 #include "kernels/quantize/test_compare.h"
 #include "nibble/core/error.h"
 #include "nibble/core/half.h"
+#include "nibble/core/isa.h"
 #include "nibble/kernels/quantize.h"
 
 namespace nibble {
@@ -43,16 +44,46 @@ TEST(Widening, Fp32IsItsOwn) {
 }
 
 TEST(Widening, EveryPatternIsConverted) {
-  for (const DType type : {DType::f16, DType::bf16}) {
-    Tensor halves = all_patterns(type);
-    Tensor storage;
-    const std::span<const float> floats = as_floats(halves.view(), storage);
-    ASSERT_EQ(floats.size(), 65536U);
-    for (std::size_t i = 0; i < 65536; ++i) {
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(floats[i]),
-                std::bit_cast<std::uint32_t>(widened(type, static_cast<std::uint16_t>(i))));
+  for (const Isa isa : supported_isas()) {
+    set_isa(isa);
+    for (const DType type : {DType::f16, DType::bf16}) {
+      Tensor halves = all_patterns(type);
+      Tensor storage;
+      const std::span<const float> floats = as_floats(halves.view(), storage);
+      ASSERT_EQ(floats.size(), 65536U);
+      for (std::size_t i = 0; i < 65536; ++i) {
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(floats[i]),
+                  std::bit_cast<std::uint32_t>(widened(type, static_cast<std::uint16_t>(i))))
+            << name_of(isa);
+      }
     }
   }
+  reset_isa();
+}
+
+// All upper halves with the lower ones around a tie, NaN and subnormals among them; any length.
+TEST(Widening, NarrowingIsTheScalarOne) {
+  std::vector<float> values;
+  for (std::uint32_t upper = 0; upper < 65536; ++upper) {
+    for (const std::uint32_t lower : {0U, 1U, 0x0FFFU, 0x1000U, 0x1001U, 0x7FFFU, 0x8000U, 0x8001U,
+                                      0x9000U, 0xEFFFU, 0xF000U, 0xF001U, 0xFFFFU}) {
+      values.push_back(std::bit_cast<float>(upper << 16 | lower));
+    }
+  }
+  for (const Isa isa : supported_isas()) {
+    set_isa(isa);
+    for (const DType type : {DType::f16, DType::bf16}) {
+      for (const std::size_t count : {values.size(), std::size_t{1}, std::size_t{15}}) {
+        Tensor halves(type, {static_cast<std::int64_t>(count)});
+        narrow_floats(std::span(values).last(count), halves.view());
+        for (std::size_t i = 0; i < count; ++i) {
+          const float value = values[values.size() - count + i];
+          ASSERT_EQ(halves_of(halves)[i], narrowed(type, value)) << name_of(isa) << " " << value;
+        }
+      }
+    }
+  }
+  reset_isa();
 }
 
 TEST(Widening, NarrowingRoundsToNearestEven) {
