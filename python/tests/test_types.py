@@ -11,6 +11,7 @@ import pytest
 import nibble
 from nibble import _core
 
+SETTINGS = Path(__file__).resolve().parents[2] / "pyproject.toml"
 MODULES = ["nibble", *(f"nibble.{name}" for name in "beside codes formats product rounding statistics".split())]
 
 
@@ -29,6 +30,13 @@ def mypy():
 def test_annotations_are_sound(tmp_path):
     names = [part for module in MODULES for part in ("-m", module)]
     checked = run("mypy", "--strict", "--cache-dir", str(tmp_path), *names, folder=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_annotations_beside_torch_are_sound(tmp_path):
+    version = ".".join(map(str, sys.version_info[:2]))
+    options = ["--config-file", str(SETTINGS), "--python-version", version, "--cache-dir", str(tmp_path)]
+    checked = run("mypy", *options, "-p", "nibble.torch", "-p", "nibble.qtorch", folder=tmp_path)
     assert checked.returncode == 0, checked.stdout
 
 
@@ -58,10 +66,15 @@ def test_users_are_told_what_they_get(tmp_path):
         "reveal_type(nibble.quantize(np.ones(3, np.float32), 'e4m3'))\n"
         "reveal_type(nibble.stats(1, 'e4m3').sqnr_db)\n"
         "nibble.quantize(1, 'e4m3', rounding=3)\n"
+        "import nibble.torch as nt\n"
+        "nt.quantizer('e4m3', hooks=3)\n"
+        "nt.quantizer(['e4m3'])\n"
     )
     checked = run("mypy", "--cache-dir", str(tmp_path / "cache"), "user.py", folder=tmp_path)
     assert "ndarray" in checked.stdout and "float" in checked.stdout
     assert 'Argument "rounding" to "quantize" has incompatible type' in checked.stdout, checked.stdout
+    assert 'Argument "hooks" to "quantizer" has incompatible type' in checked.stdout, checked.stdout
+    assert 'Argument 1 to "quantizer" has incompatible type' in checked.stdout, checked.stdout
 
 
 def test_the_marker_is_there():

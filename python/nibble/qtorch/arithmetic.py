@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Optional, Tuple, Type
+from typing import Any, Callable, Dict, Optional, Tuple, Type
 
 import numpy
 import torch
@@ -19,14 +19,15 @@ from .compat import get_compat
 from .number import BlockFloatingPoint, FixedPoint, FloatingPoint, Number, Posit
 
 FP32_BITS = 24  # of a fixed-point number whose every value is an fp32 value
+Key = Dict[str, Any]  # seed, step and stream as nibble.quantize takes them
 
 
-def check_tensor(x, where: str) -> None:
+def check_tensor(x: Any, where: str) -> None:
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{where}: got {type(x).__name__}, expected a tensor")
 
 
-def check_rounding(rounding) -> str:
+def check_rounding(rounding: Any) -> str:
     if not isinstance(rounding, str):
         raise TypeError(
             f"rounding: got {type(rounding).__name__}, expected 'nearest', 'stochastic' or a rounding of Nibble"
@@ -52,7 +53,7 @@ def format_of(text: str) -> nibble.Format:
 
 
 @lru_cache(maxsize=256, typed=True)
-def number_of(descriptor: Type[Number], *arguments) -> Number:
+def number_of(descriptor: Type[Number], *arguments: Any) -> Number:
     """A descriptor made once for the calls that repeat its arguments."""
     return descriptor(*arguments)
 
@@ -122,7 +123,7 @@ def round_number(x: torch.Tensor, number: Number, rounding: str, seed: Optional[
     return _round(x.detach(), number, rounding, get_compat(), dict(seed=draw_seed(rounding, seed)))
 
 
-def _round(x, number, rounding, mode, key):
+def _round(x: torch.Tensor, number: Number, rounding: str, mode: str, key: Key) -> torch.Tensor:
     if isinstance(number, Posit):
         return _round_posit(x, number, rounding, mode, key)
     if mode != "none":
@@ -135,7 +136,7 @@ def _round(x, number, rounding, mode, key):
     return nibble.quantize(x, format_of(number.format), rounding=word, **key)
 
 
-def _round_by_package(x, number, rounding, mode, key):
+def _round_by_package(x: torch.Tensor, number: Number, rounding: str, mode: str, key: Key) -> torch.Tensor:
     text = number.format
     if isinstance(number, FloatingPoint):
         text = f"float({min(number.exp, 8)},{number.man},specials=finite)"
@@ -143,7 +144,7 @@ def _round_by_package(x, number, rounding, mode, key):
     return nibble.quantize(x, format_of(text), rounding=word, compat=mode, **key)
 
 
-def _round_posit(x, number, rounding, mode, key):
+def _round_posit(x: torch.Tensor, number: Posit, rounding: str, mode: str, key: Key) -> torch.Tensor:
     """QPyTorch itself has no posits; the fork runs nearest whatever it is asked for."""
     compat = "qtorch+" if mode == "qtorch+" else "none"
     word = "nearest-even" if rounding == "nearest" or compat != "none" else rounding
@@ -155,7 +156,9 @@ def _round_posit(x, number, rounding, mode, key):
     )
 
 
-def scaled(x: torch.Tensor, scale: float, rounded, saturates: bool = False) -> torch.Tensor:
+def scaled(
+    x: torch.Tensor, scale: float, rounded: Callable[[torch.Tensor], torch.Tensor], saturates: bool = False
+) -> torch.Tensor:
     """rounded(x · scale) / scale, each operation in fp32 as in the fork, on every device.
 
     `saturates` keeps a product of finite numbers finite, so that it is not taken for an infinity.

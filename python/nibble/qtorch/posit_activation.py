@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable, Tuple
+
 import torch
 
 from .quant.posit_function import posit_tanh, posit_tanh_enhanced
@@ -14,13 +16,13 @@ NSIZE = 16
 
 class _Tanh(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, function):
+    def forward(ctx: Any, x: torch.Tensor, function: Callable[..., torch.Tensor]) -> torch.Tensor:
         y = function(x, nsize=NSIZE)
         ctx.save_for_backward(y)
         return y
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: torch.Tensor) -> Tuple[Any, ...]:
         (y,) = ctx.saved_tensors
         return grad * (1 - y * y), None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-from typing import Sequence, Tuple
+from typing import Any, Sequence, Tuple
 
 import numpy
 import torch
@@ -22,7 +22,7 @@ ACT_FORMAT: Table = tuple([2.0**e for e in range(-12, -2)] + [n / 16 for n in _S
 GEOMEAN_FIRST_HINT = 1e-4
 
 
-def table_of(values, where: str) -> Table:
+def table_of(values: Any, where: str) -> Table:
     """A tensor or a sequence of finite numbers as fp32 values."""
     try:
         table = torch.as_tensor(values, dtype=torch.float32, device="cpu").detach().flatten()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Tuple, Union
 
 import torch
 from torch.nn import functional
@@ -13,14 +13,16 @@ import nibble
 from .draws import WORD, Key
 
 SAME = "same"
+AnyAccumulator = Union[nibble.Accumulator, nibble.Format, str, None]
+Pair = Union[int, Tuple[int, int]]
 STREAMS = 4096  # of one stream of the caller: a forward product and two gradients for each matrix of a batch
 
 
 class Accumulators(NamedTuple):
     """Formats, or nibble.Accumulator, of the forward product and of the two gradients; None is fp32."""
 
-    forward: Any
-    backward: Any = SAME
+    forward: AnyAccumulator
+    backward: AnyAccumulator = SAME
 
     def of_gradient(self) -> "Accumulators":
         backward = self.forward if isinstance(self.backward, str) and self.backward == SAME else self.backward
@@ -29,7 +31,9 @@ class Accumulators(NamedTuple):
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, a, b, accumulators, key, stream):
+    def forward(
+        ctx: Any, a: torch.Tensor, b: torch.Tensor, accumulators: Accumulators, key: Key, stream: int
+    ) -> torch.Tensor:
         ctx.save_for_backward(a, b)
         ctx.rest = accumulators, key, stream
         if accumulators.forward is None:
@@ -39,7 +43,7 @@ class _Product(torch.autograd.Function):
         )
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: torch.Tensor) -> Tuple[Any, ...]:
         a, b = ctx.saved_tensors
         accumulators, key, stream = ctx.rest
         inner = accumulators.of_gradient()
@@ -58,7 +62,14 @@ def product(a: torch.Tensor, b: torch.Tensor, accumulators: Accumulators, key: K
 
 
 def matmul(
-    a: torch.Tensor, b: torch.Tensor, *, accumulator, backward=SAME, seed: int = 0, step: int = 0, stream: int = 0
+    a: torch.Tensor,
+    b: torch.Tensor,
+    *,
+    accumulator: AnyAccumulator,
+    backward: AnyAccumulator = SAME,
+    seed: int = 0,
+    step: int = 0,
+    stream: int = 0,
 ) -> torch.Tensor:
     """torch.matmul with a simulated accumulator, forward and, by `backward`, in both gradients.
 
@@ -85,7 +96,7 @@ def matmul(
     return out if columns else out.squeeze(-1)
 
 
-def _batched(a, b, accumulators, key, base):
+def _batched(a: torch.Tensor, b: torch.Tensor, accumulators: Accumulators, key: Key, base: int) -> torch.Tensor:
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a = a.expand(*batch, *a.shape[-2:]).reshape(-1, *a.shape[-2:])
     b = b.expand(*batch, *b.shape[-2:]).reshape(-1, *b.shape[-2:])
@@ -100,8 +111,8 @@ def linear(
     weight: torch.Tensor,
     bias: Optional[torch.Tensor] = None,
     *,
-    accumulator,
-    backward=SAME,
+    accumulator: AnyAccumulator,
+    backward: AnyAccumulator = SAME,
     seed: int = 0,
     step: int = 0,
     stream: int = 0,
@@ -115,13 +126,13 @@ def conv2d(
     x: torch.Tensor,
     weight: torch.Tensor,
     bias: Optional[torch.Tensor] = None,
-    stride=1,
-    padding=0,
-    dilation=1,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    dilation: Pair = 1,
     groups: int = 1,
     *,
-    accumulator,
-    backward=SAME,
+    accumulator: AnyAccumulator,
+    backward: AnyAccumulator = SAME,
     seed: int = 0,
     step: int = 0,
     stream: int = 0,
@@ -150,5 +161,5 @@ def conv2d(
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
 
 
-def _pair(value):
-    return tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+def _pair(value: Pair) -> Tuple[int, int]:
+    return (value[0], value[1]) if isinstance(value, (tuple, list)) else (value, value)

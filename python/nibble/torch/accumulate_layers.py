@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Dict, Optional, Union
 
 import torch
 from torch.nn import functional
 
-from .accumulate import SAME, conv2d, linear
+from .accumulate import SAME, AnyAccumulator, Pair, conv2d, linear
 from .draws import DrawsModule
 
 
 class _Accumulating(DrawsModule):
     """The accumulators of a layer; a submodule, so that its step is saved."""
 
-    def __init__(self, accumulator, backward, seed: Optional[int], stream: int) -> None:
+    def __init__(
+        self, accumulator: AnyAccumulator, backward: AnyAccumulator, seed: Optional[int], stream: int
+    ) -> None:
         super().__init__(seed)
         self.accumulator, self.backward_accumulator, self.stream = accumulator, backward, stream
 
-    def options(self) -> dict:
+    def options(self) -> Dict[str, Any]:
         key = self.draws.next()
         return dict(
             accumulator=self.accumulator,
@@ -42,12 +44,12 @@ class Linear(torch.nn.Linear):
         out_features: int,
         bias: bool = True,
         *,
-        accumulator,
-        backward=SAME,
+        accumulator: AnyAccumulator,
+        backward: AnyAccumulator = SAME,
         seed: Optional[int] = 0,
         stream: int = 0,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Optional[torch.dtype] = None,
     ) -> None:
         super().__init__(in_features, out_features, bias, device=device, dtype=dtype)
         self.accumulating = _Accumulating(accumulator, backward, seed, stream)
@@ -63,20 +65,20 @@ class Conv2d(torch.nn.Conv2d):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
+        kernel_size: Pair,
+        stride: Pair = 1,
+        padding: Union[str, Pair] = 0,
+        dilation: Pair = 1,
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
         *,
-        accumulator,
-        backward=SAME,
+        accumulator: AnyAccumulator,
+        backward: AnyAccumulator = SAME,
         seed: Optional[int] = 0,
         stream: int = 0,
-        device=None,
-        dtype=None,
+        device: Any = None,
+        dtype: Optional[torch.dtype] = None,
     ) -> None:
         super().__init__(
             in_channels,
@@ -97,7 +99,7 @@ class Conv2d(torch.nn.Conv2d):
         return accumulated_convolution(self, x, self.accumulating.options())
 
 
-def accumulated_convolution(layer: torch.nn.Conv2d, x: torch.Tensor, options: dict) -> torch.Tensor:
+def accumulated_convolution(layer: torch.nn.Conv2d, x: torch.Tensor, options: Dict[str, Any]) -> torch.Tensor:
     single = x.dim() == 3
     x = x.unsqueeze(0) if single else x
     mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+import threading
+from typing import Any, Dict, NamedTuple, Optional
 
 import torch
 
 WORD = (1 << 32) - 1
+_counting = threading.Lock()  # one for all: it is held for a moment, and copies and pickles leave it out
 
 
 class Key(NamedTuple):
@@ -41,8 +43,29 @@ class Draws:
         """The key of a call; torch's generator is left alone where nothing is random."""
         if self.seed is None:
             return Key(seed_of_torch() if is_random else 0, 0)
-        key = Key(self.seed, self.step & WORD)
-        self.step += 1
+        with _counting:
+            key = Key(self.seed, self.step & WORD)
+            self.step += 1
+        return key
+
+    def replica(self, is_random: bool = True) -> Draws:
+        """The draws of a copy that runs beside others in a thread of its own."""
+        if self.seed is None:
+            return Draws(seed_of_torch()) if is_random else self
+        return ReplicaDraws(self)
+
+
+class ReplicaDraws(Draws):
+    """Counts from the step of the original on, which goes on with the replica that made the most calls."""
+
+    def __init__(self, original: Draws) -> None:
+        super().__init__(original.seed, original.step)
+        self.original = original
+
+    def next(self, is_random: bool = True) -> Key:
+        key = super().next(is_random)
+        with _counting:
+            self.original.step = max(self.original.step, self.step)
         return key
 
 
@@ -51,11 +74,19 @@ class DrawsModule(torch.nn.Module):
 
     The step is a Python number and not a tensor, so that reading it never waits for a device. A state_dict
     without it, as from the model before it was lowered, loads too.
+
+    The replicas that DataParallel makes for its threads draw what the module itself would on their part of the
+    batch: all from the steps that follow the module's, whichever thread is first, and the module's step goes on.
     """
 
     def __init__(self, seed: Optional[int] = 0) -> None:
         super().__init__()
         self.draws = Draws(seed)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a call may draw."""
+        return True
 
     @property
     def step(self) -> int:
@@ -65,12 +96,17 @@ class DrawsModule(torch.nn.Module):
     def step(self, step: int) -> None:
         self.draws.step = step
 
-    def _save_to_state_dict(self, destination, prefix, keep_vars):
+    def _replicate_for_data_parallel(self) -> Any:
+        replica = super()._replicate_for_data_parallel()
+        replica.draws = self.draws.replica(self.is_random)
+        return replica
+
+    def _save_to_state_dict(self, destination: Dict[str, Any], prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
         if self.draws.seed is not None:
             destination[prefix + "step"] = torch.tensor(self.step, dtype=torch.int64, device="cpu")
 
-    def _load_from_state_dict(self, state_dict, prefix, *rest):
+    def _load_from_state_dict(self, state_dict: Dict[str, Any], prefix: str, *rest: Any) -> None:
         saved = state_dict.pop(prefix + "step", None)
         if saved is not None:
             self.step = int(saved)

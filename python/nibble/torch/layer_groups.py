@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, Optional, Tuple, Union
+from types import ModuleType
+from typing import Dict, Iterable, List, Optional, Tuple, Union
 
 import torch
 from torch import nn
 from torch.nn.modules import activation, batchnorm, conv, dropout, instancenorm, loss, padding, pooling, rnn
 
 
-def _classes_of(module, *without) -> Tuple[type, ...]:
+def _classes_of(module: ModuleType, *without: type) -> Tuple[type, ...]:
     """The layers that a file of torch defines."""
     found = [
         c
@@ -47,7 +48,7 @@ def layer_classes(types: Types = None, where: str = "types") -> Tuple[type, ...]
         types = USUAL
     if isinstance(types, (str, type)):
         types = (types,)
-    classes: list = []
+    classes: List[type] = []
     for one in types:
         if isinstance(one, str):
             if one not in GROUPS:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import copy
 from fnmatch import fnmatchcase
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Union
+from typing import Callable, Dict, Iterable, List, Optional, Set, Tuple, Union
 
 from torch import nn
 
-from .accumulate import SAME, Accumulators
+from .accumulate import SAME, Accumulators, AnyAccumulator
 from .draws import check_seed
 from .layer_groups import Types, layer_classes
 from .lower_report import Report, make_report
@@ -20,28 +20,31 @@ from .lowering import (
     LoweredLayer,
     Lowering,
     StepByStep,
-    changed_class,
+    change_class,
     is_lowered,
     original_class,
     undo,
 )
 from .quantizer import make_rule
 from .recurrent import check_states
+from .rounder import Rounding
+from .straight_through import Rule
 
 Patterns = Union[str, Iterable[str], None]
+RuleMaker = Callable[[int], Optional[Rule]]  # of a stream
 
 
 def lower(
     model: nn.Module,
-    activation=None,
-    weight=None,
-    error=None,
-    gradient=None,
+    activation: Rounding = None,
+    weight: Rounding = None,
+    error: Rounding = None,
+    gradient: Rounding = None,
     *,
     rounding: str = "nearest-even",
     overflow: str = "native",
-    accumulator=None,
-    backward_accumulator=SAME,
+    accumulator: AnyAccumulator = None,
+    backward_accumulator: AnyAccumulator = SAME,
     types: Types = None,
     names: Patterns = None,
     skip: Patterns = (),
@@ -92,7 +95,7 @@ def lower(
         if is_lowered(layer):
             undo(layer)
         setattr(layer, NAME, Lowering(output_rule, rules, own_accumulator, rounds_states, seed, stream))
-        layer.__class__ = changed_class(LoweredLayer, type(layer))
+        change_class(layer, LoweredLayer)
     _keep_encoders_stepping(model)
     return model
 
@@ -123,7 +126,7 @@ def _layers(model: nn.Module) -> List[Tuple[int, str, nn.Module]]:
     return [one for one in found if one[1] not in inside]
 
 
-def _patterns(patterns: Patterns, where: str):
+def _patterns(patterns: Patterns, where: str) -> Optional[Tuple[str, ...]]:
     if patterns is None:
         return None
     patterns = (patterns,) if isinstance(patterns, str) else tuple(patterns)
@@ -132,20 +135,23 @@ def _patterns(patterns: Patterns, where: str):
     return patterns
 
 
-def _fits(name: str, patterns) -> bool:
+def _fits(name: str, patterns: Optional[Tuple[str, ...]]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns or ())
 
 
-def _rule_maker(forward: Any, backward: Any, rounding: str, overflow: str, clamps: bool):
+def _rule_maker(forward: Rounding, backward: Rounding, rounding: str, overflow: str, clamps: bool) -> RuleMaker:
     if forward is None and backward is None:
         return lambda stream: None
     gradient = "clamped" if clamps else "straight-through"
-    make = lambda stream: make_rule(forward, backward, rounding, rounding, overflow, gradient, stream=stream)
+
+    def make(stream: int) -> Rule:
+        return make_rule(forward, backward, rounding, rounding, overflow, gradient, stream=stream)
+
     make(0)  # wrong arguments are refused before the model is touched
     return make
 
 
-def _parameter_rules(layer: nn.Module, which: str, make, stream: int) -> Dict[str, Any]:
+def _parameter_rules(layer: nn.Module, which: str, make: RuleMaker, stream: int) -> Dict[str, Rule]:
     recurse = isinstance(layer, nn.MultiheadAttention)  # it reads its output projection without calling it
     names = [
         name
@@ -156,7 +162,7 @@ def _parameter_rules(layer: nn.Module, which: str, make, stream: int) -> Dict[st
     return {name: rule for name, rule in rules.items() if rule is not None}
 
 
-def _accumulates(layer: nn.Module, accumulator) -> bool:
+def _accumulates(layer: nn.Module, accumulator: AnyAccumulator) -> bool:
     """Layers whose own forward is torch's, so that another product can take its place."""
     forward = original_class(layer).forward
     return accumulator is not None and forward in (nn.Linear.forward, nn.Conv2d.forward)
@@ -166,4 +172,4 @@ def _keep_encoders_stepping(model: nn.Module) -> None:
     for layer in model.modules():
         is_encoder = isinstance(layer, (nn.TransformerEncoder, nn.TransformerEncoderLayer))
         if is_encoder and not isinstance(layer, StepByStep) and any(map(is_lowered, layer.modules())):
-            layer.__class__ = changed_class(StepByStep, type(layer))
+            change_class(layer, StepByStep)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import functools
 from dataclasses import replace
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
-from .accumulate import linear
+from .accumulate import Accumulators, linear
 from .accumulate_layers import accumulated_convolution
 from .draws import DrawsModule, Key
 from .recurrent import step_by_step
@@ -34,7 +34,7 @@ class Lowering(DrawsModule):
         self,
         outputs: Optional[Rule],
         parameters: Dict[str, Rule],
-        accumulator=None,
+        accumulator: Optional[Accumulators] = None,
         rounds_states: bool = False,
         seed: Optional[int] = 0,
         stream: int = 0,
@@ -43,21 +43,26 @@ class Lowering(DrawsModule):
         self.outputs, self.parameters_rules, self.accumulator, self.stream = outputs, parameters, accumulator, stream
         self.rounds_states = rounds_states
         rules = [*parameters.values()] + ([] if outputs is None else [outputs])
-        self.is_random = accumulator is not None or any(rule.is_random for rule in rules)
+        self._is_random = accumulator is not None or any(rule.is_random for rule in rules)
+
+    @property
+    def is_random(self) -> bool:
+        return self._is_random
 
     def next_key(self) -> Key:
         return self.draws.next(self.is_random)
 
-    def round_outputs(self, output, key: Key):
-        if self.outputs is None:
+    def round_outputs(self, output: Any, key: Key) -> Any:
+        outputs = self.outputs
+        if outputs is None:
             return output
         slots = iter(range(FIRST_PARAMETER))
 
-        def rounded(value):
+        def rounded(value: Any) -> Any:
             if isinstance(value, torch.Tensor):
                 if not value.is_floating_point():
                     return value
-                rule = replace(self.outputs, stream=self.stream + next(slots, 0))
+                rule = replace(outputs, stream=self.stream + next(slots, 0))
                 return apply_rule(value, rule, key)
             if isinstance(value, PackedSequence):
                 return value._replace(data=rounded(value.data))
@@ -72,7 +77,7 @@ class Lowering(DrawsModule):
         return rounded(output)
 
     @contextlib.contextmanager
-    def rounded_parameters(self, layer: nn.Module, key: Key):
+    def rounded_parameters(self, layer: nn.Module, key: Key) -> Iterator[None]:
         """The layer's parameters are their rounded values inside, and themselves again after."""
         replaced = []
         try:
@@ -94,7 +99,7 @@ class Lowering(DrawsModule):
         return ", ".join(parts)
 
 
-def _home_of(layer: nn.Module, name: str):
+def _home_of(layer: nn.Module, name: str) -> Tuple[str, Dict[str, Any]]:
     """The dictionary that holds a parameter. Copies made by DataParallel keep theirs among the attributes."""
     *path, last = name.split(".")
     for part in path:
@@ -103,7 +108,7 @@ def _home_of(layer: nn.Module, name: str):
 
 
 @contextlib.contextmanager
-def _flat_weights(layer: nn.Module):
+def _flat_weights(layer: nn.Module) -> Iterator[None]:
     """Recurrent layers of torch keep a second list of their parameters."""
     if not isinstance(layer, nn.RNNBase):
         yield
@@ -121,38 +126,44 @@ def _flat_weights(layer: nn.Module):
 class LoweredLayer:
     """Mixed into the class of a lowered layer."""
 
-    def forward(self, *args, **kwargs):
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         lowering = getattr(self, NAME)
         key = lowering.next_key()
         with lowering.rounded_parameters(self, key):
             if lowering.rounds_states:
                 rounded = lambda state: lowering.round_outputs(state, lowering.next_key())
-                return step_by_step(self, super().forward, rounded, *args, **kwargs)
+                return step_by_step(self, super().forward, rounded, *args, **kwargs)  # type: ignore[misc]
             output = self._products(lowering, key, *args, **kwargs)
         return lowering.round_outputs(output, key)
 
-    def _products(self, lowering, key, *args, **kwargs):
+    def _products(self: Any, lowering: Lowering, key: Key, *args: Any, **kwargs: Any) -> Any:
         if lowering.accumulator is None:
-            return super().forward(*args, **kwargs)
-        options = dict(
+            return super().forward(*args, **kwargs)  # type: ignore[misc]
+        options: Dict[str, Any] = dict(
             accumulator=lowering.accumulator.forward,
             backward=lowering.accumulator.backward,
             seed=key.seed,
             step=key.step,
             stream=lowering.stream,
         )
+        x = _only_input(*args, **kwargs)
         if isinstance(self, nn.Linear):
-            return linear(*args, self.weight, self.bias, **options, **kwargs)
-        return accumulated_convolution(self, *args, options=options, **kwargs)
+            return linear(x, self.weight, self.bias, **options)
+        return accumulated_convolution(self, x, options)
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         return _reduce(self, super().__reduce_ex__(protocol))
 
 
-def _masked(name: str, value):
+def _only_input(input: torch.Tensor) -> torch.Tensor:
+    """The argument of Linear and Conv2d, under the name it has there."""
+    return input
+
+
+def _masked(name: str, value: Any) -> property:
     """An attribute that reads as `value`, while the layer keeps its own."""
 
-    def keep(self, given):
+    def keep(self: Any, given: Any) -> None:
         self.__dict__[name] = given
 
     return property(lambda self: value, keep)
@@ -165,7 +176,7 @@ class StepByStep:
     enable_nested_tensor = _masked("enable_nested_tensor", False)
     use_nested_tensor = _masked("use_nested_tensor", False)
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         return _reduce(self, super().__reduce_ex__(protocol))
 
 
@@ -175,12 +186,17 @@ def changed_class(mixin: Any, base: Any) -> Any:
     return type(name, (mixin, base), {"__module__": base.__module__, "_changed_from": (mixin, base)})
 
 
-def _reduce(layer: Any, reduced):
+def change_class(layer: nn.Module, mixin: type) -> None:
+    own: Any = type(layer)
+    layer.__class__ = changed_class(mixin, own)
+
+
+def _reduce(layer: Any, reduced: Any) -> Any:
     _, _, *rest = reduced
     return (_rebuild, type(layer)._changed_from, *rest)
 
 
-def _rebuild(mixin: Any, base: Any):
+def _rebuild(mixin: Any, base: Any) -> Any:
     made = changed_class(mixin, base)
     return made.__new__(made)
 

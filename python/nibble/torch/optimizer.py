@@ -9,11 +9,14 @@ import torch
 from torch.optim import Optimizer
 
 from .draws import WORD, Draws
-from .rounder import as_rounder, text_of
+from .rounder import Rounding, RoundsTensors, as_rounder, text_of
 
 STATE = "low_precision"  # what state_dict has beside torch's own entries
 SLOTS = 16  # streams of a parameter
 GRADIENT, MASTER, WEIGHT, MOMENTUM = 0, 1, 2, 3
+
+# rounder, values, the parameter they belong to, slot of its streams
+Rounded = Callable[[RoundsTensors, torch.Tensor, torch.Tensor, int], torch.Tensor]
 
 
 class LowPrecisionOptimizer(Optimizer):
@@ -43,10 +46,10 @@ class LowPrecisionOptimizer(Optimizer):
         self,
         optimizer: Optimizer,
         *,
-        weight=None,
-        gradient=None,
-        momentum=None,
-        master=None,
+        weight: Rounding = None,
+        gradient: Rounding = None,
+        momentum: Rounding = None,
+        master: Rounding = None,
         rounding: str = "nearest-even",
         gradient_scaling: float = 1.0,
         momentum_keys: Optional[Iterable[str]] = None,
@@ -75,14 +78,14 @@ class LowPrecisionOptimizer(Optimizer):
     # The step
 
     @torch.no_grad()
-    def step(self, closure: Optional[Callable[[], Any]] = None):
+    def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
         self._follow_inner()
         rounders = (self.weight, self.gradient, self.momentum, self.master)
         seed, step = self.draws.next(any(r is not None and r.is_stochastic for r in rounders))
         parameters = self._parameters()
         streams = {p: SLOTS * i for i, p in enumerate(parameters)}
 
-        def rounded(rounder, x, p, slot):
+        def rounded(rounder: RoundsTensors, x: torch.Tensor, p: torch.Tensor, slot: int) -> torch.Tensor:
             return rounder.round(x, seed=seed, step=step, stream=streams[p] + slot & WORD)
 
         if closure is None:
@@ -97,7 +100,7 @@ class LowPrecisionOptimizer(Optimizer):
                 self._round_parameter(p, rounded)
         return loss
 
-    def _prepare_gradients(self, parameters, rounded) -> None:
+    def _prepare_gradients(self, parameters: Iterable[torch.Tensor], rounded: Rounded) -> None:
         for p in parameters:
             if p.grad is None:
                 continue
@@ -108,18 +111,20 @@ class LowPrecisionOptimizer(Optimizer):
             if self.gradient is not None:
                 p.grad.copy_(rounded(self.gradient, p.grad, p, GRADIENT))
 
-    def _load_masters(self, parameters) -> None:
+    def _load_masters(self, parameters: Iterable[torch.Tensor]) -> None:
         for p in parameters:
             if p in self.masters:
                 p.copy_(self.masters[p])
 
-    def _step_with_closure(self, closure, parameters, rounded):
+    def _step_with_closure(
+        self, closure: Callable[[], Any], parameters: List[torch.Tensor], rounded: Rounded
+    ) -> Any:
         """The closure sees the weights of the step before; where a line search asks again, rounded trial points."""
         weights = [p.clone() for p in parameters]
         is_first = True
 
         @torch.no_grad()
-        def evaluate():
+        def evaluate() -> Any:
             nonlocal is_first
             trial = [p.clone() for p in parameters]
             for p, weight in zip(parameters, weights):
@@ -142,14 +147,14 @@ class LowPrecisionOptimizer(Optimizer):
                 p.copy_(weight)
         return loss
 
-    def _round_momentum(self, p, rounded) -> None:
+    def _round_momentum(self, p: torch.Tensor, rounded: Rounded) -> None:
         if self.momentum is None:
             return
         state = self.inner.state.get(p, {})
         for i, name in enumerate(sorted(self._momenta_of(p, state))):
             state[name].copy_(rounded(self.momentum, state[name], p, min(MOMENTUM + i, SLOTS - 1)))
 
-    def _momenta_of(self, p, state) -> List[str]:
+    def _momenta_of(self, p: torch.Tensor, state: Dict[str, Any]) -> List[str]:
         return [
             name
             for name, value in state.items()
@@ -160,13 +165,13 @@ class LowPrecisionOptimizer(Optimizer):
             and (self.momentum_keys is None or name in self.momentum_keys)
         ]
 
-    def _round_parameter(self, p, rounded) -> None:
+    def _round_parameter(self, p: torch.Tensor, rounded: Rounded) -> None:
         if p in self.masters:
             self.masters[p].copy_(rounded(self.master, p, p, MASTER))
             p.copy_(self.masters[p])
         self._round_weight(p, rounded)
 
-    def _round_weight(self, p, rounded) -> None:
+    def _round_weight(self, p: torch.Tensor, rounded: Rounded) -> None:
         if self.weight is not None:
             p.copy_(rounded(self.weight, p, p, WEIGHT))
 
@@ -180,12 +185,12 @@ class LowPrecisionOptimizer(Optimizer):
         self.param_groups, self.state, self.defaults = self.inner.param_groups, self.inner.state, self.inner.defaults
 
     @torch.no_grad()
-    def _begin(self, parameters) -> None:
+    def _begin(self, parameters: Iterable[torch.Tensor]) -> None:
         """Masters of new parameters, and their first rounding; draws of the step before the first."""
         index = {p: i for i, p in enumerate(self._parameters())}
         seed = 0 if self.draws.seed is None else self.draws.seed
 
-        def rounded(rounder, x, p, slot):
+        def rounded(rounder: RoundsTensors, x: torch.Tensor, p: torch.Tensor, slot: int) -> torch.Tensor:
             return rounder.round(x, seed=seed, step=WORD, stream=SLOTS * index[p] + slot & WORD)
 
         for p in parameters:
@@ -202,7 +207,7 @@ class LowPrecisionOptimizer(Optimizer):
         self._follow_inner()
         self._begin(self.param_groups[-1]["params"])
 
-    def zero_grad(self, *args, **kwargs) -> None:
+    def zero_grad(self, *args: Any, **kwargs: Any) -> None:
         self.inner.zero_grad(*args, **kwargs)
 
     # Saving

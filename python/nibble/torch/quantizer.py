@@ -3,25 +3,26 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Optional
+from typing import Any, Callable, Iterable, Optional
 
 import torch
 
 from .draws import Draws, DrawsModule
-from .rounder import as_rounder
+from .rounder import Rounding, as_rounder
 from .straight_through import Rule, apply_rule
 
 GRADIENTS = ("straight-through", "clamped")
+Hooks = Iterable[Callable[[torch.Tensor], torch.Tensor]]
 
 
 def make_rule(
-    forward=None,
-    backward=None,
+    forward: Rounding = None,
+    backward: Rounding = None,
     forward_rounding: str = "nearest-even",
     backward_rounding: str = "nearest-even",
     overflow: str = "native",
     gradient: str = "straight-through",
-    hooks: Iterable[Callable[[torch.Tensor], torch.Tensor]] = (),
+    hooks: Hooks = (),
     stream: int = 0,
 ) -> Rule:
     if gradient not in GRADIENTS:
@@ -63,14 +64,14 @@ class QuantizerFunction:
 
 
 def quantizer(
-    forward=None,
-    backward=None,
+    forward: Rounding = None,
+    backward: Rounding = None,
     forward_rounding: str = "nearest-even",
     backward_rounding: str = "nearest-even",
     *,
     overflow: str = "native",
     gradient: str = "straight-through",
-    hooks: Iterable[Callable] = (),
+    hooks: Hooks = (),
     seed: Optional[int] = 0,
     stream: int = 0,
 ) -> QuantizerFunction:
@@ -94,29 +95,33 @@ class Quantizer(DrawsModule):
 
     def __init__(
         self,
-        forward=None,
-        backward=None,
+        forward: Rounding = None,
+        backward: Rounding = None,
         forward_rounding: str = "nearest-even",
         backward_rounding: str = "nearest-even",
         *,
         overflow: str = "native",
         gradient: str = "straight-through",
-        hooks: Iterable[Callable] = (),
+        hooks: Hooks = (),
         seed: Optional[int] = 0,
         stream: int = 0,
     ) -> None:
         super().__init__(seed)
         self.rule = make_rule(forward, backward, forward_rounding, backward_rounding, overflow, gradient, hooks, stream)
 
+    @property
+    def is_random(self) -> bool:
+        return self.rule.is_random
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         check_tensor(x)
-        return apply_rule(x, self.rule, self.draws.next(self.rule.is_random))
+        return apply_rule(x, self.rule, self.draws.next(self.is_random))
 
     def extra_repr(self) -> str:
         return describe(self.rule)
 
 
-def check_tensor(x) -> None:
+def check_tensor(x: Any) -> None:
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"quantizer: got {type(x).__name__}, expected a tensor")
 

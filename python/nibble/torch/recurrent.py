@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Tuple
 
 import torch
 from torch import nn
@@ -15,7 +15,9 @@ def check_states(layer: nn.RNNBase, name: str) -> None:
         raise ValueError(f"round_states: got the bidirectional layer '{name}', expected layers that run forward")
 
 
-def step_by_step(layer: nn.RNNBase, forward: Callable[..., Any], rounded: Callable[[Any], Any], x, state=None):
+def step_by_step(
+    layer: nn.RNNBase, forward: Callable[..., Any], rounded: Callable[[Any], Any], x: torch.Tensor, state: Any = None
+) -> Tuple[torch.Tensor, Any]:
     """The layer's forward over one time step after another; results are the rounded hidden states."""
     if isinstance(x, PackedSequence):
         raise TypeError("round_states: got a packed sequence, expected a padded tensor")

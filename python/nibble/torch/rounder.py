@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Callable, Optional, Tuple
+from typing import Any, Callable, Optional, Protocol, Tuple, Union
 
 import torch
 
@@ -14,7 +14,7 @@ import nibble
 LARGEST = torch.finfo(torch.float32).max
 
 
-def on_cpu(values) -> torch.Tensor:
+def on_cpu(values: Any) -> torch.Tensor:
     """fp32 on the CPU, whatever torch's usual type and device are."""
     return torch.tensor(values, dtype=torch.float32, device="cpu")
 
@@ -22,6 +22,19 @@ def on_cpu(values) -> torch.Tensor:
 def probe() -> torch.Tensor:
     """A zero that every format takes: any axis exists in eight dimensions."""
     return on_cpu(0.0).reshape((1,) * 8)
+
+
+class RoundsTensors(Protocol):
+    """A Rounder, or what stands in its place."""
+
+    @property
+    def is_stochastic(self) -> bool: ...
+
+    def round(self, x: torch.Tensor, seed: int = 0, step: int = 0, stream: int = 0) -> torch.Tensor: ...
+
+
+# What a role of a number takes; None: nothing is rounded.
+Rounding = Union[nibble.Format, str, RoundsTensors, Callable[[torch.Tensor], torch.Tensor], None]
 
 
 @dataclass(frozen=True)
@@ -80,7 +93,7 @@ class Function:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
 
-def as_rounder(what, rounding: str = "nearest-even", overflow: str = "native"):
+def as_rounder(what: Rounding, rounding: str = "nearest-even", overflow: str = "native") -> Any:
     """None stays; a text or a Format becomes a Rounder, a function a Function; rounders pass."""
     if what is None or all(hasattr(what, name) for name in ("round", "is_stochastic")):
         return what
@@ -104,5 +117,5 @@ def limits(fmt: nibble.Format) -> Tuple[float, float]:
     return ends[0].item(), ends[1].item()
 
 
-def text_of(rounder) -> Optional[str]:
+def text_of(rounder: Optional[RoundsTensors]) -> Optional[str]:
     return None if rounder is None else str(rounder)

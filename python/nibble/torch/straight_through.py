@@ -39,23 +39,23 @@ class _RoundGradient(torch.autograd.Function):
     """Rounds a gradient; its own derivative is straight-through, so that double backward is defined."""
 
     @staticmethod
-    def forward(ctx, grad, rule, key):
+    def forward(ctx: Any, grad: torch.Tensor, rule: Rule, key: Key) -> torch.Tensor:
         return rule.round_backward(grad, key)
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: torch.Tensor) -> Tuple[Any, ...]:
         return grad, None, None
 
 
 class _Round(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, rule, key):
+    def forward(ctx: Any, x: torch.Tensor, rule: Rule, key: Key) -> torch.Tensor:
         ctx.rule, ctx.key = rule, key
         ctx.save_for_backward(*([rule.clamped(x, key)] if rule.clamps_gradient else []))
         return x.view_as(x) if rule.forward is None else rule.round_forward(x, key)
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: torch.Tensor) -> Tuple[Any, ...]:
         if grad.layout != torch.strided:
             raise RuntimeError("quantizer: got a sparse gradient, expected a dense one")
         for hook in ctx.rule.hooks:

@@ -15,17 +15,17 @@ __all__ = ["lower", "sequential_lower"]
 
 
 def _lower(
-    model,
-    layer_types,
-    forward_number,
-    backward_number,
-    forward_rounding,
-    backward_rounding,
-    weight_number,
-    weight_rounding,
-    seed,
-    in_place,
-):
+    model: nn.Module,
+    layer_types: Iterable[str],
+    forward_number: Optional[Number],
+    backward_number: Optional[Number],
+    forward_rounding: str,
+    backward_rounding: str,
+    weight_number: Optional[Number],
+    weight_rounding: str,
+    seed: Optional[int],
+    in_place: bool,
+) -> nn.Module:
     return nibble_torch.lower(
         model,
         activation=rounder_of(forward_number, forward_rounding, "forward_number"),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Optional
+from typing import Callable, Dict, Iterable, Optional
 
 import torch
 
@@ -58,5 +58,5 @@ class OptimLP(LowPrecisionOptimizer):
         return self.gradient_scaling
 
     @property
-    def weight_acc(self):
+    def weight_acc(self) -> Dict[torch.Tensor, torch.Tensor]:
         return self.masters

@@ -56,7 +56,9 @@ def convert_to_posit(
     return codes << (16 - nsize) if left_aligned else codes
 
 
-def _activation(x: torch.Tensor, nsize: int, rounding: str, where: str, function: Callable) -> torch.Tensor:
+def _activation(
+    x: torch.Tensor, nsize: int, rounding: str, where: str, function: Callable[[torch.Tensor, int], torch.Tensor]
+) -> torch.Tensor:
     check_tensor(x, where)
     check_rounding(rounding)
     check_int("nsize", nsize)

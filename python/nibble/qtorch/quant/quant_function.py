@@ -7,11 +7,11 @@ rounding draws its seed from torch's default CPU generator, whatever the device,
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Optional
+from typing import Any, Dict, Optional
 
 import torch
 
-from ...torch.quantizer import QuantizerFunction, make_rule
+from ...torch.quantizer import Hooks, QuantizerFunction, make_rule
 from ..arithmetic import number_of, round_number, rounder_of
 from ..number import BlockFloatingPoint, FixedPoint, FloatingPoint, Number, check_bool
 from .posit_function import *  # noqa: F401,F403  QPyTorch's fork has all functions in this module
@@ -55,8 +55,8 @@ def quantizer_parts(
     forward_rounding: str,
     backward_rounding: str,
     clamping_grad_zero: bool,
-    backward_hooks: Iterable[Callable[[torch.Tensor], torch.Tensor]],
-) -> dict:
+    backward_hooks: Hooks,
+) -> Dict[str, Any]:
     """The arguments of a quantizer of nibble.torch."""
     check_bool("clamping_grad_zero", clamping_grad_zero)
     forward = rounder_of(forward_number, forward_rounding, "forward_number")
@@ -76,7 +76,7 @@ def quantizer(
     forward_rounding: str = "stochastic",
     backward_rounding: str = "stochastic",
     clamping_grad_zero: bool = False,
-    backward_hooks: Iterable[Callable] = (),
+    backward_hooks: Hooks = (),
     *,
     seed: Optional[int] = None,
 ) -> QuantizerFunction:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Optional
+from typing import Optional
 
 from ... import torch as nibble_torch
+from ...torch.quantizer import Hooks
 from ..number import Number
 from .quant_function import quantizer_parts
 
@@ -22,7 +23,7 @@ class Quantizer(nibble_torch.Quantizer):
         forward_rounding: str = "stochastic",
         backward_rounding: str = "stochastic",
         clamping_grad_zero: bool = False,
-        backward_hooks: Iterable[Callable] = (),
+        backward_hooks: Hooks = (),
         *,
         seed: Optional[int] = None,
     ) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Optional
+from typing import Any, Callable, Optional, Sequence
 
 import torch
 
@@ -31,7 +31,9 @@ def _by_rule(x: torch.Tensor, scale: float, where: str, rule: Callable[[torch.Te
     return scaled(x.detach().float(), scale, rule).to(x.dtype)
 
 
-def _table_quantize(x, table, scale, rounding, seed, where):
+def _table_quantize(
+    x: torch.Tensor, table: Sequence[float], scale: float, rounding: str, seed: Optional[int], where: str
+) -> torch.Tensor:
     if check_rounding(rounding) == "nearest" or get_compat() == "qtorch+":
         rules = fork_tables if get_compat() == "qtorch+" else tables
         return _by_rule(x, scale, where, lambda y: rules.nearest_entry(y, table))
@@ -56,7 +58,7 @@ def act_format_quantize(
 
 
 def configurable_table_quantize(
-    x: torch.Tensor, table_lookup, scale: float = 1.0, rounding: str = "nearest", *, seed: Optional[int] = None
+    x: torch.Tensor, table_lookup: Any, scale: float = 1.0, rounding: str = "nearest", *, seed: Optional[int] = None
 ) -> torch.Tensor:
     """The entry nearest to |x · scale|, with the sign of x; a tie goes to the lower index, and only 0 to 0.
 
@@ -67,7 +69,7 @@ def configurable_table_quantize(
 
 
 def configurable_table_quantize_rounding_hint(
-    x: torch.Tensor, table_lookup, rounding_hint, scale: float = 1.0
+    x: torch.Tensor, table_lookup: Any, rounding_hint: Any, scale: float = 1.0
 ) -> torch.Tensor:
     """The last entry whose hint |x · scale| exceeds, with the sign of x; 0 where it exceeds none."""
     table = tables.table_of(table_lookup, "table_lookup")
@@ -80,7 +82,7 @@ def configurable_table_quantize_rounding_hint(
     )
 
 
-def configurable_table_quantize_geomean(x: torch.Tensor, table_lookup, scale: float = 1.0) -> torch.Tensor:
+def configurable_table_quantize_geomean(x: torch.Tensor, table_lookup: Any, scale: float = 1.0) -> torch.Tensor:
     """Hints at the geometric means of neighbours, compared exactly; the first hint is 1e-4."""
     table = tables.table_of(table_lookup, "table_lookup")
     if get_compat() == "qtorch+":
