@@ -16,6 +16,32 @@ namespace {
 
 constexpr std::size_t kMostCachedFormats = 256;
 
+// What the last text meant. Programs pass one literal again and again; kept alive, its address says
+// enough. Under the GIL.
+template <class Meaning>
+class Last {
+ public:
+  const Meaning* of(nb::handle text) const { return text.is(text_) ? &meaning_ : nullptr; }
+  const Meaning& keep(nb::handle text, Meaning meaning) {
+    const nb::handle before = text_;
+    text_ = text.inc_ref();
+    meaning_ = std::move(meaning);
+    before.dec_ref();
+    return meaning_;
+  }
+
+ private:
+  nb::handle text_;  // not given back at the end, when Python is gone
+  Meaning meaning_;
+};
+
+template <auto kParse>
+auto meaning_of(nb::handle object, std::string_view function, std::string_view name) {
+  static Last<decltype(kParse(std::string_view()))> last;
+  if (const auto* meaning = last.of(object)) return *meaning;
+  return last.keep(object, kParse(text_of(object, function, name)));
+}
+
 // What stands beside the data: the Python side has made it a dense array of this type.
 template <class T>
 std::vector<T> values_of(nb::handle object, std::string_view function, std::string_view name) {
@@ -48,9 +74,10 @@ std::uint64_t integer_of(nb::handle object, std::string_view function, std::stri
     PyErr_Clear();
     throw TypeMistake(function, name, described(object), "an int");
   }
+  constexpr auto kFailed = static_cast<unsigned long long>(-1);
   const unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
-  const bool is_out = PyErr_Occurred() != nullptr;
-  PyErr_Clear();
+  const bool is_out = value == kFailed && PyErr_Occurred() != nullptr;
+  if (is_out) PyErr_Clear();
   if (is_out || value > largest) {
     throw Error(function, name, nb::cast<std::string>(nb::repr(number)),
                 "0 to " + std::to_string(largest));
@@ -77,17 +104,21 @@ Shape shape_argument(nb::handle object, Argument argument) {
 }
 
 FormatReference format_of(nb::handle object, std::string_view function, std::string_view name) {
+  static Last<FormatReference> last;
+  if (const FormatReference* format = last.of(object)) return *format;
   if (!PyUnicode_Check(object.ptr())) {
-    if (nb::isinstance<FormatObject>(object)) return nb::inst_ptr<FormatObject>(object)->parsed;
+    static const nb::handle type = nb::type<FormatObject>();  // final: nothing derives from it
+    if (object.type().is(type)) return nb::inst_ptr<FormatObject>(object)->parsed;
     throw TypeMistake(function, name, described(object), "a str or a nibble.Format");
   }
   static std::unordered_map<std::string, FormatReference> cache;  // under the GIL
   const std::string text(text_of(object, function, name));
-  if (const auto found = cache.find(text); found != cache.end()) return found->second;
+  if (const auto found = cache.find(text); found != cache.end())
+    return last.keep(object, found->second);
   auto parsed = std::make_shared<const ParsedFormat>(parse_format(text));
   if (cache.size() >= kMostCachedFormats) cache.clear();
   cache.emplace(text, parsed);
-  return parsed;
+  return last.keep(object, parsed);
 }
 
 RandomKey random_of(nb::handle seed, nb::handle step, nb::handle stream,
@@ -100,11 +131,11 @@ RandomKey random_of(nb::handle seed, nb::handle step, nb::handle stream,
 
 QuantizeOptions options_of(const OptionHandles& handles, std::string_view function) {
   QuantizeOptions options;
-  options.rounding = parse_rounding(text_of(handles.rounding, function, "rounding"));
-  options.overflow = parse_overflow(text_of(handles.overflow, function, "overflow"));
+  options.rounding = meaning_of<parse_rounding>(handles.rounding, function, "rounding");
+  options.overflow = meaning_of<parse_overflow>(handles.overflow, function, "overflow");
   options.random = random_of(handles.seed, handles.step, handles.stream, function);
   if (handles.compat.is_valid()) {
-    options.compat = parse_compat(text_of(handles.compat, function, "compat"));
+    options.compat = meaning_of<parse_compat>(handles.compat, function, "compat");
   }
   options.scales = values_of<float>(handles.scales, function, "scales");
   options.zeros = values_of<int>(handles.zeros, function, "zeros");

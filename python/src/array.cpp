@@ -8,6 +8,7 @@
 
 #include "python/src/errors.h"
 #include "python/src/modules.h"
+#include "python/src/new_arrays.h"
 
 namespace nibble::python {
 namespace {
@@ -34,6 +35,7 @@ Array::Array(nb::handle object, Argument argument, Access access) : object_(obje
 
 Array::Array(nb::handle fresh, const Array& like) : object_(fresh), kind_(like.kind_) {
   constexpr Argument kArgument{"array", "a new array"};
+  if (kind_ == Kind::torch && take_exchanged(kArgument)) return;
   if (kind_ == Kind::torch && like.is_contiguous_) {
     dtype_ = like.dtype_;
     shape_ = like.shape_;
@@ -75,8 +77,10 @@ void Array::find_contiguous() {
 
 nb::object empty_like(const Array& array) {
   PyObject* arguments[] = {array.object().ptr()};
-  if (array.kind() == Array::Kind::other)
-    return empty_array(array.kind(), array.dtype(), array.shape());
+  if (array.kind() == Array::Kind::other) {
+    return array.is_on_cpu() ? empty_array(array.kind(), array.dtype(), array.shape())
+                             : empty_on_device(array, array.dtype(), array.shape());
+  }
   const nb::handle function =
       array.kind() == Array::Kind::torch ? torch()->empty_like : numpy().empty_like;
   PyObject* result = PyObject_Vectorcall(function.ptr(), arguments, 1, nullptr);

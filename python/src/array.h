@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "nibble/core/tensor.h"
+#include "python/src/dlpack.h"
 
 namespace nibble::python {
 
@@ -52,7 +53,9 @@ class Array {
  private:
   void take_numpy(Argument argument, Access access);
   void take_torch(Argument argument, Access access);
+  bool take_exchanged(Argument argument);  // false where take_torch has to say what is wrong
   void take_dlpack(Argument argument, Access access);
+  void take_layout(Argument argument, const dlpack::Tensor& tensor);  // of the type dtype_
   void take_buffer(nb::handle exporter, Access access);
   void take_torch_data(Argument argument);
   void find_contiguous();
@@ -83,7 +86,8 @@ class Array {
 // Throws where the rank is beyond what Nibble has.
 Shape shape_of(Argument argument, const std::int64_t* extents, std::int64_t rank);
 
-// A new array as NumPy's and torch's empty_like make it; of other kinds a NumPy array.
+// A new array as NumPy's and torch's empty_like make it; of other kinds a NumPy array, and none
+// where they lie on a GPU.
 nb::object empty_like(const Array& array);
 
 // A new dense array of a kind on the CPU; NumPy for other kinds.

@@ -4,21 +4,45 @@
 #include <string>
 
 #include "python/src/array.h"
+#include "python/src/device_memory.h"
 #include "python/src/dlpack.h"
 #include "python/src/errors.h"
 
 namespace nibble::python {
 namespace {
 
+// The stream that the work will be queued on, which the package makes wait for its own; none on a
+// CPU.
+std::optional<std::uintptr_t> stream_for(nb::handle object, Argument argument) {
+  constexpr std::uintptr_t kDefaultStream = 1;
+  if (!nb::hasattr(object, "__dlpack_device__")) return std::nullopt;
+  const nb::object device = object.attr("__dlpack_device__")();
+  int type = 0;
+  int index = 0;
+  if (PyTuple_Check(device.ptr()) == 0 ||
+      PyArg_ParseTuple(device.ptr(), "ii", &type, &index) == 0) {
+    PyErr_Clear();
+    throw TypeMistake(argument.function, std::string(argument.name) + ".__dlpack_device__()",
+                      described(device), "two integers");
+  }
+  if (type != dlpack::kCuda && type != dlpack::kCudaManaged) return std::nullopt;
+  const cuda::Place place = place_on(index);
+  return place.stream == nullptr ? kDefaultStream : reinterpret_cast<std::uintptr_t>(place.stream);
+}
+
 // Asks for the newer structure, which says what is read-only; older packages know only the other.
-nb::object capsule_of(nb::handle object) {
+nb::object capsule_of(nb::handle object, Argument argument) {
   const nb::object method = object.attr("__dlpack__");
+  nb::dict options;
+  if (const auto stream = stream_for(object, argument)) options["stream"] = *stream;
+  nb::dict newer = nb::borrow<nb::dict>(options.attr("copy")());
+  newer["max_version"] = nb::make_tuple(1, 0);
   try {
-    return method(nb::arg("max_version") = nb::make_tuple(1, 0));
+    return method(**newer);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
   }
-  return method();
+  return method(**options);
 }
 
 template <class Managed>
@@ -27,33 +51,33 @@ void release(void* managed) {
   if (own->deleter != nullptr) own->deleter(own);
 }
 
-std::optional<DType> dtype_of(dlpack::DataType type) {
+}  // namespace
+
+std::optional<DType> dlpack::dtype_of(DataType type) {
   if (type.lanes != 1) return std::nullopt;
   switch (type.code << 8 | type.bits) {
-    case dlpack::kFloat << 8 | 32:
+    case kFloat << 8 | 32:
       return DType::f32;
-    case dlpack::kFloat << 8 | 16:
+    case kFloat << 8 | 16:
       return DType::f16;
-    case dlpack::kBfloat << 8 | 16:
+    case kBfloat << 8 | 16:
       return DType::bf16;
-    case dlpack::kFloat << 8 | 64:
+    case kFloat << 8 | 64:
       return DType::f64;
-    case dlpack::kUInt << 8 | 8:
+    case kUInt << 8 | 8:
       return DType::u8;
-    case dlpack::kUInt << 8 | 16:
+    case kUInt << 8 | 16:
       return DType::u16;
-    case dlpack::kUInt << 8 | 32:
+    case kUInt << 8 | 32:
       return DType::u32;
-    case dlpack::kInt << 8 | 16:
+    case kInt << 8 | 16:
       return DType::i16;
-    case dlpack::kInt << 8 | 32:
+    case kInt << 8 | 32:
       return DType::i32;
     default:
       return std::nullopt;
   }
 }
-
-}  // namespace
 
 void Array::take_dlpack(Argument argument, Access access) {
   const std::string name(argument.name);
@@ -61,7 +85,7 @@ void Array::take_dlpack(Argument argument, Access access) {
     throw TypeMistake(argument.function, name, described(object_),
                       "a NumPy array, a torch tensor or an object with __dlpack__");
   }
-  const nb::object capsule = capsule_of(object_);
+  const nb::object capsule = capsule_of(object_, argument);
   const dlpack::Tensor* tensor = nullptr;
   bool is_read_only = false;
   const auto take = [&]<class Managed>(const char* before, const char* after) -> Managed* {
@@ -89,7 +113,7 @@ void Array::take_dlpack(Argument argument, Access access) {
     throw StateMistake(argument.function, name + "'s device",
                        "DLPack type " + std::to_string(tensor->device.type), "CPU or CUDA");
   }
-  const std::optional<DType> found = dtype_of(tensor->dtype);
+  const std::optional<DType> found = dlpack::dtype_of(tensor->dtype);
   if (!found) {
     throw TypeMistake(argument.function, name + "'s dtype",
                       "code " + std::to_string(tensor->dtype.code) + " of " +
@@ -97,12 +121,16 @@ void Array::take_dlpack(Argument argument, Access access) {
                       "float32, float16 or bfloat16");
   }
   dtype_ = *found;
-  data_ = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
-  shape_ = shape_of(argument, tensor->shape, tensor->rank);
+  take_layout(argument, *tensor);
+}
+
+void Array::take_layout(Argument argument, const dlpack::Tensor& tensor) {
+  data_ = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  shape_ = shape_of(argument, tensor.shape, tensor.rank);
   auto step = static_cast<std::int64_t>(size_of(dtype_));
   const std::int64_t size = step;
   for (std::size_t axis = shape_.rank(); axis-- > 0; step *= shape_[axis]) {
-    strides_[axis] = tensor->strides == nullptr ? step : tensor->strides[axis] * size;
+    strides_[axis] = tensor.strides == nullptr ? step : tensor.strides[axis] * size;
   }
   find_contiguous();
 }

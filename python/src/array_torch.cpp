@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch tensors by their attributes, which costs less than DLPack and works with every version.
+// torch tensors by the C functions of torch 2.10 and later; otherwise by their attributes, which
+// costs less than DLPack and works with every version.
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -33,7 +34,32 @@ void refuse_gradient(nb::handle tensor, Argument argument) {
                      "one that does not, or torch.no_grad()");
 }
 
+void refuse_lazy_negation(nb::handle tensor, Argument argument) {
+  static const Name is_neg("is_neg");
+  if (!is_true(call_method(tensor, is_neg))) return;
+  throw TypeMistake(argument.function, argument.name, "a view that negates lazily",
+                    "x.resolve_neg()");
+}
+
 }  // namespace
+
+bool Array::take_exchanged(Argument argument) {
+  if (!torch()->is_plain(object_)) return false;
+  dlpack::Tensor tensor{};
+  if (torch()->exchange->tensor_of(object_.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const std::optional<DType> found = dlpack::dtype_of(tensor.dtype);
+  const bool is_on_gpu = tensor.device.type == dlpack::kCuda;
+  if (!found || tensor.data == nullptr || (!is_on_gpu && tensor.device.type != dlpack::kCpu)) {
+    return false;
+  }
+  dtype_ = *found;
+  if (is_on_gpu) device_ = {Device::Kind::cuda, tensor.device.index};
+  take_layout(argument, tensor);
+  return true;
+}
 
 void Array::take_torch_data(Argument argument) {
   static const Name data_ptr("data_ptr");
@@ -47,8 +73,10 @@ void Array::take_torch_data(Argument argument) {
 
 void Array::take_torch(Argument argument, Access access) {
   static const Name layout("layout"), dtype("dtype"), is_cuda("is_cuda"), is_cpu("is_cpu"),
-      shape("shape"), stride("stride"), contiguous("is_contiguous"), is_neg("is_neg"),
-      get_device("get_device");
+      shape("shape"), stride("stride"), contiguous("is_contiguous"), get_device("get_device");
+  if (access == Access::write) refuse_gradient(object_, argument);
+  refuse_lazy_negation(object_, argument);
+  if (take_exchanged(argument)) return;
   const Torch& module = *torch();
   const std::string name(argument.name);
   const nb::object type = attribute(object_, dtype);
@@ -67,10 +95,6 @@ void Array::take_torch(Argument argument, Access access) {
     const nb::object device = object_.attr("device");
     throw StateMistake(argument.function, name + "'s device",
                        nb::cast<std::string>(nb::str(device)), "cpu or cuda");
-  }
-  if (access == Access::write) refuse_gradient(object_, argument);
-  if (is_true(call_method(object_, is_neg))) {
-    throw TypeMistake(argument.function, name, "a view that negates lazily", "x.resolve_neg()");
   }
   Integers extents{};
   const std::int64_t count = read_integers(attribute(object_, shape), extents);

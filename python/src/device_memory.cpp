@@ -24,6 +24,26 @@ void need_torch(const Array& array, std::string_view function) {
               "a contiguous one, or a torch tensor");
 }
 
+dlpack::ManagedVersioned* allocate(const dlpack::ExchangeApi& api, std::size_t bytes, int device) {
+  auto extent = static_cast<std::int64_t>(bytes);
+  dlpack::Tensor wanted{.data = nullptr,
+                        .device = {dlpack::kCuda, device},
+                        .rank = 1,
+                        .dtype = {dlpack::kUInt, 8, 1},
+                        .shape = &extent,
+                        .strides = nullptr,
+                        .byte_offset = 0};
+  dlpack::ManagedVersioned* made = nullptr;
+  std::string problem;
+  const auto keep = [](void* kept, const char*, const char* message) {
+    *static_cast<std::string*>(kept) = message;
+  };
+  if (api.allocate(&wanted, &made, &problem, keep) != 0) {
+    throw StateMistake("workspace", std::to_string(bytes) + " bytes", problem, "memory");
+  }
+  return made;
+}
+
 }  // namespace
 
 DeviceInput::DeviceInput(const Array& array, std::string_view function, Type type)
@@ -57,15 +77,28 @@ Workspace::Workspace(std::size_t bytes, const Array& beside) {
     throw StateMistake("workspace", "memory on " + device_text(beside.device()), "no torch",
                        "import torch, which allocates it");
   }
+  if (module->exchange != nullptr) {
+    lent_ = allocate(*module->exchange, bytes, beside.device().index);
+    data_ = lent_->tensor.data;
+    return;
+  }
   memory_ = module->empty(bytes, nb::arg("dtype") = module->uint8,
                           nb::arg("device") = device_text(beside.device()).c_str());
   data_ = pointer_of(memory_);
 }
 
-cuda::Place place_of(const Array& array) {
-  cuda::Place place{.device = array.device().index};
+Workspace::~Workspace() {
+  if (lent_ != nullptr) lent_->deleter(lent_);
+}
+
+cuda::Place place_on(int device) {
+  cuda::Place place{.device = device};
   const Torch* module = torch();
-  if (module != nullptr && module->current_stream.is_valid()) {
+  if (module == nullptr) return place;
+  if (const dlpack::ExchangeApi* api = module->exchange; api != nullptr) {
+    if (api->current_stream(dlpack::kCuda, place.device, &place.stream) != 0)
+      throw nb::python_error();
+  } else if (module->current_stream.is_valid()) {
     const nb::object stream = module->current_stream(place.device);
     place.stream = PyLong_AsVoidPtr(stream.ptr());
     if (PyErr_Occurred() != nullptr) throw nb::python_error();

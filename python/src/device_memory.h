@@ -43,15 +43,19 @@ class DeviceOutput {
 class Workspace {
  public:
   Workspace(std::size_t bytes, const Array& beside);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
   void* data() const { return data_; }
 
  private:
-  nb::object memory_;
+  nb::object memory_;                         // before torch 2.10
+  dlpack::ManagedVersioned* lent_ = nullptr;  // from then on
   void* data_ = nullptr;
 };
 
-// The current stream of the array's device; the default one where torch is not loaded.
-cuda::Place place_of(const Array& array);
+// The current stream of a device; the default one where torch is not loaded.
+cuda::Place place_on(int device);
 
 void check_has_cuda(std::string_view function, const Array& array);
 
@@ -61,7 +65,7 @@ void check_has_cuda(std::string_view function, const Array& array);
 template <class Work>
 void on_device(std::string_view function, const Array& array, const Work& work) {
   check_has_cuda(function, array);
-  const cuda::Place place = place_of(array);
+  const cuda::Place place = place_on(array.device().index);
   try {
     work(place);
   } catch (const Error& error) {

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "nibble/core/dtype.h"
 
 namespace nibble::python::dlpack {
 
@@ -19,6 +22,8 @@ struct DataType {
   std::uint8_t bits;
   std::uint16_t lanes;
 };
+
+std::optional<DType> dtype_of(DataType type);
 
 struct Tensor {
   void* data;
@@ -47,6 +52,20 @@ struct ManagedVersioned {
   void (*deleter)(ManagedVersioned*);
   std::uint64_t flags;
   Tensor tensor;
+};
+
+// What a package's tensors can do without a call of Python: the capsule __dlpack_c_exchange_api__
+// of their type, named "dlpack_exchange_api" (DLPack 1.2). Functions return 0, or set a Python
+// error.
+struct ExchangeApi {
+  std::uint32_t major;
+  std::uint32_t minor;
+  const void* previous;
+  int (*allocate)(Tensor*, ManagedVersioned**, void*, void (*)(void*, const char*, const char*));
+  int (*managed_of)(void* object, ManagedVersioned**);
+  int (*object_of)(ManagedVersioned*, void** object);
+  int (*tensor_of)(void* object, Tensor*);  // borrowed while the object lives and is not changed
+  int (*current_stream)(DeviceType, std::int32_t index, void** stream);
 };
 
 }  // namespace nibble::python::dlpack

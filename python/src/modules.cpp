@@ -14,22 +14,36 @@ nb::handle kept_or_null(nb::handle object, const char* name) {
   return nb::hasattr(object, name) ? kept(object, name) : nb::handle();
 }
 
+const dlpack::ExchangeApi* exchange_of(nb::handle type) {
+  constexpr const char* kName = "dlpack_exchange_api";
+  const nb::handle capsule = kept_or_null(type, "__dlpack_c_exchange_api__");
+  if (!capsule.is_valid() || PyCapsule_IsValid(capsule.ptr(), kName) == 0) return nullptr;
+  const auto* api =
+      static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule.ptr(), kName));
+  const bool is_whole =
+      api->tensor_of != nullptr && api->allocate != nullptr && api->current_stream != nullptr;
+  return api->major == 1 && is_whole ? api : nullptr;
+}
+
 Torch look_up(nb::handle module) {
   const nb::object inner = module.attr("_C");
-  return {.module = nb::borrow(module).release(),
-          .tensor_type = reinterpret_cast<PyTypeObject*>(kept(module, "Tensor").ptr()),
-          .empty_like = kept(module, "empty_like"),
-          .empty = kept(module, "empty"),
-          .strided = kept(module, "strided"),
-          .uint8 = kept(module, "uint8"),
-          .int16 = kept(module, "int16"),
-          .int32 = kept(module, "int32"),
-          .f16 = kept(module, "float16"),
-          .bf16 = kept(module, "bfloat16"),
-          .f32 = kept(module, "float32"),
-          .f64 = kept(module, "float64"),
-          .int64 = kept(module, "int64"),
-          .current_stream = kept_or_null(inner, "_cuda_getCurrentRawStream")};
+  return {
+      .module = nb::borrow(module).release(),
+      .tensor_type = reinterpret_cast<PyTypeObject*>(kept(module, "Tensor").ptr()),
+      .empty_like = kept(module, "empty_like"),
+      .empty = kept(module, "empty"),
+      .strided = kept(module, "strided"),
+      .uint8 = kept(module, "uint8"),
+      .int16 = kept(module, "int16"),
+      .int32 = kept(module, "int32"),
+      .f16 = kept(module, "float16"),
+      .bf16 = kept(module, "bfloat16"),
+      .f32 = kept(module, "float32"),
+      .f64 = kept(module, "float64"),
+      .int64 = kept(module, "int64"),
+      .current_stream = kept_or_null(inner, "_cuda_getCurrentRawStream"),
+      .parameter_type = reinterpret_cast<PyTypeObject*>(kept(module.attr("nn"), "Parameter").ptr()),
+      .exchange = exchange_of(module.attr("Tensor"))};
 }
 
 }  // namespace

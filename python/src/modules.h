@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "nibble/core/dtype.h"
+#include "python/src/dlpack.h"
 
 namespace nibble::python {
 
@@ -58,7 +59,14 @@ struct Torch {
   nb::handle strided;
   nb::handle uint8, int16, int32, f16, bf16, f32, f64, int64;
   nb::handle current_stream;  // of a device index; null in builds without CUDA
+  PyTypeObject* parameter_type;
+  const dlpack::ExchangeApi* exchange;  // null before torch 2.10
 
+  // Whether `exchange` may be asked about it: subclasses answer for themselves.
+  bool is_plain(nb::handle tensor) const {
+    const PyTypeObject* type = Py_TYPE(tensor.ptr());
+    return exchange != nullptr && (type == tensor_type || type == parameter_type);
+  }
   std::optional<DType> dtype_of(nb::handle dtype) const;
   nb::handle of(DType dtype) const;  // the type of as many bytes where torch may lack it
 };

@@ -63,7 +63,8 @@ nb::object to_python(Tensor tensor, Array::Kind kind) {
 
 nb::object empty_on_device(const Array& like, DType dtype, const Shape& shape) {
   if (like.kind() != Array::Kind::torch) {
-    throw StateMistake("array", "memory on a GPU", "an array of another package", "a torch tensor");
+    throw StateMistake("array", "memory on a GPU", "an array of another package",
+                       "out= beside it, or a torch tensor");
   }
   nb::list extents;
   for (const std::int64_t extent : shape.extents()) extents.append(extent);

@@ -137,22 +137,23 @@ def test_devices():
         nibble.quantize(x[1:], "e4m3", out=x[:-1])
 
 
-def microseconds(work, count=2000):
-    """The fastest of several averages: what a call costs this thread."""
-    best = float("inf")
-    for _ in range(7):
+def microseconds(*works, count=500):
+    """The fastest of several averages, in turns: what a call costs this thread while the GPU's queue is not full."""
+    best = [float("inf")] * len(works)
+    for turn in range(60 * len(works)):
         torch.cuda.synchronize()
+        i = turn % len(works)
         started = time.perf_counter()
         for _ in range(count):
-            work()
-        best = min(best, (time.perf_counter() - started) / count)
-        torch.cuda.synchronize()
-    return best * 1e6
+            works[i]()
+        best[i] = min(best[i], (time.perf_counter() - started) / count * 1e6)
+    return best
 
 
-@pytest.mark.parametrize("fmt, count", [("e4m3", 1000), ("posit(8,1)", 1000), ("mxfp4", 1024)])
-def test_call_overhead(fmt, count):
-    x = torch.randn(count, device="cuda")
-    spent = microseconds(lambda: nibble.quantize(x, fmt))
-    print(f"{fmt}: {spent:.2f} µs a call, torch.empty_like {microseconds(lambda: torch.empty_like(x)):.2f} µs")
-    assert spent <= 10
+@pytest.mark.parametrize("fmt", ["e4m3", "posit(8,1)", "mxfp4"])
+def test_call_overhead(fmt):
+    """10 µs, or what torch takes to add a number on this machine: an array and a launch as well."""
+    x = torch.randn(1000, device="cuda")
+    spent, added = microseconds(lambda: nibble.quantize(x, fmt), lambda: torch.add(x, 1))
+    print(f"{fmt}: {spent:.2f} µs a call, torch.add {added:.2f} µs")
+    assert spent <= max(10, added)

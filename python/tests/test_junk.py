@@ -20,13 +20,16 @@ class Lying:
     dtype = np.dtype(np.float32)
     is_cuda = "yes"
 
-    def __init__(self, answer):
-        self.answer = answer
+    def __init__(self, answer, device=(1, 0)):
+        self.answer, self.device = answer, device
 
     def __dlpack__(self, **_):
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
+
+    def __dlpack_device__(self):
+        return self.device
 
     def __len__(self):
         return -1
@@ -57,7 +60,7 @@ words = st.sampled_from(
     + ["qtorch", "none", "native", "separate", "a\nb", "\0", "\ud800", ""]
 )
 objects = st.sampled_from(
-    [Lying(None), Lying(ValueError("x\ny")), Lying(3), object(), int, nibble, print, np.ndarray, ..., NotImplemented]
+    [Lying(None), Lying(ValueError("x\ny")), Lying(3), Lying(None, (2, 0)), Lying(None, (2, 99)), Lying(None, "no"), object(), int, nibble, print, np.ndarray, ..., NotImplemented]
     + [nibble.Format("e4m3"), nibble.Accumulator("fp16"), nibble.Accumulator(3, method=[]), b"e4m3", memoryview(b"abcd")]
     + [nibble.encode(np.ones(4, np.float32), "mxfp4"), nibble.Encoded(1, 2, 3, 4, nibble.Format("e4m3"), (2,), True)]
     + [nibble.Encoded(np.zeros(3, np.uint8), None, None, None, "zz", "abc", "yes"), range(3), {1: 2}, {3}]
