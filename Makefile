@@ -48,7 +48,7 @@ bench:  ## speeds of the release build as shares of the machine's limits
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target bench
 
-gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inputs, the tables of speed
+gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inputs, Python, the tables of speed
 	@cmake --preset cuda -D NIBBLE_BUILD_TESTS=ON
 	@cmake --build --preset cuda -j $(JOBS) --target device_quantize_test device_accumulate_test \
 	  device_sweep device_quantize_bench device_accumulate_bench
@@ -56,6 +56,7 @@ gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inp
 	  device_quantize_bench device_accumulate_bench; do \
 	  $(PHASE) "$$program" build/cuda/bin/$$program; \
 	done
+	@$(PHASE) "Python on the GPU" tools/gpu_python_test
 
 wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere
 	@tools/setup

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from nibble import _core
 from nibble.beside import scales_beside, zeros_beside
@@ -36,7 +36,5 @@ def quantize(
         scales = scales_beside("quantize", scales)
     if zeros is not None:
         zeros = zeros_beside("quantize", zeros)
-    return cast(
-        ArrayT,
-        _core.quantize(x, fmt, rounding, overflow, seed, step, stream, compat, scales, zeros, out),
-    )
+    result: ArrayT = _core.quantize(x, fmt, rounding, overflow, seed, step, stream, compat, scales, zeros, out)
+    return result

@@ -93,7 +93,10 @@ void bind_quantize(nb::module_& module) {
   const auto any = [](const char* name) { return nb::arg(name).none(); };
   module.def("quantize", quantize_array, any("x"), any("fmt"), any("rounding"), any("overflow"),
              any("seed"), any("step"), any("stream"), any("compat"), any("scales"), any("zeros"),
-             any("out"));
+             any("out"),
+             nb::sig("def quantize(x: object, fmt: object, rounding: object, overflow: object, "
+                     "seed: object, step: object, stream: object, compat: object, scales: object, "
+                     "zeros: object, out: object) -> typing.Any"));
 }
 
 }  // namespace nibble::python

@@ -152,8 +152,8 @@ def microseconds(*works, count=500):
 
 @pytest.mark.parametrize("fmt", ["e4m3", "posit(8,1)", "mxfp4"])
 def test_call_overhead(fmt):
-    """10 µs, or what torch takes to add a number on this machine: an array and a launch as well."""
+    """10 µs, or on a slower machine a tenth more than torch takes to add a number: an array and a launch as well."""
     x = torch.randn(1000, device="cuda")
     spent, added = microseconds(lambda: nibble.quantize(x, fmt), lambda: torch.add(x, 1))
     print(f"{fmt}: {spent:.2f} µs a call, torch.add {added:.2f} µs")
-    assert spent <= max(10, added)
+    assert spent <= max(10, 1.1 * added)

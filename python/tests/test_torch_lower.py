@@ -235,6 +235,13 @@ def test_an_exception_in_a_layer_leaves_its_parameters(model):
     assert low.weight is before
 
 
+def test_accumulators_take_their_input_by_name():
+    x, picture = torch.randn(2, 4), torch.randn(1, 2, 5, 5)
+    for layer, value in ((torch.nn.Linear(4, 3), x), (torch.nn.Conv2d(2, 3, 3), picture)):
+        low = nt.lower(layer, accumulator="e5m10")
+        assert torch.equal(low(input=value), low(value))
+
+
 def test_accumulators_of_lowered_layers():
     torch.manual_seed(0)
     net = nn.Sequential(nn.Conv2d(2, 3, 3, padding=1), nn.Flatten(), nn.Linear(48, 2))
