@@ -86,6 +86,34 @@ def test_overlap_and_other_mistakes():
         assert "\n" not in str(caught.value)
 
 
+class Own(torch.Tensor):
+    """A subclass that answers for itself."""
+
+
+def test_unusual_tensors():
+    x = torch.randn(64)
+    expected = nibble.quantize(x, "e4m3")
+    own = nibble.quantize(x.as_subclass(Own), "e4m3")
+    assert type(own) is Own and same_bits(own.as_subclass(torch.Tensor), expected)
+    assert same_bits(nibble.quantize(x[3], "e4m3"), expected[3]) and nibble.quantize(x[:0], "e4m3").shape == (0,)
+    with pytest.raises(TypeError, match="negates lazily"):
+        nibble.quantize(torch._neg_view(x), "e4m3")
+    freed = torch.randn(64)
+    (freed.untyped_storage() if hasattr(freed, "untyped_storage") else freed.storage()).resize_(0)
+    with pytest.raises(RuntimeError, match="without memory"):
+        nibble.quantize(freed, "e4m3")
+
+
+@pytest.mark.skipif(not hasattr(torch, "func"), reason="needs torch 2")
+def test_tensors_without_memory_are_refused():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with pytest.raises(RuntimeError):
+        torch.vmap(lambda row: nibble.quantize(row, "e4m3"))(torch.randn(3, 4))
+    with FakeTensorMode() as mode, pytest.raises((RuntimeError, TypeError)):
+        nibble.quantize(mode.from_tensor(torch.randn(4)), "e4m3")
+
+
 def test_numpy_and_torch_share_a_call():
     x = mixed_values(64)
     out = torch.empty(128)
