@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // quantize: values rounded to a format, in the array that asked or in one like it.
+#include <optional>
 #include <string>
 
 #include "nibble/kernels/quantize.h"
@@ -27,7 +28,9 @@ bool is_elementwise(const Format& format, const QuantizeOptions& options) {
 
 void quantize_on_cpu(const Array& input, const Array& output, const Format& format,
                      const QuantizeOptions& options) {
-  const nb::gil_scoped_release others_may_run;
+  constexpr std::int64_t kShort = 1 << 12;  // done sooner than threads take turns
+  std::optional<nb::gil_scoped_release> others_may_run;
+  if (input.shape().elements() > kShort) others_may_run.emplace();
   if (input.is_contiguous() && output.is_contiguous()) {
     quantize(input.view(), output.mutable_view(), format, options);
     return;

@@ -43,6 +43,7 @@ void parallel_for(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t begin, std::size_t end)>& body) {
   if (grain == 0) throw Error("parallel_for", "grain", "0", "1 or more");
   if (count == 0) return;
+  if (count <= grain) return body(0, count);
   const auto chunks = static_cast<std::int64_t>((count - 1) / grain + 1);
 
   FirstFailure failure;
@@ -58,7 +59,7 @@ void parallel_for(std::size_t count, std::size_t grain,
   // Always the same team: libgomp ends the threads that a smaller one does not need, and starts
   // them again for the next.
   const int threads = thread_count();
-  if (threads == 1 || chunks == 1 || omp_in_parallel() != 0) {
+  if (threads == 1 || omp_in_parallel() != 0) {
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
   } else {
 #pragma omp parallel for schedule(static) num_threads(threads)

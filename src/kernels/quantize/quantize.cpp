@@ -50,9 +50,8 @@ void quantize(ConstTensorView input, TensorView output, const Format& format,
     quantize_floats(values, output.as<float>(), input.shape(), format, options);
     return;
   }
-  Tensor rounded(DType::f32, input.shape());
-  quantize_floats(values, rounded.as<float>(), input.shape(), format, options);
-  narrow_floats(rounded.as<float>(), output);
+  quantize_floats(values, widened.as<float>(), input.shape(), format, options);  // in place
+  narrow_floats(values, output);
 }
 
 }  // namespace nibble
