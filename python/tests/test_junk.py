@@ -60,7 +60,8 @@ words = st.sampled_from(
     + ["qtorch", "none", "native", "separate", "a\nb", "\0", "\ud800", ""]
 )
 objects = st.sampled_from(
-    [Lying(None), Lying(ValueError("x\ny")), Lying(3), Lying(None, (2, 0)), Lying(None, (2, 99)), Lying(None, "no"), object(), int, nibble, print, np.ndarray, ..., NotImplemented]
+    [Lying(None, device) for device in ((1, 0), (2, 0), (2, 99), (2**40, 0), "no", None)]
+    + [Lying(ValueError("x\ny")), Lying(3), object(), int, nibble, print, np.ndarray, ..., NotImplemented]
     + [nibble.Format("e4m3"), nibble.Accumulator("fp16"), nibble.Accumulator(3, method=[]), b"e4m3", memoryview(b"abcd")]
     + [nibble.encode(np.ones(4, np.float32), "mxfp4"), nibble.Encoded(1, 2, 3, 4, nibble.Format("e4m3"), (2,), True)]
     + [nibble.Encoded(np.zeros(3, np.uint8), None, None, None, "zz", "abc", "yes"), range(3), {1: 2}, {3}]
