@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA tensors: the CPU's bits on the current stream and device."""
 
+import statistics
 import time
 
 import pytest
@@ -137,23 +138,21 @@ def test_devices():
         nibble.quantize(x[1:], "e4m3", out=x[:-1])
 
 
-def microseconds(*works, count=500):
-    """The fastest of several averages, in turns: what a call costs this thread while the GPU's queue is not full."""
-    best = [float("inf")] * len(works)
-    for turn in range(60 * len(works)):
-        torch.cuda.synchronize()
-        i = turn % len(works)
-        started = time.perf_counter()
-        for _ in range(count):
-            works[i]()
-        best[i] = min(best[i], (time.perf_counter() - started) / count * 1e6)
-    return best
+def microseconds(work, count=500):
+    """What a call costs this thread, while the GPU's queue is not full."""
+    torch.cuda.synchronize()
+    started = time.perf_counter()
+    for _ in range(count):
+        work()
+    return (time.perf_counter() - started) / count * 1e6
 
 
 @pytest.mark.parametrize("fmt", ["e4m3", "posit(8,1)", "mxfp4"])
 def test_call_overhead(fmt):
     """10 µs, or on a slower machine a tenth more than torch takes to add a number: an array and a launch as well."""
     x = torch.randn(1000, device="cuda")
-    spent, added = microseconds(lambda: nibble.quantize(x, fmt), lambda: torch.add(x, 1))
-    print(f"{fmt}: {spent:.2f} µs a call, torch.add {added:.2f} µs")
-    assert spent <= max(10, 1.1 * added)
+    turns = [(microseconds(lambda: nibble.quantize(x, fmt)), microseconds(lambda: torch.add(x, 1))) for _ in range(60)]
+    spent, added = map(min, zip(*turns))
+    share = statistics.median(one / other for one, other in turns)
+    print(f"{fmt}: {spent:.2f} µs a call, torch.add {added:.2f} µs, {share:.2f} times")
+    assert spent <= 10 or share <= 1.1
