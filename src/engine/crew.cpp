@@ -6,7 +6,8 @@ namespace nibble {
 namespace {
 
 constexpr int kSpins = 20'000;  // some 100 µs: steps follow each other faster than threads wake
-constexpr std::uint64_t kTaskMask = 0xFFFF'FFFF;
+constexpr int kTaskBits = 32;
+constexpr std::uint64_t kTaskMask = (std::uint64_t{1} << kTaskBits) - 1;
 
 void relax() {
 #ifdef __x86_64__
@@ -16,7 +17,7 @@ void relax() {
 
 }  // namespace
 
-Crew::Crew(int workers) {
+Crew::Crew(int workers) : shares_(static_cast<std::size_t>(workers)) {
   try {
     for (int w = 1; w < workers; ++w) threads_.emplace_back([this, w] { serve(w); });
   } catch (...) {
@@ -31,34 +32,50 @@ Crew::~Crew() {
 
 void Crew::dismiss() {
   is_ending_ = true;
-  ticket_ += kTaskMask + 1;
-  ticket_.notify_all();
+  ++job_;
+  job_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
+std::int64_t Crew::share_end(std::size_t share) const {
+  return count_.load(std::memory_order_relaxed) * static_cast<std::int64_t>(share + 1) / workers();
+}
+
+bool Crew::take_of_share(std::size_t share, int worker) {
+  std::atomic<std::uint64_t>& left = shares_[share].left;
+  std::uint64_t seen = left.load(std::memory_order_acquire);
+  do {
+    if ((seen & kTaskMask) == 0) return false;
+  } while (!left.compare_exchange_weak(seen, seen - 1, std::memory_order_acq_rel));
+  // The job cannot end, nor another begin, before this task is done.
+  const std::int64_t task = share_end(share) - static_cast<std::int64_t>(seen & kTaskMask);
+  call_.load(std::memory_order_relaxed)(body_.load(std::memory_order_relaxed), worker, task);
+  done_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
 bool Crew::take_task(int worker) {
-  std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
-  for (;;) {
-    const auto task = static_cast<std::int64_t>(ticket & kTaskMask);
-    if (task >= count_.load(std::memory_order_relaxed)) return false;
-    if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
-    // The job cannot end, nor another begin, before this task is done.
-    call_.load(std::memory_order_relaxed)(body_.load(std::memory_order_relaxed), worker, task);
-    done_.fetch_add(1, std::memory_order_release);
-    return true;
+  const auto own = static_cast<std::size_t>(worker);
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    if (take_of_share((own + i) % shares_.size(), worker)) return true;
   }
+  return false;
 }
 
 void Crew::run_tasks(std::int64_t count, const void* body, Call call) {
-  // No task of the last job is left to take: nobody reads these until the ticket changes.
+  // No task of the last job is left to take: nobody reads these until a share has tasks again.
   body_.store(body, std::memory_order_relaxed);
   call_.store(call, std::memory_order_relaxed);
   done_.store(0, std::memory_order_relaxed);
-  const std::uint64_t job = (ticket_.load(std::memory_order_relaxed) | kTaskMask) + 1;
-  count_.store(0, std::memory_order_release);
-  ticket_.store(job, std::memory_order_release);
-  count_.store(count, std::memory_order_release);
-  ticket_.notify_all();
+  count_.store(count, std::memory_order_relaxed);
+  const std::uint64_t job = job_.load(std::memory_order_relaxed) + 1;
+  for (std::size_t s = 0; s < shares_.size(); ++s) {
+    const std::int64_t tasks = share_end(s) - (s == 0 ? 0 : share_end(s - 1));
+    shares_[s].left.store(job << kTaskBits | static_cast<std::uint64_t>(tasks),
+                          std::memory_order_release);
+  }
+  job_.store(job, std::memory_order_release);
+  job_.notify_all();
   while (take_task(0)) {
   }
   for (int spin = 0; done_.load(std::memory_order_acquire) != count; ++spin) {
@@ -69,15 +86,15 @@ void Crew::run_tasks(std::int64_t count, const void* body, Call call) {
 
 void Crew::serve(int worker) {
   while (!is_ending_.load(std::memory_order_relaxed)) {
-    const std::uint64_t seen = ticket_.load(std::memory_order_acquire);
+    const std::uint64_t seen = job_.load(std::memory_order_acquire);
     while (take_task(worker)) {
     }
     bool is_new = false;
     for (int spin = 0; spin < kSpins && !is_new; ++spin) {
       relax();
-      is_new = ticket_.load(std::memory_order_relaxed) != seen;
+      is_new = job_.load(std::memory_order_relaxed) != seen;
     }
-    if (!is_new) ticket_.wait(seen);
+    if (!is_new) job_.wait(seen);
   }
 }
 

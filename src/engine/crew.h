@@ -17,10 +17,12 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  int workers() const { return static_cast<int>(threads_.size()) + 1; }
+  int workers() const { return static_cast<int>(shares_.size()); }
 
-  // Calls body(worker, task) for the tasks 0 to count - 1, which must not throw, on whoever is
-  // free. One run at a time. No allocation.
+  // Calls body(worker, task) for the tasks 0 to count - 1, which must not throw. Every worker has a
+  // share of tasks that follow one another, the first the first: what it wrote in one step, it
+  // mostly reads in the next. When its share is taken, it takes from others'. One run at a time. No
+  // allocation.
   template <class Body>
   void run(std::int64_t count, const Body& body) {
     if (threads_.empty() || count <= 1) {
@@ -37,12 +39,18 @@ class Crew {
 
   void run_tasks(std::int64_t count, const void* body, Call call);
   bool take_task(int worker);  // false: there is none
+  bool take_of_share(std::size_t share, int worker);
+  std::int64_t share_end(std::size_t share) const;
   void serve(int worker);
   void dismiss();  // all threads
 
-  // The number of the job, times 2^32, and how many of its tasks are taken. A task is taken by
-  // raising this, so that nobody takes one of a job that has ended.
-  std::atomic<std::uint64_t> ticket_{0};
+  // A worker's share of the tasks: the number of the job, times 2^32, and how many of its tasks are
+  // left. A task is taken by lowering this, so that nobody takes one of a job that has ended.
+  struct alignas(64) Share {
+    std::atomic<std::uint64_t> left{0};
+  };
+  std::vector<Share> shares_;
+  std::atomic<std::uint64_t> job_{0};
   std::atomic<std::int64_t> count_{0};
   std::atomic<std::int64_t> done_{0};
   std::atomic<const void*> body_{nullptr};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers run every task once, and keep to their own tasks while there are any.
+#include "engine/crew.h"
+
+#include <gtest/gtest.h>
+
+namespace nibble {
+namespace {
+
+TEST(Crew, RunsEveryTaskOnceWhateverTheirCount) {
+  for (const int workers : {1, 2, 3, 8}) {
+    Crew crew(workers);
+    for (std::int64_t job = 0; job < 300; ++job) {
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(job % 50));
+      std::atomic<bool> is_worker = true;
+      crew.run(std::ssize(runs), [&](int worker, std::int64_t task) {
+        if (worker < 0 || worker >= workers) is_worker = false;
+        ++runs[static_cast<std::size_t>(task)];
+      });
+      EXPECT_TRUE(is_worker);
+      for (const std::atomic<int>& each : runs) ASSERT_EQ(each, 1);
+    }
+  }
+}
+
+// Nobody ends a task before every worker has begun one: none has time for those of others.
+TEST(Crew, GivesAWorkerTheSameShareInEveryJob) {
+  constexpr int kWorkers = 3;
+  Crew crew(kWorkers);
+  for (int job = 0; job < 100; ++job) {
+    std::atomic<int> begun = 0;
+    int worker_of[kWorkers] = {};
+    crew.run(kWorkers, [&](int worker, std::int64_t task) {
+      worker_of[task] = worker;
+      for (++begun; begun < kWorkers;) std::this_thread::yield();
+    });
+    for (int task = 0; task < kWorkers; ++task) ASSERT_EQ(worker_of[task], task);
+  }
+}
+
+}  // namespace
+}  // namespace nibble
