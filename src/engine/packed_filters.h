@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/product_step.h"
@@ -41,6 +42,11 @@ class PackedFilters {
   const std::uint8_t* weights(const FilterPanel& panel) const {
     return bytes_.data() + panel.offset;
   }
+  // The weights of the panel that comes after; of the last, none.
+  std::span<const std::uint8_t> behind(std::size_t panel) const {
+    if (panel + 1 == panels_.size()) return {};
+    return {weights(panels_[panel + 1]), stored_bytes(panels_[panel + 1])};
+  }
   std::size_t largest_panel() const { return largest_panel_; }
   std::size_t weight_bytes() const { return bytes_.size(); }
 
@@ -54,6 +60,9 @@ class PackedFilters {
   }
 
  private:
+  std::size_t stored_bytes(const FilterPanel& panel) const {
+    return is_packed_ ? panel.bytes / 2 : panel.bytes;
+  }
   void pack_panel(const ProductSpec& spec, const FilterShape& shape, FilterPanel& panel);
 
   std::vector<FilterPanel> panels_;

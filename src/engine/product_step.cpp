@@ -248,7 +248,8 @@ class ProductStep final : public EngineStep {
                     .sums = scratch.sums,
                     .taps = shape_.taps,
                     .depth = shape_.depth,
-                    .blocks = panel.blocks};
+                    .blocks = panel.blocks,
+                    .ahead = filters_.behind(index)};
     RescaleTile rescale = rescale_of(spec_, filters_, index, job.frame.arena, job.out);
     rescale.sums = scratch.sums;
     rescale.window = static_cast<int>(outputs_);

@@ -22,10 +22,44 @@ __m512i quad_of(const std::uint8_t* from) {
   return _mm512_set1_epi32(quad);
 }
 
+// What is needed after these tiles comes near while they are multiplied, a line with each step of
+// four channels: the processor by itself stops fetching at the end of every page.
+class Ahead {
+ public:
+  explicit Ahead(const FilterTile& tile)
+      : line_(reinterpret_cast<const std::uint8_t*>(tile.weights)), last_(line_) {
+    if (tile.ahead.empty()) return;
+    line_ = tile.ahead.data();
+    last_ = line_ + tile.ahead.size() - kLine;
+    step_ = kLine;
+  }
+
+  void fetch() {
+    _mm_prefetch(line_, _MM_HINT_T1);
+    line_ += step_;
+  }
+  void end_tile() {
+    line_ = std::min(line_, last_);
+    if (line_ == last_) step_ = 0;
+  }
+
+ private:
+  static constexpr std::int64_t kLine = 64;
+  const std::uint8_t* line_;
+  const std::uint8_t* last_;
+  std::int64_t step_ = 0;
+};
+
+// For tiles of fewer than 64 outputs, whose weights are few.
+struct NothingAhead {
+  void fetch() {}
+  void end_tile() {}
+};
+
 // When all is summed, finish() gives what takes a pixel's sums from the registers, or the largest
 // of a window's; it is asked for no earlier, since its constants would need registers too.
-template <int Pixels, int Blocks, int Window = 1, class Finish>
-void multiply_part(const FilterTile& tile, const Finish& finish) {
+template <int Pixels, int Blocks, int Window = 1, class Fetched, class Finish>
+void multiply_part(const FilterTile& tile, Fetched& ahead, const Finish& finish) {
   __m512i sums[Pixels][Blocks];
 #pragma GCC unroll 14
   for (int p = 0; p < Pixels; ++p) {
@@ -35,11 +69,13 @@ void multiply_part(const FilterTile& tile, const Finish& finish) {
   const std::int8_t* weights = tile.weights;
   const std::uint8_t* const* rows = tile.rows;
   const std::int64_t depth = tile.depth;
+  Fetched near = ahead;
   for (std::int64_t t = 0; t < tile.taps; ++t, rows += Pixels) {
     const std::uint8_t* row[Pixels];
 #pragma GCC unroll 14
     for (int p = 0; p < Pixels; ++p) row[p] = rows[p];
     for (std::int64_t k = 0; k < depth; k += 4, weights += Blocks * 64) {
+      near.fetch();
       __m512i columns[Blocks];
 #pragma GCC unroll 4
       for (int b = 0; b < Blocks; ++b) columns[b] = _mm512_loadu_si512(weights + b * 64);
@@ -53,6 +89,8 @@ void multiply_part(const FilterTile& tile, const Finish& finish) {
       }
     }
   }
+  near.end_tile();
+  ahead = near;
   __asm__ volatile("" : : : "memory");
   const auto take = finish();
 #pragma GCC unroll 14
@@ -73,17 +111,18 @@ void multiply_part(const FilterTile& tile, const Finish& finish) {
   }
 }
 
-template <int Blocks, int Pixels, class Finish>
-void multiply_pixels(const FilterTile& tile, const Finish& finish) {
-  if (tile.pixels == Pixels) return multiply_part<Pixels, Blocks>(tile, finish);
-  if constexpr (Pixels > 1) multiply_pixels<Blocks, Pixels - 1>(tile, finish);
+template <int Blocks, int Pixels, class Fetched, class Finish>
+void multiply_pixels(const FilterTile& tile, Fetched& ahead, const Finish& finish) {
+  if (tile.pixels == Pixels) return multiply_part<Pixels, Blocks>(tile, ahead, finish);
+  if constexpr (Pixels > 1) multiply_pixels<Blocks, Pixels - 1>(tile, ahead, finish);
 }
 
 constexpr int kPixels[kFilterBlocks + 1] = {0, 12, 12, 8, 6};
 
 template <int Blocks>
 void multiply_blocks(const FilterTile& tile) {
-  multiply_pixels<Blocks, kPixels[Blocks]>(tile, [&] {
+  NothingAhead ahead;
+  multiply_pixels<Blocks, kPixels[Blocks]>(tile, ahead, [&] {
     return [&](int p, const __m512i* sums) __attribute__((always_inline)) {
 #pragma GCC unroll 4
       for (int b = 0; b < Blocks; ++b) {
@@ -183,10 +222,11 @@ template <int Blocks, int Pixels, int Window>
 void multiply_rescale_plain(const FilterTile& tile, const RescaleTile& rescale,
                             std::span<const FilterPiece> pieces) {
   RescaleTile next = rescale;
+  NothingAhead ahead;
   with_plain_rescale(rescale, [&]<class Law>() {
     for (const FilterPiece& piece : pieces) {
       if (piece.pixels == Pixels) {
-        multiply_part<Pixels, Blocks, Window>(piece.of(tile), finish<Blocks, Law>(next));
+        multiply_part<Pixels, Blocks, Window>(piece.of(tile), ahead, finish<Blocks, Law>(next));
       } else {
         multiply_then_rescale(piece.of(tile), next);
       }
@@ -216,8 +256,9 @@ struct PairSums {
 // those of the pixels from `before` on, of the other pair; the first Taps taps rescale them, 0:
 // none.
 template <int Taps, class Law>
-[[gnu::always_inline]] inline void multiply_pair(const FilterTile& tile, int first, PairSums& sums,
-                                                 const Law& law, std::int64_t before) {
+[[gnu::always_inline]] inline void multiply_pair(const FilterTile& tile, Ahead& ahead, int first,
+                                                 PairSums& sums, const Law& law,
+                                                 std::int64_t before) {
   PairSums now;
 #pragma GCC unroll 6
   for (int p = 0; p < kPaired; ++p) {
@@ -226,9 +267,11 @@ template <int Taps, class Law>
   }
   const std::int8_t* weights = tile.weights + first * 64;
   const std::uint8_t* const* rows = tile.rows;
+  Ahead near = ahead;
   const auto tap = [&]<int FirstPixel, int Pixels>() __attribute__((always_inline)) {
     const std::uint8_t* row[kPaired] = {rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]};
     const auto step = [&](std::int64_t k) __attribute__((always_inline)) {
+      near.fetch();
       const __m512i column = _mm512_loadu_si512(weights);
       const __m512i second = _mm512_loadu_si512(weights + 128);
 #pragma GCC unroll 6
@@ -259,21 +302,23 @@ template <int Taps, class Law>
   }
   for (std::int64_t t = Taps; t < tile.taps; ++t) tap.template operator()<0, 0>();
   sums = now;
+  near.end_tile();
+  ahead = near;
 }
 
 // All pieces have six pixels.
 template <class Law, int Taps>
-void multiply_rescale_pairs(const FilterTile& tile, const RescaleTile& rescale,
+void multiply_rescale_pairs(const FilterTile& tile, Ahead& ahead, const RescaleTile& rescale,
                             std::span<const FilterPiece> pieces) {
   const Law law(rescale);
   PairSums sums;
   std::int64_t pixel = 0;
-  multiply_pair<0>(pieces[0].of(tile), 0, sums, law, 0);
-  multiply_pair<Taps>(pieces[0].of(tile), 1, sums, law, 0);
+  multiply_pair<0>(pieces[0].of(tile), ahead, 0, sums, law, 0);
+  multiply_pair<Taps>(pieces[0].of(tile), ahead, 1, sums, law, 0);
   for (const FilterPiece& piece : pieces.subspan(1)) {
-    multiply_pair<Taps>(piece.of(tile), 0, sums, law, pixel);
+    multiply_pair<Taps>(piece.of(tile), ahead, 0, sums, law, pixel);
     pixel += kPaired;
-    multiply_pair<Taps>(piece.of(tile), 1, sums, law, pixel);
+    multiply_pair<Taps>(piece.of(tile), ahead, 1, sums, law, pixel);
   }
 #pragma GCC unroll 6
   for (int p = 0; p < kPaired; ++p) {
@@ -293,20 +338,21 @@ void multiply_rescale_whole(const FilterTile& tile, RescaleTile next,
   const auto is_paired = [&](const FilterPiece& piece) {
     return has_pairs && piece.pixels == kPaired && (is_deep || piece.taps >= 2);
   };
+  Ahead ahead(tile);
   while (!pieces.empty()) {
     const auto other = std::ranges::find_if_not(pieces, is_paired);
     std::span paired = pieces.first(static_cast<std::size_t>(other - pieces.begin()));
     if (paired.empty()) {
-      multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(pieces[0].of(tile),
+      multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(pieces[0].of(tile), ahead,
                                                              finish<kFilterBlocks, Law>(next));
       advance(next, pieces[0].pixels);
       pieces = pieces.subspan(1);
       continue;
     }
     if (is_deep) {
-      multiply_rescale_pairs<Law, 1>(tile, next, paired);
+      multiply_rescale_pairs<Law, 1>(tile, ahead, next, paired);
     } else if constexpr (Law::kIsPlain) {
-      multiply_rescale_pairs<Law, 2>(tile, next, paired);
+      multiply_rescale_pairs<Law, 2>(tile, ahead, next, paired);
     }
     advance(next, static_cast<int>(paired.size()) * kPaired);
     pieces = pieces.subspan(paired.size());
