@@ -105,6 +105,7 @@ void run_operations() {
   maker.rescale(maker.last(), {1}, 15, -127, 127);
   maker.add(Bias{});
   maker.with(tensor_of<std::int32_t>({kChannels}, dice.many(kChannels, -50, 50)));
+  maker.add(Flatten{});
   const Engine engine(maker.model(), {.threads = 1});
   const std::vector<double> least = least_of(engine);
   fmt::print("\n{:<28} {:>8} {:>14}\n", "56x56x256", "µs", "ns a number");

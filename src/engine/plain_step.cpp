@@ -3,6 +3,7 @@
 #include "engine/plain_step.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "graph/mean_factors.h"
@@ -161,8 +162,22 @@ class PlainStep final : public EngineStep {
   void run_image(const Flatten&, const RunFrame& frame, std::int64_t image) const {
     const Picture64 in = input(frame, image);
     const Picture64 out = output(frame, image);
+    if (in.place.storage == out.place.storage && in.place.zero == out.place.zero) {
+      return copy_pixels(in, out.base);
+    }
     std::int64_t at = 0;
     each(in.place, [&](auto y, auto x, auto c) { out.write(0, 0, at++, in.read(y, x, c)); });
+  }
+
+  // One after the other, without what lies between them.
+  static void copy_pixels(const Picture64& in, std::byte* to) {
+    const std::int64_t bytes = in.place.channel_bytes(in.place.channels);
+    const std::int64_t run = bytes == in.place.stride ? in.place.width : 1;
+    for (std::int64_t y = 0; y < in.place.height; ++y) {
+      for (std::int64_t x = 0; x < in.place.width; x += run, to += run * bytes) {
+        std::memcpy(to, in.base + in.place.at(0, y, x), static_cast<std::size_t>(run * bytes));
+      }
+    }
   }
 
   void run_image(const SoftmaxTable& op, const RunFrame& frame, std::int64_t image) const {
