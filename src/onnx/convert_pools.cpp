@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "onnx/converters.h"
@@ -26,23 +27,51 @@ bool is_never_negative(const Network& network, std::size_t index) {
   }
 }
 
+// What a pool takes for the places outside of the picture.
+enum class Outside { zeros, nothing, zeros_with_another_divisor };
+
 struct PoolPlace {
   std::size_t input = 0;
   Window window;
-  bool is_padded_before = false;  // by a node of its own
-  Extent2 padding() const { return is_padded_before ? Extent2{0, 0} : window.before; }
+  Extent2 padding;
+  std::optional<EvenWindows> cut = {};  // of the windows of that padding, those asked for
 };
 
-PoolPlace place_of(Translation& translation, const NodeView& node, bool takes_zeros) {
+PoolPlace place_of(Translation& translation, const NodeView& node, Outside outside) {
   const Activation x = translation.picture(node, 0);
   const Extent2 kernel = extent_of(node, "kernel_shape", {0, 0});
   const Window window = window_of(node, x.extents, kernel);
   if (window.dilation != Extent2{1, 1}) throw Unsupported{"with dilations"};
-  if (is_even(window, x.extents)) return {.input = x.node, .window = window};
-  if (!takes_zeros) throw Unsupported{"with unlike padding on the two sides"};
-  return {.input = add_padding(translation, node, x.node, window),
-          .window = window,
-          .is_padded_before = true};
+  if (is_even(window, x.extents)) {
+    return {.input = x.node, .window = window, .padding = window.before};
+  }
+  if (outside == Outside::zeros) {
+    return {.input = add_padding(translation, node, x.node, window),
+            .window = window,
+            .padding = {0, 0}};
+  }
+  const auto cut = outside == Outside::nothing ? even_windows(window, x.extents) : std::nullopt;
+  if (!cut) throw Unsupported{"with unlike padding on the two sides"};
+  return {.input = x.node, .window = window, .padding = cut->padding, .cut = cut};
+}
+
+template <class Pool>
+Activation add_pool(Translation& translation, const NodeView& node, const PoolPlace& place,
+                    const Pool& pool) {
+  Builder& builder = translation.builder();
+  const std::string name = node.wished_name();
+  std::size_t last = builder.add(place.cut ? name + ".wide" : name,
+                                 {.name = {}, .op = pool, .inputs = {place.input}});
+  if (place.cut) {
+    const Extent2 first = place.cut->first;
+    const Extent2 end = place.cut->end;
+    last = builder.add(name, {.name = {},
+                              .op = Slice{.begin = {first.y, first.x, 0},
+                                          .end = {end.y, end.x, builder.shape(last)[2]},
+                                          .step = {1, 1, 1}},
+                              .inputs = {last}});
+  }
+  return translation.activation_of(last);
 }
 
 Value add_mean(Translation& translation, const NodeView& node, const Activation& x) {
@@ -62,27 +91,30 @@ bool is_mean_already(Translation& translation, const Activation& x) {
 
 Value convert_max_pool(Translation& translation, const NodeView& node) {
   const Activation x = translation.picture(node, 0);
+  const bool takes_zeros = is_never_negative(translation.builder().network(), x.node);
   const PoolPlace place =
-      place_of(translation, node, is_never_negative(translation.builder().network(), x.node));
-  const MaxPool pool{
-      .kernel = place.window.kernel, .stride = place.window.stride, .padding = place.padding()};
-  Activation most = translation.activation_of(translation.builder().add(
-      node.wished_name(), {.name = {}, .op = pool, .inputs = {place.input}}));
+      place_of(translation, node, takes_zeros ? Outside::zeros : Outside::nothing);
+  Activation most = add_pool(
+      translation, node, place,
+      MaxPool{
+          .kernel = place.window.kernel, .stride = place.window.stride, .padding = place.padding});
   most.grid = x.grid;
   return most;
 }
 
 Value convert_average_pool(Translation& translation, const NodeView& node) {
   const bool counts_padding = node.integer("count_include_pad", 0) != 0;
-  // A last window that ceil_mode adds has a divisor of its own.
-  const bool may_be_uneven = counts_padding && node.integer("ceil_mode", 0) == 0;
-  const PoolPlace place = place_of(translation, node, may_be_uneven);
-  const AveragePool pool{.kernel = place.window.kernel,
-                         .stride = place.window.stride,
-                         .padding = place.padding(),
-                         .counts_padding = counts_padding || place.padding() == Extent2{0, 0}};
-  return translation.activation_of(translation.builder().add(
-      node.wished_name(), {.name = {}, .op = pool, .inputs = {place.input}}));
+  // A last window that ceil_mode adds counts the padding, not what it reaches beyond.
+  const bool is_longer = node.integer("ceil_mode", 0) != 0;
+  const PoolPlace place = place_of(translation, node,
+                                   !counts_padding ? Outside::nothing
+                                   : is_longer     ? Outside::zeros_with_another_divisor
+                                                   : Outside::zeros);
+  return add_pool(translation, node, place,
+                  AveragePool{.kernel = place.window.kernel,
+                              .stride = place.window.stride,
+                              .padding = place.padding,
+                              .counts_padding = counts_padding || place.padding == Extent2{0, 0}});
 }
 
 Value convert_global_average_pool(Translation& translation, const NodeView& node) {

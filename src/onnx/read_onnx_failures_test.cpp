@@ -39,6 +39,19 @@ TEST(ReadOnnxFailures, VersionsOutsideOfTheRangeAreRefused) {
   }
 }
 
+// The last window of ceil_mode counts the padding alone; a padding of 2 would hold whole windows.
+TEST(ReadOnnxFailures, UnlikePaddingIsRefusedWhereNoPoolOfNibbleHasTheWindows) {
+  for (const std::int64_t counts_padding : {0, 1}) {
+    TestGraph graph({1, 1, 7, 7});
+    graph.node("AveragePool", {"x"}, "y")
+        .with("kernel_shape", std::vector<std::int64_t>{2, 2})
+        .with("strides", std::vector<std::int64_t>{2, 2})
+        .with("ceil_mode", std::int64_t{1})
+        .with("count_include_pad", counts_padding);
+    EXPECT_THAT(failure_of(graph), HasSubstr("with unlike padding on the two sides"));
+  }
+}
+
 TEST(ReadOnnxFailures, DataThatDoesNotFitIsNamed) {
   TestGraph graph({1, 2});
   graph.floats("w", {1LL << 40, 1LL << 10}, {1, 2});

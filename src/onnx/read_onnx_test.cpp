@@ -123,6 +123,29 @@ TEST(ReadOnnx, AxesOfSlicesAndPadsAreMoved) {
   EXPECT_EQ(pad.after, (List{3, 0, 2}));
 }
 
+// Rows 0 and 1, columns 1 and 0: from the second window of a padding of 2 on, and no last window.
+TEST(ReadOnnx, PoolsOfWhatIsInsideArePaddedAlikeAndCut) {
+  for (const std::string kind : {"AveragePool", "MaxPool"}) {
+    TestGraph graph({1, 5, 8, 9});
+    graph.node(kind, {"x"}, "y")
+        .with("kernel_shape", List{3, 2})
+        .with("strides", List{2, 1})
+        .with("pads", List{0, 1, 1, 0});
+    const Model model = graph.read();
+    EXPECT_EQ(ops_of(model)[2], "slice");
+    const auto& slice = std::get<Slice>(model.network.nodes[2].op);
+    EXPECT_EQ(slice.begin, (List{1, 0, 0}));
+    EXPECT_EQ(slice.end, (List{5, 9, 5}));
+    const auto check = [](const auto& pool) { EXPECT_EQ(pool.padding, (Extent2{2, 1})); };
+    if (kind == "MaxPool") {
+      check(std::get<MaxPool>(model.network.nodes[1].op));
+    } else {
+      check(std::get<AveragePool>(model.network.nodes[1].op));
+      EXPECT_FALSE(std::get<AveragePool>(model.network.nodes[1].op).counts_padding);
+    }
+  }
+}
+
 TEST(ReadOnnx, ClipsAreTheRectifiersThatNibbleKnows) {
   TestGraph graph({1, 3});
   graph.floats("0", {}, {0});

@@ -38,9 +38,21 @@ struct Line {
     if (room() >= 0 && missing > 0 && room() + missing < extent + before) after += missing;
   }
 
-  bool is_even() const {
-    return extent + 2 * before >= reach() &&
-           (extent + 2 * before - reach()) / stride == room() / stride;
+  std::int64_t outputs() const { return room() / stride + 1; }
+
+  // With the same padding on both sides.
+  std::int64_t even_outputs(std::int64_t padding) const {
+    const std::int64_t even_room = extent + 2 * padding - reach();
+    return even_room < 0 ? 0 : even_room / stride + 1;
+  }
+  bool is_even() const { return even_outputs(before) == outputs(); }
+
+  // The least such padding that has these windows and no empty one.
+  std::optional<std::int64_t> even_padding() const {
+    for (std::int64_t padding = before; padding < reach(); padding += stride) {
+      if (even_outputs(padding) >= (padding - before) / stride + outputs()) return padding;
+    }
+    return std::nullopt;
   }
 };
 
@@ -105,6 +117,19 @@ Window window_of(const NodeView& node, const Extents& picture, Extent2 kernel) {
 
 bool is_even(const Window& window, const Extents& picture) {
   return rows(window, picture).is_even() && columns(window, picture).is_even();
+}
+
+std::optional<EvenWindows> even_windows(const Window& window, const Extents& picture) {
+  const Line y = rows(window, picture);
+  const Line x = columns(window, picture);
+  const auto rows_padding = y.even_padding();
+  const auto columns_padding = x.even_padding();
+  if (!rows_padding || !columns_padding) return std::nullopt;
+  const Extent2 first{(*rows_padding - y.before) / y.stride,
+                      (*columns_padding - x.before) / x.stride};
+  return EvenWindows{.padding = {*rows_padding, *columns_padding},
+                     .first = first,
+                     .end = {first.y + y.outputs(), first.x + x.outputs()}};
 }
 
 std::size_t add_padding(Translation& translation, const NodeView& node, std::size_t picture,

@@ -95,6 +95,8 @@ def small_network(path):
     x = node("MaxPool", [x], "p1", kernel_shape=[2, 2], strides=[2, 2])
     x = node("Conv", [x, weight("w4", 12, 8, 3, 3), weight("b4", 12)], "c4", strides=[2, 2], pads=[1, 1, 1, 1])
     x = node("Relu", [x], "r4")
+    # Means of 1, 3 and 9 numbers: of 2 or 4, many would be ties.
+    x = node("AveragePool", [x], "p2", kernel_shape=[3, 3], strides=[2, 2], pads=[2, 2, 0, 0])
     x = node("GlobalAveragePool", [x], "m1")
     x = node("Flatten", [x], "f1")
     node("Gemm", [x, weight("w5", 10, 12), weight("b5", 10)], "y", transB=1)

@@ -128,6 +128,9 @@ class Nodes(Case):
         self.check_both(lambda m, x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), (2, 8, 9))
         self.check_both(lambda m, x: F.max_pool2d(torch.relu(x), 3, 2, ceil_mode=True), (2, 8, 10))
         self.check_both(lambda m, x: F.max_pool2d(x, 3, 2, 1), (2, 8, 10))
+        self.check_both(lambda m, x: F.max_pool2d(x, 3, 2, ceil_mode=True), (2, 8, 9), opsets=(11, 13))
+        self.check_both(lambda m, x: F.avg_pool2d(x, (3, 4), (2, 3), ceil_mode=True, count_include_pad=False),
+                        (2, 8, 9), opsets=(11, 13))
 
     def test_slices_and_joins(self):
         self.check_both(lambda m, x: torch.cat([x[:, 1:3, ::2, 1:], m[0](x)[:, :, ::2, 1:]], 1), (4, 6, 7),
