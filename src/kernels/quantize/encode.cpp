@@ -102,8 +102,8 @@ void encode_by_map(ConstTensorView input, std::span<const float> values, const C
                           round_scaled(format, group, static_cast<double>(values[i]),
                                        options.rounding, options.overflow, draw_of(options, i))
                               .element);
-                    } else {
-                      q[i] = group.scale == 0 ? 0.0F : q[i] / group.scale;
+                    } else if (group.scale != 0) {
+                      q[i] /= group.scale;
                     }
                   }
                 });
