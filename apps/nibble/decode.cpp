@@ -87,6 +87,8 @@ void fill_scales(const Flags& flags, const Format& format, Encoded& encoded) {
     need("--zeros");
   if (!flags.tensor_scale.empty())
     encoded.tensor_scale = tensor_scale_of(flags.tensor_scale);
+  else if (s.tensor_scale != 0)
+    encoded.tensor_scale = s.tensor_scale;
   else if (s.kind == ScaleKind::two_level)
     need("--tensor-scale");
 }

@@ -53,6 +53,9 @@ std::string scaling_text(const Scaling& s) {
     case ScaleKind::minmax:
       return fmt::format("fp32 scale and zero point for {}, from its range", group);
     case ScaleKind::two_level:
+      if (s.tensor_scale != 0) {
+        return fmt::format("e4m3 scale for {}, times {}", group, s.tensor_scale);
+      }
       return fmt::format("e4m3 scale for {}, fp32 scale for the tensor", group);
   }
   return "?";

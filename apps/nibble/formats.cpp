@@ -33,7 +33,8 @@ constexpr const char* kGrammar =
   bfp(wl,block=n,axis=a,rule=R)            shared exponent; R: floor, ceil, even, rceil
   posit(n,es)                 2 to 32 bits, es 0 to 3
   codebook([a, b, …],signed)  a table; codebook(new_format), codebook(act_format), codebook(nf4)
-Options of any: subnormals=off (floats), scale=X|absmax|minmax|pow2|two-level, block=n, axis=a
+Options of any: subnormals=off (floats), scale=X|absmax|minmax|pow2|two-level, block=n, axis=a,
+tensor_scale=X (nvfp4, two-level)
 )";
 
 std::string family_title(std::string_view family) {

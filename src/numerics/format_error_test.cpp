@@ -102,6 +102,14 @@ TEST(FormatError, SaysWhatItGotAndWhatItExpected) {
             "at column 1 of 'codebook([1])'");
 }
 
+TEST(FormatError, RefusesATensorScaleWithoutTwoLevels) {
+  for (const char* text : {"int8(tensor_scale=0.1)", "mxfp4(tensor_scale=2)", "nvfp4(scale=0.1)",
+                           "nvfp4(tensor_scale=0)", "nvfp4(tensor_scale=-1)",
+                           "nvfp4(tensor_scale=inf)", "nvfp4(tensor_scale=absmax)"}) {
+    EXPECT_THROW(parse_format(text), Error) << text;
+  }
+}
+
 TEST(FormatError, RefusesHalvesThatDoNotFit) {
   for (const char* text :
        {"codebook(nf4,scale=pow2)", "e4m3(scale=two-level)", "posit(8,2,scale=two-level,block=16)",

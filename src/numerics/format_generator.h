@@ -81,7 +81,7 @@ inline rc::Gen<std::string> any_options() {
   return rc::gen::exec([]() {
     std::string text = *rc::gen::elementOf(std::vector<std::string>{
         "", "scale=0.1", "scale=1", "scale=pow2", "scale=absmax", "scale=minmax", "scale=two-level",
-        "zero=3", "scale=2.5e-7,zero=-1", "axis=0"});
+        "scale=two-level,tensor_scale=0.004", "zero=3", "scale=2.5e-7,zero=-1", "axis=0"});
     if (*rc::gen::arbitrary<bool>()) text += ",block=" + std::to_string(*rc::gen::inRange(1, 100));
     if (*rc::gen::arbitrary<bool>()) text += ",axis=" + std::to_string(*rc::gen::inRange(-3, 3));
     if (*rc::gen::arbitrary<bool>()) {

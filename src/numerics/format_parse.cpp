@@ -133,6 +133,14 @@ void apply_element_options(FormatText& text, Format& format) {
   }
 }
 
+float scale_number(FormatText& text, const FormatText::Argument& argument) {
+  const auto scale = text.number<float>(argument);
+  if (!std::isfinite(scale) || scale <= 0) {
+    text.fail("impossible scale", argument, "a finite number above 0");
+  }
+  return scale;
+}
+
 void apply_scaling(FormatText& text, Format& format) {
   Scaling& s = format.scaling;
   if (const auto* scale = text.take("scale")) {
@@ -141,11 +149,14 @@ void apply_scaling(FormatText& text, Format& format) {
       s.kind = *kind;
     } else {
       s.kind = ScaleKind::given;
-      s.scale = text.number<float>(*scale);
-      if (!std::isfinite(s.scale) || s.scale <= 0) {
-        text.fail("impossible scale", *scale, "a finite number above 0");
-      }
+      s.scale = scale_number(text, *scale);
     }
+  }
+  if (const auto* scale = text.take("tensor_scale")) {
+    if (s.kind != ScaleKind::two_level) {
+      text.fail("tensor scale without a second level", *scale, "nvfp4 or scale=two-level");
+    }
+    s.tensor_scale = scale_number(text, *scale);
   }
   if (const auto* zero = text.take("zero")) {
     s.zero = text.number<int>(*zero);

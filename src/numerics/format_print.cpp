@@ -140,6 +140,7 @@ std::string to_string(const Format& format) {
     }
     if (s.zero != 0) add(fmt::format("zero={}", s.zero));
   }
+  if (s.tensor_scale != 0) add(fmt::format("tensor_scale={}", s.tensor_scale));
   if (s.granularity == Granularity::block && s.block != implied_block)
     add(fmt::format("block={}", s.block));
   if (s.granularity == Granularity::axis || s.axis != -1) add(fmt::format("axis={}", s.axis));

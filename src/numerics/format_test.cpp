@@ -107,6 +107,8 @@ TEST(Format, EqualFormatsPrintAlike) {
       {"e2m1(scale=pow2,block=32)", "mxfp4"},
       {"e2m1(scale=pow2,block=16,rule=even)", "mxfp4(block=16,rule=even)"},
       {"e2m1(scale=two-level,block=16)", "nvfp4"},
+      {"e2m1(block=16,tensor_scale=0.25,scale=two-level)", "nvfp4(tensor_scale=0.25)"},
+      {"nvfp4(block=32,tensor_scale=1e-3)", "nvfp4(tensor_scale=0.001,block=32)"},
       {"codebook(nf4,scale=absmax,block=64)", "nf4"},
       {"codebook(nf4)", "codebook(nf4)"},
       {"nf4(block=32)", "nf4(block=32)"},

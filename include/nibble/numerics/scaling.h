@@ -43,6 +43,7 @@ struct Scaling {
   ScaleRule rule = ScaleRule::floor;
   float scale = 1.0F;  // given, one for the tensor
   int zero = 0;
+  float tensor_scale = 0;  // two_level: the tensor's; 0: from the data
 
   bool operator==(const Scaling&) const = default;
 };

@@ -31,7 +31,7 @@ struct ScaleJob {
   BlockPlan blocks;
   int block_bits = 5;  // a block has 2^block_bits elements
   RoundPlan e4m3;
-  const float* tensor_scale = nullptr;  // on the device, two_level blocks
+  const float* tensor_scale = nullptr;  // on the device, two_level blocks; null: in `blocks`
   float* stored_scales = nullptr;       // encode: where the blocks' scales go
 };
 

@@ -59,6 +59,11 @@ __device__ __forceinline__ std::uint32_t largest_of_block(std::uint32_t largest,
   return largest;
 }
 
+// Of a two-level format: on the device, or given.
+__device__ __forceinline__ float two_level_tensor_scale_of(const ScaleJob& job) {
+  return job.tensor_scale == nullptr ? job.blocks.tensor_scale : *job.tensor_scale;
+}
+
 // Neighbouring threads hold a block; all threads of a warp take part.
 template <ScaleUse kUse>
 __device__ __forceinline__ ElementScale block_scale_of(const ScaleJob& job, bool is_stored,
@@ -89,7 +94,7 @@ __device__ __forceinline__ ElementScale block_scale_of(const ScaleJob& job, bool
     s.inverse = power_of_two<Lane>(0U - exponent);
   } else if (job.blocks.kind == ScaleKind::two_level) {
     BlockPlan blocks = job.blocks;
-    blocks.tensor_scale = *job.tensor_scale;
+    blocks.tensor_scale = two_level_tensor_scale_of(job);
     RoundPlan e4m3 = job.e4m3;
     make_plain(e4m3.floating);
     const FloatOp<Lane, RoundingKind::nearest_even> to_e4m3(e4m3, nullptr);

@@ -81,9 +81,12 @@ DeviceLayout layout_of(const Shape& shape, const Format& format, const QuantizeO
     layout.scales = workspace.add(groups * sizeof(float));
     layout.zeros = workspace.add(groups * sizeof(std::int32_t));
   }
-  layout.has_tensor_scale = scaling.kind == ScaleKind::two_level;
-  if (layout.has_tensor_scale) {
-    layout.tensor_range = workspace.add(sizeof(cuda::GroupRange));
+  const bool has_two_levels = scaling.kind == ScaleKind::two_level;
+  layout.scans_tensor = has_two_levels && scaling.tensor_scale == 0;
+  if (layout.scans_tensor) layout.tensor_range = workspace.add(sizeof(cuda::GroupRange));
+  layout.uploads_tensor_scale =
+      has_two_levels && !layout.scans_tensor && (layout.scans_data || call != DeviceCall::quantize);
+  if (layout.scans_tensor || layout.uploads_tensor_scale) {
     layout.tensor_scale = workspace.add(sizeof(float));
   }
   const std::size_t large = large_table_entries(format.element);

@@ -35,8 +35,9 @@ struct DeviceLayout {
   std::shared_ptr<const RoundProgram> program;  // null: the definition runs
   cuda::ScaleSource source = cuda::ScaleSource::none;
   bool is_short = true;
-  bool scans_data = false;  // scales from the data, but for those of blocks
-  bool has_tensor_scale = false;
+  bool scans_data = false;            // scales from the data, but for those of blocks
+  bool scans_tensor = false;          // two_level: for the scale of the tensor
+  bool uploads_tensor_scale = false;  // two_level: given, and wanted in the workspace
   bool has_large_table = false;
   bool packs_after = false;  // codes go to the workspace first
   std::size_t ranges = 0, scales = 0, zeros = 0;

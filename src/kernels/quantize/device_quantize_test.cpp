@@ -141,6 +141,30 @@ TEST(DeviceQuantize, TakesALineThatEndsInsideABlock) {
   }
 }
 
+// What the data would give, given.
+TEST(DeviceQuantize, TakesTheScaleOfTheTensor) {
+  const Shape shape{5, 4096};
+  for (const char* text : {"nvfp4", "nvfp4(block=32)", "nvfp4(block=24)"}) {
+    for (const Rounding& rounding : all_roundings()) {
+      const QuantizeOptions options{.rounding = rounding, .random = {.seed = 3}};
+      Format format = parse_format(text);
+      std::vector<float> values(static_cast<std::size_t>(shape.elements()));
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = std::ldexp(1.0F - 2.0F * static_cast<float>(draw32({}, i)) * 0x1p-32F,
+                               static_cast<int>(i / 16 % 12));
+      }
+      const std::vector<std::uint8_t> input = bytes_as(DType::f32, values);
+      const auto found = quantized_on_device(input, shape, format, options, {});
+      format.scaling.tensor_scale = encode(view_as(DType::f32, input, shape), format).tensor_scale;
+      const auto given = quantized_on_device(input, shape, format, options, {});
+      expect_same_bytes(values, given, found, DType::f32, to_string(format));
+      expect_same_bytes(values, given, quantized_on_host(input, shape, format, options), DType::f32,
+                        to_string(format));
+    }
+  }
+  EXPECT_EQ(device_quantize_workspace(shape, parse_format("nvfp4(tensor_scale=0.1)")), 0U);
+}
+
 TEST(DeviceQuantize, HandlesScalarsAndNothing) {
   compare({}, parse_format("e4m3"), {}, {}, "scalar");
   compare({}, parse_format("int8(scale=absmax)"), {}, {}, "scaled scalar");

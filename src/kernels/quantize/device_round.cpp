@@ -55,7 +55,7 @@ void round_by_plan(const DeviceLayout& layout, DeviceArray input, DeviceArray ou
   job.input = input.data;
   job.output = output.data;
   job.encodes = output.data == nullptr;
-  job.runs_backwards = layout.scans_data || layout.has_tensor_scale;
+  job.runs_backwards = layout.scans_data || layout.scans_tensor;
   job.input_type = input.dtype;
   job.output_type = output.dtype;
   job.input_is_aligned = is_aligned_to(input.data, 4 * size_of(input.dtype));

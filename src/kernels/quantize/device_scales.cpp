@@ -74,7 +74,7 @@ cuda::ScaleJob prepare_scales(const DeviceLayout& layout, DeviceArray input, con
   cuda::GroupScaleJob scales;
   scales.kind = format.scaling.kind;
   scales.rules = scale_rules(format.element, format.scaling.rule);
-  if (layout.has_tensor_scale) {
+  if (layout.scans_tensor) {
     cuda::RangeJob ranges = range_job(input, shape, {.length = shape.elements()});
     ranges.ranges = piece_of<cuda::GroupRange>(workspace, layout.tensor_range);
     cuda::find_ranges(ranges, place);
@@ -84,6 +84,16 @@ cuda::ScaleJob prepare_scales(const DeviceLayout& layout, DeviceArray input, con
     tensor.stored_scales = stored.tensor_scale;
     cuda::find_scales(tensor, place);
     job.tensor_scale = scales.tensor_scale = tensor.scales;
+  } else if (format.scaling.kind == ScaleKind::two_level) {
+    const float& given = format.scaling.tensor_scale;
+    if (layout.uploads_tensor_scale) {
+      auto* to = piece_of<float>(workspace, layout.tensor_scale);
+      cuda::upload(to, &given, sizeof given, place);
+      job.tensor_scale = scales.tensor_scale = to;
+    }
+    if (stored.tensor_scale != nullptr) {
+      cuda::upload(stored.tensor_scale, &given, sizeof given, place);
+    }
   }
   if (layout.source == cuda::ScaleSource::blocks) {
     job.blocks = *make_block_plan(format);

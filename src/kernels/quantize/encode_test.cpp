@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -244,6 +245,24 @@ TEST(Encode, KeepsBothScalesOfTwoLevels) {
   EXPECT_EQ(code_at(encoded.codes, 3), 7U);
   EXPECT_EQ(code_at(encoded.codes, 16), 7U);  // 1 / 0.171875 is nearer to 6 than to 4
   expect_codes_say_what_quantize_says(format, input, {1, 32}, {}, "nvfp4");
+}
+
+TEST(Encode, TakesTheScaleOfTheTensorThatTwoLevelsFind) {
+  std::vector<float> values(512);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(i % 37) * 0.37F - 5.0F;
+  }
+  Format format = parse_format("nvfp4");
+  const auto input = shaped(values, {8, 64});
+  const Encoded found = encode(input, format);
+  format.scaling.tensor_scale = found.tensor_scale;
+  const Encoded given = encode(input, format);
+  EXPECT_EQ(given.tensor_scale, found.tensor_scale);
+  EXPECT_TRUE(std::ranges::equal(given.codes.as<std::uint8_t>(), found.codes.as<std::uint8_t>()));
+  format.scaling.tensor_scale *= 2;
+  const Encoded doubled = encode(input, format);
+  EXPECT_EQ(doubled.tensor_scale, 2 * found.tensor_scale);
+  EXPECT_EQ(doubled.scales.as<float>().front(), found.scales.as<float>().front() / 2);
 }
 
 TEST(Encode, HasNoScalesWhereTheFormatHasNone) {

@@ -93,7 +93,7 @@ void FastQuantizer::in_pieces(std::size_t begin, std::size_t end, std::size_t pi
 
 void FastQuantizer::round_blocks() {
   if (format_.scaling.kind == ScaleKind::two_level) {
-    blocks_->tensor_scale = two_level_tensor_scale(format_.element, largest_magnitude_of(input_));
+    blocks_->tensor_scale = tensor_scale_of(input_, format_);
   }
   const auto block = static_cast<std::size_t>(grouping_.block);
   const auto length = static_cast<std::size_t>(grouping_.length);

@@ -123,6 +123,11 @@ float largest_magnitude_of(std::span<const float> values) {
   return largest;
 }
 
+float tensor_scale_of(std::span<const float> values, const Format& format) {
+  if (format.scaling.tensor_scale != 0) return format.scaling.tensor_scale;
+  return two_level_tensor_scale(format.element, largest_magnitude_of(values));
+}
+
 void check_scales_beside(const Format& format, const QuantizeOptions& options) {
   if (format.scaling.kind == ScaleKind::given) return;
   if (options.scales.empty() && options.zeros.empty()) return;
@@ -145,7 +150,7 @@ GroupScales group_scales(std::span<const float> values, const Format& format,
   const ScaleRules rules = scale_rules(format.element, s.rule);
   GroupScales result;
   if (s.kind == ScaleKind::two_level) {
-    result.tensor_scale = two_level_tensor_scale(rules, largest_magnitude_of(values));
+    result.tensor_scale = tensor_scale_of(values, format);
   }
   result.groups.reserve(ranges.size());
   for (const Range& range : ranges) {

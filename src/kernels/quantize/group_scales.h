@@ -27,6 +27,9 @@ std::vector<GroupScale> given_scales(const Format& format, const Grouping& group
 GroupScales group_scales(std::span<const float> values, const Format& format,
                          const Grouping& grouping, const QuantizeOptions& options);
 
+// Of a two_level format: its own, or from the data.
+float tensor_scale_of(std::span<const float> values, const Format& format);
+
 // Largest scaling_magnitude of a tensor, over threads and vectors.
 float largest_magnitude_of(std::span<const float> values);
 

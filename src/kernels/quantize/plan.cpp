@@ -234,6 +234,7 @@ std::optional<BlockPlan> make_block_plan(const Format& format) {
   plan.kind = s.kind;
   plan.block = static_cast<std::size_t>(std::max(s.block, 1));
   plan.element_max = static_cast<float>(info.max);
+  if (s.tensor_scale != 0) plan.tensor_scale = s.tensor_scale;
   if (s.kind == ScaleKind::power_of_two) {
     const int top = std::ilogb(info.max);
     plan.exponent_offset = 127 + top;
