@@ -33,6 +33,32 @@ struct RunningRange {
     }
   }
 
+  // Many at once: the largest and the least tell whether all are finite.
+  template <int kVectors>
+  __device__ __forceinline__ void take_all(const float (&x)[kVectors][kVector]) {
+    float most = x[0][0];
+    float least = x[0][0];
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+      for (int e = 0; e < kVector; ++e) {
+        most = BoundedLane::max(most, x[v][e]);
+        least = BoundedLane::min(least, x[v][e]);
+      }
+    }
+    constexpr float kLargest = 0x1.FFFFFEp127F;
+    if (most <= kLargest && least >= -kLargest) {
+      high = Lane::max_unsigned(high, Lane::bits(fmaxf(most, 0.0F)));
+      low = Lane::max_unsigned(low, Lane::bits(fmaxf(-least, 0.0F)));
+      return;
+    }
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+      for (int e = 0; e < kVector; ++e) take(x[v][e]);
+    }
+  }
+
   __device__ __forceinline__ void join_warp() {
     high = __reduce_max_sync(0xFFFFFFFFU, high);
     low = __reduce_max_sync(0xFFFFFFFFU, low);
@@ -56,11 +82,7 @@ __global__ void __launch_bounds__(kThreads) tensor_range(const __grid_constant__
     float x[kLoads][kVector];
 #pragma unroll
     for (int v = 0; v < kLoads; ++v) load_vector(input, first + v * kPiece, job.count, x[v]);
-#pragma unroll
-    for (int v = 0; v < kLoads; ++v) {
-#pragma unroll
-      for (int e = 0; e < kVector; ++e) range.take(x[v][e]);
-    }
+    range.take_all(x);
   }
   range.join_warp();
   if (threadIdx.x % 32 == 0) range.add_to(*job.ranges);
