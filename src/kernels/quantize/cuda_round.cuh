@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kThreads) round_kernel(const __grid_constant__
     for (int v = 0; v < kVectors; ++v) load_vector(input, first[v], job.count, x[v]);
     std::uint32_t draws[kVectors][kVector] = {};
     if constexpr (kKind == RoundingKind::stochastic) {
-      draw_two_vectors({job.random, job.plan.random_bits}, first[0], first[1], draws);
+      draw_two_vectors(job, first[0], first[1], draws);
     }
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {

@@ -62,6 +62,19 @@ struct TableJob {
   const float* large = nullptr;  // the same seven arrays of 2^levels entries each
 };
 
+// Philox with all that the elements share worked out: the words before the second round, but for
+// the counter, and the keys from there on.
+struct PhiloxKeys {
+  std::uint32_t start[3] = {};
+  std::uint32_t rounds[9][2] = {};
+};
+
+// Constants of floats for ordinary numbers.
+struct QuickJob {
+  float ratio = 1;              // 2^(23 - mantissa bits)
+  float fractions_per_one = 1;  // 2^32 / the smallest quantum
+};
+
 struct RoundJob {
   const void* input = nullptr;
   void* output = nullptr;
@@ -73,6 +86,7 @@ struct RoundJob {
   bool runs_backwards = false;  // what was read last is still in the caches
   std::int64_t count = 0;
   RandomKey random;
+  PhiloxKeys keys;
   ScaleUse use = ScaleUse::none;
   RoundPlan plan;  // its pointers are not used
   ScaleJob scales;
@@ -80,6 +94,7 @@ struct RoundJob {
   PositElement posit;
   Rounding rounding;
   TableJob table;
+  QuickJob quick;
 };
 
 // What most floats are; cuda_scale.cuh's make_plain tells the compiler.
@@ -87,6 +102,28 @@ inline bool is_plain(const FloatPlan& p) {
   return p.smallest == 0 && p.parity_flip == 0 && p.parity_mask == 1 && p.has_mantissa &&
          p.has_plain_sign && p.has_short_stochastic;
 }
+
+// Short floats that saturate and grids with bounds, quantized under scales to nearest or
+// stochastically. Without a scale nothing is won.
+inline bool is_quick(const RoundJob& job) {
+  if (job.encodes || job.plan.kind == RoundingKind::deterministic ||
+      job.scales.source == ScaleSource::none || job.scales.source == ScaleSource::groups) {
+    return false;
+  }
+  if (job.plan.family == RoundPlan::Family::grid) {
+    const GridPlan& p = job.plan.grid;
+    return p.clamps && p.lowest >= -0x1p20F && p.highest <= 0x1p20F && p.step >= 0x1p-20F &&
+           p.step <= 0x1p20F;
+  }
+  const FloatPlan& p = job.plan.floating;
+  return job.plan.family == RoundPlan::Family::floating && is_plain(p) && p.dropped_bits >= 16 &&
+         p.small_dropped_bits == p.dropped_bits && p.beyond[0] == p.largest &&
+         p.largest <= 0x49800000U && p.small_quantum >= 0x1p-20F;  // 2^20
+}
+
+// Quicker for ordinary numbers, where is_quick says so.
+void round_quick_floats(const RoundJob& job, const Place& place);
+void round_quick_grids(const RoundJob& job, const Place& place);
 
 void round_plain_floats(const RoundJob& job, const Place& place);
 void round_any_floats(const RoundJob& job, const Place& place);

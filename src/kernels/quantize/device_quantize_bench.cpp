@@ -118,8 +118,9 @@ class Bench {
 
 void run() {
   Bench bench;
-  for (const char* text : {"e4m3", "e5m2", "fp16", "bf16", "fixed(8,4)", "int8(scale=0.1)",
-                           "uint8(scale=0.05,zero=128)", "mxfp8", "mxfp4", "mxint8"}) {
+  for (const char* text :
+       {"e4m3", "e5m2", "fp16", "bf16", "fixed(8,4)", "int8(scale=0.1)",
+        "uint8(scale=0.05,zero=128)", "mxfp8", "mxfp4", "mxint8", "nvfp4(tensor_scale=0.002)"}) {
     for (const char* rounding : {"nearest-even", "stochastic(16)", "stochastic"}) {
       bench.quantize(text, rounding);
     }

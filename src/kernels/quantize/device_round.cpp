@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a call to the parameters of the kernel that rounds its elements.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "kernels/quantize/device_layout.h"
@@ -47,6 +48,32 @@ void place_table(cuda::RoundJob& job, const DeviceLayout& layout, const Codebook
   if (layout.has_large_table) job.table.large = large;
 }
 
+cuda::PhiloxKeys philox_keys(const RandomKey& key) {
+  cuda::PhiloxKeys keys;
+  auto k0 = static_cast<std::uint32_t>(key.seed);
+  auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
+  const std::uint64_t product = std::uint64_t{0xCD9E8D57U} * key.step;
+  keys.start[0] = static_cast<std::uint32_t>(product >> 32) ^ k0;
+  keys.start[1] = static_cast<std::uint32_t>(product);
+  keys.start[2] = key.stream ^ k1;
+  for (auto& round : keys.rounds) {
+    round[0] = k0 += 0x9E3779B9U;
+    round[1] = k1 += 0xBB67AE85U;
+  }
+  return keys;
+}
+
+void round_quickly(cuda::RoundJob& job, const cuda::Place& place) {
+  if (job.plan.family == RoundPlan::Family::grid) {
+    cuda::round_quick_grids(job, place);
+    return;
+  }
+  const FloatPlan& p = job.plan.floating;
+  job.quick.ratio = std::ldexp(1.0F, static_cast<int>(p.dropped_bits));
+  job.quick.fractions_per_one = 0x1p32F / p.small_quantum;
+  cuda::round_quick_floats(job, place);
+}
+
 void round_by_plan(const DeviceLayout& layout, DeviceArray input, DeviceArray output,
                    const cuda::CodeJob& codes, const cuda::ScaleJob& scales, const Shape& shape,
                    const Format& format, const QuantizeOptions& options, void* workspace,
@@ -62,11 +89,13 @@ void round_by_plan(const DeviceLayout& layout, DeviceArray input, DeviceArray ou
   job.output_is_aligned = is_aligned_to(output.data, 4 * size_of(output.dtype));
   job.count = shape.elements();
   job.random = options.random;
+  job.keys = philox_keys(options.random);
   job.use = scale_use(format.scaling.kind);
   job.plan = layout.program->plan();
   job.scales = scales;
   job.codes = codes;
   job.rounding = options.rounding;
+  if (cuda::is_quick(job)) return round_quickly(job, place);
   switch (job.plan.family) {
     case RoundPlan::Family::floating:
       return cuda::is_plain(job.plan.floating) ? cuda::round_plain_floats(job, place)
