@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads, quick_blocks_a_multiprocessor(kKind,
   constexpr int kStride = kThreads * kVector;  // from a vector of a thread to its next
   ElementScale scale;
   constexpr bool kHasBlocks = kBlocks != OwnBlocks::none;
-  if constexpr (!kHasBlocks) scale = tensor_scale_of(job.scales);
+  if constexpr (kUse != ScaleUse::none && !kHasBlocks) scale = tensor_scale_of(job.scales);
   const Op op(job, scale.zero);
   auto scaled = op.under(scale.scale, scale.inverse);
   const QuickBlocks<kUse, kBlocks> blocks(job.scales);
@@ -76,9 +76,9 @@ __global__ void __launch_bounds__(kThreads, quick_blocks_a_multiprocessor(kKind,
           is_rare = is_rare || largest >= 0x7F800000U || !blocks.is_quick(scale.scale);
           scaled = op.under(scale.scale, scale.inverse);
         } else {
-          // NaN, or infinities of both signs.
+          // Of NaN, or of infinities, or of too large numbers.
           const float sum = (x[v][0] + x[v][1]) + (x[v][2] + x[v][3]);
-          is_rare = is_rare || sum != sum;
+          is_rare = is_rare || !(Op::kTakesInfinities ? sum == sum : fabsf(sum) < 0x1p127F);
         }
         if (is_rare) {
           rare |= 1U << v;

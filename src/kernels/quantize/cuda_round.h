@@ -104,8 +104,12 @@ inline bool is_plain(const FloatPlan& p) {
 }
 
 // Short floats that saturate and grids with bounds, quantized under scales to nearest or
-// stochastically. Without a scale nothing is won.
+// stochastically (without a scale nothing is won), and posits stochastically without a scale.
 inline bool is_quick(const RoundJob& job) {
+  if (job.plan.family == RoundPlan::Family::posit) {
+    return !job.encodes && job.plan.kind == RoundingKind::stochastic &&
+           job.scales.source == ScaleSource::none;
+  }
   if (job.encodes || job.plan.kind == RoundingKind::deterministic ||
       job.scales.source == ScaleSource::none || job.scales.source == ScaleSource::groups) {
     return false;
@@ -124,6 +128,7 @@ inline bool is_quick(const RoundJob& job) {
 // Quicker for ordinary numbers, where is_quick says so.
 void round_quick_floats(const RoundJob& job, const Place& place);
 void round_quick_grids(const RoundJob& job, const Place& place);
+void round_quick_posits(const RoundJob& job, const Place& place);
 
 void round_plain_floats(const RoundJob& job, const Place& place);
 void round_any_floats(const RoundJob& job, const Place& place);

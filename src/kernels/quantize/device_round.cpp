@@ -64,10 +64,8 @@ cuda::PhiloxKeys philox_keys(const RandomKey& key) {
 }
 
 void round_quickly(cuda::RoundJob& job, const cuda::Place& place) {
-  if (job.plan.family == RoundPlan::Family::grid) {
-    cuda::round_quick_grids(job, place);
-    return;
-  }
+  if (job.plan.family == RoundPlan::Family::grid) return cuda::round_quick_grids(job, place);
+  if (job.plan.family == RoundPlan::Family::posit) return cuda::round_quick_posits(job, place);
   const FloatPlan& p = job.plan.floating;
   job.quick.ratio = std::ldexp(1.0F, static_cast<int>(p.dropped_bits));
   job.quick.fractions_per_one = 0x1p32F / p.small_quantum;
@@ -95,6 +93,7 @@ void round_by_plan(const DeviceLayout& layout, DeviceArray input, DeviceArray ou
   job.scales = scales;
   job.codes = codes;
   job.rounding = options.rounding;
+  if (const auto* posit = std::get_if<PositElement>(&format.element)) job.posit = *posit;
   if (cuda::is_quick(job)) return round_quickly(job, place);
   switch (job.plan.family) {
     case RoundPlan::Family::floating:
@@ -103,7 +102,6 @@ void round_by_plan(const DeviceLayout& layout, DeviceArray input, DeviceArray ou
     case RoundPlan::Family::grid:
       return cuda::round_grids(job, place);
     case RoundPlan::Family::posit:
-      job.posit = std::get<PositElement>(format.element);
       return cuda::round_posits(job, place);
     case RoundPlan::Family::table:
       place_table(job, layout, std::get<CodebookElement>(format.element), workspace, place);
