@@ -61,4 +61,36 @@ __device__ __forceinline__ void store_codes(const CodeJob& to, std::int64_t firs
   }
 }
 
+__device__ __forceinline__ void load_codes(const CodeJob& from, std::int64_t first,
+                                           std::int64_t count, bool is_whole,
+                                           std::uint32_t (&codes)[kVector]) {
+  const auto* bytes = static_cast<const std::uint8_t*>(from.codes);
+  if (from.packs_nibbles) {
+    std::uint32_t word = 0;
+    if (from.is_aligned && is_whole) {
+      word = *reinterpret_cast<const std::uint16_t*>(bytes + first / 2);
+    } else {
+      if (first < count) word = bytes[first / 2];
+      if (first + 2 < count) word |= std::uint32_t{bytes[first / 2 + 1]} << 8;
+    }
+#pragma unroll
+    for (int e = 0; e < kVector; ++e) codes[e] = word >> 4 * e & 0xFU;
+    return;
+  }
+  if (from.is_aligned && from.type == DType::u8 && is_whole) {
+    const std::uint32_t word = *reinterpret_cast<const std::uint32_t*>(bytes + first);
+#pragma unroll
+    for (int e = 0; e < kVector; ++e) codes[e] = word >> 8 * e & 0xFFU;
+    return;
+  }
+#pragma unroll
+  for (int e = 0; e < kVector; ++e) {
+    codes[e] = 0;
+    if (first + e >= count) continue;
+    codes[e] = from.type == DType::u8    ? bytes[first + e]
+               : from.type == DType::u16 ? static_cast<const std::uint16_t*>(from.codes)[first + e]
+                                         : static_cast<const std::uint32_t*>(from.codes)[first + e];
+  }
+}
+
 }  // namespace nibble::cuda

@@ -7,38 +7,6 @@
 namespace nibble::cuda {
 namespace {
 
-__device__ __forceinline__ void load_codes(const CodeJob& from, std::int64_t first,
-                                           std::int64_t count, bool is_whole,
-                                           std::uint32_t (&codes)[kVector]) {
-  const auto* bytes = static_cast<const std::uint8_t*>(from.codes);
-  if (from.packs_nibbles) {
-    std::uint32_t word = 0;
-    if (from.is_aligned && is_whole) {
-      word = *reinterpret_cast<const std::uint16_t*>(bytes + first / 2);
-    } else {
-      if (first < count) word = bytes[first / 2];
-      if (first + 2 < count) word |= std::uint32_t{bytes[first / 2 + 1]} << 8;
-    }
-#pragma unroll
-    for (int e = 0; e < kVector; ++e) codes[e] = word >> 4 * e & 0xFU;
-    return;
-  }
-  if (from.is_aligned && from.type == DType::u8 && is_whole) {
-    const std::uint32_t word = *reinterpret_cast<const std::uint32_t*>(bytes + first);
-#pragma unroll
-    for (int e = 0; e < kVector; ++e) codes[e] = word >> 8 * e & 0xFFU;
-    return;
-  }
-#pragma unroll
-  for (int e = 0; e < kVector; ++e) {
-    codes[e] = 0;
-    if (first + e >= count) continue;
-    codes[e] = from.type == DType::u8    ? bytes[first + e]
-               : from.type == DType::u16 ? static_cast<const std::uint16_t*>(from.codes)[first + e]
-                                         : static_cast<const std::uint32_t*>(from.codes)[first + e];
-  }
-}
-
 // Of element `i`. Blocks are one after another.
 __device__ __forceinline__ ElementScale stored_scale(const ScaleJob& job, float tensor_scale,
                                                      std::int64_t i) {
@@ -72,7 +40,8 @@ __device__ __forceinline__ float scaled_value(float element, const ElementScale&
   return moved * s.scale;
 }
 
-__global__ void __launch_bounds__(kThreads) table_kernel(const __grid_constant__ DecodeJob job) {
+// Each element with the scale of its own group.
+__global__ void __launch_bounds__(kThreads) groups_kernel(const __grid_constant__ DecodeJob job) {
   __shared__ float values[kDecodeTable];
   const std::uint32_t entries = 1U << job.codes.bits;
   for (unsigned i = threadIdx.x; i < entries; i += kThreads) values[i] = job.values[i];
@@ -80,46 +49,26 @@ __global__ void __launch_bounds__(kThreads) table_kernel(const __grid_constant__
   const float step = job.element.family == ElementFamily::grid
                          ? static_cast<float>(job.element.grid.step())
                          : 0.0F;
-  const bool is_grouped = job.scales.source == ScaleSource::groups;
-  const bool is_blocked = job.scales.source == ScaleSource::blocks;
   const float tensor_scale = tensor_scale_or_one(job.scales);
-  ElementScale fixed;
-  if (job.scales.source == ScaleSource::tensor) fixed = stored_scale(job.scales, 1.0F, 0);
   const std::int64_t tiles = (job.count + kTile - 1) / kTile;
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const bool is_whole = (tile + 1) * kTile <= job.count;
     const Values output{job.output, DType::f32, is_whole && job.is_aligned};
     std::uint32_t codes[kVectors][kVector];
     std::int64_t first[kVectors];
-    ElementScale scales[kVectors];
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       first[v] = tile * kTile + v * kThreads * kVector + threadIdx.x * kVector;
       load_codes(job.codes, first[v], job.count, is_whole, codes[v]);
-      scales[v] = fixed;
-      if (is_blocked && first[v] < job.count) {
-        scales[v] = stored_scale(job.scales, tensor_scale, first[v]);
-      }
     }
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       float result[kVector];
 #pragma unroll
-      for (int e = 0; e < kVector; ++e) result[e] = values[codes[v][e] & (entries - 1)];
-      if (is_grouped) {
-#pragma unroll
-        for (int e = 0; e < kVector; ++e) {
-          if (first[v] + e >= job.count) continue;
-          result[e] =
-              scaled_value(result[e], stored_scale(job.scales, tensor_scale, first[v] + e), step);
-        }
-      } else if (job.kind != ScaleKind::none) {
-        const bool is_plain = !job.has_nan && fixed.zero == 0;
-#pragma unroll
-        for (int e = 0; e < kVector; ++e) {
-          result[e] =
-              is_plain ? result[e] * scales[v].scale : scaled_value(result[e], scales[v], step);
-        }
+      for (int e = 0; e < kVector; ++e) {
+        if (first[v] + e >= job.count) continue;
+        result[e] = scaled_value(values[codes[v][e] & (entries - 1)],
+                                 stored_scale(job.scales, tensor_scale, first[v] + e), step);
       }
       store_vector(output, first[v], job.count, result);
     }
@@ -185,11 +134,12 @@ __global__ void __launch_bounds__(kThreads)
 
 void decode_elements(const DecodeJob& job, const Place& place) {
   const auto stream = static_cast<cudaStream_t>(place.stream);
-  if (job.by_table) {
-    // A larger table is worth keeping.
-    const int blocks = job.codes.bits > 4 ? 32 : kAllBlocks;
-    table_kernel<<<blocks_for((job.count + kTile - 1) / kTile, place, blocks), kThreads, 0,
-                   stream>>>(job);
+  if (job.way != DecodeWay::definition && job.scales.source != ScaleSource::groups) {
+    return decode_vectors(job, place);
+  }
+  if (job.way != DecodeWay::definition) {
+    groups_kernel<<<blocks_for((job.count + kTile - 1) / kTile, place, kKeptBlocks), kThreads, 0,
+                    stream>>>(job);
   } else {
     definition_kernel<<<blocks_for((job.count + kThreads - 1) / kThreads, place), kThreads, 0,
                         stream>>>(job);

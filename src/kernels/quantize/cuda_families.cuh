@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "kernels/quantize/cuda_launch.h"
 #include "kernels/quantize/cuda_scale.cuh"
 #include "kernels/quantize/float_op.h"
 #include "kernels/quantize/grid_op.h"
@@ -13,8 +14,6 @@
 #include "numerics/round_scaled.h"
 
 namespace nibble::cuda {
-
-inline constexpr int kAllBlocks = 1 << 20;  // a tile each
 
 template <class Element>
 __device__ __noinline__ std::uint32_t defined_code(const Element& element, float q) {

@@ -2,8 +2,6 @@
 // The rounding kernel and its launch. A thread takes two vectors of four elements at a time.
 #pragma once
 
-#include <algorithm>
-
 #include "cuda/errors.h"
 #include "kernels/quantize/cuda_codes.cuh"
 #include "kernels/quantize/cuda_draws.cuh"
@@ -13,7 +11,6 @@
 
 namespace nibble::cuda {
 
-inline constexpr int kThreads = 256;
 inline constexpr int kVectors = 2;  // of a thread
 inline constexpr std::int64_t kTile = std::int64_t{kThreads} * kVectors * kVector;
 
@@ -144,12 +141,6 @@ __global__ void __launch_bounds__(kThreads)
                  is_nan ? job.codes.nan_code : family.code(job, rounded.element, scale.zero));
     }
   }
-}
-
-inline unsigned blocks_for(std::int64_t pieces, const Place& place,
-                           int blocks_per_multiprocessor = kAllBlocks) {
-  const std::int64_t most = std::int64_t{multiprocessors(place.device)} * blocks_per_multiprocessor;
-  return static_cast<unsigned>(std::min(pieces, most));
 }
 
 template <class Family, RoundingKind kKind, ScaleUse kUse, bool kBlocks>

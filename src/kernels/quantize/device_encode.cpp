@@ -157,11 +157,13 @@ void device_decode(const DeviceEncoded& encoded, DeviceArray output, const Shape
     job.codes.is_aligned = true;
   }
   if (const auto map = CodeMap::make(format.element); map && bits <= 8) {
-    job.by_table = true;
+    job.top_shift = 8 - bits;
+    job.tops = 0x01010101U * (0xFFU << job.top_shift & 0xFFU);
     job.has_nan = info.has_nan || map->values().size() < (std::size_t{1} << bits);
     std::fill(std::begin(job.values), std::end(job.values),
               std::numeric_limits<float>::quiet_NaN());
     std::copy(map->values().begin(), map->values().end(), job.values);
+    job.way = cuda::decode_way(job);
   }
   cuda::decode_elements(job, place);
 }

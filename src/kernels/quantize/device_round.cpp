@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/quantize/cuda_encode.h"
 #include "kernels/quantize/device_layout.h"
 #include "nibble/cuda/upload.h"
 
@@ -94,6 +95,12 @@ void round_by_plan(const DeviceLayout& layout, DeviceArray input, DeviceArray ou
   job.codes = codes;
   job.rounding = options.rounding;
   if (const auto* posit = std::get_if<PositElement>(&format.element)) job.posit = *posit;
+  if (const auto* codebook = std::get_if<CodebookElement>(&format.element)) {
+    place_table(job, layout, *codebook, workspace, place);
+  }
+  if (job.encodes) {
+    if (const auto encode = cuda::make_encode_job(job)) return cuda::encode(*encode, place);
+  }
   if (cuda::is_quick(job)) return round_quickly(job, place);
   switch (job.plan.family) {
     case RoundPlan::Family::floating:
@@ -104,7 +111,6 @@ void round_by_plan(const DeviceLayout& layout, DeviceArray input, DeviceArray ou
     case RoundPlan::Family::posit:
       return cuda::round_posits(job, place);
     case RoundPlan::Family::table:
-      place_table(job, layout, std::get<CodebookElement>(format.element), workspace, place);
       return layout.has_large_table ? cuda::round_large_tables(job, place)
                                     : cuda::round_small_tables(job, place);
   }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// From four values to their nearest elements' codes, one a byte, without the elements themselves.
+#pragma once
+
+#include "kernels/quantize/cuda_encode.h"
+#include "kernels/quantize/cuda_values.cuh"
+
+namespace nibble::cuda {
+
+inline constexpr float kCounting = 0x1.8p23F;  // adding it rounds to an integer in the last bits
+
+// The least, or the greatest bytes of four words.
+__device__ __forceinline__ std::uint32_t low_bytes(const std::uint32_t (&w)[kVector]) {
+  return __byte_perm(__byte_perm(w[0], w[1], 0x0040), __byte_perm(w[2], w[3], 0x0040), 0x5410);
+}
+__device__ __forceinline__ std::uint32_t high_bytes(const std::uint32_t (&w)[kVector]) {
+  return __byte_perm(__byte_perm(w[0], w[1], 0x0073), __byte_perm(w[2], w[3], 0x0073), 0x5410);
+}
+
+// Whether all are finite; seldom not although they are.
+__device__ __forceinline__ bool are_finite(const float (&y)[kVector]) {
+  return fabsf((y[0] + y[1]) + (y[2] + y[3])) < Lane::floats(0x7F800000U);
+}
+
+// A coder gives the codes of four values; `is_sure` is false where one of them may be another's:
+// where a value has none, and, kGuesses, where the exact value may be on the other side of a tie.
+struct FloatCoder {
+  static constexpr bool kTakesGuesses = true;
+  const FloatCoding& p;
+
+  __device__ __forceinline__ FloatCoder(const EncodeJob& job, const float*, int) : p(job.floating) {}
+
+  __device__ __forceinline__ static bool is_number(float x) { return x == x; }
+
+  template <bool kGuesses>
+  __device__ __forceinline__ std::uint32_t codes(const float (&y)[kVector], bool& is_sure) const {
+    std::uint32_t counts[kVector];
+    std::uint32_t patterns[kVector];
+    is_sure = kGuesses || are_finite(y);
+#pragma unroll
+    for (int e = 0; e < kVector; ++e) {
+      const float a = BoundedLane::min(fabsf(y[e]), p.limit);
+      const std::uint32_t binade = Lane::max_unsigned(Lane::bits(a) & 0x7F800000U, p.least);
+      const float counted = __fmaf_rn(Lane::floats(binade), p.factor, a);
+      counts[e] = (binade >> p.shift) + Lane::bits(counted);
+      patterns[e] = Lane::bits(y[e]);
+      if constexpr (kGuesses) {
+        const float rest = a - __fmaf_rn(-Lane::floats(binade), p.factor, counted);
+        is_sure = is_sure && fabsf(rest) <= Lane::floats(binade) * p.sure;
+      }
+    }
+    return low_bytes(counts) & p.magnitudes | high_bytes(patterns) >> p.sign_shift & p.signs;
+  }
+};
+
+struct GridCoder {
+  static constexpr bool kTakesGuesses = true;
+  const GridCoding& p;
+  float lowest, highest, counting;
+  float sure;  // how far from a step no error of a guess matters
+
+  __device__ __forceinline__ GridCoder(const EncodeJob& job, const float*, int zero)
+      : p(job.grid),
+        lowest(p.lowest - static_cast<float>(zero)),
+        highest(p.highest - static_cast<float>(zero)),
+        counting(kCounting + static_cast<float>(zero)),
+        sure(0.5F - 0x1p-20F * fmaxf(-lowest, highest)) {}
+
+  __device__ __forceinline__ static bool is_number(float x) { return x == x; }
+
+  template <bool kGuesses>
+  __device__ __forceinline__ std::uint32_t codes(const float (&y)[kVector], bool& is_sure) const {
+    std::uint32_t counts[kVector];
+    is_sure = kGuesses || are_finite(y);
+#pragma unroll
+    for (int e = 0; e < kVector; ++e) {
+      const float steps =
+          BoundedLane::min(highest, BoundedLane::max(lowest, y[e] * p.steps_per_one));
+      const float whole = (steps + kCounting) - kCounting;
+      counts[e] = Lane::bits(whole + counting);
+      if constexpr (kGuesses) is_sure = is_sure && fabsf(steps - whole) <= sure;
+    }
+    return low_bytes(counts) & p.codes;
+  }
+};
+
+// A posit's regime, as a run of bits, is to its code what an exponent is to a number: with
+// L = log2|x| by straight lines between the regimes' powers, the code c of 0 < x <= 1 is 2^(n-2)·2^L
+// by straight lines as well, which is what fp32 bits say, and that of 1/x is 2^(n-1) - c.
+struct PositCoder {
+  static constexpr bool kTakesGuesses = false;
+  const PositCoding& p;
+
+  __device__ __forceinline__ PositCoder(const EncodeJob& job, const float*, int) : p(job.posit) {}
+
+  __device__ __forceinline__ static bool is_number(float x) {
+    return fabsf(x) < Lane::floats(0x7F800000U);
+  }
+
+  template <bool kGuesses>
+  __device__ __forceinline__ std::uint32_t codes(const float (&y)[kVector], bool& is_sure) const {
+    std::uint32_t counts[kVector];
+    std::uint32_t doubled[kVector];  // L, signed
+    is_sure = are_finite(y);
+#pragma unroll
+    for (int e = 0; e < kVector; ++e) {
+      const std::uint32_t pattern = Lane::bits(y[e]);
+      doubled[e] = 2 * pattern - 0x7F000000U;
+      const auto length = static_cast<std::uint32_t>(abs(static_cast<std::int32_t>(doubled[e])));
+      const std::uint32_t inside = Lane::min_unsigned(length, p.last);
+      const std::uint32_t line = p.one - (inside >> p.shift | inside & p.lost);
+      const std::uint32_t turned = line ^ (pattern ^ ~doubled[e]) & 0x80000000U;
+      const std::uint32_t count = Lane::bits(Lane::floats(turned) + kCounting);
+      counts[e] = y[e] == 0 ? 0 : count;
+    }
+    return low_bytes(counts) & p.codes ^ ~high_bytes(doubled) >> p.top_shift & p.tops;
+  }
+};
+
+// How many thresholds are at most the value, by halving.
+struct TableCoder {
+  static constexpr bool kTakesGuesses = false;
+  const float* thresholds;
+
+  __device__ __forceinline__ TableCoder(const EncodeJob&, const float* shared, int)
+      : thresholds(shared) {}
+
+  __device__ __forceinline__ static bool is_number(float x) { return x == x; }
+
+  template <bool kGuesses>
+  __device__ __forceinline__ std::uint32_t codes(const float (&y)[kVector], bool& is_sure) const {
+    std::uint32_t counts[kVector];
+    is_sure = are_finite(y);
+#pragma unroll
+    for (int e = 0; e < kVector; ++e) {
+      std::uint32_t count = 0;
+#pragma unroll
+      for (std::uint32_t step = kSmallTable / 2; step != 0; step /= 2) {
+        if (thresholds[count + step - 1] <= y[e]) count += step;
+      }
+      counts[e] = count;
+    }
+    return low_bytes(counts);
+  }
+};
+
+}  // namespace nibble::cuda

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The encoding kernel and its launch. A thread takes four vectors of four elements at a time.
+#pragma once
+
+#include <type_traits>
+
+#include "cuda/errors.h"
+#include "kernels/quantize/cuda_block_scales.cuh"
+#include "kernels/quantize/cuda_coders.cuh"
+#include "kernels/quantize/cuda_codes.cuh"
+#include "kernels/quantize/cuda_launch.h"
+
+namespace nibble::cuda {
+
+inline constexpr int kCodeVectors = 4;  // of a thread
+inline constexpr int kCodeStride = kThreads * kVector;
+inline constexpr std::int64_t kCodeTile = std::int64_t{kCodeVectors} * kCodeStride;
+
+// One vector's codes in the bytes of a word.
+__device__ __forceinline__ void store_word(const CodeJob& to, std::int64_t first,
+                                           std::int64_t count, bool is_whole, std::uint32_t word) {
+  auto* bytes = static_cast<std::uint8_t*>(to.codes);
+  if (!is_whole) {
+    store_codes_piecewise(
+        to, first, count,
+        make_uint4(word & 0xFFU, word >> 8 & 0xFFU, word >> 16 & 0xFFU, word >> 24));
+  } else if (to.packs_nibbles) {
+    *reinterpret_cast<std::uint16_t*>(bytes + first / 2) =
+        static_cast<std::uint16_t>(__byte_perm(word | word >> 4, 0, 0x4420));
+  } else {
+    *reinterpret_cast<std::uint32_t*>(bytes + first) = word;
+  }
+}
+
+// The codes of x, but the right one where there is none.
+template <class Coder>
+__device__ __forceinline__ std::uint32_t with_nan(const CodeJob& job, const float (&x)[kVector],
+                                                  std::uint32_t word) {
+#pragma unroll
+  for (int e = 0; e < kVector; ++e) {
+    if (Coder::is_number(x[e])) continue;
+    word = word & ~(0xFFU << 8 * e) | job.nan_code << 8 * e;
+  }
+  return word;
+}
+
+template <class Coder>
+__device__ __forceinline__ std::uint32_t codes_of(const CodeJob& job, const Coder& coder,
+                                                  const float (&y)[kVector]) {
+  bool is_sure;
+  const std::uint32_t word = coder.template codes<false>(y, is_sure);
+  return is_sure ? word : with_nan<Coder>(job, y, word);
+}
+
+// Under a scale that is no power of two: from x·(1/s), or x / s where that does not decide.
+template <class Coder>
+__device__ __forceinline__ std::uint32_t codes_of_quotients(const CodeJob& job, const Coder& coder,
+                                                            const Divisor& by,
+                                                            const float (&x)[kVector]) {
+  float y[kVector];
+  if constexpr (Coder::kTakesGuesses) {
+#pragma unroll
+    for (int e = 0; e < kVector; ++e) y[e] = x[e] * by.inverse;
+    bool is_sure;
+    const std::uint32_t word = coder.template codes<true>(y, is_sure);
+    if (is_sure) return word;
+    divide_exactly(x, by.scale, y);
+  } else {
+    divide_vector(x, by.scale, y);
+  }
+  return codes_of(job, coder, y);
+}
+
+enum class CodeScale : std::uint8_t { none, one, shared_exponents, blocks };
+
+template <class Coder, CodeScale kScale>
+__global__ void __launch_bounds__(kThreads) encode_kernel(const __grid_constant__ EncodeJob job) {
+  __shared__ float table[kSmallTable];
+  if constexpr (std::is_same_v<Coder, TableCoder>) {
+    if (threadIdx.x < kSmallTable) table[threadIdx.x] = job.table.thresholds[threadIdx.x];
+    __syncthreads();
+  }
+  Divisor one;
+  int zero = 0;
+  if constexpr (kScale == CodeScale::one) {
+    const ElementScale s = tensor_scale_of(job.scales);
+    one = divisor_of(s.scale);
+    zero = s.zero;
+  }
+  const Coder coder(job, table, zero);
+  const std::int64_t tiles = (job.count + kCodeTile - 1) / kCodeTile;
+  for (std::int64_t turn = blockIdx.x; turn < tiles; turn += gridDim.x) {
+    const std::int64_t tile = job.runs_backwards ? tiles - 1 - turn : turn;
+    const std::int64_t first = tile * kCodeTile + threadIdx.x * kVector;
+    const bool is_whole = (tile + 1) * kCodeTile <= job.count;
+    float x[kCodeVectors][kVector];
+    if (is_whole && job.is_aligned && job.input_type == DType::f32) {
+#pragma unroll
+      for (int v = 0; v < kCodeVectors; ++v) {
+        const float4 four = *reinterpret_cast<const float4*>(
+            static_cast<const float*>(job.input) + first + v * kCodeStride);
+        x[v][0] = four.x, x[v][1] = four.y, x[v][2] = four.z, x[v][3] = four.w;
+      }
+    } else {
+      const ConstValues input{job.input, job.input_type, is_whole && job.is_aligned};
+#pragma unroll
+      for (int v = 0; v < kCodeVectors; ++v) {
+        load_vector(input, first + v * kCodeStride, job.count, x[v]);
+      }
+    }
+    std::uint32_t words[kCodeVectors];
+    if constexpr (kScale == CodeScale::shared_exponents) {
+      const float own = block_inverse(job.scales, first, kCodeStride, job.count, x);
+#pragma unroll
+      for (int v = 0; v < kCodeVectors; ++v) {
+        const float inverse = of_vector(own, v);
+        float y[kVector];
+#pragma unroll
+        for (int e = 0; e < kVector; ++e) y[e] = x[v][e] * inverse;
+        words[v] = codes_of(job.codes, coder, y);
+      }
+    } else if constexpr (kScale == CodeScale::blocks) {
+      const Divisor own = block_divisor(job.scales, first, kCodeStride, job.count, x);
+#pragma unroll
+      for (int v = 0; v < kCodeVectors; ++v) {
+        const Divisor by{of_vector(own.scale, v), of_vector(own.inverse, v)};
+        words[v] = codes_of_quotients(job.codes, coder, by, x[v]);
+      }
+    } else {
+#pragma unroll
+      for (int v = 0; v < kCodeVectors; ++v) {
+        words[v] = kScale == CodeScale::one ? codes_of_quotients(job.codes, coder, one, x[v])
+                                            : codes_of(job.codes, coder, x[v]);
+      }
+    }
+#pragma unroll
+    for (int v = 0; v < kCodeVectors; ++v) {
+      store_word(job.codes, first + v * kCodeStride, job.count, is_whole && job.codes.is_aligned,
+                 words[v]);
+    }
+  }
+}
+
+template <class Coder, CodeScale kScale>
+void launch_encode(const EncodeJob& job, const Place& place, int blocks_per_multiprocessor) {
+  encode_kernel<Coder, kScale>
+      <<<blocks_for((job.count + kCodeTile - 1) / kCodeTile, place, blocks_per_multiprocessor),
+         kThreads, 0, static_cast<cudaStream_t>(place.stream)>>>(job);
+  check_launch("encode");
+}
+
+template <class Coder>
+void launch_coder(const EncodeJob& job, const Place& place,
+                  int blocks_per_multiprocessor = kAllBlocks) {
+  const int blocks = blocks_per_multiprocessor;
+  if (job.use == ScaleUse::none) return launch_encode<Coder, CodeScale::none>(job, place, blocks);
+  if (job.use == ScaleUse::exact) {
+    return launch_encode<Coder, CodeScale::shared_exponents>(job, place, blocks);
+  }
+  job.scales.source == ScaleSource::tensor
+      ? launch_encode<Coder, CodeScale::one>(job, place, blocks)
+      : launch_encode<Coder, CodeScale::blocks>(job, place, blocks);
+}
+
+}  // namespace nibble::cuda
