@@ -18,7 +18,9 @@ struct Divisor {
 
 __device__ __forceinline__ Divisor divisor_of(float scale) {
   const bool is_moderate = scale >= 0x1p-60F && scale <= 0x1p60F;
-  return {scale, is_moderate ? __frcp_rn(scale) : Lane::floats(0x7FC00000U)};
+  float inverse;  // within 2^-23
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(scale));
+  return {scale, is_moderate ? inverse : Lane::floats(0x7FC00000U)};
 }
 
 // A two-level block too small for its scale has zeros only, but NaN passes.
@@ -33,7 +35,8 @@ __device__ __forceinline__ void divide_exactly(const float (&x)[kVector], float 
   y[0] = v.x, y[1] = v.y, y[2] = v.z, y[3] = v.w;
 }
 
-__device__ __forceinline__ float greater_of_pair(bool takes_second, float a, float b, int distance) {
+__device__ __forceinline__ float greater_of_pair(bool takes_second, float a, float b,
+                                                 int distance) {
   const float kept = takes_second ? b : a;
   const float given = takes_second ? a : b;
   return fmaxf(kept, __shfl_xor_sync(kAllLanes, given, distance));
@@ -45,7 +48,8 @@ __device__ __forceinline__ float block_largest(const float (&x)[kScaled][kVector
   float largest[kScaled];
 #pragma unroll
   for (int v = 0; v < kScaled; ++v) {
-    largest[v] = fmaxf(fmaxf(fabsf(x[v][0]), fabsf(x[v][1])), fmaxf(fabsf(x[v][2]), fabsf(x[v][3])));
+    largest[v] =
+        fmaxf(fmaxf(fabsf(x[v][0]), fabsf(x[v][1])), fmaxf(fabsf(x[v][2]), fabsf(x[v][3])));
   }
   const bool is_odd = (threadIdx.x & 1U) != 0;
   const bool is_high = (threadIdx.x & 2U) != 0;
@@ -82,8 +86,9 @@ __device__ __forceinline__ float block_inverse(const ScaleJob& job, std::int64_t
   return power_of_two<Lane>(0U - exponent);
 }
 
-__device__ __forceinline__ Divisor block_divisor(const ScaleJob& job, std::int64_t first,
-                                                 int stride, std::int64_t count,
+// What elements are divided by; tensor_scale is the outer one of two levels.
+__device__ __forceinline__ Divisor block_divisor(const ScaleJob& job, float tensor_scale,
+                                                 std::int64_t first, int stride, std::int64_t count,
                                                  const float (&x)[kScaled][kVector]) {
   const float largest = block_largest(x, 1 << job.block_bits);
   if (job.blocks.kind != ScaleKind::two_level) {
@@ -92,7 +97,7 @@ __device__ __forceinline__ Divisor block_divisor(const ScaleJob& job, std::int64
     return divisor_of(scale);
   }
   BlockPlan blocks = job.blocks;
-  blocks.tensor_scale = *job.tensor_scale;
+  blocks.tensor_scale = tensor_scale;
   RoundPlan e4m3 = job.e4m3;
   make_plain(e4m3.floating);
   const FloatOp<Lane, RoundingKind::nearest_even> to_e4m3(e4m3, nullptr);

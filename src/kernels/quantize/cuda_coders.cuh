@@ -2,12 +2,11 @@
 // From four values to their nearest elements' codes, one a byte, without the elements themselves.
 #pragma once
 
+#include "kernels/quantize/cuda_counting.cuh"
 #include "kernels/quantize/cuda_encode.h"
 #include "kernels/quantize/cuda_values.cuh"
 
 namespace nibble::cuda {
-
-inline constexpr float kCounting = 0x1.8p23F;  // adding it rounds to an integer in the last bits
 
 // The least, or the greatest bytes of four words.
 __device__ __forceinline__ std::uint32_t low_bytes(const std::uint32_t (&w)[kVector]) {
@@ -28,7 +27,8 @@ struct FloatCoder {
   static constexpr bool kTakesGuesses = true;
   const FloatCoding& p;
 
-  __device__ __forceinline__ FloatCoder(const EncodeJob& job, const float*, int) : p(job.floating) {}
+  __device__ __forceinline__ FloatCoder(const EncodeJob& job, const float*, int)
+      : p(job.floating) {}
 
   __device__ __forceinline__ static bool is_number(float x) { return x == x; }
 
@@ -84,9 +84,6 @@ struct GridCoder {
   }
 };
 
-// A posit's regime, as a run of bits, is to its code what an exponent is to a number: with
-// L = log2|x| by straight lines between the regimes' powers, the code c of 0 < x <= 1 is 2^(n-2)·2^L
-// by straight lines as well, which is what fp32 bits say, and that of 1/x is 2^(n-1) - c.
 struct PositCoder {
   static constexpr bool kTakesGuesses = false;
   const PositCoding& p;
@@ -100,17 +97,16 @@ struct PositCoder {
   template <bool kGuesses>
   __device__ __forceinline__ std::uint32_t codes(const float (&y)[kVector], bool& is_sure) const {
     std::uint32_t counts[kVector];
-    std::uint32_t doubled[kVector];  // L, signed
+    std::uint32_t doubled[kVector];
     is_sure = are_finite(y);
 #pragma unroll
     for (int e = 0; e < kVector; ++e) {
       const std::uint32_t pattern = Lane::bits(y[e]);
-      doubled[e] = 2 * pattern - 0x7F000000U;
-      const auto length = static_cast<std::uint32_t>(abs(static_cast<std::int32_t>(doubled[e])));
-      const std::uint32_t inside = Lane::min_unsigned(length, p.last);
-      const std::uint32_t line = p.one - (inside >> p.shift | inside & p.lost);
-      const std::uint32_t turned = line ^ (pattern ^ ~doubled[e]) & 0x80000000U;
-      const std::uint32_t count = Lane::bits(Lane::floats(turned) + kCounting);
+      doubled[e] = doubled_log(pattern);
+      // Never to zero, never beyond the largest.
+      const std::uint32_t length = Lane::min_unsigned(length_of(doubled[e]), p.last);
+      const std::uint32_t line = p.one - (length >> p.shift | length & p.lost);
+      const std::uint32_t count = posit_count(pattern, doubled[e], line);
       counts[e] = y[e] == 0 ? 0 : count;
     }
     return low_bytes(counts) & p.codes ^ ~high_bytes(doubled) >> p.top_shift & p.tops;

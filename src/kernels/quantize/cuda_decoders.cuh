@@ -41,6 +41,33 @@ struct GridDecoder {
   __device__ __forceinline__ bool has_special(std::uint32_t) const { return false; }
 };
 
+// cuda_counting.cuh's lines the other way: from the code's distance to the nearer of 0 and 2^(n-1).
+// Not a real has the job's value.
+struct PositDecoder {
+  static constexpr bool kUsesTable = false;
+  const PositDecoding& p;
+
+  __device__ __forceinline__ PositDecoder(const DecodeJob& job, const float*, int) : p(job.posit) {}
+
+  __device__ __forceinline__ float value(std::uint32_t word, int e) const {
+    const float counted =
+        Lane::floats(__byte_perm(word ^ 0x80808080U, 0x4B000000U, 0x7540 | e)) - 0x1.0001p23F;
+    const float beyond_one = fabsf(counted) - 64;
+    const std::uint32_t line = Lane::bits(64 - fabsf(beyond_one));
+    const std::uint32_t length = p.last - line * p.steps;
+    const auto inverted =
+        static_cast<std::uint32_t>(static_cast<std::int32_t>(Lane::bits(beyond_one)) >> 31);
+    const std::uint32_t magnitude = (length ^ inverted) - inverted + 0x3F800000U;
+    const float value = Lane::floats(magnitude | Lane::bits(counted) & 0x80000000U);
+    return counted == 0 ? 0.0F : value;
+  }
+  // Whether a byte is 0x80.
+  __device__ __forceinline__ bool has_special(std::uint32_t word) const {
+    const std::uint32_t flipped = word ^ 0x80808080U;
+    return (flipped - 0x01010101U & ~flipped & 0x80808080U) != 0;
+  }
+};
+
 struct TableDecoder {
   static constexpr bool kUsesTable = true;
   const float* values;

@@ -16,19 +16,48 @@ inline constexpr int kCodeVectors = 4;  // of a thread
 inline constexpr int kCodeStride = kThreads * kVector;
 inline constexpr std::int64_t kCodeTile = std::int64_t{kCodeVectors} * kCodeStride;
 
-// One vector's codes in the bytes of a word.
-__device__ __forceinline__ void store_word(const CodeJob& to, std::int64_t first,
-                                           std::int64_t count, bool is_whole, std::uint32_t word) {
-  auto* bytes = static_cast<std::uint8_t*>(to.codes);
-  if (!is_whole) {
-    store_codes_piecewise(
-        to, first, count,
-        make_uint4(word & 0xFFU, word >> 8 & 0xFFU, word >> 16 & 0xFFU, word >> 24));
-  } else if (to.packs_nibbles) {
-    *reinterpret_cast<std::uint16_t*>(bytes + first / 2) =
-        static_cast<std::uint16_t>(__byte_perm(word | word >> 4, 0, 0x4420));
+// The elements of a thread; zeros from the end on.
+__device__ __forceinline__ void load_tile(const EncodeJob& job, std::int64_t first, bool is_whole,
+                                          float (&x)[kCodeVectors][kVector]) {
+  if (is_whole && job.is_aligned && job.input_type == DType::f32) {
+    const auto* from =
+        reinterpret_cast<const float4*>(static_cast<const float*>(job.input) + first);
+#pragma unroll
+    for (int v = 0; v < kCodeVectors; ++v) {
+      const float4 four = from[v * kThreads];
+      x[v][0] = four.x, x[v][1] = four.y, x[v][2] = four.z, x[v][3] = four.w;
+    }
+    return;
+  }
+  const ConstValues input{job.input, job.input_type, is_whole && job.is_aligned};
+#pragma unroll
+  for (int v = 0; v < kCodeVectors; ++v) {
+    load_vector(input, first + v * kCodeStride, job.count, x[v]);
+  }
+}
+
+// Each word has four codes in its bytes.
+__device__ __forceinline__ void store_tile(const EncodeJob& job, std::int64_t first, bool is_whole,
+                                           const std::uint32_t (&words)[kCodeVectors]) {
+  auto* bytes = static_cast<std::uint8_t*>(job.codes.codes);
+  if (!is_whole || !job.codes.is_aligned) {
+#pragma unroll
+    for (int v = 0; v < kCodeVectors; ++v) {
+      const std::uint32_t w = words[v];
+      store_codes_piecewise(job.codes, first + v * kCodeStride, job.count,
+                            make_uint4(w & 0xFFU, w >> 8 & 0xFFU, w >> 16 & 0xFFU, w >> 24));
+    }
+  } else if (job.codes.packs_nibbles) {
+    auto* to = reinterpret_cast<std::uint16_t*>(bytes + first / 2);
+#pragma unroll
+    for (int v = 0; v < kCodeVectors; ++v) {
+      to[v * kThreads] =
+          static_cast<std::uint16_t>(__byte_perm(words[v] | words[v] >> 4, 0, 0x4420));
+    }
   } else {
-    *reinterpret_cast<std::uint32_t*>(bytes + first) = word;
+    auto* to = reinterpret_cast<std::uint32_t*>(bytes + first);
+#pragma unroll
+    for (int v = 0; v < kCodeVectors; ++v) to[v * kThreads] = words[v];
   }
 }
 
@@ -75,91 +104,68 @@ enum class CodeScale : std::uint8_t { none, one, shared_exponents, blocks };
 
 template <class Coder, CodeScale kScale>
 __global__ void __launch_bounds__(kThreads) encode_kernel(const __grid_constant__ EncodeJob job) {
+  const unsigned tile = job.runs_backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  const std::int64_t start = tile * kCodeTile;
+  const std::int64_t first = start + threadIdx.x * kVector;
+  const bool is_whole = start + kCodeTile <= job.count;
+  float x[kCodeVectors][kVector];
+  load_tile(job, first, is_whole, x);
   __shared__ float table[kSmallTable];
   if constexpr (std::is_same_v<Coder, TableCoder>) {
     if (threadIdx.x < kSmallTable) table[threadIdx.x] = job.table.thresholds[threadIdx.x];
     __syncthreads();
   }
-  Divisor one;
-  int zero = 0;
-  if constexpr (kScale == CodeScale::one) {
-    const ElementScale s = tensor_scale_of(job.scales);
-    one = divisor_of(s.scale);
-    zero = s.zero;
+  ElementScale one;  // for all, or the outer one of two levels
+  if constexpr (kScale == CodeScale::one) one = tensor_scale_of(job.scales);
+  if (kScale == CodeScale::blocks && job.scales.tensor_scale != nullptr) {
+    one.scale = *job.scales.tensor_scale;
   }
-  const Coder coder(job, table, zero);
-  const std::int64_t tiles = (job.count + kCodeTile - 1) / kCodeTile;
-  for (std::int64_t turn = blockIdx.x; turn < tiles; turn += gridDim.x) {
-    const std::int64_t tile = job.runs_backwards ? tiles - 1 - turn : turn;
-    const std::int64_t first = tile * kCodeTile + threadIdx.x * kVector;
-    const bool is_whole = (tile + 1) * kCodeTile <= job.count;
-    float x[kCodeVectors][kVector];
-    if (is_whole && job.is_aligned && job.input_type == DType::f32) {
-#pragma unroll
-      for (int v = 0; v < kCodeVectors; ++v) {
-        const float4 four = *reinterpret_cast<const float4*>(
-            static_cast<const float*>(job.input) + first + v * kCodeStride);
-        x[v][0] = four.x, x[v][1] = four.y, x[v][2] = four.z, x[v][3] = four.w;
-      }
-    } else {
-      const ConstValues input{job.input, job.input_type, is_whole && job.is_aligned};
-#pragma unroll
-      for (int v = 0; v < kCodeVectors; ++v) {
-        load_vector(input, first + v * kCodeStride, job.count, x[v]);
-      }
-    }
-    std::uint32_t words[kCodeVectors];
-    if constexpr (kScale == CodeScale::shared_exponents) {
-      const float own = block_inverse(job.scales, first, kCodeStride, job.count, x);
-#pragma unroll
-      for (int v = 0; v < kCodeVectors; ++v) {
-        const float inverse = of_vector(own, v);
-        float y[kVector];
-#pragma unroll
-        for (int e = 0; e < kVector; ++e) y[e] = x[v][e] * inverse;
-        words[v] = codes_of(job.codes, coder, y);
-      }
-    } else if constexpr (kScale == CodeScale::blocks) {
-      const Divisor own = block_divisor(job.scales, first, kCodeStride, job.count, x);
-#pragma unroll
-      for (int v = 0; v < kCodeVectors; ++v) {
-        const Divisor by{of_vector(own.scale, v), of_vector(own.inverse, v)};
-        words[v] = codes_of_quotients(job.codes, coder, by, x[v]);
-      }
-    } else {
-#pragma unroll
-      for (int v = 0; v < kCodeVectors; ++v) {
-        words[v] = kScale == CodeScale::one ? codes_of_quotients(job.codes, coder, one, x[v])
-                                            : codes_of(job.codes, coder, x[v]);
-      }
-    }
+  const Coder coder(job, table, one.zero);
+  std::uint32_t words[kCodeVectors];
+  if constexpr (kScale == CodeScale::shared_exponents) {
+    const float own = block_inverse(job.scales, first, kCodeStride, job.count, x);
 #pragma unroll
     for (int v = 0; v < kCodeVectors; ++v) {
-      store_word(job.codes, first + v * kCodeStride, job.count, is_whole && job.codes.is_aligned,
-                 words[v]);
+      const float inverse = of_vector(own, v);
+      float y[kVector];
+#pragma unroll
+      for (int e = 0; e < kVector; ++e) y[e] = x[v][e] * inverse;
+      words[v] = codes_of(job.codes, coder, y);
+    }
+  } else if constexpr (kScale == CodeScale::blocks) {
+    const Divisor own = block_divisor(job.scales, one.scale, first, kCodeStride, job.count, x);
+#pragma unroll
+    for (int v = 0; v < kCodeVectors; ++v) {
+      const Divisor by{of_vector(own.scale, v), of_vector(own.inverse, v)};
+      words[v] = codes_of_quotients(job.codes, coder, by, x[v]);
+    }
+  } else {
+    const Divisor by = divisor_of(one.scale);
+#pragma unroll
+    for (int v = 0; v < kCodeVectors; ++v) {
+      words[v] = kScale == CodeScale::one ? codes_of_quotients(job.codes, coder, by, x[v])
+                                          : codes_of(job.codes, coder, x[v]);
     }
   }
+  store_tile(job, first, is_whole, words);
 }
 
 template <class Coder, CodeScale kScale>
-void launch_encode(const EncodeJob& job, const Place& place, int blocks_per_multiprocessor) {
+void launch_encode(const EncodeJob& job, const Place& place) {
+  const auto tiles = static_cast<unsigned>((job.count + kCodeTile - 1) / kCodeTile);
   encode_kernel<Coder, kScale>
-      <<<blocks_for((job.count + kCodeTile - 1) / kCodeTile, place, blocks_per_multiprocessor),
-         kThreads, 0, static_cast<cudaStream_t>(place.stream)>>>(job);
+      <<<tiles, kThreads, 0, static_cast<cudaStream_t>(place.stream)>>>(job);
   check_launch("encode");
 }
 
 template <class Coder>
-void launch_coder(const EncodeJob& job, const Place& place,
-                  int blocks_per_multiprocessor = kAllBlocks) {
-  const int blocks = blocks_per_multiprocessor;
-  if (job.use == ScaleUse::none) return launch_encode<Coder, CodeScale::none>(job, place, blocks);
+void launch_coder(const EncodeJob& job, const Place& place) {
+  if (job.use == ScaleUse::none) return launch_encode<Coder, CodeScale::none>(job, place);
   if (job.use == ScaleUse::exact) {
-    return launch_encode<Coder, CodeScale::shared_exponents>(job, place, blocks);
+    return launch_encode<Coder, CodeScale::shared_exponents>(job, place);
   }
-  job.scales.source == ScaleSource::tensor
-      ? launch_encode<Coder, CodeScale::one>(job, place, blocks)
-      : launch_encode<Coder, CodeScale::blocks>(job, place, blocks);
+  job.scales.source == ScaleSource::tensor ? launch_encode<Coder, CodeScale::one>(job, place)
+                                           : launch_encode<Coder, CodeScale::blocks>(job, place);
 }
 
 }  // namespace nibble::cuda

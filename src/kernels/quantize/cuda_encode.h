@@ -10,11 +10,11 @@ namespace nibble::cuda {
 
 // A code's magnitude is how many steps of its binade there are beyond those below it.
 struct FloatCoding {
-  float limit = 0;          // what counts no more: the largest number, or the code after it
-  std::uint32_t least = 0;  // 2^emin as fp32 bits: below it steps stay as they are
-  std::uint32_t shift = 0;  // 23 - m
-  float factor = 0;         // 2^(23-m), so that adding it counts; its last bits take emin off
-  float sure = 0;           // how far from a step, in 2^e, no error of a guess matters
+  float limit = 0;               // what counts no more: the largest number, or the code after it
+  std::uint32_t least = 0;       // 2^emin as fp32 bits: below it steps stay as they are
+  std::uint32_t shift = 0;       // 23 - m
+  float factor = 0;              // 2^(23-m), so that adding it counts; its last bits take emin off
+  float sure = 0;                // how far from a step, in 2^e, no error of a guess matters
   std::uint32_t magnitudes = 0;  // of four codes, one a byte
   std::uint32_t signs = 0;
   int sign_shift = 0;  // from the top of a byte
@@ -27,7 +27,7 @@ struct GridCoding {
   std::uint32_t codes = 0;  // of four, one a byte
 };
 
-// cuda_coders.cuh has the formula.
+// cuda_counting.cuh has the formula.
 struct PositCoding {
   std::uint32_t last = 0;  // of the doubled pattern less its bias: where the regime is longest
   int shift = 1;           // 1 + es

@@ -5,7 +5,7 @@
 namespace nibble::cuda {
 
 void encode_tables(const EncodeJob& job, const Place& place) {
-  launch_coder<TableCoder>(job, place, kKeptBlocks);
+  launch_coder<TableCoder>(job, place);
 }
 
 }  // namespace nibble::cuda

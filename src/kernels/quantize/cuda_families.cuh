@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "kernels/quantize/cuda_counting.cuh"
 #include "kernels/quantize/cuda_launch.h"
 #include "kernels/quantize/cuda_scale.cuh"
 #include "kernels/quantize/float_op.h"
@@ -107,6 +108,18 @@ struct ElementDefinition {
   }
 };
 
+inline constexpr int kCountedPosit = 16;  // bits whose codes fp32 counts
+
+// Of a value that is a posit.
+__device__ __forceinline__ std::uint32_t posit_code(const PositElement& p, float q) {
+  const auto bits = static_cast<std::uint32_t>(p.bits);
+  const std::uint32_t doubled = doubled_log(Lane::bits(q));
+  const std::uint32_t line = ((125U + bits) << 23) - (length_of(doubled) >> (1 + p.exponent_bits));
+  const std::uint32_t code =
+      posit_count(Lane::bits(q), doubled, line) ^ (~doubled & 0x80000000U) >> (32 - bits);
+  return q == 0 ? 0 : code & (0xFFFFFFFFU >> (32 - bits));
+}
+
 struct Posits {
   static constexpr bool kSingle = false;
   static constexpr int kBlocksPerMultiprocessor = 32;  // its constants are worth keeping
@@ -125,7 +138,8 @@ struct Posits {
   }
 
   __device__ __forceinline__ std::uint32_t code(const RoundJob& job, float q, int) const {
-    return defined_code(job.posit, q);
+    if (job.posit.bits > kCountedPosit) return defined_code(job.posit, q);
+    return posit_code(job.posit, q);
   }
 };
 

@@ -11,7 +11,7 @@ namespace nibble::cuda {
 
 inline constexpr int kThreads = 256;
 inline constexpr int kAllBlocks = 1 << 20;  // a tile each
-inline constexpr int kKeptBlocks = 16;      // that go on from tile to tile with what they prepared
+inline constexpr int kKeptBlocks = 32;      // that go on from tile to tile with what they prepared
 
 inline unsigned blocks_for(std::int64_t pieces, const Place& place,
                            int blocks_per_multiprocessor = kAllBlocks) {

@@ -13,6 +13,7 @@ void unpack_codes(const void* packed, int bits, std::int64_t count, void* codes,
                   const Place& place);
 
 inline constexpr int kDecodeTable = 256;
+inline constexpr int kDecodedBlock = 1024;  // elements under a scale of their own, at most
 
 // How codes become values.
 enum class DecodeWay : std::uint8_t {
@@ -20,13 +21,14 @@ enum class DecodeWay : std::uint8_t {
   table,   // of the values of all codes of at most 8 bits
   floats,  // by arithmetic that gives the table
   grids,
+  posits,
 };
 
 // Of codes at the top of a byte.
 struct FloatDecoding {
-  int shift = 0;           // from the byte's exponent to fp32's
-  std::uint32_t kept = 0;  // sign, exponent and mantissa there
-  float unit = 1;          // from fp32's bias to the element's
+  int shift = 0;             // from the byte's exponent to fp32's
+  std::uint32_t kept = 0;    // sign, exponent and mantissa there
+  float unit = 1;            // from fp32's bias to the element's
   std::uint32_t beyond = 0;  // added to magnitudes, carries where they are no numbers
 };
 
@@ -35,6 +37,11 @@ struct GridDecoding {
   float offset = 0x1p23F;     // of the byte that means zero
   float unit = 1;             // a step of the byte
   float step = 1;             // a step of the element
+};
+
+struct PositDecoding {
+  std::uint32_t steps = 1;  // 2^es
+  std::uint32_t last = 0;   // bits of 64, 2^es times
 };
 
 struct DecodeJob {
@@ -51,6 +58,7 @@ struct DecodeJob {
   std::uint32_t tops = 0;  // of four codes at the top of a byte
   FloatDecoding floating;
   GridDecoding grid;
+  PositDecoding posit;
   bool has_nan = true;  // among the values
   float values[kDecodeTable];
 };

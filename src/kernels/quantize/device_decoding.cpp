@@ -50,6 +50,21 @@ bool lower(DecodeJob& job, const GridElement& g) {
   return gives_values(job, value, [](std::uint32_t) { return false; });
 }
 
+bool lower(DecodeJob& job, const PositElement& e) {
+  PositDecoding& p = job.posit;
+  p.steps = 1U << e.exponent_bits;
+  p.last = std::bit_cast<std::uint32_t>(64.0F) * p.steps;
+  const auto value = [&](std::uint32_t byte) {
+    const auto counted = static_cast<float>(static_cast<std::int8_t>(byte));
+    const float beyond_one = std::fabs(counted) - 64;
+    const std::uint32_t length =
+        p.last - std::bit_cast<std::uint32_t>(64 - std::fabs(beyond_one)) * p.steps;
+    const std::uint32_t magnitude = 0x3F800000U + (beyond_one < 0 ? 0U - length : length);
+    return counted == 0 ? 0.0F : std::copysign(std::bit_cast<float>(magnitude), counted);
+  };
+  return gives_values(job, value, [](std::uint32_t byte) { return byte == 0x80U; });
+}
+
 }  // namespace
 
 DecodeWay decode_way(DecodeJob& job) {
@@ -58,6 +73,9 @@ DecodeWay decode_way(DecodeJob& job) {
   }
   if (job.element.family == ElementFamily::grid && lower(job, job.element.grid)) {
     return DecodeWay::grids;
+  }
+  if (job.element.family == ElementFamily::posit && lower(job, job.element.posit)) {
+    return DecodeWay::posits;
   }
   return DecodeWay::table;
 }

@@ -71,7 +71,7 @@ cuda::ScaleJob stored_scales(const DeviceEncoded& encoded, const Shape& shape,
   if (g.granularity == Granularity::block && g.inner == 1 &&
       (g.length % g.block == 0 || g.outer == 1) && g.block >= 4 &&
       std::has_single_bit(static_cast<std::uint64_t>(g.block)) && job.zeros == nullptr &&
-      g.block < (std::int64_t{1} << 30)) {
+      g.block <= cuda::kDecodedBlock) {
     job.source = cuda::ScaleSource::blocks;
     job.block_bits = std::countr_zero(static_cast<std::uint64_t>(g.block));
   }

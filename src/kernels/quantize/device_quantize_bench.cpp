@@ -71,7 +71,9 @@ class Bench {
         sizes.has_scales ? scales_.data() : nullptr,
         sizes.has_zeros ? reinterpret_cast<std::int32_t*>(rest_.data()) : nullptr,
         rest_.data() + 512};
-    const double own = 4.0 + static_cast<double>(sizes.code_bytes) / kElements;
+    const auto scale_bytes =
+        sizes.has_scales ? 4.0 * static_cast<double>(sizes.scales.elements()) : 0;
+    const double own = 4.0 + (static_cast<double>(sizes.code_bytes) + scale_bytes) / kElements;
     const double scanned = sizes.has_tensor_scale ? 4.0 : 0.0;
     const std::string what = packed ? "packed" : "codes";
     row("encode", text, what, own + scanned, [&] {

@@ -51,7 +51,7 @@ struct Case {
   QuantizeOptions options;
   bool encodes = false;
   std::uint64_t different = 0;
-  std::string example;
+  std::string example = {};
 };
 
 // Memory that the GPU reads while the CPU goes on.
