@@ -353,6 +353,15 @@ TEST(Decode, RefusesCountsThatDoNotFitTheCodes) {
               HasSubstr("number of zero points: got 0, expected 1"));
 }
 
+TEST(Decode, GivesPlusZeroForBlocksOfZerosAlongAnyAxis) {
+  const std::vector<float> input = {0, 6, 0, 6};
+  for (const char* text : {"nvfp4", "nvfp4(axis=0)"}) {
+    const Format format = parse_format(text);
+    const Tensor decoded = decode(encode(shaped(input, {2, 2}), format), format);
+    EXPECT_FALSE(std::signbit(decoded.as<float>()[0])) << text;
+  }
+}
+
 TEST(Decode, RefusesCodesBeyondTheFormat) {
   Encoded encoded;
   encoded.codes = codes_below(17, 8);

@@ -28,7 +28,7 @@ struct Range {
     low = std::min(low, other.low);
     high = std::max(high, other.high);
   }
-  float magnitude() const { return std::max(-low, high); }
+  float magnitude() const { return std::max(high, -low); }  // of zeros: +0
 };
 
 constexpr std::size_t kGrain = std::size_t{1} << 16;
