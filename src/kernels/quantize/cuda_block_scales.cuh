@@ -17,10 +17,23 @@ struct Divisor {
 };
 
 __device__ __forceinline__ Divisor divisor_of(float scale) {
-  const bool is_moderate = scale >= 0x1p-60F && scale <= 0x1p60F;
-  float inverse;  // within 2^-23
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(scale));
+  const bool is_moderate = scale >= 0x1p-40F && scale <= 0x1p40F;
+  float guess;  // within 2^-23
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(scale));
+  const float inverse = __fmaf_rn(guess, __fmaf_rn(-scale, guess, 1.0F), guess);
   return {scale, is_moderate ? inverse : Lane::floats(0x7FC00000U)};
+}
+
+// fl32(x / s) by two steps of correction, or something below 2^-20 where that is; NaN where
+// anything overflows or s is not moderate.
+__device__ __forceinline__ void divide_coarsely(const float (&x)[kVector], const Divisor& by,
+                                                float (&y)[kVector]) {
+#pragma unroll
+  for (int e = 0; e < kVector; ++e) {
+    const float guess = x[e] * by.inverse;
+    const float better = __fmaf_rn(__fmaf_rn(-guess, by.scale, x[e]), by.inverse, guess);
+    y[e] = __fmaf_rn(__fmaf_rn(-better, by.scale, x[e]), by.inverse, better);
+  }
 }
 
 // A two-level block too small for its scale has zeros only, but NaN passes.

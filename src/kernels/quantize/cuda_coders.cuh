@@ -86,6 +86,7 @@ struct GridCoder {
 
 struct PositCoder {
   static constexpr bool kTakesGuesses = false;
+  static constexpr bool kIsCoarse = false;
   const PositCoding& p;
 
   __device__ __forceinline__ PositCoder(const EncodeJob& job, const float*, int) : p(job.posit) {}
@@ -116,6 +117,7 @@ struct PositCoder {
 // How many thresholds are at most the value, by halving.
 struct TableCoder {
   static constexpr bool kTakesGuesses = false;
+  static constexpr bool kIsCoarse = true;  // below 2^-20 all values have the same code
   const float* thresholds;
 
   __device__ __forceinline__ TableCoder(const EncodeJob&, const float* shared, int)

@@ -94,6 +94,9 @@ __device__ __forceinline__ std::uint32_t codes_of_quotients(const CodeJob& job, 
     const std::uint32_t word = coder.template codes<true>(y, is_sure);
     if (is_sure) return word;
     divide_exactly(x, by.scale, y);
+  } else if constexpr (Coder::kIsCoarse) {
+    divide_coarsely(x, by, y);
+    if (!are_finite(y)) divide_exactly(x, by.scale, y);
   } else {
     divide_vector(x, by.scale, y);
   }
@@ -117,8 +120,9 @@ __global__ void __launch_bounds__(kThreads) encode_kernel(const __grid_constant_
   }
   ElementScale one;  // for all, or the outer one of two levels
   if constexpr (kScale == CodeScale::one) one = tensor_scale_of(job.scales);
-  if (kScale == CodeScale::blocks && job.scales.tensor_scale != nullptr) {
-    one.scale = *job.scales.tensor_scale;
+  if constexpr (kScale == CodeScale::blocks) {
+    const float* outer = job.scales.tensor_scale;
+    one.scale = outer == nullptr ? job.scales.blocks.tensor_scale : *outer;
   }
   const Coder coder(job, table, one.zero);
   std::uint32_t words[kCodeVectors];

@@ -63,6 +63,10 @@ bool lower(const RoundJob& job, PositCoding& p) {
 
 bool lower(const RoundJob& job, TableCoding& p) {
   if (job.table.large != nullptr) return false;
+  const bool is_coarse =
+      std::none_of(std::begin(job.table.thresholds), std::end(job.table.thresholds),
+                   [](float t) { return std::fabs(t) < 0x1p-19F; });
+  if (job.use == ScaleUse::divide && !is_coarse) return false;
   std::copy(std::begin(job.table.thresholds), std::end(job.table.thresholds), p.thresholds);
   return true;
 }
