@@ -95,6 +95,8 @@ nb::object decode_on_cpu(const Array& codes, const ParsedFormat& format, bool is
       throw Error(kFunction, "tensor_scale's elements", std::to_string(one.elements()), "1");
     }
     encoded.tensor_scale = one.as<float>()[0];
+  } else if (format.format.scaling.tensor_scale != 0) {
+    encoded.tensor_scale = format.format.scaling.tensor_scale;
   }
   Tensor values;
   {
@@ -117,7 +119,8 @@ nb::object decode_array(nb::handle codes, nb::handle fmt, nb::handle packed, nb:
   const Shape wanted =
       shape.is_none() ? array.shape() : shape_argument(shape, {kFunction, "shape"});
   if (!is_packed) check_shape(array, wanted, {kFunction, "codes"});
-  if (format->format.scaling.kind == ScaleKind::two_level && tensor_scale.is_none()) {
+  const Scaling& scaling = format->format.scaling;
+  if (scaling.kind == ScaleKind::two_level && scaling.tensor_scale == 0 && tensor_scale.is_none()) {
     throw Error(kFunction, "tensor_scale", "None", "the tensor's scale");
   }
   if (array.is_on_cpu()) {

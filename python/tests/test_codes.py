@@ -65,6 +65,15 @@ def test_encoded_pickles():
     assert same_bits(pickle.loads(pickle.dumps(encoded)).decode(), encoded.decode())
 
 
+def test_a_format_may_give_the_tensors_scale():
+    x = mixed_values(64)
+    fmt = "nvfp4(tensor_scale=0.002)"
+    encoded = nibble.encode(x, fmt)
+    assert encoded.tensor_scale == np.float32(0.002)
+    assert same_bits(nibble.decode(encoded.codes, fmt, scales=encoded.scales), nibble.quantize(x, fmt))
+    assert same_bits(encoded.decode(), nibble.quantize(x, fmt))
+
+
 def test_empty_arrays():
     for fmt in ("e4m3", "mxfp4", "int8"):
         encoded = nibble.encode(np.empty((0, 4), np.float32), fmt)

@@ -120,6 +120,19 @@ def test_graphs_capture_it(fmt):
         assert same_bits(decoded, nibble.quantize(x.cpu(), fmt))
 
 
+def test_a_format_may_give_the_tensors_scale():
+    x, fmt = torch.randn(40, 64), "nvfp4(tensor_scale=0.002)"
+    encoded = nibble.encode(x.cuda(), fmt)
+    assert same_bits(nibble.decode(encoded.codes, fmt, scales=encoded.scales), nibble.quantize(x, fmt))
+
+
+def test_packed_codes_of_16_bits_at_odd_addresses_are_refused():
+    packed = nibble.encode(torch.randn(100).cuda(), "posit(16,2)", packed=True).codes
+    moved = torch.empty(packed.numel() + 1, dtype=torch.uint8, device="cuda")[1:].copy_(packed)
+    with pytest.raises(ValueError, match="multiple of 2"):
+        nibble.decode(moved, "posit(16,2)", packed=True, shape=(100,))
+
+
 def test_devices():
     x = torch.randn(10, device="cuda")
     with pytest.raises(RuntimeError, match="device"):

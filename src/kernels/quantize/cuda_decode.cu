@@ -7,7 +7,7 @@
 namespace nibble::cuda {
 namespace {
 
-// Of element `i`. Blocks are one after another.
+// Of element `i`, times the outer scale. Blocks are one after another.
 __device__ __forceinline__ ElementScale stored_scale(const ScaleJob& job, float tensor_scale,
                                                      std::int64_t i) {
   ElementScale s;
@@ -25,12 +25,8 @@ __device__ __forceinline__ ElementScale stored_scale(const ScaleJob& job, float 
       s.scale = job.scales[i >> job.block_bits];
       break;
   }
-  if (job.tensor_scale != nullptr) s.scale *= tensor_scale;
+  s.scale *= tensor_scale;
   return s;
-}
-
-__device__ __forceinline__ float tensor_scale_or_one(const ScaleJob& job) {
-  return job.tensor_scale == nullptr ? 1.0F : *job.tensor_scale;
 }
 
 // A NaN keeps its bits.
@@ -49,7 +45,7 @@ __global__ void __launch_bounds__(kThreads) groups_kernel(const __grid_constant_
   const float step = job.element.family == ElementFamily::grid
                          ? static_cast<float>(job.element.grid.step())
                          : 0.0F;
-  const float tensor_scale = tensor_scale_or_one(job.scales);
+  const float tensor_scale = two_level_tensor_scale_of(job.scales);
   const std::int64_t tiles = (job.count + kTile - 1) / kTile;
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const bool is_whole = (tile + 1) * kTile <= job.count;
@@ -92,7 +88,7 @@ __device__ __noinline__ void decode_one(const DecodeJob& job, const E& element, 
   double value = value_of_code(element, code);
   const bool is_nan = std::isnan(value);
   if (job.kind != ScaleKind::none) {
-    const ElementScale s = stored_scale(job.scales, tensor_scale_or_one(job.scales), i);
+    const ElementScale s = stored_scale(job.scales, two_level_tensor_scale_of(job.scales), i);
     if constexpr (std::is_same_v<E, GridElement>) value -= s.zero * element.step();
     value *= static_cast<double>(s.scale);
     if (job.kind != ScaleKind::power_of_two) value = static_cast<double>(static_cast<float>(value));

@@ -107,10 +107,7 @@ __global__ void __launch_bounds__(kThreads) decode_kernel(const __grid_constant_
   }
   ElementScale one;
   if constexpr (kSource == ScaleSource::tensor) one = tensor_scale_of(job.scales);
-  // The outer one of two levels.
-  if (kSource == ScaleSource::blocks && job.scales.tensor_scale != nullptr) {
-    one.scale = *job.scales.tensor_scale;
-  }
+  if constexpr (kSource == ScaleSource::blocks) one.scale = two_level_tensor_scale_of(job.scales);
   const Decoder decoder(job, table, one.zero);
   const std::int64_t tiles = (job.count + kTile - 1) / kTile;
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {

@@ -120,10 +120,7 @@ __global__ void __launch_bounds__(kThreads) encode_kernel(const __grid_constant_
   }
   ElementScale one;  // for all, or the outer one of two levels
   if constexpr (kScale == CodeScale::one) one = tensor_scale_of(job.scales);
-  if constexpr (kScale == CodeScale::blocks) {
-    const float* outer = job.scales.tensor_scale;
-    one.scale = outer == nullptr ? job.scales.blocks.tensor_scale : *outer;
-  }
+  if constexpr (kScale == CodeScale::blocks) one.scale = two_level_tensor_scale_of(job.scales);
   const Coder coder(job, table, one.zero);
   std::uint32_t words[kCodeVectors];
   if constexpr (kScale == CodeScale::shared_exponents) {

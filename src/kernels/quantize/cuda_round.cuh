@@ -16,7 +16,7 @@ inline constexpr std::int64_t kTile = std::int64_t{kThreads} * kVectors * kVecto
 
 // A GPU's arithmetic replaces the bits of a NaN, which a CPU passes on: the element and value of x
 // where the value is NaN.
-template <class Family, ScaleUse kUse>
+template <class Family>
 __device__ __forceinline__ RoundedVector<Lane> restored_nan(const RoundJob& job, float x,
                                                             float element) {
   if (x == x) return {element, element};
@@ -58,7 +58,7 @@ __device__ __forceinline__ void round_four(const RoundJob& job, const Family& fa
 #pragma unroll
       for (int e = 0; e < kVector; ++e) {
         if (values[e] == values[e]) continue;
-        const auto restored = restored_nan<Family, kUse>(job, x[e], elements[e]);
+        const auto restored = restored_nan<Family>(job, x[e], elements[e]);
         values[e] = restored.value;
         elements[e] = restored.element;
       }
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(kThreads)
       rounded = round_vector<Lane, kUse, kKind>(op, x, draw, scale.scale, scale.inverse);
       const bool keeps_nan = kUse == ScaleUse::none && Family::kPassesNaN;
       if (!keeps_nan && rounded.value != rounded.value) {
-        rounded = restored_nan<Family, kUse>(job, x, rounded.element);
+        rounded = restored_nan<Family>(job, x, rounded.element);
       }
     }
     if (!job.encodes) {

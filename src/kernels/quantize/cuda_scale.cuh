@@ -59,7 +59,7 @@ __device__ __forceinline__ std::uint32_t largest_of_block(std::uint32_t largest,
   return largest;
 }
 
-// Of a two-level format: on the device, or given.
+// The outer scale of two levels: on the device, or given. Of one level: 1.
 __device__ __forceinline__ float two_level_tensor_scale_of(const ScaleJob& job) {
   return job.tensor_scale == nullptr ? job.blocks.tensor_scale : *job.tensor_scale;
 }

@@ -47,6 +47,13 @@ void check_codes(const char* op, const DeviceEncoded& encoded, const Format& for
   if (encoded.codes.dtype != expected) {
     throw Error(op, "type of the codes", name_of(encoded.codes.dtype), name_of(expected));
   }
+  // Packed codes of 16 and 32 bits lie as their own type does.
+  const int bits = describe(format.element).code_bits;
+  const auto bytes = static_cast<std::size_t>(bits / 8);
+  if (encoded.packed && (bits == 16 || bits == 32) && !is_aligned_to(encoded.codes.data, bytes)) {
+    throw Error(op, "address of packed codes of " + std::to_string(bits) + " bits",
+                "one between them", "a multiple of " + std::to_string(bytes));
+  }
 }
 
 DeviceCall call_of(bool packed) {
@@ -64,7 +71,10 @@ cuda::ScaleJob stored_scales(const DeviceEncoded& encoded, const Shape& shape,
   job.scales = encoded.scales;
   job.zeros = has_zeros(format) ? encoded.zeros : nullptr;
   job.zero = scaling.zero;
-  job.tensor_scale = scaling.kind == ScaleKind::two_level ? encoded.tensor_scale : nullptr;
+  if (scaling.kind == ScaleKind::two_level) {
+    job.tensor_scale = encoded.tensor_scale;
+    if (scaling.tensor_scale != 0) job.blocks.tensor_scale = scaling.tensor_scale;
+  }
   const Grouping& g = job.grouping;
   job.source =
       g.granularity == Granularity::tensor ? cuda::ScaleSource::tensor : cuda::ScaleSource::groups;

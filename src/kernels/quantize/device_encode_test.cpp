@@ -219,6 +219,24 @@ INSTANTIATE_TEST_SUITE_P(DeviceEncode, DeviceCodes, testing::ValuesIn(formats_un
                            return name + "_" + std::to_string(test.index);
                          });
 
+TEST(DeviceEncode, WideCodesAreTheCpus) {
+  const Shape shape{26, 1031};
+  for (const char* text : {"fp16", "posit(16,2)", "posit(12,1)", "fixed(16,8)", "int16(scale=0.01)",
+                           "uint12(scale=minmax)", "int10(scale=absmax,block=32)"}) {
+    const Format format = parse_format(text);
+    std::vector<float> values = mixed_inputs(static_cast<std::size_t>(shape.elements()), format);
+    const bool has_nan = describe(format.element).has_nan;
+    for (float& x : values) {
+      if (std::isnan(x) && !has_nan) x = 1;
+    }
+    for (const bool packed : {false, true}) {
+      for (const std::size_t offset : {0, 1}) {
+        check_encode(values, shape, format, {.rounding = {}, .packed = packed, .offset = offset});
+      }
+    }
+  }
+}
+
 // The CPU refuses it.
 TEST(DeviceEncode, NanWithoutACodeIsCodeZero) {
   for (const char* text :

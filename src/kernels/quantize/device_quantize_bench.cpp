@@ -64,7 +64,9 @@ class Bench {
   void codes(const std::string& text, bool packed) {
     const Format format = parse_format(text);
     const DeviceEncodedSizes sizes = device_encoded_sizes(kShape, format, packed);
-    cuda::TestMemory<std::uint8_t> workspace(device_encode_workspace(kShape, format, packed));
+    cuda::TestMemory<std::uint8_t> workspace(
+        std::max(device_encode_workspace(kShape, format, packed),
+                 device_decode_workspace(kShape, format, packed)));
     const DeviceEncoded encoded{
         {output_.data(), sizes.code_type},
         packed,
@@ -74,9 +76,9 @@ class Bench {
     const auto scale_bytes =
         sizes.has_scales ? 4.0 * static_cast<double>(sizes.scales.elements()) : 0;
     const double own = 4.0 + (static_cast<double>(sizes.code_bytes) + scale_bytes) / kElements;
-    const double scanned = sizes.has_tensor_scale ? 4.0 : 0.0;
+    const bool scans = sizes.has_tensor_scale && format.scaling.tensor_scale == 0;
     const std::string what = packed ? "packed" : "codes";
-    row("encode", text, what, own + scanned, [&] {
+    row("encode", text, what, own + (scans ? 4 : 0), [&] {
       device_encode({input_.data(), DType::f32}, encoded, kShape, format, {}, workspace.data(),
                     stream_.place());
     });
@@ -138,10 +140,11 @@ void run() {
       bench.quantize(text, rounding);
     }
   }
-  for (const char* text : {"e4m3", "int8(scale=0.1)", "mxfp8", "posit(8,1)"}) {
+  for (const char* text : {"e4m3", "int8(scale=0.1)", "mxfp8", "posit(8,1)", "posit(16,2)"}) {
     bench.codes(text, false);
   }
-  for (const char* text : {"e2m1", "int4(scale=0.1)", "mxfp4", "nvfp4", "codebook(nf4)"}) {
+  for (const char* text : {"e2m1", "int4(scale=0.1)", "mxfp4", "nvfp4(tensor_scale=0.002)", "nvfp4",
+                           "codebook(nf4)"}) {
     bench.codes(text, true);
   }
 }
