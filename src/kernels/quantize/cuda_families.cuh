@@ -159,18 +159,12 @@ struct Tables {
   TablePlan table;
   TablePlan nearest;
 
-  __device__ __forceinline__ explicit Tables(const RoundJob& job) {
-    const float* arrays = job.table.large;
-    table.levels = job.plan.table.levels;
-    if constexpr (kSmall) {
-      __shared__ float shared[7 * kSmallTable];
-      const float* given = job.table.thresholds;
-      for (unsigned i = threadIdx.x; i < 7 * kSmallTable; i += blockDim.x) shared[i] = given[i];
-      __syncthreads();
-      arrays = shared;
-      table.levels = 4;
-    }
-    const int size = 1 << table.levels;
+  __device__ __forceinline__ explicit Tables(const RoundJob& job)
+      : Tables(arrays_of(job.table), kSmall ? 4 : job.plan.table.levels) {}
+
+  __device__ __forceinline__ Tables(const float* arrays, int levels) {
+    table.levels = levels;
+    const int size = 1 << levels;
     table.thresholds = arrays;
     table.toward = arrays + size;
     table.away = arrays + 2 * size;
@@ -204,6 +198,16 @@ struct Tables {
       }
     }
     return low;
+  }
+
+ private:
+  __device__ __forceinline__ static const float* arrays_of(const TableJob& job) {
+    if constexpr (!kSmall) return job.large;
+    __shared__ float shared[7 * kSmallTable];
+    const float* given = job.thresholds;
+    for (unsigned i = threadIdx.x; i < 7 * kSmallTable; i += blockDim.x) shared[i] = given[i];
+    __syncthreads();
+    return shared;
   }
 };
 

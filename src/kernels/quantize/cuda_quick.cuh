@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rounding kernel for ordinary numbers. A vector with NaN, or under a scale near the ends of
-// fp32's range, goes through the operations that serve all.
+// The rounding kernel for ordinary numbers. A vector with NaN, under a scale near the ends of
+// fp32's range, or with a draw that the operation does not decide goes through the operations that
+// serve all.
 #pragma once
 
 #include "kernels/quantize/cuda_quick_blocks.cuh"
@@ -85,8 +86,10 @@ __global__ void __launch_bounds__(kThreads, quick_blocks_a_multiprocessor(kKind,
           continue;
         }
         float values[kVector] = {};
-        if (kBlocks != OwnBlocks::two_levels || scale.scale != 0) {
-          op.round(scaled, x[v], draws[v % 2], values);
+        if ((kBlocks != OwnBlocks::two_levels || scale.scale != 0) &&
+            !op.round(scaled, x[v], draws[v % 2], values)) {
+          rare |= 1U << v;
+          continue;
         }
         store_vector(output, first + v * kStride, job.count, values);
       }

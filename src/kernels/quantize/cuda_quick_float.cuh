@@ -58,7 +58,7 @@ struct QuickFloat {
     return s;
   }
 
-  __device__ __forceinline__ void round(const Scaled& s, const float (&x)[kVector],
+  __device__ __forceinline__ bool round(const Scaled& s, const float (&x)[kVector],
                                         const std::uint32_t (&draws)[kVector],
                                         float (&values)[kVector]) const {
     float inside[kVector], a[kVector], q[kVector];
@@ -84,6 +84,7 @@ struct QuickFloat {
     for (int e = 0; e < kVector; ++e) {
       values[e] = copysignf(q[e] * s.scale, x[e]);
     }
+    return true;
   }
 
  private:

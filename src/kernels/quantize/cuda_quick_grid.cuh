@@ -43,11 +43,12 @@ struct QuickGrid {
     return s;
   }
 
-  __device__ __forceinline__ void round(const Scaled& s, const float (&x)[kVector],
+  __device__ __forceinline__ bool round(const Scaled& s, const float (&x)[kVector],
                                         const std::uint32_t (&draws)[kVector],
                                         float (&values)[kVector]) const {
 #pragma unroll
     for (int e = 0; e < kVector; ++e) values[e] = value(s, x[e], draws[e]);
+    return true;
   }
 
  private:

@@ -25,11 +25,12 @@ struct QuickPosit {
 
   __device__ __forceinline__ Scaled under(float, float) const { return {}; }
 
-  __device__ __forceinline__ void round(const Scaled&, const float (&x)[kVector],
+  __device__ __forceinline__ bool round(const Scaled&, const float (&x)[kVector],
                                         const std::uint32_t (&draws)[kVector],
                                         float (&values)[kVector]) const {
 #pragma unroll
     for (int e = 0; e < kVector; ++e) values[e] = value(x[e], draws[e]);
+    return true;
   }
 
  private:

@@ -104,9 +104,12 @@ inline bool is_plain(const FloatPlan& p) {
 }
 
 // Short floats that saturate and grids with bounds, quantized under scales to nearest or
-// stochastically (without a scale nothing is won), and posits stochastically without a scale.
+// stochastically (without a scale nothing is won), and posits and small codebooks stochastically
+// without a scale.
 inline bool is_quick(const RoundJob& job) {
-  if (job.plan.family == RoundPlan::Family::posit) {
+  const bool has_small_table = job.plan.family == RoundPlan::Family::table &&
+                               job.table.large == nullptr && job.table.entries > 1;
+  if (job.plan.family == RoundPlan::Family::posit || has_small_table) {
     return !job.encodes && job.plan.kind == RoundingKind::stochastic &&
            job.scales.source == ScaleSource::none;
   }
@@ -129,6 +132,7 @@ inline bool is_quick(const RoundJob& job) {
 void round_quick_floats(const RoundJob& job, const Place& place);
 void round_quick_grids(const RoundJob& job, const Place& place);
 void round_quick_posits(const RoundJob& job, const Place& place);
+void round_quick_tables(const RoundJob& job, const Place& place);
 
 void round_plain_floats(const RoundJob& job, const Place& place);
 void round_any_floats(const RoundJob& job, const Place& place);

@@ -67,6 +67,7 @@ cuda::PhiloxKeys philox_keys(const RandomKey& key) {
 void round_quickly(cuda::RoundJob& job, const cuda::Place& place) {
   if (job.plan.family == RoundPlan::Family::grid) return cuda::round_quick_grids(job, place);
   if (job.plan.family == RoundPlan::Family::posit) return cuda::round_quick_posits(job, place);
+  if (job.plan.family == RoundPlan::Family::table) return cuda::round_quick_tables(job, place);
   const FloatPlan& p = job.plan.floating;
   job.quick.ratio = std::ldexp(1.0F, static_cast<int>(p.dropped_bits));
   job.quick.fractions_per_one = 0x1p32F / p.small_quantum;
