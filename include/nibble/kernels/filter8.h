@@ -25,7 +25,8 @@ struct FilterTile {
   std::int64_t depth = 4;  // a multiple of 4
   int pixels = 1;          // 1 to the path's `pixels[blocks]`
   int blocks = 1;
-  std::span<const std::uint8_t> ahead = {};  // needed after these tiles: a path may fetch it meanwhile
+  std::span<const std::uint8_t> ahead =
+      {};  // needed after these tiles: a path may fetch it meanwhile
 };
 
 // The pixels of one tile, and which taps they need.
