@@ -85,8 +85,10 @@ void Crew::run_tasks(std::int64_t count, const void* body, Call call) {
 }
 
 void Crew::serve(int worker) {
-  while (!is_ending_.load(std::memory_order_relaxed)) {
+  for (;;) {
+    // In this order: who sees the number that ends the wait sees that all ends.
     const std::uint64_t seen = job_.load(std::memory_order_acquire);
+    if (is_ending_.load(std::memory_order_relaxed)) return;
     while (take_task(worker)) {
     }
     bool is_new = false;

@@ -23,6 +23,13 @@ TEST(Crew, RunsEveryTaskOnceWhateverTheirCount) {
   }
 }
 
+TEST(Crew, EndsWhereverItsWorkersAre) {
+  for (int i = 0; i < 5000; ++i) {
+    Crew crew(3);
+    if (i % 2 == 0) crew.run(3, [](int, std::int64_t) {});
+  }
+}
+
 // Nobody ends a task before every worker has begun one: none has time for those of others.
 TEST(Crew, GivesAWorkerTheSameShareInEveryJob) {
   constexpr int kWorkers = 3;
