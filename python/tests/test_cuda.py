@@ -162,10 +162,9 @@ def microseconds(work, count=500):
 
 @pytest.mark.parametrize("fmt", ["e4m3", "posit(8,1)", "mxfp4"])
 def test_call_overhead(fmt):
-    """10 µs, or on a slower machine a tenth more than torch takes to add a number: an array and a launch as well."""
     x = torch.randn(1000, device="cuda")
     turns = [(microseconds(lambda: nibble.quantize(x, fmt)), microseconds(lambda: torch.add(x, 1))) for _ in range(60)]
     spent, added = map(min, zip(*turns))
     share = statistics.median(one / other for one, other in turns)
     print(f"{fmt}: {spent:.2f} µs a call, torch.add {added:.2f} µs, {share:.2f} times")
-    assert spent <= 10 or share <= 1.1
+    assert spent <= 10
