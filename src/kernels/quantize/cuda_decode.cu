@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Codes to values on the device.
-#include "kernels/quantize/cuda_pack.h"
+#include "kernels/quantize/cuda_decode.h"
 #include "kernels/quantize/cuda_round.cuh"
 #include "numerics/round_scaled.h"
 

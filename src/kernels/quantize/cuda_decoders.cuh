@@ -2,7 +2,7 @@
 // From four codes, each at the top of a byte, to the values of their elements.
 #pragma once
 
-#include "kernels/quantize/cuda_pack.h"
+#include "kernels/quantize/cuda_decode.h"
 #include "kernels/quantize/cuda_values.cuh"
 
 namespace nibble::cuda {

@@ -147,4 +147,14 @@ void launch_quick_kind(const RoundJob& job, const Place& place) {
   check_launch("quantize");
 }
 
+// Stochastically, without a scale.
+template <template <RoundingKind, ScaleUse, bool> class Quick>
+void launch_quick_draws(const RoundJob& job, const Place& place) {
+  constexpr auto kKind = RoundingKind::stochastic;
+  job.plan.random_bits <= 16
+      ? launch_quick<Quick, kKind, ScaleUse::none, true, OwnBlocks::none>(job, place)
+      : launch_quick<Quick, kKind, ScaleUse::none, false, OwnBlocks::none>(job, place);
+  check_launch("quantize");
+}
+
 }  // namespace nibble::cuda

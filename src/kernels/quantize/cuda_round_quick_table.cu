@@ -5,19 +5,8 @@
 
 namespace nibble::cuda {
 
-namespace {
-
-template <bool kShort>
-void launch_tables(const RoundJob& job, const Place& place) {
-  launch_quick<QuickTable, RoundingKind::stochastic, ScaleUse::none, kShort, OwnBlocks::none>(
-      job, place);
-}
-
-}  // namespace
-
 void round_quick_tables(const RoundJob& job, const Place& place) {
-  job.plan.random_bits <= 16 ? launch_tables<true>(job, place) : launch_tables<false>(job, place);
-  check_launch("quantize");
+  launch_quick_draws<QuickTable>(job, place);
 }
 
 }  // namespace nibble::cuda

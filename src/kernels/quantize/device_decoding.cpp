@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "kernels/quantize/cuda_pack.h"
+#include "kernels/quantize/cuda_decode.h"
 #include "numerics/float_codes.h"
 
 namespace nibble::cuda {

@@ -9,6 +9,7 @@
 #include "kernels/quantize/check_call.h"
 #include "kernels/quantize/code_map.h"
 #include "kernels/quantize/codes.h"
+#include "kernels/quantize/cuda_decode.h"
 #include "kernels/quantize/cuda_pack.h"
 #include "kernels/quantize/device_layout.h"
 #include "nibble/core/error.h"
