@@ -20,6 +20,31 @@ function(nibble_set_options target)
     $<$<BOOL:${NIBBLE_WERROR}>:-Werror>)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${options}>")
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  if(CMAKE_UNITY_BUILD)
+    nibble_group_sources(${target})
+  endif()
+endfunction()
+
+# Unity builds: the sources of one folder are compiled together, CMAKE_UNITY_BUILD_BATCH_SIZE at a time, so that headers are
+# read once for all of them. Sources with flags of their own (instruction sets, CUDA) stay alone.
+# -Wsubobject-linkage takes the anonymous namespaces of such a batch for those of a header.
+function(nibble_group_sources target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    if(NOT folder OR IS_ABSOLUTE "${folder}")
+      cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
+    endif()
+    string(MAKE_C_IDENTIFIER ${folder} folder)
+    if(NOT DEFINED count_${folder})
+      set(count_${folder} 0)
+    endif()
+    math(EXPR batch "${count_${folder}} / ${CMAKE_UNITY_BUILD_BATCH_SIZE}")
+    math(EXPR count_${folder} "${count_${folder}} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
 # A static library nibble_<name> known as nibble::<name>; one without sources has headers only.

@@ -17,6 +17,7 @@ from pathlib import Path
 FOLDERS = ("src/fixed", "src/integer", "src/kernels/product8", "src/kernels/integer_loops",
            "src/kernels/filter8")
 NOT_THE_STEP = re.compile(r"(_test|_bench|_fuzz|peak\w*)\.cpp\.o$")
+UNITY = re.compile(r"^unity_(\w+)_\d+_cxx\.cxx\.o$")
 
 # The letter of the last two is the element: s and d packed or scalar, h of half precision, and the
 # suffix forms of bfloat16. Integer instructions begin with p or vp, or end otherwise.
@@ -78,16 +79,29 @@ def float_instructions(listing):
     return list(found), count
 
 
+def folder_of(path):
+    """The folder of the sources in an object below a build folder, or None for a test or benchmark."""
+    # src/integer/CMakeFiles/nibble_integer.dir/x.cpp.o, or …/nibble_kernels.dir/product8/x.cpp.o
+    parts = [part for part in path.parts[:-1] if part != "CMakeFiles" and not part.endswith(".dir")]
+    if match := UNITY.match(path.name):
+        # The sources of a folder as one: …/nibble_kernels.dir/Unity/unity_product8_0_cxx.cxx.o
+        library = next(part for part in path.parts if part.endswith(".dir"))
+        if not library.startswith("nibble_") or "peak" in library:
+            return None
+        parts.pop()
+        if parts[-1] != match.group(1):
+            parts.append(match.group(1))
+    elif NOT_THE_STEP.search(path.name):
+        return None
+    return "/".join(parts)
+
+
 def objects_of(build):
     """The objects of the step below a build folder: those of the folders' sources."""
-    for folder in FOLDERS:
-        parts = Path(folder).parts
-        for path in sorted(build.rglob("*.cpp.o")):
-            # src/integer/CMakeFiles/nibble_integer.dir/x.cpp.o, or …/nibble_kernels.dir/product8/x.cpp.o
-            plain = [part for part in path.relative_to(build).parts[:-1]
-                     if part != "CMakeFiles" and not part.endswith(".dir")]
-            if tuple(plain) == parts and not NOT_THE_STEP.search(path.name):
-                yield folder, path
+    for path in sorted([*build.rglob("*.cpp.o"), *build.rglob("unity_*_cxx.cxx.o")]):
+        folder = folder_of(path.relative_to(build))
+        if folder in FOLDERS:
+            yield folder, path
 
 
 def main():

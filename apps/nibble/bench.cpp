@@ -23,7 +23,7 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct BenchFlags {
   std::string model;
   std::int64_t batch = 1;
   int threads = 0;
@@ -52,7 +52,7 @@ struct Measurement {
   }
 };
 
-Measurement measure(const Engine& engine, const Flags& flags) {
+Measurement measure(const Engine& engine, const BenchFlags& flags) {
   const std::vector<std::byte> input = random_examples(engine.input(), flags.batch);
   std::vector<std::byte> answers(engine.output().bytes * static_cast<std::size_t>(flags.batch));
   Measurement result;
@@ -96,7 +96,7 @@ double total_macs(const Engine& engine) {
       [](double sum, const StepInfo& step) { return sum + static_cast<double>(step.macs); });
 }
 
-Json json_of(const Engine& engine, const Flags& flags, const Measurement& m) {
+Json json_of(const Engine& engine, const BenchFlags& flags, const Measurement& m) {
   const auto batch = static_cast<double>(flags.batch);
   const double gops = 2e-9 * total_macs(engine) * batch / m.at(0.5);
   Json steps = Json::array();
@@ -154,7 +154,7 @@ void print_text(const Json& json, bool has_layers) {
   }
 }
 
-void run(const Flags& flags) {
+void run(const BenchFlags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
   const Engine engine = Engine::load(
       flags.model,
@@ -172,7 +172,7 @@ void run(const Flags& flags) {
 
 void add_bench(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("bench", "how fast the engine runs a model");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<BenchFlags>();
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
   verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);

@@ -18,7 +18,7 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct CompareFlags {
   std::vector<std::string> runs;
   std::string data;
   std::string pictures;
@@ -58,7 +58,7 @@ bool is_model(const std::string& path) {
   return path.ends_with(".nib") || path.ends_with(".onnx");
 }
 
-void run_models(const Flags& flags) {
+void run_models(const CompareFlags& flags) {
   if (flags.runs.size() != 2) {
     throw Error("compare", "models", std::to_string(flags.runs.size()), "2");
   }
@@ -74,7 +74,7 @@ void run_models(const Flags& flags) {
 #endif
 }
 
-void run(const Flags& flags) {
+void run(const CompareFlags& flags) {
   if (!flags.data.empty() || std::ranges::any_of(flags.runs, is_model)) return run_models(flags);
   std::vector<RunRecord> runs;
   for (const std::string& folder : flags.runs) runs.push_back(read_run(folder));
@@ -87,7 +87,7 @@ void run(const Flags& flags) {
 void add_compare(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand(
       "compare", "settings of runs that differ, and their results; answers of two models");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<CompareFlags>();
   verb.add_option("RUN", flags->runs,
                   "two or more folders that nibble train wrote, or two models: .nib, .onnx")
       ->type_name("")

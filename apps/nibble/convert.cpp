@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Flags {
+struct ConvertFlags {
   std::string from;
   std::string to;
   std::int64_t input_size = LayerDirectoryOptions{}.input_size;
@@ -71,7 +71,7 @@ Model in_integers(Model model) {
 #endif
 }
 
-Model read_any(const Flags& flags, std::vector<std::string>& notes) {
+Model read_any(const ConvertFlags& flags, std::vector<std::string>& notes) {
   if (is_onnx(flags.from)) {
     return in_integers(read_onnx(flags.from, &notes));
   }
@@ -84,7 +84,7 @@ Model read_any(const Flags& flags, std::vector<std::string>& notes) {
 }
 
 // How bytes of pictures enter; floats are taken as they are.
-void set_normalization(Model& model, const Flags& flags) {
+void set_normalization(Model& model, const ConvertFlags& flags) {
   Input& input = std::get<Input>(model.network.nodes.front().op);
   if (!flags.mean.empty()) input.mean = flags.mean;
   if (!flags.deviation.empty()) input.deviation = flags.deviation;
@@ -92,7 +92,7 @@ void set_normalization(Model& model, const Flags& flags) {
 }
 
 // Options that FROM has no use for, or needs.
-void check_flags(const Flags& flags, bool is_sized) {
+void check_flags(const ConvertFlags& flags, bool is_sized) {
   const bool is_from_nib = is_nib(flags.from);
   if (is_from_nib == is_nib(flags.to)) {
     throw CLI::ValidationError(
@@ -112,7 +112,7 @@ void check_flags(const Flags& flags, bool is_sized) {
   }
 }
 
-void run(const Flags& flags, bool is_sized) {
+void run(const ConvertFlags& flags, bool is_sized) {
   check_flags(flags, is_sized);
   Model model;
   if (is_nib(flags.from)) {
@@ -140,7 +140,7 @@ void run(const Flags& flags, bool is_sized) {
 void add_convert(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand(
       "convert", "turn an ONNX file, weights or a layer directory into a .nib, or back");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ConvertFlags>();
   verb.add_option("FROM", flags->from,
                   "an .onnx file, weights (.npz, .safetensors), a layer directory or a .nib model")
       ->required()

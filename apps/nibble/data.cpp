@@ -33,7 +33,7 @@ extern "C" void remember_interrupt(int) {
   is_interrupted = 1;
 }
 
-struct Flags {
+struct DataFlags {
   std::vector<std::string> names;
   bool is_json = false;
 };
@@ -101,7 +101,7 @@ Finding check_split(const KnownDataset& known, Split split) {
 }
 
 // What is absent is no failure unless it was asked for.
-void check(const Flags& flags) {
+void check(const DataFlags& flags) {
   Json list = Json::array();
   std::string wrong;
   for (const KnownDataset* known : chosen(flags.names)) {
@@ -218,7 +218,7 @@ void get(const std::string& name) {
 
 void add_data(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("data", "list, check and obtain the data sets");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<DataFlags>();
   verb.require_subcommand(1);
   verb.footer(
       "A data set is looked for in $NIBBLE_DATA/NAME, ~/.cache/nibble/NAME, then in the packages\n"

@@ -18,7 +18,7 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct DecodeFlags {
   std::string format;
   std::string codes;
   std::string output;
@@ -54,7 +54,7 @@ float tensor_scale_of(const std::string& text) {
   return scale;
 }
 
-Tensor read_codes(const Flags& flags, const Format& format) {
+Tensor read_codes(const DecodeFlags& flags, const Format& format) {
   Tensor codes = read_npy(flags.codes);
   if (!flags.is_packed) return codes;
   if (codes.dtype() != DType::u8) {
@@ -66,7 +66,7 @@ Tensor read_codes(const Flags& flags, const Format& format) {
 }
 
 // Scales of the format itself stand in where no file is given.
-void fill_scales(const Flags& flags, const Format& format, Encoded& encoded) {
+void fill_scales(const DecodeFlags& flags, const Format& format, Encoded& encoded) {
   const Scaling& s = format.scaling;
   const bool is_written = s.kind == ScaleKind::given && s.granularity == Granularity::tensor;
   const auto need = [&](std::string_view option) {
@@ -93,7 +93,7 @@ void fill_scales(const Flags& flags, const Format& format, Encoded& encoded) {
     need("--tensor-scale");
 }
 
-void run(const Flags& flags) {
+void run(const DecodeFlags& flags) {
   const Format format = parse_format(flags.format);
   Encoded encoded;
   encoded.codes = read_codes(flags, format);
@@ -106,7 +106,7 @@ void run(const Flags& flags) {
 
 void add_decode(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("decode", "turn the codes of a format into values");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<DecodeFlags>();
   verb.add_option("--from", flags->format, "the format, as given to encode")
       ->required()
       ->type_name("FORMAT");

@@ -24,7 +24,7 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct DescribeFlags {
   std::string model;
   bool is_json = false;
   bool has_tables = false;
@@ -248,7 +248,7 @@ void print_json(Description& about) {
   fmt::print("{}\n", json.dump(2));
 }
 
-void describe_model(const Flags& flags) {
+void describe_model(const DescribeFlags& flags) {
   Description about;
   if (flags.model.ends_with(".nib")) {
     about.file = read_model(flags.model);
@@ -301,7 +301,7 @@ void list_networks(bool is_json) {
 
 void add_describe(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("describe", "show the layers of a network or a model");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<DescribeFlags>();
   verb.add_option("MODEL", flags->model,
                   "a network that comes with Nibble, a .toml network or a .nib model; without it "
                   "the networks are listed")

@@ -13,7 +13,7 @@ namespace nibble {
 namespace {
 
 constexpr std::size_t kMost = 24;
-constexpr std::size_t kColumns = 6;
+constexpr std::size_t kPicturesARow = 6;
 constexpr std::int64_t kMostPixels = 64;  // of a side
 constexpr double kSide = 128;
 constexpr double kCellWidth = 160;
@@ -66,15 +66,15 @@ std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture>
                 "1 or 3 of u8");
   }
   const std::size_t count = std::min(kMost, list.size());
-  const std::size_t rows = (count + kColumns - 1) / kColumns;
+  const std::size_t rows = (count + kPicturesARow - 1) / kPicturesARow;
   const std::string title = fmt::format("{} of {} pictures of {} on which the answers differ",
                                         count, list.size(), data.name);
-  Svg svg(2 * kMargin + kColumns * kCellWidth, kTop + static_cast<double>(rows) * kCellHeight,
+  Svg svg(2 * kMargin + kPicturesARow * kCellWidth, kTop + static_cast<double>(rows) * kCellHeight,
           title);
   svg.text(kMargin, 28, title, {.size = 16, .is_bold = true});
   for (std::size_t i = 0; i < count; ++i) {
-    const double left = kMargin + static_cast<double>(i % kColumns) * kCellWidth;
-    const double top = kTop + static_cast<double>(i / kColumns) * kCellHeight;
+    const double left = kMargin + static_cast<double>(i % kPicturesARow) * kCellWidth;
+    const double top = kTop + static_cast<double>(i / kPicturesARow) * kCellHeight;
     draw_pixels(svg, data, list[i].index, left, top);
     svg.text(left, top + kSide + 18,
              fmt::format("{}: {}", list[i].index, class_name(data, list[i].label)));

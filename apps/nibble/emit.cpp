@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Flags {
+struct EmitFlags {
   std::string model;
   std::string folder;
   std::string target = "c99";
@@ -68,7 +68,7 @@ void write_files(const fs::path& folder, const std::vector<EmittedFile>& files) 
   for (const auto& each : written) each->commit();
 }
 
-TrainingFigures add_training(const TrainingStart& start, const Flags& flags,
+TrainingFigures add_training(const TrainingStart& start, const EmitFlags& flags,
                              std::vector<EmittedFile>& files) {
   TrainEmitSettings settings = flags.training.settings;
   settings.prefix = flags.settings.prefix;
@@ -82,7 +82,7 @@ TrainingFigures add_training(const TrainingStart& start, const Flags& flags,
   return training.figures;
 }
 
-void emit(const Flags& flags) {
+void emit(const EmitFlags& flags) {
   if (!flags.is_forced) check_folder(flags.folder);
   TrainingStart start;
   if (flags.training.is_on) {
@@ -108,7 +108,7 @@ void emit(const Flags& flags) {
 
 void add_emit(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("emit", "an integer model as plain C");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<EmitFlags>();
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("-o,--output", flags->folder, "the folder to write")
       ->type_name("DIR")

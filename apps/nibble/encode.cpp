@@ -15,7 +15,7 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct EncodeFlags {
   QuantizeFlags quantize;
   std::string input;
   std::string output;
@@ -26,7 +26,7 @@ struct Flags {
 };
 
 // Codes whose scale is lost cannot be read again; a file for what does not exist is a mistake too.
-void check_outputs(const Flags& flags, const Format& format) {
+void check_outputs(const EncodeFlags& flags, const Format& format) {
   const ScaleKind kind = format.scaling.kind;
   const bool has_scales = kind != ScaleKind::none;
   const auto* grid = std::get_if<GridElement>(&format.element);
@@ -47,7 +47,7 @@ void check_outputs(const Flags& flags, const Format& format) {
   check("--tensor-scale-out", flags.tensor_scale_out, has_tensor_scale, has_tensor_scale);
 }
 
-void run(const Flags& flags) {
+void run(const EncodeFlags& flags) {
   const Format format = parse_format(flags.quantize.format);
   check_outputs(flags, format);
   const QuantizeOptions options = options_of(flags.quantize, format);
@@ -74,7 +74,7 @@ void run(const Flags& flags) {
 
 void add_encode(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("encode", "turn an array into the codes of a format");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<EncodeFlags>();
   add_quantize_flags(verb, flags->quantize);
   verb.add_option("--scales-out", flags->scales_out,
                   "where the scales go; needed where the data decides them")

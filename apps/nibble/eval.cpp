@@ -24,7 +24,7 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct EvalFlags {
   std::string model;
   std::string data;
   std::string split = "test";
@@ -56,7 +56,7 @@ void print_confusion(const Classification& classes, const std::vector<std::strin
   }
 }
 
-ProgressStyle progress_of(const Flags& flags) {
+ProgressStyle progress_of(const EvalFlags& flags) {
   return flags.is_json ? ProgressStyle::silent : ProgressStyle::automatic;
 }
 
@@ -67,13 +67,13 @@ struct Findings {
   std::optional<Agreement> agreement;
 };
 
-Dataset dataset_of(const Flags& flags) {
+Dataset dataset_of(const EvalFlags& flags) {
   return load_dataset(flags.data, flags.split == "train" ? Split::train : Split::test,
                       {.image_size = flags.image_size});
 }
 
 // By the engine: any network of integers, on data sets and on folders with val_map.txt.
-Findings find_with_engine(Model model, const Flags& flags) {
+Findings find_with_engine(Model model, const EvalFlags& flags) {
   // A class by itself has no second best.
   model.network.nodes.resize(output_of(model.network) + 1);
   if (is<ArgMax>(model.network.nodes.back().op) && model.network.nodes.size() > 2 &&
@@ -100,7 +100,7 @@ Findings find_with_engine(Model model, const Flags& flags) {
   return findings;
 }
 
-Findings find(Model model, const Flags& flags) {
+Findings find(Model model, const EvalFlags& flags) {
   const bool is_trained = is_integer_model(model);
   const bool has_rescales = std::ranges::any_of(
       model.network.nodes, [](const Node& node) { return is<Rescale>(node.op); });
@@ -131,7 +131,7 @@ Findings find(Model model, const Flags& flags) {
 }
 
 void print_json(const Findings& findings, const std::string& model, const std::string& network,
-                std::uint64_t weights, const Flags& flags) {
+                std::uint64_t weights, const EvalFlags& flags) {
   Json json{{"model", model},
             {"network", network},
             {"data", flags.data},
@@ -152,7 +152,7 @@ void print_json(const Findings& findings, const std::string& model, const std::s
   fmt::print("{}\n", json.dump(2));
 }
 
-void run(const Flags& flags) {
+void run(const EvalFlags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
   // A run folder stands for its best model, else for its last.
   std::filesystem::path path = flags.model;
@@ -183,7 +183,7 @@ void run(const Flags& flags) {
 
 void add_eval(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("eval", "how a model does on a data set");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<EvalFlags>();
   verb.add_option("MODEL", flags->model,
                   "a .nib file, or a run folder (its best model, else its last)")
       ->type_name("")

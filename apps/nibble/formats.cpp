@@ -159,13 +159,13 @@ void print_some(const std::vector<std::string>& names, bool is_json) {
 }  // namespace
 
 void add_formats(CLI::App& app) {
-  struct Flags {
+  struct FormatsFlags {
     FormatsOnOptions on;  // its formats and --json serve without --on too
     std::string plot;
   };
   CLI::App& verb = *app.add_subcommand(
       "formats", "list the number formats, describe, measure or draw some of them");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<FormatsFlags>();
   verb.add_option("FORMAT", flags->on.formats, "the formats; a useful choice for --on and --plot")
       ->type_name("");
   CLI::Option* on = verb.add_option("--on", flags->on.source,

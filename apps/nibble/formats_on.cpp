@@ -198,7 +198,11 @@ void print_json(const FormatsOnOptions& options, const std::vector<Row>& rows) {
 
 void print_formats_on(const FormatsOnOptions& options) {
   const std::vector<Row> rows = measure(options, tensor_of(options));
-  (options.is_json ? print_json : print_table)(options, rows);
+  if (options.is_json) {
+    print_json(options, rows);
+  } else {
+    print_table(options, rows);
+  }
 }
 
 }  // namespace nibble

@@ -19,8 +19,8 @@
 namespace nibble {
 namespace {
 
-const std::vector<std::string> kChoice = {"e2m1",       "e4m3",  "e5m2",  "int4", "fixed(8,4)",
-                                          "posit(8,1)", "mxfp4", "nvfp4", "nf4"};
+const std::vector<std::string> kPlottedChoice = {
+    "e2m1", "e4m3", "e5m2", "int4", "fixed(8,4)", "posit(8,1)", "mxfp4", "nvfp4", "nf4"};
 
 constexpr double kWidth = 900;
 constexpr double kLeft = 24;
@@ -54,7 +54,7 @@ static_assert(kLowestExponent == -12 && kHighestExponent == 12);
 constexpr std::array kValueLabels = {"−8", "−6", "−4", "−2", "0", "2", "4", "6", "8"};
 static_assert(kValueLimit == 8);
 
-struct Row {
+struct PlottedRow {
   std::string name;
   Format format;
   std::size_t family = 0;
@@ -71,8 +71,8 @@ std::string shortened(const std::string& name) {
   return name.size() <= kMostLetters ? name : name.substr(0, kMostLetters - 1) + "…";
 }
 
-std::vector<Row> rows_of(const std::vector<std::string>& names) {
-  std::vector<Row> rows;
+std::vector<PlottedRow> rows_of(const std::vector<std::string>& names) {
+  std::vector<PlottedRow> rows;
   std::array<std::size_t, kFamilies.size()> seen{};
   for (const std::string& name : names) {
     const Format format = parse_format(name);
@@ -107,7 +107,7 @@ std::string ticks(const std::vector<double>& values, double y) {
   return path;
 }
 
-void draw_values(Svg& svg, const std::vector<Row>& rows, double top) {
+void draw_values(Svg& svg, const std::vector<PlottedRow>& rows, double top) {
   const double bottom = top + kRowHeight * static_cast<double>(rows.size());
   constexpr double kStep = (kRight - kAxisLeft) / (kValueLabels.size() - 1);
   for (std::size_t i = 0; i < kValueLabels.size(); ++i) {
@@ -116,7 +116,7 @@ void draw_values(Svg& svg, const std::vector<Row>& rows, double top) {
     svg.text(x, bottom + 16, kValueLabels[i], {.size = 12, .colour = kGrey, .anchor = "middle"});
   }
   double y = top;
-  for (const Row& row : rows) {
+  for (const PlottedRow& row : rows) {
     svg.text(kLeft, y + 17, row.name, {.size = 12});
     svg.text(kAxisLeft - 14, y + 17, fmt::format("{} bits", describe(row.format.element).code_bits),
              {.size = 12, .colour = kGrey, .anchor = "end"});
@@ -125,10 +125,10 @@ void draw_values(Svg& svg, const std::vector<Row>& rows, double top) {
   }
 }
 
-void draw_families(Svg& svg, const std::vector<Row>& rows, double y) {
+void draw_families(Svg& svg, const std::vector<PlottedRow>& rows, double y) {
   double x = kLeft;
   for (std::size_t i = 0; i < kFamilies.size(); ++i) {
-    const auto is_it = [&](const Row& row) { return row.family == i; };
+    const auto is_it = [&](const PlottedRow& row) { return row.family == i; };
     if (std::ranges::none_of(rows, is_it)) continue;
     svg.rectangle(x, y - 10, 11, 11, kFamilies[i].colour);
     svg.text(x + 17, y, kFamilies[i].title, {.colour = kGrey});
@@ -136,11 +136,11 @@ void draw_families(Svg& svg, const std::vector<Row>& rows, double y) {
   }
 }
 
-void draw_precision(Svg& svg, const std::vector<Row>& rows, double top) {
+void draw_precision(Svg& svg, const std::vector<PlottedRow>& rows, double top) {
   const double bottom = top + kChartHeight;
   std::vector<std::vector<PrecisionPoint>> curves;
   double most = 24;
-  for (const Row& row : rows) {
+  for (const PlottedRow& row : rows) {
     curves.push_back(precision_by_magnitude(row.format));
     for (const PrecisionPoint& point : curves.back()) most = std::max(most, point.db);
   }
@@ -177,7 +177,7 @@ void draw_precision(Svg& svg, const std::vector<Row>& rows, double top) {
   }
 }
 
-std::string picture(const std::vector<Row>& rows) {
+std::string picture(const std::vector<PlottedRow>& rows) {
   const auto count = static_cast<double>(rows.size());
   const double values_top = 78;
   const double chart_top = values_top + kRowHeight * count + 92;
@@ -194,7 +194,8 @@ std::string picture(const std::vector<Row>& rows) {
            "0 nothing is left",
            note);
   draw_precision(svg, rows, chart_top);
-  if (std::ranges::any_of(rows, [](const Row& row) { return has_scale_from_data(row.format); })) {
+  if (std::ranges::any_of(rows,
+                          [](const PlottedRow& row) { return has_scale_from_data(row.format); })) {
     svg.text(kLeft, height - 18,
              "A scale that comes from the data is the one of a group whose largest magnitude is 8; "
              "its curve ends there.",
@@ -206,7 +207,7 @@ std::string picture(const std::vector<Row>& rows) {
 }  // namespace
 
 void plot_formats(const std::vector<std::string>& formats, const std::string& path) {
-  const std::string svg = picture(rows_of(formats.empty() ? kChoice : formats));
+  const std::string svg = picture(rows_of(formats.empty() ? kPlottedChoice : formats));
   if (path == "-") return fmt::print("{}", svg);
   AtomicFile file(path);
   file.stream() << svg;

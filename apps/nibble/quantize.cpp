@@ -36,7 +36,7 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct QuantizeVerbFlags {
   std::string model;
   std::string out;
   std::string fake;
@@ -73,7 +73,7 @@ int bits_of(const std::string& option, const std::string& format, bool may_be_un
   return *bits;
 }
 
-QuantizeSettings settings_of(const Flags& flags) {
+QuantizeSettings settings_of(const QuantizeVerbFlags& flags) {
   QuantizeSettings settings;
   settings.bits = {.weights = bits_of("--weights", flags.weights, false),
                    .activations = bits_of("--activations", flags.activations, true)};
@@ -103,13 +103,13 @@ void apply_recipe(CLI::App& verb, const std::string& name) {
 }
 
 // Before hours of work: a path that cannot be written.
-void check_outputs(const Flags& flags) {
+void check_outputs(const QuantizeVerbFlags& flags) {
   for (const std::string& path : {flags.out, flags.fake, flags.report}) {
     if (!path.empty()) AtomicFile{path};
   }
 }
 
-void write_report(const Flags& flags, const QuantizeReport& report) {
+void write_report(const QuantizeVerbFlags& flags, const QuantizeReport& report) {
   AtomicFile file(flags.report);
   file.stream() << quantize_report_html(report);
   file.commit();
@@ -124,7 +124,7 @@ Model read_float_model(const std::string& path) {
 }
 
 // On the train split of --data, with the engine's rounding in every step.
-Model fine_tuned(const Model& fake, const Flags& flags, const Dataset& calib) {
+Model fine_tuned(const Model& fake, const QuantizeVerbFlags& flags, const Dataset& calib) {
   const bool is_same = flags.data.empty() || flags.data == flags.calib;
   const Dataset other = is_same ? Dataset{} : load_dataset(flags.data, Split::train);
   FineTuneOptions options{
@@ -142,7 +142,7 @@ Model fine_tuned(const Model& fake, const Flags& flags, const Dataset& calib) {
   return fine_tune(fake, is_same ? calib : other, options);
 }
 
-std::vector<std::vector<std::string>> shown_settings(const Flags& flags) {
+std::vector<std::vector<std::string>> shown_settings(const QuantizeVerbFlags& flags) {
   std::vector<std::vector<std::string>> rows = {{"model", flags.model},
                                                 {"calibrated on", flags.calib},
                                                 {"weights", flags.weights},
@@ -157,7 +157,7 @@ std::vector<std::vector<std::string>> shown_settings(const Flags& flags) {
   return rows;
 }
 
-void run(const Flags& flags) {
+void run(const QuantizeVerbFlags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
   check_outputs(flags);
   QuantizeSettings settings = settings_of(flags);
@@ -226,7 +226,7 @@ void run(const Flags& flags) {
 
 void add_quantize(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("quantize", "make a float network one of integers");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<QuantizeVerbFlags>();
   verb.add_option("MODEL", flags->model, "a float model: .nib or .onnx")->type_name("")->required();
   verb.add_option("-o,--output", flags->out, "the model of integers")
       ->type_name("OUT.nib")

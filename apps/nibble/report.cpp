@@ -13,12 +13,12 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct ReportFlags {
   std::vector<std::string> runs;
   std::string output = "report.html";
 };
 
-void run(const Flags& flags) {
+void run(const ReportFlags& flags) {
   std::vector<RunRecord> runs;
   for (const std::string& folder : flags.runs) runs.push_back(read_run(folder));
   if (flags.output == "-") return fmt::print("{}", report_html(runs));
@@ -31,7 +31,7 @@ void run(const Flags& flags) {
 void add_report(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand(
       "report", "one HTML page of one or several runs: curves, settings, layers, confusion");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ReportFlags>();
   verb.add_option("RUN", flags->runs, "folders that nibble train wrote, also unfinished ones")
       ->type_name("")
       ->required();

@@ -17,7 +17,7 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct RoundFlags {
   QuantizeFlags quantize;
   std::string input;
   std::string output;
@@ -51,7 +51,7 @@ void print_json(std::FILE* out, const std::string& format, const ErrorStatistics
   fmt::print(out, "{}\n", json.dump(2));
 }
 
-void run(const Flags& flags) {
+void run(const RoundFlags& flags) {
   const Format format = parse_format(flags.quantize.format);
   const QuantizeOptions options = options_of(flags.quantize, format);
   const Tensor input = read_floats(flags.input);
@@ -84,7 +84,7 @@ bool has_code(const Format& format, const QuantizeOptions& options, float value)
 }
 
 // One number; it is a group of its own, so that a scale from the data fits it alone.
-void run_value(const Flags& flags) {
+void run_value(const RoundFlags& flags) {
   const Format format = parse_format(flags.quantize.format);
   const QuantizeOptions options = options_of(flags.quantize, format);
   Tensor input(DType::f32, Shape{1});
@@ -125,7 +125,7 @@ void run_value(const Flags& flags) {
 void add_round(CLI::App& app) {
   CLI::App& verb =
       *app.add_subcommand("round", "round an array, or one number, to a format, keeping it fp32");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<RoundFlags>();
   add_quantize_flags(verb, flags->quantize);
   CLI::Option* stats = verb.add_flag("--stats", flags->has_stats,
                                      "print the error made; on standard error where OUT is -");

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostShown = 10;  // examples
 constexpr std::size_t kBest = 5;
 
-struct Flags {
+struct RunFlags {
   std::string model;
   std::vector<std::string> inputs;
   std::string output;
@@ -74,7 +74,7 @@ void make_folder(const fs::path& folder) {
 }
 
 // Every layer in a file of its own; all of them appear at the end or none.
-std::string write_layers(const Flags& flags, const Inputs& inputs) {
+std::string write_layers(const RunFlags& flags, const Inputs& inputs) {
   const Engine engine = Engine::load(
       flags.model, {.max_batch = flags.batch, .threads = thread_count(), .keeps_layers = true});
   make_folder(flags.layers);
@@ -102,7 +102,7 @@ std::string write_layers(const Flags& flags, const Inputs& inputs) {
 }
 
 // The integers that entered, as the MLPerf harness keeps them.
-std::string write_tensors(const Flags& flags, const Inputs& inputs, const ValueInfo& info) {
+std::string write_tensors(const RunFlags& flags, const Inputs& inputs, const ValueInfo& info) {
   if (info.dtype == DType::i32 || info.shape.rank() != 3)
     throw Error("run", "--tensors for an input", info.shape.to_string(), "(h, w, c) of bytes");
   make_folder(flags.tensors);
@@ -143,7 +143,7 @@ void print_answers(const AnswerEngine& engine, const Inputs& inputs, std::span<c
   if (inputs.names.size() > kMostShown) fmt::print("… {} in all\n", inputs.names.size());
 }
 
-void run(const Flags& flags) {
+void run(const RunFlags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
   const AnswerEngine engine(read_model(flags.model).model,
                             {.max_batch = flags.batch, .threads = thread_count()});
@@ -176,7 +176,7 @@ void run(const Flags& flags) {
 void add_run(CLI::App& app) {
   CLI::App& verb =
       *app.add_subcommand("run", "what an integer model answers to pictures or arrays");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<RunFlags>();
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("--input", flags->inputs, "arrays (.npy) and pictures (JPEG, PNG), one batch")
       ->type_name("FILE")

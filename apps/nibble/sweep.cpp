@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr int kMostSeeds = 10'000;
 
-struct Flags {
+struct SweepFlags {
   TrainFlags recipe;
   std::vector<std::string> formats;
   std::vector<std::string> roundings = {"nearest-even"};
@@ -70,7 +70,7 @@ std::string folder_name(const Cell& cell, std::uint64_t seed) {
 }
 
 // The first cell is what the others change: fp32, or the recipe with rules of its own.
-std::vector<Cell> cells_of(const Flags& flags, const PrecisionPolicy& base) {
+std::vector<Cell> cells_of(const SweepFlags& flags, const PrecisionPolicy& base) {
   std::vector<Cell> cells = {{base.rules.empty() ? "fp32" : "recipe", "", {}}};
   for (const std::string& text : flags.formats) {
     const std::string format = to_string(parse_format(text));
@@ -84,7 +84,7 @@ std::vector<Cell> cells_of(const Flags& flags, const PrecisionPolicy& base) {
   return cells;
 }
 
-PolicyRule rule_of(const Flags& flags, const Cell& cell) {
+PolicyRule rule_of(const SweepFlags& flags, const Cell& cell) {
   PolicyRule rule;
   rule.place = "--roles";
   for (const std::string& role : flags.roles) rule.roles.push_back(role_by_name(role));
@@ -125,7 +125,7 @@ double accuracy(const Recipe& recipe, const fs::path& folder) {
   return read();
 }
 
-PrecisionPolicy policy_of(const Flags& flags, const PrecisionPolicy& base, const Cell& cell) {
+PrecisionPolicy policy_of(const SweepFlags& flags, const PrecisionPolicy& base, const Cell& cell) {
   PrecisionPolicy policy = base;
   if (cell.rounding.empty()) return policy;
   policy.rules.push_back(rule_of(flags, cell));
@@ -134,7 +134,7 @@ PrecisionPolicy policy_of(const Flags& flags, const PrecisionPolicy& base, const
 }
 
 // What the last run would find wrong is said before the first one.
-void check_all(const Flags& flags, const Recipe& recipe, const std::vector<Cell>& cells) {
+void check_all(const SweepFlags& flags, const Recipe& recipe, const std::vector<Cell>& cells) {
   for (const Cell& cell : cells) {
     check_policy(policy_of(flags, recipe.policy, cell), recipe.network);
   }
@@ -149,7 +149,7 @@ void write_text(const fs::path& path, const std::string& text) {
 }
 
 // What the folder is for; another sweep must not mix with it.
-void claim_folder(const Flags& flags, const Recipe& recipe) {
+void claim_folder(const SweepFlags& flags, const Recipe& recipe) {
   Json json = Json::parse(to_json(recipe));
   json["roles"] = flags.roles;
   json.erase("seed");
@@ -168,7 +168,8 @@ void claim_folder(const Flags& flags, const Recipe& recipe) {
   write_text(path, text);
 }
 
-void write_results(const Flags& flags, const std::vector<Cell>& cells, const std::string& title) {
+void write_results(const SweepFlags& flags, const std::vector<Cell>& cells,
+                   const std::string& title) {
   std::string csv = "format,rounding,seeds,top1_mean,top1_deviation,top1\n";
   std::vector<BarGroup> groups;
   BarChart chart{
@@ -209,7 +210,7 @@ void print_table(const std::vector<Cell>& cells, bool is_json) {
   }
 }
 
-void run(Flags& flags) {
+void run(SweepFlags& flags) {
   Recipe recipe = recipe_of(flags.recipe);
   const PrecisionPolicy base = recipe.policy;
   if (flags.out.empty()) flags.out = "runs/sweep-" + recipe.name;
@@ -241,7 +242,7 @@ void run(Flags& flags) {
 
 void add_sweep(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("sweep", "train in many formats: one table, one picture");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<SweepFlags>();
   verb.add_option("NETWORK|RECIPE", flags->recipe.what, "what to train, as for nibble train")
       ->type_name("")
       ->required();

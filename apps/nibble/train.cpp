@@ -21,7 +21,7 @@
 namespace nibble {
 namespace {
 
-struct Flags {
+struct TrainVerbFlags {
   TrainFlags recipe;
   IntegerFlags integers;
   std::string out;
@@ -51,7 +51,7 @@ void warn_of_slow_products(const Recipe& recipe) {
   }
 }
 
-void print_result(const TrainResult& result, const Flags& flags) {
+void print_result(const TrainResult& result, const TrainVerbFlags& flags) {
   if (!result.is_complete) {
     fmt::print("stopped after {} epochs, {} steps; 'nibble train … --resume --out {}' goes on\n",
                result.epochs, result.steps, flags.out);
@@ -82,7 +82,7 @@ void print_result(const TrainResult& result, const Flags& flags) {
 }
 
 // The options that say nothing of the arithmetic; the run folder is named after the run.
-TrainOptions options_of(Flags& flags, const RunSettings& settings) {
+TrainOptions options_of(TrainVerbFlags& flags, const RunSettings& settings) {
   if (flags.out.empty()) flags.out = fmt::format("runs/{}-{}", settings.name, settings.seed);
   return {.folder = flags.out,
           .mode = flags.resumes      ? RunFolderMode::resume
@@ -96,7 +96,7 @@ TrainOptions options_of(Flags& flags, const RunSettings& settings) {
           .communicator = &world()};
 }
 
-TrainResult run_float(Flags& flags) {
+TrainResult run_float(TrainVerbFlags& flags) {
   const Recipe recipe = recipe_of(flags.recipe);
   if (world().size() > 1)
     throw Error("train", "processes", std::to_string(world().size()),
@@ -105,12 +105,12 @@ TrainResult run_float(Flags& flags) {
   return train(recipe, options_of(flags, recipe));
 }
 
-TrainResult run_integers(Flags& flags) {
+TrainResult run_integers(TrainVerbFlags& flags) {
   const IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
   return train_integers(recipe, options_of(flags, recipe));
 }
 
-void run(Flags& flags) {
+void run(TrainVerbFlags& flags) {
   if (flags.recipe.what.empty() && !flags.recipe.from) return print_recipes();
   check_arithmetic(flags.recipe, flags.integers);
   const TrainResult result = flags.integers.is_integer() ? run_integers(flags) : run_float(flags);
@@ -130,7 +130,7 @@ void run(Flags& flags) {
 void add_train(CLI::App& app) {
   CLI::App& verb =
       *app.add_subcommand("train", "train a network in any precision, or in integers alone");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<TrainVerbFlags>();
   verb.add_option("NETWORK|RECIPE", flags->recipe.what,
                   "a network ('nibble describe' lists them), a recipe, or a .toml file of either; "
                   "without it the recipes are listed")

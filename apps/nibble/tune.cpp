@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kWorthIt = 0.98;  // of the usual time: less gain is noise
 
-struct Flags {
+struct TuneFlags {
   std::string model;
   std::string output;
   std::int64_t batch = 1;
@@ -46,7 +46,7 @@ Tuning all_cut(const std::vector<StepInfo>& steps, const ProductCut& cut) {
 }
 
 // Median seconds of each step.
-std::vector<double> times_of(const Engine& engine, const Flags& flags,
+std::vector<double> times_of(const Engine& engine, const TuneFlags& flags,
                              std::vector<std::byte>& answers) {
   const std::vector<std::byte> input = random_examples(engine.input(), flags.batch);
   answers.resize(engine.output().bytes * static_cast<std::size_t>(flags.batch));
@@ -65,7 +65,7 @@ std::vector<double> times_of(const Engine& engine, const Flags& flags,
   return medians;
 }
 
-void run(const Flags& flags) {
+void run(const TuneFlags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
   EngineOptions options{.max_batch = flags.batch, .threads = thread_count()};
   const Tuning usual;
@@ -114,7 +114,7 @@ void run(const Flags& flags) {
 void add_tune(CLI::App& app) {
   CLI::App& verb =
       *app.add_subcommand("tune", "find how a model's layers are best cut on this machine");
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<TuneFlags>();
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
   verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);

@@ -36,7 +36,7 @@ Tensor read(const std::string& bytes) {
   return read_npy(in, "test");
 }
 
-std::string error_of(const std::string& bytes) {
+std::string error_of_npy(const std::string& bytes) {
   try {
     read(bytes);
   } catch (const Error& error) {
@@ -118,21 +118,22 @@ TEST(NpyHeader, TheOffsetOfTheDataIsTheEndOfTheHeader) {
 }
 
 TEST(NpyHeader, ErrorsNameThePositionAndWhatWasExpected) {
-  EXPECT_EQ(error_of(npy("{'descr' '<f4'}", "")),
+  EXPECT_EQ(error_of_npy(npy("{'descr' '<f4'}", "")),
             "[read_npy] test: header at byte 19: got ''', expected ':'");
-  EXPECT_EQ(error_of(npy("{'descr': '>f4'}", "")),
+  EXPECT_EQ(error_of_npy(npy("{'descr': '>f4'}", "")),
             "[read_npy] test: header at byte 20: got big-endian descr '>f4', expected "
             "little-endian data");
-  EXPECT_EQ(error_of(npy("{'\n'}", "")),
+  EXPECT_EQ(error_of_npy(npy("{'\n'}", "")),
             "[read_npy] test: header at byte 12: got '\\x0a', expected the closing quote");
-  EXPECT_EQ(error_of("abcdefgh"), "[read_npy] test: magic: got 'abcdef', expected '\\x93NUMPY'");
-  EXPECT_EQ(error_of(""), "[read_npy] test: header: got 0 bytes, expected at least 8 bytes");
+  EXPECT_EQ(error_of_npy("abcdefgh"),
+            "[read_npy] test: magic: got 'abcdef', expected '\\x93NUMPY'");
+  EXPECT_EQ(error_of_npy(""), "[read_npy] test: header: got 0 bytes, expected at least 8 bytes");
 }
 
 TEST(NpyHeader, LongHeadersAndHighRanksAreRefusedBeforeTheyAreRead) {
-  EXPECT_EQ(error_of(std::string("\x93NUMPY\x02\x00\x01\x00\x10\x00", 12)),
+  EXPECT_EQ(error_of_npy(std::string("\x93NUMPY\x02\x00\x01\x00\x10\x00", 12)),
             "[read_npy] test: header length: got 1048577, expected at most 1048576");
-  EXPECT_NE(error_of(npy(dict_of("|u1", "(1,1,1,1,1,1,1,1,1)"), "x")).find("at most 8 extents"),
+  EXPECT_NE(error_of_npy(npy(dict_of("|u1", "(1,1,1,1,1,1,1,1,1)"), "x")).find("at most 8 extents"),
             std::string::npos);
 }
 
@@ -147,26 +148,26 @@ TEST(NpyHeader, EveryPrefixOfAFileIsAnError) {
 TEST(NpyHeader, StrangeShapesAreRefused) {
   for (const char* shape : {"(1)", "(1 1)", "(,)", "(1,,1)", "(-1,)", "(1.0,)", "[1]", "(0x1,)",
                             "(9223372036854775808,)", "(1,", "('1',)", "None"}) {
-    EXPECT_NE(error_of(npy(dict_of("|u1", shape), "x")), "no error") << shape;
+    EXPECT_NE(error_of_npy(npy(dict_of("|u1", shape), "x")), "no error") << shape;
   }
   for (const char* shape : {"()", "(1,)", "( 1 , 1 )", "(1,1,)", "(1, 1, 1, 1, 1, 1, 1, 1)"}) {
-    EXPECT_EQ(error_of(npy(dict_of("|u1", shape), "x")), "no error") << shape;
+    EXPECT_EQ(error_of_npy(npy(dict_of("|u1", shape), "x")), "no error") << shape;
   }
 }
 
 TEST(NpyHeader, UnknownTypesAreRefused) {
   for (const char* descr : {"|b1", "<c8", "<U1", "|S1", "|O", "<f16", "<M8[ns]", "", "V2", "f4"}) {
-    EXPECT_NE(error_of(npy(dict_of(descr, "()"), std::string(16, 'x'))).find("descr"),
+    EXPECT_NE(error_of_npy(npy(dict_of(descr, "()"), std::string(16, 'x'))).find("descr"),
               std::string::npos)
         << descr;
   }
 }
 
 TEST(NpyStream, MissingDataIsCounted) {
-  EXPECT_EQ(error_of(npy(dict_of("<f8", "(3,)"), "1234567890")),
+  EXPECT_EQ(error_of_npy(npy(dict_of("<f8", "(3,)"), "1234567890")),
             "[read_npy] test: data: got 10 bytes, expected 24 bytes");
   // A header that lies about terabytes costs one small piece of memory.
-  EXPECT_EQ(error_of(npy(dict_of("<f8", "(1099511627776,)"), "1234567890")),
+  EXPECT_EQ(error_of_npy(npy(dict_of("<f8", "(1099511627776,)"), "1234567890")),
             "[read_npy] test: data: got 10 bytes, expected 8796093022208 bytes");
 }
 

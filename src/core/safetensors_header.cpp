@@ -31,8 +31,8 @@ constexpr std::array kTypeNames = {
     TypeName{"U32", DType::u32}, TypeName{"I64", DType::i64},   TypeName{"U64", DType::u64},
 };
 
-[[noreturn]] void fail(const std::string& name, std::string_view what, std::string_view got,
-                       std::string_view expected) {
+[[noreturn]] void fail_header(const std::string& name, std::string_view what, std::string_view got,
+                              std::string_view expected) {
   throw Error("read_safetensors", fmt::format("{}: {}", name, what), got, expected);
 }
 
@@ -68,14 +68,15 @@ class HeaderReader : public nlohmann::json_sax<Json> {
 
   bool key(string_t& text) override {
     if (place_ == Place::names) {
-      if (!names_.insert(text).second) fail(name_, "header", shown(text) + " twice", "one");
+      if (!names_.insert(text).second) fail_header(name_, "header", shown(text) + " twice", "one");
       place_ = text == kMetadata ? Place::metadata_start : Place::entry_start;
       if (text != kMetadata) header_.entries.push_back({.name = text, .shape = {}});
       has_dtype_ = has_shape_ = has_offsets_ = false;
       return true;
     }
     if (place_ == Place::metadata) {
-      if (header_.metadata.contains(text)) fail(name_, where(), shown(text) + " twice", "one");
+      if (header_.metadata.contains(text))
+        fail_header(name_, where(), shown(text) + " twice", "one");
       key_ = text;
       place_ = Place::metadata_value;
       return true;
@@ -90,7 +91,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       has_offsets_ = true;
       place_ = Place::offsets_start;
     } else {
-      fail(name_, where(), "key " + shown(text), "each of dtype, shape, data_offsets once");
+      fail_header(name_, where(), "key " + shown(text), "each of dtype, shape, data_offsets once");
     }
     return true;
   }
@@ -105,8 +106,8 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     const auto known = std::find_if(kTypeNames.begin(), kTypeNames.end(),
                                     [&](const TypeName& type) { return type.text == text; });
     if (known == kTypeNames.end()) {
-      fail(name_, where() + ": dtype", shown(text),
-           "F64, F32, F16, BF16, I8, I16, I32, I64, U8, U16, U32 or U64");
+      fail_header(name_, where() + ": dtype", shown(text),
+                  "F64, F32, F16, BF16, I8, I16, I32, I64, U8, U16, U32 or U64");
     }
     entry().dtype = known->dtype;
     place_ = Place::entry;
@@ -130,10 +131,10 @@ class HeaderReader : public nlohmann::json_sax<Json> {
         place_ == Place::shape ? kMaxRank : (place_ == Place::offsets ? 2U : 0U);
     if (limit == 0) return refuse(std::to_string(number));
     if (numbers_.size() == limit) {
-      fail(name_, where(), "a longer list", fmt::format("at most {} numbers", limit));
+      fail_header(name_, where(), "a longer list", fmt::format("at most {} numbers", limit));
     }
     if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      fail(name_, where(), std::to_string(number), "less than 2^63");
+      fail_header(name_, where(), std::to_string(number), "less than 2^63");
     }
     numbers_.push_back(static_cast<std::int64_t>(number));
     return true;
@@ -148,7 +149,8 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       }
     } else {
       if (numbers_.size() != 2) {
-        fail(name_, where() + ": data_offsets", fmt::format("{} numbers", numbers_.size()), "2");
+        fail_header(name_, where() + ": data_offsets", fmt::format("{} numbers", numbers_.size()),
+                    "2");
       }
       entry().begin = static_cast<std::uint64_t>(numbers_[0]);
       entry().end = static_cast<std::uint64_t>(numbers_[1]);
@@ -165,7 +167,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     if (place_ == Place::entry) {
       const char* missing =
           !has_dtype_ ? "dtype" : (!has_shape_ ? "shape" : (!has_offsets_ ? "data_offsets" : ""));
-      if (*missing != '\0') fail(name_, where(), fmt::format("no {}", missing), "one");
+      if (*missing != '\0') fail_header(name_, where(), fmt::format("no {}", missing), "one");
     }
     place_ = Place::names;
     return true;
@@ -178,8 +180,8 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { return refuse("binary"); }
   bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception&) override {
-    fail(name_, fmt::format("header at byte {}", kSafetensorsLength + position), shown(token),
-         "valid JSON");
+    fail_header(name_, fmt::format("header at byte {}", kSafetensorsLength + position),
+                shown(token), "valid JSON");
   }
 
  private:
@@ -233,7 +235,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     }
   }
 
-  [[noreturn]] bool refuse(std::string_view got) { fail(name_, where(), got, wanted()); }
+  [[noreturn]] bool refuse(std::string_view got) { fail_header(name_, where(), got, wanted()); }
 
   const std::string& name_;
   Place place_ = Place::start;
@@ -263,23 +265,24 @@ void check_offsets(const SafetensorsHeader& header, std::uint64_t data_size,
     const std::uint64_t size = static_cast<std::uint64_t>(entry.shape.elements()) *
                                size_of(entry.dtype);  // Shape keeps it below 2^63
     if (entry.end < entry.begin || entry.end - entry.begin != size) {
-      fail(
+      fail_header(
           name, where + ": data_offsets", fmt::format("[{}, {}]", entry.begin, entry.end),
           fmt::format("the {} bytes of {}{}", size, name_of(entry.dtype), entry.shape.to_string()));
     }
     if (entry.begin != at) {
-      fail(name, where + ": data_offsets begin",
-           fmt::format("{} ({})", entry.begin, entry.begin < at ? "overlaps" : "a hole before it"),
-           std::to_string(at));
+      fail_header(
+          name, where + ": data_offsets begin",
+          fmt::format("{} ({})", entry.begin, entry.begin < at ? "overlaps" : "a hole before it"),
+          std::to_string(at));
     }
     if (entry.begin % size_of(entry.dtype) != 0) {
-      fail(name, where + ": data_offsets begin", std::to_string(entry.begin),
-           fmt::format("a multiple of {}", size_of(entry.dtype)));
+      fail_header(name, where + ": data_offsets begin", std::to_string(entry.begin),
+                  fmt::format("a multiple of {}", size_of(entry.dtype)));
     }
     at = entry.end;
   }
   if (at != data_size) {
-    fail(name, "data", fmt::format("{} bytes", data_size), fmt::format("{} bytes", at));
+    fail_header(name, "data", fmt::format("{} bytes", data_size), fmt::format("{} bytes", at));
   }
 }
 
@@ -288,8 +291,8 @@ void check_offsets(const SafetensorsHeader& header, std::uint64_t data_size,
 std::size_t safetensors_header_length(std::span<const std::byte> first, std::uint64_t size,
                                       const std::string& name) {
   if (first.size() < kSafetensorsLength) {
-    fail(name, "file", fmt::format("{} bytes", size),
-         fmt::format("at least {} bytes", kSafetensorsLength));
+    fail_header(name, "file", fmt::format("{} bytes", size),
+                fmt::format("at least {} bytes", kSafetensorsLength));
   }
   std::uint64_t length = 0;
   for (std::size_t i = kSafetensorsLength; i-- > 0;) {
@@ -297,14 +300,14 @@ std::size_t safetensors_header_length(std::span<const std::byte> first, std::uin
   }
   const std::uint64_t most = std::min(kSafetensorsMaxHeader, size - kSafetensorsLength);
   if (length < 2 || length > most) {
-    fail(name, "header length", std::to_string(length), fmt::format("2 to {}", most));
+    fail_header(name, "header length", std::to_string(length), fmt::format("2 to {}", most));
   }
   return static_cast<std::size_t>(length);
 }
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_size,
                                            const std::string& name) {
-  if (!text.starts_with('{')) fail(name, "header", shown(text.substr(0, 1)), "'{'");
+  if (!text.starts_with('{')) fail_header(name, "header", shown(text.substr(0, 1)), "'{'");
   HeaderReader reader(name);
   Json::sax_parse(text.begin(), text.end(), &reader);
   SafetensorsHeader header = reader.take();

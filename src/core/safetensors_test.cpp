@@ -30,7 +30,7 @@ Safetensors parse(const std::string& bytes) {
   return parse_safetensors(std::as_bytes(std::span(bytes)), "test");
 }
 
-std::string error_of(const std::string& bytes) {
+std::string error_of_header(const std::string& bytes) {
   try {
     parse(bytes);
   } catch (const Error& error) {
@@ -118,28 +118,29 @@ TEST(Safetensors, TheSmallestFileHasNothingInIt) {
 
 TEST(Safetensors, EveryPrefixOfAFileIsAnError) {
   const std::string whole = file_of("{" + entry("a", "I16", "[2]", "[0,4]") + "}", "abcd");
-  EXPECT_EQ(error_of(whole), "no error");
+  EXPECT_EQ(error_of_header(whole), "no error");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THROW(parse(whole.substr(0, size)), Error) << size;
   }
-  EXPECT_THAT(error_of(whole + "e"), HasSubstr("data: got 5 bytes, expected 4 bytes"));
+  EXPECT_THAT(error_of_header(whole + "e"), HasSubstr("data: got 5 bytes, expected 4 bytes"));
 }
 
 TEST(Safetensors, LengthsAreNotBelieved) {
-  EXPECT_EQ(error_of("1234567"),
+  EXPECT_EQ(error_of_header("1234567"),
             "[read_safetensors] test: file: got 7 bytes, expected at least 8 bytes");
-  EXPECT_EQ(error_of(std::string(8, '\xFF') + "{}"),
+  EXPECT_EQ(error_of_header(std::string(8, '\xFF') + "{}"),
             "[read_safetensors] test: header length: got 18446744073709551615, expected 2 to 2");
   const std::string huge = "[4611686018427387904,4]";
-  EXPECT_THAT(error_of(file_of("{" + entry("a", "F32", huge, "[0,0]") + "}")),
+  EXPECT_THAT(error_of_header(file_of("{" + entry("a", "F32", huge, "[0,0]") + "}")),
               HasSubstr("tensor 'a': [shape] elements"));
-  EXPECT_THAT(error_of(file_of("{" + entry("a", "F32", "[1099511627776]", "[0,4]") + "}", "1234")),
-              HasSubstr("tensor 'a': data_offsets: got [0, 4], expected the 4398046511104 bytes"));
+  EXPECT_THAT(
+      error_of_header(file_of("{" + entry("a", "F32", "[1099511627776]", "[0,4]") + "}", "1234")),
+      HasSubstr("tensor 'a': data_offsets: got [0, 4], expected the 4398046511104 bytes"));
 }
 
 TEST(Safetensors, OverlapsHolesAndOddOffsetsAreRefused) {
   const auto two = [](const std::string& second) {
-    return error_of(file_of(
+    return error_of_header(file_of(
         "{" + entry("a", "U8", "[3]", "[0,3]") + "," + entry("b", "U8", "[2]", second) + "}",
         "12345"));
   };
@@ -152,11 +153,13 @@ TEST(Safetensors, OverlapsHolesAndOddOffsetsAreRefused) {
   EXPECT_THAT(two("[3]"), HasSubstr("got 1 numbers, expected 2"));
   const std::string odd =
       "{" + entry("a", "U8", "[1]", "[0,1]") + "," + entry("b", "I16", "[1]", "[1,3]") + "}";
-  EXPECT_THAT(error_of(file_of(odd, "123")), HasSubstr("got 1, expected a multiple of 2"));
+  EXPECT_THAT(error_of_header(file_of(odd, "123")), HasSubstr("got 1, expected a multiple of 2"));
 }
 
 TEST(Safetensors, WrongHeadersSayWhere) {
-  const auto wrong = [](const std::string& header) { return error_of(file_of(header, "1")); };
+  const auto wrong = [](const std::string& header) {
+    return error_of_header(file_of(header, "1"));
+  };
   const std::string good = entry("a", "U8", "[1]", "[0,1]");
   EXPECT_THAT(wrong("{" + good + "," + good + "}"), HasSubstr("got 'a' twice, expected one"));
   EXPECT_THAT(wrong("{" + entry("a", "F8_E4M3", "[1]", "[0,1]") + "}"),

@@ -15,7 +15,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kMostAtOnce = std::numeric_limits<uInt>::max();
+constexpr std::size_t kMostInflatedAtOnce = std::numeric_limits<uInt>::max();
 
 class Inflater {
  public:
@@ -31,7 +31,7 @@ class Inflater {
   std::size_t read(std::span<std::byte> out) {
     std::size_t done = 0;
     while (done < out.size() && !is_at_end_) {
-      const std::size_t size = std::min(out.size() - done, kMostAtOnce);
+      const std::size_t size = std::min(out.size() - done, kMostInflatedAtOnce);
       stream_.next_out = reinterpret_cast<Bytef*>(out.data() + done);
       stream_.avail_out = static_cast<uInt>(size);
       step();
@@ -45,7 +45,7 @@ class Inflater {
  private:
   void step() {
     if (stream_.avail_in == 0 && !rest_.empty()) {
-      const std::size_t size = std::min(rest_.size(), kMostAtOnce);
+      const std::size_t size = std::min(rest_.size(), kMostInflatedAtOnce);
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(rest_.data()));
       stream_.avail_in = static_cast<uInt>(size);
       rest_ = rest_.subspan(size);

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr const char* kList = "val_map.txt";
 constexpr std::string_view kBlanks = " \t\r";
 
-bool is_file(const fs::path& path) {
+bool is_listed_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
 }
@@ -32,7 +32,7 @@ std::optional<fs::path> list_of(const fs::path& folder) {
   const fs::path clean = fs::absolute(folder).lexically_normal();
   const fs::path parent = (clean.has_filename() ? clean : clean.parent_path()).parent_path();
   for (const fs::path& place : {folder, parent}) {
-    if (is_file(place / kList)) return place / kList;
+    if (is_listed_file(place / kList)) return place / kList;
   }
   return std::nullopt;
 }
@@ -65,7 +65,7 @@ FileLine parse_line(std::string_view line, const std::string& where) {
 bool has_file_list(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) return false;
-  return is_file(folder / kList) ||
+  return is_listed_file(folder / kList) ||
          (list_of(folder).has_value() && !is_array_folder(folder) && !is_picture_folder(folder));
 }
 
@@ -91,7 +91,7 @@ std::vector<ListedFile> read_file_list(const fs::path& folder) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     for (const char* ending : {"", ".npy"}) {
       const fs::path path = folder / (lines[i].name + ending);
-      if (!is_file(path)) continue;
+      if (!is_listed_file(path)) continue;
       files.push_back({path, lines[i].label, static_cast<std::int64_t>(i)});
       break;
     }

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-const fs::path kCorpus = NIBBLE_CORPUS_DIR;
+const fs::path kPictureCorpus = NIBBLE_CORPUS_DIR;
 
 class PictureCorpus : public testing::TestWithParam<std::string> {
  protected:
@@ -32,7 +32,7 @@ class PictureCorpus : public testing::TestWithParam<std::string> {
 
 TEST_P(PictureCorpus, IsReadOrRefusedAsItsNamesSay) {
   int files = 0;
-  for (const auto& entry : fs::directory_iterator(kCorpus / GetParam())) {
+  for (const auto& entry : fs::directory_iterator(kPictureCorpus / GetParam())) {
     const std::string name = entry.path().filename().string();
     SCOPED_TRACE(name);
     ++files;
@@ -48,7 +48,7 @@ TEST_P(PictureCorpus, IsReadOrRefusedAsItsNamesSay) {
 
 TEST_P(PictureCorpus, EveryCutOfAFileIsRefused) {
   const std::string some = GetParam() == "png" ? "png/valid_rgb8" : "jpeg/valid_progressive";
-  std::ifstream in(kCorpus / some, std::ios::binary);
+  std::ifstream in(kPictureCorpus / some, std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(in), {}};
   EXPECT_EQ(error_of([&] { decode_picture(bytes_of(whole), some); }), "no error");
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -61,7 +61,9 @@ INSTANTIATE_TEST_SUITE_P(All, PictureCorpus, testing::Values("png", "jpeg"),
 
 TEST(Png, EveryKindHasItsPixels) {
   if (!can_read_png()) GTEST_SKIP() << "no libpng";
-  const auto read = [](const std::string& name) { return read_picture(kCorpus / "png" / name); };
+  const auto read = [](const std::string& name) {
+    return read_picture(kPictureCorpus / "png" / name);
+  };
   for (const char* name : {"valid_grey8", "valid_grey16", "valid_grey_alpha8", "valid_interlaced",
                            "valid_grey_transparent", "valid_text_and_profile"}) {
     SCOPED_TRACE(name);
@@ -90,7 +92,7 @@ TEST(Jpeg, EveryKindHasItsPixelsNearly) {
   for (const char* name : {"valid_full_colour", "valid_half_colour", "valid_progressive",
                            "valid_optimized", "valid_rgb_space"}) {
     SCOPED_TRACE(name);
-    const Tensor picture = read_picture(kCorpus / "jpeg" / name);
+    const Tensor picture = read_picture(kPictureCorpus / "jpeg" / name);
     ASSERT_EQ(picture.shape(), (Shape{12, 20, 3}));
     const auto pixels = picture.as<std::uint8_t>();
     for (int y = 0; y < 12; ++y) {
@@ -102,12 +104,12 @@ TEST(Jpeg, EveryKindHasItsPixelsNearly) {
       }
     }
   }
-  const Tensor grey = read_picture(kCorpus / "jpeg/valid_grey");
+  const Tensor grey = read_picture(kPictureCorpus / "jpeg/valid_grey");
   ASSERT_EQ(grey.shape(), (Shape{12, 20, 1}));
   EXPECT_NEAR(grey.as<std::uint8_t>()[19], 152, 8);
   // Adobe's files hold light: 8x, 100, 50, and 200 of 255 for black.
   for (const char* name : {"valid_cmyk", "valid_ycck"}) {
-    const Tensor ink = read_picture(kCorpus / "jpeg" / name);
+    const Tensor ink = read_picture(kPictureCorpus / "jpeg" / name);
     ASSERT_EQ(ink.shape(), (Shape{12, 20, 3}));
     EXPECT_NEAR(ink.as<std::uint8_t>()[3 * 10], 80 * 200 / 255, 8);
     EXPECT_NEAR(ink.as<std::uint8_t>()[3 * 10 + 1], 100 * 200 / 255, 8);
@@ -117,7 +119,7 @@ TEST(Jpeg, EveryKindHasItsPixelsNearly) {
 TEST(PictureErrors, SayWhatIsWrong) {
   if (!can_read_png() || !can_read_jpeg()) GTEST_SKIP() << "no libpng or no libjpeg";
   const auto error = [](const std::string& name) {
-    return error_of([&] { read_picture(kCorpus / name); });
+    return error_of([&] { read_picture(kPictureCorpus / name); });
   };
   EXPECT_THAT(error("png/bad_truncated"), HasSubstr("bad_truncated: broken PNG: truncated file"));
   EXPECT_THAT(error("png/bad_huge"), HasSubstr("pixels: got 30000x30000, expected at most"));

@@ -16,9 +16,9 @@
 namespace nibble {
 namespace {
 
-constexpr int kMeanBits = 15;  // of the factor of average pools
-constexpr int kReach = 28;     // of a bias below or above its sums
-constexpr std::int64_t kRail = 127;
+constexpr int kTrainedMeanBits = 15;  // of the factor of average pools
+constexpr int kReach = 28;            // of a bias below or above its sums
+constexpr std::int64_t kFormRail = 127;
 
 bool has_integer_form(const Op& op) {
   return !is<BatchNorm>(op) && !is<FakeQuantize>(op);
@@ -122,21 +122,23 @@ class FormWriter {
     const std::int64_t cut = exponent <= 0  ? std::int64_t{6} << -exponent
                              : exponent < 3 ? std::int64_t{6} >> exponent
                                             : 0;
-    return add_rescale_named(node_->name, places_[node_->inputs[0]], 1, 0, 0, std::min(cut, kRail));
+    return add_rescale_named(node_->name, places_[node_->inputs[0]], 1, 0, 0,
+                             std::min(cut, kFormRail));
   }
 
   std::size_t write_mean() {
     const Shape& in = shapes_[node_->inputs[0]];
     SumPool sums{.kernel = {in[0], in[1]}, .stride = {1, 1}};
-    if (const auto* pool = std::get_if<AveragePool>(&node_->op)) sums = sums_of(*pool, kMeanBits);
+    if (const auto* pool = std::get_if<AveragePool>(&node_->op))
+      sums = sums_of(*pool, kTrainedMeanBits);
     const std::int64_t factor =
-        sums.mean_bits > 0 ? 1 : mean_factor(sums.kernel.y * sums.kernel.x, kMeanBits);
+        sums.mean_bits > 0 ? 1 : mean_factor(sums.kernel.y * sums.kernel.x, kTrainedMeanBits);
     std::size_t place =
         add({.name = node_->name + ".sum", .op = sums, .inputs = {places_[node_->inputs[0]]}});
     if (is<GlobalAveragePool>(node_->op)) {
       place = add({.name = node_->name + ".flat", .op = Flatten{}, .inputs = {place}});
     }
-    return round(place, factor, exponent_of_input(0) - kMeanBits);
+    return round(place, factor, exponent_of_input(0) - kTrainedMeanBits);
   }
 
   // Add and concat: inputs aligned; of a concat each is rounded, of an add the sum.
@@ -154,7 +156,7 @@ class FormWriter {
       meeting.inputs[k] =
           is_add ? add_rescale(input, suffix, alignment.factor[k])
                  : add_rescale_named(node_->name + suffix, input, alignment.factor[k],
-                                     shift_to_value(alignment.exponent), -kRail, kRail);
+                                     shift_to_value(alignment.exponent), -kFormRail, kFormRail);
     }
     const std::size_t place = add(std::move(meeting));
     return is_add ? round(place, 1, alignment.exponent) : place;
@@ -162,8 +164,8 @@ class FormWriter {
 
   // The rescale node NAME from sums in units of 2^exponent.
   std::size_t round(std::size_t sums, std::int64_t multiplier, int exponent) {
-    return add_rescale_named(node_->name, sums, multiplier, shift_to_value(exponent), -kRail,
-                             kRail);
+    return add_rescale_named(node_->name, sums, multiplier, shift_to_value(exponent), -kFormRail,
+                             kFormRail);
   }
 
   int shift_to_value(int exponent) const {

@@ -16,45 +16,45 @@
 namespace nibble {
 namespace {
 
-using Json = nlohmann::ordered_json;  // for writing: keys stay in their order
-using Parsed = nlohmann::json;        // for reading: no key is searched for one by one
+using OrderedJson = nlohmann::ordered_json;  // for writing: keys stay in their order
+using Parsed = nlohmann::json;               // for reading: no key is searched for one by one
 
 constexpr std::size_t kMaxText = std::size_t{16} << 20;  // bytes of JSON
 constexpr int kMaxDepth = 6;
 
-Json json_of(std::int64_t value) {
+OrderedJson json_of(std::int64_t value) {
   return value;
 }
-Json json_of(bool value) {
+OrderedJson json_of(bool value) {
   return value;
 }
-Json json_of(float value) {
+OrderedJson json_of(float value) {
   return short_double(value);
 }
-Json json_of(Extent2 value) {
+OrderedJson json_of(Extent2 value) {
   return {value.y, value.x};
 }
-Json json_of(const Shape& shape) {
+OrderedJson json_of(const Shape& shape) {
   return std::vector<std::int64_t>(shape.extents().begin(), shape.extents().end());
 }
 template <class T>
-Json json_of(const std::vector<T>& values) {
-  Json list = Json::array();
+OrderedJson json_of(const std::vector<T>& values) {
+  OrderedJson list = OrderedJson::array();
   for (const T& value : values) list.push_back(json_of(value));
   return list;
 }
-Json json_of(const Precision& precision) {
+OrderedJson json_of(const Precision& precision) {
   return {{"format", to_string(precision.format)},
           {"rounding", to_string(precision.rounding)},
           {"overflow", to_string(precision.overflow)}};
 }
 
-Json json_of(const Node& node) {
-  Json json = {{"name", node.name}, {"op", name_of(node.op)}, {"inputs", node.inputs}};
+OrderedJson json_of(const Node& node) {
+  OrderedJson json = {{"name", node.name}, {"op", name_of(node.op)}, {"inputs", node.inputs}};
   std::visit(
       [&](const auto& op) {
         visit_fields(op, [&](const char* key, auto& member) {
-          Json value = json_of(member);
+          OrderedJson value = json_of(member);
           if (!may_be_absent(key) || value != 0) json[key] = std::move(value);
         });
       },
@@ -220,13 +220,13 @@ Parsed parsed(std::string_view text, const std::string& source) {
 }  // namespace
 
 std::string to_json(const Network& network) {
-  Json nodes = Json::array();
+  OrderedJson nodes = OrderedJson::array();
   for (const Node& node : network.nodes) nodes.push_back(json_of(node));
-  const Json json = {
+  const OrderedJson json = {
       {"name", network.name}, {"class_names", network.class_names}, {"nodes", std::move(nodes)}};
   try {
     return json.dump();
-  } catch (const Json::exception&) {
+  } catch (const OrderedJson::exception&) {
     throw Error("network", "text", "bytes that are no UTF-8", "UTF-8");
   }
 }

@@ -12,29 +12,29 @@ namespace {
 
 using testing::HasSubstr;
 
-Network small() {
+Network small_network() {
   return chain({4, 4, 2}, {Conv2d{.channels = 3}, Relu{}, Flatten{}, Linear{.features = 5},
                            SoftmaxCrossEntropy{}});
 }
 
 std::string error_with(const std::function<void(Network&)>& change) {
-  Network network = small();
+  Network network = small_network();
   change(network);
   return error_of([&] { (void)infer_shapes(network); });
 }
 
 TEST(Network, TheAnswerIsWhatTheLossSees) {
-  EXPECT_EQ(output_of(small()), 4U);
+  EXPECT_EQ(output_of(small_network()), 4U);
   EXPECT_EQ(output_of(chain({3}, {Relu{}})), 1U);
   EXPECT_EQ(output_of(chain({3}, {})), 0U);
   EXPECT_THROW(output_of(Network{}), Error);
 }
 
 TEST(Network, NodesAreFoundByName) {
-  EXPECT_EQ(find_node(small(), "n2"), 2U);
-  EXPECT_EQ(error_of([] { find_node(small(), "n9"); }),
+  EXPECT_EQ(find_node(small_network(), "n2"), 2U);
+  EXPECT_EQ(error_of([] { find_node(small_network(), "n9"); }),
             "[network] node: got 'n9', expected one of chain");
-  EXPECT_EQ(input_of(small()).shape, (Shape{4, 4, 2}));
+  EXPECT_EQ(input_of(small_network()).shape, (Shape{4, 4, 2}));
   EXPECT_THROW(input_of(Network{}), Error);
 }
 

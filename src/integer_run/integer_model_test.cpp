@@ -19,7 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::string_view kNetwork = R"(
+constexpr std::string_view kModelNetwork = R"(
 input = [6, 6, 2]
 layers = [
   { op = "conv2d", name = "a", channels = 8, kernel = 3, bias = true }, { op = "relu", name = "r" },
@@ -35,7 +35,7 @@ class IntegerModels : public ::testing::Test {
       : data_(made_up_data({6, 6, 2}, 80, 5)),
         path_(std::filesystem::temp_directory_path() /
               ("nibble_integer_model_" + std::to_string(::getpid()) + ".nib")) {
-    recipe_.network = parse_network(kNetwork, "test");
+    recipe_.network = parse_network(kModelNetwork, "test");
     recipe_.network.class_names = data_.train.class_names;
     recipe_.batch = 10;
     recipe_.calibration = 50;

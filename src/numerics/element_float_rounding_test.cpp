@@ -8,7 +8,7 @@
 namespace nibble {
 namespace {
 
-const double kNaN = std::nan("");
+const double kAnyNaN = std::nan("");
 
 FloatElement named(std::string_view name) {
   return std::get<FloatElement>(parse_format(name).element);
@@ -85,7 +85,7 @@ TEST(FloatRounding, InfinityAndNanAreNoRoundings) {
     EXPECT_TRUE(std::isnan(rounded("bf16", kInfinity, Overflow::nan, mode)));
     EXPECT_EQ(rounded("e5m2", -kInfinity, Overflow::native, mode), -57344);
     EXPECT_EQ(rounded("e4m3", kInfinity, Overflow::native, mode), 448);
-    EXPECT_TRUE(std::isnan(rounded("e2m1", kNaN, Overflow::saturate, mode)));
+    EXPECT_TRUE(std::isnan(rounded("e2m1", kAnyNaN, Overflow::saturate, mode)));
   }
 }
 

@@ -14,7 +14,7 @@
 namespace nibble {
 namespace {
 
-FloatElement named(std::string_view name) {
+FloatElement float_named(std::string_view name) {
   return std::get<FloatElement>(parse_format(name).element);
 }
 
@@ -69,7 +69,7 @@ TEST(FloatElement, EveryCodeOfEveryP3109FormatComesBack) {
         if (exponent_bits < 1 || exponent_bits > 8) continue;
         const std::string text =
             "p3109(" + std::to_string(k) + "," + std::to_string(p) + options + ")";
-        ASSERT_TRUE(every_code_stays(named(text))) << text;
+        ASSERT_TRUE(every_code_stays(float_named(text))) << text;
       }
     }
   }
@@ -111,7 +111,7 @@ TEST(FloatElement, KnownFormatsHaveTheirConstants) {
   };
   for (const Constants& c : table) {
     SCOPED_TRACE(c.name);
-    const ElementInfo info = describe(named(c.name));
+    const ElementInfo info = describe(float_named(c.name));
     EXPECT_EQ(info.max, c.max);
     EXPECT_EQ(info.min_normal, c.min_normal);
     EXPECT_EQ(info.min_positive, c.min_positive);
@@ -121,47 +121,47 @@ TEST(FloatElement, KnownFormatsHaveTheirConstants) {
     EXPECT_EQ(info.code_bits, c.code_bits);
     EXPECT_TRUE(info.decodes_to_fp32);
   }
-  EXPECT_EQ(describe(named("e4m3")).lowest, -448);
-  EXPECT_EQ(describe(named("p3109(8,4,unsigned)")).lowest, 0);
-  EXPECT_FALSE(describe(named("e8m0")).has_zero);
-  EXPECT_FALSE(describe(named("float(8,10,specials=finite)")).decodes_to_fp32);
+  EXPECT_EQ(describe(float_named("e4m3")).lowest, -448);
+  EXPECT_EQ(describe(float_named("p3109(8,4,unsigned)")).lowest, 0);
+  EXPECT_FALSE(describe(float_named("e8m0")).has_zero);
+  EXPECT_FALSE(describe(float_named("float(8,10,specials=finite)")).decodes_to_fp32);
 }
 
 TEST(FloatElement, CodesAreSignThenExponentThenMantissa) {
-  EXPECT_EQ(encode_value(named("fp16"), 1.0), 0x3C00U);
-  EXPECT_EQ(encode_value(named("fp16"), -2.5), 0xC100U);
-  EXPECT_EQ(encode_value(named("e4m3"), 448), 0x7EU);
-  EXPECT_EQ(encode_value(named("e4m3"), -0x1p-9), 0x81U);
-  EXPECT_EQ(encode_value(named("e2m1"), -6), 0xFU);
-  EXPECT_EQ(encode_value(named("e8m0"), 1), 127U);
-  EXPECT_EQ(decode_code(named("e5m2"), 0x3C), 1.0);
-  EXPECT_EQ(encode_value(named("fp32"), -1.0), 0xBF800000U);
+  EXPECT_EQ(encode_value(float_named("fp16"), 1.0), 0x3C00U);
+  EXPECT_EQ(encode_value(float_named("fp16"), -2.5), 0xC100U);
+  EXPECT_EQ(encode_value(float_named("e4m3"), 448), 0x7EU);
+  EXPECT_EQ(encode_value(float_named("e4m3"), -0x1p-9), 0x81U);
+  EXPECT_EQ(encode_value(float_named("e2m1"), -6), 0xFU);
+  EXPECT_EQ(encode_value(float_named("e8m0"), 1), 127U);
+  EXPECT_EQ(decode_code(float_named("e5m2"), 0x3C), 1.0);
+  EXPECT_EQ(encode_value(float_named("fp32"), -1.0), 0xBF800000U);
 }
 
 TEST(FloatElement, NanHasOneCanonicalCode) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(encode_value(named("fp16"), nan), 0x7E00U);
-  EXPECT_EQ(encode_value(named("fp16"), -nan), 0x7E00U);
-  EXPECT_EQ(encode_value(named("e5m2"), nan), 0x7EU);
-  EXPECT_EQ(encode_value(named("e4m3"), nan), 0x7FU);
-  EXPECT_EQ(encode_value(named("e4m3fnuz"), nan), 0x80U);
-  EXPECT_EQ(encode_value(named("p3109(8,4)"), nan), 0x80U);
-  EXPECT_EQ(encode_value(named("p3109(8,4,unsigned)"), nan), 0xFFU);
-  EXPECT_EQ(encode_value(named("p3109(8,4,unsigned)"), kInfinity), 0xFEU);
-  EXPECT_EQ(encode_value(named("e8m0"), nan), 0xFFU);
-  EXPECT_TRUE(std::isnan(decode_code(named("e4m3"), 0xFF)));
-  EXPECT_THROW(encode_value(named("e2m1"), nan), Error);
-  EXPECT_THROW(encode_value(named("e8m0b127"), nan), Error);  // IEEE style without a mantissa
+  EXPECT_EQ(encode_value(float_named("fp16"), nan), 0x7E00U);
+  EXPECT_EQ(encode_value(float_named("fp16"), -nan), 0x7E00U);
+  EXPECT_EQ(encode_value(float_named("e5m2"), nan), 0x7EU);
+  EXPECT_EQ(encode_value(float_named("e4m3"), nan), 0x7FU);
+  EXPECT_EQ(encode_value(float_named("e4m3fnuz"), nan), 0x80U);
+  EXPECT_EQ(encode_value(float_named("p3109(8,4)"), nan), 0x80U);
+  EXPECT_EQ(encode_value(float_named("p3109(8,4,unsigned)"), nan), 0xFFU);
+  EXPECT_EQ(encode_value(float_named("p3109(8,4,unsigned)"), kInfinity), 0xFEU);
+  EXPECT_EQ(encode_value(float_named("e8m0"), nan), 0xFFU);
+  EXPECT_TRUE(std::isnan(decode_code(float_named("e4m3"), 0xFF)));
+  EXPECT_THROW(encode_value(float_named("e2m1"), nan), Error);
+  EXPECT_THROW(encode_value(float_named("e8m0b127"), nan), Error);  // IEEE style without a mantissa
 }
 
 TEST(FloatElement, MinusZeroHasNoCodeWhereNanTakesIt) {
-  EXPECT_EQ(encode_value(named("e4m3fnuz"), -0.0), 0U);
-  EXPECT_EQ(encode_value(named("e4m3"), -0.0), 0x80U);
+  EXPECT_EQ(encode_value(float_named("e4m3fnuz"), -0.0), 0U);
+  EXPECT_EQ(encode_value(float_named("e4m3"), -0.0), 0x80U);
 }
 
 TEST(FloatElement, ACodeBeyondTheBitsIsRefused) {
-  EXPECT_THROW(decode_code(named("e4m3"), 0x100), Error);
-  EXPECT_THROW(decode_code(named("e2m1"), 16), Error);
+  EXPECT_THROW(decode_code(float_named("e4m3"), 0x100), Error);
+  EXPECT_THROW(decode_code(float_named("e2m1"), 16), Error);
 }
 
 TEST(FloatElement, ImpossibleSplitsAreRefused) {

@@ -10,7 +10,7 @@
 namespace nibble {
 namespace {
 
-std::string error_of(std::string_view text) {
+std::string error_of_rounding(std::string_view text) {
   try {
     parse_rounding(text);
   } catch (const Error& error) {
@@ -45,9 +45,10 @@ TEST(Rounding, OtherTextsAreRefused) {
                            "stochastic(99999999999)", "stochastic8", "up(3)"}) {
     EXPECT_THROW(parse_rounding(text), Error) << text;
   }
-  EXPECT_EQ(error_of("stochastic(33)"), "[rounding] random bits: got '33', expected 1 to 32");
+  EXPECT_EQ(error_of_rounding("stochastic(33)"),
+            "[rounding] random bits: got '33', expected 1 to 32");
   EXPECT_EQ(
-      error_of("rne"),
+      error_of_rounding("rne"),
       "[rounding] unknown rounding: got 'rne', expected nearest-even, nearest-away, toward-zero, "
       "up, down, to-odd or stochastic(r)");
 }

@@ -13,7 +13,7 @@
 namespace nibble {
 namespace {
 
-const double kNaN = std::nan("");
+const double kNoNumber = std::nan("");
 
 ScaledValue rounded(std::string_view format, const GroupScale& group, double x,
                     const Rounding& rounding = {}, Overflow overflow = Overflow::native) {
@@ -67,8 +67,8 @@ TEST(Scaled, AZeroPointMovesTheBoundsAndTheCodes) {
 
 TEST(Scaled, NanStaysNan) {
   for (const char* format : {"e4m3", "mxfp4", "int8(scale=0.1)", "nf4", "nvfp4"}) {
-    EXPECT_TRUE(std::isnan(rounded(format, {0.5F}, kNaN).value)) << format;
-    EXPECT_TRUE(std::isnan(rounded(format, {0.5F}, kNaN).element)) << format;
+    EXPECT_TRUE(std::isnan(rounded(format, {0.5F}, kNoNumber).value)) << format;
+    EXPECT_TRUE(std::isnan(rounded(format, {0.5F}, kNoNumber).element)) << format;
   }
 }
 
@@ -118,7 +118,7 @@ Case any_case() {
   return c;
 }
 
-Rounding any_rounding() {
+Rounding any_mode() {
   return {static_cast<RoundingMode>(*rc::gen::inRange(0, 7)), 16};
 }
 
@@ -132,7 +132,7 @@ RC_GTEST_PROP(Scaled, AValueThatTheFormatHoldsStays, ()) {
   const double value = decode_scaled(c.format, c.group, code);
   const auto draw = static_cast<std::uint32_t>(*rc::gen::inRange(0, 1 << 16));
   const ScaledValue again =
-      round_scaled(c.format, c.group, value, any_rounding(), Overflow::native, draw);
+      round_scaled(c.format, c.group, value, any_mode(), Overflow::native, draw);
   RC_ASSERT(is_same(again.value, value));
   RC_ASSERT(encode_scaled(c.format, c.group, again.element) == code);
 }
@@ -142,7 +142,7 @@ RC_GTEST_PROP(Scaled, TheCodeOfWhatRoundingGivesDecodesToIt, ()) {
   const double y = *number_near(c.format.element);
   const auto x = static_cast<double>(static_cast<float>(y * static_cast<double>(c.group.scale)));
   const auto draw = static_cast<std::uint32_t>(*rc::gen::inRange(0, 1 << 16));
-  const ScaledValue v = round_scaled(c.format, c.group, x, any_rounding(), Overflow::native, draw);
+  const ScaledValue v = round_scaled(c.format, c.group, x, any_mode(), Overflow::native, draw);
   RC_ASSERT(is_same(decode_scaled(c.format, c.group, encode_scaled(c.format, c.group, v.element)),
                     v.value));
 }
@@ -181,9 +181,9 @@ RC_GTEST_PROP(Scaled, ABlockUnderASharedExponentStaysWhenItsExponentIsFoundAgain
   const Rounding first =
       rule == "even"
           ? Rounding{*rc::gen::element(RoundingMode::nearest_even, RoundingMode::nearest_away)}
-          : any_rounding();
+          : any_mode();
   const std::vector<double> once = rounded_block(format, block, first, 12345);
-  RC_ASSERT(rounded_block(format, once, any_rounding(), 54321) == once);
+  RC_ASSERT(rounded_block(format, once, any_mode(), 54321) == once);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace nibble {
 namespace {
 
-constexpr float kMax = std::numeric_limits<float>::max();
+constexpr float kMaxFloat = std::numeric_limits<float>::max();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Element element(std::string_view name) {
@@ -74,11 +74,11 @@ TEST(SharedExponent, StaysWithinE8m0) {
     EXPECT_EQ(shared_exponent(element("e2m1"), rule, 0x1p-149F), -127);
     EXPECT_EQ(shared_exponent(element("e2m1"), rule, 0x1p-125F), -127);
     EXPECT_EQ(shared_exponent(element("e2m1"), rule, 0x1p-124F), -126);
-    EXPECT_EQ(shared_exponent(element("mxint8"), rule, kMax), 127);
+    EXPECT_EQ(shared_exponent(element("mxint8"), rule, kMaxFloat), 127);
   }
   EXPECT_EQ(shared_exponent(element("mxint8"), ScaleRule::floor, 0x1.8p-127F), -127);  // subnormal
-  EXPECT_EQ(shared_exponent(element("e2m1"), ScaleRule::floor, kMax), 125);
-  EXPECT_EQ(shared_exponent(element("e2m1"), ScaleRule::rceil, kMax), 126);
+  EXPECT_EQ(shared_exponent(element("e2m1"), ScaleRule::floor, kMaxFloat), 125);
+  EXPECT_EQ(shared_exponent(element("e2m1"), ScaleRule::rceil, kMaxFloat), 126);
 }
 
 RC_GTEST_PROP(SharedExponent, RceilIsTheSmallestThatHoldsTheMaximum, ()) {
@@ -135,8 +135,8 @@ TEST(MinmaxScale, CoversTheRangeAndZero) {
 }
 
 TEST(MinmaxScale, HoldsAtTheEndsOfFp32) {
-  EXPECT_TRUE(std::isfinite(minmax("int2(symmetric)", -kMax, kMax).scale));
-  EXPECT_EQ(minmax("uint8", -kMax, kMax).zero, 128);  // 127.5 to even
+  EXPECT_TRUE(std::isfinite(minmax("int2(symmetric)", -kMaxFloat, kMaxFloat).scale));
+  EXPECT_EQ(minmax("uint8", -kMaxFloat, kMaxFloat).zero, 128);  // 127.5 to even
   const GroupScale tiny = minmax("uint8", 0.0F, 0x1p-149F);
   EXPECT_EQ(tiny.scale, 1.0F);  // the quotient underflows
   EXPECT_EQ(tiny.zero, 0);
@@ -158,7 +158,7 @@ TEST(TwoLevelScale, TheTensorScaleLetsTheLargestBlockUse448) {
 
 TEST(ScalingMagnitude, InfinityCountsAsTheLargestValueAndNanAsNothing) {
   EXPECT_EQ(scaling_magnitude(-2.5F), 2.5F);
-  EXPECT_EQ(scaling_magnitude(-kInfinity), kMax);
+  EXPECT_EQ(scaling_magnitude(-kInfinity), kMaxFloat);
   EXPECT_EQ(scaling_magnitude(std::nanf("")), 0.0F);
   EXPECT_EQ(scaling_magnitude(-0.0F), 0.0F);
 }

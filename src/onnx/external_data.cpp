@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const onnx::TensorProto& proto, std::string_view what, std::string_view got,
-                       std::string_view expected) {
+[[noreturn]] void fail_outside(const onnx::TensorProto& proto, std::string_view what,
+                               std::string_view got, std::string_view expected) {
   throw Error("read_onnx", fmt::format("external data of {}: {}", in_quotes(proto.name()), what),
               got, expected);
 }
@@ -30,7 +30,7 @@ std::uint64_t number_of(const onnx::TensorProto& proto, const std::string& key,
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || text.empty()) {
-    fail(proto, key, in_quotes(text), "a number of bytes");
+    fail_outside(proto, key, in_quotes(text), "a number of bytes");
   }
   return number;
 }
@@ -43,7 +43,7 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 fs::path checked_path(const onnx::TensorProto& proto, const fs::path& folder,
                       const std::string& location) {
   const auto refuse = [&] {
-    fail(proto, "location", in_quotes(location), "a file in the folder of the model");
+    fail_outside(proto, "location", in_quotes(location), "a file in the folder of the model");
   };
   const fs::path relative(location);
   if (folder.empty() || location.empty() || relative.is_absolute()) refuse();
@@ -52,7 +52,7 @@ fs::path checked_path(const onnx::TensorProto& proto, const fs::path& folder,
   const fs::path home = fs::canonical(folder, error);
   if (error) refuse();
   const fs::path path = fs::canonical(home / relative, error);  // follows links
-  if (error) fail(proto, "location", in_quotes(location), "a file that can be read");
+  if (error) fail_outside(proto, "location", in_quotes(location), "a file that can be read");
   if (!is_below(path, home) || !fs::is_regular_file(path)) refuse();
   return path;
 }
@@ -70,18 +70,18 @@ std::string read_external_data(const onnx::TensorProto& proto, const fs::path& f
     if (entry.key() == "length") length = number_of(proto, "length", entry.value());
   }
   const fs::path path = checked_path(proto, folder, location);
-  if (length != size) fail(proto, "length", std::to_string(length), std::to_string(size));
+  if (length != size) fail_outside(proto, "length", std::to_string(length), std::to_string(size));
   const std::uint64_t there = fs::file_size(path);
   if (offset > there || there - offset < size) {
-    fail(proto, in_quotes(location), fmt::format("{} bytes", there),
-         fmt::format("{} from byte {} on", size, offset));
+    fail_outside(proto, in_quotes(location), fmt::format("{} bytes", there),
+                 fmt::format("{} from byte {} on", size, offset));
   }
   std::string bytes(size, '\0');
   std::ifstream in(path, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(offset));
   in.read(bytes.data(), static_cast<std::streamsize>(size));
   if (static_cast<std::size_t>(in.gcount()) != size) {
-    fail(proto, "location", in_quotes(location), "a file that can be read");
+    fail_outside(proto, "location", in_quotes(location), "a file that can be read");
   }
   return bytes;
 }

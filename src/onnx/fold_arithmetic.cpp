@@ -107,15 +107,15 @@ std::int64_t truncated(float x) {
 
 Constant fold_cast(const FoldArguments& arguments) {
   const Constant& x = arguments.input(0);
-  using Proto = onnx::TensorProto;
+  using Types = onnx::TensorProto;
   const std::int64_t to = arguments.node.integer("to", 0);
   arguments.budget.take(x.shape().elements());
-  if (to == Proto::FLOAT || to == Proto::DOUBLE || to == Proto::FLOAT16) {
+  if (to == Types::FLOAT || to == Types::DOUBLE || to == Types::FLOAT16) {
     Tensor result(DType::f32, x.shape());
     std::ranges::copy(to_reals(x), result.as<float>().begin());
     return constant_of(std::move(result));
   }
-  if (to != Proto::INT64 && to != Proto::INT32)
+  if (to != Types::INT64 && to != Types::INT32)
     throw Unsupported{"to a type beyond the plain ones"};
   Tensor result(DType::i64, x.shape());
   if (x.is_float()) {

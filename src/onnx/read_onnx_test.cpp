@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using List = std::vector<std::int64_t>;
 
-std::vector<std::string> ops_of(const Model& model) {
+std::vector<std::string> names_of_ops(const Model& model) {
   std::vector<std::string> ops;
   for (const Node& node : model.network.nodes) ops.emplace_back(name_of(node.op));
   return ops;
@@ -30,7 +30,7 @@ TEST(ReadOnnx, WeightsOfAConvolutionHaveTheirChannelsLast) {
   graph.counted("stem.conv.weight", {1, 2, 1, 3});
   graph.node("Conv", {"x", "stem.conv.weight"}, "y").with("pads", List{0, 1, 0, 1});
   const Model model = graph.read();
-  EXPECT_THAT(ops_of(model), ElementsAre("input", "conv2d"));
+  EXPECT_THAT(names_of_ops(model), ElementsAre("input", "conv2d"));
   EXPECT_EQ(model.network.nodes[1].name, "stem.conv");
   EXPECT_EQ(input_of(model.network).shape, (Shape{3, 3, 2}));
   EXPECT_EQ(model.parameters[0].shape(), (Shape{1, 1, 3, 2}));
@@ -46,14 +46,14 @@ TEST(ReadOnnx, UnlikePaddingNeedsANodeUnlessItIsNeverSeen) {
       .with("strides", List{2, 2})
       .with("auto_pad", std::string("SAME_UPPER"));
   const Model model = graph.read();  // rows 0 and 1, columns 1 and 1
-  EXPECT_THAT(ops_of(model), ElementsAre("input", "pad", "conv2d"));
+  EXPECT_THAT(names_of_ops(model), ElementsAre("input", "pad", "conv2d"));
   EXPECT_EQ(std::get<Pad>(model.network.nodes[1].op).before, (List{0, 1, 0}));
   EXPECT_EQ(std::get<Pad>(model.network.nodes[1].op).after, (List{1, 1, 0}));
 
   TestGraph even({1, 1, 4, 4});
   even.counted("w", {1, 1, 3, 3});
   even.node("Conv", {"x", "w"}, "y").with("strides", List{2, 2}).with("pads", List{1, 1, 0, 0});
-  EXPECT_THAT(ops_of(even.read()), ElementsAre("input", "conv2d"));
+  EXPECT_THAT(names_of_ops(even.read()), ElementsAre("input", "conv2d"));
 }
 
 TEST(ReadOnnx, ColumnsOfAProductFollowTheFlattenedPicture) {
@@ -63,7 +63,7 @@ TEST(ReadOnnx, ColumnsOfAProductFollowTheFlattenedPicture) {
   graph.node("Relu", {"f"}, "r");
   graph.node("Gemm", {"r", "w"}, "y").with("transB", std::int64_t{1}).with("alpha", 2.0F);
   const Model model = graph.read();
-  EXPECT_THAT(ops_of(model), ElementsAre("input", "flatten", "relu", "linear"));
+  EXPECT_THAT(names_of_ops(model), ElementsAre("input", "flatten", "relu", "linear"));
   EXPECT_THAT(numbers(model.parameters[0]), ElementsAre(0, 4, 2, 6));
 }
 
@@ -75,7 +75,7 @@ TEST(ReadOnnx, ASumWithOneNumberAChannelIsABias) {
   graph.node("Add", {"b", "m"}, "a");
   graph.node("Add", {"a", "b"}, "y");
   const Model model = graph.read();
-  EXPECT_THAT(ops_of(model), ElementsAre("input", "linear", "bias"));
+  EXPECT_THAT(names_of_ops(model), ElementsAre("input", "linear", "bias"));
   EXPECT_THAT(numbers(model.parameters[0]), ElementsAre(0, 2, 4, 1, 3, 5));
   EXPECT_THAT(numbers(model.parameters[1]), ElementsAre(5, 6));
 }
@@ -88,7 +88,7 @@ TEST(ReadOnnx, ABiasStaysOutOfAProductThatOthersRead) {
   graph.node("Identity", {"m"}, "i");
   graph.node("Add", {"i", "b"}, "a");
   graph.node("Add", {"a", "m"}, "y");
-  EXPECT_THAT(ops_of(graph.read()), ElementsAre("input", "linear", "bias", "add"));
+  EXPECT_THAT(names_of_ops(graph.read()), ElementsAre("input", "linear", "bias", "add"));
 }
 
 TEST(ReadOnnx, ShapeArithmeticOfExportersIsFolded) {
@@ -101,7 +101,7 @@ TEST(ReadOnnx, ShapeArithmeticOfExportersIsFolded) {
   graph.node("Concat", {"n", "-1"}, "target").with("axis", std::int64_t{0});
   graph.node("Reshape", {"x", "target"}, "v");
   graph.node("MatMul", {"v", "w"}, "y");
-  EXPECT_THAT(ops_of(graph.read()), ElementsAre("input", "flatten", "linear"));
+  EXPECT_THAT(names_of_ops(graph.read()), ElementsAre("input", "flatten", "linear"));
 }
 
 TEST(ReadOnnx, AxesOfSlicesAndPadsAreMoved) {
@@ -132,7 +132,7 @@ TEST(ReadOnnx, PoolsOfWhatIsInsideArePaddedAlikeAndCut) {
         .with("strides", List{2, 1})
         .with("pads", List{0, 1, 1, 0});
     const Model model = graph.read();
-    EXPECT_EQ(ops_of(model)[2], "slice");
+    EXPECT_EQ(names_of_ops(model)[2], "slice");
     const auto& slice = std::get<Slice>(model.network.nodes[2].op);
     EXPECT_EQ(slice.begin, (List{1, 0, 0}));
     EXPECT_EQ(slice.end, (List{5, 9, 5}));
@@ -153,7 +153,7 @@ TEST(ReadOnnx, ClipsAreTheRectifiersThatNibbleKnows) {
   graph.node("Clip", {"x", "0", "6"}, "a");
   graph.node("Clip", {"a", "0"}, "b");
   graph.node("Dropout", {"b"}, "y");
-  EXPECT_THAT(ops_of(graph.read()), ElementsAre("input", "relu6", "relu"));
+  EXPECT_THAT(names_of_ops(graph.read()), ElementsAre("input", "relu6", "relu"));
 }
 
 TEST(ReadOnnx, AProductOnAMeanIsALinearLayer) {
@@ -165,7 +165,7 @@ TEST(ReadOnnx, AProductOnAMeanIsALinearLayer) {
   graph.integers("axes", {2, 3});
   graph.graph().mutable_node(2)->add_input("c");
   graph.graph().mutable_node(2)->add_input("axes");
-  EXPECT_THAT(ops_of(graph.read()), ElementsAre("input", "global_average_pool", "linear"));
+  EXPECT_THAT(names_of_ops(graph.read()), ElementsAre("input", "global_average_pool", "linear"));
 }
 
 TEST(ReadOnnx, SoftmaxAtTheEndGoes) {
@@ -173,7 +173,7 @@ TEST(ReadOnnx, SoftmaxAtTheEndGoes) {
   graph.node("Relu", {"x"}, "r");
   graph.node("Softmax", {"r"}, "s");
   graph.node("ArgMax", {"s"}, "y");
-  EXPECT_THAT(ops_of(graph.read()), ElementsAre("input", "relu"));
+  EXPECT_THAT(names_of_ops(graph.read()), ElementsAre("input", "relu"));
 }
 
 TEST(ReadOnnx, NamesAreMadeValidAndUnique) {

@@ -10,7 +10,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::int64_t kBatch = 64;
+constexpr std::int64_t kImagesABatch = 64;
 
 }  // namespace
 
@@ -25,8 +25,8 @@ std::vector<Tensor> calibration_batches(const Dataset& data, const Network& netw
   }
   Batcher batcher(data, input_of(network));
   std::vector<Tensor> batches;
-  for (std::int64_t begin = 0; begin < count; begin += kBatch) {
-    const auto size = static_cast<std::size_t>(std::min(kBatch, count - begin));
+  for (std::int64_t begin = 0; begin < count; begin += kImagesABatch) {
+    const auto size = static_cast<std::size_t>(std::min(kImagesABatch, count - begin));
     batcher.load(std::span(indices).subspan(static_cast<std::size_t>(begin), size), {}, {});
     batches.push_back(copy_of(batcher.images()));
   }

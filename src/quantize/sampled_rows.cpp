@@ -9,7 +9,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 64;
+constexpr std::size_t kRowsAtOnce = 64;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::vector<float> ProductRows::of(ConstTensorView batch, std::span<const std::i
                                    std::int64_t group) const {
   const auto order = static_cast<std::size_t>(order_);
   std::vector<float> rows(places.size() * order);
-  parallel_for(places.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(places.size(), kRowsAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       float* row = &rows[i * order];
       if (conv_ != nullptr) {

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 // A residual block, so that a layer does not run from its own input.
-Network small_network() {
+Network three_layer_network() {
   const Conv2d conv{.channels = 4, .padding = {1, 1}};
   Network network = chain({5, 5, 2}, {conv, Relu{}, conv});
   network.nodes.push_back({.name = "add", .op = Add{}, .inputs = {2, 3}});
@@ -54,7 +54,7 @@ double noise_by_hand(const Model& model, const std::string& name, const IntegerG
 }
 
 TEST(Sensitivity, IsTheNoiseOfOneRoundedWeight) {
-  const Model model = random_model(small_network());
+  const Model model = random_model(three_layer_network());
   std::vector<Tensor> batches;
   batches.push_back(random_batch(model.network, 5));
   batches.push_back(random_batch(model.network, 2));
@@ -77,7 +77,7 @@ TEST(Sensitivity, IsTheNoiseOfOneRoundedWeight) {
 }
 
 TEST(Sensitivity, FixedLayersHaveOneChoice) {
-  const Model model = random_model(small_network());
+  const Model model = random_model(three_layer_network());
   std::vector<Tensor> batches;
   batches.push_back(random_batch(model.network, 2));
   const QuantizeSettings settings{.bits = {}, .layers = {{"n3", {3, 0}}}, .edge_bits = 7};

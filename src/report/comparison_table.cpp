@@ -12,7 +12,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kMostLetters = 60;
+constexpr std::size_t kMostHeadLetters = 60;
 
 struct Line {
   std::string name = {};
@@ -27,11 +27,11 @@ std::string laid_out(std::vector<Line> lines) {
   std::vector<std::size_t> widths;
   std::size_t names = 0;
   for (Line& line : lines) {
-    line.name = shortened(line.name, kMostLetters);
+    line.name = shortened(line.name, kMostHeadLetters);
     names = std::max(names, width_of(line.name));
     widths.resize(std::max(widths.size(), line.cells.size()));
     for (std::size_t i = 0; i < line.cells.size(); ++i) {
-      line.cells[i] = line.cells[i].empty() ? "-" : shortened(line.cells[i], kMostLetters);
+      line.cells[i] = line.cells[i].empty() ? "-" : shortened(line.cells[i], kMostHeadLetters);
       widths[i] = std::max(widths[i], width_of(line.cells[i]));
     }
   }
@@ -66,7 +66,7 @@ std::string words_on_weights(const Comparison& comparison) {
     if (hash.empty() || names.size() < 2) continue;
     shared += shared.empty() ? "equal in " : "; equal in ";
     for (const std::string& name : names) {
-      shared += (&name == &names.front() ? "" : ", ") + shortened(name, kMostLetters);
+      shared += (&name == &names.front() ? "" : ", ") + shortened(name, kMostHeadLetters);
     }
   }
   if (!shared.empty()) return shared;

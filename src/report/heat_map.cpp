@@ -14,14 +14,14 @@
 namespace nibble {
 namespace {
 
-constexpr double kSize = 11.5;
-constexpr std::size_t kMostLetters = 24;
+constexpr double kLetterSize = 11.5;
+constexpr std::size_t kMostRowLetters = 24;
 constexpr double kStrong = 0.65;  // from here words are read better in the other colour
 
 double longest(const std::vector<std::string>& names) {
   double width = 0;
   for (const std::string& name : names) {
-    width = std::max(width, drawn_width(shortened(name, kMostLetters), kSize));
+    width = std::max(width, drawn_width(shortened(name, kMostRowLetters), kLetterSize));
   }
   return width;
 }
@@ -52,17 +52,17 @@ std::string draw(const HeatMap& map, const std::vector<HeatCell>& cells) {
   }
   for (std::size_t c = 0; c < map.columns.size(); ++c) {
     const double x = left + map.cell_width * (static_cast<double>(c) + 0.5);
-    const std::string name = shortened(map.columns[c], kMostLetters);
+    const std::string name = shortened(map.columns[c], kMostRowLetters);
     if (map.has_turned_columns)
-      svg.text(x, top - 6, name, {.size = kSize, .colour = theme.ink, .turn = -45});
+      svg.text(x, top - 6, name, {.size = kLetterSize, .colour = theme.ink, .turn = -45});
     else
-      svg.text(x, top - 7, name, {.size = kSize, .colour = theme.ink, .anchor = "middle"});
+      svg.text(x, top - 7, name, {.size = kLetterSize, .colour = theme.ink, .anchor = "middle"});
   }
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
     const double y = top + map.cell_height * static_cast<double>(r);
     const double base = y + map.cell_height / 2 + 4;
-    svg.text(left - 8, base, shortened(map.rows[r], kMostLetters),
-             {.size = kSize, .colour = theme.ink, .anchor = "end"});
+    svg.text(left - 8, base, shortened(map.rows[r], kMostRowLetters),
+             {.size = kLetterSize, .colour = theme.ink, .anchor = "end"});
     for (std::size_t c = 0; c < map.columns.size(); ++c) {
       const HeatCell& cell = cells[r * map.columns.size() + c];
       const double x = left + map.cell_width * static_cast<double>(c);

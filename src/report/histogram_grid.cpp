@@ -17,10 +17,10 @@
 namespace nibble {
 namespace {
 
-constexpr double kTop = 62;
+constexpr double kFirstRow = 62;
 constexpr double kGap = 14;
 constexpr double kLabels = 16;  // below a cell
-constexpr std::size_t kMostLetters = 24;
+constexpr std::size_t kMostTitleLetters = 24;
 
 std::string ends_label(double value) {
   return value == 0 ? "0" : fmt::format("{:.2g}", value);
@@ -121,23 +121,23 @@ std::string draw(const HistogramGrid& grid, const std::vector<HistogramCell>& ce
   const ChartTheme& theme = grid.theme;
   double names = 0;
   for (const std::string& row : grid.rows) {
-    names = std::max(names, drawn_width(shortened(row, kMostLetters), 11.5));
+    names = std::max(names, drawn_width(shortened(row, kMostTitleLetters), 11.5));
   }
   const double left = names + 28;
   const double width = grid.cell_width + kGap;
   const double height = grid.cell_height + kLabels + kGap;
   Svg svg(std::max(left + width * static_cast<double>(grid.columns.size()),
                    20 + drawn_width(grid.title, 15)),
-          kTop + height * static_cast<double>(grid.rows.size()), grid.title, theme.background);
+          kFirstRow + height * static_cast<double>(grid.rows.size()), grid.title, theme.background);
   svg.text(14, 22, grid.title, {.size = 14, .colour = theme.ink, .is_bold = true});
   for (std::size_t c = 0; c < grid.columns.size(); ++c) {
-    svg.text(left + width * static_cast<double>(c) + grid.cell_width / 2, kTop - 14,
+    svg.text(left + width * static_cast<double>(c) + grid.cell_width / 2, kFirstRow - 14,
              grid.columns[c],
              {.size = 12, .colour = theme.ink, .anchor = "middle", .is_bold = true});
   }
   for (std::size_t r = 0; r < grid.rows.size(); ++r) {
-    const double top = kTop + height * static_cast<double>(r);
-    svg.text(left - 12, top + grid.cell_height / 2 + 4, shortened(grid.rows[r], kMostLetters),
+    const double top = kFirstRow + height * static_cast<double>(r);
+    svg.text(left - 12, top + grid.cell_height / 2 + 4, shortened(grid.rows[r], kMostTitleLetters),
              {.size = 11.5, .colour = theme.ink, .anchor = "end"});
     for (std::size_t c = 0; c < grid.columns.size(); ++c) {
       CellDrawing(svg, grid, left + width * static_cast<double>(c), top)

@@ -10,7 +10,7 @@ namespace {
 constexpr double kSize = 11.5;
 constexpr double kLine = 18;
 constexpr double kSwatch = 24;
-constexpr std::size_t kMostLetters = 36;
+constexpr std::size_t kMostLegendLetters = 36;
 
 struct Place {
   double x = 0;
@@ -23,7 +23,8 @@ std::vector<Place> places(const std::vector<LegendEntry>& entries, double left, 
   double x = left;
   double y = 0;
   for (const LegendEntry& entry : entries) {
-    const double width = kSwatch + 6 + drawn_width(shortened(entry.name, kMostLetters), kSize) + 16;
+    const double width =
+        kSwatch + 6 + drawn_width(shortened(entry.name, kMostLegendLetters), kSize) + 16;
     if (x > left && x + width > right) {
       x = left;
       y += kLine;
@@ -52,7 +53,7 @@ void draw_legend(Svg& svg, const std::vector<LegendEntry>& entries, double left,
     const double y = top + list[i].y + 12;
     const double x = list[i].x;
     svg.line(x, y - 4, x + kSwatch, y - 4, entries[i].colour, 2.5, entries[i].dashes);
-    svg.text(x + kSwatch + 6, y, shortened(entries[i].name, kMostLetters),
+    svg.text(x + kSwatch + 6, y, shortened(entries[i].name, kMostLegendLetters),
              {.size = kSize, .colour = theme.ink});
   }
 }

@@ -15,10 +15,10 @@
 namespace nibble {
 namespace {
 
-constexpr double kTop = 40;
+constexpr double kLinesTop = 40;
 constexpr double kBottom = 44;
 constexpr double kLeft = 58;
-constexpr double kRight = 16;
+constexpr double kLinesRight = 16;
 constexpr double kLargest = 1e150;     // beyond, axes would overflow: as good as infinite
 constexpr double kSmallest = 1e-150;   // on a logarithmic axis
 constexpr std::size_t kMostDots = 60;  // a longer curve has no dots
@@ -93,7 +93,7 @@ class Drawing {
     svg_.line(kLeft, bottom(), right(), bottom(), theme_.grey);
     svg_.text((kLeft + right()) / 2, chart_.height - 8, chart_.x_label, label);
     if (!chart_.y_label.empty()) {
-      svg_.text(14, (kTop + bottom()) / 2, chart_.y_label,
+      svg_.text(14, (kLinesTop + bottom()) / 2, chart_.y_label,
                 {.size = 11, .colour = theme_.grey, .anchor = "middle", .turn = -90});
     }
   }
@@ -126,10 +126,12 @@ class Drawing {
   std::string finish() const { return svg_.finish(); }
 
  private:
-  double right() const { return chart_.width - kRight; }
+  double right() const { return chart_.width - kLinesRight; }
   double bottom() const { return chart_.height - kBottom; }
   double x_of(double value) const { return kLeft + x_axis_.share(value) * (right() - kLeft); }
-  double y_of(double value) const { return bottom() - y_axis_.share(value) * (bottom() - kTop); }
+  double y_of(double value) const {
+    return bottom() - y_axis_.share(value) * (bottom() - kLinesTop);
+  }
 
   const LineChart& chart_;
   const ChartTheme& theme_;
@@ -159,7 +161,7 @@ std::string draw(const LineChart& chart, const std::vector<ChartSeries>& series)
         {.name = each.name, .colour = chart.theme.colour(each.colour), .dashes = each.dashes});
   }
   Drawing drawing(chart, *x, with_room(*y, chart.is_log_y),
-                  legend_height(entries, kLeft, chart.width - kRight));
+                  legend_height(entries, kLeft, chart.width - kLinesRight));
   drawing.axes();
   for (const ChartSeries& each : series) {
     if (has_point(chart, each)) drawing.curve(each);

@@ -10,7 +10,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 16;  // images a task
+constexpr std::size_t kImagesAtOnce = 16;  // images a task
 
 Shape shape_of(std::int64_t images, const Shape& example) {
   std::array<std::int64_t, kMaxRank> extents{images};
@@ -55,7 +55,7 @@ void Batcher::load(std::span<const std::int32_t> indices, const AugmentOptions& 
     const auto from = bytes.as<std::uint8_t>();
     const auto to = images_.as<float>();
     const std::size_t image = from.size() / indices.size();
-    parallel_for(indices.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    parallel_for(indices.size(), kImagesAtOnce, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin * image; i < end * image; i += channels) {
         for (std::size_t c = 0; c < channels; ++c) to[i + c] = table[c * 256 + from[i + c]];
       }

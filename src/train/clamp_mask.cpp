@@ -10,7 +10,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 32768;
+constexpr std::size_t kMaskedAtOnce = 32768;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::vector<std::uint8_t> clamp_mask(ConstTensorView values, const Format& forma
   const ElementInfo info = describe(format.element);
   const auto x = values.as<float>();
   std::vector<std::uint8_t> mask(x.size());
-  parallel_for(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(x.size(), kMaskedAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto value = static_cast<double>(x[i]);
       mask[i] = static_cast<std::uint8_t>(value > info.max || value < info.lowest);
@@ -33,7 +33,7 @@ std::vector<std::uint8_t> clamp_mask(ConstTensorView values, const Format& forma
 
 void zero_where(const std::vector<std::uint8_t>& mask, TensorView values) {
   const auto x = values.as<float>();
-  parallel_for(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(x.size(), kMaskedAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (mask[i] != 0) x[i] = 0.0F;
     }

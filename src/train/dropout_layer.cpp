@@ -11,7 +11,8 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 8192;  // elements a task; a multiple of 4, the draws of a counter
+constexpr std::size_t kDrawnAtOnce =
+    8192;  // elements a task; a multiple of 4, the draws of a counter
 
 class DropoutLayer final : public Layer {
  public:
@@ -41,7 +42,7 @@ class DropoutLayer final : public Layer {
     const RandomKey& random = pass.random;
     const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(random.seed),
                                            static_cast<std::uint32_t>(random.seed >> 32)};
-    parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+    parallel_for(count, kDrawnAtOnce, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; i += 4) {
         const std::uint64_t group = i / 4;
         const PhiloxBlock draws =

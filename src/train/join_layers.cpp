@@ -9,11 +9,11 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 32768;
+constexpr std::size_t kJoinedAtOnce = 32768;
 
 void copy(const float* from, std::size_t count, float* to) {
   if (to == nullptr || to == from) return;
-  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(count, kJoinedAtOnce, [&](std::size_t begin, std::size_t end) {
     std::copy(from + begin, from + end, to + begin);
   });
 }
@@ -28,7 +28,7 @@ class AddLayer final : public Layer {
     const auto count = static_cast<std::size_t>(arguments.pass.slices.images * elements_);
     copy(arguments.inputs[0], count, arguments.output);
     for (const float* x : arguments.inputs.subspan(1)) {
-      parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+      parallel_for(count, kJoinedAtOnce, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) arguments.output[i] += x[i];
       });
     }

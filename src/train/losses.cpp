@@ -11,7 +11,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 64;  // images a task
+constexpr std::size_t kLossesAtOnce = 64;  // images a task
 
 // Smaller errors become zero: on their way back they would turn into subnormal numbers, with which
 // processors are a hundred times slower.
@@ -58,7 +58,7 @@ void image_losses(const Op& loss, ConstTensorView answers, const Targets& target
                   std::span<double> losses) {
   const auto [count, width] = rows_of(answers);
   const auto values = answers.as<float>();
-  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(count, kLossesAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t image = begin; image < end; ++image) {
       const auto row = values.subspan(image * width, width);
       if (const auto* entropy = std::get_if<SoftmaxCrossEntropy>(&loss)) {
@@ -81,7 +81,7 @@ void loss_error(const Op& loss, ConstTensorView answers, const Targets& targets,
   const auto values = answers.as<float>();
   const auto errors = error.as<float>();
   const double factor = scale / static_cast<double>(count);
-  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(count, kLossesAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t image = begin; image < end; ++image) {
       const auto row = values.subspan(image * width, width);
       const auto* entropy = std::get_if<SoftmaxCrossEntropy>(&loss);

@@ -16,7 +16,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 8192;
+constexpr std::size_t kUpdatedAtOnce = 8192;
 constexpr std::size_t kSecondPlace = 8;  // streams of Adam's second moment
 constexpr float kLeastStep = 1e-9F;
 
@@ -33,7 +33,7 @@ Tensor zeros_like(const Tensor& tensor) {
 // Multiplies, and says whether all are finite.
 bool scale(std::span<float> values, float factor) {
   std::atomic<bool> is_finite = true;
-  parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(values.size(), kUpdatedAtOnce, [&](std::size_t begin, std::size_t end) {
     float sum = 0;  // x - x is 0 unless x is infinite or NaN
     for (std::size_t i = begin; i < end; ++i) {
       values[i] *= factor;
@@ -153,8 +153,8 @@ void Optimizer::update_parameter(Trained& each, double rate, std::uint32_t numbe
   round(each.gradient, Role::gradient, each, number, each.parameter->gradient.view());
   const auto count = static_cast<std::size_t>(each.parameter->value.elements());
   if (each.momentum == nullptr && each.update == nullptr && !rounder_.has_observer()) {
-    parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
-      std::array<float, kGrain> update;
+    parallel_for(count, kUpdatedAtOnce, [&](std::size_t begin, std::size_t end) {
+      std::array<float, kUpdatedAtOnce> update;
       remember(each, begin, end);
       make_update(each, rate, begin, end, update.data());
       apply(each, rate, begin, end, update.data());
@@ -162,7 +162,7 @@ void Optimizer::update_parameter(Trained& each, double rate, std::uint32_t numbe
     return round(each.master_rule, Role::master, each, number, master_of(each));
   }
 
-  parallel_for(count, kGrain,
+  parallel_for(count, kUpdatedAtOnce,
                [&](std::size_t begin, std::size_t end) { remember(each, begin, end); });
   if (each.first.data() != nullptr) {
     round(each.momentum, Role::momentum, each, number, each.first.view());
@@ -172,12 +172,12 @@ void Optimizer::update_parameter(Trained& each, double rate, std::uint32_t numbe
                    each.second.view());
   }
   float* update = scratch_.as<float>().data();
-  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(count, kUpdatedAtOnce, [&](std::size_t begin, std::size_t end) {
     make_update(each, rate, begin, end, update + begin);
   });
   round(each.update, Role::update, each, number,
         {scratch_.data(), DType::f32, each.parameter->value.shape()});
-  parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(count, kUpdatedAtOnce, [&](std::size_t begin, std::size_t end) {
     apply(each, rate, begin, end, update + begin);
   });
   round(each.master_rule, Role::master, each, number, master_of(each));

@@ -14,8 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 4> kMethods = {"separate", "fused", "kahan", "quire"};
-constexpr std::array<std::string_view, 2> kOrders = {"sequential", "pairwise"};
+constexpr std::array<std::string_view, 4> kJsonMethods = {"separate", "fused", "kahan", "quire"};
 
 Json optimizer_json(const OptimizerSettings& optimizer) {
   Json json{{"kind", name_of(optimizer.kind)},
@@ -45,8 +44,7 @@ Json rule_json(const PolicyRule& rule) {
   if (rule.rounding.has_wage_scale) json["layer_scale"] = "wage";
   if (rule.rounding.zeroes_clamped) json["clamped_gradient"] = "zero";
   if (rule.rounding.accumulator) {
-    json["method"] = kMethods[static_cast<std::size_t>(rule.rounding.accumulator->method)];
-    json["order"] = kOrders[static_cast<std::size_t>(rule.rounding.accumulator->order)];
+    json["method"] = kJsonMethods[static_cast<std::size_t>(rule.rounding.accumulator->method)];
     json["order"] =
         rule.rounding.accumulator->order == SumOrder::pairwise ? "pairwise" : "sequential";
     json["chunk"] = rule.rounding.accumulator->chunk;

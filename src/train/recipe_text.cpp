@@ -17,7 +17,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::string_view kOp = "recipe";
+constexpr std::string_view kRecipeOp = "recipe";
 constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 4> kInitializations = {"he", "fan-in", "xavier", "wage"};
 
@@ -26,7 +26,8 @@ std::size_t place_of(const std::array<std::string_view, N>& words, std::string_v
                      std::string_view got) {
   const auto found = std::ranges::find(words, got);
   if (found == words.end())
-    throw Error(kOp, what, fmt::format("'{}'", got), fmt::format("{}", fmt::join(words, ", ")));
+    throw Error(kRecipeOp, what, fmt::format("'{}'", got),
+                fmt::format("{}", fmt::join(words, ", ")));
   return static_cast<std::size_t>(found - words.begin());
 }
 
@@ -82,8 +83,8 @@ Initialization initialization_by_name(std::string_view name) {
 }
 
 Recipe parse_recipe(std::string_view toml, std::string_view source) {
-  const TomlValue root = parse_toml(toml, source, kOp);
-  TomlReader table(root, source, kOp);
+  const TomlValue root = parse_toml(toml, source, kRecipeOp);
+  TomlReader table(root, source, kRecipeOp);
   return read_recipe(table, source);
 }
 
@@ -92,8 +93,9 @@ bool is_recipe(std::string_view name_or_path) {
                           [&](const NamedRecipe& each) { return each.name == name_or_path; }))
     return true;
   if (!name_or_path.ends_with(".toml")) return false;
-  const TomlValue root = parse_toml(read_text_file(name_or_path, kOp), name_or_path, kOp);
-  TomlReader table(root, name_or_path, kOp);
+  const TomlValue root =
+      parse_toml(read_text_file(name_or_path, kRecipeOp), name_or_path, kRecipeOp);
+  TomlReader table(root, name_or_path, kRecipeOp);
   return table.find("network") != nullptr;
 }
 
@@ -104,10 +106,10 @@ Recipe load_recipe(std::string_view name_or_path) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
   }
   if (!name_or_path.ends_with(".toml")) {
-    throw Error(kOp, "recipe", fmt::format("'{}'", name_or_path),
+    throw Error(kRecipeOp, "recipe", fmt::format("'{}'", name_or_path),
                 names + " or the path of a .toml file");
   }
-  return parse_recipe(read_text_file(name_or_path, kOp), name_or_path);
+  return parse_recipe(read_text_file(name_or_path, kRecipeOp), name_or_path);
 }
 
 }  // namespace nibble

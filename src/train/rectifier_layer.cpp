@@ -11,7 +11,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 32768;  // elements a task; a multiple of 8 for the bits
+constexpr std::size_t kRectifiedAtOnce = 32768;  // elements a task; a multiple of 8 for the bits
 
 class RectifierLayer final : public Layer {
  public:
@@ -30,7 +30,7 @@ class RectifierLayer final : public Layer {
     const float limit = limit_;
     const bool marks = has_bits_ && arguments.pass.is_training;
     if (marks) passed_.resize(count);
-    parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
+    parallel_for(count, kRectifiedAtOnce, [&](std::size_t begin, std::size_t end) {
       if (marks) {
         for (std::size_t i = begin; i < end; ++i)
           passed_[i] = static_cast<std::uint8_t>((x[i] > 0.0F) & (x[i] < limit));
@@ -50,19 +50,20 @@ class RectifierLayer final : public Layer {
     const float* dy = arguments.output_error;
     float* dx = arguments.input_errors[0];
     const float limit = limit_;
-    parallel_for(count_of(arguments.pass), kGrain, [&](std::size_t begin, std::size_t end) {
-      if (has_bits_) {
+    parallel_for(
+        count_of(arguments.pass), kRectifiedAtOnce, [&](std::size_t begin, std::size_t end) {
+          if (has_bits_) {
 #pragma omp simd
-        for (std::size_t i = begin; i < end; ++i) dx[i] = passed_[i] != 0 ? dy[i] : 0.0F;
-        return;
-      }
+            for (std::size_t i = begin; i < end; ++i) dx[i] = passed_[i] != 0 ? dy[i] : 0.0F;
+            return;
+          }
 #pragma omp simd
-      for (std::size_t i = begin; i < end; ++i) {
-        const float error = dy[i];
-        const float above = y[i] > 0.0F ? error : 0.0F;  // selected, not branched: vectorized
-        dx[i] = y[i] < limit ? above : 0.0F;
-      }
-    });
+          for (std::size_t i = begin; i < end; ++i) {
+            const float error = dy[i];
+            const float above = y[i] > 0.0F ? error : 0.0F;  // selected, not branched: vectorized
+            dx[i] = y[i] < limit ? above : 0.0F;
+          }
+        });
   }
 
  private:

@@ -15,16 +15,16 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 65536;
+constexpr std::size_t kRoundedAtOnce = 65536;
 
 // Divides by the least power of two that is not below the largest magnitude.
 void normalize(TensorView values) {
   const auto x = values.as<float>();
-  std::vector<float> largest((x.size() + kGrain - 1) / kGrain, 0.0F);
-  parallel_for(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  std::vector<float> largest((x.size() + kRoundedAtOnce - 1) / kRoundedAtOnce, 0.0F);
+  parallel_for(x.size(), kRoundedAtOnce, [&](std::size_t begin, std::size_t end) {
     float most = 0;
     for (std::size_t i = begin; i < end; ++i) most = std::max(most, std::abs(x[i]));
-    largest[begin / kGrain] = most;
+    largest[begin / kRoundedAtOnce] = most;
   });
   const float most = largest.empty() ? 0.0F : *std::ranges::max_element(largest);
   if (!(most > 0) || !std::isfinite(most)) return;
@@ -34,7 +34,7 @@ void normalize(TensorView values) {
   // In two steps, for 2^-exponent itself may be beyond the largest float.
   const float first = std::ldexp(1.0F, -exponent / 2);
   const float second = std::ldexp(1.0F, -exponent - -exponent / 2);
-  parallel_for(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(x.size(), kRoundedAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) x[i] = x[i] * first * second;
   });
 }

@@ -11,7 +11,7 @@
 namespace nibble {
 namespace {
 
-constexpr const char* kNetwork = R"(
+constexpr const char* kSimulatedNetwork = R"(
 input = [6, 5, 4]
 layers = [{op="conv2d", channels=6, kernel=[3,2], stride=[2,1], padding=[1,0], groups=2, bias=true}, {op="relu"},
           {op="flatten"}, {op="linear", features=3, bias=true}, {op="softmax_cross_entropy"}])";
@@ -29,7 +29,7 @@ PrecisionPolicy accumulating(const char* format, SumMethod method,
 }
 
 TEST(SimulatedLayers, ExactSumsAgreeWithFloatLayers) {
-  const Network network = parse_network(kNetwork, "test");
+  const Network network = parse_network(kSimulatedNetwork, "test");
   TapeUnderTest plain(network, 3);
   TapeUnderTest simulated(network, 3, accumulating("fp32", SumMethod::quire));
   plain.run();
@@ -45,7 +45,7 @@ TEST(SimulatedLayers, ExactSumsAgreeWithFloatLayers) {
 }
 
 TEST(SimulatedLayers, FewBitsInTheSumsChangeTheResult) {
-  const Network network = parse_network(kNetwork, "test");
+  const Network network = parse_network(kSimulatedNetwork, "test");
   TapeUnderTest plain(network, 3);
   TapeUnderTest simulated(network, 3, accumulating("e5m2", SumMethod::separate));
   plain.run();
@@ -54,7 +54,7 @@ TEST(SimulatedLayers, FewBitsInTheSumsChangeTheResult) {
 }
 
 TEST(SimulatedLayers, StochasticSumsDoNotDependOnTheNumberOfThreads) {
-  const Network network = parse_network(kNetwork, "test");
+  const Network network = parse_network(kSimulatedNetwork, "test");
   std::vector<std::vector<float>> first;
   for (const int threads : {1, 2, 5}) {
     set_thread_count(threads);

@@ -13,12 +13,13 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 32768;
+constexpr std::size_t kAddedAtOnce = 32768;
 
 void add_to(float* sum, const float* addend, std::int64_t count) {
-  parallel_for(static_cast<std::size_t>(count), kGrain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) sum[i] += addend[i];
-  });
+  parallel_for(static_cast<std::size_t>(count), kAddedAtOnce,
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t i = begin; i < end; ++i) sum[i] += addend[i];
+               });
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::int64_t kImages = 5;
+constexpr std::int64_t kTapeImages = 5;
 
 struct Networks {
   const char* name;
@@ -77,7 +77,7 @@ Network network_of(const Networks& each) {
 // d(loss)/d(parameter) along a direction: Σ gradient·direction against (L(w+hd) - L(w-hd)) / 2h.
 TEST_P(TapeGradients, FollowTheLoss) {
   const Network network = network_of(GetParam());
-  TapeUnderTest tape(network, kImages);
+  TapeUnderTest tape(network, kTapeImages);
   tape.run();
   const std::vector<Parameter> parameters = parameters_of(network);
   for (std::size_t p = 0; p < parameters.size(); ++p) {
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Of, TapeGradients, ::testing::ValuesIn(kNetworks),
 
 TEST(Tape, FreesEveryValueAtTheEnd) {
   const Network network = network_of(kNetworks[13]);
-  TapeUnderTest tape(network, kImages);
+  TapeUnderTest tape(network, kTapeImages);
   tape.run();
   EXPECT_EQ(tape.pool().bytes_in_use(), 0U);
   EXPECT_GT(tape.pool().peak_bytes(), 0U);
@@ -143,8 +143,8 @@ TEST(Tape, ReluPassesWhereRoundingMadeAZero) {
   rule.layers = "relu1";
   rule.rounding.precision.format = parse_format("fixed(4,-8)");  // everything rounds to zero
   policy.rules.push_back(rule);
-  TapeUnderTest plain(network, kImages);
-  TapeUnderTest rounded(network, kImages, policy);
+  TapeUnderTest plain(network, kTapeImages);
+  TapeUnderTest rounded(network, kTapeImages, policy);
   plain.run();
   rounded.run();
   // The gradient of the first convolution still flows: straight through the rounding.
@@ -161,7 +161,7 @@ TEST(Tape, ClampedValuesPassNoGradientWhereAsked) {
   rule.rounding.precision.format = parse_format("fixed(8,30)");  // range ±2^-23: all is clamped
   rule.rounding.zeroes_clamped = true;
   policy.rules.push_back(rule);
-  TapeUnderTest tape(network, kImages, policy);
+  TapeUnderTest tape(network, kTapeImages, policy);
   tape.run();
   for (const float x : tape.parameter(0).gradient.as<float>()) EXPECT_EQ(x, 0.0F);
 }

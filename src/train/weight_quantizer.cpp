@@ -11,14 +11,14 @@
 namespace nibble {
 namespace {
 
-constexpr std::int64_t kGrain = 32768;  // weights a task, about
+constexpr std::int64_t kWeightsAtOnce = 32768;  // weights a task, about
 
 // Calls body(output, its first weight, its step) for all outputs, on several threads.
 template <class Body>
 void for_each_output(const Shape& weight, std::span<const float> steps, const Body& body) {
   const auto outputs = static_cast<std::size_t>(weight[0]);
   const std::int64_t row = weight.elements() / weight[0];
-  const auto grain = static_cast<std::size_t>(std::max<std::int64_t>(kGrain / row, 1));
+  const auto grain = static_cast<std::size_t>(std::max<std::int64_t>(kWeightsAtOnce / row, 1));
   parallel_for(outputs, grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t o = begin; o < end; ++o) {
       body(o, o * static_cast<std::size_t>(row), steps[steps.size() == 1 ? 0 : o]);

@@ -52,6 +52,14 @@ class CheckPurity(unittest.TestCase):
         self.assertEqual(code, 1, output)
         self.assertRegex(output, rf"x\.cpp\.o: \S+ in {symbol}")
 
+    def test_sources_compiled_together_are_those_of_their_folder(self):
+        half = "double run(double x) { return x / 2; }\n"
+        for place, name, code in [("src/kernels/CMakeFiles/nibble_kernels.dir/Unity", "unity_product8_0_cxx.cxx", 1),
+                                  ("src/integer/CMakeFiles/nibble_integer.dir/Unity", "unity_integer_1_cxx.cxx", 1),
+                                  ("src/kernels/CMakeFiles/nibble_kernels.dir/Unity", "unity_quantize_0_cxx.cxx", 0),
+                                  ("src/integer/CMakeFiles/integer_test.dir/Unity", "unity_integer_0_cxx.cxx", 0)]:
+            self.assertEqual(run_on(half, folder=place, name=name)[0], code, name)
+
     def test_integers_pass(self):
         code, output = run_on("#include <map>\n#include <vector>\nstd::map<int, std::vector<int>> all;\n"
                               "void run(int i, int x) { all[i].push_back(x / 3); }\n")

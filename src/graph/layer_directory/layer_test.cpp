@@ -14,7 +14,7 @@ Layer parse(const std::string& text) {
   return parse_layer(parse_record(text, "f"));
 }
 
-std::string error_with(const std::string& text) {
+std::string error_of_layer(const std::string& text) {
   return error_of([&] { (void)parse(text); });
 }
 
@@ -43,17 +43,17 @@ TEST(Layer, HoldsWhatTheTextSays) {
 }
 
 TEST(Layer, KeysAreThoseOfItsType) {
-  EXPECT_EQ(error_with("Dropout\n"),
+  EXPECT_EQ(error_of_layer("Dropout\n"),
             "[layer_directory] f:1: type: got 'Dropout', expected a known one such as Conv2d");
-  EXPECT_EQ(error_with("ReLU\ninplace=True\n"),
+  EXPECT_EQ(error_of_layer("ReLU\ninplace=True\n"),
             "[layer_directory] f:1: compute_mode: got nothing, expected a mode such as u4s4s32");
-  EXPECT_EQ(error_with("ReLU\ncompute_mode=s32u31\ninplace=True\nslope=2\n"),
+  EXPECT_EQ(error_of_layer("ReLU\ncompute_mode=s32u31\ninplace=True\nslope=2\n"),
             "[layer_directory] f:4: slope: got an unknown key, expected the keys of ReLU: "
             "compute_mode, inplace");
-  EXPECT_EQ(error_with("Sequential\nchildren_count=3\n!model/x\n"),
+  EXPECT_EQ(error_of_layer("Sequential\nchildren_count=3\n!model/x\n"),
             "[layer_directory] f:3: data of children_count: got 'model/x', expected none: it is no "
             "tensor");
-  EXPECT_EQ(error_with("Scale\ncompute_mode=s32f32f32\nout_scale=f32,1:3\n"),
+  EXPECT_EQ(error_of_layer("Scale\ncompute_mode=s32f32f32\nout_scale=f32,1:3\n"),
             "[layer_directory] f:3: data of out_scale: got nothing, expected a path on the next "
             "line, !…");
 }
@@ -61,11 +61,11 @@ TEST(Layer, KeysAreThoseOfItsType) {
 TEST(Layer, NumbersAreWrittenInOneWay) {
   for (const char* wrong : {"", " 3", "3 ", "+3", "-3", "03", "0x3", "3.0", "2147483648", "1e3",
                             "99999999999999999999", "three"}) {
-    EXPECT_EQ(error_with("Sequential\nchildren_count=" + std::string(wrong) + "\n"),
+    EXPECT_EQ(error_of_layer("Sequential\nchildren_count=" + std::string(wrong) + "\n"),
               "[layer_directory] f:2: children_count: got '" + std::string(wrong) +
                   "', expected an integer, 0 to 2147483647");
   }
-  EXPECT_EQ(error_with("ReLU\ncompute_mode=s32u31\ninplace=true\n"),
+  EXPECT_EQ(error_of_layer("ReLU\ncompute_mode=s32u31\ninplace=true\n"),
             "[layer_directory] f:3: inplace: got 'true', expected True or False");
 }
 
@@ -76,14 +76,15 @@ TEST(Layer, TuplesHaveAsManyNumbersAsTheySay) {
                             "3:3 3", "0:", "2:", ":", "9:1 1 1 1 1 1 1 1 1"}) {
     std::string text = conv;
     text.replace(at, 5, wrong);
-    EXPECT_EQ(error_with(text), "[layer_directory] f:5: kernel_size: got '" + std::string(wrong) +
-                                    "', expected two numbers such as 2:3 3");
+    EXPECT_EQ(error_of_layer(text), "[layer_directory] f:5: kernel_size: got '" +
+                                        std::string(wrong) +
+                                        "', expected two numbers such as 2:3 3");
   }
 }
 
 TEST(Layer, TensorsHaveATypeAndASizeThatCanBe) {
   const auto with = [](const std::string& tensor) {
-    return error_with("Scale\ncompute_mode=s32f32f32\nout_scale=" + tensor + "\n!x\n");
+    return error_of_layer("Scale\ncompute_mode=s32f32f32\nout_scale=" + tensor + "\n!x\n");
   };
   EXPECT_EQ(with("s4,2:3 5"), "no error") << "which type fits is not a matter of the text";
   for (const char* wrong : {"f32", "f32,", "f64,1:3", ",1:3", "f32,2:3", "f32;1:3", "F32,1:3"}) {

@@ -10,12 +10,12 @@
 namespace nibble {
 namespace {
 
-constexpr int kStages = 4;
+constexpr int kWrittenStages = 4;
 constexpr std::string_view kReluMode = "s32u31";
 
-class Walk {
+class WriteWalk {
  public:
-  explicit Walk(const Model& model) : layers_(model) {}
+  explicit WriteWalk(const Model& model) : layers_(model) {}
 
   std::vector<WrittenFile> files() {
     std::size_t at = layers_.take_input();
@@ -24,7 +24,7 @@ class Walk {
     add_relu("relu");
     at = layers_.take_quantize("quantize1", at);
     at = layers_.take_max_pool("maxpool", at);
-    for (int stage = 1; stage <= kStages; ++stage) {
+    for (int stage = 1; stage <= kWrittenStages; ++stage) {
       const std::string name = fmt::format("layer{}", stage);
       std::int64_t children = 0;
       do {
@@ -95,7 +95,7 @@ class Walk {
 }  // namespace
 
 void write_layer_directory(const Model& model, const std::filesystem::path& folder) {
-  write_whole_folder(folder, Walk(model).files());
+  write_whole_folder(folder, WriteWalk(model).files());
 }
 
 }  // namespace nibble

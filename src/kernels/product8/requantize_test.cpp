@@ -22,18 +22,18 @@ struct Rounded {
   bool operator==(const Rounded&) const = default;
 };
 
-struct Shape {
+struct TileShape {
   int rows = 1;
   int columns = 1;
   int c_gap = 0;
   int out_gap = 0;
 };
 
-std::size_t size_of(const Shape& shape, int gap) {
+std::size_t size_of(const TileShape& shape, int gap) {
   return static_cast<std::size_t>((shape.rows - 1) * (shape.columns + gap) + shape.columns);
 }
 
-Rounded round(const Product8& path, const std::vector<std::int32_t>& c, const Shape& shape,
+Rounded round(const Product8& path, const std::vector<std::int32_t>& c, const TileShape& shape,
               int shift) {
   Rounded result{.out = std::vector<std::int8_t>(size_of(shape, shape.out_gap), 99)};
   const TileOutcome outcome = path.requantize({.c = c.data(),
@@ -48,7 +48,7 @@ Rounded round(const Product8& path, const std::vector<std::int32_t>& c, const Sh
   return result;
 }
 
-void expect_definition_everywhere(const std::vector<std::int32_t>& c, const Shape& shape,
+void expect_definition_everywhere(const std::vector<std::int32_t>& c, const TileShape& shape,
                                   int shift) {
   const Rounded expected = round(reference::kProduct8, c, shape, shift);
   for (const Isa isa : supported_isas()) {
@@ -63,7 +63,7 @@ void expect_definition_everywhere(const std::vector<std::int32_t>& c, const Shap
 
 TEST(Requantize, HalvesGoAwayFromZeroAndTheRestToTheNearest) {
   const std::vector<std::int32_t> c = {5, 6, 7, -5, -6, -7, 2, -2, 1, -1, 0};
-  const Shape shape = {.columns = static_cast<int>(c.size())};
+  const TileShape shape = {.columns = static_cast<int>(c.size())};
   const Rounded expected = {{1, 2, 2, -1, -2, -2, 1, -1, 0, 0, 0}, 7, 0};
   EXPECT_EQ(round(reference::kProduct8, c, shape, 2), expected);
   expect_definition_everywhere(c, shape, 2);
@@ -71,7 +71,7 @@ TEST(Requantize, HalvesGoAwayFromZeroAndTheRestToTheNearest) {
 
 TEST(Requantize, WhatRoundsBeyondTheRangeIsClampedAndCounted) {
   const std::vector<std::int32_t> c = {254, 255, -254, -255, 100000, -100000};
-  const Shape shape = {.columns = static_cast<int>(c.size())};
+  const TileShape shape = {.columns = static_cast<int>(c.size())};
   const Rounded expected = {{127, 127, -127, -127, 127, -127}, 100000, 4};
   EXPECT_EQ(round(reference::kProduct8, c, shape, 1), expected);
   expect_definition_everywhere(c, shape, 1);
@@ -79,7 +79,7 @@ TEST(Requantize, WhatRoundsBeyondTheRangeIsClampedAndCounted) {
 
 TEST(Requantize, EveryShiftOfTheWholeRange) {
   std::mt19937 bits(5);
-  const Shape shape = {.rows = 16, .columns = 64};
+  const TileShape shape = {.rows = 16, .columns = 64};
   std::vector<std::int32_t> c(size_of(shape, 0));
   for (int shift = 0; shift <= 31; ++shift) {
     // Magnitudes near the clamp of this shift, halves of it, and the ends of the range.
@@ -96,7 +96,7 @@ TEST(Requantize, EveryWidthLeavesItsNeighboursAlone) {
   std::mt19937 bits(6);
   for (int columns = 1; columns <= 70; ++columns) {
     for (const int rows : {1, 5, 16}) {
-      const Shape shape = {.rows = rows, .columns = columns, .c_gap = 3, .out_gap = 5};
+      const TileShape shape = {.rows = rows, .columns = columns, .c_gap = 3, .out_gap = 5};
       std::vector<std::int32_t> c(size_of(shape, shape.c_gap));
       for (std::int32_t& x : c) x = static_cast<std::int32_t>(bits()) >> 16;
       expect_definition_everywhere(c, shape, 8);

@@ -18,7 +18,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = std::size_t{1} << 14;
+constexpr std::size_t kCodesAtOnce = std::size_t{1} << 14;
 
 std::size_t group_index(const Grouping& grouping, std::size_t element) {
   return static_cast<std::size_t>(grouping.group_of(static_cast<std::int64_t>(element)));
@@ -36,7 +36,7 @@ template <class Codes>
 void encode_by_definition(std::span<const float> values, const Format& format,
                           const Grouping& grouping, const GroupScales& scales,
                           const QuantizeOptions& options, Codes codes) {
-  parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(values.size(), kCodesAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const GroupScale& group = scales.groups[group_index(grouping, i)];
       const ScaledValue rounded =
@@ -92,7 +92,7 @@ void encode_by_map(ConstTensorView input, std::span<const float> values, const C
   quantize(input, elements.view(), format, options);
   const std::span<float> q = elements.as<float>();
   if (format.scaling.kind != ScaleKind::none) {
-    parallel_for(q.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    parallel_for(q.size(), kCodesAtOnce, [&](std::size_t begin, std::size_t end) {
       over_runs(grouping, scales.groups, begin, end,
                 [&](std::size_t i, std::size_t stop, const GroupScale& group) {
                   for (; i < stop; ++i) {
@@ -114,7 +114,7 @@ void encode_by_map(ConstTensorView input, std::span<const float> values, const C
   }
   const auto* grid = std::get_if<GridElement>(&format.element);
   const float step = grid == nullptr ? 0.0F : static_cast<float>(grid->step());
-  parallel_for(q.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(q.size(), kCodesAtOnce, [&](std::size_t begin, std::size_t end) {
     over_runs(grouping, scales.groups, begin, end,
               [&](std::size_t i, std::size_t stop, const GroupScale& group) {
                 const float zero = static_cast<float>(group.zero) * step;
@@ -155,7 +155,7 @@ void decode_by_map(Codes codes, const CodeMap& map, const Format& format, const 
   const std::vector<float>& values = map.values();
   const auto* grid = std::get_if<GridElement>(&format.element);
   const float step = grid == nullptr ? 0.0F : static_cast<float>(grid->step());
-  parallel_for(codes.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(codes.size(), kCodesAtOnce, [&](std::size_t begin, std::size_t end) {
     over_runs(
         grouping, groups, begin, end,
         [&](std::size_t i, std::size_t stop, const GroupScale& group) {
@@ -214,7 +214,7 @@ Tensor decode(const Encoded& encoded, const Format& format) {
       decode_by_map(codes, *map, format, grouping, groups, result.as<float>());
       return;
     }
-    parallel_for(codes.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    parallel_for(codes.size(), kCodesAtOnce, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const double value = decode_scaled(format, groups[group_index(grouping, i)], codes[i]);
         if (info.decodes_to_fp32) {

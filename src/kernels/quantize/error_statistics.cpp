@@ -12,7 +12,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = std::size_t{1} << 14;
+constexpr std::size_t kErrorsAtOnce = std::size_t{1} << 14;
 
 struct Sums {
   double signal = 0;
@@ -71,9 +71,9 @@ ErrorStatistics error_statistics(ConstTensorView input, ConstTensorView quantize
     return static_cast<double>(static_cast<float>(moved * static_cast<double>(group.scale)));
   };
 
-  std::vector<Sums> chunks((x.size() + kGrain - 1) / kGrain);
-  parallel_for(x.size(), kGrain, [&](std::size_t begin, std::size_t end) {
-    Sums& sums = chunks[begin / kGrain];
+  std::vector<Sums> chunks((x.size() + kErrorsAtOnce - 1) / kErrorsAtOnce);
+  parallel_for(x.size(), kErrorsAtOnce, [&](std::size_t begin, std::size_t end) {
+    Sums& sums = chunks[begin / kErrorsAtOnce];
     for (std::size_t i = begin; i < end; ++i) {
       const GroupScale& group =
           scales.groups[static_cast<std::size_t>(grouping.group_of(static_cast<std::int64_t>(i)))];

@@ -16,7 +16,7 @@ namespace nibble {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
 ErrorStatistics statistics(const std::vector<float>& x, const std::vector<float>& q,
                            const char* format, const QuantizeOptions& options = {}) {
@@ -26,8 +26,8 @@ ErrorStatistics statistics(const std::vector<float>& x, const std::vector<float>
 
 TEST(ErrorStatistics, AreTheSumsDoneByHand) {
   // Errors -0.25, -0.5, -73, -0.25, 0 over the five finite inputs.
-  const ErrorStatistics s = statistics({1.25F, -3.5F, 200, 0.25F, kInfinity, kNaN, -0.0F},
-                                       {1, -4, 127, 0, 127, kNaN, 0}, "int8");
+  const ErrorStatistics s = statistics({1.25F, -3.5F, 200, 0.25F, kInfinity, kNoNumber, -0.0F},
+                                       {1, -4, 127, 0, 127, kNoNumber, 0}, "int8");
   EXPECT_EQ(s.elements, 7);
   EXPECT_EQ(s.non_finite, 2);
   EXPECT_DOUBLE_EQ(s.sqnr_db, 10 * std::log10(40013.875 / 5329.375));
@@ -57,7 +57,7 @@ TEST(ErrorStatistics, NoErrorIsInfinitelyManyDecibel) {
 }
 
 TEST(ErrorStatistics, NothingFiniteLeavesZeros) {
-  for (const std::vector<float>& x : {std::vector<float>{}, {kNaN, kInfinity}}) {
+  for (const std::vector<float>& x : {std::vector<float>{}, {kNoNumber, kInfinity}}) {
     const ErrorStatistics s = statistics(x, x, "e4m3");
     EXPECT_EQ(s.elements, static_cast<std::int64_t>(x.size()));
     EXPECT_EQ(s.non_finite, s.elements);

@@ -31,12 +31,12 @@ struct Range {
   float magnitude() const { return std::max(high, -low); }  // of zeros: +0
 };
 
-constexpr std::size_t kGrain = std::size_t{1} << 16;
+constexpr std::size_t kScaledAtOnce = std::size_t{1} << 16;
 
 // One group after another; they do not overlap.
 std::vector<Range> block_ranges(std::span<const float> values, const Grouping& g) {
   std::vector<Range> ranges(static_cast<std::size_t>(g.groups()));
-  const auto grain = std::max<std::size_t>(1, kGrain / static_cast<std::size_t>(g.block));
+  const auto grain = std::max<std::size_t>(1, kScaledAtOnce / static_cast<std::size_t>(g.block));
   parallel_for(ranges.size(), grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto group = static_cast<std::int64_t>(i);
@@ -59,7 +59,7 @@ std::vector<Range> ranges_of(std::span<const float> values, const Grouping& g) {
   const auto run =
       static_cast<std::size_t>(g.granularity == Granularity::tensor ? g.length : g.inner);
   std::mutex joining;
-  parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(values.size(), kScaledAtOnce, [&](std::size_t begin, std::size_t end) {
     std::vector<Range> own(all.size());
     for (std::size_t i = begin; i < end;) {
       Range& range = own[static_cast<std::size_t>(g.group_of(static_cast<std::int64_t>(i)))];
@@ -110,7 +110,7 @@ float largest_magnitude_of(std::span<const float> values) {
   const QuantizeKernels* kernels = quantize_kernels(active_isa());
   float largest = 0;
   std::mutex joining;
-  parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(values.size(), kScaledAtOnce, [&](std::size_t begin, std::size_t end) {
     float own = 0;
     if (kernels != nullptr) {
       own = kernels->largest_magnitude(values.data() + begin, end - begin);

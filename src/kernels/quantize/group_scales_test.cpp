@@ -18,8 +18,8 @@
 namespace nibble {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kEndless = std::numeric_limits<float>::infinity();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 constexpr float kMax = std::numeric_limits<float>::max();
 
 GroupScales scales_of(const std::vector<float>& values, const Shape& shape, const char* text,
@@ -136,8 +136,8 @@ TEST_F(GroupScalesTest, TheLargestMagnitudeIsFoundAtEveryPlace) {
           return largest_magnitude_of(values);
         };
         ASSERT_EQ(largest_with(-7), 7.0F) << name_of(isa) << " " << count << " " << at;
-        ASSERT_EQ(largest_with(-kInfinity), kMax);
-        ASSERT_EQ(largest_with(kNaN), count == 1 ? 0.0F : 0.25F);
+        ASSERT_EQ(largest_with(-kEndless), kMax);
+        ASSERT_EQ(largest_with(kNotANumber), count == 1 ? 0.0F : 0.25F);
         values[at] = kept;
       }
     }
@@ -176,7 +176,7 @@ TEST_F(GroupScalesTest, RefuseScalesThatDoNotFit) {
   EXPECT_TRUE(refused("mxfp4", {.scales = {1}}));
   EXPECT_TRUE(refused("e4m3", {.scales = {1}}));
   EXPECT_TRUE(refused("int8", {.zeros = {1}}));
-  for (const float bad : {0.0F, -1.0F, kInfinity, kNaN}) {
+  for (const float bad : {0.0F, -1.0F, kEndless, kNotANumber}) {
     EXPECT_TRUE(refused("e4m3(scale=2)", {.scales = {bad}})) << bad;
   }
   EXPECT_TRUE(refused("uint4(scale=2)", {.zeros = {16}}));

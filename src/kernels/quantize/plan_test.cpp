@@ -18,7 +18,7 @@
 namespace nibble {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInf = std::numeric_limits<float>::infinity();
 
 TEST(Plan, ThresholdsOfACodebookAreExact) {
   for (const char* text : {"codebook(nf4)", "codebook(new_format)", "codebook(act_format)",
@@ -38,7 +38,7 @@ TEST(Plan, ThresholdsOfACodebookAreExact) {
       for (std::size_t i = 0; i + 1 < values.size(); ++i) {
         const float start = table.thresholds[i];
         EXPECT_EQ(rounded(start), values[i + 1]);
-        EXPECT_EQ(rounded(std::nextafter(start, -kInfinity)), values[i]);
+        EXPECT_EQ(rounded(std::nextafter(start, -kInf)), values[i]);
         EXPECT_EQ(table.toward[i], values[i]);
       }
       EXPECT_EQ(table.toward[values.size() - 1], values.back());

@@ -11,7 +11,7 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = std::size_t{1} << 16;
+constexpr std::size_t kWidenedAtOnce = std::size_t{1} << 16;
 
 // Both 16-bit types travel as std::uint16_t, which is no DType of its own.
 using Widen = void (*)(const std::uint16_t*, float*, std::size_t);
@@ -54,7 +54,7 @@ std::span<const float> as_floats(ConstTensorView input, Tensor& storage) {
   const std::span<float> floats = storage.as<float>();
   const auto* halves = reinterpret_cast<const std::uint16_t*>(input.data());
   const Widen widen = widening_of(input.dtype());
-  parallel_for(floats.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(floats.size(), kWidenedAtOnce, [&](std::size_t begin, std::size_t end) {
     widen(halves + begin, &floats[begin], end - begin);
   });
   return floats;
@@ -63,7 +63,7 @@ std::span<const float> as_floats(ConstTensorView input, Tensor& storage) {
 void narrow_floats(std::span<const float> values, TensorView output) {
   auto* halves = reinterpret_cast<std::uint16_t*>(output.data());
   const Narrow narrow = narrowing_to(output.dtype());
-  parallel_for(values.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(values.size(), kWidenedAtOnce, [&](std::size_t begin, std::size_t end) {
     narrow(halves + begin, &values[begin], end - begin);
   });
 }
