@@ -2,6 +2,7 @@
 # The front door. CMakePresets.json says how each build is made; build/<preset>/bin holds its programs.
 
 JOBS ?= $(shell nproc)
+PRESET ?= dev
 FUZZ_SECONDS ?= 30
 PHASE := tools/phase
 SOURCES = $$(git ls-files -co --exclude-standard '*.h' '*.cpp' '*.inc' '*.cu' '*.cuh')
@@ -11,7 +12,7 @@ export NIBBLE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test full bench gpu-test fuzz aarch64 targets format lint clean
+.PHONY: help setup demo test timings full bench gpu-test fuzz aarch64 targets format lint clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -36,6 +37,9 @@ test:  ## install what is missing, build, run all tests but the long ones
 	@$(PHASE) "build asan" cmake --build --preset asan -j $(JOBS)
 	@$(PHASE) "test asan (quick)" ctest --preset asan -j $(JOBS)
 	@echo && cat build/timings.txt
+
+timings:  ## where the time of the last build went (PRESET=dev): ninja's log, the compiler's report
+	@tools/build_times.py build/$(PRESET)
 
 full:  ## the long tests: exhaustive sweeps, accuracy
 	@tools/setup
