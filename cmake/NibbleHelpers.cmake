@@ -141,6 +141,7 @@ function(nibble_add_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   nibble_set_options(${name})
+  target_compile_options(${name} PRIVATE ${NIBBLE_TEST_OPTIONS})
   target_compile_definitions(${name} PRIVATE NIBBLE_CORPUS_DIR="${PROJECT_SOURCE_DIR}/tests/corpus")
   target_link_libraries(${name} PRIVATE
     ${arg_DEPENDS} GTest::gmock GTest::gtest_main rapidcheck rapidcheck_gtest)
