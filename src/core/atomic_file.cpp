@@ -3,30 +3,25 @@
 #include "nibble/core/atomic_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <ostream>
 #include <streambuf>
 #include <system_error>
+#include <utility>
 
+#include "core/temporary.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail(const char* action, const fs::path& path, int code) {
-  throw Error("write", fmt::format("cannot {} {}: {}", action, path.string(),
-                                   std::generic_category().message(code)));
-}
 
 // Buffers writes to a descriptor and remembers the first error.
 class DescriptorBuffer : public std::streambuf {
@@ -83,35 +78,48 @@ class DescriptorBuffer : public std::streambuf {
   std::array<char, 1 << 16> buffer_;
 };
 
-// A new file beside the target; its name holds the process and a number, never the target's name,
-// which may already be as long as a name can be.
-int create_beside(const fs::path& target, fs::path& temporary) {
-  static std::atomic<unsigned> next_number{0};
-  for (;;) {
-    temporary = target.parent_path() / fmt::format(".nibble-{}-{}.tmp", ::getpid(), next_number++);
-    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) return descriptor;
-    if (errno != EEXIST) fail("create", target, errno);
+// A device or pipe, which is written in place.
+class OpenDevice {
+ public:
+  explicit OpenDevice(const fs::path& path)
+      : descriptor_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {
+    if (descriptor_ < 0) fail_write("open", path, errno);
   }
-}
+  ~OpenDevice() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  OpenDevice(const OpenDevice&) = delete;
+  OpenDevice& operator=(const OpenDevice&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  void close(const fs::path& path) {
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail_write("close", path, errno);
+  }
+
+ private:
+  int descriptor_;
+};
 
 }  // namespace
 
 struct AtomicFile::State {
-  State(const fs::path& target_path, const fs::path& temporary_path, int fd)
-      : target(target_path), temporary(temporary_path), descriptor(fd), buffer(fd) {}
-  ~State() {
-    if (descriptor >= 0) ::close(descriptor);
-    if (!temporary.empty()) ::unlink(temporary.c_str());
+  State(const fs::path& target_path, bool is_device) : target(target_path) {
+    if (is_device) {
+      device.emplace(target);
+    } else {
+      temporary.emplace(target.parent_path(), Temporary::Kind::file, target);
+    }
+    buffer.emplace(descriptor());
+    stream.rdbuf(&*buffer);
   }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+
+  int descriptor() const { return device ? device->descriptor() : temporary->descriptor(); }
 
   fs::path target;
-  fs::path temporary;  // empty: written in place, or renamed already
-  int descriptor;
-  DescriptorBuffer buffer;
-  std::ostream stream{&buffer};
+  std::optional<OpenDevice> device;  // one of these two
+  std::optional<Temporary> temporary;
+  std::optional<DescriptorBuffer> buffer;
+  std::ostream stream{nullptr};
 };
 
 AtomicFile::AtomicFile(const fs::path& path) {
@@ -123,18 +131,11 @@ AtomicFile::AtomicFile(const fs::path& path) {
   }
   struct stat old = {};
   const bool is_existing = ::stat(target.c_str(), &old) == 0;
-  if (is_existing && S_ISDIR(old.st_mode)) fail("create", path, EISDIR);
+  if (is_existing && S_ISDIR(old.st_mode)) fail_write("create", path, EISDIR);
 
-  fs::path temporary;
-  int descriptor = -1;
-  if (is_existing && !S_ISREG(old.st_mode)) {
-    descriptor = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor < 0) fail("open", path, errno);
-  } else {
-    descriptor = create_beside(target, temporary);
-    if (is_existing) (void)::fchmod(descriptor, old.st_mode & 0777);
-  }
-  state_ = std::make_unique<State>(target, temporary, descriptor);
+  const bool is_device = is_existing && !S_ISREG(old.st_mode);
+  state_ = std::make_unique<State>(target, is_device);
+  if (is_existing && !is_device) (void)::fchmod(state_->descriptor(), old.st_mode & 0777);
 }
 
 AtomicFile::~AtomicFile() = default;
@@ -145,22 +146,16 @@ std::ostream& AtomicFile::stream() {
 
 void AtomicFile::commit() {
   State& file = *state_;
-  if (file.descriptor < 0) throw Error("write", file.target.string() + " was already committed");
+  if (file.descriptor() < 0) throw Error("write", file.target.string() + " was already committed");
   file.stream.flush();
-  if (file.buffer.error() != 0) fail("write", file.target, file.buffer.error());
-  if (!file.stream) fail("write", file.target, EIO);
-  // Devices and pipes answer EINVAL: there is nothing to sync.
-  if (::fsync(file.descriptor) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) {
-    fail("sync", file.target, errno);
+  if (file.buffer->error() != 0) fail_write("write", file.target, file.buffer->error());
+  if (!file.stream) fail_write("write", file.target, EIO);
+  sync_descriptor(file.descriptor(), file.target);
+  if (file.device) {
+    file.device->close(file.target);
+  } else {
+    file.temporary->rename_to(file.target);
   }
-  const int descriptor = file.descriptor;
-  file.descriptor = -1;
-  if (::close(descriptor) != 0) fail("close", file.target, errno);
-  if (file.temporary.empty()) return;
-  if (::rename(file.temporary.c_str(), file.target.c_str()) != 0) {
-    fail("rename to", file.target, errno);
-  }
-  file.temporary.clear();
 }
 
 }  // namespace nibble

@@ -2,8 +2,8 @@
 // Walks the nodes as the reader made them, and writes the folder of their layers.
 #include <fmt/format.h>
 
+#include "core/whole_folder.h"
 #include "graph/layer_directory/nodes_to_layers.h"
-#include "graph/layer_directory/whole_folder.h"
 #include "graph/shapes.h"
 #include "nibble/graph/layer_directory.h"
 
@@ -95,7 +95,10 @@ class WriteWalk {
 }  // namespace
 
 void write_layer_directory(const Model& model, const std::filesystem::path& folder) {
-  write_whole_folder(folder, WriteWalk(model).files());
+  const std::vector<WrittenFile> files = WriteWalk(model).files();
+  WholeFolder whole(folder, ExistingFiles::refused);
+  for (const WrittenFile& each : files) whole.write(each.path, each.bytes);
+  whole.commit();
 }
 
 }  // namespace nibble
