@@ -17,6 +17,7 @@
 #include "core/safetensors_header.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
+#include "nibble/core/hash.h"
 
 namespace nibble {
 namespace {
@@ -80,6 +81,13 @@ void write_all(std::ostream& out, const SafetensorsMetadata& metadata,
   }
 }
 
+// Lengths in front, so that no two contents give the same bytes.
+void add_text(Hasher& hasher, std::string_view text) {
+  hasher.add(std::to_string(text.size()));
+  hasher.add(":");
+  hasher.add(text);
+}
+
 }  // namespace
 
 Safetensors read_safetensors(const fs::path& path) {
@@ -124,6 +132,32 @@ void write_safetensors(std::ostream& out, const SafetensorsMetadata& metadata,
                        std::span<const NamedTensorView> tensors) {
   write_all(out, metadata, tensors);
   if (!out.flush()) throw Error("write_safetensors", "cannot write");
+}
+
+std::vector<NamedTensorView> views_of(const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedTensorView> views;
+  views.reserve(tensors.size());
+  for (const NamedTensor& named : tensors) views.push_back({named.name, named.tensor.view()});
+  return views;
+}
+
+std::string content_hash(const SafetensorsMetadata& metadata, std::vector<NamedTensorView> tensors,
+                         std::string_view but) {
+  Hasher hasher;
+  for (const auto& [key, value] : metadata) {
+    if (key == but) continue;
+    add_text(hasher, key);
+    add_text(hasher, value);
+  }
+  std::sort(tensors.begin(), tensors.end(),
+            [](const NamedTensorView& a, const NamedTensorView& b) { return a.name < b.name; });
+  for (const NamedTensorView& named : tensors) {
+    add_text(hasher, named.name);
+    add_text(hasher, name_of(named.tensor.dtype()));
+    add_text(hasher, named.tensor.shape().to_string());
+    hasher.add(std::span<const std::byte>(named.tensor.data(), named.tensor.bytes()));
+  }
+  return hex(hasher.value());
 }
 
 }  // namespace nibble

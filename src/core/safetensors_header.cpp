@@ -308,6 +308,9 @@ std::size_t safetensors_header_length(std::span<const std::byte> first, std::uin
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_size,
                                            const std::string& name) {
   if (!text.starts_with('{')) fail_header(name, "header", shown(text.substr(0, 1)), "'{'");
+  // The parser would take it for the end of the text.
+  if (text.find('\0') != std::string_view::npos)
+    fail_header(name, "header", "a zero byte", "valid JSON");
   HeaderReader reader(name);
   Json::sax_parse(text.begin(), text.end(), &reader);
   SafetensorsHeader header = reader.take();

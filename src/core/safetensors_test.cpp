@@ -182,6 +182,7 @@ TEST(Safetensors, WrongHeadersSayWhere) {
   EXPECT_THAT(wrong(" {}"), HasSubstr("header: got ' ', expected '{'"));
   EXPECT_THAT(wrong("{" + good + "} x"), HasSubstr("expected valid JSON"));
   EXPECT_THAT(wrong("{\"a\xFF\":1}"), HasSubstr("header at byte "));
+  EXPECT_THAT(wrong("{" + good + "}" + std::string(1, '\0')), HasSubstr("got a zero byte"));
 }
 
 }  // namespace

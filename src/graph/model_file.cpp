@@ -3,7 +3,10 @@
 #include "nibble/graph/model_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "graph/network_json.h"
@@ -12,6 +15,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
 #include "nibble/core/safetensors.h"
+#include "nibble/core/warning.h"
 
 namespace nibble {
 namespace {
@@ -22,7 +26,9 @@ constexpr const char* kVersionKey = "nibble_format";
 constexpr const char* kVersion = "1";
 constexpr const char* kNetworkKey = "network";
 constexpr const char* kHashKey = "weights_hash";
+constexpr const char* kContentKey = "content_hash";
 constexpr const char* kOriginKey = "origin";
+constexpr std::array kKeys{kVersionKey, kNetworkKey, kHashKey, kContentKey, kOriginKey};
 constexpr std::size_t kMaxOrigin = std::size_t{1} << 20;
 
 [[noreturn]] void fail(const std::string& name, std::string_view what, std::string_view got,
@@ -73,17 +79,39 @@ std::vector<Tensor> ordered(std::vector<NamedTensor> tensors, const Network& net
   return list;
 }
 
+// An unknown key may be content_hash with a wrong bit, so none is taken. Files of older versions
+// have no such hash, and their networks cannot be checked.
+bool check_content(const Safetensors& file, const std::string& name) {
+  for (const auto& [key, value] : file.metadata) {
+    if (std::ranges::find(kKeys, key) == kKeys.end())
+      fail(name, "metadata", in_quotes(key), fmt::format("{}", fmt::join(kKeys, ", ")));
+  }
+  const auto stored = file.metadata.find(kContentKey);
+  if (stored == file.metadata.end()) return false;
+  const std::string got = content_hash(file.metadata, views_of(file.tensors), kContentKey);
+  if (got != stored->second)
+    fail(name + " is damaged", kContentKey, got, in_quotes(stored->second));
+  return true;
+}
+
 ModelFile model_from(Safetensors file, const std::string& name) {
   if (const std::string& version = metadata_of(file, kVersionKey, name); version != kVersion) {
     fail(name, fmt::format("metadata {}", kVersionKey), in_quotes(version), in_quotes(kVersion));
   }
   ModelFile result;
+  result.has_content_hash = check_content(file, name);
   result.model.network = network_from_json(metadata_of(file, kNetworkKey, name), name);
   result.origin = origin_from(metadata_of(file, kOriginKey, name), name);
   const std::string expected = metadata_of(file, kHashKey, name);
   result.model.parameters = ordered(std::move(file.tensors), result.model.network, name);
   const std::string got = hex(weights_hash(result.model));
   if (got != expected) fail(name, "hash of the weights", got, in_quotes(expected));
+  if (!result.has_content_hash) {
+    warn(
+        fmt::format("{} has no {}: damage to its network would not be seen (made by an older "
+                    "version; written anew it has one)",
+                    name, kContentKey));
+  }
   return result;
 }
 
@@ -103,6 +131,7 @@ void write_model(const std::filesystem::path& path, const Model& model, const Or
   } catch (const Json::exception&) {
     throw Error("write_model", "origin", "bytes that are no UTF-8", "UTF-8");
   }
+  metadata[kContentKey] = content_hash(metadata, tensors, kContentKey);
   write_safetensors(path, metadata, tensors);
 }
 

@@ -14,6 +14,7 @@
 #include "graph/graph_test_support.h"
 #include "nibble/core/hash.h"
 #include "nibble/core/safetensors.h"
+#include "nibble/core/warning.h"
 
 namespace nibble {
 namespace {
@@ -35,16 +36,23 @@ class NibFile : public testing::Test {
   void SetUp() override { write_model(path_, counted_model(small()), {{"recipe", "\"x\""}}); }
   void TearDown() override { fs::remove(path_); }
 
+  static std::string error_of_bytes(const std::string& bytes) {
+    return error_of([&] { parse_model(std::as_bytes(std::span(bytes)), "x.nib"); });
+  }
   // The error of the file after a change of its content.
-  std::string error_with(const std::function<void(Safetensors&)>& change) const {
+  std::string error_after(const std::function<void(Safetensors&)>& change) const {
     Safetensors file = read_safetensors(path_);
     change(file);
-    std::vector<NamedTensorView> views;
-    for (const NamedTensor& each : file.tensors) views.push_back({each.name, each.tensor.view()});
     std::ostringstream out;
-    write_safetensors(out, file.metadata, views);
-    const std::string bytes = out.str();
-    return error_of([&] { parse_model(std::as_bytes(std::span(bytes)), "x.nib"); });
+    write_safetensors(out, file.metadata, views_of(file.tensors));
+    return error_of_bytes(out.str());
+  }
+  // The same without content_hash, as older versions wrote it.
+  std::string error_with(const std::function<void(Safetensors&)>& change) const {
+    return error_after([&](Safetensors& file) {
+      file.metadata.erase("content_hash");
+      change(file);
+    });
   }
 
   const fs::path path_ =
@@ -87,6 +95,40 @@ TEST_F(NibFile, ChangedContentIsRefused) {
   EXPECT_THAT(error_with([](Safetensors& f) { f.tensors[0].tensor = Tensor(DType::f32, {3}); }),
               HasSubstr("shape of n1.weight: got (3,), expected (3, 3, 3, 2)"));
   EXPECT_EQ(error_with([](Safetensors& f) { std::swap(f.tensors[0], f.tensors[3]); }), "no error");
+}
+
+TEST_F(NibFile, NoBitOfTheFileCanFlip) {
+  write_model(path_, counted_model(chain({3}, {Linear{.features = 2}})), {});
+  std::ifstream in(path_, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_EQ(error_of_bytes(whole), "no error");
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string flipped = whole;
+      flipped[i] = static_cast<char>(flipped[i] ^ 1 << bit);
+      ASSERT_NE(error_of_bytes(flipped), "no error") << "byte " << i << " bit " << bit;
+    }
+  }
+}
+
+TEST_F(NibFile, ANetworkThatWasChangedIsDamaged) {
+  const auto change = [](Safetensors& f) {
+    std::string& network = f.metadata["network"];
+    network.replace(network.find("yes"), 3, "yet");
+  };
+  EXPECT_THAT(error_after(change), HasSubstr("x.nib is damaged: content_hash: got "));
+  EXPECT_EQ(error_with(change), "no error") << "older files do not know";
+}
+
+TEST_F(NibFile, WithoutContentHashIsReadWithAWarning) {
+  (void)take_warnings();
+  EXPECT_TRUE(read_model(path_).has_content_hash);
+  EXPECT_TRUE(take_warnings().empty());
+  EXPECT_EQ(error_with([](Safetensors&) {}), "no error");
+  EXPECT_THAT(take_warnings(), testing::ElementsAre(HasSubstr("x.nib has no content_hash")));
+  EXPECT_EQ(error_with([](Safetensors& f) { f.metadata["contend_hash"] = "0"; }),
+            "[read_model] x.nib: metadata: got 'contend_hash', expected nibble_format, network, "
+            "weights_hash, content_hash, origin");
 }
 
 TEST_F(NibFile, MetadataIsChecked) {

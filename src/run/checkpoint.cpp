@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
@@ -22,40 +23,6 @@ constexpr std::string_view kWordPrefix = "word.";
 
 std::string in_quotes(std::string_view text) {
   return "'" + std::string(text) + "'";
-}
-
-// Lengths in front, so that no two contents give the same bytes.
-void add_text(Hasher& hasher, std::string_view text) {
-  hasher.add(std::to_string(text.size()));
-  hasher.add(":");
-  hasher.add(text);
-}
-
-// Over all metadata but the hash itself, then the tensors in the order of their names.
-std::string content_hash(const SafetensorsMetadata& metadata,
-                         std::vector<NamedTensorView> tensors) {
-  Hasher hasher;
-  for (const auto& [key, value] : metadata) {
-    if (key == kHashKey) continue;
-    add_text(hasher, key);
-    add_text(hasher, value);
-  }
-  std::sort(tensors.begin(), tensors.end(),
-            [](const NamedTensorView& a, const NamedTensorView& b) { return a.name < b.name; });
-  for (const NamedTensorView& named : tensors) {
-    add_text(hasher, named.name);
-    add_text(hasher, name_of(named.tensor.dtype()));
-    add_text(hasher, named.tensor.shape().to_string());
-    hasher.add(std::span<const std::byte>(named.tensor.data(), named.tensor.bytes()));
-  }
-  return hex(hasher.value());
-}
-
-std::vector<NamedTensorView> views_of(const std::vector<NamedTensor>& tensors) {
-  std::vector<NamedTensorView> views;
-  views.reserve(tensors.size());
-  for (const NamedTensor& named : tensors) views.push_back({named.name, named.tensor.view()});
-  return views;
 }
 
 Words with_prefix(const SafetensorsMetadata& metadata, std::string_view prefix) {
@@ -82,8 +49,9 @@ void check_field(const fs::path& path, const std::string& field, const std::stri
               expected != nullptr ? in_quotes(*expected) : "none");
 }
 
-void check_identity(const fs::path& path, const SafetensorsMetadata& metadata,
-                    const CheckpointIdentity& identity) {
+// Gives the fields that could not be compared.
+std::vector<std::string> check_identity(const fs::path& path, const SafetensorsMetadata& metadata,
+                                        const CheckpointIdentity& identity) {
   const std::string kind = field_of(metadata, kKindKey, path);
   check_field(path, kKindKey, &kind, &identity.kind);
   const Words stored = with_prefix(metadata, kMatchPrefix);
@@ -91,12 +59,18 @@ void check_identity(const fs::path& path, const SafetensorsMetadata& metadata,
     const auto found = words.find(field);
     return found == words.end() ? nullptr : &found->second;
   };
+  std::vector<std::string> lacking;
   for (const auto& [field, value] : identity.must_match) {
-    check_field(path, field, value_in(stored, field), &value);
+    if (identity.may_lack.contains(field) && !stored.contains(field)) {
+      lacking.push_back(field);
+    } else {
+      check_field(path, field, value_in(stored, field), &value);
+    }
   }
   for (const auto& [field, value] : stored) {
     check_field(path, field, &value, value_in(identity.must_match, field));
   }
+  return lacking;
 }
 
 }  // namespace
@@ -123,7 +97,7 @@ void save_checkpoint(const fs::path& path, const CheckpointIdentity& identity, c
     metadata[std::string(kMatchPrefix) + field] = value;
   }
   for (const auto& [name, value] : words) metadata[std::string(kWordPrefix) + name] = value;
-  metadata[kHashKey] = content_hash(metadata, {tensors.begin(), tensors.end()});
+  metadata[kHashKey] = content_hash(metadata, {tensors.begin(), tensors.end()}, kHashKey);
   write_safetensors(path, metadata, tensors);
 }
 
@@ -135,12 +109,14 @@ Checkpoint load_checkpoint(const fs::path& path, const CheckpointIdentity& ident
                 in_quotes(kVersionOfFile));
   }
   const std::string stored_hash = field_of(file.metadata, kHashKey, path);
-  const std::string hash = content_hash(file.metadata, views_of(file.tensors));
+  const std::string hash = content_hash(file.metadata, views_of(file.tensors), kHashKey);
   if (hash != stored_hash) {
     throw Error("checkpoint", path.string() + " is damaged: hash", hash, stored_hash);
   }
-  check_identity(path, file.metadata, identity);
-  return {.words = with_prefix(file.metadata, kWordPrefix), .tensors = std::move(file.tensors)};
+  std::vector<std::string> lacking = check_identity(path, file.metadata, identity);
+  return {.words = with_prefix(file.metadata, kWordPrefix),
+          .tensors = std::move(file.tensors),
+          .lacking = std::move(lacking)};
 }
 
 std::string digest_of(std::string_view text) {

@@ -69,6 +69,18 @@ TEST_F(CheckpointTest, OfAnotherRunNamesTheField) {
   EXPECT_EQ(error(other), start + "seed: got '1', expected none");
 }
 
+TEST_F(CheckpointTest, OfAnOlderVersionMayLackAFieldButNotContradictIt) {
+  save();
+  CheckpointIdentity newer = identity_;
+  newer.must_match["data_hash"] = "a";
+  newer.may_lack = {"data_hash"};
+  EXPECT_THAT(load_checkpoint(path_, newer).lacking, testing::ElementsAre("data_hash"));
+  save_checkpoint(path_, newer, words_, {});
+  EXPECT_TRUE(load_checkpoint(path_, newer).lacking.empty());
+  newer.must_match["data_hash"] = "b";
+  EXPECT_THAT(error(newer), HasSubstr("is of another run: data_hash: got 'a', expected 'b'"));
+}
+
 TEST_F(CheckpointTest, DamageIsSeenInEveryByte) {
   save();
   const std::string good = folder_.content_of("checkpoint.safetensors");

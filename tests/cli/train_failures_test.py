@@ -219,7 +219,7 @@ class Models(TrainCase):
         self.model.write_bytes(self.whole[:-1])
         self.assertIn(str(self.model), self.eval_fails("bytes"))
         self.model.write_bytes(self.whole[:-1] + bytes([self.whole[-1] ^ 1]))
-        self.assertIn(str(self.model), self.eval_fails("hash of the weights"))
+        self.assertIn(str(self.model), self.eval_fails("is damaged: content_hash"))
         self.model.write_bytes(self.whole[:100])
         self.eval_fails(str(self.model))
         self.model.write_bytes(b"\xff" * 64)

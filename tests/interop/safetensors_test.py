@@ -62,7 +62,7 @@ class Safetensors(unittest.TestCase):
         self.write("model", path)
         with safe_open(path, "numpy") as file:
             metadata = file.metadata()
-        self.assertEqual(set(metadata), {"nibble_format", "network", "weights_hash", "origin"})
+        self.assertEqual(set(metadata), {"nibble_format", "network", "weights_hash", "content_hash", "origin"})
         self.assertEqual(metadata["nibble_format"], "1")
         self.assertRegex(metadata["weights_hash"], "^[0-9a-f]{16}$")
         self.assertEqual(json.loads(metadata["origin"]), {"recipe": 'by "hand"'})

@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nibble/core/tensor.h"
@@ -42,5 +43,12 @@ void write_safetensors(const std::filesystem::path& path, const SafetensorsMetad
                        std::span<const NamedTensorView> tensors);
 void write_safetensors(std::ostream& out, const SafetensorsMetadata& metadata,
                        std::span<const NamedTensorView> tensors);
+
+std::vector<NamedTensorView> views_of(const std::vector<NamedTensor>& tensors);
+
+// 16 digits of XXH3 over all metadata but the value of one key, which may hold the hash, and over
+// all tensors: names, types, shapes, bytes. The order of the tensors does not matter.
+std::string content_hash(const SafetensorsMetadata& metadata, std::vector<NamedTensorView> tensors,
+                         std::string_view but);
 
 }  // namespace nibble

@@ -18,10 +18,12 @@ using Origin = std::map<std::string, std::string>;
 struct ModelFile {
   Model model;
   Origin origin;
+  bool has_content_hash = true;  // false: of an older version, its network cannot be checked
 };
 
-// Metadata: format version, the network as JSON, weights_hash, class names, origin. A file whose
-// hash does not fit its content is refused. Written beside and renamed.
+// Metadata: format version, the network as JSON, weights_hash, origin, and content_hash over all of
+// it and the tensors. A file whose hashes do not fit its content is refused; one without
+// content_hash is read with a warning. Written beside and renamed.
 void write_model(const std::filesystem::path& path, const Model& model, const Origin& origin);
 ModelFile read_model(const std::filesystem::path& path);
 ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,11 +20,13 @@ namespace nibble {
 struct CheckpointIdentity {
   std::string kind = {};  // "float training"
   Words must_match = {};
+  std::set<std::string> may_lack = {};  // of them: what files of older versions do not hold
 };
 
 struct Checkpoint {
   Words words = {};
   std::vector<NamedTensor> tensors = {};
+  std::vector<std::string> lacking = {};  // fields of may_lack that the file does not hold
 
   // Throws an error that names the tensor where it is missing or of another type or shape.
   const Tensor& tensor(const std::string& name, DType dtype, const Shape& shape) const;
