@@ -16,6 +16,7 @@
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/core/sha256.h"
 #include "nibble/data/catalog.h"
 #include "nibble/data/cifar10.h"
 #include "nibble/data/idx.h"
@@ -91,6 +92,17 @@ Dataset read_known(const KnownDataset& known, Split split) {
   return read_idx_dataset(known, *folder, split);
 }
 
+// One wrong label under a known name must not be trained on without a word.
+void check_hash(const Dataset& dataset, const KnownDataset& known, Split split) {
+  const std::uint64_t expected = known.hashes[static_cast<std::size_t>(split)];
+  const std::uint64_t got = hash_of(dataset);
+  if (got == expected) return;
+  throw Error("load_dataset",
+              std::string(known.name) + ": hash of the " + std::string(name_of(split)) + " split",
+              hex(got),
+              hex(expected) + ", which the catalog has: its files are not the known ones");
+}
+
 }  // namespace
 
 std::string_view name_of(Split split) {
@@ -113,7 +125,11 @@ Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptio
     throw Error("load_dataset", "image size for " + std::string(name_or_path),
                 std::to_string(options.image_size), "0: only folders of pictures are resized");
   }
-  if (known != nullptr) return read_known(*known, split);
+  if (known != nullptr) {
+    Dataset dataset = read_known(*known, split);
+    if (options.is_checked) check_hash(dataset, *known, split);
+    return dataset;
+  }
   if (has_arrays) return read_array_folder(path, split);
   if (path.extension() == ".npz") return read_npz_dataset(path, split);
   throw Error("load_dataset", "data set", "'" + std::string(name_or_path) + "'",
@@ -133,6 +149,14 @@ std::uint64_t hash_of(const Dataset& dataset) {
     hasher.add(std::span<const std::byte>(part->data(), part->bytes()));
   }
   return hasher.value();
+}
+
+std::string sha256_of(const Dataset& dataset) {
+  Sha256 hash;
+  for (const Tensor* part : {&dataset.images, &dataset.labels, &dataset.targets}) {
+    hash.add(std::span<const std::byte>(part->data(), part->bytes()));
+  }
+  return hash.hex();
 }
 
 }  // namespace nibble

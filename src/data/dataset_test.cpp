@@ -31,6 +31,7 @@ TEST_P(KnownDatasets, HoldWhatTheCatalogSays) {
     EXPECT_EQ(dataset.labels.shape(), Shape{known.counts[i]});
     EXPECT_TRUE(std::ranges::equal(dataset.class_names, known.class_names));
     EXPECT_EQ(hash_of(dataset), known.hashes[i]);
+    EXPECT_EQ(sha256_of(dataset), known.sha256[i]);
   }
 }
 
@@ -88,7 +89,7 @@ class BrokenDataset : public testing::Test {
     folder_.put("mnist/t10k-labels-idx1-ubyte", labels(std::string(1, 7)));
   }
   static std::string error() {
-    return error_of([] { load_dataset("mnist", Split::train); });
+    return error_of([] { load_dataset("mnist", Split::train, {.is_checked = false}); });
   }
 
   const TemporaryFolder folder_;
@@ -104,6 +105,8 @@ TEST_F(BrokenDataset, AbsentFilesAreExplained) {
 TEST_F(BrokenDataset, FilesThatDisagreeAreRefused) {
   put(images(2, 28), labels("\x01\x09"));
   EXPECT_EQ(error(), "no error");
+  EXPECT_THAT(error_of([] { load_dataset("mnist", Split::train); }),
+              HasSubstr("mnist: hash of the train split: got "));
   put(images(2, 28), labels("\x01\x0a"));
   EXPECT_THAT(error(), HasSubstr("train-labels-idx1-ubyte: label 1: got 10, expected 0 to 9"));
   put(images(2, 28), labels("\x01"));

@@ -19,7 +19,7 @@
 #include "data/tar.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
+#include "nibble/core/sha256.h"
 #include "nibble/data/cifar10.h"
 #include "nibble/data/idx.h"
 
@@ -94,25 +94,24 @@ std::vector<NamedBytes> unpack_cifar10(std::span<const std::byte> archive) {
   return batches;
 }
 
-// As hash_of(Dataset): all images, then all labels.
-void check_hash(const KnownDataset& known, Split split, std::span<const Tensor> images,
-                std::span<const Tensor> labels) {
-  Hasher hasher;
-  for (const Tensor& part : images) hasher.add(std::span(std::as_const(part).as<std::uint8_t>()));
+// As sha256_of(Dataset): all images, then all labels as 32-bit integers.
+void check_digest(const KnownDataset& known, Split split, std::span<const Tensor> images,
+                  std::span<const Tensor> labels) {
+  Sha256 hash;
+  for (const Tensor& part : images) hash.add(std::as_bytes(part.as<std::uint8_t>()));
   for (const Tensor& part : labels) {
     if (part.dtype() == DType::i32) {
-      hasher.add(part.as<std::int32_t>());
+      hash.add(std::as_bytes(part.as<std::int32_t>()));
       continue;
     }
-    for (const std::uint8_t label : part.as<std::uint8_t>()) {
-      const std::int32_t wide = label;
-      hasher.add(std::span<const std::int32_t>(&wide, 1));
-    }
+    const auto bytes = part.as<std::uint8_t>();
+    const std::vector<std::int32_t> wide(bytes.begin(), bytes.end());
+    hash.add(std::as_bytes(std::span(wide)));
   }
-  const std::uint64_t expected = known.hashes[static_cast<std::size_t>(split)];
-  if (hasher.value() != expected) {
-    throw Error("download", fmt::format("{}: hash of the {} split", known.name, name_of(split)),
-                hex(hasher.value()), hex(expected));
+  const std::string_view expected = known.sha256[static_cast<std::size_t>(split)];
+  if (hash.hex() != expected) {
+    throw Error("download", fmt::format("{}: SHA-256 of the {} split", known.name, name_of(split)),
+                hash.hex(), expected);
   }
 }
 
@@ -133,7 +132,7 @@ void check_split(const KnownDataset& known, Split split, std::span<const NamedBy
     images.push_back(parse_idx(bytes_of(names.images + ".gz").bytes, names.images + ".gz"));
     labels.push_back(parse_idx(bytes_of(names.labels + ".gz").bytes, names.labels + ".gz"));
   }
-  check_hash(known, split, images, labels);
+  check_digest(known, split, images, labels);
 }
 
 void write_files(const fs::path& folder, std::span<const NamedBytes> files) {

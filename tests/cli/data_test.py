@@ -177,9 +177,9 @@ class Download(DataCase):
     def test_what_is_wrong_leaves_no_trace(self):
         self.put_site()
         address = self.serve()
-        self.refused("mnist", "hash of the train split: got ", address)
+        self.refused("mnist", "SHA-256 of the train split: got ", address)
         (self.site / "mnist/t10k-labels-idx1-ubyte.gz").write_bytes(b"no gzip")
-        self.refused("mnist", "hash of the train split: got ", address)
+        self.refused("mnist", "SHA-256 of the train split: got ", address)
         (self.site / "mnist/train-images-idx3-ubyte.gz").write_bytes(gzip.compress(b"no idx"))
         self.refused("mnist", "train-images-idx3-ubyte.gz: magic number", address)
         (self.site / "mnist/train-images-idx3-ubyte.gz").unlink()
@@ -195,7 +195,7 @@ class Download(DataCase):
         batches = [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]
         address = self.serve()
         self.put_archive(batches)
-        self.refused("cifar10", "hash of the train split: got ", address)
+        self.refused("cifar10", "SHA-256 of the train split: got ", address)
         self.put_archive(batches[:-1])
         self.refused("cifar10", "cifar-10-binary.tar.gz: no test_batch.bin in it", address)
         (self.site / "cifar10/cifar-10-binary.tar.gz").write_bytes(gzip.compress(bytes(511)))

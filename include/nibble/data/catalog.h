@@ -16,9 +16,10 @@ namespace nibble {
 struct KnownDataset {
   std::string_view name;
   std::string_view summary;
-  std::array<std::int64_t, 3> image;    // height, width, channels
-  std::array<std::int64_t, 2> counts;   // train, test
-  std::array<std::uint64_t, 2> hashes;  // of the splits, as hash_of(Dataset) gives them
+  std::array<std::int64_t, 3> image;       // height, width, channels
+  std::array<std::int64_t, 2> counts;      // train, test
+  std::array<std::uint64_t, 2> hashes;     // of the splits, as hash_of(Dataset) gives them
+  std::array<std::string_view, 2> sha256;  // of the same bytes: for what comes from the net
   std::span<const std::string_view> class_names;
 };
 

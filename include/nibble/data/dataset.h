@@ -32,9 +32,11 @@ struct LoadOptions {
   // Side of the square that pictures of a picture folder become, see resize_picture; 0: they keep
   // their size, which must be the same for all. Refused for data that is not such a folder.
   std::int64_t image_size = 0;
+  // Whether a known data set must have the hash of the catalog.
+  bool is_checked = true;
 };
 
-// A known name (see nibble/data/catalog.h), or a path:
+// A known name (see nibble/data/catalog.h), whose content must be what the catalog says, or a path:
 //
 // - A folder of arrays, each NAME.npy, or one file X.npz that holds them. `images` is u8 (n, h, w)
 //   or (n, h, w, c), or f32 of these shapes or (n, k). Beside it are `labels`, integers (n), or
@@ -54,5 +56,6 @@ bool has_split(std::string_view name_or_path, Split split);
 // XXH3 of the image bytes followed by the labels as 32-bit little-endian integers or by the targets
 // as 32-bit floats.
 std::uint64_t hash_of(const Dataset& dataset);
+std::string sha256_of(const Dataset& dataset);  // of the same bytes
 
 }  // namespace nibble

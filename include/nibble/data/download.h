@@ -34,8 +34,9 @@ struct DownloadProgress {
 // Downloads a known data set into data_folder()/NAME, which it returns; where NIBBLE_DATA_MIRROR is
 // set, $NIBBLE_DATA_MIRROR/NAME/ takes the place of the address. Only HTTPS with a valid
 // certificate is spoken; a mirror may also be http on this machine itself (localhost, 127.0.0.1,
-// [::1]). Everything is held in memory until the decoded splits have the hashes of the catalog, and
-// only then written, each file under a temporary name first. `on_progress` returns false to stop.
+// [::1]). Everything is held in memory until the decoded splits have the SHA-256 of the catalog,
+// and only then written, each file under a temporary name first. `on_progress` returns false to
+// stop.
 std::filesystem::path download_dataset(
     const KnownDataset& known, const std::function<bool(const DownloadProgress&)>& on_progress);
 
