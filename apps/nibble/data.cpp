@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -20,18 +19,12 @@
 #include "nibble/data/catalog.h"
 #include "nibble/data/dataset.h"
 #include "nibble/data/download.h"
+#include "nibble/run/interrupt.h"
 
 namespace nibble {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Set by an interrupt while a download runs, which then ends without a trace.
-volatile std::sig_atomic_t is_interrupted = 0;
-
-extern "C" void remember_interrupt(int) {
-  is_interrupted = 1;
-}
 
 struct DataFlags {
   std::vector<std::string> names;
@@ -91,7 +84,7 @@ struct Finding {
 
 Finding check_split(const KnownDataset& known, Split split) {
   try {
-    const std::string got = hex(hash_of(load_dataset(known.name, split)));
+    const std::string got = hex(hash_of(load_dataset(known.name, split, {.is_checked = false})));
     const std::string expected = hex(known.hashes[static_cast<std::size_t>(split)]);
     if (got == expected) return {.state = "ok", .detail = got};
     return {.state = "mismatch", .detail = fmt::format("got {}, expected {}", got, expected)};
@@ -177,17 +170,16 @@ class ProgressLine {
 
 fs::path download(const KnownDataset& known) {
   ProgressLine line;
-  const auto old = std::signal(SIGINT, remember_interrupt);
+  const InterruptGuard guard;
   try {
-    fs::path folder = download_dataset(known, [&](const DownloadProgress& progress) {
+    return download_dataset(known, [&](const DownloadProgress& progress) {
       line.show(progress);
-      return is_interrupted == 0;
+      return !interrupt_requested();
     });
-    std::signal(SIGINT, old);
-    return folder;
-  } catch (...) {
-    std::signal(SIGINT, old);
-    throw;
+  } catch (const Error&) {
+    if (!interrupt_requested()) throw;
+    line.clear();
+    throw Interrupted(interrupt_signal(), "interrupted; nothing was written");
   }
 }
 
@@ -199,7 +191,7 @@ void get(const std::string& name) {
     try {
       path = download(known);
     } catch (const Error&) {
-      if (is_interrupted == 0) explain_source(known);
+      explain_source(known);
       throw;
     }
   }

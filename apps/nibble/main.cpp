@@ -14,6 +14,9 @@
 #include <vector>
 
 #include "apps/nibble/verb.h"
+#include "core/temporary.h"
+#include "nibble/core/warning.h"
+#include "nibble/run/interrupt.h"
 #include "nibble/version.h"
 
 namespace {
@@ -23,6 +26,7 @@ constexpr int kWrongUsage = 2;
 
 // A reader that went away is no news to anybody.
 extern "C" void leave_quietly(int) {
+  nibble::remove_temporaries();
   _exit(kFailed);
 }
 
@@ -76,6 +80,7 @@ int run(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, leave_quietly);
+  nibble::end_on_interrupt();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
   CLI::App app{"Neural networks in few bits, and the same bits everywhere.", "nibble"};
   app.set_version_flag("--version", std::string("nibble ") + nibble::kVersion);
@@ -109,6 +114,9 @@ int main(int argc, char** argv) {
   nibble::add_doctor(app);
 
   const int status = run(app, argc, argv);
+  for (const std::string& text : nibble::take_warnings()) {
+    if (status == 0) complain(fmt::format("nibble: warning: {}\n", one_line(text)));
+  }
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     const int code = errno;

@@ -2,24 +2,11 @@
 // The verbs of the command: each adds its subcommand, whose callback does the work.
 #pragma once
 
-#include <stdexcept>
-#include <string>
-
 namespace CLI {
 class App;
 }
 
 namespace nibble {
-
-// Ctrl-C or SIGTERM, and what was saved; the exit code is 128 + signal, as shells do it.
-class Interrupted : public std::runtime_error {
- public:
-  Interrupted(int signal, const std::string& text) : std::runtime_error(text), signal_(signal) {}
-  int signal() const { return signal_; }
-
- private:
-  int signal_;
-};
 
 void add_formats(CLI::App& app);
 void add_round(CLI::App& app);

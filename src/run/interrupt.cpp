@@ -7,7 +7,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <mutex>
+
+#include "core/temporary.h"
 
 namespace nibble {
 namespace {
@@ -21,24 +24,50 @@ std::mutex guards_mutex;
 int guards = 0;
 std::array<struct sigaction, kSignals.size()> old_actions;
 
-// Only calls that POSIX allows inside a handler.
-void on_signal(int number) {
+// Handlers have only calls that POSIX allows inside them.
+void say(const char* text) {
+  (void)!::write(STDERR_FILENO, text, std::strlen(text));
+}
+
+void remember(int number) {
   if (received.exchange(number) == 0) return;
-  if (::isatty(STDERR_FILENO) != 0) (void)!::write(STDERR_FILENO, "\n", 1);  // below the bar
-  ::signal(number, SIG_DFL);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    if (kSignals[i] == number) ::sigaction(number, &old_actions[i], nullptr);
+  }
   ::raise(number);  // comes as soon as the handler returns
 }
 
+void end_process(int number) {
+  remove_temporaries();
+  if (::isatty(STDERR_FILENO) != 0) say("\r\x1b[K");  // a bar may be there
+  say("nibble: interrupted\n");
+  ::_exit(128 + number);
+}
+
+struct sigaction action_of(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  return action;
+}
+
 }  // namespace
+
+void end_on_interrupt() {
+  const struct sigaction action = action_of(end_process);
+  for (const int number : kSignals) {
+    struct sigaction old = {};
+    ::sigaction(number, nullptr, &old);
+    if (old.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);
+  }
+}
 
 InterruptGuard::InterruptGuard() {
   const std::lock_guard lock(guards_mutex);
   if (guards++ > 0) return;
   received = 0;
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
+  const struct sigaction action = action_of(remember);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &old_actions[i]);
     if (old_actions[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);

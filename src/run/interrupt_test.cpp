@@ -6,6 +6,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "core/test_support.h"
+#include "nibble/core/atomic_file.h"
+
 namespace nibble {
 namespace {
 
@@ -60,6 +63,27 @@ TEST(InterruptDeathTest, SecondOneEndsTheProcess) {
   EXPECT_EXIT(twice(SIGINT, SIGINT), testing::KilledBySignal(SIGINT), "");
   EXPECT_EXIT(twice(SIGTERM, SIGTERM), testing::KilledBySignal(SIGTERM), "");
   EXPECT_EXIT(twice(SIGTERM, SIGINT), testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(InterruptDeathTest, WithoutAGuardAProgramEndsInOneLineWithoutATrace) {
+  const TemporaryFolder folder;
+  const auto ended = [&](int number) {
+    end_on_interrupt();
+    AtomicFile file(folder.path() / "data");
+    ::raise(number);
+    ::_exit(0);
+  };
+  EXPECT_EXIT(ended(SIGINT), testing::ExitedWithCode(130), "^nibble: interrupted\n$");
+  EXPECT_EXIT(ended(SIGTERM), testing::ExitedWithCode(143), "^nibble: interrupted\n$");
+  EXPECT_EQ(folder.files(), 0);
+  const auto guarded = [] {
+    end_on_interrupt();
+    const InterruptGuard guard;
+    ::raise(SIGINT);
+    ::raise(SIGINT);
+    ::_exit(0);
+  };
+  EXPECT_EXIT(guarded(), testing::ExitedWithCode(130), "^nibble: interrupted\n$");
 }
 
 }  // namespace

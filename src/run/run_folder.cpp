@@ -7,7 +7,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,18 +15,16 @@
 #include <system_error>
 #include <vector>
 
+#include "core/temporary.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/run/csv_log.h"
+#include "run/run_files.h"
 
 namespace nibble {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::array kFilesOfARun{"settings.json",          "epochs.csv",   "layers.csv",
-                                  "histograms.csv",         "model.nib",    "best.nib",
-                                  "checkpoint.safetensors", "summary.json", "integers.csv"};
 
 constexpr std::string_view kEpochHeader =
     "epoch,step,learning_rate,train_loss,train_top1,val_loss,val_top1,test_loss,test_top1,seconds,"
@@ -46,43 +43,6 @@ constexpr std::string_view kHistogramHeader = "epoch,layer,role,low,high,counts"
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
-}
-
-bool is_event_file(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.starts_with("events.out.tfevents.") && name.ends_with(".nibble");
-}
-
-// The files of a run that are in the folder; a list first, because they may be removed.
-std::vector<fs::path> files_of_run(const fs::path& folder) {
-  std::vector<fs::path> files;
-  for (const char* name : kFilesOfARun) {
-    if (is_there(folder / name)) files.push_back(folder / name);
-  }
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (is_event_file(entry->path())) files.push_back(entry->path());
-  }
-  return files;
-}
-
-void remove_file(const fs::path& path) {
-  std::error_code error;
-  fs::remove(path, error);
-  if (error) fail("remove", path, error);
-}
-
-// What a run that was killed in the middle of a write left behind; nobody else writes here now.
-void remove_leftovers(const fs::path& folder) {
-  std::vector<fs::path> leftovers;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.starts_with(".nibble-") && name.ends_with(".tmp")) leftovers.push_back(entry->path());
-  }
-  for (const fs::path& file : leftovers) remove_file(file);
 }
 
 void write_json(const fs::path& path, std::string_view json) {
@@ -173,29 +133,72 @@ bool holds_checkpoint(const fs::path& folder) {
   return is_there(checkpoint_in(folder));
 }
 
-RunFolder::RunFolder(const fs::path& folder, RunFolderMode mode) : path_(folder) {
-  if (mode == RunFolderMode::resume && !holds_checkpoint(folder)) {
-    throw Error("run", folder.string() + " cannot be resumed: it holds no checkpoint.safetensors");
-  }
+RunFolder::RunFolder(const fs::path& folder, RunFolderMode mode) : folder_(folder), path_(folder) {
+  const auto cannot_be_resumed = [&] {
+    return Error("run", folder.string() + " cannot be resumed: it holds no checkpoint.safetensors");
+  };
+  if (mode == RunFolderMode::resume && !is_there(folder)) throw cannot_be_resumed();
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail("create", folder, error);
   if (!fs::is_directory(folder)) fail("create", folder, {ENOTDIR, std::generic_category()});
   state_ = std::make_unique<State>(folder);
-  const std::vector<fs::path> old = files_of_run(folder);
-  if (mode == RunFolderMode::fresh && !old.empty()) {
-    throw Error("run",
-                fmt::format("{} already holds a run ({}): --resume it, --overwrite it or name "
-                            "another folder",
-                            folder.string(), old.front().filename().string()));
+  recover_replacement(folder);
+  const bool is_barely = is_barely_begun(folder);
+  switch (mode) {
+    case RunFolderMode::fresh:
+      refuse_old_run(is_barely);
+      return;
+    case RunFolderMode::overwrite:
+      sweep_temporaries(folder);
+      if (!is_barely && holds_run(folder)) path_ = begin_replacement(folder);
+      break;
+    case RunFolderMode::resume:
+    case RunFolderMode::start_or_resume:
+      sweep_temporaries(folder);
+      is_resumed_ = holds_checkpoint(folder);
+      const bool may_start =
+          is_barely || (mode == RunFolderMode::start_or_resume && !holds_run(folder));
+      if (!is_resumed_ && !may_start) throw cannot_be_resumed();
+      break;
   }
-  if (mode == RunFolderMode::overwrite) {
-    for (const fs::path& file : old) remove_file(file);
+  if (is_barely) {
+    for (const fs::path& file : files_of_run(folder)) remove_run_file(file);
   }
-  if (mode != RunFolderMode::fresh) remove_leftovers(folder);
 }
 
-RunFolder::~RunFolder() = default;
+RunFolder::~RunFolder() {
+  try {  // once more, where a failure has come between
+    recover_replacement(folder_);
+  } catch (const Error&) {  // then by the next that uses the folder
+  }
+}
+
+void RunFolder::refuse_old_run(bool is_barely_begun) const {
+  const std::vector<fs::path> old = files_of_run(folder_);
+  if (old.empty()) return;
+  throw Error("run", fmt::format("{} already holds a run ({}): {}, --overwrite it or name another "
+                                 "folder",
+                                 folder_.string(), old.front().filename().string(),
+                                 is_barely_begun ? "--continue starts it again, for it has no "
+                                                   "checkpoint yet"
+                                                 : "--resume it"));
+}
+
+void RunFolder::replace_old_run() {
+  if (!keeps_old_run()) return;
+  close_tables();
+  commit_replacement(folder_);
+  path_ = folder_;
+  finish_replacement(folder_);
+}
+
+void RunFolder::close_tables() {
+  state_->epochs.reset();
+  state_->layers.reset();
+  state_->integers.reset();
+  state_->histograms.reset();
+}
 
 void RunFolder::write_settings(std::string_view json) {
   write_json(settings_path(), json);
@@ -206,14 +209,11 @@ void RunFolder::write_summary(std::string_view json) {
 }
 
 void RunFolder::resume_after(std::int64_t last_epoch) {
-  state_->epochs.reset();
-  state_->layers.reset();
-  state_->integers.reset();
-  state_->histograms.reset();
+  close_tables();
   for (const fs::path& table : {epochs_path(), layers_path(), integers_path(), histograms_path()}) {
     cut_after_epoch(table, last_epoch);
   }
-  remove_file(summary_path());
+  remove_run_file(summary_path());
 }
 
 void RunFolder::add_epoch(const EpochRow& row) {

@@ -36,23 +36,111 @@ TEST_F(RunFolderTest, ThatHoldsARunIsRefused) {
     EXPECT_TRUE(holds_run(folder_.path()));
     EXPECT_EQ(error(RunFolderMode::fresh),
               "[run] " + folder_.path().string() + " already holds a run (" + name +
-                  "): --resume it, --overwrite it or name another folder");
+                  "): --continue starts it again, for it has no checkpoint yet, --overwrite it or "
+                  "name another folder");
     fs::remove(folder_.path() / name);
+  }
+  folder_.put("checkpoint.safetensors", "");
+  EXPECT_THAT(error(RunFolderMode::fresh), HasSubstr("--resume it, --overwrite it or name"));
+}
+
+class OverwrittenRun : public RunFolderTest {
+ protected:
+  OverwrittenRun() {
+    for (const char* name : {"settings.json", "epochs.csv", "model.nib", "best.nib", "notes.txt",
+                             "events.out.tfevents.5.nibble", ".nibble-1-0.tmp"}) {
+      folder_.put(name, "x");
+    }
+  }
+  void expect_old() const {
+    EXPECT_EQ(folder_.files(), 6);
+    EXPECT_EQ(folder_.content_of("settings.json"), "x");
+  }
+  void expect_new() const {
+    EXPECT_EQ(folder_.files(), 4);
+    EXPECT_EQ(folder_.content_of("notes.txt"), "x");
+    EXPECT_EQ(folder_.content_of("settings.json"), "{}\n");
+    EXPECT_TRUE(holds_checkpoint(folder_.path()));
+  }
+  // A new run up to its first checkpoint.
+  void begin(RunFolder& run) const {
+    run.write_settings("{}");
+    run.add_epoch({.epoch = 0});
+    std::ofstream(run.checkpoint_path()) << "new";
+  }
+};
+
+TEST_F(OverwrittenRun, IsKeptUntilTheNewOneHasACheckpoint) {
+  RunFolder run(folder_.path(), RunFolderMode::overwrite);
+  begin(run);
+  EXPECT_TRUE(run.keeps_old_run());
+  EXPECT_EQ(folder_.content_of("settings.json"), "x");
+  run.replace_old_run();
+  expect_new();
+  EXPECT_EQ(run.path(), folder_.path());
+  run.add_epoch({.epoch = 1});
+  EXPECT_THAT(folder_.content_of("epochs.csv"), HasSubstr("\n1,"));
+  run.replace_old_run();
+  EXPECT_EQ(folder_.files(), 4);
+}
+
+TEST_F(OverwrittenRun, StaysWhereTheNewOneFails) {
+  {
+    RunFolder run(folder_.path(), RunFolderMode::overwrite);
+    begin(run);
+  }
+  expect_old();
+}
+
+TEST_F(OverwrittenRun, IsOldOrNewWhereverTheProcessWasKilled) {
+  const fs::path next = folder_.path() / ".nibble-next";
+  const auto put_next = [&](const std::string& name) {
+    folder_.put(name + "/settings.json", "{}\n");
+    folder_.put(name + "/epochs.csv", "");
+    folder_.put(name + "/checkpoint.safetensors", "");
+  };
+  put_next(".nibble-next");
+  EXPECT_THAT(error(RunFolderMode::fresh), HasSubstr("already holds a run"));
+  EXPECT_FALSE(fs::exists(next));
+  EXPECT_EQ(folder_.content_of("settings.json"), "x");
+
+  put_next(".nibble-next-whole");
+  fs::remove(folder_.path() / "model.nib");  // some of the old files are gone
+  fs::remove(folder_.path() / ".nibble-1-0.tmp");
+  { const RunFolder run(folder_.path(), RunFolderMode::resume); }
+  expect_new();
+
+  put_next(".nibble-next-moving");
+  fs::remove(folder_.path() / ".nibble-next-moving/settings.json");  // this one has moved
+  fs::remove(folder_.path() / "checkpoint.safetensors");
+  fs::remove(folder_.path() / "epochs.csv");
+  { const RunFolder run(folder_.path(), RunFolderMode::start_or_resume); }
+  expect_new();
+}
+
+TEST_F(RunFolderTest, StoppedBeforeItsFirstCheckpointStartsAgain) {
+  for (const RunFolderMode mode : {RunFolderMode::resume, RunFolderMode::start_or_resume}) {
+    folder_.put("settings.json", "{}");
+    folder_.put("best.nib", "x");
+    folder_.put("notes.txt", "mine");
+    const RunFolder run(folder_.path(), mode);
+    EXPECT_FALSE(run.is_resumed());
+    EXPECT_EQ(folder_.files(), 1);
   }
 }
 
-TEST_F(RunFolderTest, OverwrittenLosesTheOldRunAlone) {
-  for (const char* name : {"settings.json", "epochs.csv", "best.nib", "notes.txt",
-                           "events.out.tfevents.5.nibble", ".nibble-1-0.tmp"}) {
-    folder_.put(name, "x");
-  }
-  const RunFolder run(folder_.path(), RunFolderMode::overwrite);
-  EXPECT_EQ(folder_.files(), 1);
-  EXPECT_EQ(folder_.content_of("notes.txt"), "x");
+TEST_F(RunFolderTest, StartsOrResumesWhateverThereIsToDo) {
+  EXPECT_FALSE(RunFolder(folder_.path() / "new", RunFolderMode::start_or_resume).is_resumed());
+  folder_.put("new/checkpoint.safetensors", "");
+  EXPECT_TRUE(RunFolder(folder_.path() / "new", RunFolderMode::start_or_resume).is_resumed());
+  folder_.put("lost/model.nib", "");
+  EXPECT_THAT(error_of([&] { RunFolder(folder_.path() / "lost", RunFolderMode::start_or_resume); }),
+              HasSubstr("cannot be resumed"));
+  EXPECT_TRUE(fs::exists(folder_.path() / "lost/model.nib"));
 }
 
 TEST_F(RunFolderTest, WithoutACheckpointCannotBeResumed) {
-  folder_.put("settings.json", "{}");
+  folder_.put("model.nib", "");
   EXPECT_EQ(error(RunFolderMode::resume), "[run] " + folder_.path().string() +
                                               " cannot be resumed: it holds no "
                                               "checkpoint.safetensors");

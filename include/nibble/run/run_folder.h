@@ -13,9 +13,10 @@
 namespace nibble {
 
 enum class RunFolderMode : std::uint8_t {
-  fresh,      // a folder that holds a run is refused
-  overwrite,  // the files of the old run go; others stay
-  resume,     // the checkpoint must be there
+  fresh,            // a folder that holds a run is refused
+  overwrite,        // the files of an old run go once the new one has a checkpoint; others stay
+  resume,           // a run must be there; without a checkpoint it starts from the beginning
+  start_or_resume,  // whatever there is to do
 };
 
 bool holds_run(const std::filesystem::path& folder);
@@ -31,7 +32,12 @@ class RunFolder {
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
+  // Where the files are written now: a folder inside, while an old run is kept.
   const std::filesystem::path& path() const { return path_; }
+  bool is_resumed() const { return is_resumed_; }  // from a checkpoint
+  bool keeps_old_run() const { return path_ != folder_; }
+  // Once the new run has a checkpoint or has ended: it takes the place of the one that was kept.
+  void replace_old_run();
   std::filesystem::path settings_path() const { return path_ / "settings.json"; }
   std::filesystem::path epochs_path() const { return path_ / "epochs.csv"; }
   std::filesystem::path layers_path() const { return path_ / "layers.csv"; }
@@ -57,8 +63,13 @@ class RunFolder {
   void add_histograms(std::span<const HistogramRow> rows);
 
  private:
+  void refuse_old_run(bool is_barely_begun) const;
+  void close_tables();
+
   struct State;
+  std::filesystem::path folder_;
   std::filesystem::path path_;
+  bool is_resumed_ = false;
   std::unique_ptr<State> state_;
 };
 
