@@ -18,6 +18,7 @@
 #include "apps/nibble/verb.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
+#include "nibble/core/hash.h"
 #include "nibble/loop/check_data.h"
 #include "nibble/report/bar_chart.h"
 #include "nibble/run/interrupt.h"
@@ -116,9 +117,7 @@ double accuracy(const Recipe& recipe, const fs::path& folder) {
   };
   if (fs::exists(folder / "summary.json")) return read();
   const TrainOptions options{
-      .folder = folder,
-      .mode = holds_checkpoint(folder) ? RunFolderMode::resume : RunFolderMode::overwrite,
-      .make_events = tensorboard_sink};
+      .folder = folder, .mode = RunFolderMode::start_or_resume, .make_events = tensorboard_sink};
   train(recipe, options);
   if (interrupt_requested())
     throw Interrupted(interrupt_signal(), "interrupted; the same command goes on");
@@ -134,12 +133,13 @@ PrecisionPolicy policy_of(const SweepFlags& flags, const PrecisionPolicy& base, 
 }
 
 // What the last run would find wrong is said before the first one.
-void check_all(const SweepFlags& flags, const Recipe& recipe, const std::vector<Cell>& cells) {
+void check_all(const SweepFlags& flags, Recipe& recipe, const std::vector<Cell>& cells) {
   for (const Cell& cell : cells) {
     check_policy(policy_of(flags, recipe.policy, cell), recipe.network);
   }
-  check_data(recipe.network,
-             load_dataset(recipe.data, Split::train, {.image_size = recipe.image_size}));
+  const Dataset data = load_dataset(recipe.data, Split::train, {.image_size = recipe.image_size});
+  check_data(recipe.network, data);
+  recipe.data_hash = hex(hash_of(data));
 }
 
 void write_text(const fs::path& path, const std::string& text) {
@@ -155,17 +155,18 @@ void claim_folder(const SweepFlags& flags, const Recipe& recipe) {
   json.erase("seed");
   const fs::path path = fs::path(flags.out) / "sweep.json";
   fs::create_directories(flags.out);
-  const std::string text = json.dump(2) + "\n";
   if (fs::exists(path)) {
     std::ifstream in(path);
-    if (std::string(std::istreambuf_iterator<char>(in), {}) != text) {
+    const Json old = Json::parse(in, nullptr, false);
+    if (old.is_object() && !old.contains("data_hash")) json.erase("data_hash");  // older versions
+    if (old != json) {
       throw Error("sweep",
                   fmt::format("{} holds a sweep with other settings; --out names another folder",
                               flags.out));
     }
     return;
   }
-  write_text(path, text);
+  write_text(path, json.dump(2) + "\n");
 }
 
 void write_results(const SweepFlags& flags, const std::vector<Cell>& cells,

@@ -16,6 +16,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
 #include "nibble/integer_run/train_integers.h"
+#include "nibble/run/interrupt.h"
 #include "nibble/run/provenance.h"
 
 namespace nibble {
@@ -27,6 +28,7 @@ struct TrainVerbFlags {
   std::string out;
   bool resumes = false;
   bool overwrites = false;
+  bool continues = false;
   bool is_quiet = false;
   bool has_statistics = true;
   std::int64_t checkpoint_every = 1;
@@ -86,6 +88,7 @@ TrainOptions options_of(TrainVerbFlags& flags, const RunSettings& settings) {
   if (flags.out.empty()) flags.out = fmt::format("runs/{}-{}", settings.name, settings.seed);
   return {.folder = flags.out,
           .mode = flags.resumes      ? RunFolderMode::resume
+                  : flags.continues  ? RunFolderMode::start_or_resume
                   : flags.overwrites ? RunFolderMode::overwrite
                                      : RunFolderMode::fresh,
           .progress = flags.is_quiet ? ProgressStyle::silent : ProgressStyle::automatic,
@@ -140,8 +143,13 @@ void add_train(CLI::App& app) {
   verb.add_option("--out", flags->out, "run folder (runs/NAME-SEED)")->type_name("DIR");
   CLI::Option* resume =
       verb.add_flag("--resume", flags->resumes, "go on from the checkpoint in the run folder");
-  verb.add_flag("--overwrite", flags->overwrites, "replace the run in the run folder")
-      ->excludes(resume);
+  CLI::Option* overwrite =
+      verb.add_flag("--overwrite", flags->overwrites,
+                    "replace the run in the run folder, once this one has a checkpoint")
+          ->excludes(resume);
+  verb.add_flag("--continue", flags->continues, "start, or go on where there is a checkpoint")
+      ->excludes(resume)
+      ->excludes(overwrite);
   verb.add_option("--checkpoint-every", flags->checkpoint_every,
                   "epochs (1); 0: at the end and on Ctrl-C")
       ->check(CLI::NonNegativeNumber);
@@ -153,7 +161,9 @@ void add_train(CLI::App& app) {
   verb.footer(
       "The same seed gives the same weights, bit for bit, with any number of threads. Ctrl-C "
       "writes a\n"
-      "checkpoint; --resume goes on to the very weights of a run that was not interrupted.\n\n"
+      "checkpoint; --resume goes on to the very weights of a run that was not interrupted, from "
+      "the same\n"
+      "data alone. --continue in a script starts or goes on, whatever had happened before.\n\n"
       "Examples:\n"
       "  nibble train                                              the recipes\n"
       "  nibble train convnet-8x8 --data digits                    a float network in seconds\n"

@@ -56,13 +56,16 @@ void report_epoch(const EpochRow& row, std::int64_t epochs, EventSink* events,
   if (style != ProgressStyle::silent) fmt::print(stderr, "{}\n", line);
 }
 
-std::string summary_json(const TrainResult& result, const Dataset& names_from) {
+std::string summary_json(const TrainResult& result, const RunSettings& settings,
+                         const Dataset& names_from) {
   Json json{{"epochs", result.epochs},
             {"steps", result.steps},
             {"seconds", result.seconds},
             {"peak_memory_mib", peak_memory_mib()},
             {"peak_values_mib", static_cast<double>(result.peak_value_bytes) / 1048576.0},
-            {"weights_hash", hex(result.weights_hash)}};
+            {"weights_hash", hex(result.weights_hash)},
+            {"data_hash", settings.data_hash},
+            {"test_hash", settings.test_hash}};
   if (result.best.has_value()) {
     json["best"] = {{"epoch", result.best.epoch},
                     {std::string(name_of(result.best.metric)), result.best.value}};

@@ -22,6 +22,7 @@ Origin origin_of(const RunSettings& settings, const Origin& more, std::int64_t e
 void report_epoch(const EpochRow& row, std::int64_t epochs, EventSink* events, ProgressStyle style);
 
 // summary.json
-std::string summary_json(const TrainResult& result, const Dataset& names_from);
+std::string summary_json(const TrainResult& result, const RunSettings& settings,
+                         const Dataset& names_from);
 
 }  // namespace nibble

@@ -72,6 +72,8 @@ std::string run_settings_json(const RunSettings& settings, std::string_view meth
             {"seed", settings.seed},
             {"epochs", settings.epochs},
             {"batch", settings.batch}};
+  if (!settings.data_hash.empty()) json["data_hash"] = settings.data_hash;
+  if (!settings.test_hash.empty()) json["test_hash"] = settings.test_hash;
   json.update(Json::parse(method));
   json["augment"] = {{"crop", settings.augment.padding},
                      {"flip", settings.augment.has_flip},

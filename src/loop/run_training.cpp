@@ -2,6 +2,8 @@
 // A training run from its settings to its summary.
 #include "nibble/loop/run_training.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 
@@ -24,6 +26,28 @@ void check(const RunSettings& settings) {
   }
 }
 
+// What rank 0 found in the folder, at every rank.
+bool is_resumed(const RunFolder* folder, Communicator& ranks) {
+  std::int64_t is_it = folder != nullptr && folder->is_resumed() ? 1 : 0;
+  ranks.max({&is_it, 1});
+  return is_it != 0;
+}
+
+TrainResult run_in(RunFolder* folder, const RunSettings& settings, const TrainingData& data,
+                   const TrainOptions& options, Learner& learner) {
+  Trainer trainer(settings, data, options, learner, folder);
+  const bool goes_on = is_resumed(folder, ranks_of(options));
+  if (goes_on) trainer.resume();
+  std::unique_ptr<EventSink> events;
+  if (folder != nullptr && options.make_events) {
+    events =
+        options.make_events(*folder, goes_on ? std::optional(learner.steps() + 1) : std::nullopt);
+    trainer.set_events(events.get());
+  }
+  if (folder != nullptr) folder->write_settings(settings_json(this_run(), learner.settings_json()));
+  return trainer.run();
+}
+
 }  // namespace
 
 TrainResult run_training(const RunSettings& settings, const TrainOptions& options,
@@ -35,17 +59,13 @@ TrainResult run_training(const RunSettings& settings, const TrainOptions& option
   const std::unique_ptr<Learner> learner = make_learner(completed, data);  // refuses, no folder yet
   std::optional<RunFolder> folder;
   if (ranks_of(options).rank() == 0) folder.emplace(options.folder, options.mode);
-  Trainer trainer(completed, data, options, *learner, folder ? &*folder : nullptr);
-  const bool is_resumed = options.mode == RunFolderMode::resume;
-  if (is_resumed) trainer.resume();
-  std::unique_ptr<EventSink> events;
-  if (folder && options.make_events) {
-    events = options.make_events(*folder,
-                                 is_resumed ? std::optional(learner->steps() + 1) : std::nullopt);
-    trainer.set_events(events.get());
+  try {
+    return run_in(folder ? &*folder : nullptr, completed, data, options, *learner);
+  } catch (const Error& error) {
+    if (!folder || !folder->keeps_old_run()) throw;
+    throw Error(fmt::format("{}; the run that {} held is still there", error.what(),
+                            options.folder.string()));
   }
-  if (folder) folder->write_settings(settings_json(this_run(), learner->settings_json()));
-  return trainer.run();
 }
 
 }  // namespace nibble

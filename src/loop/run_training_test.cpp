@@ -12,13 +12,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/test_support.h"
 #include "loop/run_settings_text.h"
 #include "loop/thread_ranks.h"
 #include "nibble/core/error.h"
+#include "nibble/core/hash.h"
+#include "nibble/core/warning.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {
@@ -191,6 +195,36 @@ TEST_F(Loop, RefusesACheckpointOfOtherSettings) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("batch"));
   }
+}
+
+TEST_F(Loop, RefusesACheckpointOfOtherDataAndWarnsWhereItCannotKnow) {
+  Diary diary;
+  TrainOptions part = options("a");
+  part.stop_after = 1;
+  run(part, diary);
+  const fs::path path = checkpoint_in(folder_ / "a");
+  // The checkpoint as if its data had another hash, or with none as older versions wrote it.
+  const auto with_data_hash = [&](const std::optional<std::string>& hash) {
+    const Safetensors file = read_safetensors(path);
+    CheckpointIdentity identity{.kind = file.metadata.at("kind")};
+    Words words;
+    for (const auto& [key, value] : file.metadata) {
+      if (key.starts_with("match.")) identity.must_match[key.substr(6)] = value;
+      if (key.starts_with("word.")) words[key.substr(5)] = value;
+    }
+    identity.must_match.erase("data_hash");
+    identity.must_match.erase("test_hash");
+    if (hash) identity.must_match["data_hash"] = *hash;
+    save_checkpoint(path, identity, words, views_of(file.tensors));
+  };
+  with_data_hash("0123456789abcdef");
+  EXPECT_THAT(error_of([&] { run(options("a", RunFolderMode::resume), diary); }),
+              HasSubstr("is of another run: data_hash: got '0123456789abcdef', expected '" +
+                        hex(hash_of(load_dataset("digits", Split::train)))));
+  with_data_hash(std::nullopt);
+  (void)take_warnings();
+  EXPECT_TRUE(run(options("a", RunFolderMode::resume), diary).is_complete);
+  EXPECT_THAT(take_warnings(), testing::ElementsAre(HasSubstr("could not be checked")));
 }
 
 TEST_F(Loop, NothingIsChosenWithoutAValidationSplit) {

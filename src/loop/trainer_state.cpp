@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a run is saved, goes on, and ends.
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -8,8 +9,11 @@
 
 #include "loop/run_account.h"
 #include "loop/trainer.h"
+#include "nibble/core/warning.h"
 
 namespace nibble {
+
+namespace fs = std::filesystem;
 
 // What must not change between stop and resume: all that decides the numbers. More epochs are
 // welcome, though a schedule that looks at the end of the run then takes another course.
@@ -22,6 +26,9 @@ CheckpointIdentity Trainer::identity() const {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     identity.must_match[key] = text.size() <= kLongest ? text : digest_of(text);
   }
+  identity.must_match["data_hash"] = settings_.data_hash;
+  identity.must_match["test_hash"] = settings_.test_hash;
+  identity.may_lack = {"data_hash", "test_hash"};
   return identity;
 }
 
@@ -45,10 +52,17 @@ void Trainer::save() {
   learner_.put_state(words, tensors);
   save_checkpoint(folder_->checkpoint_path(), identity(), words, tensors);
   write_model(folder_->model_path(), learner_.snapshot(), origin());
+  folder_->replace_old_run();
 }
 
 void Trainer::resume() {
-  const Checkpoint checkpoint = load_checkpoint(checkpoint_in(options_.folder), identity());
+  const fs::path path = checkpoint_in(options_.folder);
+  const Checkpoint checkpoint = load_checkpoint(path, identity());
+  if (!checkpoint.lacking.empty()) {
+    warn(path.string() +
+         " is of an older version: whether the data is still the same could not be "
+         "checked");
+  }
   const Words& words = checkpoint.words;
   epoch_ = integer_word(words, "epoch");
   sums_ = {.batches = integer_word(words, "sums.batches"),
@@ -80,7 +94,8 @@ void Trainer::finish(TrainResult& result) {
   if (data_.test && is_averaged)
     result.unaveraged_test = learner_.evaluate(learner_.snapshot(), *data_.test);
   if (data_.test) result.more = learner_.more(model, *data_.test);
-  folder_->write_summary(summary_json(result, data_.train));
+  folder_->write_summary(summary_json(result, settings_, data_.train));
+  folder_->replace_old_run();
 }
 
 }  // namespace nibble

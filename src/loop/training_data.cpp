@@ -12,6 +12,7 @@
 
 #include "loop/channel_moments.h"
 #include "nibble/core/error.h"
+#include "nibble/core/hash.h"
 #include "nibble/data/batch_order.h"
 #include "nibble/loop/check_data.h"
 
@@ -83,6 +84,8 @@ TrainingData load_training_data(const RunSettings& settings) {
 
 RunSettings complete(const RunSettings& settings, const TrainingData& data) {
   RunSettings completed = settings;
+  completed.data_hash = hex(hash_of(data.train));
+  completed.test_hash = data.test ? hex(hash_of(*data.test)) : "none";
   if (data.train.has_targets()) completed.early_stopping.metric = Metric::val_loss;
   auto& input = std::get<Input>(completed.network.nodes[0].op);
   if (!settings.mean.empty()) input.mean = settings.mean;

@@ -12,7 +12,7 @@ import termios
 import time
 
 from case import NIBBLE, run
-from train_case import QUICK, TrainCase, main
+from train_case import QUICK, TrainCase, main, quick
 
 FILES = {"settings.json", "epochs.csv", "layers.csv", "histograms.csv", "checkpoint.safetensors", "model.nib",
          "summary.json"}
@@ -92,6 +92,41 @@ class Run(TrainCase):
         self.train("run", "--epochs", "2", "--overwrite")
         self.assertEqual(self.summary(folder)["epochs"], 2)
         self.assertEqual((folder / "notes.txt").read_text(), "mine")
+
+    def test_an_overwritten_run_stays_until_the_new_one_has_a_checkpoint(self):
+        folder, _, _ = self.train("run", "--epochs", "1")
+        before = {path: path.read_bytes() for path in folder.iterdir()}
+        line = self.fails(1, "expected a finite number", "train", "mlp-64-32-10", *quick("--out", folder, "--overwrite", "--quiet", "--lr",
+                                                                           "1e30", "--epochs", "3", "--optimizer", "sgd"))
+        self.assertTrue(line.endswith(f"; the run that {folder} held is still there"), line)
+        self.assertEqual({path: path.read_bytes() for path in folder.iterdir()}, before)
+
+    def test_continue_starts_or_goes_on(self):
+        folder, _, _ = self.train("run", "--epochs", "2", "--continue", "--stop-after", "1")
+        self.assertFalse((folder / "summary.json").exists())
+        self.train("run", "--epochs", "2", "--continue")
+        whole, _, _ = self.train("whole", "--epochs", "2")
+        self.assertEqual(self.hash_of(folder), self.hash_of(whole))
+        self.assertEqual([row[:2] for row in self.rows(folder)], [row[:2] for row in self.rows(whole)])
+        self.train("run", "--epochs", "2", "--continue")  # once more changes nothing
+        self.assertEqual(self.hash_of(folder), self.hash_of(whole))
+        for other in ("--resume", "--overwrite"):
+            self.fails(2, "--continue", "train", "mlp-64-32-10", *QUICK, "--out", folder, "--continue", other)
+
+    def test_a_run_without_a_checkpoint_yet_starts_again(self):
+        """As kill -9 in the first epoch leaves it."""
+        for option in ("--resume", "--continue"):
+            name = option.strip("-")
+            folder, _, _ = self.train(name, "--epochs", "1")
+            expected = self.hash_of(folder)
+            for file in ("checkpoint.safetensors", "model.nib", "summary.json"):
+                (folder / file).unlink()
+            line = self.fails(1, "already holds a run", "train", "mlp-64-32-10", *QUICK, "--out", folder)
+            self.assertIn("--continue starts it again", line)
+            self.assertNotIn("--resume", line)
+            self.train(name, "--epochs", "1", option)
+            self.assertEqual(self.hash_of(folder), expected)
+            self.assertEqual(len(self.rows(folder)), 1)
 
     def test_the_recipes_are_listed_and_run_by_name(self):
         text = self.done("train").decode()

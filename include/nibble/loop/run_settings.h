@@ -19,6 +19,8 @@ struct RunSettings {
 
   Network network;
   std::string data;
+  std::string data_hash;        // of the train split and of the test split, which decide as much as
+  std::string test_hash;        // settings do; empty until the data is loaded
   std::int64_t image_size = 0;  // of picture folders, see LoadOptions
   std::vector<float> mean;      // of the input, one a channel; empty: measured on the train split
   std::vector<float> deviation;

@@ -22,7 +22,8 @@ struct TrainingData {
 // Throws where the data does not fit the network or leaves nothing to train on.
 TrainingData load_training_data(const RunSettings& settings);
 
-// The settings as they will run: the input knows its mean and deviation, the network its classes.
+// The settings as they will run: the input knows its mean and deviation, the network its classes,
+// and the data is known by its hash.
 RunSettings complete(const RunSettings& settings, const TrainingData& data);
 
 }  // namespace nibble
