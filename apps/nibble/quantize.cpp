@@ -123,15 +123,19 @@ Model read_float_model(const std::string& path) {
   return model;
 }
 
+// Beside the model that will come of it, which removes it.
+std::filesystem::path checkpoint_of(const QuantizeVerbFlags& flags) {
+  return flags.out + ".checkpoint";
+}
+
 // On the train split of --data, with the engine's rounding in every step.
-Model fine_tuned(const Model& fake, const QuantizeVerbFlags& flags, const Dataset& calib) {
-  const bool is_same = flags.data.empty() || flags.data == flags.calib;
-  const Dataset other = is_same ? Dataset{} : load_dataset(flags.data, Split::train);
+Model fine_tuned(const Model& fake, const QuantizeVerbFlags& flags, const Dataset& data) {
   FineTuneOptions options{
       .epochs = flags.fine_tuning,
       .augment = {.padding = flags.crop, .has_flip = flags.flips},
       .seed = flags.seed,
-      .progress = flags.is_json ? ProgressStyle::silent : ProgressStyle::automatic};
+      .progress = flags.is_json ? ProgressStyle::silent : ProgressStyle::automatic,
+      .checkpoint = checkpoint_of(flags)};
   options.optimizer.rate = flags.rate;
   if (!flags.is_json) {
     options.after_epoch = [](const FineTunedEpoch& epoch) {
@@ -139,7 +143,7 @@ Model fine_tuned(const Model& fake, const QuantizeVerbFlags& flags, const Datase
                  100 * epoch.top1, epoch.seconds);
     };
   }
-  return fine_tune(fake, is_same ? calib : other, options);
+  return fine_tune(fake, data, options);
 }
 
 std::vector<std::vector<std::string>> shown_settings(const QuantizeVerbFlags& flags) {
@@ -176,18 +180,25 @@ void run(const QuantizeVerbFlags& flags) {
   QuantizedModel quantized = quantize_model(model, batches, settings);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (flags.fine_tuning > 0) quantized.fake = fine_tuned(quantized.fake, flags, calib);
+  const bool is_same = data == flags.calib;
+  std::map<std::string, std::string> origin{{"made_by", std::string("nibble quantize ") + kVersion},
+                                            {"quantized_from", flags.model},
+                                            {"weights", flags.weights},
+                                            {"activations", flags.activations},
+                                            {"method", flags.method},
+                                            {"data_hash", hex(hash_of(calib))}};
+  if (flags.fine_tuning > 0) {
+    const Dataset other = is_same ? Dataset{} : load_dataset(data, Split::train);
+    quantized.fake = fine_tuned(quantized.fake, flags, is_same ? calib : other);
+    origin["fine_tuning_data_hash"] = hex(hash_of(is_same ? calib : other));
+  }
   quantized.fake = with_rounded_addends(with_integer_biases(std::move(quantized.fake)));
   const Model integers = integer_network_of(quantized.fake);
   const std::vector<NodeError> errors = node_errors(quantized.folded, quantized.fake, batches);
-  const std::map<std::string, std::string> origin{
-      {"made_by", std::string("nibble quantize ") + kVersion},
-      {"quantized_from", flags.model},
-      {"weights", flags.weights},
-      {"activations", flags.activations},
-      {"method", flags.method}};
   if (!flags.fake.empty()) write_model(flags.fake, quantized.fake, origin);
   write_model(flags.out, integers, origin);
+  std::error_code ignored;
+  if (flags.fine_tuning > 0) std::filesystem::remove(checkpoint_of(flags), ignored);
 
   const Outcome before = outcome_of_floats(model, test ? &*test : nullptr);
   const Outcome after = outcome_of_integers(integers, test ? &*test : nullptr);
@@ -200,9 +211,15 @@ void run(const QuantizeVerbFlags& flags) {
                          .scan = scan});
   }
   if (flags.is_json) {
-    Json json{{"model", flags.out},   {"weights_hash", hex(weights_hash(integers))},
-              {"bytes", after.bytes}, {"float_bytes", before.bytes},
-              {"seconds", seconds},   {"errors", Json::parse(error_table_json(errors))}};
+    Json json{{"model", flags.out},
+              {"weights_hash", hex(weights_hash(integers))},
+              {"bytes", after.bytes},
+              {"float_bytes", before.bytes},
+              {"seconds", seconds},
+              {"errors", Json::parse(error_table_json(errors))},
+              {"data_hash", origin.at("data_hash")}};
+    if (origin.contains("fine_tuning_data_hash"))
+      json["fine_tuning_data_hash"] = origin.at("fine_tuning_data_hash");
     if (!scan.empty()) json["sensitivity"] = Json::parse(sensitivity_json(scan));
     if (test) {
       json["loss"] = after.loss;
@@ -263,7 +280,8 @@ void add_quantize(CLI::App& app) {
                     "the network takes counters and sensors: int32, each feature with its range");
   add_mixed_flags(verb, flags->mixed);
   verb.add_option("--finetune", flags->fine_tuning,
-                  "epochs of training with fake quantization and learned steps on --data")
+                  "epochs of training with fake quantization and learned steps on --data; after\n"
+                  "Ctrl-C the same command goes on from OUT.nib.checkpoint")
       ->excludes(features)
       ->check(CLI::NonNegativeNumber);
   verb.add_option("--lr", flags->rate, "of fine-tuning (0.001), falling to 0 by a cosine")

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "core/test_support.h"
 #include "nibble/core/parallel.h"
+#include "nibble/run/interrupt.h"
 #include "nibble/train/evaluate.h"
 #include "train/test_models.h"
 
@@ -55,6 +58,45 @@ TEST(FineTune, GivesTheSameWeightsWithAnyNumberOfThreads) {
   set_thread_count(0);
   EXPECT_EQ(hashes[1], hashes[0]);
   EXPECT_EQ(hashes[2], hashes[0]);
+}
+
+TEST(FineTune, GoesOnFromItsCheckpointToTheSameWeights) {
+  const TemporaryFolder folder;
+  const Model start = quantized_digits(float_digits(1));
+  const Dataset data = load_dataset("digits", Split::train);
+  FineTuneOptions options{.epochs = 3, .augment = {.padding = 1}};
+  const std::uint64_t whole = weights_hash(fine_tune(start, data, options));
+  options.checkpoint = folder.path() / "checkpoint";
+  std::int64_t last = 0;
+  // Two signals: one in the second epoch, one in the third.
+  options.after_epoch = [&](const FineTunedEpoch& row) {
+    EXPECT_EQ(row.epoch, last + 1);
+    last = row.epoch;
+    if (row.epoch < 3) ::raise(SIGINT);
+  };
+  for (int i = 0; i < 2; ++i) {
+    try {
+      fine_tune(start, data, options);
+      ADD_FAILURE() << "not interrupted";
+    } catch (const Interrupted& interrupted) {
+      EXPECT_EQ(interrupted.signal(), SIGINT);
+      EXPECT_THAT(interrupted.what(), HasSubstr(options.checkpoint.string()));
+    }
+  }
+  EXPECT_EQ(weights_hash(fine_tune(start, data, options)), whole);
+  EXPECT_EQ(last, 3);
+  // With everything done nothing is left to train.
+  EXPECT_EQ(weights_hash(fine_tune(start, data, options)), whole);
+}
+
+TEST(FineTune, ACheckpointOfOtherDataIsNotTaken) {
+  const TemporaryFolder folder;
+  const Model start = quantized_digits(float_digits(1));
+  Dataset data = load_dataset("digits", Split::train);
+  FineTuneOptions options{.epochs = 1, .checkpoint = folder.path() / "checkpoint"};
+  const std::uint64_t before = weights_hash(fine_tune(start, data, options));
+  data.labels.as<std::int32_t>()[5] = 0;
+  EXPECT_NE(weights_hash(fine_tune(start, data, options)), before);
 }
 
 TEST(FineTune, ANetworkWithoutALossStaysWithoutOne) {

@@ -81,25 +81,18 @@ Evaluation FloatLearner::evaluate(const Model& model, const Dataset& data) const
 }
 
 void FloatLearner::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
-  put_integer(words, "steps", session_.steps());
-  put_integer(words, "updates", session_.optimizer().updates());
-  put_number(words, "loss_scale", session_.loss_scale().scale);
-  put_integer(words, "loss_scale.good_steps", session_.loss_scale().good_steps);
+  session_.put_state(words, tensors);
   put_integer(words, "average.count", averager_.count());
   put_number(words, "last_rate", rate_);
   put_words(words, "plateau.", plateau_);
-  for (NamedTensorView& each : session_.optimizer().state()) tensors.push_back(std::move(each));
   for (NamedTensorView& mean : averager_.state()) tensors.push_back(std::move(mean));
 }
 
 void FloatLearner::take_state(const Checkpoint& checkpoint) {
   const Words& words = checkpoint.words;
-  session_.loss_scale() = {number_word(words, "loss_scale"),
-                           integer_word(words, "loss_scale.good_steps")};
+  session_.take_state(checkpoint);
   rate_ = number_word(words, "last_rate");
   plateau_ = plateau_words(words, "plateau.");
-  session_.optimizer().set_state(checkpoint, integer_word(words, "updates"));
-  session_.set_steps(integer_word(words, "steps"));
   averager_.set_state(checkpoint, integer_word(words, "average.count"),
                       session_.optimizer().masters());
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "nibble/core/error.h"
 #include "train/initialize.h"
@@ -130,8 +131,19 @@ Model Session::snapshot() const {
   return model;
 }
 
-void Session::set_steps(std::int64_t steps) {
-  steps_ = steps;
+void Session::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
+  put_integer(words, "steps", steps_);
+  put_integer(words, "updates", optimizer_.updates());
+  put_number(words, "loss_scale", loss_scale_.scale);
+  put_integer(words, "loss_scale.good_steps", loss_scale_.good_steps);
+  for (NamedTensorView& each : optimizer_.state()) tensors.push_back(std::move(each));
+}
+
+void Session::take_state(const Checkpoint& checkpoint) {
+  const Words& words = checkpoint.words;
+  loss_scale_ = {number_word(words, "loss_scale"), integer_word(words, "loss_scale.good_steps")};
+  optimizer_.set_state(checkpoint, integer_word(words, "updates"));
+  steps_ = integer_word(words, "steps");
   optimizer_.refresh_weights();
 }
 

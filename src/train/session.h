@@ -35,13 +35,15 @@ class Session {
   // The weights as products use them, with formats and class names in the network.
   Model snapshot() const;
 
+  // For checkpoints: all that the next step depends on. The views live as long as the session is
+  // left alone.
+  void put_state(Words& words, std::vector<NamedTensorView>& tensors) const;
+  void take_state(const Checkpoint& checkpoint);
+
   Rounder& rounder() { return rounder_; }
-  Optimizer& optimizer() { return optimizer_; }
   const Optimizer& optimizer() const { return optimizer_; }
-  LossScaleState& loss_scale() { return loss_scale_; }
   const LossScaleState& loss_scale() const { return loss_scale_; }
   std::int64_t steps() const { return steps_; }
-  void set_steps(std::int64_t steps);
   std::size_t peak_bytes() const { return pool_.peak_bytes(); }
 
  private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a model for some more epochs, in memory: no run folder, no checkpoints.
+// Trains a model for some more epochs, without a run folder.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 
 #include "nibble/data/augment.h"
@@ -30,6 +31,10 @@ struct FineTuneOptions {
   std::uint64_t seed = 1;  // of order and augmentation
   ProgressStyle progress = ProgressStyle::silent;
   std::function<void(const FineTunedEpoch&)> after_epoch = {};
+  // Written after each epoch and at a signal, which then is thrown as Interrupted. The same call
+  // goes on from it to the same weights; one of other settings, data or weights counts as none.
+  // Whoever has the result removes it. Empty: none.
+  std::filesystem::path checkpoint = {};
 };
 
 // The model with other numbers and the very same network, whose formats and steps hold while it
