@@ -9,14 +9,13 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "apps/nibble/emit_training.h"
 #include "apps/nibble/random_examples.h"
 #include "apps/nibble/verb.h"
-#include "nibble/core/atomic_file.h"
+#include "core/whole_folder.h"
 #include "nibble/core/error.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/graph/model_file.h"
@@ -59,13 +58,9 @@ void check_folder(const fs::path& folder) {
 }
 
 void write_files(const fs::path& folder, const std::vector<EmittedFile>& files) {
-  fs::create_directories(folder);
-  std::vector<std::unique_ptr<AtomicFile>> written;
-  for (const EmittedFile& each : files) {
-    written.push_back(std::make_unique<AtomicFile>(folder / each.name));
-    written.back()->stream() << each.text;
-  }
-  for (const auto& each : written) each->commit();
+  WholeFolder whole(folder, ExistingFiles::kept);
+  for (const EmittedFile& each : files) whole.write(each.name, each.text);
+  whole.commit();
 }
 
 TrainingFigures add_training(const TrainingStart& start, const EmitFlags& flags,

@@ -14,6 +14,7 @@
 
 #include "apps/nibble/verb.h"
 #include "core/npy_header.h"
+#include "core/whole_folder.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
@@ -65,39 +66,32 @@ Shape batch_of(std::int64_t examples, const Shape& shape) {
   return Shape(extents);
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error || !fs::is_directory(folder))
-    throw Error("run", "cannot make folder " + folder.string() +
-                           (error ? ": " + error.message() : std::string()));
-}
-
 // Every layer in a file of its own; all of them appear at the end or none.
 std::string write_layers(const RunFlags& flags, const Inputs& inputs) {
   const Engine engine = Engine::load(
       flags.model, {.max_batch = flags.batch, .threads = thread_count(), .keeps_layers = true});
-  make_folder(flags.layers);
+  WholeFolder whole(flags.layers, ExistingFiles::kept);
   std::vector<std::unique_ptr<AtomicFile>> files;
   for (std::int64_t done = 0; done < inputs.size(); done += flags.batch) {
     const std::int64_t piece = std::min(flags.batch, inputs.size() - done);
     const std::size_t bytes = engine.input().bytes;
     std::size_t layer = 0;
-    engine.run_layers(std::span(inputs.integers)
-                          .subspan(static_cast<std::size_t>(done) * bytes,
-                                   static_cast<std::size_t>(piece) * bytes),
-                      piece, [&](const ValueInfo& info, std::span<const std::byte> values) {
-                        if (done == 0) {
-                          files.push_back(std::make_unique<AtomicFile>(fs::path(flags.layers) /
-                                                                       (info.name + ".npy")));
-                          files.back()->stream()
-                              << npy_header_text(info.dtype, batch_of(inputs.size(), info.shape));
-                        }
-                        files[layer++]->stream().write(reinterpret_cast<const char*>(values.data()),
-                                                       static_cast<std::streamsize>(values.size()));
-                      });
+    engine.run_layers(
+        std::span(inputs.integers)
+            .subspan(static_cast<std::size_t>(done) * bytes,
+                     static_cast<std::size_t>(piece) * bytes),
+        piece, [&](const ValueInfo& info, std::span<const std::byte> values) {
+          if (done == 0) {
+            files.push_back(std::make_unique<AtomicFile>(whole.path() / (info.name + ".npy")));
+            files.back()->stream()
+                << npy_header_text(info.dtype, batch_of(inputs.size(), info.shape));
+          }
+          files[layer++]->stream().write(reinterpret_cast<const char*>(values.data()),
+                                         static_cast<std::streamsize>(values.size()));
+        });
   }
   for (const auto& file : files) file->commit();
+  whole.commit();
   return fmt::format("wrote {} layers to {}\n", files.size(), flags.layers);
 }
 
@@ -105,13 +99,14 @@ std::string write_layers(const RunFlags& flags, const Inputs& inputs) {
 std::string write_tensors(const RunFlags& flags, const Inputs& inputs, const ValueInfo& info) {
   if (info.dtype == DType::i32 || info.shape.rank() != 3)
     throw Error("run", "--tensors for an input", info.shape.to_string(), "(h, w, c) of bytes");
-  make_folder(flags.tensors);
+  WholeFolder whole(flags.tensors, ExistingFiles::kept);
   for (std::size_t i = 0; i < inputs.names.size(); ++i) {
     std::string name = fs::path(inputs.names[i]).filename().string();
     if (!name.ends_with(".npy")) name += ".npy";
-    write_harness_tensor(fs::path(flags.tensors) / name,
+    write_harness_tensor(whole.path() / name,
                          {inputs.integers.data() + i * info.bytes, info.dtype, info.shape});
   }
+  whole.commit();
   return fmt::format("wrote {} tensors to {}\n", inputs.names.size(), flags.tensors);
 }
 

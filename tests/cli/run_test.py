@@ -128,7 +128,7 @@ class Run(ToyCase):
         self.fails(1, "none.npy", "run", self.nib, "--input", self.folder / "none.npy")
         self.fails(1, "first bytes", "run", self.nib, "--input", self.nib)
         self.fails(1, "none.nib", "run", self.folder / "none.nib", "--input", x)
-        self.fails(1, "cannot make folder", "run", self.nib, "--input", x, "--layers", x)
+        self.fails(1, "cannot create", "run", self.nib, "--input", x, "--layers", x)
         self.fails(2, "--layers", "run", self.nib, "--input", x, "--layers", "y", "--output", "-")
         self.fails(2, "--batch", "run", self.nib, "--input", x, "--batch", "0")
         self.fails(2, "--input", "run", self.nib)
