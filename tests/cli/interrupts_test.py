@@ -31,11 +31,14 @@ class Interrupts(TrainCase):
         cls.models.doCleanups()
         super().tearDownClass()
 
-    def interrupted(self, *command, after=0.7, number=signal.SIGINT, words="interrupted"):
-        """Sends the signal in the midst of the work; looks at the code, the line and the folder."""
+    def interrupted(self, *command, after=0.7, once="", number=signal.SIGINT, words="interrupted"):
+        """Sends the signal after some seconds, or once a file is there; looks at the code, the line and the folder."""
         process = subprocess.Popen([NIBBLE, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, cwd=self.folder)
-        time.sleep(after)
+        deadline = time.monotonic() + 120
+        while once and time.monotonic() < deadline and not any(self.folder.glob(once)):
+            time.sleep(0.05)
+        time.sleep(0 if once else after)
         self.assertIsNone(process.poll(), "it was to take longer")
         process.send_signal(number)
         _, text = process.communicate(timeout=60)
@@ -53,6 +56,12 @@ class Interrupts(TrainCase):
                  y_test=np.arange(count) % 10)
         return self.folder / "many.npz"
 
+    def slow_policy(self):
+        """Every sum is rounded, which takes a hundred times as long."""
+        path = self.folder / "slow.toml"
+        path.write_text('[[round]]\nrole = "accumulator"\nformat = "float(5,10)"\n')
+        return path
+
     def test_bench_and_tune(self):
         self.interrupted("bench", self.integers, "--seconds", "60")
         self.interrupted("bench", self.integers, "--seconds", "60", number=signal.SIGTERM)
@@ -63,17 +72,17 @@ class Interrupts(TrainCase):
         self.assertFalse((self.folder / "out.npy").exists())
 
     def test_eval_and_quantize(self):
-        many = self.many_digits(300_000)
-        self.interrupted("eval", self.floats, "--data", many, "--threads", "1")
+        many = self.many_digits(50_000)
+        self.interrupted("eval", self.floats, "--data", many, "--threads", "1", "--policy", self.slow_policy())
         out = self.folder / "out.nib"
-        self.interrupted("quantize", self.floats, "-o", out, "--calib", many, "--samples", "300000", "--threads", "1")
+        self.interrupted("quantize", self.floats, "-o", out, "--calib", many, "--samples", "50000", "--threads", "1")
         self.assertFalse(out.exists())
 
     def test_fine_tuning_says_how_to_go_on(self):
         out = self.folder / "out.nib"
         command = ("quantize", self.floats, "-o", out, "--calib", "digits", "--samples", "64", "--finetune", "10000",
                    "--threads", "1")
-        line = self.interrupted(*command, after=1.5, words="the same command goes on from")
+        line = self.interrupted(*command, once="out.nib.checkpoint", words="the same command goes on from")
         self.assertIn("out.nib.checkpoint", line)
         self.assertTrue((self.folder / "out.nib.checkpoint").exists())
         self.assertFalse(out.exists())
@@ -84,16 +93,16 @@ class Interrupts(TrainCase):
 
     def test_sweep(self):
         self.interrupted("sweep", "mlp-64-32-10", *quick("--formats", "e4m3", "--epochs", "100000", "--out", "sweep"),
-                         words="the same command goes on")
+                         once="sweep/*/epochs.csv", words="the same command goes on")
 
     def test_a_bar_is_taken_away(self):
         try:
             leader, follower = pty.openpty()
         except OSError as error:
             self.skipTest(f"no terminal: {error}")
-        many = self.many_digits(300_000)
-        process = subprocess.Popen([NIBBLE, "eval", self.floats, "--data", many, "--threads", "1"], stdin=follower,
-                                   stdout=follower, stderr=follower, env={**os.environ, "TERM": "xterm"})
+        process = subprocess.Popen([NIBBLE, "eval", self.floats, "--data", self.many_digits(50_000), "--threads", "1",
+                                    "--policy", self.slow_policy()], stdin=follower, stdout=follower, stderr=follower,
+                                   env={**os.environ, "TERM": "xterm"})
         os.close(follower)
         shown = os.read(leader, 65536)  # the bar is there
         process.send_signal(signal.SIGINT)
