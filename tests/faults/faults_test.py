@@ -203,12 +203,15 @@ class Outputs(Faults):
 class Kills(TrainCase):
     """kill -9 at random moments; the same command again until it is done."""
 
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(SEED)
+
     def until_done(self, command, longest):
-        chance = random.Random(SEED)
         for kills in range(1000):
             process = subprocess.Popen([NIBBLE, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             try:
-                _, text = process.communicate(timeout=chance.uniform(0.05, longest))
+                _, text = process.communicate(timeout=self.random.uniform(0.05, longest))
                 self.assertEqual(process.returncode, 0, text.decode())
                 return kills
             except subprocess.TimeoutExpired:
@@ -245,10 +248,9 @@ class Kills(TrainCase):
         old = self.hash_of(folder)
         command = ("train", "mlp-64-32-10", *quick("--out", folder, "--epochs", "400", "--seed", "2", "--overwrite",
                                                    "--checkpoint-every", "0", "--quiet"))
-        chance = random.Random(SEED)
         for _ in range(30 if IS_LONG else 3):
             process = subprocess.Popen([NIBBLE, *map(str, command)], stderr=subprocess.DEVNULL)
-            time.sleep(chance.uniform(0.05, 0.6))
+            time.sleep(self.random.uniform(0.05, 0.6))
             self.assertIsNone(process.poll(), "it was to take longer")
             process.kill()
             process.wait()
