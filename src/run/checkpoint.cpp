@@ -7,6 +7,7 @@
 
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {
@@ -19,10 +20,6 @@ constexpr char kKindKey[] = "kind";
 constexpr char kHashKey[] = "hash";
 constexpr std::string_view kMatchPrefix = "match.";
 constexpr std::string_view kWordPrefix = "word.";
-
-std::string in_quotes(std::string_view text) {
-  return "'" + std::string(text) + "'";
-}
 
 // Lengths in front, so that no two contents give the same bytes.
 void add_text(Hasher& hasher, std::string_view text) {
