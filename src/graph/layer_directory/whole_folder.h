@@ -9,7 +9,7 @@
 
 namespace nibble {
 
-// Refuses a place where something is, but for an empty folder.
+// Folders above it are made. Refuses a place where something is, but for an empty folder.
 void write_whole_folder(const std::filesystem::path& folder, const std::vector<WrittenFile>& files);
 
 }  // namespace nibble
