@@ -12,10 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "apps/nibble/output_folder.h"
 #include "apps/nibble/verb.h"
 #include "core/npy_header.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/parallel.h"
 #include "nibble/data/harness_tensor.h"
@@ -65,19 +67,11 @@ Shape batch_of(std::int64_t examples, const Shape& shape) {
   return Shape(extents);
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error || !fs::is_directory(folder))
-    throw Error("run", "cannot make folder " + folder.string() +
-                           (error ? ": " + error.message() : std::string()));
-}
-
 // Every layer in a file of its own; all of them appear at the end or none.
 std::string write_layers(const RunFlags& flags, const Inputs& inputs) {
   const Engine engine = Engine::load(
       flags.model, {.max_batch = flags.batch, .threads = thread_count(), .keeps_layers = true});
-  make_folder(flags.layers);
+  make_folder("run", flags.layers);
   std::vector<std::unique_ptr<AtomicFile>> files;
   for (std::int64_t done = 0; done < inputs.size(); done += flags.batch) {
     const std::int64_t piece = std::min(flags.batch, inputs.size() - done);
@@ -105,7 +99,7 @@ std::string write_layers(const RunFlags& flags, const Inputs& inputs) {
 std::string write_tensors(const RunFlags& flags, const Inputs& inputs, const ValueInfo& info) {
   if (info.dtype == DType::i32 || info.shape.rank() != 3)
     throw Error("run", "--tensors for an input", info.shape.to_string(), "(h, w, c) of bytes");
-  make_folder(flags.tensors);
+  make_folder("run", flags.tensors);
   for (std::size_t i = 0; i < inputs.names.size(); ++i) {
     std::string name = fs::path(inputs.names[i]).filename().string();
     if (!name.ends_with(".npy")) name += ".npy";
@@ -138,7 +132,7 @@ void print_answers(const AnswerEngine& engine, const Inputs& inputs, std::span<c
                         row[static_cast<std::size_t>(best)]);
       }
     }
-    fmt::print("{}: {}\n", inputs.names[i], line);
+    fmt::print("{}: {}\n", well_formed(inputs.names[i]), line);
   }
   if (inputs.names.size() > kMostShown) fmt::print("… {} in all\n", inputs.names.size());
 }

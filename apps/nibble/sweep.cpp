@@ -11,13 +11,16 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/nibble/json.h"
+#include "apps/nibble/output_folder.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 #include "nibble/loop/check_data.h"
 #include "nibble/report/bar_chart.h"
 #include "nibble/run/interrupt.h"
@@ -62,11 +65,8 @@ double deviation_of(const std::vector<double>& values) {
 }
 
 std::string folder_name(const Cell& cell, std::uint64_t seed) {
-  std::string name = cell.rounding.empty() ? cell.format : cell.format + "-" + cell.rounding;
-  for (char& c : name) {
-    if (std::string_view("()=, /").find(c) != std::string_view::npos) c = '_';
-  }
-  return fmt::format("{}-seed{}", name, seed);
+  const std::string name = cell.rounding.empty() ? cell.format : cell.format + "-" + cell.rounding;
+  return fmt::format("{}-seed{}", file_part(name), seed);
 }
 
 // The first cell is what the others change: fp32, or the recipe with rules of its own.
@@ -114,7 +114,8 @@ double accuracy(const Recipe& recipe, const fs::path& folder) {
     }
     return summary[split]["top1"].get<double>();
   };
-  if (fs::exists(folder / "summary.json")) return read();
+  std::error_code ignored;
+  if (fs::exists(folder / "summary.json", ignored)) return read();
   const TrainOptions options{
       .folder = folder,
       .mode = holds_checkpoint(folder) ? RunFolderMode::resume : RunFolderMode::overwrite,
@@ -154,9 +155,10 @@ void claim_folder(const SweepFlags& flags, const Recipe& recipe) {
   json["roles"] = flags.roles;
   json.erase("seed");
   const fs::path path = fs::path(flags.out) / "sweep.json";
-  fs::create_directories(flags.out);
+  make_folder("sweep", flags.out);
   const std::string text = json.dump(2) + "\n";
-  if (fs::exists(path)) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
     std::ifstream in(path);
     if (std::string(std::istreambuf_iterator<char>(in), {}) != text) {
       throw Error("sweep",
@@ -213,7 +215,7 @@ void print_table(const std::vector<Cell>& cells, bool is_json) {
 void run(SweepFlags& flags) {
   Recipe recipe = recipe_of(flags.recipe);
   const PrecisionPolicy base = recipe.policy;
-  if (flags.out.empty()) flags.out = "runs/sweep-" + recipe.name;
+  if (flags.out.empty()) flags.out = "runs/sweep-" + file_part(recipe.name);
   std::vector<Cell> cells = cells_of(flags, base);
   check_all(flags, recipe, cells);
   claim_folder(flags, recipe);
