@@ -5,10 +5,11 @@ import json
 import os
 import re
 import struct
+import subprocess
 import unittest
 from pathlib import Path
 
-from case import Case, run
+from case import NIBBLE, Case, run
 
 
 class Convert(Case):
@@ -152,6 +153,8 @@ class Convert(Case):
         copy = self.folder / "new" / "copy" / "model"
         self.done("convert", nib, copy)
         self.assertEqual(self.files(copy), self.files(self.model))
+        process = subprocess.run([NIBBLE, "convert", nib, "model-beside"], cwd=self.folder, capture_output=True)
+        self.assertEqual(process.returncode, 0, process.stderr)
 
     def test_help_teaches(self):
         text = run("convert", "--help").stdout.decode()

@@ -95,8 +95,10 @@ void write_whole_folder(const fs::path& folder, const std::vector<WrittenFile>& 
   if (fs::exists(status) && !(fs::is_directory(status) && fs::is_empty(target, error))) {
     throw Error("write", folder.string(), "something that is there", "a new or an empty folder");
   }
-  if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
-  if (error) fail("create", target.parent_path(), error);
+  if (const fs::path above = target.parent_path(); !above.empty()) {
+    fs::create_directories(above, error);
+    if (error) fail("create", above, error);
+  }
   FolderBeside beside(target);
   for (const WrittenFile& each : files) {
     const fs::path path = beside.path() / each.path;

@@ -79,8 +79,8 @@ TEST_F(WrittenLayers, TakeTheFolderWholeOrNotAtAll) {
               HasSubstr("full: got something that is there, expected a new or an empty folder"));
   EXPECT_THAT(error_of([&] { write_layer_directory(model_, folder_.path() / "full/x"); }),
               HasSubstr("got something that is there"));
-  EXPECT_THAT(error_of([&] { write_layer_directory(model_, folder_.path() / "none/x"); }),
-              HasSubstr("No such file or directory"));
+  EXPECT_THAT(error_of([&] { write_layer_directory(model_, folder_.path() / "full/x/y"); }),
+              HasSubstr("cannot create"));
   {
     const FileSizeLimit disk_full(40);
     EXPECT_THAT(error_of([&] { write_layer_directory(model_, out()); }), HasSubstr("cannot write"));
@@ -90,6 +90,11 @@ TEST_F(WrittenLayers, TakeTheFolderWholeOrNotAtAll) {
   write_layer_directory(model_, out().string() + "/");
   EXPECT_EQ(files_below(out()), ToyLayers().files);
   EXPECT_EQ(folder_.files(), before + 2);
+}
+
+TEST_F(WrittenLayers, FoldersAboveAreMade) {
+  write_layer_directory(model_, folder_.path() / "new/copy/model");
+  EXPECT_EQ(files_below(folder_.path() / "new/copy/model"), ToyLayers().files);
 }
 
 TEST_F(WrittenLayers, OtherNetworksAreRefusedByTheirFirstWrongNode) {
