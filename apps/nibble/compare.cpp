@@ -22,6 +22,7 @@ struct CompareFlags {
   std::vector<std::string> runs;
   std::string data;
   std::string pictures;
+  std::int64_t image_size = 0;
   bool is_json = false;
 };
 
@@ -68,6 +69,7 @@ void run_models(const CompareFlags& flags) {
                   .second = flags.runs[1],
                   .data = flags.data,
                   .pictures = flags.pictures,
+                  .image_size = flags.image_size,
                   .is_json = flags.is_json});
 #else
   throw Error("compare", "models: this build has no oneDNN");
@@ -76,6 +78,10 @@ void run_models(const CompareFlags& flags) {
 
 void run(const CompareFlags& flags) {
   if (!flags.data.empty() || std::ranges::any_of(flags.runs, is_model)) return run_models(flags);
+  if (!flags.pictures.empty() || flags.image_size != 0) {
+    throw Error("compare", flags.pictures.empty() ? "--image-size" : "--pictures",
+                "folders of runs", "two models and --data");
+  }
   std::vector<RunRecord> runs;
   for (const std::string& folder : flags.runs) runs.push_back(read_run(folder));
   if (flags.is_json) return print_json(runs);
@@ -98,6 +104,8 @@ void add_compare(CLI::App& app) {
   verb.add_option("--pictures", flags->pictures,
                   "of models: a page with the pictures on which they differ")
       ->type_name("FILE.html|.svg");
+  verb.add_option("--image-size", flags->image_size, "of models: side of the pictures of a folder")
+      ->check(CLI::PositiveNumber);
   verb.add_flag("--json", flags->is_json, "print JSON");
   verb.footer(
       "Examples:\n"

@@ -2,6 +2,7 @@
 // Two models on the same pictures.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace nibble {
@@ -10,7 +11,8 @@ struct ModelComparisonFlags {
   std::string first;
   std::string second;
   std::string data;
-  std::string pictures;  // empty: none
+  std::string pictures;         // empty: none
+  std::int64_t image_size = 0;  // of picture folders, see LoadOptions
   bool is_json = false;
 };
 

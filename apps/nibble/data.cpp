@@ -16,6 +16,7 @@
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/core/name.h"
 #include "nibble/data/catalog.h"
 #include "nibble/data/dataset.h"
 #include "nibble/data/download.h"
@@ -102,7 +103,7 @@ void check(const DataFlags& flags) {
     for (const Split split : {Split::train, Split::test}) {
       const Finding finding = is_found ? check_split(*known, split) : Finding{"absent", ""};
       if (!flags.is_json) {
-        const std::string detail = finding.detail.empty() ? "" : "  " + finding.detail;
+        const std::string detail = finding.detail.empty() ? "" : "  " + well_formed(finding.detail);
         fmt::print("{:<14} {:<5}  {}{}\n", known->name, name_of(split), finding.state, detail);
       }
       list.push_back({{"name", known->name},

@@ -65,6 +65,18 @@ Tensor read_codes(const DecodeFlags& flags, const Format& format) {
                       Shape(flags.shape));
 }
 
+// What the format has no use for.
+void check_flags(const DecodeFlags& flags, const Scaling& scaling) {
+  const auto refuse = [&](const char* option, const std::string& path, bool is_used) {
+    if (!path.empty() && !is_used)
+      throw Error("decode", flags.format + ": " + option, path, "none: the format has none");
+  };
+  const ScaleKind kind = scaling.kind;
+  refuse("--scales", flags.scales, kind != ScaleKind::none);
+  refuse("--zeros", flags.zeros, kind == ScaleKind::minmax || kind == ScaleKind::given);
+  refuse("--tensor-scale", flags.tensor_scale, kind == ScaleKind::two_level);
+}
+
 // Scales of the format itself stand in where no file is given.
 void fill_scales(const DecodeFlags& flags, const Format& format, Encoded& encoded) {
   const Scaling& s = format.scaling;
@@ -95,6 +107,7 @@ void fill_scales(const DecodeFlags& flags, const Format& format, Encoded& encode
 
 void run(const DecodeFlags& flags) {
   const Format format = parse_format(flags.format);
+  check_flags(flags, format.scaling);
   Encoded encoded;
   encoded.codes = read_codes(flags, format);
   fill_scales(flags, format, encoded);

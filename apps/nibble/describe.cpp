@@ -6,9 +6,11 @@
 #include <array>
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/nibble/json.h"
@@ -16,6 +18,7 @@
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/core/name.h"
 #include "nibble/graph/integer_bounds.h"
 #include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
@@ -186,7 +189,8 @@ void print_text(Description& about) {
   }
   if (!about.file) return;
   fmt::print("\nweights {}\n", hex(weights_hash(about.file->model)));
-  for (const auto& [key, value] : about.file->origin) fmt::print("{}: {}\n", key, value);
+  for (const auto& [key, value] : about.file->origin)
+    fmt::print("{}: {}\n", well_formed(key), well_formed(value));
   if (const auto certificate = certificate_of(about)) print_certificate(*certificate);
 }
 
@@ -248,9 +252,19 @@ void print_json(Description& about) {
   fmt::print("{}\n", json.dump(2));
 }
 
+// A file that is no model is refused by the reader of models, which says what it is.
+bool is_model_file(const std::string& name) {
+  if (name.ends_with(".nib")) return true;
+  if (name.ends_with(".toml")) return false;
+  const std::vector<NamedNetwork> networks = named_networks();
+  std::error_code ignored;
+  return std::ranges::find(networks, name, &NamedNetwork::name) == networks.end() &&
+         std::filesystem::exists(name, ignored);
+}
+
 void describe_model(const DescribeFlags& flags) {
   Description about;
-  if (flags.model.ends_with(".nib")) {
+  if (is_model_file(flags.model)) {
     about.file = read_model(flags.model);
     about.network = about.file->model.network;
   } else {
@@ -306,10 +320,10 @@ void add_describe(CLI::App& app) {
                   "a network that comes with Nibble, a .toml network or a .nib model; without it "
                   "the networks are listed")
       ->type_name("");
-  verb.add_flag(
+  CLI::Option* tables = verb.add_flag(
       "--tables", flags->has_tables,
       "of a model of integers: multiplier and shift of every channel, as CMSIS-NN has them");
-  verb.add_flag("--json", flags->is_json, "print JSON");
+  verb.add_flag("--json", flags->is_json, "print JSON")->excludes(tables);
   verb.footer(
       "Parameters are all but running moments; MACs are multiply-accumulates for one example.\n"
       "Formats are those of a layer's value and, where it differs, of its weight.\n"
@@ -328,6 +342,7 @@ void add_describe(CLI::App& app) {
       "  nibble describe out/model.nib --json  a trained one, with the hash of its weights");
   verb.callback([flags] {
     if (flags->model.empty()) {
+      if (flags->has_tables) throw CLI::RequiredError("MODEL");
       list_networks(flags->is_json);
     } else {
       describe_model(*flags);

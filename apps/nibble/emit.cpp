@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/nibble/emit_training.h"
@@ -48,10 +49,13 @@ TestVectors vectors_of(const Model& model, std::int64_t count) {
 
 // Nothing is overwritten unless that was asked for.
 void check_folder(const fs::path& folder) {
-  if (!fs::exists(folder)) return;
-  if (!fs::is_directory(folder))
+  std::error_code error;
+  if (!fs::exists(folder, error) && !error) return;
+  if (!error && !fs::is_directory(folder, error))
     throw Error("emit", "output", folder.string(), "a folder, or none yet");
-  const fs::directory_iterator first(folder);
+  const fs::directory_iterator first(folder, error);
+  if (error)
+    throw Error("emit", fmt::format("cannot read folder {}: {}", folder.string(), error.message()));
   if (first == fs::directory_iterator()) return;
   throw Error("emit", "output folder " + folder.string(),
               "'" + first->path().filename().string() + "' in it", "an empty one, or --force");

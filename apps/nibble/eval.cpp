@@ -100,11 +100,26 @@ Findings find_with_engine(Model model, const EvalFlags& flags) {
   return findings;
 }
 
+// Options that this model or these data have no use for.
+void check_flags(const EvalFlags& flags, bool is_integer, bool is_trained, bool is_listed) {
+  if (is_integer && !flags.policy.empty())
+    throw Error("eval", "--policy", "a model of integers", "a model of floats");
+  if (!is_trained && flags.shifts != "frozen")
+    throw Error("eval", "--shifts", "a model without shifts",
+                "one that 'nibble train --arith int8' made");
+  if (is_listed && flags.image_size != 0)
+    throw Error("eval", "--image-size", "a folder with val_map.txt",
+                "none: its pictures become what the network takes");
+  if (is_listed && flags.split != "test")
+    throw Error("eval", "--split", "a folder with val_map.txt", "none: it has one split");
+}
+
 Findings find(Model model, const EvalFlags& flags) {
   const bool is_trained = is_integer_model(model);
   const bool has_rescales = std::ranges::any_of(
       model.network.nodes, [](const Node& node) { return is<Rescale>(node.op); });
   const bool is_listed = has_file_list(flags.data);
+  check_flags(flags, is_trained || has_rescales, is_trained, is_listed);
   if (has_rescales || (is_trained && (flags.is_engine || is_listed || !flags.oracle.empty()))) {
     if (is_trained && flags.shifts != "frozen")
       throw Error("eval", "--shifts by the engine", flags.shifts, "frozen");
@@ -163,6 +178,8 @@ void run(const EvalFlags& flags) {
   const std::string network = model.network.name;
   const std::uint64_t weights = weights_hash(model);
   const Findings findings = find(std::move(model), flags);
+  if (flags.has_confusion && !findings.evaluation.classes)
+    throw Error("eval", "--confusion", "data with targets", "data with classes");
   if (flags.is_json) return print_json(findings, path.string(), network, weights, flags);
   const Evaluation& result = findings.evaluation;
   if (!result.classes) {

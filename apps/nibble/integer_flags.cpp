@@ -12,9 +12,8 @@
 namespace nibble {
 namespace {
 
-[[noreturn]] void refuse(const std::string& flag, std::string_view expected) {
-  throw CLI::ValidationError(flag,
-                             fmt::format("got it beside the wrong --arith, expected {}", expected));
+[[noreturn]] void refuse(const std::string& flag, std::string_view why) {
+  throw CLI::ValidationError(flag, std::string(why));
 }
 
 // "value=pseudo-stochastic" or "conv1.error=stochastic"
@@ -74,8 +73,6 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
   verb.add_option("--calibration", flags.calibration,
                   "int8: images of the train split that freeze the shifts (1024)")
       ->check(CLI::Range(1, 65536));
-  verb.add_option("--cutout", flags.cutout, "side of a square of each picture that is blanked")
-      ->check(CLI::Range(0, 1024));
 }
 
 void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
@@ -91,7 +88,7 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--decay", integers.has_decay},
           std::pair{"--loss-form", integers.loss_form.has_value()},
           std::pair{"--calibration", integers.calibration.has_value()}}) {
-      if (is_given) refuse(flag, "--arith int8");
+      if (is_given) refuse(flag, "is an option of integer training: give --arith int8, too");
     }
     return;
   }
@@ -104,7 +101,10 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
                                        std::pair{"--schedule", flags.schedule.has_value()},
                                        std::pair{"--init", flags.initialization.has_value()},
                                        std::pair{"--fast", flags.is_fast}}) {
-    if (is_given) refuse(flag, "--mu, --momentum16, --decay, … with --arith int8");
+    if (is_given) {
+      refuse(flag,
+             "is an option of float training: --arith int8 has --mu, --momentum16, --decay, …");
+    }
   }
 }
 
@@ -119,7 +119,6 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   if (is_recipe(flags.what)) recipe.name += "-int8";
   set_usual_course(recipe);
   if (flags.average_from) recipe.average_from = *flags.average_from;
-  if (integers.cutout) recipe.augment.cutout = *integers.cutout;
   if (integers.mu) recipe.mu = parse_mu(*integers.mu);
   if (integers.bias_mu) recipe.bias_mu = parse_mu(*integers.bias_mu);
   if (integers.calibration) recipe.calibration = *integers.calibration;

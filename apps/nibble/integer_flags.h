@@ -24,7 +24,6 @@ struct IntegerFlags {
   bool has_decay = false;
   std::optional<std::string> loss_form;
   std::optional<std::int64_t> calibration;
-  std::optional<std::int32_t> cutout;
 
   bool is_integer() const { return arithmetic == "int8"; }
 };

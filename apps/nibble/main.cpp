@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <system_error>
@@ -15,6 +16,7 @@
 
 #include "apps/nibble/verb.h"
 #include "core/temporary.h"
+#include "nibble/core/name.h"
 #include "nibble/core/warning.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/version.h"
@@ -30,21 +32,14 @@ extern "C" void leave_quietly(int) {
   _exit(kFailed);
 }
 
-// Errors are one line, whatever they quote.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  return text;
-}
-
 // Where nobody can be told, the exit code still says it.
 void complain(const std::string& text) {
   std::fputs(text.c_str(), stderr);
 }
 
+// Errors are one line, whatever they quote, and no terminal obeys them.
 int fail(const std::string& text) {
-  complain(fmt::format("nibble: {}\n", one_line(text)));
+  complain(fmt::format("nibble: {}\n", nibble::well_formed(text)));
   return kFailed;
 }
 
@@ -56,7 +51,8 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
   complain(fmt::format(
       "nibble:{} {} ('nibble{} --help' shows the usage and examples)\n",
       verb.empty() ? "" : verb + ":",
-      one_line(is_wrong_verb ? "unknown verb '" + unknown.front() + "'" : error.what()), verb));
+      nibble::well_formed(is_wrong_verb ? "unknown verb '" + unknown.front() + "'" : error.what()),
+      verb));
   return kWrongUsage;
 }
 
@@ -70,6 +66,8 @@ int run(CLI::App& app, int argc, char** argv) {
     return 128 + interrupted.signal();
   } catch (const std::bad_alloc&) {
     return fail("out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(fmt::format("cannot use {}: {}", error.path1().string(), error.code().message()));
   } catch (const std::exception& error) {
     return fail(error.what());
   }

@@ -7,12 +7,17 @@
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <optional>
 #include <ostream>
+#include <span>
+#include <string_view>
 
 #include "apps/nibble/quantize_report.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
+#include "nibble/emit/emit.h"
 #include "nibble/quantize/answered_classes.h"
+#include "nibble/quantize/integer_network.h"
 #include "nibble/quantize/layer_bits_text.h"
 #include "nibble/quantize/quantize_model.h"
 
@@ -24,7 +29,7 @@ constexpr std::int64_t kHeldImages = 2048;
 const std::vector<int> kBits = {8, 6, 5, 4, 3, 2};
 
 // Evenly spread: data may be sorted by class.
-std::vector<Tensor> scan_batches(const std::vector<Tensor>& batches) {
+std::vector<Tensor> scan_batches(std::span<const Tensor> batches) {
   std::vector<Tensor> some;
   const std::size_t count = std::min(kScanBatches, batches.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -75,6 +80,70 @@ BitPlan plan_for_loss(std::vector<BitPlan> plans, double max_loss, const Model& 
   return std::move(plans[good]);
 }
 
+// A limit that all parameters together keep: weights, biases and factors.
+struct SizeTarget {
+  std::string_view option;
+  std::int64_t bytes = 0;
+  std::int64_t (*size_of)(const Model& integers) = nullptr;
+};
+
+std::int64_t bytes_emitted(const Model& integers) {
+  return emit_figures(integers, {}).parameter_bytes;
+}
+
+std::int64_t bytes_stored(const Model& integers) {
+  std::int64_t bytes = 0;
+  for (const Tensor& each : integers.parameters) bytes += static_cast<std::int64_t>(each.bytes());
+  return bytes;
+}
+
+std::optional<SizeTarget> size_target(const MixedFlags& flags) {
+  if (flags.target_size > 0) return SizeTarget{"--target-size", flags.target_size, bytes_emitted};
+  if (flags.target_file > 0) return SizeTarget{"--target-file", flags.target_file, bytes_stored};
+  return std::nullopt;
+}
+
+// The bytes of choices as memory holds them.
+std::vector<LayerSensitivity> as_held(std::vector<LayerSensitivity> layers, const Model& folded) {
+  const std::vector<Parameter> parameters = parameters_of(folded.network);
+  for (LayerSensitivity& layer : layers) {
+    const std::size_t node = find_node(folded.network, layer.name);
+    const Shape& shape = parameters[find_parameter(parameters, node, "weight")].shape;
+    for (BitNoise& choice : layer.choices) choice.bytes = held_bytes(shape, choice.bits);
+  }
+  return layers;
+}
+
+// What is no weight takes as many bytes with any plan, nearly: it is found by making the network,
+// and a plan that is too large all the same is made smaller by the difference.
+BitPlan plan_for_size(std::span<const LayerSensitivity> layers, const SizeTarget& target,
+                      const Model& model, std::span<const Tensor> batches,
+                      const QuantizeSettings& settings) {
+  const std::vector<Tensor> some = scan_batches(batches);
+  const auto size_of = [&](const BitPlan& plan) {
+    QuantizeSettings own = settings;
+    own.learns_rounding = false;
+    add_layers(plan, own);
+    Model fake = quantize_model(model, some, own).fake;
+    return target.size_of(
+        integer_network_of(with_rounded_addends(with_integer_biases(std::move(fake)))));
+  };
+  BitPlan least = std::move(bit_plans(layers).back());
+  const std::int64_t least_size = size_of(least);
+  if (least_size > target.bytes) {
+    throw Error("quantize", target.option, fmt::format("{} bytes", target.bytes),
+                fmt::format("{} or more, which the fewest bits take", least_size));
+  }
+  std::int64_t others = least_size - least.bytes;
+  while (target.bytes - others >= least.bytes) {
+    BitPlan plan = choose_bits(layers, target.bytes - others);
+    const std::int64_t size = size_of(plan);
+    if (size <= target.bytes) return plan;
+    others += size - target.bytes;
+  }
+  return least;
+}
+
 }  // namespace
 
 void add_mixed_flags(CLI::App& verb, MixedFlags& flags) {
@@ -82,16 +151,27 @@ void add_mixed_flags(CLI::App& verb, MixedFlags& flags) {
                   "bits of layers: [layers.\"NAME\"] with weights and activations")
       ->type_name("FILE.toml");
   CLI::Option* size =
-      verb.add_option("--target-size", flags.target_size,
-                      "int8 to int2 for each layer, so that all weights have so many bytes at most")
+      verb.add_option(
+              "--target-size", flags.target_size,
+              "int8 or int4 for each layer, so that all parameters, biases and factors too,\n"
+              "have so many bytes at most in emitted C")
           ->type_name("BYTES")
           ->check(CLI::PositiveNumber);
+  CLI::Option* file =
+      verb.add_option(
+              "--target-file", flags.target_file,
+              "int8 to int2 for each layer, so that they have so many bytes in OUT.nib, where\n"
+              "they are packed")
+          ->type_name("BYTES")
+          ->check(CLI::PositiveNumber)
+          ->excludes(size);
   verb.add_option("--max-loss", flags.max_loss,
                   "as few bits for each layer as lose no more points of top-1 on images of\n"
                   "--calib that did not calibrate")
       ->type_name("POINTS")
       ->check(CLI::NonNegativeNumber)
-      ->excludes(size);
+      ->excludes(size)
+      ->excludes(file);
   verb.add_option("--plan", flags.plan, "write the bits of layers as --per-layer reads them")
       ->type_name("FILE.toml");
   verb.add_flag("--scan", flags.scans, "print what each layer's weight in 8 to 2 bits does");
@@ -102,7 +182,8 @@ std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model
                                             const Calibration& calibration, bool is_silent,
                                             QuantizeSettings& settings) {
   const bool shows_scan = flags.scans || flags.is_reported || !flags.scan_plot.empty();
-  const bool has_target = flags.target_size > 0 || flags.max_loss;
+  const std::optional<SizeTarget> target = size_target(flags);
+  const bool has_target = target || flags.max_loss;
   if (!shows_scan && !has_target && flags.per_layer.empty() && flags.plan.empty()) return {};
   const Model folded = folded_model(model, settings);
   if (!flags.per_layer.empty()) {
@@ -116,15 +197,26 @@ std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model
   if (flags.scans && !is_silent) fmt::print("{}\n", sensitivity_text(layers));
   if (!flags.scan_plot.empty()) write_text(flags.scan_plot, sensitivity_plot(layers, ChartTheme{}));
   if (has_target) {
-    const BitPlan plan = flags.max_loss ? plan_for_loss(bit_plans(layers), *flags.max_loss, model,
-                                                        calibration, settings, is_silent)
-                                        : choose_bits(layers, flags.target_size);
+    const bool is_held = flags.target_size > 0;
+    const BitPlan plan = target ? plan_for_size(is_held ? as_held(layers, folded) : layers, *target,
+                                                model, calibration.batches, settings)
+                                : plan_for_loss(bit_plans(layers), *flags.max_loss, model,
+                                                calibration, settings, is_silent);
     if (!is_silent) fmt::print("chosen: {}\n\n", bit_plan_text(plan));
     add_layers(plan, settings);
   }
   if (!flags.plan.empty()) write_text(flags.plan, layer_bits_text(settings.layers));
   if (!shows_scan) layers.clear();
   return layers;
+}
+
+void check_size(const MixedFlags& flags, const Model& integers) {
+  const std::optional<SizeTarget> target = size_target(flags);
+  if (!target) return;
+  const std::int64_t size = target->size_of(integers);
+  if (size <= target->bytes) return;
+  throw Error("quantize", target->option, fmt::format("{} bytes", size),
+              fmt::format("at most {}", target->bytes));
 }
 
 }  // namespace nibble

@@ -20,7 +20,8 @@ namespace nibble {
 
 struct MixedFlags {
   std::string per_layer;
-  std::int64_t target_size = 0;  // 0: none
+  std::int64_t target_size = 0;  // of parameters in emitted C; 0: none
+  std::int64_t target_file = 0;  // of parameters in the file; 0: none
   std::optional<double> max_loss;
   std::string plan;
   bool scans = false;
@@ -41,5 +42,8 @@ struct Calibration {
 std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model& model,
                                             const Calibration& calibration, bool is_silent,
                                             QuantizeSettings& settings);
+
+// Throws where the parameters of the integers are larger than was promised.
+void check_size(const MixedFlags& flags, const Model& integers);
 
 }  // namespace nibble

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
@@ -11,7 +12,9 @@
 namespace nibble {
 
 void NpyOutputs::add(const std::string& path, ConstTensorView array) {
-  const std::string target = path == "-" ? path : std::filesystem::weakly_canonical(path).string();
+  std::error_code ignored;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, ignored);
+  const std::string target = path == "-" || resolved.empty() ? path : resolved.string();
   if (std::find(paths_.begin(), paths_.end(), target) != paths_.end()) {
     throw Error("write", "two arrays for one output", path, "a file for each");
   }
@@ -21,7 +24,7 @@ void NpyOutputs::add(const std::string& path, ConstTensorView array) {
     return;
   }
   files_.push_back(std::make_unique<AtomicFile>(path));
-  write_npy(files_.back()->stream(), array);
+  write_npy(files_.back()->stream(), array, path);
 }
 
 void NpyOutputs::commit() {

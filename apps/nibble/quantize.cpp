@@ -11,7 +11,9 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "apps/nibble/json.h"
 #include "apps/nibble/mixed_precision.h"
@@ -45,6 +47,7 @@ struct QuantizeVerbFlags {
   std::string calib;
   std::string data;
   std::int64_t samples = 1024;
+  std::int64_t image_size = 0;  // of picture folders, see LoadOptions
   std::string weights = "int8";
   std::string activations = "uint8";
   std::string method = "percentile:99.999";
@@ -91,15 +94,35 @@ QuantizeSettings settings_of(const QuantizeVerbFlags& flags) {
 // What was given on the command line stays.
 void apply_recipe(CLI::App& verb, const std::string& name) {
   for (const RecipeOption& each : quantize_recipe(name)) {
-    CLI::Option* option = verb.get_option_no_throw("--" + each.name);
-    if (option == nullptr) {
-      throw Error("quantize", each.where, fmt::format("'{}'", each.name),
-                  "an option of nibble quantize");
-    }
+    CLI::Option* option = verb.get_option("--" + each.name);
     if (option->count() > 0) continue;
     option->add_result(each.value);
     option->run_callback();
   }
+}
+
+std::vector<std::string> given_options(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const CLI::Option* each : verb.get_options()) {
+    if (each->count() > 0) names.push_back(each->get_name());
+  }
+  return names;
+}
+
+// Options that do nothing beside the others. A recipe's own are no mistake of who runs it.
+void check_given(const QuantizeVerbFlags& flags, std::span<const std::string> given) {
+  const auto refuse = [&](std::string_view option, bool is_idle, const char* why) {
+    if (is_idle && std::ranges::find(given, option) != given.end())
+      throw CLI::ValidationError(std::string(option), why);
+  };
+  for (const char* option : {"--lr", "--crop", "--flip", "--seed"})
+    refuse(option, flags.fine_tuning == 0, "is an option of fine-tuning: give --finetune, too");
+  const int targets = (flags.mixed.target_size > 0 ? 1 : 0) +
+                      (flags.mixed.target_file > 0 ? 1 : 0) + (flags.mixed.max_loss ? 1 : 0);
+  if (targets > 1)
+    throw CLI::ValidationError("--recipe", "--target-size, --target-file and --max-loss: only one");
+  refuse("--weights", targets > 0,
+         "each layer gets its own bits from --target-size, --target-file or --max-loss");
 }
 
 // Before hours of work: a path that cannot be written.
@@ -161,16 +184,28 @@ std::vector<std::vector<std::string>> shown_settings(const QuantizeVerbFlags& fl
   return rows;
 }
 
+// What counts right answers needs data that have them.
+void check_answers(const QuantizeVerbFlags& flags, const Dataset& calib) {
+  if (calib.has_answers()) return;
+  const bool is_tuned = flags.fine_tuning > 0 && flags.data.empty();
+  if (!is_tuned && !flags.mixed.max_loss) return;
+  throw Error("quantize",
+              is_tuned ? "--finetune on " + flags.calib : "--max-loss on " + flags.calib,
+              "pictures without classes", "CLASS/FILE.png");
+}
+
 void run(const QuantizeVerbFlags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
   check_outputs(flags);
   QuantizeSettings settings = settings_of(flags);
   const Model model = read_float_model(flags.model);
-  const Dataset calib = load_dataset(flags.calib, Split::train);
+  const Dataset calib = load_dataset(flags.calib, Split::train,
+                                     {.image_size = flags.image_size, .takes_unlabelled = true});
+  check_answers(flags, calib);
   const std::string data = flags.data.empty() ? flags.calib : flags.data;
   std::optional<Dataset> test;
-  if (has_split(data, Split::test)) {
-    test = load_dataset(data, Split::test);
+  if ((calib.has_answers() || !flags.data.empty()) && has_split(data, Split::test)) {
+    test = load_dataset(data, Split::test, {.image_size = flags.image_size});
     check_data(model.network, *test);
   }
   const std::vector<Tensor> batches = calibration_batches(calib, model.network, flags.samples);
@@ -188,12 +223,14 @@ void run(const QuantizeVerbFlags& flags) {
                                             {"method", flags.method},
                                             {"data_hash", hex(hash_of(calib))}};
   if (flags.fine_tuning > 0) {
-    const Dataset other = is_same ? Dataset{} : load_dataset(data, Split::train);
+    const Dataset other =
+        is_same ? Dataset{} : load_dataset(data, Split::train, {.image_size = flags.image_size});
     quantized.fake = fine_tuned(quantized.fake, flags, is_same ? calib : other);
     origin["fine_tuning_data_hash"] = hex(hash_of(is_same ? calib : other));
   }
   quantized.fake = with_rounded_addends(with_integer_biases(std::move(quantized.fake)));
   const Model integers = integer_network_of(quantized.fake);
+  check_size(flags.mixed, integers);
   const std::vector<NodeError> errors = node_errors(quantized.folded, quantized.fake, batches);
   if (!flags.fake.empty()) write_model(flags.fake, quantized.fake, origin);
   write_model(flags.out, integers, origin);
@@ -257,10 +294,13 @@ void add_quantize(CLI::App& app) {
                               fmt::join(quantize_recipe_names(), ", ")))
       ->type_name("NAME");
   verb.add_option("--calib", flags->calib,
-                  "data whose train split shows the ranges: a name or a path")
+                  "data whose train split shows the ranges: a name or a path, also of a folder of\n"
+                  "pictures without classes")
       ->required();
   verb.add_option("--data", flags->data, "data whose test split is counted (as --calib)");
   verb.add_option("--samples", flags->samples, "images for calibration (1024)")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--image-size", flags->image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
   verb.add_option("--weights", flags->weights, "int8, int7, … int2; fewer than 8 are packed");
   verb.add_option("--activations", flags->activations,
@@ -298,7 +338,9 @@ void add_quantize(CLI::App& app) {
       "  nibble quantize resnet20.onnx -o r20.nib --calib cifar10 --recipe int4-weights \\\n"
       "    --report r20.html");
   verb.callback([flags, &verb] {
+    const std::vector<std::string> given = given_options(verb);
     if (!flags->recipe.empty()) apply_recipe(verb, flags->recipe);
+    check_given(*flags, given);
     flags->mixed.is_reported = !flags->report.empty();
     run(*flags);
   });

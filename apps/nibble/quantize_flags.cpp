@@ -58,13 +58,13 @@ void add_quantize_flags(CLI::App& verb, QuantizeFlags& flags) {
       ->type_name("NAME");
   verb.add_option("--overflow", flags.overflow, "native (default), saturate, infinity or nan")
       ->type_name("RULE");
-  add_seed(verb, flags.random.seed);
-  verb.add_option("--stream", flags.random.stream, "its stream (default 0)")
-      ->type_name("N")
-      ->transform(whole_number<std::uint32_t>());
-  verb.add_option("--step", flags.random.step, "its step (default 0)")
-      ->type_name("N")
-      ->transform(whole_number<std::uint32_t>());
+  flags.random_options = {add_seed(verb, flags.random.seed),
+                          verb.add_option("--stream", flags.random.stream, "its stream (default 0)")
+                              ->type_name("N")
+                              ->transform(whole_number<std::uint32_t>()),
+                          verb.add_option("--step", flags.random.step, "its step (default 0)")
+                              ->type_name("N")
+                              ->transform(whole_number<std::uint32_t>())};
   verb.add_option("--compat", flags.compat,
                   "another package's arithmetic: none (default), qtorch, qtorch-bits, qtorch+")
       ->type_name("NAME");
@@ -78,6 +78,10 @@ void add_quantize_flags(CLI::App& verb, QuantizeFlags& flags) {
 QuantizeOptions options_of(const QuantizeFlags& flags, const Format& format) {
   QuantizeOptions options;
   options.rounding = parse_rounding(flags.rounding);
+  for (const CLI::Option* each : flags.random_options) {
+    if (each->count() > 0 && !options.rounding.is_stochastic())
+      throw CLI::ValidationError(each->get_name(), "is an option of --rounding stochastic");
+  }
   options.overflow = parse_overflow(flags.overflow);
   options.compat = parse_compat(flags.compat);
   options.random = flags.random;

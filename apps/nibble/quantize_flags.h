@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "nibble/core/tensor.h"
 #include "nibble/kernels/quantize.h"
@@ -23,6 +24,7 @@ struct QuantizeFlags {
   std::string scales;
   std::string zeros;
   RandomKey random;
+  std::vector<const CLI::Option*> random_options;  // that make it
 };
 
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed);

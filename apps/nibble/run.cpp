@@ -17,6 +17,7 @@
 #include "core/whole_folder.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/parallel.h"
 #include "nibble/data/harness_tensor.h"
@@ -133,7 +134,7 @@ void print_answers(const AnswerEngine& engine, const Inputs& inputs, std::span<c
                         row[static_cast<std::size_t>(best)]);
       }
     }
-    fmt::print("{}: {}\n", inputs.names[i], line);
+    fmt::print("{}: {}\n", well_formed(inputs.names[i]), line);
   }
   if (inputs.names.size() > kMostShown) fmt::print("… {} in all\n", inputs.names.size());
 }

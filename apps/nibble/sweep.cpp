@@ -11,6 +11,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "apps/nibble/json.h"
@@ -19,6 +20,7 @@
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/core/name.h"
 #include "nibble/loop/check_data.h"
 #include "nibble/report/bar_chart.h"
 #include "nibble/run/interrupt.h"
@@ -63,11 +65,8 @@ double deviation_of(const std::vector<double>& values) {
 }
 
 std::string folder_name(const Cell& cell, std::uint64_t seed) {
-  std::string name = cell.rounding.empty() ? cell.format : cell.format + "-" + cell.rounding;
-  for (char& c : name) {
-    if (std::string_view("()=, /").find(c) != std::string_view::npos) c = '_';
-  }
-  return fmt::format("{}-seed{}", name, seed);
+  const std::string name = cell.rounding.empty() ? cell.format : cell.format + "-" + cell.rounding;
+  return fmt::format("{}-seed{}", file_part(name), seed);
 }
 
 // The first cell is what the others change: fp32, or the recipe with rules of its own.
@@ -115,7 +114,8 @@ double accuracy(const Recipe& recipe, const fs::path& folder) {
     }
     return summary[split]["top1"].get<double>();
   };
-  if (fs::exists(folder / "summary.json")) return read();
+  std::error_code ignored;
+  if (fs::exists(folder / "summary.json", ignored)) return read();
   const TrainOptions options{
       .folder = folder, .mode = RunFolderMode::start_or_resume, .make_events = tensorboard_sink};
   train(recipe, options);
@@ -148,14 +148,23 @@ void write_text(const fs::path& path, const std::string& text) {
   file.commit();
 }
 
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && fs::is_directory(folder, error)) return;
+  throw Error("sweep", fmt::format("cannot make folder {}: {}", folder.string(),
+                                   error ? error.message() : "a file is there"));
+}
+
 // What the folder is for; another sweep must not mix with it.
 void claim_folder(const SweepFlags& flags, const Recipe& recipe) {
   Json json = Json::parse(to_json(recipe));
   json["roles"] = flags.roles;
   json.erase("seed");
   const fs::path path = fs::path(flags.out) / "sweep.json";
-  fs::create_directories(flags.out);
-  if (fs::exists(path)) {
+  make_folder(flags.out);
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
     std::ifstream in(path);
     const Json old = Json::parse(in, nullptr, false);
     if (old.is_object() && !old.contains("data_hash")) json.erase("data_hash");  // older versions
@@ -214,7 +223,7 @@ void print_table(const std::vector<Cell>& cells, bool is_json) {
 void run(SweepFlags& flags) {
   Recipe recipe = recipe_of(flags.recipe);
   const PrecisionPolicy base = recipe.policy;
-  if (flags.out.empty()) flags.out = "runs/sweep-" + recipe.name;
+  if (flags.out.empty()) flags.out = "runs/sweep-" + file_part(recipe.name);
   std::vector<Cell> cells = cells_of(flags, base);
   check_all(flags, recipe, cells);
   claim_folder(flags, recipe);

@@ -15,6 +15,7 @@
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/core/name.h"
 #include "nibble/integer_run/train_integers.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/run/provenance.h"
@@ -85,7 +86,13 @@ void print_result(const TrainResult& result, const TrainVerbFlags& flags) {
 
 // The options that say nothing of the arithmetic; the run folder is named after the run.
 TrainOptions options_of(TrainVerbFlags& flags, const RunSettings& settings) {
-  if (flags.out.empty()) flags.out = fmt::format("runs/{}-{}", settings.name, settings.seed);
+  if (flags.stop_after > settings.epochs) {
+    throw CLI::ValidationError(
+        "--stop-after",
+        fmt::format("got {}, expected at most {}, the epochs", flags.stop_after, settings.epochs));
+  }
+  if (flags.out.empty())
+    flags.out = fmt::format("runs/{}-{}", file_part(settings.name), settings.seed);
   return {.folder = flags.out,
           .mode = flags.resumes      ? RunFolderMode::resume
                   : flags.continues  ? RunFolderMode::start_or_resume
@@ -114,7 +121,6 @@ TrainResult run_integers(TrainVerbFlags& flags) {
 }
 
 void run(TrainVerbFlags& flags) {
-  if (flags.recipe.what.empty() && !flags.recipe.from) return print_recipes();
   check_arithmetic(flags.recipe, flags.integers);
   const TrainResult result = flags.integers.is_integer() ? run_integers(flags) : run_float(flags);
   if (result.stopped_by != 0) world().barrier();  // the checkpoint is there before anyone leaves
@@ -174,7 +180,13 @@ void add_train(CLI::App& app) {
       "  nibble train lenet --data mnist --arith int8              not one float in the step\n"
       "  mpirun -n 4 nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip\n"
       "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");
-  verb.callback([flags] { run(*flags); });
+  verb.callback([flags, &verb] {
+    if (!flags->recipe.what.empty() || flags->recipe.from) return run(*flags);
+    for (const CLI::Option* each : verb.get_options()) {
+      if (each->count() > 0) throw CLI::RequiredError("NETWORK|RECIPE");
+    }
+    print_recipes();
+  });
 }
 
 }  // namespace nibble

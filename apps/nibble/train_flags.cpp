@@ -100,6 +100,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--crop", flags.crop, "random crops out of a border of so many pixels")
       ->check(CLI::Range(0, 1024));
   verb.add_flag("--flip", flags.has_flip, "mirror every other picture");
+  verb.add_option("--cutout", flags.cutout, "side of a square of each picture that is blanked")
+      ->check(CLI::Range(0, 1024));
   verb.add_option("--image-size", flags.image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
   verb.add_option("--threads", flags.threads,
@@ -128,9 +130,16 @@ Recipe recipe_of(const TrainFlags& flags) {
     recipe.optimizer = {.kind = OptimizerKind::adam, .rate = 0.001};
   }
   if (flags.from) start_from(recipe, read_model(*flags.from).model);
+  if (recipe.start && flags.initialization) {
+    throw CLI::ValidationError("--init", "the first weights are those of the model to start from");
+  }
   if (flags.optimizer) {
     recipe.optimizer.kind = optimizer_by_name(*flags.optimizer);
     recipe.optimizer.rate = recipe.optimizer.kind == OptimizerKind::sgd ? 0.01 : 0.001;
+  }
+  if (flags.momentum && recipe.optimizer.kind != OptimizerKind::sgd) {
+    throw CLI::ValidationError("--momentum", fmt::format("is of sgd, and the optimizer is {}",
+                                                         name_of(recipe.optimizer.kind)));
   }
   take(flags.data, recipe.data);
   take(flags.epochs, recipe.epochs);
@@ -143,6 +152,7 @@ Recipe recipe_of(const TrainFlags& flags) {
   take(flags.patience, recipe.early_stopping.patience);
   take(flags.average_from, recipe.averaging.start);
   take(flags.crop, recipe.augment.padding);
+  take(flags.cutout, recipe.augment.cutout);
   take(flags.image_size, recipe.image_size);
   if (flags.has_flip) recipe.augment.has_flip = true;
   if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);

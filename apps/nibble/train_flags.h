@@ -38,6 +38,7 @@ struct TrainFlags {
   std::optional<std::int64_t> average_from;
   std::optional<std::int32_t> crop;
   bool has_flip = false;
+  std::optional<std::int32_t> cutout;
   std::optional<std::int64_t> image_size;
   bool is_fast = false;
   int threads = 0;

@@ -181,19 +181,19 @@ Tensor read_npy(std::istream& in, const std::string& name) {
 }
 
 void write_npy(const fs::path& path, ConstTensorView tensor) {
-  if (path == "-") return write_npy(std::cout, tensor);
+  if (path == "-") return write_npy(std::cout, tensor, "standard output");
   AtomicFile file(path);
   write_all(file.stream(), tensor);
   file.commit();
 }
 
-void write_npy(std::ostream& out, ConstTensorView tensor) {
-  write_all(out, tensor);
+void write_npy(std::ostream& out, ConstTensorView tensor, const std::string& name) {
   errno = 0;
+  write_all(out, tensor);
   if (!out.flush()) {
-    throw Error(
-        "write_npy",
-        fmt::format("cannot write: {}", std::generic_category().message(errno != 0 ? errno : EIO)));
+    throw Error("write_npy",
+                fmt::format("cannot write {}: {}", name,
+                            std::generic_category().message(errno != 0 ? errno : EIO)));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {
@@ -34,13 +35,6 @@ constexpr std::array kTypeNames = {
 [[noreturn]] void fail_header(const std::string& name, std::string_view what, std::string_view got,
                               std::string_view expected) {
   throw Error("read_safetensors", fmt::format("{}: {}", name, what), got, expected);
-}
-
-// Printable, one line, short: names come from the file.
-std::string shown(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, 60)) out += c >= ' ' && c != '\x7F' ? c : '?';
-  return out + (text.size() > 60 ? "…'" : "'");
 }
 
 // One event of the JSON text after the other; what does not belong is refused where it stands.
@@ -68,7 +62,8 @@ class HeaderReader : public nlohmann::json_sax<Json> {
 
   bool key(string_t& text) override {
     if (place_ == Place::names) {
-      if (!names_.insert(text).second) fail_header(name_, "header", shown(text) + " twice", "one");
+      if (!names_.insert(text).second)
+        fail_header(name_, "header", in_quotes(text) + " twice", "one");
       place_ = text == kMetadata ? Place::metadata_start : Place::entry_start;
       if (text != kMetadata) header_.entries.push_back({.name = text, .shape = {}});
       has_dtype_ = has_shape_ = has_offsets_ = false;
@@ -76,7 +71,7 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     }
     if (place_ == Place::metadata) {
       if (header_.metadata.contains(text))
-        fail_header(name_, where(), shown(text) + " twice", "one");
+        fail_header(name_, where(), in_quotes(text) + " twice", "one");
       key_ = text;
       place_ = Place::metadata_value;
       return true;
@@ -91,7 +86,8 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       has_offsets_ = true;
       place_ = Place::offsets_start;
     } else {
-      fail_header(name_, where(), "key " + shown(text), "each of dtype, shape, data_offsets once");
+      fail_header(name_, where(), "key " + in_quotes(text),
+                  "each of dtype, shape, data_offsets once");
     }
     return true;
   }
@@ -102,11 +98,11 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       place_ = Place::metadata;
       return true;
     }
-    if (place_ != Place::dtype) return refuse(shown(text));
+    if (place_ != Place::dtype) return refuse(in_quotes(text));
     const auto known = std::find_if(kTypeNames.begin(), kTypeNames.end(),
                                     [&](const TypeName& type) { return type.text == text; });
     if (known == kTypeNames.end()) {
-      fail_header(name_, where() + ": dtype", shown(text),
+      fail_header(name_, where() + ": dtype", in_quotes(text),
                   "F64, F32, F16, BF16, I8, I16, I32, I64, U8, U16, U32 or U64");
     }
     entry().dtype = known->dtype;
@@ -174,14 +170,16 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   }
 
   bool number_integer(number_integer_t number) override { return refuse(std::to_string(number)); }
-  bool number_float(number_float_t, const string_t& text) override { return refuse(shown(text)); }
+  bool number_float(number_float_t, const string_t& text) override {
+    return refuse(in_quotes(text));
+  }
   bool null() override { return refuse("null"); }
   bool boolean(bool value) override { return refuse(value ? "true" : "false"); }
   bool binary(binary_t&) override { return refuse("binary"); }
   bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception&) override {
     fail_header(name_, fmt::format("header at byte {}", kSafetensorsLength + position),
-                shown(token), "valid JSON");
+                in_quotes(token), "valid JSON");
   }
 
  private:
@@ -213,9 +211,9 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       case Place::metadata:
         return "metadata";
       case Place::metadata_value:
-        return "metadata " + shown(key_);
+        return "metadata " + in_quotes(key_);
       default:
-        return "tensor " + shown(header_.entries.back().name);
+        return "tensor " + in_quotes(header_.entries.back().name);
     }
   }
 
@@ -261,7 +259,7 @@ void check_offsets(const SafetensorsHeader& header, std::uint64_t data_size,
   std::uint64_t at = 0;
   for (const std::size_t index : order) {
     const SafetensorsEntry& entry = header.entries[index];
-    const std::string where = "tensor " + shown(entry.name);
+    const std::string where = "tensor " + in_quotes(entry.name);
     const std::uint64_t size = static_cast<std::uint64_t>(entry.shape.elements()) *
                                size_of(entry.dtype);  // Shape keeps it below 2^63
     if (entry.end < entry.begin || entry.end - entry.begin != size) {
@@ -307,7 +305,7 @@ std::size_t safetensors_header_length(std::span<const std::byte> first, std::uin
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_size,
                                            const std::string& name) {
-  if (!text.starts_with('{')) fail_header(name, "header", shown(text.substr(0, 1)), "'{'");
+  if (!text.starts_with('{')) fail_header(name, "header", in_quotes(text.substr(0, 1)), "'{'");
   // The parser would take it for the end of the text.
   if (text.find('\0') != std::string_view::npos)
     fail_header(name, "header", "a zero byte", "valid JSON");
@@ -323,7 +321,7 @@ std::string safetensors_header_text(const SafetensorsHeader& header) {
   if (!header.metadata.empty()) json[std::string(kMetadata)] = header.metadata;
   for (const SafetensorsEntry& entry : header.entries) {
     if (entry.name == kMetadata || json.contains(entry.name)) {
-      throw Error("write_safetensors", "name of a tensor", shown(entry.name),
+      throw Error("write_safetensors", "name of a tensor", in_quotes(entry.name),
                   "one that is not taken");
     }
     const auto type = std::find_if(kTypeNames.begin(), kTypeNames.end(),

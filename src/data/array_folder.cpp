@@ -13,6 +13,7 @@
 #include "data/array_set.h"
 #include "data/labels.h"
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 #include "nibble/core/npy.h"
 
 namespace nibble {
@@ -30,7 +31,9 @@ std::vector<std::string> read_class_names(const fs::path& path) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
     if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) names.push_back(line);
+    if (line.empty()) continue;
+    check_name("load_dataset", path.string() + ": class name", line);
+    names.push_back(line);
   }
   if (names.empty() || std::cmp_greater(names.size(), kMostClasses)) {
     throw Error("load_dataset", path.string() + ": names", std::to_string(names.size()),

@@ -117,6 +117,11 @@ Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptio
   const bool has_arrays = is_folder && is_array_folder(path);
   if (is_folder && !has_arrays) {
     if (is_picture_folder(path)) return read_picture_folder(path, split, options.image_size);
+    if (has_unlabelled_pictures(path)) {
+      if (options.takes_unlabelled) return read_unlabelled_pictures(path, options.image_size);
+      throw Error("load_dataset", path.string(), "pictures without classes",
+                  "CLASS/FILE.png: only calibration takes pictures without labels");
+    }
     throw Error("load_dataset", path.string(),
                 "no images.npy with labels.npy or targets.npy, no CLASS/FILE.png or .jpg",
                 "one of them, there or in train and test");

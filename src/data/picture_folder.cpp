@@ -13,6 +13,7 @@
 #include "data/file_bytes.h"
 #include "data/labels.h"
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 #include "nibble/core/parallel.h"
 #include "nibble/data/picture.h"
 
@@ -137,6 +138,11 @@ Tensor read_pictures(const std::vector<LabelledFile>& files, std::int64_t channe
   return images;
 }
 
+std::string name_of_folder(const fs::path& folder) {
+  const fs::path clean = folder.lexically_normal();
+  return (clean.has_filename() ? clean : clean.parent_path()).filename().string();
+}
+
 }  // namespace
 
 bool is_picture_folder(const fs::path& folder) {
@@ -151,6 +157,22 @@ bool has_picture_split(const fs::path& folder, Split split) {
   return split == Split::train || !sources_of(folder).test.empty();
 }
 
+bool has_unlabelled_pictures(const fs::path& folder) {
+  return std::ranges::any_of(names_in(sources_of(folder).train, false), is_picture_name);
+}
+
+Dataset read_unlabelled_pictures(const fs::path& folder, std::int64_t image_size) {
+  const fs::path source = sources_of(folder).train;
+  std::vector<LabelledFile> files;
+  for (const std::string& name : names_in(source, false)) {
+    if (is_picture_name(name)) files.push_back({source / name, 0});
+  }
+  Dataset dataset;
+  dataset.name = name_of_folder(folder);
+  dataset.images = read_pictures(files, channels_of(files), image_size);
+  return dataset;
+}
+
 Dataset read_picture_folder(const fs::path& folder, Split split, std::int64_t image_size) {
   const Sources sources = sources_of(folder);
   if (split == Split::test && sources.test.empty()) {
@@ -158,9 +180,11 @@ Dataset read_picture_folder(const fs::path& folder, Split split, std::int64_t im
                 "folders train and test (or val)");
   }
   Dataset dataset;
-  const fs::path clean = folder.lexically_normal();
-  dataset.name = (clean.has_filename() ? clean : clean.parent_path()).filename().string();
+  dataset.name = name_of_folder(folder);
   dataset.class_names = names_in(sources.train, true);
+  for (const std::string& each : dataset.class_names) {
+    check_name("load_dataset", sources.train.string() + ": class", each);
+  }
   if (std::cmp_greater(dataset.class_names.size(), kMostClasses)) {
     throw Error("load_dataset", folder.string() + ": classes",
                 std::to_string(dataset.class_names.size()), fmt::format("1 to {}", kMostClasses));

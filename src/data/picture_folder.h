@@ -17,4 +17,8 @@ bool has_picture_split(const std::filesystem::path& folder, Split split);
 Dataset read_picture_folder(const std::filesystem::path& folder, Split split,
                             std::int64_t image_size);
 
+// Pictures that lie in the folder itself, or in its folder train: no class holds them.
+bool has_unlabelled_pictures(const std::filesystem::path& folder);
+Dataset read_unlabelled_pictures(const std::filesystem::path& folder, std::int64_t image_size);
+
 }  // namespace nibble

@@ -84,6 +84,29 @@ TEST_F(PictureFolder, SizesMustAgreeOrBeGiven) {
   EXPECT_THAT(error(Split::train, -1), HasSubstr("size: got -1"));
 }
 
+TEST_F(PictureFolder, PicturesWithoutClassesAreForCalibrationAlone) {
+  put("b.png", "png/valid_grey1");
+  put("a.png", "png/valid_grey8");
+  folder_.put("notes.txt", "no picture");
+  EXPECT_THAT(error(), HasSubstr("got pictures without classes, expected CLASS/FILE.png: only "
+                                 "calibration takes pictures without labels"));
+  const auto unlabelled = [&](std::int64_t size) {
+    return load_dataset(folder_.path().string(), Split::train,
+                        {.image_size = size, .takes_unlabelled = true});
+  };
+  EXPECT_EQ(unlabelled(0).images.shape(), (Shape{2, 4, 5, 1}));
+  EXPECT_FALSE(unlabelled(0).has_answers());
+  EXPECT_EQ(unlabelled(8).images.shape(), (Shape{2, 8, 8, 1}));
+  EXPECT_FALSE(has_split(folder_.path().string(), Split::test));
+  put("dog/a.png", "png/valid_grey8");  // a class: what lies beside it is none of its pictures
+  EXPECT_TRUE(unlabelled(0).has_answers());
+}
+
+TEST_F(PictureFolder, ClassesHavePrintableNames) {
+  put("\x1b[31mdog/a.png", "png/valid_grey8");
+  EXPECT_THAT(error(), HasSubstr(": class: got '\xef\xbf\xbd[31mdog', expected UTF-8 without"));
+}
+
 TEST_F(PictureFolder, BrokenPicturesAreNamed) {
   for (int i = 0; i < 20; ++i) put("a/" + std::to_string(100 + i) + ".png", "png/valid_grey8");
   put("a/107.png", "png/bad_no_end");

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "nibble/core/name.h"
+
 namespace nibble {
 namespace {
 
@@ -24,6 +26,7 @@ const TypeNames& names_of(CType type) {
 }
 
 constexpr std::size_t kLineWidth = 98;
+constexpr std::string_view kCommentSigns = " -.,:()+=/@";  // no \ and no ?, of which trigraphs are
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -89,6 +92,18 @@ std::string c_part(std::string_view node_name) {
   std::string result(node_name);
   std::ranges::replace_if(
       result, [](char c) { return !is_word(c); }, '_');
+  return result;
+}
+
+std::string comment_part(std::string_view words) {
+  std::string result = well_formed(words);
+  std::ranges::replace_if(
+      result,
+      [](char c) {
+        const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
+        return is_ascii && !is_word(c) && kCommentSigns.find(c) == std::string_view::npos;
+      },
+      '_');
   return result;
 }
 

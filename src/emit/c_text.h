@@ -24,6 +24,10 @@ std::string upper_case(std::string_view text);
 // A node's name as a part of an identifier: what C does not allow becomes '_'.
 std::string c_part(std::string_view node_name);
 
+// Words as they may stand in a comment of C and in Markdown: control characters and the signs that
+// could end the comment, continue its line or mark up become '_'.
+std::string comment_part(std::string_view words);
+
 // A constant in flash. A 4-bit one is given packed, as u8.
 struct CArray {
   std::string name;

@@ -47,5 +47,13 @@ TEST(CText, PartsOfNamesAreThoseOfC) {
   EXPECT_FALSE(is_c_identifier("a b"));
 }
 
+TEST(CText, WordsInCommentsEndNoCommentAndNoLine) {
+  EXPECT_EQ(comment_part("resnet20 (v1.5), größe=2"), "resnet20 (v1.5), größe=2");
+  EXPECT_EQ(comment_part("a\n#include <x>\n//"), "a _include _x_ //");
+  EXPECT_EQ(comment_part("a */ b /* \\"), "a _/ b /_ _");
+  EXPECT_EQ(comment_part("?\?/"), "__/");  // a backslash in C99
+  EXPECT_EQ(comment_part("\x1b[31m`$(x)`|"), "\xef\xbf\xbd_31m__(x)__");
+}
+
 }  // namespace
 }  // namespace nibble

@@ -15,28 +15,10 @@
 namespace nibble {
 namespace {
 
-bool is_float(DType type) {
-  return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
-}
-
-void refuse_floats(const Model& model) {
-  std::string layers;
-  const std::vector<Parameter> parameters = parameters_of(model.network);
-  for (std::size_t p = 0; p < parameters.size(); ++p) {
-    if (parameters[p].kind != "weight" || !is_float(model.parameters[p].dtype())) continue;
-    layers += fmt::format("{}{}", layers.empty() ? "" : ", ",
-                          model.network.nodes[parameters[p].node].name);
-  }
-  if (layers.empty()) return;
-  throw Error("emit", "layers in floats", layers,
-              "none: 'nibble quantize' and 'nibble train --arith int8' make integers");
-}
-
 Model checked_form(const Model& model, const EmitSettings& settings) {
   if (!is_c_identifier(settings.prefix))
     throw Error("emit", "prefix", in_quotes(settings.prefix), "a C identifier");
   if (settings.batch < 1) throw Error("emit", "batch", std::to_string(settings.batch), "1 or more");
-  refuse_floats(model);
   Model form = integer_form(copy_of(model));
   if (form.network.nodes.size() < 2) throw Error("emit", "layers", "none", "one or more");
   return form;
@@ -122,7 +104,11 @@ class Folder {
 }  // namespace
 
 void check_emittable(const Model& model, const EmitSettings& settings) {
-  EmittedParts(checked_form(model, settings), settings);
+  (void)emit_figures(model, settings);
+}
+
+EmitFigures emit_figures(const Model& model, const EmitSettings& settings) {
+  return EmittedParts(checked_form(model, settings), settings).figures();
 }
 
 EmittedNetwork emit_c(const Model& model, const EmitSettings& settings,

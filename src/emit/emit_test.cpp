@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "emit/emitted_program.h"
+#include "emit/network_view.h"
 #include "graph/naive_examples.h"
 
 namespace nibble {
@@ -42,6 +43,18 @@ std::string text_of(const EmittedNetwork& network, const std::string& name) {
 
 std::string failure_of(const EmitSettings& settings) {
   return error_of([&] { check_emittable(small_network(), settings); });
+}
+
+TEST(Emit, NoNameEndsAComment) {
+  const std::string hostile = "x\n#include <stdlib.h>\n// \\";
+  Model model = small_network();
+  model.network.name = hostile;
+  EXPECT_THAT(error_of([&] { check_emittable(model, {}); }), HasSubstr("[network] name: got 'x "));
+  // Past the check, too.
+  model.network.nodes[1].name = hostile;
+  const NetworkView view(std::move(model));
+  EXPECT_EQ(view.model.network.name, "x _include _stdlib.h_ // _");
+  EXPECT_EQ(view.node(1).name, "x__include__stdlib.h______");
 }
 
 TEST(Emit, NamesEverythingByThePrefix) {
@@ -137,7 +150,7 @@ TEST(Emit, RefusesFloatsAndNamesAllOfThem) {
     if (tensor.dtype() == DType::i8) tensor = Tensor(DType::f32, tensor.shape());
   }
   EXPECT_THAT(error_of([&] { check_emittable(model, {}); }),
-              HasSubstr("[emit] layers in floats: got n1, n3, expected none: 'nibble quantize'"));
+              HasSubstr("layers in floats: got n1, n3, expected none: 'nibble quantize'"));
 }
 
 }  // namespace

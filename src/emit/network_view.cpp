@@ -2,7 +2,9 @@
 // Gathers what is known of an integer network.
 #include "emit/network_view.h"
 
+#include "emit/c_text.h"
 #include "graph/integer_parameters.h"
+#include "nibble/core/name.h"
 
 namespace nibble {
 
@@ -11,8 +13,14 @@ PictureSize picture_size(const Shape& shape) {
   return {1, 1, shape.elements()};
 }
 
+Network with_plain_names(Network network) {
+  network.name = comment_part(network.name);
+  for (Node& node : network.nodes) node.name = file_part(node.name);
+  return network;
+}
+
 NetworkView::NetworkView(Model integers)
-    : model(std::move(integers)),
+    : model{with_plain_names(std::move(integers.network)), std::move(integers.parameters)},
       shapes(infer_shapes(model.network)),
       parameters(parameters_of(model.network)),
       bounds(prove_bounds(model)),

@@ -26,6 +26,9 @@ struct PictureSize {
 
 PictureSize picture_size(const Shape& shape);
 
+// With names that can harm no text they are pasted into. A checked network has none else.
+Network with_plain_names(Network network);
+
 struct NetworkView {
   explicit NetworkView(Model integers);  // in integer_form
 

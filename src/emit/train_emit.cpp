@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emit/kernels.h"
+#include "emit/network_view.h"
 #include "emit/train_code.h"
 #include "emit/train_files.h"
 #include "emit/train_refusals.h"
@@ -28,7 +29,7 @@ class TrainingEmitter {
  public:
   TrainingEmitter(const Model& start, const TrainEmitSettings& settings)
       : start_(start),
-        network_(start.network),
+        network_(with_plain_names(start.network)),
         settings_(settings),
         plan_(plan_training(start.network, settings.batch)) {
     check_sums(network_, plan_, settings.batch);
@@ -94,7 +95,7 @@ class TrainingEmitter {
   }
 
   const Model& start_;
-  const Network& network_;
+  const Network network_;
   const TrainEmitSettings& settings_;
   TrainPlan plan_;
   std::vector<EmittedFile> files_;

@@ -258,6 +258,27 @@ bool has_frozen_shifts(const Network& network) {
   });
 }
 
+bool is_real(DType type) {
+  return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
+}
+
+// Of a float network the first few layers are named; it has to be quantized as a whole.
+void refuse_floats(const Model& model) {
+  constexpr std::size_t kNamed = 5;
+  const std::vector<Parameter> parameters = parameters_of(model.network);
+  std::string layers;
+  std::size_t count = 0;
+  for (std::size_t p = 0; p < std::min(parameters.size(), model.parameters.size()); ++p) {
+    if (parameters[p].kind != "weight" || !is_real(model.parameters[p].dtype())) continue;
+    if (count++ >= kNamed) continue;
+    layers += (layers.empty() ? "" : ", ") + model.network.nodes[parameters[p].node].name;
+  }
+  if (count == 0) return;
+  if (count > kNamed) layers += fmt::format(" and {} more", count - kNamed);
+  throw Error("integer network", "layers in floats", layers,
+              "none: 'nibble quantize' and 'nibble train --arith int8' make integers");
+}
+
 void check_ops(const Network& network, bool is_frozen) {
   std::string refused;
   for (const Node& node : network.nodes) {
@@ -272,6 +293,7 @@ void check_ops(const Network& network, bool is_frozen) {
 }  // namespace
 
 Model integer_form(Model model) {
+  refuse_floats(model);
   const bool is_frozen = has_frozen_shifts(model.network);
   check_ops(model.network, is_frozen);
   if (is_frozen) return FormWriter(model).write();

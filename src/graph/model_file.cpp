@@ -9,6 +9,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "graph/foreign_file.h"
 #include "graph/network_json.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
@@ -50,8 +51,13 @@ Origin origin_from(const std::string& text, const std::string& name) {
   const bool is_object = json.is_object();
   if (!is_object) fail(name, "metadata origin", "something else", "an object of strings in JSON");
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) fail(name, "metadata origin." + key, value.type_name(), "a string");
-    origin.emplace(key, value.get<std::string>());
+    const std::string what = "metadata origin." + well_formed(key);
+    if (!value.is_string()) fail(name, what, value.type_name(), "a string");
+    const auto& words = value.get_ref<const std::string&>();
+    if (!is_printable(key) || !is_printable(words)) {
+      fail(name, what, in_quotes(words), "words without control characters");
+    }
+    origin.emplace(key, words);
   }
   return origin;
 }
@@ -126,16 +132,15 @@ void write_model(const std::filesystem::path& path, const Model& model, const Or
   SafetensorsMetadata metadata = {{kVersionKey, kVersion},
                                   {kNetworkKey, to_json(model.network)},
                                   {kHashKey, hex(weights_hash(model))}};
-  try {
-    metadata[kOriginKey] = Json(origin).dump();
-  } catch (const Json::exception&) {
-    throw Error("write_model", "origin", "bytes that are no UTF-8", "UTF-8");
-  }
+  Json words = Json::object();  // of paths, too, which may hold any bytes
+  for (const auto& [key, value] : origin) words[well_formed(key)] = well_formed(value);
+  metadata[kOriginKey] = words.dump();
   metadata[kContentKey] = content_hash(metadata, tensors, kContentKey);
   write_safetensors(path, metadata, tensors);
 }
 
 ModelFile read_model(const std::filesystem::path& path) {
+  refuse_foreign_file(path);
   return model_from(read_safetensors(path), path.string());
 }
 

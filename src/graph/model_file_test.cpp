@@ -154,8 +154,16 @@ TEST_F(NibFile, ModelsThatDoNotFitAreNotWritten) {
   Model model = counted_model(small());
   model.parameters.pop_back();
   EXPECT_THROW(write_model(path_, model, {}), Error);
-  EXPECT_THROW(write_model(path_, counted_model(small()), {{"a", "\xFF"}}), Error);
   EXPECT_EQ(read_model(path_).origin.size(), 1U);
+}
+
+TEST_F(NibFile, WordsOfItsOriginArePrintable) {
+  write_model(path_, counted_model(small()), {{"quantized_from", "a\xFF\n\x1b[31m.onnx"}});
+  EXPECT_EQ(read_model(path_).origin.at("quantized_from"), "a\xef\xbf\xbd \xef\xbf\xbd[31m.onnx");
+  EXPECT_THAT(error_with([](Safetensors& f) { f.metadata["origin"] = R"({"a":"\u001b[31m"})"; }),
+              HasSubstr("origin.a: got '\xef\xbf\xbd[31m', expected words without control"));
+  EXPECT_THAT(error_with([](Safetensors& f) { f.metadata["origin"] = R"({"a\n":"b"})"; }),
+              HasSubstr("origin.a : got 'b', expected words without control"));
 }
 
 TEST(NibCorpus, EveryFileIsReadOrRefusedAsItsNameSays) {

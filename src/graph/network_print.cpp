@@ -6,30 +6,10 @@
 
 #include "graph/float_text.h"
 #include "graph/op_fields.h"
-#include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {
 namespace {
-
-// JSON's escapes are TOML's, but for the delete character.
-std::string string_text(const std::string& text) {
-  std::string quoted;
-  try {
-    quoted = nlohmann::json(text).dump();
-  } catch (const nlohmann::json::exception&) {
-    throw Error("network", "text", "bytes that are no UTF-8", "UTF-8");
-  }
-  std::string escaped;
-  for (const char c : quoted) {
-    if (c == '\x7F') {
-      escaped += "\\u007F";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
 
 std::string text_of(std::int64_t value) {
   return std::to_string(value);
@@ -43,8 +23,9 @@ std::string text_of(float value) {
 std::string text_of(Extent2 value) {
   return value.y == value.x ? text_of(value.y) : fmt::format("[{}, {}]", value.y, value.x);
 }
+// JSON's escapes are TOML's. Names were checked, so that this is UTF-8 without control characters.
 std::string text_of(const std::string& value) {
-  return string_text(value);
+  return nlohmann::json(value).dump();
 }
 template <class T>
 std::string text_of(const std::vector<T>& values) {

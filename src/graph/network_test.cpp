@@ -87,6 +87,25 @@ TEST(Network, ClassNamesFitTheAnswer) {
               HasSubstr("class names: got 1, expected none, or one for each of its 5 values"));
 }
 
+TEST(Network, NamesArePrintableAndBounded) {
+  EXPECT_EQ(error_with([](Network& n) { n.name = "größe 2 (v1)"; }), "no error");
+  EXPECT_EQ(error_with([](Network& n) { n.name = "a\n#include <x>"; }),
+            "[network] name: got 'a #include <x>', expected UTF-8 without control characters");
+  EXPECT_THAT(error_with([](Network& n) { n.name = std::string(241, 'a'); }),
+              HasSubstr("name: got 241 bytes, expected at most 240"));
+  EXPECT_THAT(error_with([](Network& n) {
+                n.class_names = {"a", "b", "\x1b[31mc", "d", "e"};
+              }),
+              HasSubstr("[network] class name: got '\xef\xbf\xbd[31mc', expected UTF-8"));
+  for (const std::string name : {"", "-rf", ".x", "a/b", "a b", "ä", "a\n"}) {
+    EXPECT_THAT(error_with([&](Network& n) { n.nodes[2].name = name; }),
+                HasSubstr("expected letters, digits, '-', '_' and '.'"))
+        << name;
+  }
+  EXPECT_THAT(error_with([](Network& n) { n.nodes[2].name = std::string(241, 'a'); }),
+              HasSubstr("at most 240"));
+}
+
 TEST(Network, PrecisionsAreChecked) {
   EXPECT_EQ(error_with([](Network& n) { n.nodes[1].weight.format = parse_format("mxfp4"); }),
             "no error");

@@ -39,7 +39,8 @@ class NetworkReader {
       : source_(source), top_(root, source, kOp) {}
 
   Network read() {
-    network_.name = top_.string("name").value_or(std::filesystem::path(source_).stem().string());
+    network_.name =
+        top_.string("name").value_or(well_formed(std::filesystem::path(source_).stem().string()));
     read_input();
     if (auto classes = top_.strings("classes")) network_.class_names = std::move(*classes);
     const TomlValue* layers = top_.find("layers");

@@ -7,23 +7,11 @@
 #include "nibble/core/error.h"
 
 namespace nibble {
-namespace {
-
-constexpr std::size_t kShown = 60;
-
-}  // namespace
-
 void fail_node(const Node& node, std::string_view what, std::string_view got,
                std::string_view expected) {
   throw Error("network",
               fmt::format("node {} ({}): {}", in_quotes(node.name), name_of(node.op), what), got,
               expected);
-}
-
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, kShown)) out += c >= ' ' && c != '\x7F' ? c : '?';
-  return out + (text.size() > kShown ? "…'" : "'");
 }
 
 std::string_view reason_of(std::string_view what) {

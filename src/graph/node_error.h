@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "nibble/core/name.h"  // in_quotes, for what the errors quote
 #include "nibble/graph/network.h"
 
 namespace nibble {
@@ -12,9 +13,6 @@ namespace nibble {
 // "[network] node 'conv1' (conv2d): what: got X, expected Y"
 [[noreturn]] void fail_node(const Node& node, std::string_view what, std::string_view got,
                             std::string_view expected);
-
-// Text from outside for an error: in quotes, printable, short.
-std::string in_quotes(std::string_view text);
 
 // The text of an error without its "[op] ", to stand inside another one.
 std::string_view reason_of(std::string_view what);

@@ -63,10 +63,7 @@ void check_readers(const Network& network) {
 }  // namespace
 
 bool is_node_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  });
+  return !name.empty() && name.size() <= kMaxName && name == file_part(name);
 }
 
 bool has_weight(const Op& op) {
@@ -75,7 +72,10 @@ bool has_weight(const Op& op) {
 
 void check_node(const Node& node, std::size_t index) {
   if (!is_node_name(node.name)) {
-    fail_node(node, "name", in_quotes(node.name), "letters, digits, '-', '_' and '.'");
+    fail_node(
+        node, "name", in_quotes(node.name),
+        fmt::format("letters, digits, '-', '_' and '.', of them no '-' or '.' first, at most {}",
+                    kMaxName));
   }
   if (index > 0 && is<Input>(node.op)) {
     fail_node(node, "position", std::to_string(index), "the first");
@@ -95,6 +95,8 @@ void check_structure(const Network& network) {
                 fmt::format("at most {}", kMaxNodes));
   }
   (void)input_of(network);
+  check_name("network", "name", network.name);
+  for (const std::string& each : network.class_names) check_name("network", "class name", each);
   std::unordered_set<std::string_view> names;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Node& node = network.nodes[i];

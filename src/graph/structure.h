@@ -11,7 +11,9 @@ namespace nibble {
 
 inline constexpr std::size_t kMaxNodes = std::size_t{1} << 16;
 
-bool is_node_name(std::string_view name);  // letters, digits, '-', '_', '.'
+// Letters, digits, '-', '_' and '.', of them no '-' or '.' first, at most kMaxName: names of files
+// and, but for two signs, of C.
+bool is_node_name(std::string_view name);
 
 bool has_weight(const Op& op);  // that Node::weight speaks of
 

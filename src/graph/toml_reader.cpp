@@ -150,8 +150,12 @@ double TomlReader::number_of(const TomlValue& value, std::string_view key) const
 }
 
 std::string TomlReader::string_of(const TomlValue& value, std::string_view key) const {
-  if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
-  fail_at(value.line, key, shown(value), "a string");
+  const auto* text = std::get_if<std::string>(&value.data);
+  if (text == nullptr) fail_at(value.line, key, shown(value), "a string");
+  if (!is_printable(*text)) {
+    fail_at(value.line, key, shown(value), "a string without control characters");
+  }
+  return *text;
 }
 
 }  // namespace nibble

@@ -31,8 +31,8 @@ class TomlReader {
 
   std::optional<bool> boolean(std::string_view key);
   std::optional<std::int64_t> integer(std::string_view key, IntegerRange range);
-  std::optional<double> number(std::string_view key);  // an integer is one too
-  std::optional<std::string> string(std::string_view key);
+  std::optional<double> number(std::string_view key);       // an integer is one too
+  std::optional<std::string> string(std::string_view key);  // printable
   std::optional<std::vector<std::int64_t>> integers(std::string_view key, IntegerRange range);
   std::optional<std::vector<double>> numbers(std::string_view key);
   std::optional<std::vector<std::string>> strings(std::string_view key);

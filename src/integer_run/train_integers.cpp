@@ -3,19 +3,60 @@
 #include "nibble/integer_run/train_integers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "integer_run/integer_learner.h"
 #include "nibble/core/error.h"
+#include "nibble/graph/network_text.h"
 #include "nibble/loop/run_training.h"
 
 namespace nibble {
 namespace {
 
+bool has_integer_form(const Network& network) {
+  try {
+    const IntegerSession session(network, {});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// What has no integer form is refused, and what has one is named.
+void check_form(const IntegerRecipe& recipe) {
+  try {
+    const IntegerSession session(recipe.network, recipe.options);
+  } catch (const Error& error) {
+    std::vector<std::string_view> names;
+    for (const NamedNetwork& each : named_networks()) {
+      if (has_integer_form(parse_network(each.toml, each.name))) names.push_back(each.name);
+    }
+    throw Error(
+        fmt::format("{}; networks that have one: {}", error.what(), fmt::join(names, ", ")));
+  }
+}
+
+// Options that would do nothing in this network.
+void check_options(const IntegerRecipe& recipe) {
+  const std::vector<Node>& nodes = recipe.network.nodes;
+  const bool has_adds =
+      std::ranges::any_of(nodes, [](const Node& node) { return is<Add>(node.op); });
+  if (recipe.options.residual_bits > 0 && !has_adds)
+    throw Error("train", "residual bits", "a network without adds", "one with residual branches");
+  if (recipe.options.form == CrossEntropyForm::whole_octaves && is<SquaredError>(nodes.back().op))
+    throw Error("train", "loss form", "squared_error", "softmax_cross_entropy, which has two");
+  check_average_start(recipe.average_from, recipe.epochs);
+}
+
 void check(const IntegerRecipe& recipe) {
-  const IntegerSession session(recipe.network, recipe.options);  // refuses what has no integer form
+  check_options(recipe);
+  check_form(recipe);
   for (const auto& [layer, choice] : recipe.options.roundings.layers)
     find_node(recipe.network, layer);
 }

@@ -45,4 +45,11 @@ void check_data(const Network& network, const Dataset& data) {
   }
 }
 
+void check_augment(const AugmentOptions& augment, const Dataset& data) {
+  const bool is_on = augment.padding > 0 || augment.has_flip || augment.cutout > 0;
+  const Shape& shape = data.images.shape();
+  if (!is_on || shape[1] * shape[2] > 1) return;
+  throw Error("data " + data.name, "examples for crop, flip or cutout", "features", "pictures");
+}
+
 }  // namespace nibble

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "loop/recipe_values.h"
+#include "nibble/core/name.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/run/checkpoint.h"
 
@@ -41,7 +42,12 @@ std::vector<float> moments(TomlReader& table, std::string_view key, double least
 
 RunSettings read_run_settings(TomlReader& table, std::string_view source) {
   RunSettings settings;
-  settings.name = table.string("name").value_or(std::filesystem::path(source).stem().string());
+  settings.name =
+      table.string("name").value_or(well_formed(std::filesystem::path(source).stem().string()));
+  if (settings.name.size() > kMaxName) {
+    table.fail("name", fmt::format("{} bytes", settings.name.size()),
+               fmt::format("at most {}", kMaxName));
+  }
   settings.summary = table.string("summary").value_or("");
   settings.follows = table.string("follows").value_or("");
   if (table.find("network") == nullptr)

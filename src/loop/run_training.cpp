@@ -50,6 +50,12 @@ TrainResult run_in(RunFolder* folder, const RunSettings& settings, const Trainin
 
 }  // namespace
 
+void check_average_start(std::int64_t first_epoch, std::int64_t epochs) {
+  if (first_epoch <= epochs) return;
+  throw Error("train", "epoch from which weights are averaged", std::to_string(first_epoch),
+              "at most " + std::to_string(epochs) + ", the last one, or 0: no average");
+}
+
 TrainResult run_training(const RunSettings& settings, const TrainOptions& options,
                          const MakeLearner& make_learner) {
   check(settings);

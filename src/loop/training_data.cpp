@@ -65,6 +65,7 @@ TrainingData load_training_data(const RunSettings& settings) {
                     .indices = {},
                     .validation = {}};
   check_data(settings.network, data.train);
+  check_augment(settings.augment, data.train);
   if (has_split(settings.data, Split::test)) {
     data.test = load_dataset(settings.data, Split::test, options);
     check_data(settings.network, *data.test);

@@ -10,6 +10,7 @@
 #include "graph/parameters.h"
 #include "graph/shapes.h"
 #include "graph/structure.h"
+#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {
@@ -20,13 +21,13 @@ constexpr std::size_t kLongestName = 80;
 std::string valid_name(std::string_view wish) {
   std::string name;
   for (const char c : wish.substr(0, kLongestName)) {
-    if (c == '/') {
-      if (!name.empty() && name.back() != '.') name += '.';
-    } else {
-      name += is_node_name({&c, 1}) ? c : '_';
+    if (c != '/') {
+      name += c;
+    } else if (!name.empty() && name.back() != '.') {
+      name += '.';
     }
   }
-  return name.empty() ? "layer" : name;
+  return name.empty() ? "layer" : file_part(name);
 }
 
 }  // namespace

@@ -95,8 +95,11 @@ RealRange range_of(const ValueObserver& observer, const RangeMethod& method,
   const ValueHistogram& histogram = observer.histogram;
   const RealRange whole = whole_range(histogram, choice.kind);
   if (whole == RealRange{}) return whole;
-  using Cost = double (*)(std::span<const ValueBin>, const QuantizationRange&);
-  const auto searched = [&](Cost cost) {
+  const double finest = histogram.bin_width();
+  const auto entropy_cost = [&](std::span<const ValueBin> bins, const QuantizationRange& range) {
+    return static_cast<double>(range.step) < finest ? HUGE_VAL : divergence(bins, range);
+  };
+  const auto searched = [&](const auto& cost) {
     std::vector<ValueBin> bins = histogram.occupied();
     // Every positive grid makes these 0.
     if (choice.kind == GridKind::positive) {
@@ -109,7 +112,7 @@ RealRange range_of(const ValueObserver& observer, const RangeMethod& method,
     case RangeMethod::Kind::percentile:
       return percentile_range(histogram, method.percent / 100, choice.kind);
     case RangeMethod::Kind::entropy:
-      return searched(divergence);
+      return searched(entropy_cost);
     case RangeMethod::Kind::mse:
       return searched(squared_error);
     case RangeMethod::Kind::average:

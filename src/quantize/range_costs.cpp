@@ -25,6 +25,49 @@ double error_integral(double x, const QuantizationRange& range) {
   return m * step * step * step / 12 + r * r * r / 3;
 }
 
+// The share of a stretch that lies above 0 times ln(1 + its middle there): nats to say how far.
+double cut_cost(double low, double high) {
+  if (high <= 0) return 0;
+  const double inside = std::max(low, 0.0);
+  const double share = high > low ? (high - inside) / (high - low) : 1;
+  return share * std::log1p((inside + high) / 2);
+}
+
+// Spreads a bin over the cells of the integers: [k - 1/2, k + 1/2), of the first and the last
+// integer the half inside.
+void add_inside(std::vector<double>& mass, double count, double from, double to) {
+  const auto last = static_cast<double>(mass.size() - 1);
+  const double begin = std::max(from, 0.0);
+  const double end = std::min(to, last);
+  if (begin > end) return;
+  const auto cell_of = [](double x) { return static_cast<std::size_t>(std::floor(x + 0.5)); };
+  if (to == from) {
+    mass[cell_of(begin)] += count;
+    return;
+  }
+  for (std::size_t k = cell_of(begin); k < mass.size(); ++k) {
+    const double low = std::max(begin, static_cast<double>(k) - 0.5);
+    const double high = std::min(end, static_cast<double>(k) + 0.5);
+    if (low >= end) return;
+    mass[k] += count * (high - low) / (to - from);
+  }
+}
+
+// Σ mass·β² / 24, the divergence of a density 1 + β·x, x in ±1/2, from an even one; β is the slope
+// between the neighbours, and 2 at most, where the density reaches 0.
+double flattened(const std::vector<double>& mass) {
+  const std::size_t last = mass.size() - 1;
+  const auto density = [&](std::size_t k) { return mass[k] * (k == 0 || k == last ? 2 : 1); };
+  double sum = 0;
+  for (std::size_t k = 0; k <= last; ++k) {
+    if (mass[k] == 0) continue;
+    const double rise = density(std::min(k + 1, last)) - density(k == 0 ? 0 : k - 1);
+    const double slope = std::min(std::abs(rise) / (2 * density(k)), 2.0);
+    sum += mass[k] * slope * slope / 24;
+  }
+  return sum;
+}
+
 }  // namespace
 
 double squared_error(std::span<const ValueBin> bins, const QuantizationRange& range) {
@@ -44,43 +87,24 @@ double squared_error(std::span<const ValueBin> bins, const QuantizationRange& ra
 }
 
 double divergence(std::span<const ValueBin> bins, const QuantizationRange& range) {
-  const double low = static_cast<double>(range.step) * static_cast<double>(range.grid.low);
-  const double high = static_cast<double>(range.step) * static_cast<double>(range.grid.high);
-  std::vector<double> inside;   // counts
-  std::vector<double> integer;  // of each
-  double below = 0;
-  double above = 0;
+  const auto cells = static_cast<std::size_t>(range.grid.high - range.grid.low) + 1;
+  const auto last = static_cast<double>(cells - 1);
+  std::vector<double> mass(cells);
+  double total = 0;
+  double cut = 0;
   for (const ValueBin& bin : bins) {
-    const double middle = (bin.low + bin.high) / 2;
-    if (middle == 0) continue;
+    if (bin.low == 0 && bin.high == 0) continue;
     const auto count = static_cast<double>(bin.count);
-    if (middle < low) {
-      below += count;
-    } else if (middle > high) {
-      above += count;
-    } else {
-      inside.push_back(count);
-      integer.push_back(integer_of(middle, range));
-    }
+    total += count;
+    // In steps above the lowest integer.
+    const double from =
+        bin.low / static_cast<double>(range.step) - static_cast<double>(range.grid.low);
+    const double to =
+        bin.high / static_cast<double>(range.step) - static_cast<double>(range.grid.low);
+    cut += count * (cut_cost(-to, -from) + cut_cost(from - last, to - last));
+    add_inside(mass, count, from, to);
   }
-  double kept = 0;
-  for (const double count : inside) kept += count;
-  if (kept == 0) return below + above == 0 ? 0 : HUGE_VAL;
-  const double total = kept + below + above;
-  double sum = 0;
-  for (std::size_t begin = 0; begin < inside.size();) {
-    std::size_t end = begin;
-    double mass = 0;
-    while (end < inside.size() && integer[end] == integer[begin]) mass += inside[end++];
-    const double q = mass / (kept * static_cast<double>(end - begin));
-    for (std::size_t i = begin; i < end; ++i) {
-      const double clipped = (i == 0 ? below : 0) + (i + 1 == inside.size() ? above : 0);
-      const double p = (inside[i] + clipped) / total;
-      sum += p * std::log(p / q);
-    }
-    begin = end;
-  }
-  return sum;
+  return total == 0 ? 0 : (cut + flattened(mass)) / total;
 }
 
 }  // namespace nibble

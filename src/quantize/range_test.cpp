@@ -206,12 +206,51 @@ TEST(Range, WhatAPositiveGridMakesZeroDoesNotMoveIt) {
   }
 }
 
-TEST(Divergence, IsZeroWhereNothingIsLost) {
-  // Values at the middle of integers' bins only, none outside.
-  const std::vector<ValueBin> bins = {{0.9, 1.1, 10}, {1.9, 2.1, 30}, {2.9, 3.1, 5}};
-  EXPECT_EQ(divergence(bins, {1, {0, 3}}), 0.0);
-  EXPECT_GT(divergence(bins, {1, {0, 2}}), 0.0);  // 3 is clipped
-  EXPECT_GT(divergence(bins, {3, {0, 3}}), 0.0);  // 2 and 3 are one
+// As backgrounds make them: most values are one of a few, and the rest has a long tail.
+TEST(Range, EntropyKeepsTheTailBehindPeaks) {
+  std::vector<float> values;
+  for (int peak = 1; peak <= 8; ++peak) {
+    values.insert(values.end(), 10'000, 0.013F * static_cast<float>(peak));
+  }
+  for (std::size_t i = 0; i < 80'000; ++i) values.push_back(std::abs(normal_value(i)));
+  const ValueObserver observer = observer_of(values);
+  for (const int bits : {4, 8}) {
+    for (const GridKind kind : {GridKind::positive, GridKind::symmetric, GridKind::affine}) {
+      const RealRange range = range_by(observer, "entropy", {.kind = kind, .bits = bits});
+      EXPECT_GT(range.high, bits == 8 ? 3.0 : 2.0) << bits;
+    }
+  }
+}
+
+// An exponential density of scale 1: T of the least e^-T·ln(steps of the tail) + (step / 1)² / 24.
+TEST(Range, EntropyCutsAtTheSamePlaceWhateverTheLargest) {
+  for (const float largest : {30.0F, 120.0F}) {
+    std::vector<float> values;
+    for (std::size_t i = 0; i < 200'000; ++i) {
+      values.push_back(-std::log((static_cast<float>(i) + 0.5F) / 200'000));
+    }
+    values.push_back(largest);
+    const ValueObserver observer = observer_of(values);
+    const RealRange four = range_by(observer, "entropy", {.kind = GridKind::positive, .bits = 4});
+    EXPECT_NEAR(four.high, 6, 1.5) << largest;
+    const RealRange eight = range_by(observer, "entropy", {.kind = GridKind::positive, .bits = 8});
+    EXPECT_GT(eight.high, 9) << largest;
+  }
+}
+
+TEST(Divergence, CountsWhatIsFlattenedAndWhatIsCut) {
+  // Even over all integers: nothing is lost.
+  const std::vector<ValueBin> even = {{0, 8, 80}};
+  EXPECT_NEAR(divergence(even, {1, {0, 8}}), 0, 1e-12);
+  // The upper half of the values lies 0 to 4 steps outside: their middle is 2.
+  EXPECT_NEAR(divergence(even, {1, {0, 4}}), 0.5 * std::log(3), 1e-12);
+  // Densities 10, 20 and 30 of a half, a whole and a half cell: β = 1/2, 1/2 and 1/6.
+  const std::vector<ValueBin> rising = {{0, 0.5, 5}, {0.5, 1.5, 20}, {1.5, 2, 15}};
+  EXPECT_NEAR(divergence(rising, {1, {0, 2}}), (5.0 / 4 + 20.0 / 4 + 15.0 / 36) / 24 / 40, 1e-12);
+  // A single value costs nothing, wherever in its cell it lies.
+  for (const double at : {2.0, 2.2, 2.45}) {
+    EXPECT_EQ(divergence(std::vector<ValueBin>{{0, 0, 100}, {at, at, 10}}, {1, {0, 3}}), 0.0);
+  }
 }
 
 TEST(RangeSearch, LooksAtManyRanges) {

@@ -6,10 +6,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/embedded_text.h"
 #include "graph/toml_reader.h"
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 #include "nibble/core/text_file.h"
 
 namespace nibble {
@@ -20,13 +22,24 @@ namespace {
 
 constexpr std::string_view kOp = "quantize";
 
+// What a recipe may say: how to quantize. It names no file, neither to read nor to write: recipes
+// come from others.
+constexpr std::array<std::string_view, 18> kAllowed = {
+    "activations",        "crop",           "edges",      "finetune", "flip",
+    "integer-features",   "learn-rounding", "lr",         "max-loss", "method",
+    "no-bias-correction", "no-equalize",    "per-tensor", "samples",  "seed",
+    "target-file",        "target-size",    "weights"};
+
 std::vector<RecipeOption> parse(std::string_view text, std::string_view source) {
   const TomlValue root = parse_toml(text, source, kOp);
   TomlReader reader(root, source, kOp);
   std::vector<RecipeOption> options;
   for (const TomlEntry& entry : std::get<TomlValue::Table>(root.data)) {
-    RecipeOption option{
-        .name = entry.key, .value = {}, .where = fmt::format("{}:{}", source, entry.value.line)};
+    if (std::ranges::find(kAllowed, entry.key) == kAllowed.end()) {
+      throw Error(kOp, fmt::format("{}:{}: key of a recipe", source, entry.value.line),
+                  in_quotes(entry.key), fmt::format("one of {}", fmt::join(kAllowed, ", ")));
+    }
+    RecipeOption option{.name = entry.key, .value = {}};
     if (const auto* flag = std::get_if<bool>(&entry.value.data)) {
       option.value = *flag ? "true" : "false";
     } else if (const auto* integer = std::get_if<std::int64_t>(&entry.value.data)) {

@@ -36,6 +36,17 @@ TEST(QuantizeRecipe, MayBeAFile) {
               HasSubstr("weights: got a list, expected a value"));
 }
 
+TEST(QuantizeRecipe, NamesNoFileAndNothingUnknown) {
+  const TemporaryFolder folder;
+  for (const char* key : {"report", "fake", "output", "o", "plan", "scan-plot", "per-layer",
+                          "recipe", "calib", "data", "json", "threads", "help", "weight"}) {
+    folder.put("bad.toml", std::string("weights = \"int4\"\n") + key + " = \"x\"\n");
+    EXPECT_THAT(error_of([&] { quantize_recipe((folder.path() / "bad.toml").string()); }),
+                HasSubstr(std::string("bad.toml:2: key of a recipe: got '") + key +
+                          "', expected one of activations, crop, edges, "));
+  }
+}
+
 TEST(QuantizeRecipe, AnUnknownNameListsTheKnownOnes) {
   EXPECT_THAT(error_of([] { quantize_recipe("int1"); }),
               HasSubstr("recipe: got 'int1', expected int4-finetuned, int4-weights, int8 or the "

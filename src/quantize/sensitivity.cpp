@@ -128,6 +128,11 @@ std::int64_t weight_bytes(std::int64_t weights, int bits) {
   return static_cast<std::int64_t>(packed_bytes(static_cast<std::size_t>(weights), bits));
 }
 
+std::int64_t held_bytes(const Shape& weight, int bits) {
+  const std::int64_t depth = weight.elements() / weight[0];
+  return weight[0] * (bits <= 4 ? (depth + 1) / 2 : depth);
+}
+
 std::vector<LayerSensitivity> scan_sensitivity(const Model& folded,
                                                const QuantizeSettings& settings,
                                                std::span<const Tensor> batches,

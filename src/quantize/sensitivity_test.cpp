@@ -106,6 +106,15 @@ LayerSensitivity layer_of(const std::string& name, std::int64_t bytes, double no
   return {name, {{8, bytes, 0, 0}, {4, bytes / 2, noise, 0}, {3, bytes / 2, 2 * noise, 0}}};
 }
 
+TEST(Sensitivity, BytesAreThoseOfFilesOrOfMemory) {
+  EXPECT_EQ(weight_bytes(3 * 9, 8), 27);
+  EXPECT_EQ(weight_bytes(3 * 9, 3), 11);
+  EXPECT_EQ(held_bytes({3, 9}, 8), 27);
+  EXPECT_EQ(held_bytes({3, 9}, 5), 27);
+  EXPECT_EQ(held_bytes({3, 9}, 4), 15);
+  EXPECT_EQ(held_bytes({3, 1, 3, 3}, 2), 15);
+}
+
 TEST(BitPlan, TakesBitsWhereTheyCostTheLeast) {
   const std::vector<LayerSensitivity> layers = {
       layer_of("dear", 100, 50), layer_of("cheap", 1000, 5), layer_of("middle", 200, 2)};

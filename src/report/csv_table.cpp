@@ -13,10 +13,6 @@
 namespace nibble {
 namespace {
 
-std::string in_quotes(std::string_view got) {
-  return "'" + shortened(got, 40) + "'";
-}
-
 // The fields of a line; nothing where a quote is not closed or stands inside a plain field.
 std::optional<std::vector<std::string>> fields_of(std::string_view line) {
   std::vector<std::string> fields(1);

@@ -8,6 +8,7 @@
 
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {
@@ -20,10 +21,6 @@ constexpr char kKindKey[] = "kind";
 constexpr char kHashKey[] = "hash";
 constexpr std::string_view kMatchPrefix = "match.";
 constexpr std::string_view kWordPrefix = "word.";
-
-std::string in_quotes(std::string_view text) {
-  return "'" + std::string(text) + "'";
-}
 
 Words with_prefix(const SafetensorsMetadata& metadata, std::string_view prefix) {
   Words words;

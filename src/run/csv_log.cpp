@@ -16,6 +16,7 @@
 
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {
@@ -61,8 +62,10 @@ CsvRow& CsvRow::add_cell(std::string_view cell) {
   return *this;
 }
 
-CsvRow& CsvRow::add(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return add_cell(text);
+CsvRow& CsvRow::add(std::string_view words) {
+  std::string text = well_formed(words);
+  if (text.find_first_of("=+-@") == 0) text.insert(0, 1, '\'');  // no formula of a spreadsheet
+  if (text.find_first_of(",\"") == std::string::npos) return add_cell(text);
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

@@ -27,6 +27,12 @@ TEST(CsvRow, QuotesWhatNeedsIt) {
             ",-3,0.1,\n");
 }
 
+TEST(CsvRow, NoTextEndsALineOrBeginsAFormula) {
+  EXPECT_EQ(CsvRow().add("=1+1").add("-a").add("@x,y").add("+").line(), "'=1+1,'-a,\"'@x,y\",'+\n");
+  EXPECT_EQ(CsvRow().add("a\n1,2").add("b\r").add("\x1b[31m").line(),
+            "\"a 1,2\",b ,\xef\xbf\xbd[31m\n");
+}
+
 TEST_F(CsvLogTest, GrowsAndGoesOn) {
   {
     CsvLog log(path_, "epoch,x");

@@ -64,6 +64,7 @@ void Batcher::load(std::span<const std::int32_t> indices, const AugmentOptions& 
 
   labels_.clear();
   values_.clear();
+  if (!data_.has_answers()) return;  // calibration asks for none
   const bool has_targets = data_.has_targets();
   const std::int64_t width = has_targets ? data_.targets.shape()[1] : 0;
   for (const std::int32_t index : indices) {

@@ -10,6 +10,7 @@
 
 #include "graph/layer_text.h"
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {
@@ -157,7 +158,7 @@ PrecisionPolicy parse_policy(std::string_view toml, std::string_view source) {
   const TomlValue root = parse_toml(toml, source, kOp);
   TomlReader table(root, source, kOp);
   const std::string name =
-      table.string("name").value_or(std::filesystem::path(source).stem().string());
+      table.string("name").value_or(well_formed(std::filesystem::path(source).stem().string()));
   PrecisionPolicy policy = read_policy(table, source);
   policy.name = name;
   table.finish();

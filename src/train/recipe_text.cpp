@@ -34,6 +34,14 @@ std::size_t place_of(const std::array<std::string_view, N>& words, std::string_v
 void read_optimizer(TomlReader& table, OptimizerSettings& optimizer) {
   if (table.find("optimizer") != nullptr)
     optimizer.kind = read_word(table, "optimizer", optimizer_by_name);
+  const bool is_sgd = optimizer.kind == OptimizerKind::sgd;
+  for (const std::string_view key : {"momentum", "nesterov", "beta1", "beta2", "epsilon"}) {
+    const bool is_of_sgd = key == "momentum" || key == "nesterov";
+    if (table.find(key) != nullptr && is_of_sgd != is_sgd) {
+      table.fail(key, fmt::format("it beside {}", name_of(optimizer.kind)),
+                 is_of_sgd ? "sgd, which has it" : "adam or adamw, which have it");
+    }
+  }
   optimizer.rate = positive(table, "rate", optimizer.kind == OptimizerKind::sgd ? 0.01 : 0.001);
   optimizer.momentum = share(table, "momentum", optimizer.momentum);
   optimizer.has_nesterov = table.boolean("nesterov").value_or(false);
@@ -56,6 +64,8 @@ Recipe read_recipe(TomlReader& table, std::string_view source) {
   }
   recipe.averaging.start = table.integer("average_from", {.least = 1}).value_or(0);
   recipe.averaging.every = table.integer("average_every", {.least = 0}).value_or(0);
+  if (recipe.averaging.every > 0 && !recipe.averaging.is_on())
+    table.fail("average_every", "it alone", "average_from beside it");
   recipe.policy = read_policy(table, source);
   recipe.policy.name =
       table.string("policy").value_or(recipe.policy.rules.empty() ? "fp32" : recipe.name);

@@ -29,6 +29,7 @@ Recipe complete(Recipe recipe, const RunSettings& settings) {
 }  // namespace
 
 TrainResult train(const Recipe& recipe, const TrainOptions& options) {
+  check_average_start(recipe.averaging.start, recipe.epochs);
   check_policy(recipe.policy, recipe.network);
   return run_training(recipe, options, [&](const RunSettings& settings, const TrainingData& data) {
     return std::make_unique<FloatLearner>(complete(recipe, settings), data);

@@ -5,10 +5,11 @@ import json
 import os
 import re
 import struct
+import subprocess
 import unittest
 from pathlib import Path
 
-from case import Case, run
+from case import NIBBLE, Case, run
 
 
 class Convert(Case):
@@ -110,7 +111,7 @@ class Convert(Case):
         self.fails(1, "mean: got 2 numbers", "convert", onnx, self.folder / "y.nib", "--mean", "0.5,0.5")
         onnx.write_bytes(source.read_bytes()[:-40])
         self.fails(1, "lenet.onnx: ", "convert", onnx, self.folder / "y.nib")
-        self.fails(1, "expected integers of 8 bits", "convert", nib, self.folder / "y.onnx")
+        self.fails(1, "'nibble quantize'", "convert", nib, self.folder / "y.onnx")
         self.assertFalse((self.folder / "y.onnx").exists())
         self.fails(2, "--input-size", "convert", onnx, self.folder / "y.nib", "--input-size", "8")
         self.assertFalse((self.folder / "y.nib").exists())
@@ -145,6 +146,15 @@ class Convert(Case):
         before = self.files(self.model)
         self.fails(1, "expected a new or an empty folder", "convert", nib, self.model)
         self.assertEqual(self.files(self.model), before)
+
+    def test_folders_above_are_made(self):
+        nib = self.folder / "x.nib"
+        self.done("convert", self.model, nib, "--input-size", "8")
+        copy = self.folder / "new" / "copy" / "model"
+        self.done("convert", nib, copy)
+        self.assertEqual(self.files(copy), self.files(self.model))
+        process = subprocess.run([NIBBLE, "convert", nib, "model-beside"], cwd=self.folder, capture_output=True)
+        self.assertEqual(process.returncode, 0, process.stderr)
 
     def test_help_teaches(self):
         text = run("convert", "--help").stdout.decode()

@@ -2,13 +2,27 @@
 """nibble quantize: a float network of the bundled digits as integers of 8 and of 4 bits."""
 
 import json
+import re
+import struct
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
 
 import numpy as np
 
 from case import Case, run
+
+
+def grey_png(pixels):
+    """The bytes of a picture of 8-bit grey."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    height, width = pixels.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 class Quantize(Case):
@@ -72,11 +86,38 @@ class Quantize(Case):
 
     def test_mixed_bits_keep_to_a_size(self):
         plan = self.folder / "plan.toml"
-        found, _ = self.quantized("--target-size", "1000", "--plan", plan)
         uniform, _ = self.quantized("--weights", "int3")
-        self.assertLessEqual(found["bytes"], uniform["bytes"] + 1000 - (64 * 32 + 32 * 10) * 3 // 8)
+        most = uniform["bytes"] + 112
+        found, _ = self.quantized("--target-file", most, "--plan", plan)
+        self.assertLessEqual(found["bytes"], most)
+        self.assertGreater(found["bytes"], most - 112)
         again, _ = self.quantized("--per-layer", plan)
         self.assertEqual(found["weights_hash"], again["weights_hash"])
+        line = self.fails(1, "--target-file: got 500 bytes, expected ", "quantize", self.model, "-o",
+                          self.folder / "n.nib", "--calib", "digits", "--target-file", "500")
+        least, _ = self.quantized("--target-file", re.search(r"expected (\d+) or more", line)[1])
+        self.assertEqual(least["bytes"], int(re.search(r"expected (\d+) or more", line)[1]))
+
+    def emitted_bytes(self, *options):
+        _, out = self.quantized(*options)
+        text = self.done("emit", out, "-o", self.folder / "c", "--force").decode()
+        return int(re.search(r"^parameters +(\d+) bytes", text, re.MULTILINE)[1])
+
+    def test_emitted_parameters_keep_to_a_size(self):
+        large, small = self.emitted_bytes(), self.emitted_bytes("--weights", "int4")
+        for most in (large, large - 1, (large + small) // 2, small):
+            found = self.emitted_bytes("--target-size", most)
+            self.assertLessEqual(found, most)
+            self.assertGreaterEqual(found, small)
+        self.fails(1, f"--target-size: got {small - 1} bytes, expected {small} or more", "quantize", self.model, "-o",
+                   self.folder / "n.nib", "--calib", "digits", "--target-size", small - 1)
+
+    def test_options_that_do_nothing_are_refused(self):
+        for option, *value in (("--lr", "0.1"), ("--crop", "1"), ("--flip",), ("--seed", "2")):
+            self.fails(2, f"{option}: is an option of fine-tuning", "quantize", self.model, "-o", self.folder / "n.nib",
+                       "--calib", "digits", option, *value)
+        self.fails(2, "--weights: each layer gets its own bits", "quantize", self.model, "-o", self.folder / "n.nib",
+                   "--calib", "digits", "--weights", "int4", "--target-file", "2000")
 
     def test_bits_go_as_long_as_little_is_lost(self):
         whole, _ = self.quantized()
@@ -92,8 +133,17 @@ class Quantize(Case):
         self.assertLess(other["bytes"], by_recipe["bytes"])
         recipe = self.folder / "mine.toml"
         recipe.write_text('weight = "int4"\n')
-        self.fails(1, "mine.toml:1: got 'weight', expected an option", "quantize", self.model, "-o", "q.nib", "--calib",
-                   "digits", "--recipe", recipe)
+        self.fails(1, "mine.toml:1: key of a recipe: got 'weight', expected one of", "quantize", self.model, "-o",
+                   self.folder / "q.nib", "--calib", "digits", "--recipe", recipe)
+
+    def test_a_recipe_writes_no_file(self):
+        recipe, kept = self.folder / "mine.toml", self.folder / "kept"
+        kept.write_text("precious")
+        for key in ("report", "fake", "plan", "scan-plot", "output"):
+            recipe.write_text(f'weights = "int4"\n{key} = "{kept}"\n')
+            self.fails(1, f"mine.toml:2: key of a recipe: got '{key}', expected one of", "quantize", self.model, "-o",
+                       self.folder / "q.nib", "--calib", "digits", "--recipe", recipe)
+        self.assertEqual(kept.read_text(), "precious")
 
     def test_the_page_has_errors_and_scan(self):
         page = self.folder / "q.html"
@@ -140,6 +190,50 @@ class Quantize(Case):
         self.done("run", out, "--input", self.folder / "x.npy", "--output", self.folder / "y.npy")
         shown = json.loads(self.done("describe", out, "--json"))
         self.assertIn("fixed(31,0", json.dumps(shown))
+
+    def test_the_entropy_of_values_finds_ranges_too(self):
+        for bits, most in (("uint8", 0.01), ("uint4", 0.05)):
+            found, _ = self.quantized("--method", "entropy", "--activations", bits)
+            self.assertGreater(found["top1"], found["float_top1"] - most, bits)
+
+    def pictures(self, folder, count=12):
+        random = np.random.default_rng(3)
+        folder.mkdir(parents=True)
+        for i in range(count):
+            size = random.integers(8, 20, 2)
+            (folder / f"{i}.png").write_bytes(grey_png(random.integers(0, 256, size).astype(np.uint8)))
+        return folder
+
+    def test_pictures_of_mixed_sizes(self):
+        data = self.folder / "data"
+        for split in ("train", "test"):
+            for name in ("a", "b"):
+                self.pictures(data / split / name)
+        out = self.folder / "q.nib"
+        process = run("quantize", self.model, "-o", out, "--calib", data)
+        if b"no libpng" in process.stderr:
+            self.skipTest("this build has no libpng")
+        self.assertIn(b"--image-size resizes", process.stderr)
+        found = json.loads(self.done("quantize", self.model, "-o", out, "--calib", data, "--image-size", "8", "--json"))
+        self.assertIn("top1", found)
+        both = json.loads(self.done("compare", self.model, out, "--data", data, "--image-size", "8", "--json"))
+        self.assertEqual(both["images"], 24)
+        self.fails(1, "image size for digits", "quantize", self.model, "-o", out, "--calib", "digits", "--image-size", "8")
+
+    def test_pictures_without_classes_calibrate(self):
+        data, out = self.pictures(self.folder / "data"), self.folder / "q.nib"
+        options = ("quantize", self.model, "-o", out, "--calib", data, "--image-size", "8")
+        process = run(*options, "--json")
+        if b"no libpng" in process.stderr:
+            self.skipTest("this build has no libpng")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertNotIn("top1", json.loads(process.stdout))
+        counted = json.loads(self.done("quantize", self.model, "-o", out, "--calib", data, "--image-size", "8", "--json"))
+        self.assertEqual(counted["weights_hash"], json.loads(process.stdout)["weights_hash"])
+        self.fails(1, "--finetune on", *options, "--finetune", "1")
+        self.fails(1, "--max-loss on", *options, "--max-loss", "1")
+        self.fails(1, "pictures without classes, expected CLASS/FILE.png", "eval", self.model, "--data", data, "--split",
+                   "train", "--image-size", "8")
 
     def test_bad_input_is_one_line(self):
         _, out = self.quantized()

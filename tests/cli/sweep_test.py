@@ -24,6 +24,13 @@ class Sweep(TrainCase):
     def stamps(self):
         return {path: path.stat().st_mtime_ns for path in (self.folder / "sweep").glob("*/*")}
 
+    def test_a_folder_that_cannot_be_made_is_named(self):
+        (self.folder / "sweep").write_text("a file")
+        for out in (self.folder / "sweep", self.folder / "sweep" / "below"):
+            process = run(*self.options()[:-2], "--out", out)
+            self.assertEqual(process.returncode, 1)
+            self.assertIn(f"nibble: [sweep] cannot make folder {out}: ", process.stderr.decode())
+
     def test_formats_give_a_table_a_file_and_a_picture(self):
         folder = self.folder / "sweep"
         text, lines = self.sweep()

@@ -106,6 +106,33 @@ class Data(Refused):
         self.refused("early stopping", "--patience", "2")
 
 
+class Options(Refused):
+    def test_options_that_do_nothing(self):
+        self.refused("epoch from which weights are averaged: got 2, expected at most 1", "--average-from", "2")
+        self.refused("--momentum: is of sgd, and the optimizer is adam", "--momentum", "0.9", code=2)
+        self.refused("--stop-after: got 2, expected at most 1, the epochs", "--stop-after", "2", code=2)
+        self.fails(2, "NETWORK|RECIPE", "train", "--epochs", "3")
+        self.refused("residual bits: got a network without adds", "--arith", "int8", "--residual-bits", "1",
+                     network="mlp-64-32-10", data="digits")
+
+    def test_features_have_no_borders(self):
+        x, y = np.ones((12, 4), np.float32), np.arange(12) % 3
+        np.savez(self.folder / "x.npz", x_train=x, y_train=y)
+        self.network.write_text('input = [4]\nlayers = [{ op = "linear", features = 3 }, { op = "softmax_cross_entropy" }]\n')
+        for option in (("--crop", "1"), ("--flip",), ("--cutout", "1")):
+            self.refused("examples for crop, flip or cutout: got features, expected pictures", *option,
+                         data=self.folder / "x.npz")
+
+    def test_recipes_say_nothing_in_vain(self):
+        recipe = self.folder / "r.toml"
+        for line, words in (('momentum = 0.5', "momentum: got it beside adam, expected sgd"),
+                            ('average_every = 3', "average_every: got it alone, expected average_from"),
+                            ('report = "x.html"', "'report': got an unknown key, expected one of name, summary"),
+                            ('out = "x"', "'out': got an unknown key, expected one of name, summary")):
+            recipe.write_text(f'network = "mlp-64-32-10"\ndata = "digits"\noptimizer = "adam"\n{line}\n')
+            self.fails(1, f"r.toml:4: {words}", "train", recipe, "--out", self.folder / "run")
+
+
 class Policies(Refused):
     def policy(self, text):
         path = self.folder / "policy.toml"

@@ -135,9 +135,10 @@ class Resumption(IntegerCase):
 class Refusals(IntegerCase):
     def refused(self, code, words, *options, network=NETWORK, data="digits"):
         before = sorted(self.folder.rglob("*"))
-        self.fails(code, words, "train", network, "--data", data, "--threads", "1", "--epochs", "1", "--out",
-                   self.folder / "run", *options)
+        line = self.fails(code, words, "train", network, "--data", data, "--threads", "1", "--epochs", "1", "--out",
+                          self.folder / "run", *options)
         self.assertEqual(sorted(self.folder.rglob("*")), before)
+        return line
 
     def test_wrong_schedules(self):
         for text in ("x", "8", "-9", "5,4", "5@2", "5,4@3,3@3", "5,4@", "5,", "5.5"):
@@ -147,10 +148,10 @@ class Refusals(IntegerCase):
     def test_options_of_the_other_arithmetic(self):
         for option, value in (("--lr", "0.1"), ("--optimizer", "sgd"), ("--round", "weight=e4m3"), ("--schedule", "cosine"),
                               ("--weight-decay", "0.1"), ("--momentum", "0.9"), ("--policy", "x.toml")):
-            self.refused(2, f"{option}: got it beside the wrong --arith", "--arith", "int8", option, value)
+            self.refused(2, f"{option}: is an option of float training: --arith int8 has --mu", "--arith", "int8", option, value)
         for option, value in (("--mu", "5"), ("--shifts", "exact"), ("--momentum16", "1"), ("--fraction-bits", "1"),
                               ("--shift-rounding", "value=nearest"), ("--loss-form", "octaves")):
-            self.refused(2, f"{option}: got it beside the wrong --arith, expected --arith int8", option, value)
+            self.refused(2, f"{option}: is an option of integer training: give --arith int8, too", option, value)
 
     def test_wrong_words(self):
         self.refused(2, "--arith", "--arith", "int9")
@@ -161,6 +162,14 @@ class Refusals(IntegerCase):
         self.refused(1, "got 'conv7'", "--arith", "int8", "--shift-rounding", "conv7.value=nearest")
         for option, value in (("--momentum16", "16"), ("--fraction-bits", "17"), ("--calibration", "0")):
             self.refused(2, option, "--arith", "int8", option, value)
+
+    def test_networks_that_have_an_integer_form_are_named(self):
+        line = self.refused(1, "an operation that has an integer form", "--arith", "int8", network="resnet20",
+                            data="nowhere")
+        named = line.split("networks that have one: ")[1].split(", ")
+        self.assertIn("resnet20-nobn", named)
+        self.assertIn("convnet-8x8", named)
+        self.assertNotIn("resnet20", named)
 
     def test_a_batch_larger_than_the_data(self):
         self.refused(1, "batch: got 2000, expected at most 1437", "--arith", "int8", "--batch", "2000")

@@ -49,6 +49,23 @@ class Run(TrainCase):
         other, _, _ = self.train("other", *options, "--seed", "2", network="convnet-8x8")
         self.assertNotIn(self.hash_of(other), hashes)
 
+    def test_cutout_changes_the_weights_by_its_counter(self):
+        plain, _, _ = self.train("plain", "--epochs", "1")
+        cut, _, _ = self.train("cut", "--epochs", "1", "--cutout", "3")
+        again, _, _ = self.train("again", "--epochs", "1", "--cutout", "3", "--threads", "2")
+        self.assertNotEqual(self.hash_of(plain), self.hash_of(cut))
+        self.assertEqual(self.hash_of(cut), self.hash_of(again))
+        self.assertIn('"cutout": 3', json.dumps(json.loads((cut / "settings.json").read_text())))
+
+    def test_eval_refuses_what_it_would_not_use(self):
+        folder, _, _ = self.train("run", "--epochs", "0")
+        self.fails(1, "--shifts: got a model without shifts", "eval", folder, "--data", "digits", "--shifts", "exact")
+        integers, _, _ = self.train("int8", "--epochs", "0", "--arith", "int8")
+        policy = self.folder / "policy.toml"
+        policy.write_text('[[round]]\nrole = "activation"\nformat = "e4m3"\n')
+        self.fails(1, "--policy: got a model of integers", "eval", integers, "--data", "digits", "--policy", policy)
+        self.fails(1, "--pictures: got folders of runs", "compare", folder, integers, "--pictures", self.folder / "x.html")
+
     def test_eval_says_what_the_run_said(self):
         folder, _, _ = self.train("run", "--epochs", "1")
         told = json.loads(self.done("eval", folder, "--data", "digits", "--json", "--threads", "1"))

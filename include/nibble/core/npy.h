@@ -30,6 +30,7 @@ Tensor read_npy(std::istream& in, const std::string& name);
 // then.
 void write_npy(const std::filesystem::path& path,
                ConstTensorView tensor);  // "-" writes standard output
-void write_npy(std::ostream& out, ConstTensorView tensor);
+// `name` is used in errors.
+void write_npy(std::ostream& out, ConstTensorView tensor, const std::string& name = "an array");
 
 }  // namespace nibble

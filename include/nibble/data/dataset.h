@@ -15,7 +15,8 @@ enum class Split : std::uint8_t { train, test };
 
 std::string_view name_of(Split split);
 
-// Either classes (labels, class_names) or targets of a regression; the others are empty.
+// Either classes (labels, class_names) or targets of a regression, the others are empty; pictures
+// for calibration may have neither.
 struct Dataset {
   std::string name;
   Tensor images;  // (n, height, width, channels): u8 pictures, or f32, where k features of an
@@ -26,6 +27,7 @@ struct Dataset {
 
   std::int64_t size() const { return images.shape()[0]; }
   bool has_targets() const { return targets.data() != nullptr; }
+  bool has_answers() const { return has_targets() || labels.data() != nullptr; }
 };
 
 struct LoadOptions {
@@ -34,6 +36,9 @@ struct LoadOptions {
   std::int64_t image_size = 0;
   // Whether a known data set must have the hash of the catalog.
   bool is_checked = true;
+  // Whether a folder with pictures in it and no folders of classes, FILE or train/FILE, is taken,
+  // too: calibration asks for no answers.
+  bool takes_unlabelled = false;
 };
 
 // A known name (see nibble/data/catalog.h), whose content must be what the catalog says, or a path:

@@ -48,6 +48,9 @@ struct EmittedNetwork {
 // Throws one line that names what has no C form, or the layer that does not fit.
 void check_emittable(const Model& model, const EmitSettings& settings);
 
+// The same, and what the code would need.
+EmitFigures emit_figures(const Model& model, const EmitSettings& settings);
+
 // Any network that integer_form takes and check_emittable lets pass.
 EmittedNetwork emit_c(const Model& model, const EmitSettings& settings, const TestVectors& vectors);
 

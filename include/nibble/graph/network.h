@@ -27,7 +27,7 @@ struct Precision {
 };
 
 struct Node {
-  std::string name;  // letters, digits, '-', '_', '.'; unique in the network
+  std::string name;  // letters, digits, '-', '_', '.' (no '-' or '.' first); unique in the network
   Op op;
   std::vector<std::size_t> inputs = {};  // nodes before this one
   Precision value = {};                  // of what it gives
@@ -38,7 +38,7 @@ struct Node {
 
 // nodes[0] is the Input. A loss, if any, is the last node; its input is what the network answers.
 struct Network {
-  std::string name;
+  std::string name;  // as check_name has it, and so have the class names
   std::vector<Node> nodes;
   std::vector<std::string> class_names;
   bool operator==(const Network&) const = default;

@@ -75,18 +75,21 @@ struct ValueObserver {
 
 // max: all values fit. percentile: P % of them do (of their magnitudes for symmetric grids; each
 // end by itself for affine ones), or all where that is no more than 0. entropy: the least
-// Kullback-Leibler divergence of the rounded distribution from the clipped one. mse: the least
-// expected (x - fake_quantized(x))². The last two search 160 ranges an end. A layer of zeros alone
-// has the range 0 to 0.
+// divergence among ranges whose steps are no finer than the bins of the histogram: in finer ones no
+// loss would be seen. mse: the least expected (x - fake_quantized(x))². The last two search 160
+// ranges an end. A layer of zeros alone has the range 0 to 0.
 RealRange range_of(const ValueObserver& observer, const RangeMethod& method,
                    const GridChoice& choice);
 
 // Σ (x - fake_quantized(x))² with the values spread evenly inside each bin.
 double squared_error(std::span<const ValueBin> bins, const QuantizationRange& range);
 
-// KL(P‖Q) in nats over the occupied bins inside the range. P has what lies outside in its end bins;
-// Q has, for each integer, the count of its bins (without what lies outside) spread over them.
-// Zeros are left out: every range has them exactly, and after a ReLU they would drown the rest.
+// What the integers do not say of the values, in nats a value. Inside the range: the
+// Kullback-Leibler divergence of a density that is linear in the cell of each integer from one that
+// is even there. What lies outside by d steps costs ln(1 + d). A single value that holds much of
+// the mass, as backgrounds of pictures give, costs nothing by itself: where in its cell it lies is
+// no matter. Zeros are left out: every range has them exactly, and after a ReLU they would drown
+// the rest.
 double divergence(std::span<const ValueBin> bins, const QuantizationRange& range);
 
 }  // namespace nibble

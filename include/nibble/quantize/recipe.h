@@ -11,12 +11,12 @@ namespace nibble {
 struct RecipeOption {
   std::string name;   // without the dashes
   std::string value;  // as on the command line; "true" of a flag
-  std::string where;  // FILE:LINE, for errors
 };
 
 std::vector<std::string_view> quantize_recipe_names();  // of the folder recipes/quantize
 
-// By one of these names, or the path of a .toml file with a line an option.
+// By one of these names, or the path of a .toml file with a line an option. Options that name files
+// are refused, as unknown ones are: a recipe says how to quantize, not what or where.
 std::vector<RecipeOption> quantize_recipe(std::string_view name_or_path);
 
 }  // namespace nibble

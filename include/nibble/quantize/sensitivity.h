@@ -24,8 +24,12 @@ struct LayerSensitivity {
   std::vector<BitNoise> choices;  // from many bits to few
 };
 
-// Packed one after another.
+// Packed one after another, as files have them.
 std::int64_t weight_bytes(std::int64_t weights, int bits);
+
+// As the engine and emitted C hold a weight: of 4 bits and fewer two to a byte in each output's
+// row, of more one.
+std::int64_t held_bytes(const Shape& weight, int bits);
 
 // For each conv2d and linear of a float network without batch norms, and each number of bits: its
 // weight rounded as the settings say, all else float. Layers whose bits the settings fix, as edges

@@ -10,7 +10,8 @@
 
 namespace nibble {
 
-// One row, cell by cell; text with a comma, a quote or a line break is quoted.
+// One row, cell by cell. Text with a comma or a quote is quoted, well-formed (nibble/core/name.h),
+// and where it could be a formula of a spreadsheet begins with an apostrophe.
 class CsvRow {
  public:
   CsvRow& add(std::string_view text);

@@ -57,9 +57,9 @@ TEST(LayerRecord, ErrorsNameTheLine) {
   EXPECT_EQ(error_with("ReLU\na=1\n!\n"),
             "[layer_directory] f:3: data path: got nothing, expected a path after '!'");
   EXPECT_EQ(error_with("ReLU\na=\x01\n"),
-            "[layer_directory] f:2: line: got 'a=?', expected printable ASCII");
+            "[layer_directory] f:2: line: got 'a=\xef\xbf\xbd', expected printable ASCII");
   EXPECT_EQ(error_with("ReLU\r\r\n"),
-            "[layer_directory] f:1: line: got 'ReLU?', expected printable ASCII");
+            "[layer_directory] f:1: line: got 'ReLU ', expected printable ASCII");
 }
 
 TEST(LayerRecord, LinesAreBounded) {

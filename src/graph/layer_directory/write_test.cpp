@@ -82,6 +82,8 @@ TEST_F(WrittenLayers, TakeTheFolderWholeOrNotAtAll) {
   write_layer_directory(model_, folder_.path() / "new/model");
   EXPECT_EQ(files_below(folder_.path() / "new/model"), ToyLayers().files);
   fs::remove_all(folder_.path() / "new");
+  EXPECT_THAT(error_of([&] { write_layer_directory(model_, folder_.path() / "full/x/y"); }),
+              HasSubstr("cannot create"));
   {
     const FileSizeLimit disk_full(40);
     EXPECT_THAT(error_of([&] { write_layer_directory(model_, out()); }), HasSubstr("cannot write"));
@@ -91,6 +93,11 @@ TEST_F(WrittenLayers, TakeTheFolderWholeOrNotAtAll) {
   write_layer_directory(model_, out().string() + "/");
   EXPECT_EQ(files_below(out()), ToyLayers().files);
   EXPECT_EQ(folder_.files(), before + 2);
+}
+
+TEST_F(WrittenLayers, FoldersAboveAreMade) {
+  write_layer_directory(model_, folder_.path() / "new/copy/model");
+  EXPECT_EQ(files_below(folder_.path() / "new/copy/model"), ToyLayers().files);
 }
 
 TEST_F(WrittenLayers, OtherNetworksAreRefusedByTheirFirstWrongNode) {
