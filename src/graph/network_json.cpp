@@ -12,6 +12,7 @@
 #include "graph/node_error.h"
 #include "graph/op_fields.h"
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;  // for writing: keys stay in their order
 using Parsed = nlohmann::json;               // for reading: no key is searched for one by one
 
-constexpr std::size_t kMaxText = std::size_t{16} << 20;  // bytes of JSON
+constexpr std::size_t kMostOfNode = 512;  // bytes of JSON, on the average
 constexpr int kMaxDepth = 6;
 
 OrderedJson json_of(std::int64_t value) {
@@ -201,9 +202,11 @@ Node node_from(const Parsed& json, const std::string& place) {
 }
 
 Parsed parsed(std::string_view text, const std::string& source) {
-  if (text.size() > kMaxText) {
-    throw Error("network", source, fmt::format("{} bytes", text.size()),
-                fmt::format("at most {}", kMaxText));
+  const std::size_t most = static_cast<std::size_t>(limits().nodes) * kMostOfNode;
+  if (text.size() > most) {
+    throw Error(
+        "network", source, fmt::format("{} bytes", text.size()),
+        fmt::format("at most {} for each node that limit 'nodes' allows, {}", kMostOfNode, most));
   }
   try {
     return Parsed::parse(text.begin(), text.end(), [&](int depth, Parsed::parse_event_t, Parsed&) {

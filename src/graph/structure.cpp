@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
@@ -21,7 +22,7 @@ struct Arity {
 
 Arity arity_of(const Op& op) {
   if (is<Input>(op)) return {0, 0};
-  if (is<Add>(op) || is<Concat>(op)) return {2, kMaxNodes};
+  if (is<Add>(op) || is<Concat>(op)) return {2, SIZE_MAX};
   return {1, 1};
 }
 
@@ -47,6 +48,11 @@ void check_precision(const Node& node, std::string_view what, const Precision& p
     throw Error("network", fmt::format("node {} ({}): {}: {}", in_quotes(node.name),
                                        name_of(node.op), what, reason_of(error.what())));
   }
+}
+
+void check_name_length(std::string_view name, std::string_view what, const Limits& most) {
+  if (std::cmp_less_equal(name.size(), most.name)) return;
+  throw Error("network", what, fmt::format("{} bytes", name.size()), at_most("name", most.name));
 }
 
 // A value that nobody takes is a slip of the pen: the answer alone may be free.
@@ -89,15 +95,18 @@ void check_node(const Node& node, std::size_t index) {
   }
 }
 
-void check_structure(const Network& network) {
-  if (network.nodes.size() > kMaxNodes) {
+void check_structure(const Network& network, const Limits& most) {
+  if (std::cmp_greater(network.nodes.size(), most.nodes)) {
     throw Error("network", "nodes", std::to_string(network.nodes.size()),
-                fmt::format("at most {}", kMaxNodes));
+                at_most("nodes", most.nodes));
   }
+  check_name_length(network.name, "name", most);
+  for (const std::string& each : network.class_names) check_name_length(each, "class name", most);
   (void)input_of(network);
   std::unordered_set<std::string_view> names;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Node& node = network.nodes[i];
+    check_name_length(node.name, "name of a node", most);
     check_node(node, i);
     if (!names.insert(node.name).second) fail_node(node, "name", "one that is taken", "a new one");
     if (is_loss(node.op) && i + 1 != network.nodes.size()) {

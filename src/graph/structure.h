@@ -5,11 +5,10 @@
 #include <cstddef>
 #include <string_view>
 
+#include "nibble/core/limits.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
-
-inline constexpr std::size_t kMaxNodes = std::size_t{1} << 16;
 
 bool is_node_name(std::string_view name);  // letters, digits, '-', '_', '.'
 
@@ -18,6 +17,6 @@ bool has_weight(const Op& op);  // that Node::weight speaks of
 // What one node at this place must be, whatever the others are; throws, naming it.
 void check_node(const Node& node, std::size_t index);
 
-void check_structure(const Network& network);
+void check_structure(const Network& network, const Limits& most);
 
 }  // namespace nibble
