@@ -10,7 +10,7 @@
 namespace nibble {
 namespace {
 
-std::string error_of(std::string_view text) {
+std::string parse_error(std::string_view text) {
   try {
     (void)parse_limits(text);
   } catch (const Error& error) {
@@ -30,14 +30,14 @@ TEST(Limits, AreReadByName) {
 }
 
 TEST(Limits, RefuseWhatIsNoLimit) {
-  EXPECT_EQ(error_of("speed=3"),
+  EXPECT_EQ(parse_error("speed=3"),
             "[limits] limit: got 'speed', expected one of memory, values, macs, geometry, nodes, "
             "name, inflation");
-  EXPECT_EQ(error_of("memory"), "[limits] item: got 'memory', expected name=number");
+  EXPECT_EQ(parse_error("memory"), "[limits] item: got 'memory', expected name=number");
   for (const char* wrong : {"name=0", "name=-1", "name=", "name=x", "name=3k", "name=3KK",
                             "name=65537", "name=65K", "name=9999999999999999999999", "name=64G"}) {
-    EXPECT_EQ(error_of(wrong), "[limits] name: got '" + std::string(wrong).substr(5) +
-                                   "', expected 1 to 65536, K, M, G or T behind it");
+    EXPECT_EQ(parse_error(wrong), "[limits] name: got '" + std::string(wrong).substr(5) +
+                                      "', expected 1 to 65536, K, M, G or T behind it");
   }
 }
 

@@ -21,7 +21,7 @@ constexpr std::int64_t kAlone = 4;  // times as much for a worker by itself: pac
                                     // expanded for every block
 constexpr std::int64_t kTasksPerWorker = 4;
 constexpr std::int64_t kPooledBytes = 32 << 10;  // of outputs that wait for their pool
-constexpr std::int64_t kMostRows = 4 << 20;      // under the kernels of a block's outputs
+constexpr std::int64_t kMostTapRows = 4 << 20;   // under the kernels of a block's outputs
 constexpr std::size_t kAlign = 64;
 
 std::size_t aligned(std::size_t bytes) {
@@ -50,7 +50,7 @@ std::int64_t block_of(const ProductSpec& spec, const FilterShape& shape, std::in
   const std::int64_t outputs = spec.cut.pixels > 0 ? spec.cut.pixels
                                                    : std::clamp(times * kBlockBytes / shape.depth,
                                                                 kLeastBlock, times * kMostBlock);
-  const std::int64_t most = kMostRows / shape.taps;
+  const std::int64_t most = kMostTapRows / shape.taps;
   return std::max<std::int64_t>(std::min(outputs, most) / (spec.meeting.y * spec.meeting.x), 1);
 }
 
