@@ -88,14 +88,14 @@ RC_GTEST_PROP(Arena, GivesEachTheLowestPlace, ()) {
   RC_ASSERT(offsets == naive_offsets(items));
 }
 
-// Milliseconds; a look at all pairs takes minutes.
-TEST(Arena, OfAHundredThousandIsPlannedAtOnce) {
+// Milliseconds; a look at all pairs takes ten seconds.
+TEST(Arena, OfManyIsPlannedAtOnce) {
   std::vector<ArenaItem> chain;
-  for (std::size_t i = 0; i < 200'000; ++i)
-    chain.push_back({.bytes = 64 + i % 7, .first = i, .last = i + 1});
-  EXPECT_EQ(plan_arena(chain, 64), 256U);
+  for (std::size_t i = 0; i < 65536; ++i)
+    chain.push_back({.bytes = 64 * (1 + i % 2), .first = i, .last = i + 1});
+  EXPECT_EQ(plan_arena(chain, 64), 192U);
   for (ArenaItem& item : chain) item.last = chain.size();
-  EXPECT_EQ(plan_arena(chain, 64), 64U * (chain.size() + chain.size() / 7 * 6 + 3));
+  EXPECT_EQ(plan_arena(chain, 64), 96U * chain.size());
 }
 
 TEST(Arena, BeyondAllMemoryIsRefused) {
