@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -201,6 +202,22 @@ Node node_from(const Parsed& json, const std::string& place) {
   return node;
 }
 
+// How many brackets are open at a time, outside of strings.
+int depth_of(std::string_view text) {
+  int depth = 0;
+  int most = 0;
+  bool is_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_string && c == '\\') ++i;
+    if (c == '"') is_string = !is_string;
+    if (is_string) continue;
+    if (c == '[' || c == '{') most = std::max(most, ++depth);
+    if (c == ']' || c == '}') --depth;
+  }
+  return most;
+}
+
 Parsed parsed(std::string_view text, const std::string& source) {
   const std::size_t most = static_cast<std::size_t>(limits().nodes) * kMostOfNode;
   if (text.size() > most) {
@@ -208,11 +225,10 @@ Parsed parsed(std::string_view text, const std::string& source) {
         "network", source, fmt::format("{} bytes", text.size()),
         fmt::format("at most {} for each node that limit 'nodes' allows, {}", kMostOfNode, most));
   }
+  // A callback of the parser could ask that too, but it looks at a whole list after each item.
+  if (depth_of(text) > kMaxDepth) throw Error("network", source, "deep nesting", "a network");
   try {
-    return Parsed::parse(text.begin(), text.end(), [&](int depth, Parsed::parse_event_t, Parsed&) {
-      if (depth > kMaxDepth) throw Error("network", source, "deep nesting", "a network");
-      return true;
-    });
+    return Parsed::parse(text.begin(), text.end());
   } catch (const Parsed::parse_error& error) {
     throw Error("network", fmt::format("{}: no JSON at byte {}", source, error.byte));
   } catch (const Parsed::exception&) {  // a number beyond all types
