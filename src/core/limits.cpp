@@ -29,7 +29,7 @@ constexpr std::array<LimitKey, 7> kLimitKeys = {{
     {"geometry", &Limits::geometry, (std::int64_t{1} << 31) - 1},
     {"nodes", &Limits::nodes, std::int64_t{1} << 22},
     {"name", &Limits::name, std::int64_t{1} << 16},
-    {"inflation", &Limits::inflation, std::int64_t{1} << 20},
+    {"inflation", &Limits::inflation, std::int64_t{1} << 30},
 }};
 
 const LimitKey& limit_key(std::string_view name) {
