@@ -18,6 +18,7 @@
 #include "apps/nibble/verb.h"
 #include "core/whole_folder.h"
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/graph/model_file.h"
 
@@ -36,9 +37,13 @@ struct EmitFlags {
   bool is_forced = false;
 };
 
+constexpr std::int64_t kBytesOfNumber = 32;  // of a test vector: an integer and its text
+
 // What the engine answers to made-up examples.
 TestVectors vectors_of(const Model& model, std::int64_t count) {
   const Engine engine(copy_of(model));
+  const std::int64_t numbers = engine.input().shape.elements() + engine.output().shape.elements();
+  check_limit("memory", count * numbers * kBytesOfNumber, "emit", "bytes of test vectors");
   const std::vector<std::byte> inputs = random_examples(engine.input(), count);
   std::vector<std::byte> outputs(engine.output().bytes * static_cast<std::size_t>(count));
   engine.run(inputs, count, outputs);

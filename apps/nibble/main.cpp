@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -11,12 +12,15 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "apps/nibble/verb.h"
 #include "core/temporary.h"
 #include "nibble/core/name.h"
+#include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 #include "nibble/core/warning.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/version.h"
@@ -25,6 +29,8 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
+constexpr std::string_view kVerbsWithoutFiles[] = {"formats", "round",  "encode", "decode",
+                                                   "data",    "report", "doctor", "signature"};
 
 // A reader that went away is no news to anybody.
 extern "C" void leave_quietly(int) {
@@ -54,6 +60,26 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
       nibble::well_formed(is_wrong_verb ? "unknown verb '" + unknown.front() + "'" : error.what()),
       verb));
   return kWrongUsage;
+}
+
+// Of all verbs that read networks and data, from wherever they come.
+void add_limits(CLI::App& app) {
+  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const bool reads_none = std::ranges::find(kVerbsWithoutFiles, verb->get_name()) !=
+                            std::ranges::end(kVerbsWithoutFiles);
+    if (reads_none) continue;
+    verb->add_option_function<std::string>(
+            "--limits",
+            [](const std::string& text) {
+              try {
+                nibble::set_limits(nibble::parse_limits(text));
+              } catch (const nibble::Error& error) {
+                throw CLI::ValidationError("--limits", error.what());
+              }
+            },
+            "what files may ask for: " + nibble::to_string(nibble::Limits{}))
+        ->type_name("NAME=N,…");
+  }
 }
 
 int run(CLI::App& app, int argc, char** argv) {
@@ -110,6 +136,7 @@ int main(int argc, char** argv) {
   nibble::add_report(app);
   nibble::add_compare(app);
   nibble::add_doctor(app);
+  add_limits(app);
 
   const int status = run(app, argc, argv);
   for (const std::string& text : nibble::take_warnings()) {

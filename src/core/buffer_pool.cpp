@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/checked.h"
+#include "nibble/core/limits.h"
+
 namespace nibble {
 namespace {
 
@@ -41,8 +44,9 @@ void Buffer::release() {
 }
 
 Buffer BufferPool::take_bytes(std::int64_t bytes) {
-  const std::int64_t wanted =
-      std::max<std::int64_t>(1, (bytes + kGranule - 1) / kGranule) * kGranule;
+  const std::int64_t wanted = checked_round_up(std::max<std::int64_t>(bytes, 1), kGranule);
+  check_limit("memory", checked_sum(static_cast<std::int64_t>(in_use_), wanted), "memory",
+              "bytes of values and errors of a batch");
   const auto found = free_.lower_bound(wanted);
   Tensor memory;
   if (found != free_.end() && is_near(found->first, wanted)) {

@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -66,11 +69,14 @@ bool is_printable(std::string_view words) {
   return true;
 }
 
+void check_name_length(std::string_view op, std::string_view what, std::string_view name) {
+  const std::int64_t most = limits().name;
+  if (std::cmp_less_equal(name.size(), most)) return;
+  throw Error(op, what, fmt::format("{} bytes", name.size()), at_most("name", most));
+}
+
 void check_name(std::string_view op, std::string_view what, std::string_view name) {
-  if (name.size() > kMaxName) {
-    throw Error(op, what, fmt::format("{} bytes", name.size()),
-                fmt::format("at most {}", kMaxName));
-  }
+  check_name_length(op, what, name);
   if (!is_printable(name)) {
     throw Error(op, what, in_quotes(name), "UTF-8 without control characters");
   }

@@ -44,9 +44,9 @@ TEST(Name, ControlCharactersAndLongNamesAreRefused) {
         error_of([&] { check_name("network", "name", name); }),
         "[network] name: got " + in_quotes(name) + ", expected UTF-8 without control characters");
   }
-  EXPECT_NO_THROW(check_name("network", "name", std::string(kMaxName, 'x')));
-  EXPECT_EQ(error_of([] { check_name("network", "name", std::string(kMaxName + 1, 'x')); }),
-            "[network] name: got 241 bytes, expected at most 240");
+  EXPECT_NO_THROW(check_name("network", "name", std::string(240, 'x')));
+  EXPECT_EQ(error_of([] { check_name("network", "name", std::string(241, 'x')); }),
+            "[network] name: got 241 bytes, expected at most 240 (limit 'name': --limits name=… raises it)");
 }
 
 TEST(Name, LongWordsEndInAnEllipsis) {

@@ -18,6 +18,7 @@
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -30,6 +31,7 @@ static_assert(std::endian::native == std::endian::little, "the data is copied as
 using Source = std::function<void(std::uint64_t offset, std::span<std::byte> to)>;
 
 Safetensors read_from(const Source& source, std::uint64_t size, const std::string& name) {
+  check_limit("memory", static_cast<std::int64_t>(size), "read_safetensors", "bytes of " + name);
   std::vector<std::byte> first(std::min<std::uint64_t>(size, kSafetensorsLength));
   source(0, first);
   std::string text(safetensors_header_length(first, size, name), '\0');

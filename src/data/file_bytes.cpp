@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 
@@ -22,6 +23,7 @@ std::vector<std::byte> read_file_bytes(const std::filesystem::path& path, std::s
   if (!std::filesystem::is_regular_file(status)) fail("not a regular file");
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) fail(error.message());
+  check_limit("memory", static_cast<std::int64_t>(size), op, "bytes of " + path.string());
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in.is_open()) fail(std::generic_category().message(errno != 0 ? errno : EIO));

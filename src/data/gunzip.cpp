@@ -2,6 +2,7 @@
 // zlib behind the interface of Gunzip.
 #include "data/gunzip.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <new>
 
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -24,6 +26,8 @@ struct Gunzip::State {
   std::string name;
   z_stream stream = {};
   bool is_at_end = false;  // of the last member
+  std::size_t most = 0;    // bytes of all that is unpacked
+  std::size_t given = 0;
 
   // Gives zlib what is left, as much as its counter holds.
   void feed() {
@@ -57,6 +61,7 @@ Gunzip::Gunzip(std::span<const std::byte> bytes, const std::string& name)
     : state_(std::make_unique<State>()) {
   state_->rest = bytes;
   state_->name = name;
+  state_->most = static_cast<std::size_t>(most_inflated(static_cast<std::int64_t>(bytes.size())));
   if (inflateInit2(&state_->stream, kGzipOnly) != Z_OK) throw std::bad_alloc();
 }
 
@@ -73,8 +78,18 @@ std::size_t Gunzip::read(std::span<std::byte> out) {
     stream.avail_out = static_cast<uInt>(size);
     state_->step();
     done += size - stream.avail_out;
+    if (state_->given + done > state_->most) {
+      throw Error("gunzip", state_->name + ": unpacked data",
+                  fmt::format("more than {} bytes", state_->most),
+                  at_most("inflation", static_cast<std::int64_t>(state_->most)));
+    }
   }
+  state_->given += done;
   return done;
+}
+
+std::size_t Gunzip::most() const {
+  return state_->most;
 }
 
 }  // namespace nibble

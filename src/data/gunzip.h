@@ -22,8 +22,12 @@ class Gunzip {
   Gunzip& operator=(const Gunzip&) = delete;
 
   // Fills `out`; fewer bytes than asked for mean the end, and that its checksum was right. Throws
-  // when the packed data is broken or cut short. Members one after the other are one stream.
+  // when the packed data is broken or cut short, or gives more than the limit 'inflation' allows.
+  // Members one after the other are one stream.
   std::size_t read(std::span<std::byte> out);
+
+  // How many bytes all calls of read may give.
+  std::size_t most() const;
 
  private:
   struct State;

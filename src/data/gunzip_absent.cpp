@@ -17,4 +17,8 @@ std::size_t Gunzip::read(std::span<std::byte>) {
   return 0;
 }
 
+std::size_t Gunzip::most() const {
+  return 0;
+}
+
 }  // namespace nibble

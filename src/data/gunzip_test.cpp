@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/test_support.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -52,6 +53,16 @@ TEST(Gunzip, PiecesOfAnySizeGiveTheText) {
   EXPECT_LT(packed.size(), text.size());
   for (const std::size_t piece : {1U, 7U, 4096U, 1U << 20}) EXPECT_EQ(unpack(packed, piece), text);
   EXPECT_EQ(unpack(gzip(""), 8), "");
+}
+
+TEST(Gunzip, GivesNoMoreThanItsLimit) {
+  const std::string zeros(std::size_t{65} << 20, '\0');
+  const std::string packed = gzip(zeros);
+  EXPECT_EQ(error_of([&] { (void)unpack(packed, 1 << 20); }),
+            "[gunzip] test.gz: unpacked data: got more than 67108864 bytes, expected at most "
+            "67108864 (limit 'inflation': --limits inflation=… raises it)");
+  const LimitsScope scope(parse_limits("inflation=2000"));
+  EXPECT_EQ(unpack(packed, 1 << 20), zeros);
 }
 
 TEST(Gunzip, MembersOneAfterTheOtherAreOneStream) {

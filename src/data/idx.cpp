@@ -17,6 +17,7 @@
 #include "data/gunzip.h"
 #include "data/promised_bytes.h"
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -103,6 +104,10 @@ class IdxReader {
   std::vector<std::byte> read_data(std::size_t size) {
     if (!gunzip_ && rest_.size() < size) {
       fail("truncated data", fmt::format("{} bytes", rest_.size()), fmt::format("{} bytes", size));
+    }
+    if (gunzip_ && size > gunzip_->most()) {
+      fail("unpacked data", fmt::format("{} bytes", size),
+           at_most("inflation", static_cast<std::int64_t>(gunzip_->most())));
     }
     std::vector<std::byte> data;
     try {

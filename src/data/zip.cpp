@@ -12,6 +12,7 @@
 #include "data/crc32.h"
 #include "data/inflate.h"
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -131,6 +132,10 @@ std::vector<ZipEntry> read_directory(std::span<const std::byte> bytes, const std
   }
   std::vector<ZipEntry> entries;
   std::set<std::string> names;
+  // Of all entries together: several may share their packed bytes.
+  const auto most =
+      static_cast<std::uint64_t>(most_inflated(static_cast<std::int64_t>(bytes.size())));
+  std::uint64_t unpacked = 0;
   for (std::uint64_t i = 0; i < directory.count; ++i) {
     const std::string what = fmt::format("entry {}", i);
     const auto header = piece(rest, 0, kCentralBytes, name, what);
@@ -151,6 +156,11 @@ std::vector<ZipEntry> read_directory(std::span<const std::byte> bytes, const std
     if (!names.insert(entry.name).second) fail(name, "entries", "two of one name", "one each");
     entries.push_back(std::move(entry));
     rest = rest.subspan(whole.size());
+    if (entries.back().size > most - unpacked) {
+      fail(name, "unpacked data", fmt::format("more than {} bytes", most),
+           at_most("inflation", static_cast<std::int64_t>(most)));
+    }
+    unpacked += entries.back().size;
   }
   return entries;
 }

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+
+#include "nibble/core/error.h"
 
 #include "nibble/core/name.h"
 
@@ -128,6 +131,13 @@ std::string definition_of(const CArray& array) {
   return text + "\n};\n";
 }
 
+std::string int32_text(std::int64_t value) {
+  if (value < -INT32_MAX || value > INT32_MAX) {
+    throw Error("emit", "number", std::to_string(value), "32 bits, as all numbers of the C have");
+  }
+  return std::to_string(value);
+}
+
 CFields& CFields::add(std::string_view name, std::string_view value) {
   lines_ += fmt::format("  .{} = ", name);
   for (const char c : value) {
@@ -139,7 +149,7 @@ CFields& CFields::add(std::string_view name, std::string_view value) {
 }
 
 CFields& CFields::add(std::string_view name, std::int64_t value) {
-  return add(name, std::to_string(value));
+  return add(name, int32_text(value));
 }
 
 std::string CFields::text() const {

@@ -39,6 +39,9 @@ struct CArray {
 std::string declaration_of(const CArray& array);  // "extern const int8_t net_fc_weights[10];"
 std::string definition_of(const CArray& array);
 
+// A number of emitted code that is an int32_t; throws where it is none.
+std::string int32_text(std::int64_t value);
+
 // The initializer of a structure, a line for each field.
 class CFields {
  public:

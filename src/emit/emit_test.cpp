@@ -9,6 +9,7 @@
 #include "emit/emitted_program.h"
 #include "emit/network_view.h"
 #include "graph/naive_examples.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -131,6 +132,20 @@ TEST(Emit, LimitsNameTheLayer) {
   EXPECT_EQ(failure_of(settings),
             "[emit] flash, of all parameters up to it, at layer 'n3': got 74 bytes, expected at "
             "most 60");
+}
+
+// Numbers of emitted code have 32 bits, and so has what it computes on the way.
+TEST(Emit, RefusesWindowsBeyondTwoToThe31) {
+  const LimitsScope scope(parse_limits("geometry=2147483647"));
+  constexpr std::int64_t kMost = 2147483647;
+  NetworkMaker two({8, 8, 1}, integers_format("int8"));
+  two.add(MaxPool{{kMost, 4}, {kMost, 1}, {kMost - 1, 0}});
+  EXPECT_EQ(error_of([&] { check_emittable(two.model(), {}); }),
+            "[network] node 'n1' (max_pool): padded picture: got 4294967294, expected at most 2^31 "
+            "- 1 rows and columns in C");
+  NetworkMaker one({8, 8, 1}, integers_format("int8"));
+  one.add(MaxPool{{2, 2}, {kMost, kMost}, {0, 0}});
+  EXPECT_EQ(error_of([&] { check_emittable(one.model(), {}); }), "no error");
 }
 
 TEST(Emit, RefusesWhatIsNoPrefixOrBatch) {

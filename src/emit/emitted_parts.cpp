@@ -33,15 +33,17 @@ EmittedParts::EmittedParts(Model integers, const EmitSettings& settings)
               static_cast<std::int64_t>(plan.arena_bytes), settings.ram);
   kernels.use("argmax");
   StepWriter writer(view, plan, kernels);
+  std::int64_t parameter_bytes = 0;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     StepCode code = writer.write(s);
     lines.push_back({writer.words_of(plan.steps[s]), code.sums});
     layers += fmt::format("\n// {}\n// sums: {} to {}\n{}", lines.back().words, code.sums.low,
                           code.sums.high, code.layer);
     calls += fmt::format("  // {}\n{}", lines.back().words, code.call);
+    parameter_bytes += bytes_of(code.arrays);
     std::ranges::move(code.arrays, std::back_inserter(parameters));
     check_limit("flash, of all parameters up to it,", view.node(plan.steps[s].last),
-                bytes_of(parameters), settings.flash);
+                parameter_bytes, settings.flash);
   }
 }
 

@@ -8,9 +8,12 @@
 
 #include "graph/arena.h"
 #include "graph/depthwise.h"
+#include "graph/node_error.h"
 
 namespace nibble {
 namespace {
+
+constexpr std::size_t kMostColumn = 80;  // longer names stick out of the table
 
 class PlanMaker {
  public:
@@ -23,6 +26,7 @@ class PlanMaker {
   }
 
   EmitPlan make() {
+    check_sizes();
     find_homes();
     find_last_reads();
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) place(s);
@@ -35,6 +39,15 @@ class PlanMaker {
   }
 
  private:
+  // All indices of emitted code are int32_t.
+  void check_sizes() const {
+    for (std::size_t i = 0; i < view_.size(); ++i) {
+      if (view_.shapes[i].elements() <= INT32_MAX) continue;
+      fail_node(view_.node(i), "value", view_.shapes[i].to_string(),
+                "at most 2^31 - 1 numbers in C");
+    }
+  }
+
   void find_homes() {
     std::vector<bool> is_stored(view_.size());
     for (const EmitStep& step : plan_.steps) is_stored[step.last] = true;
@@ -134,16 +147,31 @@ EmitPlan make_plan(const NetworkView& view) {
 }
 
 std::size_t largest_step(const EmitPlan& plan) {
-  std::vector<std::size_t> needed(plan.steps.size());
+  std::vector<std::size_t> come(plan.steps.size());  // bytes that begin to be used at a step
+  std::vector<std::size_t> go(plan.steps.size());    // and those of which it is the last
   for (const ArenaPiece& piece : plan.pieces) {
-    for (std::size_t s = piece.first; s <= piece.last; ++s) needed[s] += piece.bytes;
+    come[piece.first] += piece.bytes;
+    go[piece.last] += piece.bytes;
   }
-  return static_cast<std::size_t>(std::ranges::max_element(needed) - needed.begin());
+  std::size_t largest = 0;
+  std::size_t needed = 0;
+  std::size_t most = 0;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    needed += come[s];
+    if (needed > most) {
+      most = needed;
+      largest = s;
+    }
+    needed -= go[s];
+  }
+  return largest;
 }
 
 std::string plan_text(const NetworkView& view, const EmitPlan& plan) {
   std::size_t width = 5;
-  for (const ArenaPiece& piece : plan.pieces) width = std::max(width, piece.name.size());
+  for (const ArenaPiece& piece : plan.pieces) {
+    width = std::clamp(piece.name.size(), width, kMostColumn);
+  }
   std::string text =
       fmt::format("{:<{}}  {:>8}  {:>8}  steps\n", "value", width, "offset", "bytes");
   for (const ArenaPiece& piece : plan.pieces) {

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
+#include "graph/node_error.h"
+
 namespace nibble {
 namespace {
 
@@ -70,11 +73,28 @@ std::string StepWriter::finish_text(const StepFinish& finish) {
 }
 
 std::string StepWriter::extent_text(const Extent2& extent) {
-  return fmt::format("{{{}, {}}}", extent.y, extent.x);
+  return fmt::format("{{{}, {}}}", int32_text(extent.y), int32_text(extent.x));
+}
+
+// What the code computes on the way is an int32_t too: where the last tap of the last window falls,
+// before the padding is taken off, and one tap further.
+void StepWriter::check_window(const PictureSize& out, Extent2 kernel, Extent2 stride,
+                              Extent2 dilation) const {
+  const auto check = [&](std::int64_t windows, std::int64_t taps, std::int64_t step,
+                         std::int64_t apart) {
+    const std::int64_t end =
+        checked_sum(checked_product(windows - 1, step), checked_product(taps, apart));
+    if (end <= INT32_MAX) return;
+    fail_node(view_.node(step_->first), "padded picture", std::to_string(end),
+              "at most 2^31 - 1 rows and columns in C");
+  };
+  check(out.height, kernel.y, stride.y, dilation.y);
+  check(out.width, kernel.x, stride.x, dilation.x);
 }
 
 std::string StepWriter::window_text(const PictureSize& in, const PictureSize& out, Extent2 kernel,
-                                    Extent2 stride, Extent2 padding) {
+                                    Extent2 stride, Extent2 padding, Extent2 dilation) const {
+  check_window(out, kernel, stride, dilation);
   return CFields()
       .add("in", extent_text({in.height, in.width}))
       .add("out", extent_text({out.height, out.width}))

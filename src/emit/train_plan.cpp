@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
+
 namespace nibble {
 namespace {
 
@@ -39,7 +41,9 @@ class Planner {
   const Op& op(std::size_t node) const { return network_.nodes[node].op; }
   std::size_t loss_time() const { return plan_.answer + 1; }
   std::size_t back_time(std::size_t node) const { return 2 * loss_time() - node; }
-  std::int64_t elements(std::size_t node) const { return batch_ * plan_.pictures[node].elements(); }
+  std::int64_t elements(std::size_t node) const {
+    return checked_product(batch_, plan_.pictures[node].elements());
+  }
 
   std::size_t new_buffer(std::int64_t bytes, std::size_t time) {
     plan_.buffers.push_back(

@@ -24,7 +24,8 @@ std::int64_t index_of(const Axes& position, const Axes& steps) {
 }
 
 std::string text_of(const Axes& axes) {
-  return fmt::format("{{{}, {}, {}}}", axes[0], axes[1], axes[2]);
+  return fmt::format("{{{}, {}, {}}}", int32_text(axes[0]), int32_text(axes[1]),
+                     int32_text(axes[2]));
 }
 
 std::string box_text(const PictureSize& size, const Axes& from_steps, std::int64_t from,
@@ -59,7 +60,10 @@ void StepWriter::write_op(const Slice& op) {
   const Axes in_steps = steps_of(view_.picture(step_->inputs[0].node));
   const Axes step = axes_of(op.step, 1);
   Axes strides = in_steps;
-  for (std::size_t k = 0; k < 3; ++k) strides[k] *= step[k];
+  const Axes size = {out.height, out.width, out.channels};
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (size[k] > 1) strides[k] *= step[k];  // else there is no next one, however far it were
+  }
   add_layer("net_box", "box",
             box_text(out, strides, index_of(axes_of(op.begin, 0), in_steps), steps_of(out), 0));
   call(kernels_.use("box"), fmt::format("&{}, &x, &y", layer_name("box")));

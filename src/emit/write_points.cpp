@@ -2,6 +2,8 @@
 // Pools, adds and what is done to each value by itself, in C.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emit/step_writer.h"
 #include "graph/mean_factors.h"
 
@@ -9,10 +11,10 @@ namespace nibble {
 namespace {
 
 // What a sum of n numbers is multiplied with is at n.
-std::vector<std::int64_t> factors_by_count(const SumPool& op) {
+std::vector<std::int64_t> factors_by_count(const SumPool& op, const PictureSize& in) {
+  const std::int64_t most = std::min(op.kernel.y, in.height) * std::min(op.kernel.x, in.width);
   std::vector<std::int64_t> factors{0};
-  for (std::int64_t n = 1; n <= op.kernel.y * op.kernel.x; ++n)
-    factors.push_back(mean_factor(n, op.mean_bits));
+  for (std::int64_t n = 1; n <= most; ++n) factors.push_back(mean_factor(n, op.mean_bits));
   return factors;
 }
 
@@ -20,14 +22,15 @@ std::vector<std::int64_t> factors_by_count(const SumPool& op) {
 
 void StepWriter::write_op(const SumPool& op) {
   const CType sum = type_of_sums(step_->finish.reach());
+  const PictureSize in = view_.picture(step_->inputs[0].node);
   add_layer("net_finish", "finish", finish_text(step_->finish));
   add_layer("net_window", "window",
-            window_text(view_.picture(step_->inputs[0].node), view_.picture(step_->first),
-                        op.kernel, op.stride, op.padding));
+            window_text(in, view_.picture(step_->first), op.kernel, op.stride, op.padding));
   call(kernels_.use("sum_pool", {.sum = sum}),
-       fmt::format("&{}, &{}, {}, &x, {}, &y", layer_name("window"), layer_name("finish"),
-                   op.mean_bits > 0 ? array("factors", CType::s32, factors_by_count(op)) : "NULL",
-                   addend_argument()));
+       fmt::format(
+           "&{}, &{}, {}, &x, {}, &y", layer_name("window"), layer_name("finish"),
+           op.mean_bits > 0 ? array("factors", CType::s32, factors_by_count(op, in)) : "NULL",
+           addend_argument()));
 }
 
 void StepWriter::write_op(const MaxPool& op) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/checked.h"
 #include "emit/step_writer.h"
 #include "graph/depthwise.h"
 #include "graph/integer_parameters.h"
@@ -64,6 +65,7 @@ std::string StepWriter::product_text(StepFinish finish, std::int64_t groups, Ker
   const Storage& in = storage(step_->inputs[0].node);
   const std::int64_t outputs = view_.picture(step_->first).channels;
   const std::size_t depth = weights.size() / static_cast<std::size_t>(outputs);
+  (void)int32_text(static_cast<std::int64_t>(weights.size()));  // they are counted by one
   fold_zero(finish, in.zero, weights, depth);
   const bool is_packed =
       narrow_weight(view_.node(step_->first)) != nullptr && std::ranges::all_of(weights, is_small);
@@ -95,18 +97,19 @@ void StepWriter::write_op(const Conv2d& op) {
   KernelTypes types;
   const std::string product = product_text(step_->finish, op.groups, types);
   const MaxPool pool = step_->pool.value_or(MaxPool{{1, 1}, {1, 1}, {0, 0}});
-  add_layer("net_conv2d", "layer",
-            CFields()
-                .add("window", window_text(in, out, op.kernel, op.stride, step_->padding))
-                .add("dilation", extent_text(op.dilation))
-                .add("groups", op.groups)
-                .add("depth", in.channels / op.groups)
-                .add("run", op.groups == 1 && op.dilation.x == 1 ? op.kernel.x : 1)
-                .add("is_pointwise", is_pointwise(view_, *step_) ? 1 : 0)
-                .add("pool", window_text(out, view_.picture(step_->last), pool.kernel, pool.stride,
-                                         pool.padding))
-                .add("product", product)
-                .text());
+  add_layer(
+      "net_conv2d", "layer",
+      CFields()
+          .add("window", window_text(in, out, op.kernel, op.stride, step_->padding, op.dilation))
+          .add("dilation", extent_text(op.dilation))
+          .add("groups", op.groups)
+          .add("depth", in.channels / op.groups)
+          .add("run", op.groups == 1 && op.dilation.x == 1 ? op.kernel.x : 1)
+          .add("is_pointwise", is_pointwise(view_, *step_) ? 1 : 0)
+          .add("pool",
+               window_text(out, view_.picture(step_->last), pool.kernel, pool.stride, pool.padding))
+          .add("product", product)
+          .text());
   const std::size_t column = plan_.scratch[index_];
   call(kernels_.use("conv2d", types),
        fmt::format(
@@ -116,6 +119,7 @@ void StepWriter::write_op(const Conv2d& op) {
 
 void StepWriter::write_depthwise(const Conv2d& op) {
   const PictureSize in = view_.picture(step_->inputs[0].node);
+  (void)int32_text(checked_product(op.dilation.y, in.width, in.channels));  // a step of the code
   const CType sum = type_of_sums(step_->finish.reach());
   const auto taps = static_cast<std::size_t>(op.kernel.y * op.kernel.x);
   const std::string weights =
@@ -125,7 +129,7 @@ void StepWriter::write_depthwise(const Conv2d& op) {
   add_layer("net_conv2d", "layer",
             CFields()
                 .add("window", window_text(in, view_.picture(step_->first), op.kernel, op.stride,
-                                           step_->padding))
+                                           step_->padding, op.dilation))
                 .add("dilation", extent_text(op.dilation))
                 .add("groups", op.groups)
                 .add("depth", 1)

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 #include "nibble/engine/engine.h"
 #include "nibble/engine/nibble.h"
 #include "nibble/version.h"
@@ -80,6 +81,14 @@ nibble_engine* nibble_load(const char* path, std::int64_t max_batch, int threads
     result->output = value_of(result->engine.output());
   });
   return result;
+}
+
+int nibble_set_limits(const char* text) {
+  const bool is_done = succeeds([&] {
+    const bool is_named = text != nullptr && *text != '\0';
+    nibble::set_limits(is_named ? nibble::parse_limits(text, nibble::limits()) : nibble::Limits{});
+  });
+  return is_done ? 0 : -1;
 }
 
 void nibble_free(nibble_engine* engine) {

@@ -32,6 +32,18 @@ TEST_F(CApi, WorksFromC) {
   EXPECT_STREQ(check_c_api(path_.c_str(), missing_.c_str()), nullptr);
 }
 
+TEST_F(CApi, HasLimits) {
+  EXPECT_EQ(nibble_set_limits("nodes=1"), 0);
+  EXPECT_EQ(nibble_load(path_.c_str(), 1, 1), nullptr);
+  EXPECT_NE(std::string(nibble_last_error()).find("limit 'nodes'"), std::string::npos);
+  EXPECT_EQ(nibble_set_limits("nodes=many"), -1);
+  EXPECT_NE(std::string(nibble_last_error()).find("[limits] nodes: got 'many'"), std::string::npos);
+  EXPECT_EQ(nibble_set_limits(nullptr), 0);
+  nibble_engine* engine = nibble_load(path_.c_str(), 1, 1);
+  EXPECT_NE(engine, nullptr);
+  nibble_free(engine);
+}
+
 TEST_F(CApi, KeepsErrorsOfThreadsApart) {
   std::array<const char*, 4> wrong{};
   std::vector<std::thread> threads;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "engine/packed_filters.h"
 #include "engine/product_rescale.h"
 #include "nibble/kernels/filter8.h"
@@ -46,8 +47,10 @@ class DepthwiseStep final : public EngineStep {
   }
   std::size_t weight_bytes() const override { return filters_.weight_bytes(); }
   std::size_t scratch_bytes() const override {
-    const auto rows = static_cast<std::size_t>(whole_.row_step * whole_.kernel_rows);
-    return kSumsBytes + tile_bytes_ + rows * sizeof(const std::uint8_t*);
+    const std::int64_t rows = checked_product(whole_.row_step, whole_.kernel_rows);
+    return checked_sum(
+        kSumsBytes, tile_bytes_,
+        checked_product(static_cast<std::size_t>(rows), sizeof(const std::uint8_t*)));
   }
 
   void run(const RunFrame& frame) const override {

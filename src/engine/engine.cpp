@@ -10,8 +10,10 @@
 #include <limits>
 #include <mutex>
 
+#include "core/checked.h"
 #include "engine/plan.h"
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/tensor.h"
 #include "nibble/graph/integer_form.h"
@@ -54,6 +56,15 @@ struct Workspace {
   std::vector<Tensor> scratch;
   std::vector<std::byte*> pointers;
 };
+
+// Of all weights, and of a workspace.
+std::int64_t memory_of(const EnginePlan& plan, int workers, int arenas) {
+  const auto times = [](int count, std::size_t bytes) {
+    return checked_product(static_cast<std::int64_t>(count), static_cast<std::int64_t>(bytes));
+  };
+  return checked_sum(static_cast<std::int64_t>(plan.weight_bytes), times(arenas, plan.arena_bytes),
+                     times(workers, plan.scratch_bytes));
+}
 
 std::int32_t int32_at(const std::byte* from) {
   std::int32_t value = 0;
@@ -251,6 +262,7 @@ Engine::Engine(Model model, const EngineOptions& options) : parts_(std::make_uni
   if (options.threads < 0 || options.threads > kMostThreads)
     throw Error("engine", "threads", std::to_string(options.threads),
                 fmt::format("0 to {}", kMostThreads));
+  const LimitsScope scope(options.limits);
   parts_->name = model.network.name;
   parts_->options = options;
   parts_->workers = options.threads > 0 ? options.threads : thread_count();
@@ -261,12 +273,15 @@ Engine::Engine(Model model, const EngineOptions& options) : parts_(std::make_uni
     parts_->options.max_batch = std::min(options.max_batch, kPiece);
   }
   parts_->plan = plan_engine(form, parts_->options);
+  check_limit("memory", memory_of(parts_->plan, parts_->workers, parts_->arenas), "engine",
+              "bytes of weights and of one run");
   for (const auto& step : parts_->plan.steps) parts_->infos.push_back(step->info());
   parts_->free.reserve(64);
   parts_->give(parts_->take());
 }
 
 Engine Engine::load(const std::filesystem::path& path, const EngineOptions& options) {
+  const LimitsScope scope(options.limits);
   return Engine(read_model(path).model, options);
 }
 

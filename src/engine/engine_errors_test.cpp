@@ -21,6 +21,16 @@ TEST(EngineErrors, RefusesAValueBeyond32Bits) {
               AllOf(HasSubstr("'n2'"), HasSubstr("beyond 32 bits")));
 }
 
+TEST(EngineErrors, RefusesMoreMemoryThanItsLimit) {
+  NetworkMaker maker({100, 100, 4}, integers_format("int8"));
+  maker.add(Relu{});
+  EXPECT_THAT(error_of([&] { Engine(maker.model(), {.limits = parse_limits("memory=64K")}); }),
+              HasSubstr("[engine] bytes of weights and of one run: got 8"));
+  EXPECT_NO_THROW(Engine(maker.model(), {.limits = parse_limits("memory=128K")}));
+  EXPECT_THAT(error_of([&] { Engine(maker.model(), {.limits = parse_limits("values=39999")}); }),
+              HasSubstr("value: got 100 x 100 x 4 numbers, expected at most 39999"));
+}
+
 TEST(EngineErrors, RefusesInputsOfTheWrongSize) {
   NetworkMaker maker({7}, integers_format("int8"));
   maker.add(ArgMax{});

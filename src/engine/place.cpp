@@ -2,7 +2,14 @@
 // How integers are kept.
 #include "engine/place.h"
 
+#include "core/checked.h"
+
 namespace nibble {
+namespace {
+
+constexpr std::int64_t kSides = 2;  // of a row that have a border
+
+}  // namespace
 
 void set_storage(Place& place, const Interval& range, bool may_pack) {
   if (may_pack && place.channels % kFilterColumns == 0 && range.is_within(0, 15)) {
@@ -20,6 +27,11 @@ void set_storage(Place& place, const Interval& range, bool may_pack) {
     place.storage = FilterStorage::s32;
     place.stride = place.channels * 4;
   }
+}
+
+void check_place(const Place& place) {
+  const std::int64_t columns = checked_sum(place.width, checked_product(place.border, kSides));
+  (void)checked_product(place.height, columns, place.stride);
 }
 
 }  // namespace nibble

@@ -24,7 +24,7 @@ struct Place {
 
   std::int64_t pixels() const { return height * width; }
   std::int64_t row_bytes() const { return (width + 2 * border) * stride; }
-  std::int64_t image_bytes() const { return height * row_bytes(); }
+  std::int64_t image_bytes() const { return height * row_bytes(); }  // of a checked place: fits
   std::int64_t at(std::int64_t image, std::int64_t y, std::int64_t x) const {
     return (image * height + y) * row_bytes() + (x + border) * stride;
   }
@@ -39,6 +39,9 @@ inline constexpr std::int64_t kPlaceSlack = 64;  // bytes behind a place that ma
 
 // How integers of that range are kept. `may_pack`: all readers take halves of bytes.
 void set_storage(Place& place, const Interval& range, bool may_pack);
+
+// Throws unless 64 bits hold the bytes of an image, so that all offsets within it fit.
+void check_place(const Place& place);
 
 // Of u4: the byte that holds a channel, 32 of them in the low halves and 32 in the high ones.
 inline std::int64_t packed_at(std::int64_t channel) {

@@ -136,11 +136,13 @@ class PlainStep final : public EngineStep {
     const Picture64 in = input(frame, image);
     fill(frame, image, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
       std::int64_t result = start;
-      for (std::int64_t ky = 0; ky < op.kernel.y; ++ky) {
-        for (std::int64_t kx = 0; kx < op.kernel.x; ++kx) {
-          const std::int64_t iy = y * op.stride.y - op.padding.y + ky;
-          const std::int64_t ix = x * op.stride.x - op.padding.x + kx;
-          if (in.has(iy, ix)) result = join(result, in.read(iy, ix, c));
+      const std::int64_t top = y * op.stride.y - op.padding.y;
+      const std::int64_t left = x * op.stride.x - op.padding.x;
+      const std::int64_t bottom = std::min(top + op.kernel.y, in.place.height);
+      const std::int64_t right = std::min(left + op.kernel.x, in.place.width);
+      for (std::int64_t iy = std::max<std::int64_t>(top, 0); iy < bottom; ++iy) {
+        for (std::int64_t ix = std::max<std::int64_t>(left, 0); ix < right; ++ix) {
+          result = join(result, in.read(iy, ix, c));
         }
       }
       return finish(result, y, x, c);

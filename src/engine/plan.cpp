@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "engine/depthwise_step.h"
 #include "engine/fusion.h"
 #include "engine/plain_step.h"
@@ -41,6 +42,8 @@ class Planner {
 
   EnginePlan plan() {
     plan_.output = network_.nodes.size() - 1;
+    find_addends();
+    find_packed();
     place_values();
     plan_.entry = entry_of(plan_.values[0]);
     for (std::size_t i = 1; i < network_.nodes.size(); ++i) {
@@ -51,7 +54,7 @@ class Planner {
     for (const std::size_t node : order_) {
       plan_.steps.push_back(step_of(node));
       plan_.scratch_bytes = std::max(plan_.scratch_bytes, plan_.steps.back()->scratch_bytes());
-      plan_.weight_bytes += plan_.steps.back()->weight_bytes();
+      plan_.weight_bytes = checked_sum(plan_.weight_bytes, plan_.steps.back()->weight_bytes());
     }
     return std::move(plan_);
   }
@@ -107,7 +110,7 @@ class Planner {
       place.height = shape[0];
       place.width = shape[1];
     }
-    set_storage(place, bounds_[i].value, may_pack(i));
+    set_storage(place, bounds_[i].value, may_pack_[i]);
     if (is<MaxPool>(node(i).op)) {  // keeps the bytes of its input
       const std::size_t input = node(i).inputs[0];
       const Place in = fusion_.is_absorbed(input) ? place_of(input) : plan_.places[input];
@@ -119,6 +122,7 @@ class Planner {
       place.border = std::get<Conv2d>(node(fusion_.readers()[0][0]).op).padding.x;
       place.stride = place.channels;
     }
+    check_place(place);
     return place;
   }
 
@@ -139,7 +143,12 @@ class Planner {
            shapes_[0][2] % 4 != 0 && conv->kernel.x * shapes_[0][2] <= kThinBytes;
   }
 
-  // Whether all who read a value take halves of bytes.
+  void find_packed() {
+    may_pack_.resize(network_.nodes.size());
+    for (std::size_t i = may_pack_.size(); i-- > 0;) may_pack_[i] = may_pack(i);
+  }
+
+  // Whether all who read a value take halves of bytes; later nodes know it of theirs.
   bool may_pack(std::size_t i) const {
     const std::vector<std::size_t>& readers = fusion_.readers()[i];
     if (i == 0 || readers.empty() || options_.keeps_layers || !options_.packs_halves) return false;
@@ -148,7 +157,7 @@ class Planner {
       const Op& op = node(r).op;
       if (const auto* conv = std::get_if<Conv2d>(&op)) return conv->groups == 1;
       if (is<Linear>(op) || is_alias(r)) return true;
-      if (is<MaxPool>(op)) return may_pack(r);
+      if (is<MaxPool>(op)) return bool{may_pack_[r]};
       return is_addend(i, r);
     });
   }
@@ -168,14 +177,18 @@ class Planner {
     return group == nullptr ? last : group->first;
   }
 
-  bool is_addend(std::size_t value, std::size_t reader) const {
+  void find_addends() {
+    joins_.assign(network_.nodes.size(), nullptr);
     for (std::size_t last = 0; last < network_.nodes.size(); ++last) {
       const FusedGroup* group = fusion_.group_of(last);
-      if (group == nullptr || group->addend != value) continue;
-      if (reader == (group->addend_rescale != kNoNode ? group->addend_rescale : group->add))
-        return has_whole_panels(group->first);
+      if (group == nullptr || group->addend == kNoNode) continue;
+      joins_[group->addend_rescale != kNoNode ? group->addend_rescale : group->add] = group;
     }
-    return false;
+  }
+
+  bool is_addend(std::size_t value, std::size_t reader) const {
+    const FusedGroup* group = joins_[reader];
+    return group != nullptr && group->addend == value && has_whole_panels(group->first);
   }
 
   std::vector<std::size_t> inputs_of(std::size_t last) const {
@@ -198,8 +211,8 @@ class Planner {
     items[home_[plan_.output]].last = end;
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (fusion_.is_absorbed(i) || home_[i] != i) continue;
-      items[i].bytes = static_cast<std::size_t>(plan_.places[i].image_bytes() * options_.max_batch +
-                                                kPlaceSlack);
+      items[i].bytes = static_cast<std::size_t>(checked_sum(
+          checked_product(plan_.places[i].image_bytes(), options_.max_batch), kPlaceSlack));
       if (options_.keeps_layers) items[i].last = end;
     }
     plan_.arena_bytes = plan_arena(items, kAlignment);
@@ -266,7 +279,10 @@ class Planner {
 
   std::unique_ptr<EngineStep> mean_step(const FusedGroup& group) {
     const Place& in = plan_.places[node(group.first).inputs[0]];
-    if (group.has_wide_sums || in.storage != FilterStorage::u8) {
+    const Extent2& kernel = std::get<SumPool>(node(group.first).op).kernel;
+    const std::int64_t taps = std::min(kernel.y, in.height) * std::min(kernel.x, in.width);
+    const bool has_wide_bytes = taps > INT32_MAX / 255;  // their sum as they are stored
+    if (group.has_wide_sums || has_wide_bytes || in.storage != FilterStorage::u8) {
       return make_plain_step(wide_spec(group));
     }
     MeanSpec spec{.name = node(group.last).name,
@@ -375,8 +391,10 @@ class Planner {
   std::vector<NodeBounds> bounds_;
   Fusion fusion_;
   Tuning tuning_;
-  std::vector<std::size_t> home_;   // the node in whose place a value lies
-  std::vector<std::size_t> order_;  // of last nodes: one step each
+  std::vector<bool> may_pack_;            // by node: its value may lie in halves of bytes
+  std::vector<const FusedGroup*> joins_;  // by the node that reads the addend of a group
+  std::vector<std::size_t> home_;         // the node in whose place a value lies
+  std::vector<std::size_t> order_;        // of last nodes: one step each
   EnginePlan plan_;
 };
 

@@ -25,12 +25,12 @@ class Window {
              const Body& body) const {
     std::array<const std::uint8_t*, kMostRows> rows;
     int count = 0;
-    for (std::int64_t ky = 0; ky < kernel_.y; ++ky) {
-      const std::int64_t iy = y * stride_.y - padding_.y + ky;
-      if (iy < 0 || iy >= in_.height) continue;
-      for (std::int64_t kx = 0; kx < kernel_.x; ++kx) {
-        const std::int64_t ix = x * stride_.x - padding_.x + kx;
-        if (ix < 0 || ix >= in_.width) continue;
+    const std::int64_t top = y * stride_.y - padding_.y;
+    const std::int64_t left = x * stride_.x - padding_.x;
+    const std::int64_t bottom = std::min(top + kernel_.y, in_.height);
+    const std::int64_t right = std::min(left + kernel_.x, in_.width);
+    for (std::int64_t iy = std::max<std::int64_t>(top, 0); iy < bottom; ++iy) {
+      for (std::int64_t ix = std::max<std::int64_t>(left, 0); ix < right; ++ix) {
         if (count == kMostRows) {
           body(rows.data(), count);
           count = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "engine/packed_filters.h"
 #include "engine/pool_steps.h"
 #include "engine/product_rescale.h"
@@ -20,10 +21,16 @@ constexpr std::int64_t kAlone = 4;  // times as much for a worker by itself: pac
                                     // expanded for every block
 constexpr std::int64_t kTasksPerWorker = 4;
 constexpr std::int64_t kPooledBytes = 32 << 10;  // of outputs that wait for their pool
+constexpr std::int64_t kMostTapRows = 4 << 20;   // under the kernels of a block's outputs
 constexpr std::size_t kAlign = 64;
 
 std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlign - 1) / kAlign * kAlign;
+  return checked_round_up(bytes, kAlign);
+}
+
+// Of so many things, each of that many bytes.
+std::size_t aligned_bytes(std::int64_t count, std::size_t each) {
+  return aligned(checked_product(static_cast<std::size_t>(count), each));
 }
 
 FilterShape shape_of(const ProductSpec& spec, std::int64_t pixel_bytes) {
@@ -38,12 +45,13 @@ FilterShape shape_of(const ProductSpec& spec, std::int64_t pixel_bytes) {
           .panel_groups = groups};
 }
 
-// Pixels of y in a block, `times` as many as usual.
+// Pixels of y in a block, `times` as many as usual, but fewer where kernels have very many taps.
 std::int64_t block_of(const ProductSpec& spec, const FilterShape& shape, std::int64_t times) {
   const std::int64_t outputs = spec.cut.pixels > 0 ? spec.cut.pixels
                                                    : std::clamp(times * kBlockBytes / shape.depth,
                                                                 kLeastBlock, times * kMostBlock);
-  return std::max<std::int64_t>(outputs / (spec.meeting.y * spec.meeting.x), 1);
+  const std::int64_t most = kMostTapRows / shape.taps;
+  return std::max<std::int64_t>(std::min(outputs, most) / (spec.meeting.y * spec.meeting.x), 1);
 }
 
 class ProductStep final : public EngineStep {
@@ -70,8 +78,8 @@ class ProductStep final : public EngineStep {
   std::size_t weight_bytes() const override { return filters_.weight_bytes(); }
 
   std::size_t scratch_bytes() const override {
-    return sums_bytes() + rows_bytes() + pieces_bytes() + expanded_panel_bytes() +
-           unpooled_bytes() + windows_.expanded_bytes(block_);
+    return checked_sum(sums_bytes(), rows_bytes(), pieces_bytes(), expanded_panel_bytes(),
+                       unpooled_bytes(), windows_.expanded_bytes(block_));
   }
 
   void run(const RunFrame& frame) const override {
@@ -120,12 +128,11 @@ class ProductStep final : public EngineStep {
   std::size_t sums_bytes() const { return kFilterPixels * kFilterColumns * sizeof(std::int32_t); }
   std::size_t rows_bytes() const {
     // Those of a block, and of one tile for groups beyond the first.
-    return aligned(static_cast<std::size_t>((block_ * outputs_ + kFilterPixels) * shape_.taps) *
-                   sizeof(const std::uint8_t*));
+    const std::int64_t tile = spec_.window.groups > 1 ? kFilterPixels : 0;
+    return aligned_bytes(checked_product(block_ * outputs_ + tile, shape_.taps),
+                         sizeof(const std::uint8_t*));
   }
-  std::size_t pieces_bytes() const {
-    return aligned(static_cast<std::size_t>(block_) * sizeof(FilterPiece));
-  }
+  std::size_t pieces_bytes() const { return aligned_bytes(block_, sizeof(FilterPiece)); }
   std::size_t expanded_panel_bytes() const {
     return filters_.is_packed() ? aligned(filters_.largest_panel()) : 0;
   }
@@ -136,8 +143,10 @@ class ProductStep final : public EngineStep {
   }
   std::size_t unpooled_bytes() const {
     if (!spec_.pooled.is_stored()) return 0;
-    const std::int64_t rows = (pooled_rows() - 1) * spec_.pool.stride.y + spec_.pool.kernel.y;
-    return aligned(static_cast<std::size_t>(rows * spec_.out.row_bytes()));
+    const std::int64_t rows =
+        checked_sum(checked_product(pooled_rows() - 1, spec_.pool.stride.y), spec_.pool.kernel.y);
+    return aligned_bytes(std::min(rows, spec_.out.height),
+                         static_cast<std::size_t>(spec_.out.row_bytes()));
   }
 
   Scratch cut(std::byte* memory) const {

@@ -2,6 +2,8 @@
 // Finds the rows of windows, whatever stride, padding or dilation.
 #include "engine/window_rows.h"
 
+#include "core/checked.h"
+
 namespace nibble {
 
 std::int64_t pixel_bytes_of(const Place& in) {
@@ -30,15 +32,17 @@ WindowRows::WindowRows(const ProductSpec& spec, const FilterShape& shape)
 // Rows of the input that a block of outputs can touch.
 std::size_t WindowRows::expanded_bytes(std::int64_t block) const {
   if (in_.storage != FilterStorage::u4) return 0;
-  std::int64_t pixels = block * in_.pixels();  // linear: whole pictures
+  std::int64_t rows = checked_product(block, in_.height);  // linear: whole pictures
   if (!is_linear_) {
-    const std::int64_t rows = block / out_.width + 2;
+    const std::int64_t outputs = block / out_.width + 2;
     const std::int64_t pictures = block / out_.pixels() + 2;
     const std::int64_t reach = (window_.kernel.y - 1) * window_.dilation.y + 1;
-    pixels = std::min((rows * meeting_.y * window_.stride.y + reach) * in_.width + in_.pixels(),
-                      pictures * in_.pixels());
+    rows = std::min(
+        checked_sum(checked_product(outputs, meeting_.y, window_.stride.y), reach, in_.height),
+        checked_product(pictures, in_.height));
   }
-  return static_cast<std::size_t>(pixels * pixel_bytes_ + kPlaceSlack);
+  return static_cast<std::size_t>(
+      checked_sum(checked_product(rows, in_.width, pixel_bytes_), kPlaceSlack));
 }
 
 void WindowRows::find(const Filter8& path, const std::byte* arena, const PixelSpan& span,

@@ -5,6 +5,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <functional>
+
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {
@@ -54,6 +57,50 @@ RC_GTEST_PROP(Arena, KeepsWhatLivesAtOneTimeApart, ()) {
       RC_ASSERT(!(lives_beside(items[i], items[k]) && overlaps(items[i], items[k])));
     }
   }
+}
+
+// Largest first, each at the lowest place that is free, found by a look at all the others.
+std::vector<std::size_t> naive_offsets(std::vector<ArenaItem> items) {
+  std::vector<ArenaItem*> order;
+  for (ArenaItem& item : items) order.push_back(&item);
+  std::ranges::stable_sort(order, std::greater<>(), &ArenaItem::bytes);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto is_free = [&](std::size_t offset) {
+      order[i]->offset = offset;
+      return std::none_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i),
+                          [&](const ArenaItem* other) {
+                            return lives_beside(*other, *order[i]) && overlaps(*other, *order[i]);
+                          });
+    };
+    for (std::size_t offset = 0; !is_free(offset);) offset += 64;
+  }
+  std::vector<std::size_t> offsets;
+  for (const ArenaItem& item : items) offsets.push_back(item.offset);
+  return offsets;
+}
+
+RC_GTEST_PROP(Arena, GivesEachTheLowestPlace, ()) {
+  std::vector<ArenaItem> items = any_items();
+  for (ArenaItem& item : items) ++item.bytes;  // where nothing is, every place is free
+  (void)plan_arena(items, 64);
+  std::vector<std::size_t> offsets;
+  for (const ArenaItem& item : items) offsets.push_back(item.offset);
+  RC_ASSERT(offsets == naive_offsets(items));
+}
+
+// Milliseconds; a look at all pairs takes ten seconds.
+TEST(Arena, OfManyIsPlannedAtOnce) {
+  std::vector<ArenaItem> chain;
+  for (std::size_t i = 0; i < 65536; ++i)
+    chain.push_back({.bytes = 64 * (1 + i % 2), .first = i, .last = i + 1});
+  EXPECT_EQ(plan_arena(chain, 64), 192U);
+  for (ArenaItem& item : chain) item.last = chain.size();
+  EXPECT_EQ(plan_arena(chain, 64), 96U * chain.size());
+}
+
+TEST(Arena, BeyondAllMemoryIsRefused) {
+  std::vector<ArenaItem> items(3, {.bytes = SIZE_MAX / 2});
+  EXPECT_THROW(plan_arena(items, 64), Error);
 }
 
 RC_GTEST_PROP(Arena, IsNoLargerThanAllItemsSideBySide, ()) {

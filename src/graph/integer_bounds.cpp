@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <utility>
 
 #include "graph/integer_parameters.h"
 #include "graph/mean_factors.h"
@@ -18,9 +19,70 @@
 namespace nibble {
 namespace {
 
-using Channels = std::vector<Interval>;  // along the last axis
 __extension__ typedef __int128 Wide;
 constexpr Wide kMost = Wide{1} << 62;
+
+Interval hull_of(const Interval& a, const Interval& b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
+// Intervals of channels, along the last axis. Those that are all alike are kept once, and so is the
+// hull of very many: the cost of a proof depends on the weights of a file, not on its extents.
+class Channels {
+ public:
+  Channels() = default;
+  Channels(std::size_t size, const Interval& each) : size_(size), list_{each} {}
+  explicit Channels(std::vector<Interval> list) : size_(list.size()), list_(std::move(list)) {
+    if (size_ > kMostApart) list_ = {hull()};
+  }
+
+  void append(const Channels& more) {
+    const std::size_t size = size_ + more.size_;
+    if (!is_alike() || !more.is_alike() || list_[0] != more.list_[0]) {
+      if (size > kMostApart) {
+        list_ = {hull_of(hull(), more.hull())};
+      } else {
+        list_.resize(size_, list_[0]);
+        for (std::size_t c = 0; c < more.size_; ++c) list_.push_back(more[c]);
+      }
+    }
+    size_ = size;
+  }
+  Channels repeated(std::size_t times) const {
+    const std::size_t size = size_ * times;
+    if (is_alike() || size > kMostApart) return {size, hull()};
+    std::vector<Interval> result;
+    while (result.size() < size) result.insert(result.end(), list_.begin(), list_.end());
+    return Channels(std::move(result));
+  }
+
+  std::size_t size() const { return size_; }
+  bool is_alike() const { return list_.size() == 1; }
+  const Interval& operator[](std::size_t channel) const { return list_[is_alike() ? 0 : channel]; }
+  Interval hull() const {
+    Interval all = list_.front();
+    for (const Interval& each : list_) all = hull_of(all, each);
+    return all;
+  }
+
+  // body(interval, channel) of each; where all are alike and `is_by_channel` is false, of one.
+  template <class Body>
+  Channels mapped(bool is_by_channel, const Body& body) const {
+    if (!is_by_channel && is_alike()) return {size_, body(list_[0], std::size_t{0})};
+    std::vector<Interval> result(size_);
+    for (std::size_t c = 0; c < size_; ++c) result[c] = body((*this)[c], c);
+    return Channels(std::move(result));
+  }
+  template <class Body>
+  Channels mapped(const Body& body) const {
+    return mapped(false, [&](const Interval& x, std::size_t) { return body(x); });
+  }
+
+ private:
+  static constexpr std::size_t kMostApart = std::size_t{1} << 22;
+  std::size_t size_ = 0;
+  std::vector<Interval> list_;  // one, or one a channel
+};
 
 class BoundsProver {
  public:
@@ -30,25 +92,25 @@ class BoundsProver {
         parameters_(checked_parameters(model)) {}
 
   std::vector<NodeBounds> prove() {
-    for (std::size_t i = 0; i < model_.network.nodes.size(); ++i) {
-      node_ = &model_.network.nodes[i];
+    const std::vector<Node>& nodes = model_.network.nodes;
+    std::vector<std::size_t> last_reader(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (const std::size_t input : nodes[i].inputs) last_reader[input] = i;
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      node_ = &nodes[i];
       index_ = i;
       bounds_.emplace_back();
       channels_.push_back(std::visit([&](const auto& op) { return of(op); }, node_->op));
-      bounds_[i].value = hull(channels_[i]);
+      bounds_[i].value = channels_[i].hull();
+      for (const std::size_t input : nodes[i].inputs) {
+        if (last_reader[input] == i) channels_[input] = {};
+      }
     }
     return std::move(bounds_);
   }
 
  private:
-  static Interval hull(const Channels& channels) {
-    Interval all = channels.front();
-    for (const Interval& each : channels) {
-      all = {std::min(all.low, each.low), std::max(all.high, each.high)};
-    }
-    return all;
-  }
-
   std::int64_t checked(Wide value) const {
     if (value >= kMost || value <= -kMost)
       fail_node(*node_, "sum or product", "beyond 62 bits", "less");
@@ -77,24 +139,24 @@ class BoundsProver {
       fail_node(*node_, "format", to_string(node_->value.format), "integers of at most 32 bits");
     }
     const auto zero = std::int64_t{node_->value.format.scaling.zero};
-    return Channels(width(), {static_cast<std::int64_t>(grid->lowest_n()) - zero,
-                              static_cast<std::int64_t>(grid->highest_n()) - zero});
+    return {width(),
+            {static_cast<std::int64_t>(grid->lowest_n()) - zero,
+             static_cast<std::int64_t>(grid->highest_n()) - zero}};
   }
 
   Channels of(const Conv2d& op) {
-    Channels reach = in();
-    if (op.padding.y > 0 || op.padding.x > 0) reach = with_zero(std::move(reach));
     const Shape& shape = parameters_[parameter("weight")].shape;
-    return products(reach, shape[1] * shape[2], shape[3], op.groups);
+    return products(op.padding.y > 0 || op.padding.x > 0 ? with_zero(in()) : in(),
+                    shape[1] * shape[2], shape[3], op.groups);
   }
   Channels of(const Linear&) {
     return products(in(), 1, static_cast<std::int64_t>(in().size()), 1);
   }
 
-  static Channels with_zero(Channels channels) {
-    for (Interval& each : channels)
-      each = {std::min<std::int64_t>(each.low, 0), std::max<std::int64_t>(each.high, 0)};
-    return channels;
+  static Channels with_zero(const Channels& channels) {
+    return channels.mapped([](const Interval& x) -> Interval {
+      return {std::min<std::int64_t>(x.low, 0), std::max<std::int64_t>(x.high, 0)};
+    });
   }
 
   // weight (out, taps, depth), the channels of out's group.
@@ -104,7 +166,7 @@ class BoundsProver {
     const std::vector<std::int8_t> weights =
         weights_of(model_.network, parameters_[p], model_.parameters[p]);
     const std::vector<std::int64_t> bias = integers("bias");
-    Channels result(width());
+    std::vector<Interval> result(width());
     Interval& partial = bounds_[index_].partial;
     const std::int64_t per_group = static_cast<std::int64_t>(width()) / groups;
     const Wide widest_sum = widest(reach) * taps * depth;  // times a weight, 2^7
@@ -118,7 +180,7 @@ class BoundsProver {
       partial = {std::min(partial.low, checked(sums[o].lowest + std::min<std::int64_t>(b, 0))),
                  std::max(partial.high, checked(sums[o].highest + std::max<std::int64_t>(b, 0)))};
     }
-    return result;
+    return Channels(std::move(result));
   }
 
   template <class Number>
@@ -133,9 +195,9 @@ class BoundsProver {
                                          const std::vector<std::int8_t>& weights,
                                          std::int64_t depth, std::int64_t per_group) {
     std::vector<Number> lows, highs;
-    for (const Interval& x : reach) {
-      lows.push_back(static_cast<Number>(x.low));
-      highs.push_back(static_cast<Number>(x.high));
+    for (std::size_t c = 0; c < reach.size(); ++c) {
+      lows.push_back(static_cast<Number>(reach[c].low));
+      highs.push_back(static_cast<Number>(reach[c].high));
     }
     const std::size_t outputs =
         reach.size() / static_cast<std::size_t>(depth) * static_cast<std::size_t>(per_group);
@@ -172,34 +234,32 @@ class BoundsProver {
   }
 
   static Wide widest(const Channels& channels) {  // the largest magnitude
-    const Interval all = hull(channels);
+    const Interval all = channels.hull();
     return std::max(std::abs(all.low), std::abs(all.high));
   }
 
   Channels of(const Bias&) const {
-    Channels result = in();
     const std::vector<std::int64_t> bias = integers("bias");
-    for (std::size_t c = 0; c < result.size(); ++c) {
-      result[c] = {checked(Wide{result[c].low} + bias[c]), checked(Wide{result[c].high} + bias[c])};
-    }
-    return result;
+    return in().mapped(true, [&](const Interval& x, std::size_t c) -> Interval {
+      return {checked(Wide{x.low} + bias[c]), checked(Wide{x.high} + bias[c])};
+    });
   }
 
   Channels of(const Relu&) const {
-    Channels result = in();
-    for (Interval& each : result)
-      each = {std::max<std::int64_t>(each.low, 0), std::max<std::int64_t>(each.high, 0)};
-    return result;
+    return in().mapped([](const Interval& x) -> Interval {
+      return {std::max<std::int64_t>(x.low, 0), std::max<std::int64_t>(x.high, 0)};
+    });
   }
 
   Channels of(const MaxPool&) const { return in(); }
 
   Channels of(const SumPool& op) const {
     if (op.mean_bits > 0) return means(op);
-    Channels result = op.padding.y > 0 || op.padding.x > 0 ? with_zero(in()) : in();
     const Wide count = Wide{op.kernel.y} * op.kernel.x;
-    for (Interval& each : result) each = {checked(count * each.low), checked(count * each.high)};
-    return result;
+    const bool has_border = op.padding.y > 0 || op.padding.x > 0;
+    return (has_border ? with_zero(in()) : in()).mapped([&](const Interval& x) -> Interval {
+      return {checked(count * x.low), checked(count * x.high)};
+    });
   }
   Channels means(const SumPool& op) const {
     const Shape& from = shapes_[node_->inputs[0]];
@@ -210,63 +270,54 @@ class BoundsProver {
           least = std::min(least, Wide{count} * factor);
           most = std::max(most, Wide{count} * factor);
         });
-    Channels result = in();
-    for (Interval& each : result) {
-      each = {checked(each.low * (each.low < 0 ? most : least)),
-              checked(each.high * (each.high > 0 ? most : least))};
-    }
-    return result;
+    return in().mapped([&](const Interval& x) -> Interval {
+      return {checked(x.low * (x.low < 0 ? most : least)),
+              checked(x.high * (x.high > 0 ? most : least))};
+    });
   }
 
   Channels of(const Add&) const {
     Channels result = in();
     for (std::size_t k = 1; k < node_->inputs.size(); ++k) {
-      for (std::size_t c = 0; c < result.size(); ++c) {
-        result[c] = {checked(Wide{result[c].low} + in(k)[c].low),
-                     checked(Wide{result[c].high} + in(k)[c].high)};
-      }
+      const Channels& other = in(k);
+      result = result.mapped(!other.is_alike(), [&](const Interval& x, std::size_t c) -> Interval {
+        return {checked(Wide{x.low} + other[c].low), checked(Wide{x.high} + other[c].high)};
+      });
     }
     return result;
   }
 
   Channels of(const Concat&) const {
-    Channels result;
-    for (std::size_t k = 0; k < node_->inputs.size(); ++k) {
-      result.insert(result.end(), in(k).begin(), in(k).end());
-    }
+    Channels result = in();
+    for (std::size_t k = 1; k < node_->inputs.size(); ++k) result.append(in(k));
     return result;
   }
 
   // Which channels are left is not looked at.
-  Channels of(const Slice&) const { return Channels(width(), hull(in())); }
-  Channels of(const Pad&) const { return Channels(width(), hull(with_zero(in()))); }
+  Channels of(const Slice&) const { return {width(), in().hull()}; }
+  Channels of(const Pad&) const { return {width(), with_zero(in()).hull()}; }
   // (height, width, channels) repeats its channels.
-  Channels of(const Flatten&) const {
-    Channels result;
-    while (result.size() < width()) result.insert(result.end(), in().begin(), in().end());
-    return result;
-  }
+  Channels of(const Flatten&) const { return in().repeated(width() / in().size()); }
 
   Channels of(const Rescale& op) {
-    Channels result = in();
     const std::vector<std::int64_t> multipliers = integers("multiplier");
     Interval& product = bounds_[index_].product;
-    for (std::size_t c = 0; c < result.size(); ++c) {
-      const std::int64_t m = multipliers[multipliers.size() == 1 ? 0 : c];
+    const bool is_by_channel = multipliers.size() > 1;
+    return in().mapped(is_by_channel, [&](const Interval& x, std::size_t c) -> Interval {
+      const std::int64_t m = multipliers[is_by_channel ? c : 0];
       if (m < 0 || m > kMaxInteger)
         fail_node(*node_, "multiplier", std::to_string(m), fmt::format("0 to {}", kMaxInteger));
-      const Interval p{checked(Wide{result[c].low} * m), checked(Wide{result[c].high} * m)};
+      const Interval p{checked(Wide{x.low} * m), checked(Wide{x.high} * m)};
       product = {std::min(product.low, p.low), std::max(product.high, p.high)};
-      const auto rounded = [&](std::int64_t x) {
-        return std::clamp(rounded_shift(x, static_cast<int>(op.shift)), op.low, op.high);
+      const auto rounded = [&](std::int64_t number) {
+        return std::clamp(rounded_shift(number, static_cast<int>(op.shift)), op.low, op.high);
       };
-      result[c] = {rounded(p.low), rounded(p.high)};
-    }
-    return result;
+      return {rounded(p.low), rounded(p.high)};
+    });
   }
 
   Channels of(const Table& op) const {
-    const Interval x = hull(in());
+    const Interval x = in().hull();
     if (!x.is_within(op.first, op.first + kTableEntries - 1)) {
       fail_node(*node_, "input", fmt::format("{} to {}", x.low, x.high),
                 fmt::format("{} to {}, the entries of the table", op.first,
@@ -274,7 +325,7 @@ class BoundsProver {
     }
     const std::vector<std::int64_t> table = integers("table");
     const auto [least, most] = std::ranges::minmax(table);
-    return Channels(width(), {least, most});
+    return {width(), {least, most}};
   }
 
   Channels of(const SoftmaxTable& op) const {
@@ -284,10 +335,12 @@ class BoundsProver {
       fail_node(*node_, "table", fmt::format("{} to {}", least, most),
                 "0 to 2^31 - 1, the first above 0");
     }
-    return Channels(width(), {0, op.high});
+    (void)checked((Wide{2} * op.high + static_cast<std::int64_t>(width())) *
+                  most);  // 2·high·t + Σ t
+    return {width(), {0, op.high}};
   }
 
-  Channels of(const ArgMax&) const { return {{0, shapes_[node_->inputs[0]][0] - 1}}; }
+  Channels of(const ArgMax&) const { return {1, {0, shapes_[node_->inputs[0]][0] - 1}}; }
 
   template <class Other>
   Channels of(const Other&) const {

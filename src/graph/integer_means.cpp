@@ -4,6 +4,7 @@
 
 #include "graph/mean_factors.h"
 #include "graph/model_writer.h"
+#include "graph/parameters.h"
 
 namespace nibble {
 namespace {
@@ -36,8 +37,9 @@ class MeanWriter {
       return write_mean(node, {.kernel = {in[0], in[1]}, .stride = {1, 1}});
     }
     std::vector<Tensor> tensors;
-    for (std::size_t p = 0; p < parameters_.size(); ++p) {
-      if (parameters_[p].node == i) tensors.push_back(std::move(from_.parameters[p]));
+    for (std::size_t p = first_parameter(parameters_, i);
+         p < parameters_.size() && parameters_[p].node == i; ++p) {
+      tensors.push_back(std::move(from_.parameters[p]));
     }
     Node copy = node;
     for (std::size_t& input : copy.inputs) input = places_[input];

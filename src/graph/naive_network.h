@@ -152,12 +152,13 @@ class NaiveNetwork {
     const Extents e = in(i);
     return each(i, [&](std::int64_t y, std::int64_t x, std::int64_t c) {
       Integers found;
-      for (std::int64_t ky = 0; ky < op.kernel.y; ++ky)
-        for (std::int64_t kx = 0; kx < op.kernel.x; ++kx) {
-          const std::int64_t iy = y * op.stride.y + ky - op.padding.y;
-          const std::int64_t ix = x * op.stride.x + kx - op.padding.x;
-          if (holds(e, iy, ix)) found.push_back(at(input, e, iy, ix, c));
-        }
+      const std::int64_t top = y * op.stride.y - op.padding.y;
+      const std::int64_t left = x * op.stride.x - op.padding.x;
+      const std::int64_t bottom = std::min(top + op.kernel.y, e.y);
+      const std::int64_t right = std::min(left + op.kernel.x, e.x);
+      for (std::int64_t iy = std::max<std::int64_t>(top, 0); iy < bottom; ++iy)
+        for (std::int64_t ix = std::max<std::int64_t>(left, 0); ix < right; ++ix)
+          found.push_back(at(input, e, iy, ix, c));
       std::int64_t sum = 0;
       for (const std::int64_t each_one : found) sum += each_one;
       if constexpr (requires { op.mean_bits; }) {

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "graph/graph_test_support.h"
+#include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {
@@ -69,6 +71,25 @@ TEST(NamedNetworks, SayTheirNameLicenceAndOrigin) {
     EXPECT_EQ(is<SoftmaxCrossEntropy>(network.nodes.back().op), !is_wage);
     EXPECT_EQ(parse_network(to_toml(network), "again"), network);
   }
+}
+
+TEST(NamedNetworks, AreFarWithinTheLimits) {
+  Limits hundredth;
+  for (std::int64_t* each : {&hundredth.memory, &hundredth.values, &hundredth.macs,
+                             &hundredth.geometry, &hundredth.nodes}) {
+    *each /= 100;
+  }
+  const LimitsScope scope(hundredth);
+  for (const NamedNetwork& each : named_networks()) EXPECT_NO_THROW(load_network(each.name));
+}
+
+// The largest value is one of 2,048 by 2,048 by 64 numbers.
+TEST(NamedNetworks, OfPicturesOfSixteenMegapixelsAreWithinTheLimits) {
+  Network network = load_network("resnet50");
+  std::get<Input>(network.nodes[0].op).shape = {4096, 4096, 3};
+  EXPECT_NO_THROW((void)infer_shapes(network));
+  std::get<Input>(network.nodes[0].op).shape = {4100, 4096, 3};
+  EXPECT_THROW((void)infer_shapes(network), Error);
 }
 
 TEST(NamedNetworks, TheResidualOnesAreThoseOfTheirPapers) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "graph/node_error.h"
 #include "graph/op_fields.h"
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -19,7 +21,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;  // for writing: keys stay in their order
 using Parsed = nlohmann::json;               // for reading: no key is searched for one by one
 
-constexpr std::size_t kMaxText = std::size_t{16} << 20;  // bytes of JSON
+constexpr std::size_t kMostOfNode = 512;  // bytes of JSON, on the average
 constexpr int kMaxDepth = 6;
 
 OrderedJson json_of(std::int64_t value) {
@@ -200,16 +202,33 @@ Node node_from(const Parsed& json, const std::string& place) {
   return node;
 }
 
-Parsed parsed(std::string_view text, const std::string& source) {
-  if (text.size() > kMaxText) {
-    throw Error("network", source, fmt::format("{} bytes", text.size()),
-                fmt::format("at most {}", kMaxText));
+// How many brackets are open at a time, outside of strings.
+int depth_of(std::string_view text) {
+  int depth = 0;
+  int most = 0;
+  bool is_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_string && c == '\\') ++i;
+    if (c == '"') is_string = !is_string;
+    if (is_string) continue;
+    if (c == '[' || c == '{') most = std::max(most, ++depth);
+    if (c == ']' || c == '}') --depth;
   }
+  return most;
+}
+
+Parsed parsed(std::string_view text, const std::string& source) {
+  const std::size_t most = static_cast<std::size_t>(limits().nodes) * kMostOfNode;
+  if (text.size() > most) {
+    throw Error(
+        "network", source, fmt::format("{} bytes", text.size()),
+        fmt::format("at most {} for each node that limit 'nodes' allows, {}", kMostOfNode, most));
+  }
+  // A callback of the parser could ask that too, but it looks at a whole list after each item.
+  if (depth_of(text) > kMaxDepth) throw Error("network", source, "deep nesting", "a network");
   try {
-    return Parsed::parse(text.begin(), text.end(), [&](int depth, Parsed::parse_event_t, Parsed&) {
-      if (depth > kMaxDepth) throw Error("network", source, "deep nesting", "a network");
-      return true;
-    });
+    return Parsed::parse(text.begin(), text.end());
   } catch (const Parsed::parse_error& error) {
     throw Error("network", fmt::format("{}: no JSON at byte {}", source, error.byte));
   } catch (const Parsed::exception&) {  // a number beyond all types

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/graph_test_support.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -63,7 +64,9 @@ TEST(NetworkJson, BrokenAndDeepTextIsRefused) {
   EXPECT_THAT(error("{\"name\":1e999}"), HasSubstr("x: no JSON that can be read"));
   EXPECT_THAT(error("[]"), HasSubstr("expected an object"));
   EXPECT_THAT(error(std::string(100000, '[')), HasSubstr("deep nesting"));
-  EXPECT_THAT(error(std::string((16 << 20) + 1, ' ')), HasSubstr("at most 16777216"));
+  const LimitsScope scope(parse_limits("nodes=10"));
+  EXPECT_THAT(error(std::string(5121, ' ')),
+              HasSubstr("at most 512 for each node that limit 'nodes' allows, 5120"));
 }
 
 }  // namespace

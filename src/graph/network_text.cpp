@@ -9,6 +9,7 @@
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "graph/layer_text.h"
 #include "graph/node_error.h"
@@ -16,6 +17,7 @@
 #include "graph/structure.h"
 #include "graph/toml_reader.h"
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -89,9 +91,9 @@ class NetworkReader {
   }
 
   void read_layers(const TomlValue::Array& list) {
-    if (list.size() >= kMaxNodes) {
-      top_.fail("layers", fmt::format("{} layers", list.size()),
-                fmt::format("less than {}", kMaxNodes));
+    const std::int64_t most = limits().nodes - 1;  // and the input
+    if (std::cmp_greater(list.size(), most)) {
+      top_.fail("layers", fmt::format("{} layers", list.size()), at_most("nodes", most));
     }
     std::vector<TomlReader> layers;
     layers.reserve(list.size());

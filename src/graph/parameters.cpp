@@ -60,11 +60,18 @@ std::vector<Parameter> parameters_of(const Network& network) {
   return list;
 }
 
+std::size_t first_parameter(std::span<const Parameter> parameters, std::size_t node) {
+  const auto found = std::ranges::lower_bound(parameters, node, {}, &Parameter::node);
+  return static_cast<std::size_t>(found - parameters.begin());
+}
+
 std::size_t find_parameter(std::span<const Parameter> parameters, std::size_t node,
                            std::string_view kind) {
-  const auto found = std::ranges::find_if(
-      parameters, [&](const Parameter& each) { return each.node == node && each.kind == kind; });
-  return static_cast<std::size_t>(found - parameters.begin());
+  for (std::size_t p = first_parameter(parameters, node);
+       p < parameters.size() && parameters[p].node == node; ++p) {
+    if (parameters[p].kind == kind) return p;
+  }
+  return parameters.size();
 }
 
 Model copy_of(const Model& model) {

@@ -7,6 +7,7 @@
 
 #include "graph/graph_test_support.h"
 #include "nibble/core/hash.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -38,10 +39,12 @@ TEST(Parameters, ProductsAreThoseOfTheWeights) {
 }
 
 TEST(Parameters, TooManyProductsAreRefused) {
+  const LimitsScope scope(parse_limits("values=64G"));
   const Network network = chain(
       {60000, 60000, 1}, {Conv2d{.channels = 16, .kernel = {999, 999}, .padding = {499, 499}}});
   EXPECT_THAT(error_of([&] { (void)multiply_accumulates(network); }),
-              HasSubstr("node 'n1' (conv2d): products: got 57600000000 · 998001"));
+              HasSubstr("node 'n1' (conv2d): multiply-accumulates, with all before it: got "
+                        "57600000000 · 998001, expected at most 4398046511104 (limit 'macs'"));
 }
 
 TEST(WeightsHash, DependsOnEveryPartOfAModel) {

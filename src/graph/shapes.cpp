@@ -3,7 +3,9 @@
 #include "graph/shapes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <variant>
@@ -21,9 +23,11 @@ void check_number(const Node& node, std::string_view what, std::int64_t got, std
   }
 }
 
-void check_extent(const Node& node, std::string_view what, Extent2 got, std::int64_t least) {
-  check_number(node, fmt::format("{} y", what), got.y, least);
-  check_number(node, fmt::format("{} x", what), got.x, least);
+// Of windows and borders.
+void check_geometry(const Node& node, std::string_view what, std::int64_t got, std::int64_t least,
+                    std::int64_t most) {
+  check_number(node, what, got, least);
+  if (got > most) fail_node(node, what, std::to_string(got), at_most("geometry", most));
 }
 
 // Shares of 0 to 1, without 1.
@@ -33,7 +37,8 @@ void check_share(const Node& node, std::string_view what, float got) {
 
 class ShapeRule {
  public:
-  ShapeRule(const Node& node, std::span<const Shape> inputs) : node_(node), inputs_(inputs) {}
+  ShapeRule(const Node& node, std::span<const Shape> inputs, const Limits& most)
+      : node_(node), inputs_(inputs), most_(most) {}
 
   Shape operator()(const Input& op) const {
     if (op.shape.rank() != 1 && op.shape.rank() != 3) {
@@ -50,7 +55,7 @@ class ShapeRule {
 
   Shape operator()(const Conv2d& op) const {
     check_number(node_, "channels", op.channels, 1);
-    check_extent(node_, "dilation", op.dilation, 1);
+    check_extent("dilation", op.dilation, 1);
     check_number(node_, "groups", op.groups, 1);
     const Shape& in = picture();
     if (in[2] % op.groups != 0) {
@@ -61,7 +66,7 @@ class ShapeRule {
       fail_node(node_, "groups", std::to_string(op.groups),
                 fmt::format("a divisor of its {} channels", op.channels));
     }
-    check_extent(node_, "kernel", op.kernel, 1);
+    check_kernel(op.kernel);
     check_steps(op.weight_steps, op.channels);
     (void)checked_shape(
         node_, "weight",
@@ -136,7 +141,7 @@ class ShapeRule {
         fail_node(node_, fmt::format("input {}", i + 1), inputs_[i].to_string(),
                   fmt::format("{} but for the last extent", inputs_[0].to_string()));
       }
-      extents[last] += other[last];  // 2^16 inputs of 2^36: no overflow
+      extents[last] += other[last];  // 2^22 inputs of 2^36: no overflow
     }
     return made(extents);
   }
@@ -165,8 +170,8 @@ class ShapeRule {
     check_axis_list("after", op.after);
     std::vector<std::int64_t> extents = extents_of(inputs_[0]);
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-      check_number(node_, "before", op.before[axis], 0);
-      check_number(node_, "after", op.after[axis], 0);
+      check_geometry(node_, "before", op.before[axis], 0, most_.geometry);
+      check_geometry(node_, "after", op.after[axis], 0, most_.geometry);
       extents[axis] += op.before[axis] + op.after[axis];
     }
     return made(extents);
@@ -230,7 +235,25 @@ class ShapeRule {
   }
 
   Shape made(std::span<const std::int64_t> extents) const {
-    return checked_shape(node_, "value", extents);
+    std::int64_t product = 1;
+    for (const std::int64_t extent : extents) {
+      if (extent > most_.values / product) {
+        fail_node(node_, "value", fmt::format("{} numbers", fmt::join(extents, " x ")),
+                  at_most("values", most_.values));
+      }
+      product *= extent;
+    }
+    return Shape(extents);
+  }
+
+  void check_extent(std::string_view what, Extent2 got, std::int64_t least) const {
+    check_geometry(node_, fmt::format("{} y", what), got.y, least, most_.geometry);
+    check_geometry(node_, fmt::format("{} x", what), got.x, least, most_.geometry);
+  }
+  // One as large as the picture is as good as a global pool.
+  void check_kernel(Extent2 got) const {
+    check_geometry(node_, "kernel y", got.y, 1, std::max(most_.geometry, inputs_[0][0]));
+    check_geometry(node_, "kernel x", got.x, 1, std::max(most_.geometry, inputs_[0][1]));
   }
 
   const Shape& picture() const {
@@ -274,7 +297,7 @@ class ShapeRule {
 
   Shape pooled(Extent2 kernel, Extent2 stride, Extent2 padding) const {
     const Shape& in = picture();
-    check_extent(node_, "kernel", kernel, 1);
+    check_kernel(kernel);
     if (padding.y >= kernel.y || padding.x >= kernel.x) {
       fail_node(node_, "padding", fmt::format("({}, {})", padding.y, padding.x),
                 "less than the kernel, so that every window holds a value");
@@ -285,8 +308,8 @@ class ShapeRule {
   // Positions of a window: all that lie within the padded picture.
   Shape windows(Extent2 kernel, Extent2 stride, Extent2 padding, Extent2 dilation,
                 std::int64_t channels) const {
-    check_extent(node_, "stride", stride, 1);
-    check_extent(node_, "padding", padding, 0);
+    check_extent("stride", stride, 1);
+    check_extent("padding", padding, 0);
     const Shape& in = inputs_[0];
     const auto positions = [&](std::int64_t extent, std::int64_t k, std::int64_t s, std::int64_t p,
                                std::int64_t d) {
@@ -305,6 +328,7 @@ class ShapeRule {
 
   const Node& node_;
   std::span<const Shape> inputs_;
+  const Limits& most_;
 };
 
 }  // namespace
@@ -322,19 +346,21 @@ Shape checked_shape(const Node& node, std::string_view what,
 }
 
 Shape shape_of(const Node& node, std::span<const Shape> inputs) {
-  return std::visit(ShapeRule(node, inputs), node.op);
+  return std::visit(ShapeRule(node, inputs, limits()), node.op);
 }
 
 std::vector<Shape> infer_shapes(const Network& network) {
-  check_structure(network);
+  const Limits most = limits();
+  check_structure(network, most);
   std::vector<Shape> shapes;
   shapes.reserve(network.nodes.size());
   std::vector<Shape> inputs;
   for (const Node& node : network.nodes) {
     inputs.clear();
     for (const std::size_t input : node.inputs) inputs.push_back(shapes[input]);
-    shapes.push_back(shape_of(node, inputs));
+    shapes.push_back(std::visit(ShapeRule(node, inputs, most), node.op));
   }
+  check_costs(network, shapes, most);
   const std::int64_t answers = shapes[output_of(network)].elements();
   if (!network.class_names.empty() &&
       static_cast<std::int64_t>(network.class_names.size()) != answers) {

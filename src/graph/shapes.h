@@ -5,19 +5,22 @@
 #include <cstdint>
 #include <span>
 
+#include "nibble/core/limits.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
 
-// Bounds that keep every sum over a network below 2^63: nodes are at most 2^16.
-inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 31) - 1;  // kernels, strides, …
+// Bounds that keep sums over a network below 2^63, whatever the limits in force are.
+inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 31) - 1;  // extents, channels, …
 inline constexpr std::int64_t kMaxTensor = std::int64_t{1} << 36;        // elements of one tensor
-inline constexpr std::int64_t kMaxProducts = std::int64_t{1} << 46;      // of one node
 
 // Checks what the node says of itself, then that inputs of these shapes fit.
 Shape shape_of(const Node& node, std::span<const Shape> inputs);
 
 // Elements of a tensor of the node; throws, naming it, beyond kMaxTensor.
 Shape checked_shape(const Node& node, std::string_view what, std::span<const std::int64_t> extents);
+
+// Throws, naming the node, where weights or work of all nodes up to it are beyond the limits.
+void check_costs(const Network& network, std::span<const Shape> shapes, const Limits& most);
 
 }  // namespace nibble

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "graph/graph_test_support.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -126,12 +127,18 @@ TEST(Shapes, HostileSizesAreRefusedBeforeTheyAreMultiplied) {
               HasSubstr("kernel y"));
   EXPECT_THAT(error_after({4, 4, 1}, Conv2d{.channels = 1, .padding = {most, 0}}),
               HasSubstr("padding y"));
+  EXPECT_THAT(error_of([] {
+                (void)infer_shapes(chain({65536, 65536, 65536}, {}));
+              }),
+              HasSubstr("value: got 65536 x 65536 x 65536 numbers"));
+
+  const LimitsScope all(parse_limits("geometry=2147483647,values=64G,macs=1048576T"));
   EXPECT_THAT(error_after({4, 4, 1}, Conv2d{.channels = 1, .padding = {kMaxNumber, kMaxNumber}}),
-              HasSubstr("value: got too many elements"));
+              HasSubstr("value: got 4294967296 x 4294967296 x 1 numbers"));
   EXPECT_THAT(error_after({4, 4, 1}, Conv2d{.channels = kMaxNumber,
                                             .kernel = {3, 3},
                                             .padding = {kMaxNumber, kMaxNumber}}),
-              HasSubstr("too many elements"));
+              HasSubstr("limit 'values'"));
   EXPECT_THAT(
       error_after({4, 4, 1},
                   Conv2d{.channels = 1, .kernel = {kMaxNumber, 1}, .dilation = {kMaxNumber, 1}}),
@@ -139,10 +146,67 @@ TEST(Shapes, HostileSizesAreRefusedBeforeTheyAreMultiplied) {
   EXPECT_THAT(error_after({kMaxNumber}, Linear{.features = kMaxNumber}),
               HasSubstr("weight: got too many elements"));
   EXPECT_THAT(error_after({4}, Pad{{most}, {most}}), HasSubstr("before: got 92233"));
-  EXPECT_THAT(error_of([] {
-                (void)infer_shapes(chain({65536, 65536, 65536}, {}));
+}
+
+TEST(Shapes, GeometryIsBounded) {
+  const LimitsScope scope(parse_limits("geometry=9"));
+  const auto conv = [](Extent2 kernel, Extent2 stride, Extent2 padding, Extent2 dilation) {
+    return error_after({30, 30, 1}, Conv2d{.channels = 1,
+                                           .kernel = kernel,
+                                           .stride = stride,
+                                           .padding = padding,
+                                           .dilation = dilation});
+  };
+  EXPECT_EQ(shape_after({30, 30, 1}, Conv2d{.channels = 1,
+                                            .kernel = {1, 30},
+                                            .stride = {9, 9},
+                                            .padding = {9, 9},
+                                            .dilation = {9, 1}}),
+            (Shape{6, 3, 1}));
+  EXPECT_EQ(conv({31, 1}, {1, 1}, {9, 9}, {1, 1}),
+            "[network] node 'n1' (conv2d): kernel y: got 31, expected at most 30 (limit "
+            "'geometry': --limits geometry=… raises it)");
+  EXPECT_THAT(conv({1, 1}, {1, 10}, {0, 0}, {1, 1}), HasSubstr("stride x: got 10, expected at mo"));
+  EXPECT_THAT(conv({1, 1}, {1, 1}, {10, 0}, {1, 1}), HasSubstr("padding y: got 10, expected at m"));
+  EXPECT_THAT(conv({1, 1}, {1, 1}, {0, 0}, {1, 10}), HasSubstr("dilation x: got 10, expected at "));
+  for (const Op& pool : {Op(MaxPool{.stride = {10, 1}}), Op(AveragePool{.stride = {10, 1}}),
+                         Op(SumPool{.stride = {10, 1}})}) {
+    EXPECT_THAT(error_after({30, 30, 1}, pool), HasSubstr("stride y: got 10")) << name_of(pool);
+  }
+  EXPECT_THAT(error_after({30}, Pad{{0}, {10}}), HasSubstr("after: got 10, expected at most 9"));
+}
+
+TEST(Shapes, WorkOfAllLayersIsBounded) {
+  const LimitsScope scope(parse_limits("macs=800,memory=400"));
+  // 5·5·9 products, then as many numbers.
+  const std::vector<Op> ops = {Conv2d{.channels = 1}, Relu{}, Relu{},
+                               MaxPool{{7, 7}, {1, 1}, {3, 3}}};
+  EXPECT_NO_THROW((void)infer_shapes(chain({7, 7, 1}, {ops[0], ops[1], ops[2]})));
+  EXPECT_EQ(error_of([&] {
+              (void)infer_shapes(chain({7, 7, 1}, ops));
+            }),
+            "[network] node 'n4' (max_pool): multiply-accumulates, with all before it: got 900, "
+            "expected at most 800 (limit 'macs': --limits macs=… raises it)");
+  EXPECT_THAT(error_after({10}, Linear{.features = 11}),
+              HasSubstr("weights, with all before it: got 440 bytes as fp32, expected at most 400 "
+                        "(limit 'memory'"));
+}
+
+TEST(Shapes, NodesAndNamesAreBounded) {
+  const LimitsScope scope(parse_limits("nodes=3,name=5"));
+  Network network = chain({3}, {Relu{}, Relu{}});
+  network.name = "short";
+  EXPECT_NO_THROW((void)infer_shapes(network));
+  network.name = "longer";
+  EXPECT_THAT(error_of([&] { (void)infer_shapes(network); }),
+              HasSubstr("name: got 6 bytes, expected at most 5 (limit 'name'"));
+  network.name.clear();
+  network.nodes[1].name = "longer";
+  EXPECT_THAT(error_of([&] { (void)infer_shapes(network); }), HasSubstr("limit 'name'"));
+  EXPECT_THAT(error_of([&] {
+                (void)infer_shapes(chain({3}, {Relu{}, Relu{}, Relu{}}));
               }),
-              HasSubstr("value: got too many elements"));
+              HasSubstr("nodes: got 4, expected at most 3 (limit 'nodes'"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
@@ -21,7 +22,7 @@ struct Arity {
 
 Arity arity_of(const Op& op) {
   if (is<Input>(op)) return {0, 0};
-  if (is<Add>(op) || is<Concat>(op)) return {2, kMaxNodes};
+  if (is<Add>(op) || is<Concat>(op)) return {2, SIZE_MAX};
   return {1, 1};
 }
 
@@ -63,7 +64,7 @@ void check_readers(const Network& network) {
 }  // namespace
 
 bool is_node_name(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxName && name == file_part(name);
+  return !name.empty() && name == file_part(name);
 }
 
 bool has_weight(const Op& op) {
@@ -72,10 +73,8 @@ bool has_weight(const Op& op) {
 
 void check_node(const Node& node, std::size_t index) {
   if (!is_node_name(node.name)) {
-    fail_node(
-        node, "name", in_quotes(node.name),
-        fmt::format("letters, digits, '-', '_' and '.', of them no '-' or '.' first, at most {}",
-                    kMaxName));
+    fail_node(node, "name", in_quotes(node.name),
+              "letters, digits, '-', '_' and '.', of them no '-' or '.' first");
   }
   if (index > 0 && is<Input>(node.op)) {
     fail_node(node, "position", std::to_string(index), "the first");
@@ -89,10 +88,10 @@ void check_node(const Node& node, std::size_t index) {
   }
 }
 
-void check_structure(const Network& network) {
-  if (network.nodes.size() > kMaxNodes) {
+void check_structure(const Network& network, const Limits& most) {
+  if (std::cmp_greater(network.nodes.size(), most.nodes)) {
     throw Error("network", "nodes", std::to_string(network.nodes.size()),
-                fmt::format("at most {}", kMaxNodes));
+                at_most("nodes", most.nodes));
   }
   (void)input_of(network);
   check_name("network", "name", network.name);
@@ -100,6 +99,7 @@ void check_structure(const Network& network) {
   std::unordered_set<std::string_view> names;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Node& node = network.nodes[i];
+    check_name_length("network", "name of a node", node.name);
     check_node(node, i);
     if (!names.insert(node.name).second) fail_node(node, "name", "one that is taken", "a new one");
     if (is_loss(node.op) && i + 1 != network.nodes.size()) {

@@ -5,14 +5,13 @@
 #include <cstddef>
 #include <string_view>
 
+#include "nibble/core/limits.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
 
-inline constexpr std::size_t kMaxNodes = std::size_t{1} << 16;
-
-// Letters, digits, '-', '_' and '.', of them no '-' or '.' first, at most kMaxName: names of files
-// and, but for two signs, of C.
+// Letters, digits, '-', '_' and '.', of them no '-' or '.' first: names of files and, but for two
+// signs, of C.
 bool is_node_name(std::string_view name);
 
 bool has_weight(const Op& op);  // that Node::weight speaks of
@@ -20,6 +19,6 @@ bool has_weight(const Op& op);  // that Node::weight speaks of
 // What one node at this place must be, whatever the others are; throws, naming it.
 void check_node(const Node& node, std::size_t index);
 
-void check_structure(const Network& network);
+void check_structure(const Network& network, const Limits& most);
 
 }  // namespace nibble

@@ -44,10 +44,7 @@ RunSettings read_run_settings(TomlReader& table, std::string_view source) {
   RunSettings settings;
   settings.name =
       table.string("name").value_or(well_formed(std::filesystem::path(source).stem().string()));
-  if (settings.name.size() > kMaxName) {
-    table.fail("name", fmt::format("{} bytes", settings.name.size()),
-               fmt::format("at most {}", kMaxName));
-  }
+  check_name_length("recipe", "name", settings.name);
   settings.summary = table.string("summary").value_or("");
   settings.follows = table.string("follows").value_or("");
   if (table.find("network") == nullptr)

@@ -151,7 +151,7 @@ Tensor unpack(int type, std::string_view bytes, const Shape& shape) {
 
 }  // namespace
 
-Constant constant_from(const Proto& proto, const std::filesystem::path& folder) {
+Constant constant_from(const Proto& proto, ExternalFiles& beside) {
   const int type = proto.data_type();
   if (stored_size(type) == 0) {
     fail(proto, "type", fmt::format("{}", type), "a type of numbers up to 64 bits");
@@ -164,7 +164,7 @@ Constant constant_from(const Proto& proto, const std::filesystem::path& folder) 
   std::string own;
   const std::string* bytes = &own;
   if (proto.data_location() == Proto::EXTERNAL) {
-    own = read_external_data(proto, folder, size);
+    own = beside.read(proto, size);
   } else if (proto.has_raw_data()) {
     bytes = &proto.raw_data();
   } else {

@@ -5,12 +5,12 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "nibble/core/tensor.h"
+#include "onnx/external_data.h"
 
 namespace nibble {
 
@@ -37,8 +37,7 @@ struct Constant {
 inline constexpr int kUint4Type = 21;
 inline constexpr int kInt4Type = 22;
 
-// External data is looked for below `folder` alone; an empty one refuses it.
-Constant constant_from(const onnx::TensorProto& proto, const std::filesystem::path& folder);
+Constant constant_from(const onnx::TensorProto& proto, ExternalFiles& beside);
 
 Constant constant_of(Tensor tensor);  // f32 or i64
 Constant constant_of(std::span<const std::int64_t> list);

@@ -59,8 +59,7 @@ fs::path checked_path(const onnx::TensorProto& proto, const fs::path& folder,
 
 }  // namespace
 
-std::string read_external_data(const onnx::TensorProto& proto, const fs::path& folder,
-                               std::size_t size) {
+std::string ExternalFiles::read(const onnx::TensorProto& proto, std::size_t size) {
   std::string location;
   std::uint64_t offset = 0;
   std::uint64_t length = size;
@@ -69,13 +68,19 @@ std::string read_external_data(const onnx::TensorProto& proto, const fs::path& f
     if (entry.key() == "offset") offset = number_of(proto, "offset", entry.value());
     if (entry.key() == "length") length = number_of(proto, "length", entry.value());
   }
-  const fs::path path = checked_path(proto, folder, location);
+  const fs::path path = checked_path(proto, folder_, location);
   if (length != size) fail_outside(proto, "length", std::to_string(length), std::to_string(size));
   const std::uint64_t there = fs::file_size(path);
   if (offset > there || there - offset < size) {
     fail_outside(proto, in_quotes(location), fmt::format("{} bytes", there),
                  fmt::format("{} from byte {} on", size, offset));
   }
+  std::uint64_t& taken = taken_[path];
+  if (taken + size > there) {
+    fail_outside(proto, fmt::format("bytes of all tensors in {}", in_quotes(location)),
+                 std::to_string(taken + size), fmt::format("at most {}, its size", there));
+  }
+  taken += size;
   std::string bytes(size, '\0');
   std::ifstream in(path, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(offset));

@@ -5,14 +5,26 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 
 namespace nibble {
 
-// The bytes of a tensor that needs `size` of them. Locations that leave the folder, by their name
-// or by a link, are refused; an empty folder refuses all.
-std::string read_external_data(const onnx::TensorProto& proto, const std::filesystem::path& folder,
-                               std::size_t size);
+class ExternalFiles {
+ public:
+  explicit ExternalFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // The bytes of a tensor that needs `size` of them. Locations that leave the folder, by their name
+  // or by a link, are refused; an empty folder refuses all. So is more than a file holds, of all
+  // tensors that name it together: they would cost more than what lies on the disk.
+  std::string read(const onnx::TensorProto& proto, std::size_t size);
+
+ private:
+  std::filesystem::path folder_;
+  std::map<std::filesystem::path, std::uint64_t> taken_;  // bytes
+};
 
 }  // namespace nibble

@@ -30,7 +30,7 @@ Constant fold_identity(const FoldArguments& arguments) {
 
 Constant fold_constant(const FoldArguments& arguments) {
   const NodeView& node = arguments.node;
-  if (const auto* tensor = node.tensor("value")) return constant_from(*tensor, arguments.folder);
+  if (const auto* tensor = node.tensor("value")) return constant_from(*tensor, arguments.beside);
   if (const auto list = node.integers("value_ints")) return constant_of(*list);
   if (const auto list = node.reals("value_floats")) {
     return constant_of(copy_of(view_of(std::span<const float>(*list))));
@@ -57,7 +57,7 @@ Constant fold_constant_of_shape(const FoldArguments& arguments) {
     std::ranges::fill(zeros.as<float>(), 0.0F);
     return constant_of(std::move(zeros));
   }
-  const Constant value = constant_from(*proto, arguments.folder);
+  const Constant value = constant_from(*proto, arguments.beside);
   if (value.shape().elements() != 1) {
     arguments.node.fail("value", value.shape().to_string(), "one number");
   }

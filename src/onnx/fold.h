@@ -12,7 +12,7 @@ namespace nibble {
 struct FoldArguments {
   const NodeView& node;
   Constants inputs;  // all that the node has
-  const std::filesystem::path& folder;
+  ExternalFiles& beside;
   FoldBudget& budget;
 
   const Constant& input(std::size_t i) const;  // throws where there is none

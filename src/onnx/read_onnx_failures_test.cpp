@@ -91,6 +91,17 @@ TEST(ReadOnnxFailures, CutFilesAreRefused) {
   }
 }
 
+// Paddings were once tried one by one, two billion of them.
+TEST(ReadOnnxFailures, HugeWindowsAreRefusedAtOnce) {
+  const std::int64_t most = 2147483647;
+  TestGraph graph({1, 1, 8, 8});
+  graph.node("MaxPool", {"x"}, "y")
+      .with("kernel_shape", std::vector<std::int64_t>{most, most})
+      .with("pads", std::vector<std::int64_t>{0, 0, most - 1, most - 1})
+      .with("strides", std::vector<std::int64_t>{1, 1});
+  EXPECT_THAT(error_of([&] { (void)graph.read(); }), HasSubstr("limit 'geometry'"));
+}
+
 class ExternalData : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -132,6 +143,26 @@ TEST_F(ExternalData, MustNotLeaveTheFolder) {
     EXPECT_THAT(error("inside/", location), HasSubstr("a file in the folder of the model"))
         << location;
   }
+}
+
+// Else a file of a hundred bytes costs as much as it likes.
+TEST_F(ExternalData, GivesEachOfItsBytesOnce) {
+  TestGraph graph({1, 2});
+  for (const std::string name : {"w1", "w2"}) {
+    auto& tensor = graph.floats(name, {2, 1}, {});
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    auto& entry = *tensor.add_external_data();
+    entry.set_key("location");
+    entry.set_value("w.bin");
+  }
+  graph.node("MatMul", {"x", "w1"}, "a");
+  graph.node("MatMul", {"x", "w2"}, "b");
+  graph.node("Add", {"a", "b"}, "y");
+  EXPECT_THAT(error_of([&] {
+                (void)read_onnx(folder_.put("twice.onnx", graph.model.SerializeAsString()));
+              }),
+              HasSubstr("external data of 'w2': bytes of all tensors in 'w.bin': got 16, expected "
+                        "at most 12, its size"));
 }
 
 TEST_F(ExternalData, MustHoldWhatIsAskedFor) {

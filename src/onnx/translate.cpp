@@ -65,7 +65,7 @@ Value convert(Translation& translation, const NodeView& node, const std::string&
   const std::vector<const Constant*> constants = translation.constants(node);
   if (is_own_domain(domain) && has_only_constants(node, constants)) {
     if (const Folder fold = find_folder(node.op())) {
-      return fold({node, constants, translation.folder(), translation.budget()});
+      return fold({node, constants, translation.beside(), translation.budget()});
     }
   }
   const Converter converter = find_converter(domain, node.op());

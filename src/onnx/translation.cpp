@@ -12,7 +12,7 @@ namespace nibble {
 
 Translation::Translation(const onnx::GraphProto& graph, std::filesystem::path folder,
                          std::size_t bytes)
-    : folder_(std::move(folder)), budget_(bytes) {
+    : beside_(std::move(folder)), budget_(bytes) {
   for (const auto& each : graph.initializer()) initializers_.emplace(each.name(), &each);
 }
 
@@ -21,7 +21,7 @@ const Value* Translation::find(const std::string& name) {
   if (found != values_.end()) return &found->second;
   const auto stored = initializers_.find(name);
   if (stored == initializers_.end()) return nullptr;
-  return &values_.emplace(name, constant_from(*stored->second, folder_)).first->second;
+  return &values_.emplace(name, constant_from(*stored->second, beside_)).first->second;
 }
 
 const Value& Translation::value(const NodeView& node, std::size_t input) {

@@ -43,7 +43,7 @@ class Translation {
 
   Builder& builder() { return builder_; }
   FoldBudget& budget() { return budget_; }
-  const std::filesystem::path& folder() const { return folder_; }
+  ExternalFiles& beside() { return beside_; }
 
   // Whether one node of the graph reads this node's value, and under this name alone.
   bool is_read_once(std::size_t node, const std::string& name) const;
@@ -55,7 +55,7 @@ class Translation {
   std::unordered_map<std::string, const onnx::TensorProto*> initializers_;
   std::unordered_map<std::string, Value> values_;
   std::unordered_map<std::size_t, std::string> first_names_;  // of nodes of the network
-  std::filesystem::path folder_;
+  ExternalFiles beside_;
   FoldBudget budget_;
   Builder builder_;
 };

@@ -47,12 +47,15 @@ struct Line {
   }
   bool is_even() const { return even_outputs(before) == outputs(); }
 
-  // The least such padding that has these windows and no empty one.
+  // The least such padding, before + k·stride, that has these windows and no empty one. k more
+  // windows come first, and 2·k more fit in all.
   std::optional<std::int64_t> even_padding() const {
-    for (std::int64_t padding = before; padding < reach(); padding += stride) {
-      if (even_outputs(padding) >= (padding - before) / stride + outputs()) return padding;
-    }
-    return std::nullopt;
+    const std::int64_t even_room = extent + 2 * before - reach();
+    const std::int64_t fit =  // ⌊even_room / stride⌋ + 1
+        even_room >= 0 ? even_room / stride + 1 : (even_room + 1) / stride;
+    const std::int64_t padding = before + std::max<std::int64_t>(outputs() - fit, 0) * stride;
+    if (padding >= reach()) return std::nullopt;
+    return padding;
   }
 };
 

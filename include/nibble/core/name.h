@@ -8,14 +8,15 @@
 
 namespace nibble {
 
-// Bytes of a name of a network, a layer, a class or a recipe: NAME.npy is still the name of a file.
-inline constexpr std::size_t kMaxName = 240;
-
 // Valid UTF-8 without control characters (C1, line separators and those that turn the direction of
 // text included): what a terminal, a comment or a table shows as it is.
 bool is_printable(std::string_view words);
 
-// Throws "[op] WHAT: got …, expected …" unless the words are printable, and at most kMaxName bytes.
+// Throws "[op] WHAT: got …, expected …" where the name of a network, a layer, a class or a recipe has
+// more bytes than the limit 'name'.
+void check_name_length(std::string_view op, std::string_view what, std::string_view name);
+
+// The same, and unless the name is printable.
 void check_name(std::string_view op, std::string_view what, std::string_view name);
 
 // Printable: each wrong byte and each control character becomes U+FFFD; tabs and line ends become

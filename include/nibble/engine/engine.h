@@ -11,11 +11,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "nibble/core/dtype.h"
+#include "nibble/core/limits.h"
 #include "nibble/core/shape.h"
 #include "nibble/engine/tuning.h"
 #include "nibble/graph/network.h"
@@ -28,6 +30,7 @@ struct EngineOptions {
   bool keeps_layers = false;       // nothing is fused, so that every layer's integers can be seen
   const Tuning* tuning = nullptr;  // null: that of this machine, if there is one
   bool packs_halves = true;        // false: 4-bit weights and values lie in bytes, twice as large
+  std::optional<Limits> limits = {};  // while it is loaded; none: those in force
 };
 
 // One example of what enters or leaves, dense, row-major.

@@ -42,6 +42,11 @@ typedef struct nibble_value {
  * nibble_last_error() says why. */
 nibble_engine* nibble_load(const char* path, int64_t max_batch, int threads);
 
+/* What files may ask for from now on, in all threads: "memory=8G,macs=1000000000", those that are
+ * not named as they were; NULL or "": the defaults. docs/limits.md has them all. 0: done; otherwise
+ * nibble_last_error() says what is wrong, and nothing changes. */
+int nibble_set_limits(const char* limits);
+
 /* Frees an engine and all that came from it. NULL is allowed. */
 void nibble_free(nibble_engine* engine);
 

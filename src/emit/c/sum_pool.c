@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sum of each window, finished. Means of what is inside: times factors[numbers inside].
-static void net_sum_pool_SUM(const net_window *window, const net_finish *finish,
-                             const int32_t *factors, const net_source *x, const net_source *addend,
-                             const net_sink *y) {
-  int32_t oy, ox, ky, kx, c;
+static void net_sum_pool_SUM(const net_window* window, const net_finish* finish,
+                             const int32_t* factors, const net_source* x, const net_source* addend,
+                             const net_sink* y) {
+  int32_t oy, ox, iy, ix, c;
   net_pixel pixel = {addend, y, 0, 0, 0};
   for (oy = 0; oy < window->out.y; ++oy) {
+    const int32_t top = net_first(oy, window->stride.y, window->padding.y);
+    const int32_t bottom =
+        net_end(oy, window->stride.y, window->padding.y, window->kernel.y, window->in.y);
     for (ox = 0; ox < window->out.x; ++ox) {
+      const int32_t left = net_first(ox, window->stride.x, window->padding.x);
+      const int32_t right =
+          net_end(ox, window->stride.x, window->padding.x, window->kernel.x, window->in.x);
       for (c = 0; c < window->channels; ++c) {
         SUM_t sum = 0;
-        int32_t count = 0;
-        for (ky = 0; ky < window->kernel.y; ++ky) {
-          for (kx = 0; kx < window->kernel.x; ++kx) {
-            const int32_t iy = net_tap(oy, window->stride.y, ky, window->padding.y);
-            const int32_t ix = net_tap(ox, window->stride.x, kx, window->padding.x);
-            if (!net_is_inside(window, iy, ix)) continue;
+        for (iy = top; iy < bottom; ++iy) {
+          for (ix = left; ix < right; ++ix) {
             sum += net_get(x, (iy * window->in.x + ix) * window->channels + c);
-            ++count;
           }
         }
-        if (factors != NULL) sum *= NET_READ_S32(factors + count);
+        if (factors != NULL) sum *= NET_READ_S32(factors + (bottom - top) * (right - left));
         net_finish_row_SUM(finish, &pixel, &sum, c, 1);
       }
       pixel.addend_begin += window->channels;
