@@ -105,6 +105,7 @@ format:  ## lay out the sources with clang-format
 lint:  ## check layout, layers and clang-tidy
 	@tools/setup --lint
 	@tools/check_layers.py
+	@tools/check_types.py
 	@clang-format --dry-run --Werror $(SOURCES)
 	@cmake --preset dev
 	@run-clang-tidy -quiet -p build/dev -j $(JOBS) "$(CURDIR)/(src|apps)/"
