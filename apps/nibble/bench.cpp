@@ -12,6 +12,7 @@
 
 #include "apps/nibble/json.h"
 #include "apps/nibble/random_examples.h"
+#include "apps/nibble/threads_option.h"
 #include "apps/nibble/verb.h"
 #include "kernels/product8/peak.h"
 #include "nibble/core/error.h"
@@ -155,7 +156,7 @@ void print_text(const Json& json, bool has_layers) {
 }
 
 void run(const BenchFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
+  use_threads(flags.threads);
   const Engine engine = Engine::load(
       flags.model,
       {.max_batch = flags.batch, .threads = thread_count(), .packs_halves = !flags.is_unpacked});
@@ -175,7 +176,7 @@ void add_bench(CLI::App& app) {
   const auto flags = std::make_shared<BenchFlags>();
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
-  verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
+  add_threads_option(verb, flags->threads);
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
       ->check(CLI::PositiveNumber);
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");

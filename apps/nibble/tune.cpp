@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/nibble/random_examples.h"
+#include "apps/nibble/threads_option.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
@@ -66,7 +67,7 @@ std::vector<double> times_of(const Engine& engine, const TuneFlags& flags,
 }
 
 void run(const TuneFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
+  use_threads(flags.threads);
   EngineOptions options{.max_batch = flags.batch, .threads = thread_count()};
   const Tuning usual;
   options.tuning = &usual;
@@ -117,7 +118,7 @@ void add_tune(CLI::App& app) {
   const auto flags = std::make_shared<TuneFlags>();
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
-  verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
+  add_threads_option(verb, flags->threads);
   verb.add_option("--rounds", flags->rounds, "runs of each way (15)")->check(CLI::Range(1, 1000));
   verb.add_option("--output", flags->output, "instead of this machine's file in the cache folder")
       ->type_name("FILE");

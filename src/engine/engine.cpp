@@ -20,8 +20,6 @@
 namespace nibble {
 namespace {
 
-constexpr int kMostThreads = 1024;
-
 // Larger batches run in pieces of so many examples: what weights cost is shared by then, and values
 // of a piece stay near the processor.
 constexpr std::int64_t kPiece = 4;
