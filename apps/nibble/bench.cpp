@@ -97,6 +97,17 @@ double total_macs(const Engine& engine) {
       [](double sum, const StepInfo& step) { return sum + static_cast<double>(step.macs); });
 }
 
+// Which tuning the engine found, and how many of its steps it cuts.
+Json tuning_of(const Engine& engine) {
+  const TuningFile& tuning = engine.tuning();
+  const auto steps = std::ranges::count_if(engine.steps(), [&](const StepInfo& step) {
+    return tuning.tuning.cuts.contains(step.shape);
+  });
+  return {{"file", tuning.to_string()},
+          {"is_active", tuning.state == TuningFile::State::active},
+          {"steps", steps}};
+}
+
 Json json_of(const Engine& engine, const BenchFlags& flags, const Measurement& m) {
   const auto batch = static_cast<double>(flags.batch);
   const double gops = 2e-9 * total_macs(engine) * batch / m.at(0.5);
@@ -112,6 +123,7 @@ Json json_of(const Engine& engine, const BenchFlags& flags, const Measurement& m
           {"batch", flags.batch},
           {"threads", thread_count()},
           {"isa", m.isa},
+          {"tuning", tuning_of(engine)},
           {"images_per_second", batch / m.at(0.5)},
           {"median_ms", 1e3 * m.at(0.5)},
           {"least_ms", 1e3 * m.at(0)},
@@ -130,6 +142,11 @@ Json json_of(const Engine& engine, const BenchFlags& flags, const Measurement& m
 void print_text(const Json& json, bool has_layers) {
   fmt::print("{}: batch {}, {} threads, {}\n", json["model"].get<std::string>(),
              json["batch"].get<int>(), json["threads"].get<int>(), json["isa"].get<std::string>());
+  const Json& tuning = json["tuning"];
+  fmt::print("tuning {}{}\n", tuning["file"].get<std::string>(),
+             tuning["is_active"].get<bool>()
+                 ? fmt::format(": {} of {} steps", tuning["steps"].get<int>(), json["steps"].size())
+                 : "");
   fmt::print(
       "{:.1f} images/s, {:.3f} ms a run (median of {}; least {:.3f}, 90 % {:.3f}, 99 % {:.3f})\n",
       json["images_per_second"].get<double>(), json["median_ms"].get<double>(),

@@ -164,8 +164,9 @@ void run(const RunFlags& flags) {
   if (flags.output == "-") return;
   print_answers(engine, inputs, reals.as<float>());
   fmt::print("{}", written);
-  fmt::print("{} of {}: {:.3f} ms an image\n", inputs.size(), engine.engine().name(),
-             1e3 * seconds / static_cast<double>(inputs.size()));
+  fmt::print("{} of {}: {:.3f} ms an image; tuning {}\n", inputs.size(), engine.engine().name(),
+             1e3 * seconds / static_cast<double>(inputs.size()),
+             engine.engine().tuning().to_string());
 }
 
 }  // namespace

@@ -2,6 +2,10 @@
 // GPUs as the rest of the code sees them: whether there are any, and where work goes.
 #pragma once
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 namespace nibble::cuda {
 
 // A stream of a device: work is queued there and the call returns at once.
@@ -13,6 +17,13 @@ struct Place {
 bool is_built();  // false in a build without the CUDA toolkit
 
 int device_count();  // 0 without a driver, without a GPU and without the toolkit
+
+// What NVIDIA's driver tells of itself and of the GPUs that it drives, whatever the build has.
+struct Driver {
+  std::string version;  // empty: no driver is loaded
+  std::vector<std::string> gpus;
+};
+Driver loaded_driver(const std::filesystem::path& folder = "/proc/driver/nvidia");
 
 // The place's device is the current one of this thread as long as the guard lives.
 class DeviceGuard {
