@@ -16,6 +16,7 @@
 #include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/cuda/device.h"
+#include "nibble/cuda/driver.h"
 #include "nibble/data/catalog.h"
 #include "nibble/engine/tuning.h"
 #include "nibble/run/provenance.h"

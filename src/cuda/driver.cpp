@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's own files: "NVRM version: … Kernel Module  550.54.15  …", and a folder for each GPU.
+#include "nibble/cuda/driver.h"
+
 #include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <system_error>
-
-#include "nibble/cuda/device.h"
 
 namespace nibble::cuda {
 namespace {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of NVIDIA's driver tell.
+#include "nibble/cuda/driver.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "nibble/cuda/device.h"
 
 namespace nibble {
 namespace {

@@ -2,10 +2,6 @@
 // GPUs as the rest of the code sees them: whether there are any, and where work goes.
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
 namespace nibble::cuda {
 
 // A stream of a device: work is queued there and the call returns at once.
@@ -18,13 +14,6 @@ bool is_built();  // false in a build without the CUDA toolkit
 
 int device_count();  // 0 without a driver, without a GPU and without the toolkit
 
-// What NVIDIA's driver tells of itself and of the GPUs that it drives, whatever the build has.
-struct Driver {
-  std::string version;  // empty: no driver is loaded
-  std::vector<std::string> gpus;
-};
-Driver loaded_driver(const std::filesystem::path& folder = "/proc/driver/nvidia");
-
 // The place's device is the current one of this thread as long as the guard lives.
 class DeviceGuard {
  public:
@@ -36,6 +25,9 @@ class DeviceGuard {
  private:
   int previous_ = -1;
 };
+
+// Returns when all that was queued there is done.
+void wait_for(const Place& place);
 
 // Throws what the last launch of this thread on the current device was refused with.
 void check_launch(const char* op);
