@@ -32,7 +32,7 @@ struct TuneFlags {
   int rounds = 15;
 };
 
-std::vector<ProductCut> candidates() {
+std::vector<ProductCut> cut_candidates() {
   std::vector<ProductCut> list;
   for (const std::int64_t outputs : {64, 48, 32}) {
     for (const std::int64_t pixels : {48, 96, 144, 196, 288, 392})
@@ -42,9 +42,9 @@ std::vector<ProductCut> candidates() {
 }
 
 // An engine with some tuning, what enters it and what came out last.
-class Trial {
+class TuningTrial {
  public:
-  Trial(const TuneFlags& flags, const Tuning& tuning)
+  TuningTrial(const TuneFlags& flags, const Tuning& tuning)
       : batch_(flags.batch),
         engine_(Engine::load(
             flags.model, {.max_batch = flags.batch, .threads = thread_count(), .tuning = &tuning})),
@@ -80,31 +80,31 @@ class Trial {
   std::vector<std::byte> answers_;
 };
 
-double median_of(std::vector<double> values) {
+double median_seconds(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
 }
 
-std::map<std::string, double> medians_by_shape(Trial& trial, int rounds) {
+std::map<std::string, double> medians_by_shape(TuningTrial& trial, int rounds) {
   std::map<std::string, std::vector<double>> times;
   for (int round = 0; round < rounds; ++round) {
     for (const auto& [shape, seconds] : trial.seconds_by_shape()) times[shape].push_back(seconds);
   }
   std::map<std::string, double> medians;
-  for (const auto& [shape, all] : times) medians[shape] = median_of(all);
+  for (const auto& [shape, all] : times) medians[shape] = median_seconds(all);
   return medians;
 }
 
 // The best cut of every shape that seems worth it.
-std::map<std::string, ProductCut> search(Trial& usual, const TuneFlags& flags) {
+std::map<std::string, ProductCut> find_cuts(TuningTrial& usual, const TuneFlags& flags) {
   const std::map<std::string, double> usual_times = medians_by_shape(usual, flags.rounds);
   std::map<std::string, double> best;
   for (const auto& [shape, seconds] : usual_times) best[shape] = (1 - kWorthwhileGain) * seconds;
   std::map<std::string, ProductCut> found;
-  for (const ProductCut& cut : candidates()) {
+  for (const ProductCut& cut : cut_candidates()) {
     Tuning tuning;
     for (const auto& each : best) tuning.cuts[each.first] = cut;
-    Trial trial(flags, tuning);
+    TuningTrial trial(flags, tuning);
     if (trial.answers() != usual.answers())
       throw Error("tune", "answers", "others", "the same however layers are cut");
     for (const auto& [shape, seconds] : medians_by_shape(trial, flags.rounds)) {
@@ -118,7 +118,7 @@ std::map<std::string, ProductCut> search(Trial& usual, const TuneFlags& flags) {
 
 // Runs of two engines in turns, so that what else the machine does meets both.
 template <class Measure>
-void take_turns(int turns, Trial& usual, Trial& tuned, const Measure& measure) {
+void take_turns(int turns, TuningTrial& usual, TuningTrial& tuned, const Measure& measure) {
   for (int turn = 0; turn < turns; ++turn) {
     if (turn % 2 == 0) measure(usual, false);
     measure(tuned, true);
@@ -127,11 +127,11 @@ void take_turns(int turns, Trial& usual, Trial& tuned, const Measure& measure) {
 }
 
 // Drops the cuts whose own layers do not gain when they are measured against the usual ones.
-void keep_confirmed(std::map<std::string, ProductCut>& cuts, Trial& usual, const TuneFlags& flags,
-                    int turns) {
-  Trial tuned(flags, {.machine = {}, .cuts = cuts});
+void keep_confirmed(std::map<std::string, ProductCut>& cuts, TuningTrial& usual,
+                    const TuneFlags& flags, int turns) {
+  TuningTrial tuned(flags, {.machine = {}, .cuts = cuts});
   std::map<std::string, std::vector<double>> times[2];
-  take_turns(turns, usual, tuned, [&](Trial& trial, bool is_tuned) {
+  take_turns(turns, usual, tuned, [&](TuningTrial& trial, bool is_tuned) {
     for (const auto& [shape, seconds] : trial.seconds_by_shape())
       times[is_tuned][shape].push_back(seconds);
   });
@@ -139,22 +139,22 @@ void keep_confirmed(std::map<std::string, ProductCut>& cuts, Trial& usual, const
       cuts, [&](const auto& cut) { return !shows_gain(times[0][cut.first], times[1][cut.first]); });
 }
 
-struct Outcome {
+struct TuningOutcome {
   bool has_gain = false;
   double usual = 0;  // median seconds of a whole run
   double tuned = 0;
 };
 
-Outcome compare(const std::map<std::string, ProductCut>& cuts, Trial& usual, const TuneFlags& flags,
-                int turns) {
-  Trial tuned(flags, {.machine = {}, .cuts = cuts});
+TuningOutcome tuned_against_usual(const std::map<std::string, ProductCut>& cuts, TuningTrial& usual,
+                                  const TuneFlags& flags, int turns) {
+  TuningTrial tuned(flags, {.machine = {}, .cuts = cuts});
   std::vector<double> times[2];
-  take_turns(turns, usual, tuned, [&](Trial& trial, bool is_tuned) {
+  take_turns(turns, usual, tuned, [&](TuningTrial& trial, bool is_tuned) {
     times[is_tuned].push_back(trial.seconds_of_run());
   });
   return {.has_gain = shows_gain(times[0], times[1]),
-          .usual = median_of(times[0]),
-          .tuned = median_of(times[1])};
+          .usual = median_seconds(times[0]),
+          .tuned = median_seconds(times[1])};
 }
 
 // What the file has of other models' shapes stays.
@@ -172,15 +172,16 @@ void run(const TuneFlags& flags) {
   const std::filesystem::path path =
       flags.output.empty() ? tuning_path(machine) : std::filesystem::path(flags.output);
   Tuning kept = tuning_to_extend(path, machine);
-  Trial usual(flags, {});
+  TuningTrial usual(flags, {});
   for (const StepInfo& step : usual.steps()) kept.cuts.erase(step.shape);
 
   const int turns = std::max(kLeastTurns, 2 * flags.rounds + 1);
-  std::map<std::string, ProductCut> cuts = search(usual, flags);
+  std::map<std::string, ProductCut> cuts = find_cuts(usual, flags);
   if (!cuts.empty()) keep_confirmed(cuts, usual, flags, turns);
   if (cuts.empty()) {
     fmt::print("no gain: no other cut of a layer is faster\n");
-  } else if (const Outcome outcome = compare(cuts, usual, flags, turns); outcome.has_gain) {
+  } else if (const TuningOutcome outcome = tuned_against_usual(cuts, usual, flags, turns);
+             outcome.has_gain) {
     fmt::print(
         "{} shapes of layers have a better cut: {:.3f} ms instead of {:.3f}, {:.1f} % less "
         "(medians of {} runs in turns)\n",
