@@ -2,14 +2,31 @@
 // The one engine of oneDNN, and tensors described for it.
 #include "train/onednn.h"
 
+#include <dnnl_debug.h>
+#include <sys/mman.h>
+
 #include <utility>
 
+#include "nibble/core/error.h"
 #include "nibble/core/tensor.h"
 
 namespace nibble {
+namespace {
+
+constexpr std::size_t kRoomToBegin = std::size_t{64} << 20;
+
+dnnl::engine begin_onednn() {
+  void* room = ::mmap(nullptr, kRoomToBegin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED)
+    throw Error("oneDNN", "free address space", "less than 64 MiB", "64 MiB or more");
+  ::munmap(room, kRoomToBegin);
+  return {dnnl::engine::kind::cpu, 0};
+}
+
+}  // namespace
 
 const dnnl::engine& cpu_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine engine = begin_onednn();
   return engine;
 }
 
@@ -49,6 +66,11 @@ void reorder(const dnnl::memory& from, const dnnl::memory& to) {
 
 dnnl::memory borrow(const dnnl::memory::desc& desc, const float* data) {
   return {desc, cpu_engine(), const_cast<float*>(data)};
+}
+
+void fail_in_layer(const std::string& layer, const dnnl::error& error) {
+  throw Error("oneDNN", "layer " + layer,
+              std::string(error.what()) + " (" + dnnl_status2str(error.status) + ")", "success");
 }
 
 }  // namespace nibble

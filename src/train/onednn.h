@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <dnnl.hpp>
+#include <string>
 #include <unordered_map>
 
 #include "nibble/core/shape.h"
 
 namespace nibble {
 
+// The first call throws where less address space is left than oneDNN needs to begin: it does not
+// survive that by itself.
 const dnnl::engine& cpu_engine();
 dnnl::stream& cpu_stream();  // one a thread
 
@@ -28,5 +31,17 @@ void reorder(const dnnl::memory& from, const dnnl::memory& to);
 
 // oneDNN takes no const pointers; what is an input is not written.
 dnnl::memory borrow(const dnnl::memory::desc& desc, const float* data);
+
+[[noreturn]] void fail_in_layer(const std::string& layer, const dnnl::error& error);
+
+// Does work of a layer; what oneDNN throws becomes an Error that names it.
+template <class Work>
+void in_layer(const std::string& layer, const Work& work) {
+  try {
+    work();
+  } catch (const dnnl::error& error) {
+    fail_in_layer(layer, error);
+  }
+}
 
 }  // namespace nibble
