@@ -42,8 +42,8 @@ struct TuningFile {
     given,  // by EngineOptions: there is no file
   };
   State state = State::absent;
-  std::filesystem::path path;
-  Tuning tuning;
+  std::filesystem::path path = {};
+  Tuning tuning = {};
 
   std::string to_string() const;  // "FILE", "none", "none (FILE is of another machine)", …
 };
