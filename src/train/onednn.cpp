@@ -13,20 +13,21 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kRoomToBegin = std::size_t{64} << 20;
+// oneDNN writes code while it makes a primitive, and does not survive that there is no memory for
+// it. Far more than it takes.
+constexpr std::size_t kRoomForPrimitive = std::size_t{32} << 20;
 
-dnnl::engine begin_onednn() {
-  void* room = ::mmap(nullptr, kRoomToBegin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+void require_room() {
+  void* room = ::mmap(nullptr, kRoomForPrimitive, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED)
-    throw Error("oneDNN", "free address space", "less than 64 MiB", "64 MiB or more");
-  ::munmap(room, kRoomToBegin);
-  return {dnnl::engine::kind::cpu, 0};
+    throw Error("oneDNN", "free address space", "less than 32 MiB", "32 MiB or more");
+  ::munmap(room, kRoomForPrimitive);
 }
 
 }  // namespace
 
 const dnnl::engine& cpu_engine() {
-  static const dnnl::engine engine = begin_onednn();
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
 
@@ -42,6 +43,7 @@ dnnl::memory::desc picture_desc(std::int64_t images, const Shape& picture) {
 }
 
 dnnl::primitive_attr attributes() {
+  require_room();
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;

@@ -11,15 +11,14 @@
 
 namespace nibble {
 
-// The first call throws where less address space is left than oneDNN needs to begin: it does not
-// survive that by itself.
 const dnnl::engine& cpu_engine();
 dnnl::stream& cpu_stream();  // one a thread
 
 // `images` examples of a picture (height, width, channels), NHWC in memory.
 dnnl::memory::desc picture_desc(std::int64_t images, const Shape& picture);
 
-// Primitives made on one thread run on others, so each call brings its own scratch memory.
+// Of every primitive that is made: made on one thread they run on others, so each call brings its
+// own scratch memory. Throws where too little memory is left to make one.
 dnnl::primitive_attr attributes();
 
 // Runs a primitive made with attributes(), with the calling thread's scratch memory, to its end.
