@@ -49,7 +49,8 @@ class Threads(Case):
     def test_training_with_little_memory_ends_in_one_line_or_well(self):
         # Below this the loader itself fails.
         least = next(size for size in range(32, 4096, 16) if limited(size * MIB, "--version").returncode == 0)
-        words = ("train", "convnet-8x8", "--data", "digits", "--epochs", "1", "--quiet", "--threads", "2", "--overwrite")
+        words = ("train", "convnet-8x8", "--data", "digits", "--epochs", "1", "--quiet", "--threads", "2", "--batch",
+                 "1437", "--overwrite")
         codes = []
         for more in (0, 8, 16, 32, 48, 64, 96, 128, 192, 256, 512, 4096):
             process = limited((least + more) * MIB, *words, "--out", self.folder / "run")
