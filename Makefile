@@ -12,7 +12,7 @@ export NIBBLE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test timings full bench gpu-test fuzz aarch64 targets format lint clean
+.PHONY: help setup demo test timings full bench gpu-test fuzz tsan aarch64 targets format lint clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -66,16 +66,17 @@ wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere
 	@tools/setup
 	@tools/wheel dist
 
-fuzz:  ## each fuzzer for FUZZ_SECONDS (30); finds stay in build/fuzz
+fuzz:  ## each fuzzer for FUZZ_SECONDS (30) from another seed (FUZZ_SEED); finds stay in build/fuzz
 	@tools/setup --fuzz
 	@cmake --preset fuzz
 	@cmake --build --preset fuzz -j $(JOBS)
-	@set -e; for fuzzer in build/fuzz/bin/*_fuzz; do \
-	  name=$$(basename $$fuzzer _fuzz); found=build/fuzz/corpus/$$name; seeds=tests/corpus/$$name; \
-	  mkdir -p $$found $$seeds; \
-	  $(PHASE) "fuzz $$name" $$fuzzer $$found $$seeds -max_total_time=$(FUZZ_SECONDS) \
-	    -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/; \
-	done
+	@tools/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED)
+
+tsan:  ## engine crews and parallel_for under ThreadSanitizer
+	@tools/setup --tsan
+	@cmake --preset tsan
+	@cmake --build --preset tsan -j $(JOBS) --target core_test engine_test planted_race
+	@tools/tsan build/tsan
 
 aarch64:  ## cross build for AArch64, run by qemu: the signature must be this machine's
 	@tools/setup --cross
@@ -105,6 +106,7 @@ format:  ## lay out the sources with clang-format
 lint:  ## check layout, layers and clang-tidy
 	@tools/setup --lint
 	@tools/check_layers.py
+	@tools/check_types.py
 	@clang-format --dry-run --Werror $(SOURCES)
 	@cmake --preset dev
 	@run-clang-tidy -quiet -p build/dev -j $(JOBS) "$(CURDIR)/(src|apps)/"

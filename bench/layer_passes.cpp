@@ -10,7 +10,7 @@
 namespace nibble {
 namespace {
 
-Window window_of(const Op& op, const Picture& input) {
+SlidingWindow window_of(const Op& op, const Picture& input) {
   if (is<Linear>(op)) return {.kernel = {input.height, input.width}};
   const auto& conv = std::get<Conv2d>(op);
   return {conv.kernel, conv.stride, conv.padding, conv.dilation};
@@ -106,7 +106,7 @@ std::vector<WeightedLayer> weighted_layers(const Network& network) {
 
 WeightedLayer reduced(WeightedLayer layer) {
   if (!layer.is_convolution) return layer;
-  const Window& window = layer.window;
+  const SlidingWindow& window = layer.window;
   const auto reduce = [](std::int64_t side, std::int64_t kernel, std::int64_t stride,
                          std::int64_t dilation) {
     return std::min(side, std::max<std::int64_t>(4, dilation * (kernel - 1) + 1 + stride));

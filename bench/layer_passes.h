@@ -24,7 +24,7 @@ struct WeightedLayer {
   bool is_convolution = false;
   bool passes_error = false;  // false: no weights are before it
   bool reads_pixels = false;  // its input is the picture itself, not what a relu left
-  Window window;
+  SlidingWindow window;
   WeightShape weight;
   Picture input;
   Picture output;

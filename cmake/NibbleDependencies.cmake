@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds what the build needs and keeps the rows of the table printed at the end of configuration.
 
-# nibble_report(<name> <is found> <version> <what it is used for>)
+# nibble_report(<name> <is found> <version> <what it is used for>); NIBBLE_PARTS has "name=state" of all, for
+# `nibble doctor`.
 function(nibble_report name is_found version purpose)
   if(NOT is_found)
     set(state "-")
@@ -10,6 +11,7 @@ function(nibble_report name is_found version purpose)
   else()
     set(state "found")
   endif()
+  set_property(GLOBAL APPEND PROPERTY NIBBLE_PARTS "${name}=${state}")
   foreach(field name state)
     string(LENGTH "${${field}}" length)
     math(EXPR missing "18 - ${length}")

@@ -12,6 +12,7 @@
 
 #include "apps/nibble/json.h"
 #include "apps/nibble/random_examples.h"
+#include "apps/nibble/threads_option.h"
 #include "apps/nibble/verb.h"
 #include "kernels/product8/peak.h"
 #include "nibble/core/error.h"
@@ -96,6 +97,17 @@ double total_macs(const Engine& engine) {
       [](double sum, const StepInfo& step) { return sum + static_cast<double>(step.macs); });
 }
 
+// Which tuning the engine found, and how many of its steps it cuts.
+Json tuning_of(const Engine& engine) {
+  const TuningFile& tuning = engine.tuning();
+  const auto steps = std::ranges::count_if(engine.steps(), [&](const StepInfo& step) {
+    return tuning.tuning.cuts.contains(step.shape);
+  });
+  return {{"file", tuning.to_string()},
+          {"is_active", tuning.state == TuningFile::State::active},
+          {"steps", steps}};
+}
+
 Json json_of(const Engine& engine, const BenchFlags& flags, const Measurement& m) {
   const auto batch = static_cast<double>(flags.batch);
   const double gops = 2e-9 * total_macs(engine) * batch / m.at(0.5);
@@ -111,6 +123,7 @@ Json json_of(const Engine& engine, const BenchFlags& flags, const Measurement& m
           {"batch", flags.batch},
           {"threads", thread_count()},
           {"isa", m.isa},
+          {"tuning", tuning_of(engine)},
           {"images_per_second", batch / m.at(0.5)},
           {"median_ms", 1e3 * m.at(0.5)},
           {"least_ms", 1e3 * m.at(0)},
@@ -129,6 +142,11 @@ Json json_of(const Engine& engine, const BenchFlags& flags, const Measurement& m
 void print_text(const Json& json, bool has_layers) {
   fmt::print("{}: batch {}, {} threads, {}\n", json["model"].get<std::string>(),
              json["batch"].get<int>(), json["threads"].get<int>(), json["isa"].get<std::string>());
+  const Json& tuning = json["tuning"];
+  fmt::print("tuning {}{}\n", tuning["file"].get<std::string>(),
+             tuning["is_active"].get<bool>()
+                 ? fmt::format(": {} of {} steps", tuning["steps"].get<int>(), json["steps"].size())
+                 : "");
   fmt::print(
       "{:.1f} images/s, {:.3f} ms a run (median of {}; least {:.3f}, 90 % {:.3f}, 99 % {:.3f})\n",
       json["images_per_second"].get<double>(), json["median_ms"].get<double>(),
@@ -155,7 +173,7 @@ void print_text(const Json& json, bool has_layers) {
 }
 
 void run(const BenchFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
+  use_threads(flags.threads);
   const Engine engine = Engine::load(
       flags.model,
       {.max_batch = flags.batch, .threads = thread_count(), .packs_halves = !flags.is_unpacked});
@@ -175,7 +193,7 @@ void add_bench(CLI::App& app) {
   const auto flags = std::make_shared<BenchFlags>();
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
-  verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
+  add_threads_option(verb, flags->threads);
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
       ->check(CLI::PositiveNumber);
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");

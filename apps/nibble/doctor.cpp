@@ -1,34 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 // nibble doctor: what was built, what this machine offers, which data is here.
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include <array>
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
+#include "nibble/cuda/device.h"
+#include "nibble/cuda/driver.h"
 #include "nibble/data/catalog.h"
+#include "nibble/engine/tuning.h"
+#include "nibble/run/provenance.h"
 #include "nibble/version.h"
 
-// Told by the build.
+// Told by the build: "name=version", "name=found" or "name=-", by commas.
 #ifndef NIBBLE_BUILD_TYPE
 #define NIBBLE_BUILD_TYPE "unknown"
 #endif
-#ifndef NIBBLE_HAS_CUDA
-#define NIBBLE_HAS_CUDA 0
+#ifndef NIBBLE_PARTS
+#define NIBBLE_PARTS ""
 #endif
 
 namespace nibble {
 namespace {
 
 constexpr std::array kModels = {"resnet50-int4", "resnet20-cifar10"};
+
+// What a build may do without, and OpenMP: its name here and in the build.
+constexpr std::array<std::pair<const char*, std::string_view>, 9> kParts = {{
+    {"openmp", "OpenMP"},
+    {"cuda", "CUDA"},
+    {"onednn", "oneDNN"},
+    {"onnx", "libonnx"},
+    {"mpi", "Open MPI"},
+    {"jpeg", "libjpeg"},
+    {"png", "libpng"},
+    {"curl", "libcurl"},
+    {"zlib", "zlib"},
+}};
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -43,15 +61,24 @@ std::string compiler() {
 #endif
 }
 
-// x86 names its processors in /proc/cpuinfo; elsewhere the architecture has to do.
-std::string cpu_name() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+// A version, true where none is known, false where the part is missing.
+Json part_state(std::string_view name) {
+  std::istringstream rows(NIBBLE_PARTS);
+  for (std::string row; std::getline(rows, row, ',');) {
+    const std::size_t split = row.find('=');
+    if (std::string_view(row).substr(0, split) != name) continue;
+    const std::string state = row.substr(split + 1);
+    if (state == "-") return false;
+    return state == "found" ? Json(true) : Json(state);
   }
-  utsname names = {};
-  return uname(&names) == 0 ? names.machine : "unknown";
+  return false;
+}
+
+Json parts_of_build() {
+  Json parts = Json::object();
+  for (const auto& [name, name_in_build] : kParts) parts[name] = part_state(name_in_build);
+  if (!cuda::is_built()) parts["cuda"] = false;  // the toolkit may be there and not be used
+  return parts;
 }
 
 Json examine() {
@@ -62,40 +89,65 @@ Json examine() {
     data[std::string(known.name)] = find_data(known.name).has_value();
   }
   for (const char* name : kModels) data[name] = find_data(name).has_value();
+  const cuda::Driver driver = cuda::loaded_driver();
+  const TuningFile tuning = find_tuning(thread_count());
   return {{"version", kVersion},
           {"compiler", compiler()},
           {"build_type", NIBBLE_BUILD_TYPE},
-          {"parts", {{"openmp", true}, {"cuda", NIBBLE_HAS_CUDA != 0}}},
-          {"cpu", cpu_name()},
+          {"parts", parts_of_build()},
+          {"cpu", this_machine().cpu},
           {"isas", isas},
           {"isa", name_of(active_isa())},
           {"NIBBLE_ISA", environment("NIBBLE_ISA")},
           {"threads", thread_count()},
+          {"gpu",
+           {{"names", driver.gpus}, {"driver", driver.version}, {"usable", cuda::device_count()}}},
+          {"tuning",
+           {{"file", tuning.to_string()},
+            {"is_active", tuning.state == TuningFile::State::active},
+            {"shapes", tuning.tuning.cuts.size()}}},
           {"data_folder", data_folder().string()},
           {"data", data}};
 }
 
+// "NVIDIA H200, driver 550.54.15", and why it is not used where it is not.
+std::string gpu_words(const Json& gpu, bool has_cuda) {
+  if (gpu["names"].empty()) return "none found";
+  std::string words;
+  for (const Json& name : gpu["names"]) words += name.get<std::string>() + ", ";
+  words += "driver " + gpu["driver"].get<std::string>();
+  if (!has_cuda) return words + "; not used: this build has no CUDA";
+  return gpu["usable"] == 0 ? words + "; not used: CUDA finds none" : words;
+}
+
+// "a yes, b no, c 1.2"
+std::string list_words(const Json& states) {
+  std::string words;
+  for (const auto& [name, state] : states.items()) {
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", name,
+                         state.is_string() ? state.get<std::string>()
+                         : state           ? "yes"
+                                           : "no");
+  }
+  return words;
+}
+
 void print_text(const Json& found) {
   const auto text = [&](const char* key) { return found[key].get<std::string>(); };
-  const auto list = [](const Json& flags) {
-    std::string words;
-    for (const auto& [name, is_there] : flags.items()) {
-      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", name, is_there ? "yes" : "no");
-    }
-    return words;
-  };
   std::string isas;
   for (const Json& isa : found["isas"]) isas += " " + isa.get<std::string>();
   const std::string forced = text("NIBBLE_ISA");
   fmt::print("nibble    {}\n", text("version"));
   fmt::print("compiler  {}\n", text("compiler"));
   fmt::print("build     {}\n", text("build_type"));
-  fmt::print("parts     {}\n", list(found["parts"]));
+  fmt::print("parts     {}\n", list_words(found["parts"]));
   fmt::print("cpu       {}\n", text("cpu"));
   fmt::print("isa       {} runs{}; this machine has{}\n", text("isa"),
              forced.empty() ? "" : " (NIBBLE_ISA says so)", isas);
   fmt::print("threads   {}\n", found["threads"].get<int>());
-  fmt::print("data      {}: {}\n", text("data_folder"), list(found["data"]));
+  fmt::print("gpu       {}\n", gpu_words(found["gpu"], found["parts"]["cuda"] != false));
+  fmt::print("tuning    {}\n", found["tuning"]["file"].get<std::string>());
+  fmt::print("data      {}: {}\n", text("data_folder"), list_words(found["data"]));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/nibble/json.h"
+#include "apps/nibble/threads_option.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
@@ -168,7 +169,7 @@ void print_json(const Findings& findings, const std::string& model, const std::s
 }
 
 void run(const EvalFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
+  use_threads(flags.threads);
   // A run folder stands for its best model, else for its last.
   std::filesystem::path path = flags.model;
   if (std::filesystem::is_directory(path)) {
@@ -222,7 +223,7 @@ void add_eval(CLI::App& app) {
       ->type_name("LOG");
   verb.add_option("--image-size", flags->image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
-  verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
+  add_threads_option(verb, flags->threads);
   verb.add_flag("--engine", flags->is_engine,
                 "run an integer-trained model in the engine instead of the trainer's own code:\n"
                 "the same answers, bit for bit; other models of integers run there anyway");

@@ -19,11 +19,11 @@
 #include "apps/nibble/mixed_precision.h"
 #include "apps/nibble/quantize_outcome.h"
 #include "apps/nibble/quantize_report.h"
+#include "apps/nibble/threads_option.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
-#include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/loop/check_data.h"
 #include "nibble/onnx/read_onnx.h"
@@ -195,7 +195,7 @@ void check_answers(const QuantizeVerbFlags& flags, const Dataset& calib) {
 }
 
 void run(const QuantizeVerbFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
+  use_threads(flags.threads);
   check_outputs(flags);
   QuantizeSettings settings = settings_of(flags);
   const Model model = read_float_model(flags.model);
@@ -330,7 +330,7 @@ void add_quantize(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   verb.add_flag("--flip", flags->flips, "of fine-tuning: mirror every other picture");
   verb.add_option("--seed", flags->seed, "of fine-tuning: decides every number");
-  verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
+  add_threads_option(verb, flags->threads);
   verb.add_flag("--json", flags->is_json, "print JSON: bytes, top1, float_top1, errors");
   verb.footer(
       "Examples:\n"

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/nibble/threads_option.h"
 #include "apps/nibble/verb.h"
 #include "core/npy_header.h"
 #include "core/whole_folder.h"
@@ -140,7 +141,7 @@ void print_answers(const AnswerEngine& engine, const Inputs& inputs, std::span<c
 }
 
 void run(const RunFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
+  use_threads(flags.threads);
   const AnswerEngine engine(read_model(flags.model).model,
                             {.max_batch = flags.batch, .threads = thread_count()});
   const ExampleReader reader(engine.network(), engine.engine().input());
@@ -163,8 +164,9 @@ void run(const RunFlags& flags) {
   if (flags.output == "-") return;
   print_answers(engine, inputs, reals.as<float>());
   fmt::print("{}", written);
-  fmt::print("{} of {}: {:.3f} ms an image\n", inputs.size(), engine.engine().name(),
-             1e3 * seconds / static_cast<double>(inputs.size()));
+  fmt::print("{} of {}: {:.3f} ms an image; tuning {}\n", inputs.size(), engine.engine().name(),
+             1e3 * seconds / static_cast<double>(inputs.size()),
+             engine.engine().tuning().to_string());
 }
 
 }  // namespace
@@ -181,7 +183,7 @@ void add_run(CLI::App& app) {
                                         "the last value of the network (- is standard output)")
                             ->type_name("Y.npy");
   verb.add_option("--batch", flags->batch, "examples at a time (16)")->check(CLI::Range(1, 65536));
-  verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
+  add_threads_option(verb, flags->threads);
   verb.add_option("--layers", flags->layers, "write every layer's integers to DIR/LAYER.npy")
       ->type_name("DIR");
   verb.add_option("--tensors", flags->tensors,

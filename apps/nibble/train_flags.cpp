@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "apps/nibble/threads_option.h"
 #include "nibble/core/error.h"
-#include "nibble/core/parallel.h"
 #include "nibble/core/text_file.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
@@ -104,9 +104,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
       ->check(CLI::Range(0, 1024));
   verb.add_option("--image-size", flags.image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
-  verb.add_option("--threads", flags.threads,
-                  "threads (all cores); the weights do not depend on it")
-      ->check(CLI::PositiveNumber);
+  add_threads_option(verb, flags.threads, "; the weights do not depend on it");
   verb.add_flag("--fast", flags.is_fast,
                 "let oneDNN cut the work: the weights then depend on the threads");
 }
@@ -165,7 +163,7 @@ Recipe recipe_of(const TrainFlags& flags) {
   if (flags.is_fast) recipe.is_fast = true;
   if (recipe.data.empty())
     throw CLI::RequiredError("--data digits, mnist, fashion-mnist, cifar10 or a path");
-  if (flags.threads > 0) set_thread_count(flags.threads);
+  use_threads(flags.threads);
   return recipe;
 }
 

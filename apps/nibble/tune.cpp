@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// nibble tune: how the layers of a model are best cut on this machine, found by trying.
+// nibble tune: how the layers of a model are best cut on this machine, found by trying and kept
+// where measuring in turns confirms it.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/nibble/random_examples.h"
+#include "apps/nibble/threads_option.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
+#include "nibble/core/text_file.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble {
 namespace {
 
-constexpr double kWorthIt = 0.98;  // of the usual time: less gain is noise
+constexpr int kLeastTurns = 31;  // fewer tell a gain from noise too seldom
 
 struct TuneFlags {
   std::string model;
@@ -27,8 +32,8 @@ struct TuneFlags {
   int rounds = 15;
 };
 
-std::vector<ProductCut> candidates() {
-  std::vector<ProductCut> list = {{}};
+std::vector<ProductCut> cut_candidates() {
+  std::vector<ProductCut> list;
   for (const std::int64_t outputs : {64, 48, 32}) {
     for (const std::int64_t pixels : {48, 96, 144, 196, 288, 392})
       list.push_back({pixels, outputs});
@@ -36,77 +41,160 @@ std::vector<ProductCut> candidates() {
   return list;
 }
 
-// Every product of an engine cut the same way.
-Tuning all_cut(const std::vector<StepInfo>& steps, const ProductCut& cut) {
-  Tuning tuning;
-  for (const StepInfo& step : steps) {
-    if (!step.shape.empty()) tuning.cuts[step.shape] = cut;
+// An engine with some tuning, what enters it and what came out last.
+class TuningTrial {
+ public:
+  TuningTrial(const TuneFlags& flags, const Tuning& tuning)
+      : batch_(flags.batch),
+        engine_(Engine::load(
+            flags.model, {.max_batch = flags.batch, .threads = thread_count(), .tuning = &tuning})),
+        input_(random_examples(engine_.input(), batch_)),
+        answers_(engine_.output().bytes * static_cast<std::size_t>(batch_)) {
+    engine_.run(input_, batch_, answers_);  // the first run looks at everything anew
   }
-  return tuning;
+
+  const std::vector<StepInfo>& steps() const { return engine_.steps(); }
+  const std::vector<std::byte>& answers() const { return answers_; }
+
+  double seconds_of_run() {
+    const auto start = std::chrono::steady_clock::now();
+    engine_.run(input_, batch_, answers_);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  // Of one run: all steps of a shape together.
+  std::map<std::string, double> seconds_by_shape() {
+    std::vector<double> seconds(steps().size());
+    engine_.run_timed(input_, batch_, answers_, seconds);
+    std::map<std::string, double> sums;
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      if (!steps()[i].shape.empty()) sums[steps()[i].shape] += seconds[i];
+    }
+    return sums;
+  }
+
+ private:
+  std::int64_t batch_;
+  Engine engine_;
+  std::vector<std::byte> input_;
+  std::vector<std::byte> answers_;
+};
+
+double median_seconds(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
 }
 
-// Median seconds of each step.
-std::vector<double> times_of(const Engine& engine, const TuneFlags& flags,
-                             std::vector<std::byte>& answers) {
-  const std::vector<std::byte> input = random_examples(engine.input(), flags.batch);
-  answers.resize(engine.output().bytes * static_cast<std::size_t>(flags.batch));
-  std::vector<std::vector<double>> times(engine.steps().size());
-  for (int round = 0; round <= flags.rounds; ++round) {
-    std::vector<double> seconds(times.size());
-    engine.run_timed(input, flags.batch, answers, seconds);
-    if (round == 0) continue;  // the first looks at everything anew
-    for (std::size_t i = 0; i < times.size(); ++i) times[i].push_back(seconds[i]);
+std::map<std::string, double> medians_by_shape(TuningTrial& trial, int rounds) {
+  std::map<std::string, std::vector<double>> times;
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto& [shape, seconds] : trial.seconds_by_shape()) times[shape].push_back(seconds);
   }
-  std::vector<double> medians;
-  for (std::vector<double>& each : times) {
-    std::ranges::sort(each);
-    medians.push_back(each[each.size() / 2]);
-  }
+  std::map<std::string, double> medians;
+  for (const auto& [shape, all] : times) medians[shape] = median_seconds(all);
   return medians;
 }
 
+// The best cut of every shape that seems worth it.
+std::map<std::string, ProductCut> find_cuts(TuningTrial& usual, const TuneFlags& flags) {
+  const std::map<std::string, double> usual_times = medians_by_shape(usual, flags.rounds);
+  std::map<std::string, double> best;
+  for (const auto& [shape, seconds] : usual_times) best[shape] = (1 - kWorthwhileGain) * seconds;
+  std::map<std::string, ProductCut> found;
+  for (const ProductCut& cut : cut_candidates()) {
+    Tuning tuning;
+    for (const auto& each : best) tuning.cuts[each.first] = cut;
+    TuningTrial trial(flags, tuning);
+    if (trial.answers() != usual.answers())
+      throw Error("tune", "answers", "others", "the same however layers are cut");
+    for (const auto& [shape, seconds] : medians_by_shape(trial, flags.rounds)) {
+      if (seconds >= best[shape]) continue;
+      best[shape] = seconds;
+      found[shape] = cut;
+    }
+  }
+  return found;
+}
+
+// Runs of two engines in turns, so that what else the machine does meets both.
+template <class Measure>
+void take_turns(int turns, TuningTrial& usual, TuningTrial& tuned, const Measure& measure) {
+  for (int turn = 0; turn < turns; ++turn) {
+    if (turn % 2 == 0) measure(usual, false);
+    measure(tuned, true);
+    if (turn % 2 != 0) measure(usual, false);
+  }
+}
+
+// Drops the cuts whose own layers do not gain when they are measured against the usual ones.
+void keep_confirmed(std::map<std::string, ProductCut>& cuts, TuningTrial& usual,
+                    const TuneFlags& flags, int turns) {
+  TuningTrial tuned(flags, {.machine = {}, .cuts = cuts});
+  std::map<std::string, std::vector<double>> times[2];
+  take_turns(turns, usual, tuned, [&](TuningTrial& trial, bool is_tuned) {
+    for (const auto& [shape, seconds] : trial.seconds_by_shape())
+      times[is_tuned][shape].push_back(seconds);
+  });
+  std::erase_if(
+      cuts, [&](const auto& cut) { return !shows_gain(times[0][cut.first], times[1][cut.first]); });
+}
+
+struct TuningOutcome {
+  bool has_gain = false;
+  double usual = 0;  // median seconds of a whole run
+  double tuned = 0;
+};
+
+TuningOutcome tuned_against_usual(const std::map<std::string, ProductCut>& cuts, TuningTrial& usual,
+                                  const TuneFlags& flags, int turns) {
+  TuningTrial tuned(flags, {.machine = {}, .cuts = cuts});
+  std::vector<double> times[2];
+  take_turns(turns, usual, tuned, [&](TuningTrial& trial, bool is_tuned) {
+    times[is_tuned].push_back(trial.seconds_of_run());
+  });
+  return {.has_gain = shows_gain(times[0], times[1]),
+          .usual = median_seconds(times[0]),
+          .tuned = median_seconds(times[1])};
+}
+
+// What the file has of other models' shapes stays.
+Tuning tuning_to_extend(const std::filesystem::path& path, const std::string& machine) {
+  if (std::filesystem::exists(path)) {
+    Tuning old = parse_tuning(read_text_file(path, "tune"), path.string());
+    if (old.machine == machine) return old;
+  }
+  return {.machine = machine, .cuts = {}};
+}
+
 void run(const TuneFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
-  EngineOptions options{.max_batch = flags.batch, .threads = thread_count()};
-  const Tuning usual;
-  options.tuning = &usual;
-  const Engine first = Engine::load(flags.model, options);
-  std::vector<std::byte> wanted;
-  const std::vector<double> usual_times = times_of(first, flags, wanted);
-  std::vector<double> best = usual_times;
+  use_threads(flags.threads);
   const std::string machine = machine_name(thread_count());
   const std::filesystem::path path =
       flags.output.empty() ? tuning_path(machine) : std::filesystem::path(flags.output);
-  Tuning found = read_tuning(path, machine);
-  for (const StepInfo& step : first.steps()) found.cuts.erase(step.shape);
-  for (const ProductCut& cut : candidates()) {
-    const Tuning tuning = all_cut(first.steps(), cut);
-    options.tuning = &tuning;
-    const Engine engine = Engine::load(flags.model, options);
-    std::vector<std::byte> answers;
-    const std::vector<double> times = times_of(engine, flags, answers);
-    if (answers != wanted)
-      throw Error("tune", "answers", "others", "the same however layers are cut");
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      if (first.steps()[i].shape.empty() || times[i] >= best[i] ||
-          times[i] >= kWorthIt * usual_times[i])
-        continue;
-      best[i] = times[i];
-      found.cuts[first.steps()[i].shape] = cut;
-    }
+  Tuning kept = tuning_to_extend(path, machine);
+  TuningTrial usual(flags, {});
+  for (const StepInfo& step : usual.steps()) kept.cuts.erase(step.shape);
+
+  const int turns = std::max(kLeastTurns, 2 * flags.rounds + 1);
+  std::map<std::string, ProductCut> cuts = find_cuts(usual, flags);
+  if (!cuts.empty()) keep_confirmed(cuts, usual, flags, turns);
+  if (cuts.empty()) {
+    fmt::print("no gain: no other cut of a layer is faster\n");
+  } else if (const TuningOutcome outcome = tuned_against_usual(cuts, usual, flags, turns);
+             outcome.has_gain) {
+    fmt::print(
+        "{} shapes of layers have a better cut: {:.3f} ms instead of {:.3f}, {:.1f} % less "
+        "(medians of {} runs in turns)\n",
+        cuts.size(), 1e3 * outcome.tuned, 1e3 * outcome.usual,
+        100 * (1 - outcome.tuned / outcome.usual), turns);
+    kept.cuts.insert(cuts.begin(), cuts.end());
+  } else {
+    fmt::print(
+        "no gain: {:.3f} ms with other cuts, {:.3f} as usual (medians of {} runs in turns)\n",
+        1e3 * outcome.tuned, 1e3 * outcome.usual, turns);
   }
-  write_tuning(path, found);
-  double before = 0;
-  double after = 0;
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    before += usual_times[i];
-    after += best[i];
-  }
-  fmt::print(
-      "{} of {} steps have a better cut: {:.3f} ms instead of {:.3f} (sums of medians)\nwrote {}\n",
-      std::ranges::count_if(first.steps(),
-                            [&](const StepInfo& step) { return found.cuts.contains(step.shape); }),
-      first.steps().size(), 1e3 * after, 1e3 * before, path.string());
+  write_tuning(path, kept);
+  fmt::print("wrote {}\n", path.string());
 }
 
 }  // namespace
@@ -117,7 +205,7 @@ void add_tune(CLI::App& app) {
   const auto flags = std::make_shared<TuneFlags>();
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
-  verb.add_option("--threads", flags->threads, "threads (all cores)")->check(CLI::PositiveNumber);
+  add_threads_option(verb, flags->threads);
   verb.add_option("--rounds", flags->rounds, "runs of each way (15)")->check(CLI::Range(1, 1000));
   verb.add_option("--output", flags->output, "instead of this machine's file in the cache folder")
       ->type_name("FILE");
@@ -125,7 +213,12 @@ void add_tune(CLI::App& app) {
       "Writes a text file of one line a shape of layer, which later runs on this machine use by\n"
       "themselves: the number of pixels of a block and of outputs of a panel. It changes speed, "
       "never\n"
-      "a number; a file of another machine is not used. NIBBLE_TUNING names another file.\n\n"
+      "a number. A cut is kept only where runs in turns, tuned and as usual, confirm its gain;\n"
+      "otherwise it says \"no gain\". A file of another machine, path of instructions or number "
+      "of\n"
+      "threads is not used; bench, run and doctor say which one is. NIBBLE_TUNING names another "
+      "file,\n"
+      "which must be there.\n\n"
       "Examples:\n"
       "  nibble tune r50.nib --batch 16\n"
       "  nibble tune r50.nib --threads 1 --output mine.txt && NIBBLE_TUNING=mine.txt nibble bench "

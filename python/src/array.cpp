@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "nibble/core/error.h"
 #include "python/src/errors.h"
 #include "python/src/modules.h"
 #include "python/src/new_arrays.h"
@@ -53,7 +54,15 @@ Array::Array(nb::handle fresh, const Array& like) : object_(fresh), kind_(like.k
 
 Array::Loan::~Loan() {
   if (buffer.obj != nullptr) PyBuffer_Release(&buffer);
-  if (managed != nullptr) release(managed);
+  if (managed == nullptr) return;
+  if (place && cuda::is_built()) {
+    const nb::gil_scoped_release others_may_run;
+    try {
+      cuda::wait_for(*place);
+    } catch (const Error&) {  // what the work died of is told where it is waited for again
+    }
+  }
+  release(managed);
 }
 
 bool Array::is_same_memory(const Array& other) const {

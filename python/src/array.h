@@ -6,10 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "nibble/core/tensor.h"
+#include "nibble/cuda/device.h"
 #include "python/src/dlpack.h"
 
 namespace nibble::python {
@@ -79,6 +81,10 @@ class Array {
     Py_buffer buffer{};
     void* managed = nullptr;
     void (*release)(void*) = nullptr;
+    // Of memory on a GPU: where work on it is queued. Its package hands the memory out again in the
+    // order of another stream, so that it is given back when the work is done, not when it is
+    // queued.
+    std::optional<cuda::Place> place;
   };
   Loan loan_;
 };

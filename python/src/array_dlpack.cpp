@@ -36,7 +36,7 @@ nb::object capsule_of(nb::handle object, Argument argument) {
   nb::dict options;
   if (const auto stream = stream_for(object, argument)) options["stream"] = *stream;
   nb::dict newer = nb::borrow<nb::dict>(options.attr("copy")());
-  newer["max_version"] = nb::make_tuple(1, 0);
+  newer["max_version"] = nb::make_tuple(dlpack::kMajor, 0);
   try {
     return method(**newer);
   } catch (nb::python_error& error) {
@@ -99,6 +99,11 @@ void Array::take_dlpack(Argument argument, Access access) {
   };
   if (const auto* newer = take.operator()<dlpack::ManagedVersioned>("dltensor_versioned",
                                                                     "used_dltensor_versioned")) {
+    if (newer->major != dlpack::kMajor) {  // all but its deleter may lie elsewhere
+      throw TypeMistake(argument.function, name + "'s version of DLPack",
+                        std::to_string(newer->major) + "." + std::to_string(newer->minor),
+                        std::to_string(dlpack::kMajor) + ".x");
+    }
     is_read_only = (newer->flags & dlpack::kReadOnly) != 0;
   } else if (take.operator()<dlpack::Managed>("dltensor", "used_dltensor") == nullptr) {
     throw TypeMistake(argument.function, name + ".__dlpack__()", described(capsule),
@@ -109,6 +114,7 @@ void Array::take_dlpack(Argument argument, Access access) {
   }
   if (tensor->device.type == dlpack::kCuda || tensor->device.type == dlpack::kCudaManaged) {
     device_ = {Device::Kind::cuda, tensor->device.index};
+    loan_.place = place_on(device_.index);
   } else if (tensor->device.type != dlpack::kCpu && tensor->device.type != dlpack::kCudaHost) {
     throw StateMistake(argument.function, name + "'s device",
                        "DLPack type " + std::to_string(tensor->device.type), "CPU or CUDA");

@@ -42,6 +42,7 @@ struct Managed {
   void (*deleter)(Managed*);
 };
 
+inline constexpr std::uint32_t kMajor = 1;  // of the structures below that have a version
 inline constexpr std::uint64_t kReadOnly = 1;
 
 // In a capsule named "dltensor_versioned".

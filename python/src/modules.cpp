@@ -22,7 +22,7 @@ const dlpack::ExchangeApi* exchange_of(nb::handle type) {
       static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(capsule.ptr(), kName));
   const bool is_whole =
       api->tensor_of != nullptr && api->allocate != nullptr && api->current_stream != nullptr;
-  return api->major == 1 && is_whole ? api : nullptr;
+  return api->major == dlpack::kMajor && is_whole ? api : nullptr;
 }
 
 Torch look_up(nb::handle module) {

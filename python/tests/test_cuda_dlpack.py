@@ -88,6 +88,18 @@ def test_work_waits_for_the_package():
     assert lent.streams == [1]  # the default stream, by DLPack's number for it
 
 
+def test_memory_goes_back_when_the_work_is_done():
+    x, ours = torch.ones(1 << 20, device="cuda"), torch.cuda.Stream()
+    out = torch.empty_like(x)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(ours):
+        torch.cuda._sleep(50_000_000)
+        nibble.quantize(x, "e4m3", out=out)
+        assert not ours.query()  # torch's own tensors are ordered by the stream: nobody waits
+        nibble.quantize(Lent(x), "e4m3", out=out)
+        assert ours.query()
+
+
 def test_cupy_arrays():
     cupy = pytest.importorskip("cupy")
     x = values()

@@ -46,7 +46,8 @@ TEST(Name, ControlCharactersAndLongNamesAreRefused) {
   }
   EXPECT_NO_THROW(check_name("network", "name", std::string(240, 'x')));
   EXPECT_EQ(error_of([] { check_name("network", "name", std::string(241, 'x')); }),
-            "[network] name: got 241 bytes, expected at most 240 (limit 'name': --limits name=… raises it)");
+            "[network] name: got 241 bytes, expected at most 240 (limit 'name': --limits name=… "
+            "raises it)");
 }
 
 TEST(Name, LongWordsEndInAnEllipsis) {

@@ -8,8 +8,12 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "nibble/core/error.h"
 
@@ -37,6 +41,21 @@ class FirstFailure {
   std::int64_t chunk_ = 0;
 };
 
+// How many threads, up to `wanted`, run beside this one; all have ended when it returns.
+int most_threads_beside(int wanted) {
+  std::atomic<bool> is_over = false;
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(wanted));
+  try {
+    while (std::ssize(threads) < wanted) threads.emplace_back([&] { is_over.wait(false); });
+  } catch (const std::exception&) {  // no thread, or no memory for what describes it
+  }
+  is_over = true;
+  is_over.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<int>(threads.size());
+}
+
 }  // namespace
 
 void parallel_for(std::size_t count, std::size_t grain,
@@ -62,6 +81,7 @@ void parallel_for(std::size_t count, std::size_t grain,
   if (threads == 1 || omp_in_parallel() != 0) {
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
   } else {
+    require_threads(threads);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
   }
@@ -82,6 +102,7 @@ void parallel_tasks(std::size_t count, const std::function<void(std::size_t task
   if (threads == 1 || tasks <= 1 || omp_in_parallel() != 0) {
     for (std::int64_t task = 0; task < tasks; ++task) run_task(task);
   } else {
+    require_threads(threads);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (std::int64_t task = 0; task < tasks; ++task) run_task(task);
   }
@@ -90,12 +111,27 @@ void parallel_tasks(std::size_t count, const std::function<void(std::size_t task
 
 int thread_count() {
   const int requested = requested_threads.load(std::memory_order_relaxed);
-  return requested > 0 ? requested : omp_get_max_threads();
+  return requested > 0 ? requested : std::min(omp_get_max_threads(), kMostThreads);
 }
 
 void set_thread_count(int threads) {
-  if (threads < 0) throw Error("set_thread_count", "threads", std::to_string(threads), "0 or more");
+  if (threads < 0 || threads > kMostThreads) {
+    throw Error("threads", "number", std::to_string(threads),
+                "0 to " + std::to_string(kMostThreads));
+  }
   requested_threads.store(threads, std::memory_order_relaxed);
+}
+
+void require_threads(int threads) {
+  // OpenMP keeps a team for every thread that asks for one.
+  thread_local int largest_team = 1;
+  if (threads <= largest_team) return;
+  const int started = 1 + most_threads_beside(threads - 1);
+  if (started < threads) {
+    throw Error("threads", "number", std::to_string(threads),
+                "at most " + std::to_string(started) + ", as many as the system lets run");
+  }
+  largest_team = threads;
 }
 
 }  // namespace nibble

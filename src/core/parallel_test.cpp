@@ -2,6 +2,7 @@
 // Tests of parallel_for: coverage, chunks and exceptions.
 #include "nibble/core/parallel.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,10 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include "core/test_support.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
 namespace {
+
+class ScopedThreads {
+ public:
+  explicit ScopedThreads(int threads) { set_thread_count(threads); }
+  ~ScopedThreads() { set_thread_count(0); }
+  ScopedThreads(const ScopedThreads&) = delete;
+  ScopedThreads& operator=(const ScopedThreads&) = delete;
+};
 
 using Chunks = std::set<std::pair<std::size_t, std::size_t>>;
 
@@ -95,6 +105,31 @@ TEST(ThreadCount, ZeroGoesBackToTheDefault) {
   set_thread_count(0);
   EXPECT_EQ(thread_count(), before);
   EXPECT_THROW(set_thread_count(-1), Error);
+}
+
+TEST(ThreadCount, MoreThanAnyMachineHasIsRefused) {
+  EXPECT_EQ(error_of([] { set_thread_count(100'000); }),
+            "[threads] number: got 100000, expected 0 to 1024");
+  const ScopedThreads most(kMostThreads);
+  EXPECT_EQ(thread_count(), kMostThreads);
+}
+
+TEST(ThreadCount, ThreadsThatTheSystemRefusesAreAnErrorOfTheLoop) {
+  if (!kCanLimitMemory) GTEST_SKIP() << "sanitizers take more memory than a limit leaves";
+  const ScopedThreads many(600);
+  constexpr rlim_t kRoom = 100 << 20;  // of stacks of 8 MiB: a dozen
+  int runs = 0;
+  {
+    const AddressSpaceLimit limit(kRoom);
+    const auto loop = [&] { parallel_for(600, 1, [&](std::size_t, std::size_t) { ++runs; }); };
+    const auto tasks = [&] { parallel_tasks(600, [&](std::size_t) { ++runs; }); };
+    EXPECT_THAT(error_of(loop),
+                testing::StartsWith("[threads] number: got 600, expected at most "));
+    EXPECT_THAT(error_of(tasks), testing::StartsWith("[threads] number: got 600"));
+  }
+  EXPECT_EQ(runs, 0);
+  set_thread_count(4);
+  EXPECT_EQ(chunks_of(10, 4).size(), 3U);
 }
 
 TEST(ParallelTasks, EveryTaskRunsOnceAndTheFirstFailureIsTold) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of all modules share: a folder that goes away, a disk that is full, an environment
-// that comes back, the text of an error.
+// What tests of all modules share: a folder that goes away, a disk that is full, memory that ends,
+// an environment that comes back, the text of an error.
 #pragma once
 
 #include <sys/resource.h>
@@ -65,6 +65,37 @@ class FileSizeLimit {
  private:
   rlimit old_{};
   void (*old_handler_)(int);
+};
+
+// Memory of sanitizers is far beyond any limit.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kCanLimitMemory = false;
+#elif defined(__has_feature)
+inline constexpr bool kCanLimitMemory =
+    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
+#else
+inline constexpr bool kCanLimitMemory = true;
+#endif
+
+// Lets the process have so many bytes of address space more than it has, for memory and for the
+// stacks of threads.
+class AddressSpaceLimit {
+ public:
+  explicit AddressSpaceLimit(rlim_t more) {
+    std::ifstream sizes("/proc/self/statm");
+    rlim_t pages = 0;
+    sizes >> pages;
+    ::getrlimit(RLIMIT_AS, &old_);
+    const rlimit limited{pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + more,
+                         old_.rlim_max};
+    ::setrlimit(RLIMIT_AS, &limited);
+  }
+  ~AddressSpaceLimit() { ::setrlimit(RLIMIT_AS, &old_); }
+  AddressSpaceLimit(const AddressSpaceLimit&) = delete;
+  AddressSpaceLimit& operator=(const AddressSpaceLimit&) = delete;
+
+ private:
+  rlimit old_{};
 };
 
 // Without a value the variable is not there.

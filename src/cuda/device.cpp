@@ -33,6 +33,11 @@ DeviceGuard::~DeviceGuard() {
   if (previous_ >= 0) cudaSetDevice(previous_);
 }
 
+void wait_for(const Place& place) {
+  const DeviceGuard guard(place);
+  check("cuda", cudaStreamSynchronize(static_cast<cudaStream_t>(place.stream)));
+}
+
 void check_launch(const char* op) {
   check(op, cudaGetLastError());
 }

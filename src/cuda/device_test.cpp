@@ -23,6 +23,7 @@ TEST(CudaDevice, RefusesWorkWithoutOne) {
   int word = 0;
   EXPECT_THROW(cuda::upload(&word, &word, sizeof word, {}), Error);
   EXPECT_THROW(cuda::DeviceGuard({}), Error);
+  EXPECT_THROW(cuda::wait_for({}), Error);
 }
 
 }  // namespace

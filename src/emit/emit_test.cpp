@@ -31,7 +31,7 @@ Model small_network() {
 
 TestVectors vectors_of(const Model& model) {
   Dice dice(2);
-  const Examples examples(model, dice, -128, 127, 4);
+  const NaiveExamples examples(model, dice, -128, 127, 4);
   return {.count = 4, .inputs = examples.input, .outputs = examples.values.back()};
 }
 

@@ -28,7 +28,8 @@ void check_seed(std::uint64_t seed, const std::string& compiler) {
   const Model model = random.model();
   if (model.network.nodes.size() < 2) return;  // nothing to do
   SCOPED_TRACE(::testing::Message() << seed << "\n" << to_toml(model.network));
-  const Examples examples(model, random.dice(), random.input_low(), random.input_high(), kExamples);
+  const NaiveExamples examples(model, random.dice(), random.input_low(), random.input_high(),
+                               kExamples);
   const TestVectors vectors{
       .count = kExamples, .inputs = examples.input, .outputs = examples.values.back()};
   EmitSettings settings;

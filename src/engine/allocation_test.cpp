@@ -10,8 +10,13 @@
 #include "graph/random_network.h"
 #include "nibble/engine/engine.h"
 
-// Sanitizers have their own.
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+// Sanitizers have their own; GCC and clang say differently that they are there.
+#if defined(__has_feature)
+#define NIBBLE_HAS_THREAD_SANITIZER __has_feature(thread_sanitizer)
+#else
+#define NIBBLE_HAS_THREAD_SANITIZER 0
+#endif
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !NIBBLE_HAS_THREAD_SANITIZER
 #define NIBBLE_COUNTS_MEMORY
 #endif
 

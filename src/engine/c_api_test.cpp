@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs what c_api_test.c checks, alone and in several threads at once.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -55,6 +56,18 @@ TEST_F(CApi, KeepsErrorsOfThreadsApart) {
   std::string fresh = "not asked";
   std::thread([&] { fresh = nibble_last_error(); }).join();
   EXPECT_EQ(fresh, "");
+}
+
+TEST_F(CApi, ThreadsThatTheSystemRefusesAreAnErrorOfTheCall) {
+  if (!kCanLimitMemory) GTEST_SKIP() << "sanitizers take more memory than a limit leaves";
+  {
+    const AddressSpaceLimit limit(100 << 20);
+    EXPECT_EQ(nibble_load(path_.c_str(), 1, 1000), nullptr);
+  }
+  EXPECT_THAT(nibble_last_error(), testing::StartsWith("[engine] threads: got 1000"));
+  nibble_engine* engine = nibble_load(path_.c_str(), 1, 2);
+  ASSERT_NE(engine, nullptr) << nibble_last_error();
+  nibble_free(engine);
 }
 
 }  // namespace

@@ -2,6 +2,13 @@
 // Threads that take tasks.
 #include "engine/crew.h"
 
+#include <fmt/format.h>
+
+#include <string>
+#include <system_error>
+
+#include "nibble/core/error.h"
+
 namespace nibble {
 namespace {
 
@@ -20,6 +27,10 @@ void relax() {
 Crew::Crew(int workers) : shares_(static_cast<std::size_t>(workers)) {
   try {
     for (int w = 1; w < workers; ++w) threads_.emplace_back([this, w] { serve(w); });
+  } catch (const std::system_error&) {
+    dismiss();
+    throw Error("engine", "threads", std::to_string(workers),
+                fmt::format("at most {}, as many as the system lets run", 1 + threads_.size()));
   } catch (...) {
     dismiss();
     throw;

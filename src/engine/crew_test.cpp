@@ -2,7 +2,10 @@
 // Workers run every task once, and keep to their own tasks while there are any.
 #include "engine/crew.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {
@@ -43,6 +46,19 @@ TEST(Crew, GivesAWorkerTheSameShareInEveryJob) {
     });
     for (int task = 0; task < kWorkers; ++task) ASSERT_EQ(worker_of[task], task);
   }
+}
+
+TEST(Crew, ThreadsThatTheSystemRefusesAreAnError) {
+  if (!kCanLimitMemory) GTEST_SKIP() << "sanitizers take more memory than a limit leaves";
+  {
+    const AddressSpaceLimit limit(100 << 20);  // of stacks of 8 MiB: a dozen
+    EXPECT_THAT(error_of([] { Crew(1000); }),
+                testing::StartsWith("[engine] threads: got 1000, expected at most "));
+  }
+  Crew crew(4);  // those that had started have ended
+  std::atomic<int> runs = 0;
+  crew.run(100, [&](int, std::int64_t) { ++runs; });
+  EXPECT_EQ(runs, 100);
 }
 
 }  // namespace

@@ -22,8 +22,6 @@
 namespace nibble {
 namespace {
 
-constexpr int kMostThreads = 1024;
-
 // Larger batches run in pieces of so many examples: what weights cost is shared by then, and values
 // of a piece stay near the processor.
 constexpr std::int64_t kPiece = 4;
@@ -160,6 +158,7 @@ void store_examples(const Place& place, const ValueInfo& info, const std::byte* 
 
 struct Engine::Parts {
   std::string name;
+  TuningFile tuning;
   EnginePlan plan;
   EngineOptions options;
   int workers = 1;
@@ -268,6 +267,10 @@ Engine::Engine(Model model, const EngineOptions& options) : parts_(std::make_uni
   parts_->workers = options.threads > 0 ? options.threads : thread_count();
   Model form = integer_form(std::move(model));
   parts_->options.threads = parts_->workers;
+  parts_->tuning = options.tuning != nullptr
+                       ? TuningFile{.state = TuningFile::State::given, .tuning = *options.tuning}
+                       : find_tuning(parts_->workers);
+  parts_->options.tuning = &parts_->tuning.tuning;
   if (!options.keeps_layers) {
     if (options.max_batch >= 2 * parts_->workers) parts_->arenas = parts_->workers;
     parts_->options.max_batch = std::min(options.max_batch, kPiece);
@@ -300,6 +303,9 @@ const ValueInfo& Engine::output() const {
 }
 const std::vector<StepInfo>& Engine::steps() const {
   return parts_->infos;
+}
+const TuningFile& Engine::tuning() const {
+  return parts_->tuning;
 }
 std::size_t Engine::weight_bytes() const {
   return parts_->plan.weight_bytes;

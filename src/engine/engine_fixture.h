@@ -18,7 +18,7 @@ class EngineFixture : public ::testing::Test {
   // On every path, for all of 1 to 3 threads and batches, fused or not.
   void check(const NetworkMaker& maker, std::int64_t low, std::int64_t high) {
     const Model model = maker.model();
-    const Examples examples(model, dice_, low, high, kBatch);
+    const NaiveExamples examples(model, dice_, low, high, kBatch);
     for (const Isa isa : supported_isas()) {
       set_isa(isa);
       for (const bool keeps_layers : {false, true}) {

@@ -368,7 +368,7 @@ TEST_F(EngineTest, RunsInManyThreadsAtOnce) {
   give_numbers(maker, {10, 9 * 64}, 127);
   const Engine engine(maker.model(), {.max_batch = 2, .threads = 2});
   constexpr std::size_t kCallers = 4;
-  std::vector<Examples> examples;
+  std::vector<NaiveExamples> examples;
   std::vector<int> wrong(kCallers);
   for (std::size_t i = 0; i < kCallers; ++i)
     examples.emplace_back(maker.model(), dice_, -128, 127, kBatch);

@@ -13,7 +13,7 @@ class Means : public EngineFixture {
   // `definition` is of integer operations alone.
   void check_fused(const Model& model, const Model& definition, std::int64_t low,
                    std::int64_t high) {
-    const Examples examples(definition, dice_, low, high, kBatch);
+    const NaiveExamples examples(definition, dice_, low, high, kBatch);
     for (const Isa isa : supported_isas()) {
       set_isa(isa);
       const Engine engine(copy_of(model), {.max_batch = 2, .threads = 2});

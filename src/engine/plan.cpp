@@ -38,7 +38,7 @@ class Planner {
         parameters_(parameters_of(network_)),
         bounds_(prove_bounds(model)),
         fusion_(model, bounds_, !options.keeps_layers),
-        tuning_(tuning_of(options)) {}
+        tuning_(options.tuning != nullptr ? *options.tuning : Tuning{}) {}
 
   EnginePlan plan() {
     plan_.output = network_.nodes.size() - 1;
@@ -60,12 +60,6 @@ class Planner {
   }
 
  private:
-  static Tuning tuning_of(const EngineOptions& options) {
-    if (options.tuning != nullptr) return *options.tuning;
-    const std::string machine = machine_name(options.threads);
-    return read_tuning(tuning_path(machine), machine);
-  }
-
   const Node& node(std::size_t i) const { return network_.nodes[i]; }
 
   void place_values() {

@@ -30,7 +30,7 @@ class RandomNetworks : public ::testing::Test {
  protected:
   void TearDown() override { reset_isa(); }
 
-  static void check_layers(const Model& model, const Examples& examples, Model copy) {
+  static void check_layers(const Model& model, const NaiveExamples& examples, Model copy) {
     const Engine engine(std::move(copy), {.max_batch = kBatch, .threads = 2, .keeps_layers = true});
     std::size_t node = 0;
     engine.run_layers(as_bytes(engine.input(), examples.input), kBatch,
@@ -49,7 +49,8 @@ class RandomNetworks : public ::testing::Test {
     RandomNetwork random(seed);
     const Model model = random.model();
     SCOPED_TRACE(::testing::Message() << seed << "\n" << to_toml(model.network));
-    const Examples examples(model, random.dice(), random.input_low(), random.input_high(), kBatch);
+    const NaiveExamples examples(model, random.dice(), random.input_low(), random.input_high(),
+                                 kBatch);
     set_isa(supported_isas()[seed % supported_isas().size()]);
     try {
       check_layers(model, examples, random.model());

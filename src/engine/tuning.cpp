@@ -4,21 +4,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "nibble/core/atomic_file.h"
+#include "nibble/core/error.h"
 #include "nibble/core/isa.h"
+#include "nibble/core/text_file.h"
 
 namespace nibble {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFirstLine = "# nibble tuning of ";
-constexpr std::size_t kMostLines = 100'000;
+constexpr const char* kTuningVariable = "NIBBLE_TUNING";
+constexpr std::string_view kTuningHead = "# nibble tuning of ";
+constexpr double kSureShare = 0.7;  // of turns that gain
 
 std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
@@ -29,6 +34,12 @@ std::string processor_name() {
     if (colon != std::string::npos) return line.substr(colon + 2);
   }
   return "unknown processor";
+}
+
+// The value of a variable; null: it is not there, or empty.
+const char* tuning_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != 0 ? value : nullptr;
 }
 
 // "SHAPE: pixels 192, outputs 64"
@@ -56,9 +67,8 @@ std::string machine_name(int threads) {
 }
 
 fs::path tuning_path(const std::string& machine) {
-  if (const char* given = std::getenv("NIBBLE_TUNING"); given != nullptr && *given != 0)
-    return given;
-  const char* home = std::getenv("HOME");
+  if (const char* given = tuning_variable(kTuningVariable)) return given;
+  const char* home = tuning_variable("HOME");
   std::string name = machine;
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
@@ -66,26 +76,76 @@ fs::path tuning_path(const std::string& machine) {
   return fs::path(home == nullptr ? "." : home) / ".cache" / "nibble" / ("tuning-" + name + ".txt");
 }
 
-Tuning read_tuning(const fs::path& path, const std::string& machine) {
-  Tuning tuning{.machine = machine, .cuts = {}};
-  std::ifstream file(path);
+Tuning parse_tuning(std::string_view text, const std::string& name) {
+  Tuning tuning;
+  std::istringstream lines{std::string(text)};
   std::string line;
-  if (!std::getline(file, line) || line != std::string(kFirstLine) + machine) return tuning;
-  for (std::size_t i = 0; i < kMostLines && std::getline(file, line); ++i) {
-    if (!take_line(line, tuning)) return {.machine = machine, .cuts = {}};
+  if (!std::getline(lines, line) || !line.starts_with(kTuningHead))
+    throw Error("tuning", name + ": first line", line, std::string(kTuningHead) + "MACHINE");
+  tuning.machine = line.substr(kTuningHead.size());
+  for (int number = 2; std::getline(lines, line); ++number) {
+    if (!take_line(line, tuning))
+      throw Error("tuning", fmt::format("{}:{}", name, number), line,
+                  "SHAPE: pixels 0 to 65536, outputs 0, 16, 32, 48 or 64");
   }
   return tuning;
 }
 
-void write_tuning(const fs::path& path, const Tuning& tuning) {
-  std::string text = fmt::format("{}{}\n", kFirstLine, tuning.machine);
+std::string to_text(const Tuning& tuning) {
+  std::string text = fmt::format("{}{}\n", kTuningHead, tuning.machine);
   for (const auto& [shape, cut] : tuning.cuts) {
     text += fmt::format("{}: pixels {}, outputs {}\n", shape, cut.pixels, cut.outputs);
   }
+  return text;
+}
+
+void write_tuning(const fs::path& path, const Tuning& tuning) {
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
   AtomicFile file(path);
-  file.stream() << text;
+  file.stream() << to_text(tuning);
   file.commit();
+}
+
+std::string TuningFile::to_string() const {
+  switch (state) {
+    case State::absent:
+      return "none";
+    case State::of_another_machine:
+      return fmt::format("none ({} is of another machine)", path.string());
+    case State::active:
+      return path.string();
+    case State::given:
+      return "given by the program";
+  }
+  return "";
+}
+
+TuningFile find_tuning(int threads) {
+  const std::string machine = machine_name(threads);
+  TuningFile file{.path = tuning_path(machine), .tuning = {.machine = machine, .cuts = {}}};
+  std::error_code error;
+  if (!fs::exists(file.path, error) && tuning_variable(kTuningVariable) == nullptr) return file;
+  const std::string op = tuning_variable(kTuningVariable) != nullptr ? kTuningVariable : "tuning";
+  Tuning read = parse_tuning(read_text_file(file.path, op), file.path.string());
+  if (read.machine != machine) {
+    file.state = TuningFile::State::of_another_machine;
+  } else {
+    file.state = TuningFile::State::active;
+    file.tuning = std::move(read);
+  }
+  return file;
+}
+
+bool shows_gain(std::span<const double> usual, std::span<const double> tuned) {
+  if (usual.size() != tuned.size() || usual.empty())
+    throw Error("tuning", "turns", fmt::format("{} and {}", usual.size(), tuned.size()),
+                "as many of both");
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < usual.size(); ++i) ratios.push_back(tuned[i] / usual[i]);
+  std::ranges::sort(ratios);
+  const auto gains = static_cast<double>(std::ranges::lower_bound(ratios, 1.0) - ratios.begin());
+  return ratios[ratios.size() / 2] <= 1 - kWorthwhileGain &&
+         gains >= kSureShare * static_cast<double>(ratios.size());
 }
 
 }  // namespace nibble

@@ -55,8 +55,7 @@ class MeanFactors {
 
   static std::vector<std::int64_t> kinds(std::vector<std::int64_t> counts) {
     std::ranges::sort(counts);
-    const auto rest = std::ranges::unique(counts);
-    counts.erase(rest.begin(), rest.end());
+    counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
     return counts;
   }
 

@@ -8,13 +8,13 @@
 namespace nibble {
 
 // Examples one behind the other, and what the definitions make of them.
-struct Examples {
+struct NaiveExamples {
   Integers input;
   std::vector<Integers> values;  // by node
   std::int64_t batch = 0;
 
-  Examples(const Model& model, Dice& dice, std::int64_t low, std::int64_t high,
-           std::int64_t examples)
+  NaiveExamples(const Model& model, Dice& dice, std::int64_t low, std::int64_t high,
+                std::int64_t examples)
       : values(model.network.nodes.size()), batch(examples) {
     const NaiveNetwork naive(model);
     for (std::int64_t e = 0; e < batch; ++e) {

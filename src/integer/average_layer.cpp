@@ -13,7 +13,8 @@ constexpr std::int64_t kMostFactors = std::int64_t{1} << 24;  // 127 times it fi
 
 class AverageLayer final : public IntegerLayer {
  public:
-  AverageLayer(const IntegerLayerSettings& settings, const Window& window, bool counts_padding)
+  AverageLayer(const IntegerLayerSettings& settings, const SlidingWindow& window,
+               bool counts_padding)
       : ahead_(Meetings::forward(window, settings.inputs[0], settings.output)),
         back_(Meetings::backward(window, settings.inputs[0], settings.output)),
         value_point_(settings.value_point()),
@@ -80,7 +81,7 @@ class AverageLayer final : public IntegerLayer {
 
 std::unique_ptr<IntegerLayer> make_integer_average(const IntegerLayerSettings& settings) {
   const Picture& input = settings.inputs[0];
-  Window window{.kernel = {input.height, input.width}};
+  SlidingWindow window{.kernel = {input.height, input.width}};
   bool counts_padding = true;
   if (const auto* pool = std::get_if<AveragePool>(&settings.node.op)) {
     window = {pool->kernel, pool->stride, pool->padding, {1, 1}};

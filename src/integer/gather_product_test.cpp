@@ -16,7 +16,7 @@ const Conv2d kConv{.channels = 9, .kernel = {3, 3}, .stride = {2, 1}, .padding =
 constexpr Picture kInput{5, 4, 6};
 constexpr Picture kOutput{3, 4, 9};
 constexpr std::int64_t kImages = 37;
-const Window kWindow{kConv.kernel, kConv.stride, kConv.padding, kConv.dilation};
+const SlidingWindow kWindow{kConv.kernel, kConv.stride, kConv.padding, kConv.dilation};
 constexpr WeightShape kShape{.out = 9, .taps = 9, .in = 6};
 
 reference::Sums values_of(const GradientSums& sums) {
@@ -147,7 +147,7 @@ TEST(WeightGradient, MoreTermsThanInt32HoldsAreExact) {
   error.data.assign(error.size(), -127);
   const std::int64_t terms = kMany * kPicture.pixels();
   ASSERT_GT(terms, kSafeTerms);
-  const Window window{};
+  const SlidingWindow window{};
   const Meetings meetings = Meetings::forward(window, kPicture, kPicture);
   const WeightShape shape{.out = 1, .taps = 1, .in = 1};
   on_every_path([&] {

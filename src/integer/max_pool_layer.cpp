@@ -28,7 +28,7 @@ void for_each_pixel(const BlockTensor& tensor, const Body& body) {
 
 class MaxPoolLayer final : public IntegerLayer {
  public:
-  MaxPoolLayer(const IntegerLayerSettings& settings, const Window& window)
+  MaxPoolLayer(const IntegerLayerSettings& settings, const SlidingWindow& window)
       : ahead_(Meetings::forward(window, settings.inputs[0], settings.output)),
         back_(Meetings::backward(window, settings.inputs[0], settings.output)),
         error_point_(settings.error_point()) {}
@@ -106,7 +106,7 @@ class MaxPoolLayer final : public IntegerLayer {
 
 std::unique_ptr<IntegerLayer> make_integer_max_pool(const IntegerLayerSettings& settings) {
   const auto& pool = std::get<MaxPool>(settings.node.op);
-  const Window window{pool.kernel, pool.stride, pool.padding, {1, 1}};
+  const SlidingWindow window{pool.kernel, pool.stride, pool.padding, {1, 1}};
   if (window.taps() > 255)
     refuse_layer(settings.node, "a larger window", "one of at most 255 taps");
   return std::make_unique<MaxPoolLayer>(settings, window);

@@ -19,7 +19,8 @@ void Meetings::end_pixel() {
   begin_.push_back(list_.size());
 }
 
-Meetings Meetings::forward(const Window& window, const Picture& source, const Picture& result) {
+Meetings Meetings::forward(const SlidingWindow& window, const Picture& source,
+                           const Picture& result) {
   Meetings meetings;
   for (std::int64_t oy = 0; oy < result.height; ++oy) {
     for (std::int64_t ox = 0; ox < result.width; ++ox) {
@@ -43,7 +44,8 @@ Meetings Meetings::forward(const Window& window, const Picture& source, const Pi
   return meetings;
 }
 
-Meetings Meetings::backward(const Window& window, const Picture& source, const Picture& result) {
+Meetings Meetings::backward(const SlidingWindow& window, const Picture& source,
+                            const Picture& result) {
   const Meetings ahead = forward(window, source, result);
   std::vector<std::vector<Meeting>> by_source(static_cast<std::size_t>(source.pixels()));
   for (std::int64_t pixel = 0; pixel < result.pixels(); ++pixel) {

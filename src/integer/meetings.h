@@ -11,7 +11,7 @@
 
 namespace nibble {
 
-struct Window {
+struct SlidingWindow {
   Extent2 kernel{1, 1};
   Extent2 stride{1, 1};
   Extent2 padding{0, 0};
@@ -35,9 +35,11 @@ struct Pair {
 class Meetings {
  public:
   // result (oy, ox) with tap (ky, kx) meets source oy·stride - padding + ky·dilation.
-  static Meetings forward(const Window& window, const Picture& source, const Picture& result);
+  static Meetings forward(const SlidingWindow& window, const Picture& source,
+                          const Picture& result);
   // The same pairs seen from the source: the way of errors.
-  static Meetings backward(const Window& window, const Picture& source, const Picture& result);
+  static Meetings backward(const SlidingWindow& window, const Picture& source,
+                           const Picture& result);
 
   // The same, by tap, in the order of the result's pixels. Of `forward` alone.
   std::span<const Pair> at_tap(std::int64_t tap) const {

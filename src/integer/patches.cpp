@@ -18,7 +18,7 @@ constexpr std::int64_t kAtOnce = 16;  // bytes: rows of a window are copied so, 
 // One image with its border of zeros, pixel after pixel, and kAtOnce bytes to spare at the end.
 class Bordered {
  public:
-  Bordered(const Window& window, const Picture& result, const Picture& input)
+  Bordered(const SlidingWindow& window, const Picture& result, const Picture& input)
       : window_(window), input_(input) {
     const auto extent = [](std::int64_t count, std::int64_t stride, std::int64_t kernel,
                            std::int64_t dilation) {
@@ -47,14 +47,14 @@ class Bordered {
   }
 
  private:
-  const Window& window_;
+  const SlidingWindow& window_;
   const Picture& input_;
   std::int64_t width_;
   std::vector<std::int8_t> bytes_;
 };
 
 // Runs of the window that lie side by side in the image.
-void copy_patch(const Window& window, std::int64_t channels, const Bordered& image,
+void copy_patch(const SlidingWindow& window, std::int64_t channels, const Bordered& image,
                 std::int64_t top, std::int64_t left, std::int8_t* to) {
   const bool is_dense = window.dilation.x == 1;
   const std::int64_t run = is_dense ? window.kernel.x * channels : channels;
@@ -79,7 +79,7 @@ bool is_thin(const Picture& input, const WeightShape& weight) {
          weight.taps * input.channels <= kMost;
 }
 
-BlockTensor unfold(const Window& window, const Picture& result, const BlockTensor& input,
+BlockTensor unfold(const SlidingWindow& window, const Picture& result, const BlockTensor& input,
                    BufferPool& pool, Buffer& memory) {
   const std::int64_t channels = input.picture.channels;
   BlockTensor patches = input;

@@ -13,7 +13,7 @@ namespace nibble {
 bool is_thin(const Picture& input, const WeightShape& weight);
 
 // One pixel of (tap, channel) for every pixel of the result, in `memory`.
-BlockTensor unfold(const Window& window, const Picture& result, const BlockTensor& input,
+BlockTensor unfold(const SlidingWindow& window, const Picture& result, const BlockTensor& input,
                    BufferPool& pool, Buffer& memory);
 
 }  // namespace nibble

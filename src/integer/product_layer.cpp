@@ -14,7 +14,7 @@ namespace {
 constexpr int kReach = 28;
 
 struct Geometry {
-  Window window;
+  SlidingWindow window;
   WeightShape weight;
   bool has_bias;
 };
@@ -27,7 +27,7 @@ Geometry geometry_of(const IntegerLayerSettings& settings) {
             linear->has_bias};
   }
   const auto& conv = std::get<Conv2d>(settings.node.op);
-  const Window window{conv.kernel, conv.stride, conv.padding, conv.dilation};
+  const SlidingWindow window{conv.kernel, conv.stride, conv.padding, conv.dilation};
   return {window,
           {.out = conv.channels,
            .taps = window.taps(),

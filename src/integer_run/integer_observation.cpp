@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "nibble/kernels/integer_loops.h"
 
@@ -45,9 +46,15 @@ void add_weight(const TrainedTensor& tensor, std::int64_t epoch, std::int64_t st
                                   .share_at_rails = share(rails, count),
                                   .share_moved = share(tensor.moved, count)});
   tell(observation.integers.back(), step, observation.events);
+  const double unit = std::ldexp(1.0, tensor.exponent);
+  if (observation.events != nullptr) {
+    std::vector<float> values;
+    values.reserve(mantissas.size());
+    for (const int each : mantissas) values.push_back(static_cast<float>(each * unit));
+    observation.events->histogram(kind + "/" + layer, step, values);
+  }
 
   if (kind != "weight") return;  // layers.csv has the weight of a layer
-  const double unit = std::ldexp(1.0, tensor.exponent);
   HistogramRow histogram{.epoch = epoch,
                          .layer = layer,
                          .role = "weight",

@@ -41,8 +41,13 @@ void report_epoch(const EpochRow& row, std::int64_t epochs, EventSink* events,
                         const std::optional<double>& top1) {
     if (events != nullptr && loss) events->scalar(fmt::format("{}/loss", split), row.step, *loss);
     if (events != nullptr && top1) events->scalar(fmt::format("{}/top1", split), row.step, *top1);
-    if (top1) line += fmt::format("  {} {:.2f} %", split, 100 * *top1);
-    if (loss && !top1 && split != "train") line += fmt::format("  {} loss {:.4f}", split, *loss);
+    const bool has_loss = loss && split != "train";  // that of training stands first
+    if (top1) {
+      line += fmt::format("  {} {:.2f} %", split, 100 * *top1);
+      if (has_loss) line += fmt::format(" (loss {:.4f})", *loss);
+    } else if (has_loss) {
+      line += fmt::format("  {} loss {:.4f}", split, *loss);
+    }
   };
   tell("train", row.train_loss, row.train_top1);
   tell("val", row.val_loss, row.val_top1);

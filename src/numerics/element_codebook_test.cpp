@@ -15,7 +15,7 @@ CodebookElement table(std::vector<float> values) {
   return {"", std::move(values)};
 }
 
-Place place_of(const CodebookElement& c, std::size_t i) {
+LinePoint place_of(const CodebookElement& c, std::size_t i) {
   const double value = c.values[i];
   return {value, static_cast<std::uint32_t>(i), value};
 }

@@ -16,10 +16,10 @@ GridElement grid(std::string_view text) {
 }
 
 // n · 2^-fl for every n of the word, in ascending order, with its two's complement code.
-std::vector<Place> places_of(const GridElement& g) {
+std::vector<LinePoint> places_of(const GridElement& g) {
   const int lowest = g.is_signed ? -(1 << (g.bits - 1)) + (g.is_symmetric ? 1 : 0) : 0;
   const int count = (1 << g.bits) - (g.is_symmetric ? 1 : 0);
-  std::vector<Place> places;
+  std::vector<LinePoint> places;
   for (int n = lowest; n < lowest + count; ++n) {
     const double value = n * std::exp2(-g.fraction_bits);
     places.push_back({value, static_cast<std::uint32_t>(n) & ((1U << g.bits) - 1), value});
@@ -28,8 +28,8 @@ std::vector<Place> places_of(const GridElement& g) {
 }
 
 testing::AssertionResult is_a_grid(const GridElement& g) {
-  const std::vector<Place> places = places_of(g);
-  for (const Place& place : places) {
+  const std::vector<LinePoint> places = places_of(g);
+  for (const LinePoint& place : places) {
     const auto result = stays(g, place.value, place.code);
     if (!result) return result;
   }

@@ -31,21 +31,21 @@ double posit_value(int bits, int es, std::uint32_t code) {
   return fraction * std::exp2(regime * (1 << es) + exponent);
 }
 
-Place place_of(const PositElement& p, std::uint32_t code) {
+LinePoint place_of(const PositElement& p, std::uint32_t code) {
   const double value = posit_value(p.bits, p.exponent_bits, code);
   return {value, code, value};
 }
 
 Gap mirrored(const PositElement& p, const Gap& gap) {
   const std::uint32_t mask = static_cast<std::uint32_t>((std::uint64_t{1} << p.bits) - 1);
-  const auto negated = [&](const Place& place) {
-    return Place{-place.value, (~place.code + 1) & mask, -place.result};
+  const auto negated = [&](const LinePoint& place) {
+    return LinePoint{-place.value, (~place.code + 1) & mask, -place.result};
   };
   return {negated(gap.high), negated(gap.low), -gap.middle};
 }
 
 testing::AssertionResult code_and_gap_are_right(const PositElement& p, std::uint32_t code) {
-  const Place place = place_of(p, code);
+  const LinePoint place = place_of(p, code);
   const std::uint32_t nar = std::uint32_t{1} << (p.bits - 1);
   const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << p.bits) - 1);
   auto result = stays(p, place.value, code);

@@ -71,7 +71,7 @@ struct FloatLine {
 
   // The gaps above zero, the one past the largest value included: there overflow starts.
   std::vector<Gap> gaps(double overflow_result) const {
-    std::vector<Place> places;
+    std::vector<LinePoint> places;
     for (std::uint32_t code = 0; code < finite_codes; ++code) {
       const double value = plain_value(code);
       if (code > 0 && value == 0) continue;
@@ -87,7 +87,7 @@ struct FloatLine {
 };
 
 inline Gap mirrored(const Gap& gap) {
-  const auto negated = [](const Place& p) { return Place{-p.value, p.code, -p.result}; };
+  const auto negated = [](const LinePoint& p) { return LinePoint{-p.value, p.code, -p.result}; };
   return {negated(gap.high), negated(gap.low), -gap.middle};
 }
 

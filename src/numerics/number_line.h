@@ -24,7 +24,7 @@ inline constexpr std::array<RoundingMode, 6> kExactModes = {
 
 // A number on the line. `result` differs from `value` beyond the largest one, where overflow
 // starts.
-struct Place {
+struct LinePoint {
   double value = 0;
   std::uint32_t code = 0;
   double result = 0;
@@ -32,16 +32,16 @@ struct Place {
 
 // Two neighbours and where nearest turns from one to the other.
 struct Gap {
-  Place low;
-  Place high;
+  LinePoint low;
+  LinePoint high;
   double middle = 0;
 };
 
 // What x, strictly inside the gap, has to become.
 inline double expected_result(const Gap& gap, double x, RoundingMode mode) {
   const bool low_is_toward = std::fabs(gap.low.value) <= std::fabs(gap.high.value);
-  const Place& toward = low_is_toward ? gap.low : gap.high;
-  const Place& away = low_is_toward ? gap.high : gap.low;
+  const LinePoint& toward = low_is_toward ? gap.low : gap.high;
+  const LinePoint& away = low_is_toward ? gap.high : gap.low;
   const bool has_odd = gap.low.code % 2 != gap.high.code % 2;
   switch (mode) {
     case RoundingMode::nearest_even:

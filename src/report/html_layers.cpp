@@ -35,7 +35,7 @@ std::string sqnr_label(double db) {
   return std::isinf(db) ? (db > 0 ? "exact" : "−∞") : fmt::format("{:.0f}", db);
 }
 
-HeatCell sqnr_cell(const LayerRecord& record) {
+HeatCell sqnr_cell(const RoundingRecord& record) {
   const double db = record.sqnr_db;
   HeatCell cell = {.label = sqnr_label(db)};
   cell.strength = std::isnan(db) ? 0 : std::clamp(1 - db / kGoodSqnr, 0.0, 1.0);
@@ -61,11 +61,11 @@ HeatCell sqnr_cell(const LayerRecord& record) {
 
 std::string sqnr_map(const ReportRuns& report, std::size_t i) {
   const RunRecord& run = report.runs[i];
-  std::map<Place, const LayerRecord*> last;
-  for (const LayerRecord& record : run.layers) last[{record.layer, record.role}] = &record;
+  std::map<Place, const RoundingRecord*> last;
+  for (const RoundingRecord& record : run.layers) last[{record.layer, record.role}] = &record;
   HeatMap map = {.title = report.name(i),
-                 .rows = layer_order(names_of(run.layers, &LayerRecord::layer)),
-                 .columns = role_order(names_of(run.layers, &LayerRecord::role)),
+                 .rows = layer_order(names_of(run.layers, &RoundingRecord::layer)),
+                 .columns = role_order(names_of(run.layers, &RoundingRecord::role)),
                  .cell_width = 78,
                  .cell_height = 24,
                  .theme = kPageTheme};

@@ -56,7 +56,7 @@ RunRecord integer_run(const std::string& name) {
   RunRecord run = full_run(name, "1");
   run.settings.emplace_back("arithmetic", "int8");
   run.settings.emplace_back("mu", "5,4@2");
-  for (LayerRecord& record : run.layers) record.sqnr_db = kAbsent;
+  for (RoundingRecord& record : run.layers) record.sqnr_db = kAbsent;
   for (EpochRecord& record : run.epochs) record.learning_rate = 5;
   for (const std::int64_t epoch : {1, 2}) {
     for (const char* layer : {"conv1", "fc"}) {
@@ -140,7 +140,7 @@ TEST(HtmlReport, HostileNamesAreText) {
   RunRecord run = integer_run(kHostile);
   run.started = kHostile;
   run.settings.emplace_back(kHostile, kHostile);
-  for (LayerRecord& record : run.layers) record.layer = record.role = record.format = kHostile;
+  for (RoundingRecord& record : run.layers) record.layer = record.role = record.format = kHostile;
   for (HistogramRecord& record : run.histograms) record.layer = record.role = kHostile;
   for (IntegerRecord& record : run.integers) record.layer = record.tensor = kHostile;
   run.summary->weights_hash = kHostile;

@@ -99,26 +99,26 @@ std::vector<EpochRecord> read_epochs(const fs::path& path, std::string_view text
   return records;
 }
 
-std::vector<LayerRecord> read_layers(const fs::path& path, std::string_view text) {
+std::vector<RoundingRecord> read_layers(const fs::path& path, std::string_view text) {
   const CsvTable table(path, text);
   for (const char* column : {"epoch", "layer", "role"}) table.require(column);
-  std::vector<LayerRecord> records;
+  std::vector<RoundingRecord> records;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto number = [&](std::string_view column) {
       return table.number(row, column).value_or(kAbsent);
     };
-    add(records, LayerRecord{.epoch = table.whole(row, "epoch"),
-                             .layer = table.text(row, "layer"),
-                             .role = table.text(row, "role"),
-                             .format = table.text(row, "format"),
-                             .elements = number("elements"),
-                             .min = number("min"),
-                             .max = number("max"),
-                             .mean = number("mean"),
-                             .deviation = number("deviation"),
-                             .sqnr_db = number("sqnr_db"),
-                             .share_saturated = share_of(table, row, "share_saturated"),
-                             .share_flushed = share_of(table, row, "share_flushed")});
+    add(records, RoundingRecord{.epoch = table.whole(row, "epoch"),
+                                .layer = table.text(row, "layer"),
+                                .role = table.text(row, "role"),
+                                .format = table.text(row, "format"),
+                                .elements = number("elements"),
+                                .min = number("min"),
+                                .max = number("max"),
+                                .mean = number("mean"),
+                                .deviation = number("deviation"),
+                                .sqnr_db = number("sqnr_db"),
+                                .share_saturated = share_of(table, row, "share_saturated"),
+                                .share_flushed = share_of(table, row, "share_flushed")});
   }
   return records;
 }

@@ -12,7 +12,7 @@ namespace nibble {
 
 // All throw one line that names the file, the line and the column.
 std::vector<EpochRecord> read_epochs(const std::filesystem::path& path, std::string_view text);
-std::vector<LayerRecord> read_layers(const std::filesystem::path& path, std::string_view text);
+std::vector<RoundingRecord> read_layers(const std::filesystem::path& path, std::string_view text);
 std::vector<IntegerRecord> read_integers(const std::filesystem::path& path, std::string_view text);
 std::vector<HistogramRecord> read_histograms(const std::filesystem::path& path,
                                              std::string_view text);

@@ -205,8 +205,8 @@ class ConvolutionLayer final : public Layer {
   dnnl::memory::desc own_;  // the layout of the weight itself
   WeightQuantizer weight_;
   LayerParameter bias_;
-  PackedWeights forward_weights_;
-  PackedWeights backward_weights_;
+  ReorderedWeights forward_weights_;
+  ReorderedWeights backward_weights_;
 };
 
 }  // namespace

@@ -86,8 +86,8 @@ const ConvolutionPrimitives& ConvolutionCache::get(std::int64_t images, int thre
       .first->second;
 }
 
-const memory& PackedWeights::get(const memory::desc& wanted, const memory::desc& own,
-                                 const LayerParameter& weight) {
+const memory& ReorderedWeights::get(const memory::desc& wanted, const memory::desc& own,
+                                    const LayerParameter& weight) {
   Entry* entry = nullptr;
   for (Entry& each : entries_) {
     if (each.desc == wanted) entry = &each;

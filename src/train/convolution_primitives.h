@@ -48,7 +48,7 @@ class ConvolutionCache {
 };
 
 // A weight in other layouts, reordered when its version has changed.
-class PackedWeights {
+class ReorderedWeights {
  public:
   const dnnl::memory& get(const dnnl::memory::desc& wanted, const dnnl::memory::desc& own,
                           const LayerParameter& weight);

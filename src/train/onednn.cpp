@@ -2,11 +2,29 @@
 // The one engine of oneDNN, and tensors described for it.
 #include "train/onednn.h"
 
+#include <dnnl_debug.h>
+#include <sys/mman.h>
+
 #include <utility>
 
+#include "nibble/core/error.h"
 #include "nibble/core/tensor.h"
 
 namespace nibble {
+namespace {
+
+// oneDNN writes code while it makes a primitive, and does not survive that there is no memory for
+// it. Far more than it takes.
+constexpr std::size_t kRoomForPrimitive = std::size_t{32} << 20;
+
+void require_room() {
+  void* room = ::mmap(nullptr, kRoomForPrimitive, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED)
+    throw Error("oneDNN", "free address space", "less than 32 MiB", "32 MiB or more");
+  ::munmap(room, kRoomForPrimitive);
+}
+
+}  // namespace
 
 const dnnl::engine& cpu_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -25,6 +43,7 @@ dnnl::memory::desc picture_desc(std::int64_t images, const Shape& picture) {
 }
 
 dnnl::primitive_attr attributes() {
+  require_room();
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
@@ -49,6 +68,11 @@ void reorder(const dnnl::memory& from, const dnnl::memory& to) {
 
 dnnl::memory borrow(const dnnl::memory::desc& desc, const float* data) {
   return {desc, cpu_engine(), const_cast<float*>(data)};
+}
+
+void fail_in_layer(const std::string& layer, const dnnl::error& error) {
+  throw Error("oneDNN", "layer " + layer,
+              std::string(error.what()) + " (" + dnnl_status2str(error.status) + ")", "success");
 }
 
 }  // namespace nibble

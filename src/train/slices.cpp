@@ -35,6 +35,7 @@ int threads_a_call(const Slices& slices) {
 
 void for_each_slice(const Slices& slices, const std::function<void(std::int64_t slice)>& body) {
   if (!slices.is_fast) return for_each_task(slices.count(), body);
+  require_threads(thread_count());
   const ThreadLimit all(thread_count());
   for (std::int64_t slice = 0; slice < slices.count(); ++slice) body(slice);
 }

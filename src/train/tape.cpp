@@ -9,6 +9,7 @@
 
 #include "nibble/core/parallel.h"
 #include "train/clamp_mask.h"
+#include "train/onednn.h"
 
 namespace nibble {
 namespace {
@@ -123,7 +124,7 @@ ConstTensorView Tape::forward(const Pass& pass, ConstTensorView batch) {
     for (const std::size_t input : node.inputs) inputs.push_back(value_at(input));
     Buffer& value = memory_->value(i);
     if (!memory_->is_in_place(i)) value = pass.pool->take<float>(images_ * shapes_[i].elements());
-    layers_[i]->forward({pass, inputs, value.as<float>()});
+    in_layer(node.name, [&] { layers_[i]->forward({pass, inputs, value.as<float>()}); });
     round_value(pass, i);
     memory_->end_forward(i, pass.is_training);
   }
@@ -179,7 +180,9 @@ void Tape::backward_node(const Pass& pass, std::size_t node) {
     }
   }
   const float* output = layer.keeps_output() ? memory_->value(node).as<float>() : nullptr;
-  layer.backward({pass, inputs, output, error.as<float>(), input_errors});
+  in_layer(description.name, [&] {
+    layer.backward({pass, inputs, output, error.as<float>(), input_errors});
+  });
   for (const auto& [target, buffer] : extra) {
     add_to(memory_->error(target).as<float>(), buffer.as<float>(),
            images_ * shapes_[target].elements());

@@ -4,8 +4,11 @@
 
 import json
 import os
+import re
 import subprocess
 import unittest
+
+import numpy as np
 
 from case import NIBBLE, Case
 
@@ -39,15 +42,60 @@ class Bench(Case):
         self.assertRegex(process.stdout, r"[\d.]+ images/s, [\d.]+ ms a run")
         self.assertRegex(process.stdout, r"conv2d \dx\d \+ rescale")
 
+    def tune(self, *words, **variables):
+        return self.done("tune", self.model, "--rounds", "1", "--threads", "1", *words, **variables).decode()
+
     def test_tuning_changes_speed_alone(self):
         tuned = self.folder / "tuned.txt"
-        subprocess.run([NIBBLE, "tune", self.model, "--rounds", "1", "--threads", "1", "--output", tuned],
-                       check=True, capture_output=True)
+        self.tune("--output", tuned)
         self.assertTrue(tuned.read_text().startswith("# nibble tuning of "))
-        plain = self.bench("--threads", "1", NIBBLE_TUNING=str(self.folder / "absent"))
+        plain = self.bench("--threads", "1", HOME=str(self.folder))
         self.assertEqual(self.bench("--threads", "1", NIBBLE_TUNING=str(tuned))["answers"], plain["answers"])
         tuned.write_text("# nibble tuning of another machine\nconv2d: pixels 1, outputs 16\n")
         self.assertEqual(self.bench("--threads", "1", NIBBLE_TUNING=str(tuned))["answers"], plain["answers"])
+
+    def test_a_gain_is_told_and_kept_only_where_turns_confirm_it(self):
+        tuned = self.folder / "tuned.txt"
+        text = self.tune("--output", tuned)
+        cuts = tuned.read_text().splitlines()[1:]
+        if gain := re.search(r"^(\d+) shapes .*: ([\d.]+) ms instead of ([\d.]+), .*medians of 31 runs in turns", text):
+            self.assertEqual(int(gain[1]), len(cuts))
+            self.assertLess(float(gain[2]), float(gain[3]))
+        else:
+            self.assertTrue(text.startswith("no gain: "), text)
+            self.assertEqual(cuts, [])
+
+    def test_cuts_of_other_models_stay(self):
+        tuned = self.folder / "tuned.txt"
+        self.tune("--output", tuned)
+        tuned.write_text(tuned.read_text().splitlines()[0] + "\nof another model: pixels 48, outputs 16\n")
+        self.tune("--output", tuned)
+        self.assertIn("of another model: pixels 48, outputs 16\n", tuned.read_text())
+
+    def test_whether_a_tuning_is_active_is_told(self):
+        home = {"HOME": str(self.folder)}
+        picture = self.save("picture.npy", np.zeros((8, 8, 1), np.int8))
+        words = ("run", self.model, "--input", picture, "--threads", "1")
+        self.assertEqual(self.bench("--threads", "1", **home)["tuning"], {"file": "none", "is_active": False, "steps": 0})
+        self.assertIn("; tuning none\n", self.done(*words, **home).decode())
+        self.assertFalse(json.loads(self.done("doctor", "--json", OMP_NUM_THREADS="1", **home))["tuning"]["is_active"])
+
+        path = re.search(r"^wrote (.*)$", self.tune(**home), re.MULTILINE)[1]
+        self.assertTrue(path.startswith(str(self.folder)))
+        tuning = self.bench("--threads", "1", **home)["tuning"]
+        self.assertEqual((tuning["file"], tuning["is_active"]), (path, True))
+        self.assertIn(f"; tuning {path}\n", self.done(*words, **home).decode())
+        self.assertIn(f"tuning    {path}\n", self.done("doctor", OMP_NUM_THREADS="1", **home).decode())
+        other = self.bench("--threads", "2", NIBBLE_TUNING=path)["tuning"]
+        self.assertEqual(other["file"], f"none ({path} is of another machine)")
+
+    def test_a_tuning_file_that_is_named_must_be_there(self):
+        absent = str(self.folder / "absent.txt")
+        for words in (("bench", self.model), ("doctor",)):
+            self.fails(1, f"[NIBBLE_TUNING] cannot read {absent}: No such file", *words, NIBBLE_TUNING=absent)
+        damaged = self.folder / "damaged.txt"
+        damaged.write_text("rubbish\n")
+        self.fails(1, "damaged.txt: first line: got rubbish", "bench", self.model, NIBBLE_TUNING=str(damaged))
 
     def test_an_absent_model_is_one_line(self):
         process = subprocess.run([NIBBLE, "bench", "absent.nib"], capture_output=True, text=True)

@@ -72,7 +72,7 @@ class Run(ToyCase):
         best = np.argsort(-answers, axis=1, kind="stable")
         for i in range(5):
             self.assertIn(f"x.npy[{i}]: " + ", ".join(f"{k} {answers[i, k]:.6g}" for k in best[i]), text)
-        self.assertRegex(text, r"\nwrote 54 layers to .*\n5 of resnet14-int4: [\d.]+ ms an image\n$")
+        self.assertRegex(text, r"\nwrote 54 layers to .*\n5 of resnet14-int4: [\d.]+ ms an image; tuning .*\n$")
 
     def test_batch_and_threads_change_nothing(self):
         x = self.save("x.npy", self.integers)

@@ -3,9 +3,12 @@
 
 import json
 import os
+import re
+import subprocess
 import unittest
+from pathlib import Path
 
-from case import Case
+from case import NIBBLE, Case
 
 
 class Signature(Case):
@@ -31,6 +34,28 @@ class Doctor(Case):
         text = self.done("doctor").decode()
         for word in ("compiler", "cpu", "threads", "mnist", "reference"):
             self.assertIn(word, text)
+
+    def test_parts_are_those_that_the_command_is_linked_with(self):
+        parts = json.loads(self.done("doctor", "--json"))["parts"]
+        linked = subprocess.run(["ldd", NIBBLE], capture_output=True, text=True, check=True).stdout
+        libraries = {"openmp": "libgomp|libomp", "onednn": "libdnnl", "onnx": "libonnx", "mpi": "libmpi",
+                     "jpeg": "libjpeg", "png": "libpng", "curl": "libcurl", "zlib": "libz"}
+        for part, library in libraries.items():
+            is_linked = re.search(rf"\b({library})[\w.-]*\.so", linked) is not None
+            self.assertEqual(parts[part] is not False, is_linked, f"{part}: doctor says {parts[part]}\n{linked}")
+        has_runtime = b"cudaGetDeviceCount" in Path(NIBBLE).read_bytes()  # linked statically
+        self.assertEqual(parts["cuda"] is not False, has_runtime)
+        self.assertRegex(parts["onednn"] or "0.0", r"^\d+\.\d+")
+        self.assertEqual(set(parts), set(libraries) | {"cuda"})
+
+    def test_the_gpu_is_that_of_the_driver(self):
+        gpu = json.loads(self.done("doctor", "--json"))["gpu"]
+        folder = Path("/proc/driver/nvidia/gpus")
+        count = len(list(folder.iterdir())) if folder.is_dir() else 0
+        self.assertEqual(len(gpu["names"]), count)
+        self.assertLessEqual(gpu["usable"], count)
+        text = self.done("doctor").decode()
+        self.assertIn("gpu       " + (gpu["names"][0] if count else "none found"), text)
 
     def test_data_sets_are_looked_for_where_told(self):
         (self.folder / "resnet20-cifar10").mkdir()

@@ -2,6 +2,7 @@
 """nibble train --arith int8 on the bundled digits: folders, hashes, shifts, resumption, refusals."""
 
 import json
+import struct
 
 from case import run
 from train_case import TrainCase, main, quick
@@ -9,6 +10,46 @@ from train_case import TrainCase, main, quick
 FILES = {"settings.json", "epochs.csv", "layers.csv", "histograms.csv", "integers.csv", "checkpoint.safetensors",
          "model.nib", "summary.json"}
 NETWORK = "convnet-8x8"
+
+
+def fields_of(message):
+    """(number, value) of a protocol buffer's fields: integers, 8 bytes, or bytes of a length."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+            continue
+        size = {1: 8, 5: 4}.get(key & 7) or varint()
+        yield key >> 3, message[at:at + size]
+        at += size
+
+
+def histograms_of(events):
+    """(tag, step, (least, most, count)) of the histograms of a TensorBoard file: Event.summary.value.histo."""
+    at = 0
+    while at < len(events):
+        (size,) = struct.unpack_from("<Q", events, at)
+        event = dict(fields_of(events[at + 12:at + 12 + size]))
+        at += 16 + size
+        for _, value in fields_of(event.get(5, b"")):
+            fields = dict(fields_of(value))
+            if 5 in fields:
+                histogram = dict(fields_of(fields[5]))
+                numbers = (struct.unpack("<d", histogram.get(key, bytes(8)))[0] for key in (1, 2, 3))
+                yield fields[1].decode(), event.get(2, 0), tuple(numbers)
 
 
 class IntegerCase(TrainCase):
@@ -54,6 +95,18 @@ class Run(IntegerCase):
             if row[2] in ("value", "error"):
                 self.assertEqual(int(row[8]), 23 * int(row[0]))
                 self.assertLessEqual(int(row[7]), int(row[8]))
+
+    def test_tensorboard_gets_histograms_of_weights(self):
+        folder, _, _ = self.integers("run", "--epochs", "2")
+        events = next(folder.glob("events.out.tfevents.*")).read_bytes()
+        told = {(tag, step): histogram for tag, step, histogram in histograms_of(events)}
+        layers = {row[1] for row in self.rows(folder, "layers.csv")}
+        self.assertEqual({tag for tag, _ in told if tag.startswith("weight/")}, {f"weight/{name}" for name in layers})
+        self.assertIn(("bias/conv1", 46), told)
+        header = (folder / "layers.csv").read_text().splitlines()[0].split(",")
+        for row in (dict(zip(header, row)) for row in self.rows(folder, "layers.csv")):
+            least, most, count = told["weight/" + row["layer"], 23 * int(row["epoch"])]
+            self.assertEqual((least, most, count), (float(row["min"]), float(row["max"]), float(row["elements"])))
 
     def test_eval_says_what_the_run_said(self):
         folder, _, _ = self.integers("run", "--epochs", "2", "--average-from", "2")

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -223,9 +224,18 @@ class Progress(TrainCase):
         _, text, lines = self.train("run", "--epochs", "2")
         self.assertNotIn("\r", lines)
         self.assertNotIn("\x1b", text + lines)
-        self.assertRegex(lines, r"^epoch +1/2  loss [\d.]+  train [\d.]+ %  test [\d.]+ %  rate 0.001  \d+ images/s\n"
+        self.assertRegex(lines, r"^epoch +1/2  loss [\d.]+  train [\d.]+ %  test [\d.]+ % \(loss [\d.]+\)  rate 0.001  \d+ images/s\n"
                                 r"epoch +2/2  .*\n$")
         self.assertEqual(self.train("quiet", "--epochs", "1", "--quiet")[2], "")
+
+    def test_epochs_show_the_loss_of_validation(self):
+        folder, _, lines = self.train("run", "--epochs", "2", "--val", "100")
+        header = (folder / "epochs.csv").read_text().splitlines()[0].split(",")
+        for line, row in zip(lines.splitlines(), self.rows(folder), strict=True):
+            shown = re.search(r"  val ([\d.]+) % \(loss ([\d.]+)\)  ", line)
+            self.assertIsNotNone(shown, line)
+            self.assertAlmostEqual(float(shown[1]), 100 * float(row[header.index("val_top1")]), delta=0.006)
+            self.assertAlmostEqual(float(shown[2]), float(row[header.index("val_loss")]), delta=6e-5)
 
     def test_a_terminal_gets_a_bar(self):
         try:

@@ -21,7 +21,8 @@ bool emit_seed(const std::filesystem::path& folder, std::uint64_t seed) {
   RandomNetwork random(seed);
   const Model model = random.model();
   if (model.network.nodes.size() < 2) return false;
-  const Examples examples(model, random.dice(), random.input_low(), random.input_high(), kExamples);
+  const NaiveExamples examples(model, random.dice(), random.input_low(), random.input_high(),
+                               kExamples);
   const TestVectors vectors{
       .count = kExamples, .inputs = examples.input, .outputs = examples.values.back()};
   EmitSettings settings;

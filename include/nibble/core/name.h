@@ -12,8 +12,8 @@ namespace nibble {
 // text included): what a terminal, a comment or a table shows as it is.
 bool is_printable(std::string_view words);
 
-// Throws "[op] WHAT: got …, expected …" where the name of a network, a layer, a class or a recipe has
-// more bytes than the limit 'name'.
+// Throws "[op] WHAT: got …, expected …" where the name of a network, a layer, a class or a recipe
+// has more bytes than the limit 'name'.
 void check_name_length(std::string_view op, std::string_view what, std::string_view name);
 
 // The same, and unless the name is printable.

@@ -17,8 +17,16 @@ void parallel_for(std::size_t count, std::size_t grain,
 // uneven size whose results do not depend on where it runs. Exceptions as above.
 void parallel_tasks(std::size_t count, const std::function<void(std::size_t task)>& body);
 
-int thread_count();  // what parallel_for uses: set_thread_count, else OMP_NUM_THREADS, else all
-                     // cores
+constexpr int kMostThreads = 1024;
+
+// What parallel_for uses: set_thread_count, else OMP_NUM_THREADS, else all cores; at most
+// kMostThreads.
+int thread_count();
 void set_thread_count(int threads);  // 0: back to the default
+
+// Throws Error where the system does not let this process start a team of so many threads, the
+// calling one included: the runtimes of OpenMP would end the process. Loops ask by themselves;
+// whoever lets another library start a team asks first.
+void require_threads(int threads);
 
 }  // namespace nibble

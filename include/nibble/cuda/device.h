@@ -26,6 +26,9 @@ class DeviceGuard {
   int previous_ = -1;
 };
 
+// Returns when all that was queued there is done.
+void wait_for(const Place& place);
+
 // Throws what the last launch of this thread on the current device was refused with.
 void check_launch(const char* op);
 

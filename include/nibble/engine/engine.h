@@ -28,7 +28,7 @@ struct EngineOptions {
   std::int64_t max_batch = 1;      // that is expected; larger ones run, too
   int threads = 0;                 // of one run; 0: thread_count()
   bool keeps_layers = false;       // nothing is fused, so that every layer's integers can be seen
-  const Tuning* tuning = nullptr;  // null: that of this machine, if there is one
+  const Tuning* tuning = nullptr;  // null: find_tuning()
   bool packs_halves = true;        // false: 4-bit weights and values lie in bytes, twice as large
   std::optional<Limits> limits = {};  // while it is loaded; none: those in force
 };
@@ -82,6 +82,7 @@ class Engine {
                  std::span<double> seconds) const;
 
   const std::vector<StepInfo>& steps() const;
+  const TuningFile& tuning() const;
   std::size_t weight_bytes() const;  // as they lie in memory
   std::size_t arena_bytes() const;   // of all values of one run
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace nibble {
 
@@ -26,11 +28,36 @@ struct Tuning {
 // The processor, its path of instructions and the number of threads.
 std::string machine_name(int threads);
 
+// A text of one line a shape, below a line that names the machine. What is damaged is an error.
+Tuning parse_tuning(std::string_view text, const std::string& name);
+std::string to_text(const Tuning& tuning);
+void write_tuning(const std::filesystem::path& path, const Tuning& tuning);
+
+// A tuning, where it comes from and whether it is used.
+struct TuningFile {
+  enum class State : std::uint8_t {
+    absent,
+    of_another_machine,  // its tuning is not used, nor kept here
+    active,
+    given,  // by EngineOptions: there is no file
+  };
+  State state = State::absent;
+  std::filesystem::path path = {};
+  Tuning tuning = {};
+
+  std::string to_string() const;  // "FILE", "none", "none (FILE is of another machine)", …
+};
+
 // NIBBLE_TUNING, else tuning-MACHINE.txt in ~/.cache/nibble, with the name's odd letters as '-'.
 std::filesystem::path tuning_path(const std::string& machine);
 
-// A text of one line a shape. A file that is absent, of another machine or damaged is as none.
-Tuning read_tuning(const std::filesystem::path& path, const std::string& machine);
-void write_tuning(const std::filesystem::path& path, const Tuning& tuning);
+// The file of this machine. One that NIBBLE_TUNING names must be there; none may be damaged.
+TuningFile find_tuning(int threads);
+
+// Whether runs in turns, one as usual and one tuned beside each other, show that tuning helps: half
+// of the turns gain kWorthwhileGain or more, and seven of ten gain at all. 31 turns of two engines
+// that are equally fast say so once or twice in a hundred times.
+inline constexpr double kWorthwhileGain = 0.02;
+bool shows_gain(std::span<const double> usual, std::span<const double> tuned);
 
 }  // namespace nibble

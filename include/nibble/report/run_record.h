@@ -31,8 +31,8 @@ struct EpochRecord {
   double images_per_second = kAbsent;
 };
 
-// A row of layers.csv.
-struct LayerRecord {
+// A row of layers.csv: what rounding did to a role of a layer.
+struct RoundingRecord {
   std::int64_t epoch = 0;
   std::string layer = {};
   std::string role = {};
@@ -98,7 +98,7 @@ struct RunRecord {
   // settings.json but `started`, flat, in its order: "optimizer.name" → "sgd".
   std::vector<std::pair<std::string, std::string>> settings = {};
   std::vector<EpochRecord> epochs = {};
-  std::vector<LayerRecord> layers = {};
+  std::vector<RoundingRecord> layers = {};
   std::vector<IntegerRecord> integers = {};
   std::vector<HistogramRecord> histograms = {};
   std::optional<SummaryRecord> summary = {};  // only of a run that ended

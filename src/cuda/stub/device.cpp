@@ -21,6 +21,10 @@ DeviceGuard::DeviceGuard(const Place&) {
 
 DeviceGuard::~DeviceGuard() = default;
 
+void wait_for(const Place&) {
+  refuse_without_cuda("cuda");
+}
+
 void check_launch(const char* op) {
   refuse_without_cuda(op);
 }

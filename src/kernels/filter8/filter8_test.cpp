@@ -137,8 +137,8 @@ TEST(Filter8, RescalesOfEveryKindAndShiftAreExact) {
           for (const bool is_negative : {false, true}) {
             for (int shift = 0; shift <= (is_wide ? 62 : 31); ++shift) {
               for (int round = 0; round < 3; ++round) {
-                Rescale({storage, addend, is_wide, random.word(1, 12), 64, shift, is_negative},
-                        random)
+                RandomRescale(
+                    {storage, addend, is_wide, random.word(1, 12), 64, shift, is_negative}, random)
                     .expect_definition_on(path);
                 if (testing::Test::HasFatalFailure()) return;
               }
@@ -157,7 +157,7 @@ TEST(Filter8, RescalesOfTheLargestSumAreTheLargestRescaled) {
       for (const int window : {2, 3, 4}) {
         for (const int shift : {0, 7, 31, 40}) {
           if (!is_wide && shift > 31) continue;
-          const Rescale rescale(
+          const RandomRescale rescale(
               {storage, FilterStorage::none, is_wide, 7, 64, shift, random.is_one_of(2), window},
               random);
           for (const NamedPath& path : fast_paths()) {
@@ -180,7 +180,7 @@ TEST(Filter8, RescalesWriteTheirColumnsAlone) {
             const int shift = random.word(0, 24);
             const int pixels = columns % 5 + 1;
             const bool is_negative = random.is_one_of(2);
-            Rescale({storage, addend, is_wide, pixels, columns, shift, is_negative}, random)
+            RandomRescale({storage, addend, is_wide, pixels, columns, shift, is_negative}, random)
                 .expect_definition_on(path);
             if (testing::Test::HasFatalFailure()) return;
           }

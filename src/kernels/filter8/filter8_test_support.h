@@ -59,7 +59,7 @@ class Random {
 
 enum class RowsLie { apart, evenly, partly_at_zeros };
 
-struct Shape {
+struct ProductShape {
   int blocks = 1;
   int pixels = 1;
   int taps = 1;
@@ -72,7 +72,7 @@ struct Shape {
 // A tile in buffers that end where the last value does.
 class Product {
  public:
-  explicit Product(const Shape& shape, unsigned seed = 1) : shape_(shape) {
+  explicit Product(const ProductShape& shape, unsigned seed = 1) : shape_(shape) {
     Random random(seed);
     const std::int64_t columns = shape.blocks * kFilterOutputs;
     const std::int64_t row_count = std::int64_t{shape.taps} * shape.pixels;
@@ -130,7 +130,7 @@ class Product {
   }
 
  private:
-  Shape shape_;
+  ProductShape shape_;
   std::vector<std::vector<std::uint8_t>> values_;
   std::vector<std::uint8_t> zeros_;
   std::vector<const std::uint8_t*> rows_;
@@ -244,9 +244,9 @@ inline std::int64_t half_step(int shift) {
 }
 
 // A random tile within the bounds of the contract. The bytes around each pixel's result are guards.
-class Rescale {
+class RandomRescale {
  public:
-  Rescale(const Rescaling& what, Random& random)
+  RandomRescale(const Rescaling& what, Random& random)
       : what_(what), tile_({.pixels = what.pixels, .columns = what.columns, .shift = what.shift}) {
     tile_.is_wide = what.is_wide;
     tile_.storage = what.storage;

@@ -19,7 +19,7 @@ class Pieces {
   Pieces(const std::vector<int>& pixels, int taps, int depth, Random& random) {
     for (const int count : pixels) {
       products_.emplace_back(
-          Shape{.blocks = kFilterBlocks, .pixels = count, .taps = taps, .depth = depth},
+          ProductShape{.blocks = kFilterBlocks, .pixels = count, .taps = taps, .depth = depth},
           static_cast<unsigned>(random.word(1, 1000)));
       // Some pieces lack the first of their taps.
       first_taps_.push_back(taps > 1 && random.is_one_of(4) ? 1 : 0);

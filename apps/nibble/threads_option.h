@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// --threads, as every verb that computes for long has it.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace nibble {
+
+// `note` is added to the help of the option.
+void add_threads_option(CLI::App& verb, int& threads, const std::string& note = "");
+
+// Before the verb begins: a number that the system does not let run is refused, not found out in
+// the middle. 0: the default.
+void use_threads(int threads);
+
+}  // namespace nibble

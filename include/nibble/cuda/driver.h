@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What NVIDIA's driver tells of itself and of the GPUs that it drives, whatever the build has.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace nibble::cuda {
+
+struct Driver {
+  std::string version;  // empty: no driver is loaded
+  std::vector<std::string> gpus;
+};
+
+Driver loaded_driver(const std::filesystem::path& folder = "/proc/driver/nvidia");
+
+}  // namespace nibble::cuda

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: any text is a recipe of quantization, options of one line each, or throws Error.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "core/test_support.h"
+#include "nibble/core/error.h"
+#include "nibble/quantize/recipe.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace nibble;
+  static const TemporaryFolder folder;
+  const auto path = folder.put("fuzz.toml", {reinterpret_cast<const char*>(data), size});
+  try {
+    for (const RecipeOption& option : quantize_recipe(path.string())) {
+      if (option.name.empty() || !option.where.starts_with(path.string() + ":")) std::abort();
+    }
+  } catch (const Error&) {
+  }
+  return 0;
+}
