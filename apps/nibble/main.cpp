@@ -18,9 +18,9 @@
 
 #include "apps/nibble/verb.h"
 #include "core/temporary.h"
-#include "nibble/core/name.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
+#include "nibble/core/name.h"
 #include "nibble/core/warning.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/version.h"
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
 
   const int status = run(app, argc, argv);
   for (const std::string& text : nibble::take_warnings()) {
-    if (status == 0) complain(fmt::format("nibble: warning: {}\n", one_line(text)));
+    if (status == 0) complain(fmt::format("nibble: warning: {}\n", nibble::well_formed(text)));
   }
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

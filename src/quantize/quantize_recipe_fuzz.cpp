@@ -6,6 +6,7 @@
 
 #include "core/test_support.h"
 #include "nibble/core/error.h"
+#include "nibble/core/name.h"
 #include "nibble/quantize/recipe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -14,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto path = folder.put("fuzz.toml", {reinterpret_cast<const char*>(data), size});
   try {
     for (const RecipeOption& option : quantize_recipe(path.string())) {
-      if (option.name.empty() || !option.where.starts_with(path.string() + ":")) std::abort();
+      if (option.name.empty() || !is_printable(option.value)) std::abort();
     }
   } catch (const Error&) {
   }

@@ -49,7 +49,7 @@ class HostileNetworks : public ::testing::Test {
  protected:
   void TearDown() override { reset_isa(); }
 
-  static void check_layers(const Model& model, const Examples& examples) {
+  static void check_layers(const Model& model, const NaiveExamples& examples) {
     (void)refusal([&] {  // sums that only a fused layer may have
       const Engine engine(copy_of(model), {.max_batch = kExamples, .keeps_layers = true});
       std::size_t node = 0;
@@ -61,7 +61,7 @@ class HostileNetworks : public ::testing::Test {
     });
   }
 
-  static void check_emitted(const Model& model, const Examples& examples, bool is_compiled) {
+  static void check_emitted(const Model& model, const NaiveExamples& examples, bool is_compiled) {
     const TestVectors vectors{
         .count = kExamples, .inputs = examples.input, .outputs = examples.values.back()};
     EmittedNetwork network;
@@ -90,8 +90,8 @@ class HostileNetworks : public ::testing::Test {
       (void)refusal([&] { check_emittable(model, {}); });
       return false;
     }
-    const Examples examples(model, random.dice(), random.input_low(), random.input_high(),
-                            kExamples);
+    const NaiveExamples examples(model, random.dice(), random.input_low(), random.input_high(),
+                                 kExamples);
     EXPECT_TRUE(answers_of(*engine, examples.input, kExamples) == examples.values.back());
     check_layers(model, examples);
     if (model.network.nodes.size() > 1) check_emitted(model, examples, seed % kCompiled == 1);
