@@ -48,10 +48,15 @@ class Case(unittest.TestCase):
         np.save(self.folder / name, array)
         return self.folder / name
 
-    def done(self, *arguments, **more):
+    def done(self, *arguments, warning=None, **more):
+        """Standard output of what ends well, with one line on standard error that holds the warning, or none."""
         process = run(*arguments, **more)
-        self.assertEqual(process.returncode, 0, process.stderr.decode())
-        self.assertEqual(process.stderr, b"")
+        text = process.stderr.decode()
+        self.assertEqual(process.returncode, 0, text)
+        if warning is None:
+            self.assertEqual(text, "")
+        else:
+            self.assertRegex(text, rf"^nibble: warning: .*{warning}.*\n$")
         return process.stdout
 
     def fails(self, code, words, *arguments, **more):

@@ -157,9 +157,9 @@ class Hostile(Case):
                                 mebibytes=4 * MEBIBYTES))
 
     def test_long_names_are_refused(self):
-        self.assertIn("expected at most 256 (limit 'name'",
+        self.assertIn("expected at most 240 (limit 'name'",
                       self.ends("describe", self.write("name.nib", nib(picture(8), node("n" * 257, "relu", [0])))))
-        self.assertIn("expected at most 256 (limit 'name'",
+        self.assertIn("expected at most 240 (limit 'name'",
                       self.ends("describe", self.write("name.nib", nib(picture(8), node("n", "relu", [0]),
                                                                        name="n" * 257))))
 

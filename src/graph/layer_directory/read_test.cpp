@@ -229,8 +229,8 @@ TEST_F(LayerDirectory, BlocksAreChecked) {
   EXPECT_EQ(error("layer1_0_quantize1", "u31u16u4\r\noutput_bits=4", "u31u16u31\r\noutput_bits=31"),
             "layer1_0_conv2:2: compute_mode: got 'u4s4s32', expected values of 8 bits or less to "
             "enter, not u31");
-  EXPECT_THAT(error("layer1_0_conv1", "stride=2:1 1", "stride=2:2147483647 2147483647"),
-              HasSubstr("layer1_0:2: stride: got 1, expected 2147483647 by 2147483647"));
+  EXPECT_THAT(error("layer1_0_conv1", "stride=2:1 1", "stride=2:65536 65536"),
+              HasSubstr("layer1_0:2: stride: got 1, expected 65536 by 65536"));
 }
 
 TEST_F(LayerDirectory, DataFilesHaveTheSizeOfTheirTensors) {
