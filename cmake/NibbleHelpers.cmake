@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The functions that every CMakeLists.txt of the tree uses.
 #
-#   nibble_add_module(core SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
+#   nibble_add_module(core [COMPUTES] SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
 #   nibble_add_isa_sources(nibble_kernels FLAGS -mavx2 FILES round/avx2.cpp …)
 #   nibble_add_cuda_sources(nibble_kernels FILES round/cuda.cu …)
 #   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
@@ -47,14 +47,18 @@ function(nibble_group_sources target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# A static library nibble_<name> known as nibble::<name>; one without sources has headers only.
+# A static library nibble_<name> known as nibble::<name>; one without sources has headers only. COMPUTES: its loops are
+# worth -O3 in release builds.
 function(nibble_add_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
   set(target nibble_${name})
   set(reach INTERFACE)
   if(arg_SOURCES)
     add_library(${target} STATIC ${arg_SOURCES})
     nibble_set_options(${target})
+    if(arg_COMPUTES)
+      target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
+    endif()
     set(reach PUBLIC)
   else()
     add_library(${target} INTERFACE)
@@ -129,7 +133,8 @@ std::span<const EmbeddedText> ${arg_FUNCTION}() {\n  static constexpr EmbeddedTe
   target_sources(${target} PRIVATE ${source})
 endfunction()
 
-# A GoogleTest program; each of its tests is a ctest named <name without _test>.<Suite>.<Test>.
+# A GoogleTest program; each of its tests is a ctest named <name without _test>.<Suite>.<Test>, or all are one ctest
+# where NIBBLE_TESTS_BY_PROGRAM says so: 1,900 starts of sanitized programs take minutes.
 # With SEED, RapidCheck draws the same cases in every run; RC_PARAMS="seed=…" by hand draws others.
 function(nibble_add_test name)
   if(NOT NIBBLE_BUILD_TESTS)
@@ -146,8 +151,13 @@ function(nibble_add_test name)
   target_link_libraries(${name} PRIVATE
     ${arg_DEPENDS} GTest::gmock GTest::gtest_main rapidcheck rapidcheck_gtest)
   string(REGEX REPLACE "_test$" "" prefix ${name})
-  include(GoogleTest)
-  gtest_discover_tests(${name} TEST_PREFIX "${prefix}." TEST_LIST ${name}_list DISCOVERY_TIMEOUT 60)
+  set(all_in_one "")
+  if(NIBBLE_TESTS_BY_PROGRAM)
+    set(all_in_one "add_test(${prefix} \"${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name}\")\nset(${name}_list ${prefix})\n")
+  else()
+    include(GoogleTest)
+    gtest_discover_tests(${name} TEST_PREFIX "${prefix}." TEST_LIST ${name}_list DISCOVERY_TIMEOUT 60)
+  endif()
   # PROPERTIES of gtest_discover_tests would drop all labels but the first.
   set(properties_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake)
   set(seed "")
@@ -155,7 +165,7 @@ function(nibble_add_test name)
     set(seed "ENVIRONMENT RC_PARAMS=seed=${arg_SEED}")
   endif()
   file(CONFIGURE OUTPUT ${properties_file} @ONLY CONTENT
-    "set_tests_properties(\${@name@_list} PROPERTIES LABELS \"@arg_LABELS@\" @seed@)\n")
+    "@all_in_one@set_tests_properties(\${@name@_list} PROPERTIES LABELS \"@arg_LABELS@\" @seed@)\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${properties_file})
 endfunction()
 

@@ -29,8 +29,8 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
-constexpr std::string_view kVerbsWithoutFiles[] = {"formats", "round",  "encode", "decode",
-                                                   "data",    "report", "doctor", "signature"};
+constexpr std::string_view kVerbsWithoutNetworks[] = {"formats", "round",  "encode", "decode",
+                                                      "data",    "report", "doctor", "signature"};
 
 // A reader that went away is no news to anybody.
 extern "C" void leave_quietly(int) {
@@ -65,8 +65,8 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
 // Of all verbs that read networks and data, from wherever they come.
 void add_limits(CLI::App& app) {
   for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const bool reads_none = std::ranges::find(kVerbsWithoutFiles, verb->get_name()) !=
-                            std::ranges::end(kVerbsWithoutFiles);
+    const bool reads_none = std::ranges::find(kVerbsWithoutNetworks, verb->get_name()) !=
+                            std::ranges::end(kVerbsWithoutNetworks);
     if (reads_none) continue;
     verb->add_option_function<std::string>(
             "--limits",

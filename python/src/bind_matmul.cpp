@@ -19,7 +19,7 @@
 namespace nibble::python {
 namespace {
 
-constexpr std::string_view kFunction = "matmul";
+constexpr std::string_view kMatmul = "matmul";
 
 constexpr Words<SumMethod, 4> kMethods = {{{SumMethod::separate, "separate"},
                                            {SumMethod::fused, "fused"},
@@ -30,15 +30,15 @@ constexpr Words<SumOrder, 2> kOrders = {
 
 template <class Enum, std::size_t kCount>
 Enum word_argument(const Words<Enum, kCount>& words, nb::handle object, std::string_view name) {
-  const std::string_view text = text_of(object, kFunction, name);
+  const std::string_view text = text_of(object, kMatmul, name);
   if (const auto value = value_of(words, text)) return *value;
-  throw Error(kFunction, name, "'" + std::string(text) + "'", list_of(words));
+  throw Error(kMatmul, name, "'" + std::string(text) + "'", list_of(words));
 }
 
 void check_matrix(const Array& array, Argument argument) {
   check_value_type(array, argument);
   if (array.shape().rank() == 2) return;
-  throw Error(kFunction, std::string(argument.name) + "'s shape", array.shape().to_string(),
+  throw Error(kMatmul, std::string(argument.name) + "'s shape", array.shape().to_string(),
               "a matrix");
 }
 
@@ -65,7 +65,7 @@ void multiply(const Array& a, const Array& b, const Array& output, const Accumul
 }
 
 void check_output(const Array& a, const Array& b, const Array& output, const Shape& shape) {
-  constexpr Argument kOut{kFunction, "out"};
+  constexpr Argument kOut{kMatmul, "out"};
   check_same_device(a, output, kOut);
   check_shape(output, shape, kOut);
   check_output_type(output, DType::f32, kOut);
@@ -78,36 +78,36 @@ nb::object multiply_arrays(nb::handle a, nb::handle b, nb::handle format, nb::ha
                            nb::handle rounding, nb::handle overflow, nb::handle method,
                            nb::handle order, nb::handle chunk, nb::handle seed, nb::handle step,
                            nb::handle stream, nb::handle out) {
-  const FormatReference sums = format_of(format, kFunction, "accumulator");
+  const FormatReference sums = format_of(format, kMatmul, "accumulator");
   Accumulator accumulator = accumulator_of(sums->format);
   if (!product.is_none()) {
-    accumulator.product_format = format_of(product, kFunction, "product")->format;
+    accumulator.product_format = format_of(product, kMatmul, "product")->format;
   }
-  accumulator.rounding = parse_rounding(text_of(rounding, kFunction, "rounding"));
-  accumulator.overflow = parse_overflow(text_of(overflow, kFunction, "overflow"));
+  accumulator.rounding = parse_rounding(text_of(rounding, kMatmul, "rounding"));
+  accumulator.overflow = parse_overflow(text_of(overflow, kMatmul, "overflow"));
   accumulator.method = word_argument(kMethods, method, "method");
   accumulator.order = word_argument(kOrders, order, "order");
   accumulator.chunk =
-      static_cast<int>(integer_of(chunk, kFunction, "chunk", std::numeric_limits<int>::max()));
-  accumulator.random = random_of(seed, step, stream, kFunction);
+      static_cast<int>(integer_of(chunk, kMatmul, "chunk", std::numeric_limits<int>::max()));
+  accumulator.random = random_of(seed, step, stream, kMatmul);
 
-  const Array left(a, {kFunction, "a"}, Access::read);
-  const Array right(b, {kFunction, "b"}, Access::read);
-  check_matrix(left, {kFunction, "a"});
-  check_matrix(right, {kFunction, "b"});
-  check_same_device(left, right, {kFunction, "b"});
+  const Array left(a, {kMatmul, "a"}, Access::read);
+  const Array right(b, {kMatmul, "b"}, Access::read);
+  check_matrix(left, {kMatmul, "a"});
+  check_matrix(right, {kMatmul, "b"});
+  check_same_device(left, right, {kMatmul, "b"});
   if (left.shape()[1] != right.shape()[0]) {
-    throw Error(kFunction, "b's rows", std::to_string(right.shape()[0]),
+    throw Error(kMatmul, "b's rows", std::to_string(right.shape()[0]),
                 std::to_string(left.shape()[1]) + ", the columns of a");
   }
   const Shape shape{left.shape()[0], right.shape()[1]};
   if (out.is_none()) {
     nb::object result = left.is_on_cpu() ? empty_array(left.kind(), DType::f32, shape)
                                          : empty_on_device(left, DType::f32, shape);
-    multiply(left, right, Array(result, {kFunction, "out"}, Access::write), accumulator);
+    multiply(left, right, Array(result, {kMatmul, "out"}, Access::write), accumulator);
     return result;
   }
-  const Array output(out, {kFunction, "out"}, Access::write);
+  const Array output(out, {kMatmul, "out"}, Access::write);
   check_output(left, right, output, shape);
   multiply(left, right, output, accumulator);
   note_written(output);

@@ -16,7 +16,7 @@
 namespace nibble::python {
 namespace {
 
-constexpr std::string_view kFunction = "quantize";
+constexpr std::string_view kQuantize = "quantize";
 
 // No element depends on another one or on its index.
 bool is_elementwise(const Format& format, const QuantizeOptions& options) {
@@ -53,7 +53,7 @@ void quantize_on_cpu(const Array& input, const Array& output, const Format& form
 }
 
 void check_output(const Array& input, const Array& output) {
-  constexpr Argument kOut{kFunction, "out"};
+  constexpr Argument kOut{kQuantize, "out"};
   check_same_device(input, output, kOut);
   check_shape(output, input.shape(), kOut);
   check_output_type(output, input.dtype(), kOut);
@@ -73,17 +73,17 @@ void quantize_into(const Array& input, const Array& output, const Format& format
 nb::object quantize_array(nb::handle x, nb::handle fmt, nb::handle rounding, nb::handle overflow,
                           nb::handle seed, nb::handle step, nb::handle stream, nb::handle compat,
                           nb::handle scales, nb::handle zeros, nb::handle out) {
-  const FormatReference format = format_of(fmt, kFunction);
+  const FormatReference format = format_of(fmt, kQuantize);
   const QuantizeOptions options =
-      options_of({rounding, overflow, seed, step, stream, compat, scales, zeros}, kFunction);
-  const Array input(x, {kFunction, "x"}, Access::read);
-  check_value_type(input, {kFunction, "x"});
+      options_of({rounding, overflow, seed, step, stream, compat, scales, zeros}, kQuantize);
+  const Array input(x, {kQuantize, "x"}, Access::read);
+  check_value_type(input, {kQuantize, "x"});
   if (out.is_none()) {
     nb::object result = empty_like(input);
     quantize_into(input, Array(result, input), format->format, options);
     return result;
   }
-  const Array output(out, {kFunction, "out"}, Access::write);
+  const Array output(out, {kQuantize, "out"}, Access::write);
   check_output(input, output);
   quantize_into(input, output, format->format, options);
   note_written(output);

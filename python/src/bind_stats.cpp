@@ -14,12 +14,12 @@
 namespace nibble::python {
 namespace {
 
-constexpr std::string_view kFunction = "stats";
+constexpr std::string_view kStats = "stats";
 
 void check_values(const Array& array, Argument argument) {
   check_value_type(array, argument);
   if (!array.is_on_cpu()) {
-    throw StateMistake(kFunction, std::string(argument.name) + "'s device",
+    throw StateMistake(kStats, std::string(argument.name) + "'s device",
                        device_text(array.device()), "cpu");
   }
 }
@@ -45,16 +45,16 @@ nb::tuple to_tuple(const ErrorStatistics& s) {
 nb::tuple statistics(nb::handle x, nb::handle fmt, nb::handle quantized, nb::handle rounding,
                      nb::handle overflow, nb::handle seed, nb::handle step, nb::handle stream,
                      nb::handle compat, nb::handle scales, nb::handle zeros) {
-  const FormatReference format = format_of(fmt, kFunction);
+  const FormatReference format = format_of(fmt, kStats);
   const QuantizeOptions options =
-      options_of({rounding, overflow, seed, step, stream, compat, scales, zeros}, kFunction);
-  const Array input(x, {kFunction, "x"}, Access::read);
-  check_values(input, {kFunction, "x"});
+      options_of({rounding, overflow, seed, step, stream, compat, scales, zeros}, kStats);
+  const Array input(x, {kStats, "x"}, Access::read);
+  check_values(input, {kStats, "x"});
   std::optional<Array> given;
   if (!quantized.is_none()) {
-    given.emplace(quantized, Argument{kFunction, "quantized"}, Access::read);
-    check_values(*given, {kFunction, "quantized"});
-    check_shape(*given, input.shape(), {kFunction, "quantized"});
+    given.emplace(quantized, Argument{kStats, "quantized"}, Access::read);
+    check_values(*given, {kStats, "quantized"});
+    check_shape(*given, input.shape(), {kStats, "quantized"});
   }
   return to_tuple(compare(input, given ? &*given : nullptr, format->format, options));
 }

@@ -114,7 +114,7 @@ std::string shortened(std::string_view words, std::size_t most) {
 
 // What is cut off is not looked at: the words may be megabytes.
 std::string in_quotes(std::string_view words) {
-  return "'" + shortened(words.substr(0, kMostBytes * (kQuoted + 1)), kQuoted) + "'";
+  return fmt::format("'{}'", shortened(words.substr(0, kMostBytes * (kQuoted + 1)), kQuoted));
 }
 
 std::string file_part(std::string_view name) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A short fuzz run without libFuzzer: seeded mutations of the corpus go through the fuzz target
-// that is linked in. Every run is the same; `make fuzz` searches further.
+// that is linked in, NIBBLE_FUZZ_RUNS of them. npy_fuzz_test has the corpus npy. Every run is the
+// same; `make fuzz` searches further.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -41,8 +44,10 @@ void run_target(const std::string& input) noexcept {
 }
 
 std::vector<std::string> corpus() {
+  const std::string program = program_invocation_short_name;
+  const std::string target = program.substr(0, program.rfind("_fuzz_test"));
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(NIBBLE_CORPUS_DIR) / NIBBLE_FUZZ_TARGET))
+  for (const auto& entry : fs::directory_iterator(fs::path(NIBBLE_CORPUS_DIR) / target))
     paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> inputs;
@@ -128,7 +133,8 @@ TEST(ShortFuzz, MutationsOfTheCorpusNeitherCrashNorEscape) {
   for (const std::string& input : inputs) run_target(input);
   run_target("");
   Mutator mutator(inputs, 1);
-  for (int i = 0; i < NIBBLE_FUZZ_RUNS; ++i) run_target(mutator.next());
+  const char* runs = std::getenv("NIBBLE_FUZZ_RUNS");
+  for (int i = runs == nullptr ? 10000 : std::stoi(runs); i > 0; --i) run_target(mutator.next());
   std::signal(SIGABRT, SIG_DFL);
 }
 
