@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The int8 product for machines without AVX2, as loops that compilers make vectors of.
+#include <bit>
+#include <cstring>
+
 #include "kernels/product8/paths.h"
 #include "kernels/product8/requantize_loop.h"
 
 namespace nibble::portable {
 namespace {
+
+static_assert(std::endian::native == std::endian::little, "bytes are taken from words");
 
 struct Path {};
 
@@ -21,10 +26,15 @@ struct Quads {
   }
 };
 
-// 2·127·127 fits 16 bits: two products are added before they are widened.
+// 2·127·127 fits 16 bits: two products are added before they are widened. The values of a row are
+// copied first: g++ 12 at -O3 would load those of the three rows behind it too, and of the last row
+// what is not there.
 void add_quads(const std::int8_t* a, std::int64_t stride, const Quads& b, Sums& sums) {
   for (int r = 0; r < kProductRows; ++r, a += stride) {
-    const std::int16_t x[4] = {a[0], a[1], a[2], a[3]};
+    std::uint32_t four;
+    std::memcpy(&four, a, sizeof four);
+    std::int16_t x[4];
+    for (int i = 0; i < 4; ++i) x[i] = static_cast<std::int8_t>(four >> (8 * i));
     for (int j = 0; j < kProductColumns; ++j) {
       const auto low = static_cast<std::int16_t>(x[0] * b.part[0][j] + x[1] * b.part[1][j]);
       const auto high = static_cast<std::int16_t>(x[2] * b.part[2][j] + x[3] * b.part[3][j]);

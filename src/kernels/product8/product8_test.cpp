@@ -3,9 +3,11 @@
 #include "nibble/kernels/product8.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -24,6 +26,31 @@ struct Shape {
   int b_gap = 0;
   int c_gap = 0;
   bool accumulates = false;
+};
+
+// Values right before memory that nobody may read.
+class LastValues {
+ public:
+  explicit LastValues(const std::vector<std::int8_t>& values)
+      : room_((values.size() + kPage - 1) / kPage * kPage),
+        memory_(::mmap(nullptr, room_ + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                       -1, 0)),
+        begin_(static_cast<std::int8_t*>(memory_) + room_ - values.size()) {
+    std::ranges::copy(values, begin_);
+    ::mprotect(static_cast<std::int8_t*>(memory_) + room_, kPage, PROT_NONE);
+  }
+  ~LastValues() { ::munmap(memory_, room_ + kPage); }
+  LastValues(const LastValues&) = delete;
+  LastValues& operator=(const LastValues&) = delete;
+
+  const std::int8_t* data() const { return begin_; }
+
+ private:
+  static constexpr std::size_t kPage = 65536;  // a multiple of every machine's
+
+  std::size_t room_;
+  void* memory_;
+  std::int8_t* begin_;
 };
 
 // A tile with its terms, of buffers that end where the last value does.
@@ -61,10 +88,12 @@ class Problem {
   std::vector<std::int32_t> run(const Product8& path) const {
     auto flipped = b_;
     std::vector<std::vector<std::int32_t>> sums(a_.size());
+    std::deque<LastValues> rows;
     std::vector<ProductTerm> terms;
     for (std::size_t t = 0; t < a_.size(); ++t) {
       for (auto& x : flipped[t]) x = static_cast<std::int8_t>(x ^ path.b_flip);
-      terms.push_back({.a = a_[t].data(), .b = flipped[t].data()});
+      rows.emplace_back(a_[t]);
+      terms.push_back({.a = rows.back().data(), .b = flipped[t].data()});
       if (!path.needs_sums()) continue;
       sums[t].resize(kProductRows);
       path.sums(a_[t].data(), kProductRows, tile_.depth, tile_.a_stride, sums[t].data());
