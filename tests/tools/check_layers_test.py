@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants each kind of violation in a small tree and checks that tools/check_layers.py names it."""
 
-import subprocess
-import sys
-import tempfile
 import unittest
 from pathlib import Path
+
+from small_tree import run_tool
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "check_layers.py"
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -24,14 +23,7 @@ SOUND = {
 
 
 def run_on(files):
-    """Exit code and output of the tool on a tree with these files."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in files.items():
-            path = Path(folder) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        done = subprocess.run([sys.executable, "-B", str(TOOL), folder], capture_output=True, text=True)
-        return done.returncode, done.stdout + done.stderr
+    return run_tool(TOOL, files)
 
 
 class CheckLayers(unittest.TestCase):
