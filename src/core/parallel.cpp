@@ -2,6 +2,7 @@
 // parallel_for on OpenMP's static schedule.
 #include "nibble/core/parallel.h"
 
+#include <execinfo.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -54,6 +55,13 @@ int most_threads_beside(int wanted) {
   is_over.notify_all();
   for (std::thread& thread : threads) thread.join();
   return static_cast<int>(threads.size());
+}
+
+// libgomp ends its threads by pthread_exit, for which glibc loads its unwinder at the first call and
+// ends the whole process where there is no memory left for it. backtrace loads the same one.
+bool is_unwinder_loaded() {
+  void* frame = nullptr;
+  return ::backtrace(&frame, 1) > 0;
 }
 
 }  // namespace
@@ -126,6 +134,10 @@ void require_threads(int threads) {
   // OpenMP keeps a team for every thread that asks for one.
   thread_local int largest_team = 1;
   if (threads <= largest_team) return;
+  if (!is_unwinder_loaded()) {
+    throw Error("threads", "memory", "none left to load the unwinder (libgcc_s)",
+                "room for what ends a thread");
+  }
   const int started = 1 + most_threads_beside(threads - 1);
   if (started < threads) {
     throw Error("threads", "number", std::to_string(threads),

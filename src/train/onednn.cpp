@@ -8,23 +8,23 @@
 #include <utility>
 
 #include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
 #include "nibble/core/tensor.h"
 
 namespace nibble {
-namespace {
-
-// oneDNN writes code while it makes a primitive, and does not survive that there is no memory for
-// it. Far more than it takes.
-constexpr std::size_t kRoomForPrimitive = std::size_t{32} << 20;
 
 void require_room() {
-  void* room = ::mmap(nullptr, kRoomForPrimitive, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED)
-    throw Error("oneDNN", "free address space", "less than 32 MiB", "32 MiB or more");
-  ::munmap(room, kRoomForPrimitive);
+  // Far more than the code of a primitive takes, and for each thread the heap that malloc reserves
+  // at the thread's first call: it may come between this check and oneDNN's.
+  const std::size_t room = (std::size_t{32} << 20) + (std::size_t{64} << 20) * thread_count();
+  void* address = ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) {
+    const std::string mebibytes = std::to_string(room >> 20);
+    throw Error("oneDNN", "free address space", "less than " + mebibytes + " MiB",
+                mebibytes + " MiB or more for " + std::to_string(thread_count()) + " threads");
+  }
+  ::munmap(address, room);
 }
-
-}  // namespace
 
 const dnnl::engine& cpu_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);

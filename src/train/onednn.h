@@ -11,6 +11,10 @@
 
 namespace nibble {
 
+// oneDNN writes code where it makes a primitive, and at the first matrix product of a kind; it does
+// not survive that there is no memory for that. Throws where too little is left.
+void require_room();
+
 const dnnl::engine& cpu_engine();
 dnnl::stream& cpu_stream();  // one a thread
 

@@ -3,10 +3,10 @@
 #include "train/product.h"
 
 #include <algorithm>
-#include <dnnl.hpp>
 
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
+#include "train/onednn.h"
 #include "train/slices.h"
 
 namespace nibble {
@@ -59,6 +59,7 @@ void call(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const
 
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
              float* c, bool accumulates, bool is_fast) {
+  require_room();
   if (is_fast) {
     const ThreadLimit all(thread_count());
     return call(m, n, k, a, a.data, b, b.data, c, n, accumulates);
