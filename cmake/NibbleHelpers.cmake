@@ -48,7 +48,7 @@ function(nibble_group_sources target)
 endfunction()
 
 # A static library nibble_<name> known as nibble::<name>; one without sources has headers only. COMPUTES: its loops are
-# worth -O3 in release builds.
+# worth -O3 in release builds; what does not compute is compiled with NIBBLE_LIGHT_OPTIONS.
 function(nibble_add_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
   set(target nibble_${name})
@@ -58,6 +58,8 @@ function(nibble_add_module name)
     nibble_set_options(${target})
     if(arg_COMPUTES)
       target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
+    else()
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${NIBBLE_LIGHT_OPTIONS}>)
     endif()
     set(reach PUBLIC)
   else()
@@ -88,7 +90,7 @@ function(nibble_add_isa_sources target)
     cmake_path(ABSOLUTE_PATH file)
     target_sources(${target} PRIVATE ${file})
     set_source_files_properties(${file} TARGET_DIRECTORY ${target}
-                                PROPERTIES COMPILE_OPTIONS "${arg_FLAGS}")
+                                PROPERTIES COMPILE_OPTIONS "${arg_FLAGS};${NIBBLE_ISA_OPTIONS}")
   endforeach()
 endfunction()
 

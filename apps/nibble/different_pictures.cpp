@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMost = 24;
 constexpr std::size_t kPicturesARow = 6;
 constexpr std::int64_t kMostPixels = 64;  // of a side
-constexpr double kSide = 128;
+constexpr double kPictureSide = 128;
 constexpr double kCellWidth = 160;
 constexpr double kCellHeight = 198;
 constexpr double kMargin = 16;
@@ -36,7 +36,7 @@ void draw_pixels(Svg& svg, const Dataset& data, std::int64_t index, double left,
   const Shape& shape = data.images.shape();
   const std::int64_t rows = std::min(shape[1], kMostPixels);
   const std::int64_t columns = std::min(shape[2], kMostPixels);
-  const double size = kSide / static_cast<double>(std::max(rows, columns));
+  const double size = kPictureSide / static_cast<double>(std::max(rows, columns));
   for (std::int64_t y = 0; y < rows; ++y) {
     const auto colour = [&](std::int64_t x) {
       return colour_at(data, index, y * shape[1] / rows, x * shape[2] / columns);
@@ -76,10 +76,10 @@ std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture>
     const double left = kMargin + static_cast<double>(i % kPicturesARow) * kCellWidth;
     const double top = kTop + static_cast<double>(i / kPicturesARow) * kCellHeight;
     draw_pixels(svg, data, list[i].index, left, top);
-    svg.text(left, top + kSide + 18,
+    svg.text(left, top + kPictureSide + 18,
              fmt::format("{}: {}", list[i].index, class_name(data, list[i].label)));
     svg.text(
-        left, top + kSide + 35,
+        left, top + kPictureSide + 35,
         fmt::format("{} → {}", class_name(data, list[i].first), class_name(data, list[i].second)),
         {.colour = "#666666"});
   }

@@ -26,7 +26,7 @@ struct RoundFlags {
   bool is_json = false;
 };
 
-void print_table(std::FILE* out, const std::string& format, const ErrorStatistics& s) {
+void print_statistics_table(std::FILE* out, const std::string& format, const ErrorStatistics& s) {
   fmt::print(out, "format           {}\n", format);
   fmt::print(out, "elements         {}\n", s.elements);
   fmt::print(out, "not finite       {}\n", s.non_finite);
@@ -38,7 +38,7 @@ void print_table(std::FILE* out, const std::string& format, const ErrorStatistic
   fmt::print(out, "flushed to zero  {:.4g} %\n", 100 * s.share_flushed);
 }
 
-void print_json(std::FILE* out, const std::string& format, const ErrorStatistics& s) {
+void print_statistics_json(std::FILE* out, const std::string& format, const ErrorStatistics& s) {
   const Json json = {{"format", format},
                      {"elements", s.elements},
                      {"non_finite", s.non_finite},
@@ -62,7 +62,7 @@ void run(const RoundFlags& flags) {
   const ErrorStatistics stats =
       error_statistics(input.view(), std::as_const(output).view(), format, options);
   std::FILE* out = flags.output == "-" ? stderr : stdout;
-  (flags.is_json ? print_json : print_table)(out, to_string(format), stats);
+  (flags.is_json ? print_statistics_json : print_statistics_table)(out, to_string(format), stats);
 }
 
 std::uint32_t first_code(const Tensor& codes) {

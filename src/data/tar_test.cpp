@@ -43,7 +43,7 @@ std::string file(const std::string& name, const std::string& data, char kind = '
 
 const std::string kEnd(1024, '\0');
 
-std::string error_of_bytes(const std::string& bytes) {
+std::string error_of_tar(const std::string& bytes) {
   return error_of([&] { parse_tar(bytes_of(bytes), "x.tar"); });
 }
 
@@ -62,24 +62,24 @@ TEST(Tar, PlainFilesAreFoundAndOthersSkipped) {
 }
 
 TEST(Tar, WrongHeadersAreRefused) {
-  EXPECT_THAT(error_of_bytes(""), HasSubstr("x.tar: header at 0: got 0 bytes, expected 512"));
+  EXPECT_THAT(error_of_tar(""), HasSubstr("x.tar: header at 0: got 0 bytes, expected 512"));
   const std::string bytes = file("a", "text") + kEnd;
   for (std::size_t at = 0; at < 512; ++at) {
     if (at == 155) continue;  // what follows the checksum counts for nothing
     std::string changed = bytes;
     changed[at] = static_cast<char>(changed[at] ^ 1);
-    EXPECT_NE(error_of_bytes(changed), "no error") << at;
+    EXPECT_NE(error_of_tar(changed), "no error") << at;
   }
-  EXPECT_THAT(error_of_bytes(header("a", "77777777777", '0') + kEnd),
+  EXPECT_THAT(error_of_tar(header("a", "77777777777", '0') + kEnd),
               HasSubstr("size: got 858993"));
-  EXPECT_THAT(error_of_bytes(header("a", "12x", '0') + kEnd), HasSubstr("no octal number"));
-  EXPECT_THAT(error_of_bytes(header("a", "\x80\x01", '0') + kEnd), HasSubstr("no octal number"));
+  EXPECT_THAT(error_of_tar(header("a", "12x", '0') + kEnd), HasSubstr("no octal number"));
+  EXPECT_THAT(error_of_tar(header("a", "\x80\x01", '0') + kEnd), HasSubstr("no octal number"));
 }
 
 TEST(Tar, EveryCutIsRefused) {
   const std::string bytes = file("a", std::string(600, 'x')) + file("b", "y");
   for (std::size_t size = 0; size <= bytes.size(); ++size) {
-    EXPECT_NE(error_of_bytes(bytes.substr(0, size)), "no error") << size;
+    EXPECT_NE(error_of_tar(bytes.substr(0, size)), "no error") << size;
   }
 }
 

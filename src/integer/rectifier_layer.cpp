@@ -10,11 +10,11 @@
 namespace nibble {
 namespace {
 
-constexpr std::size_t kGrain = 65536;
+constexpr std::size_t kRectifierGrain = 65536;
 
 template <class Body>
 void in_chunks(std::int64_t bytes, const Body& body) {
-  parallel_for(static_cast<std::size_t>(bytes), kGrain, body);
+  parallel_for(static_cast<std::size_t>(bytes), kRectifierGrain, body);
 }
 
 class RectifierLayer final : public IntegerLayer {

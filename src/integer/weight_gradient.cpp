@@ -15,22 +15,22 @@
 namespace nibble {
 namespace {
 
-constexpr std::int64_t kPixelsAtOnce = 32;  // their operands stay in the second cache
+constexpr std::int64_t kPixelsOfStep = 32;  // their operands stay in the second cache
 constexpr std::int64_t kMostShares = 3;     // of the steps: what the fastest thread may take
 
 constexpr std::int64_t pieces_of(std::int64_t whole, std::int64_t piece) {
   return (whole - 1) / piece + 1;
 }
 
-class Runner {
+class GradientRunner {
  public:
-  Runner(const WeightGradient& gradient, GradientSums& sums)
+  GradientRunner(const WeightGradient& gradient, GradientSums& sums)
       : gradient_(gradient),
         sums_(sums),
         path_(product8_path()),
         pool_(gradient.pool != nullptr ? *gradient.pool : own_),
         bundles_at_once_(bundles_at_once()),
-        pixels_at_once_(std::clamp<std::int64_t>(gradient.safe_terms / kBundle, 1, kPixelsAtOnce)),
+        pixels_at_once_(std::clamp<std::int64_t>(gradient.safe_terms / kBundle, 1, kPixelsOfStep)),
         steps_of_bundle_(pieces_of(gradient.error.picture.pixels(), pixels_at_once_)),
         rows_(gradient.error, bundles_at_once_, pool_),
         columns_(gradient.input, bundles_at_once_, pool_),
@@ -226,7 +226,7 @@ void WeightGradient::run(GradientSums& sums) const {
     std::ranges::fill(sums.narrow, 0);
     return;
   }
-  Runner(*this, sums).run();
+  GradientRunner(*this, sums).run();
 }
 
 void bias_gradient(const BlockTensor& error, std::int64_t all_images, GradientSums& sums) {

@@ -20,7 +20,7 @@ std::span<const EmbeddedText> quantize_recipe_texts();  // made by nibble_embed_
 
 namespace {
 
-constexpr std::string_view kOp = "quantize";
+constexpr std::string_view kRecipeOp = "quantize";
 
 // What a recipe may say: how to quantize. It names no file, neither to read nor to write: recipes
 // come from others.
@@ -31,12 +31,12 @@ constexpr std::array<std::string_view, 18> kAllowed = {
     "target-file",        "target-size",    "weights"};
 
 std::vector<RecipeOption> parse(std::string_view text, std::string_view source) {
-  const TomlValue root = parse_toml(text, source, kOp);
-  TomlReader reader(root, source, kOp);
+  const TomlValue root = parse_toml(text, source, kRecipeOp);
+  TomlReader reader(root, source, kRecipeOp);
   std::vector<RecipeOption> options;
   for (const TomlEntry& entry : std::get<TomlValue::Table>(root.data)) {
     if (std::ranges::find(kAllowed, entry.key) == kAllowed.end()) {
-      throw Error(kOp, fmt::format("{}:{}: key of a recipe", source, entry.value.line),
+      throw Error(kRecipeOp, fmt::format("{}:{}: key of a recipe", source, entry.value.line),
                   in_quotes(entry.key), fmt::format("one of {}", fmt::join(kAllowed, ", ")));
     }
     RecipeOption option{.name = entry.key, .value = {}};
@@ -70,10 +70,10 @@ std::vector<RecipeOption> quantize_recipe(std::string_view name_or_path) {
   if (found != texts.end()) return parse(found->text, found->name);
   if (!name_or_path.ends_with(".toml")) {
     throw Error(
-        kOp, "recipe", fmt::format("'{}'", name_or_path),
+        kRecipeOp, "recipe", fmt::format("'{}'", name_or_path),
         fmt::format("{} or the path of a .toml file", fmt::join(quantize_recipe_names(), ", ")));
   }
-  return parse(read_text_file(name_or_path, kOp), name_or_path);
+  return parse(read_text_file(name_or_path, kRecipeOp), name_or_path);
 }
 
 }  // namespace nibble

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kGoodSqnr = 60;  // dB from which a cell has no colour
 
-using Place = std::pair<std::string, std::string>;  // layer and role
+using LayerRole = std::pair<std::string, std::string>;  // layer and role
 
 template <class Record>
 std::vector<std::string> names_of(const std::vector<Record>& records, std::string Record::*name) {
@@ -61,7 +61,7 @@ HeatCell sqnr_cell(const RoundingRecord& record) {
 
 std::string sqnr_map(const ReportRuns& report, std::size_t i) {
   const RunRecord& run = report.runs[i];
-  std::map<Place, const RoundingRecord*> last;
+  std::map<LayerRole, const RoundingRecord*> last;
   for (const RoundingRecord& record : run.layers) last[{record.layer, record.role}] = &record;
   HeatMap map = {.title = report.name(i),
                  .rows = layer_order(names_of(run.layers, &RoundingRecord::layer)),
@@ -81,7 +81,7 @@ std::string sqnr_map(const ReportRuns& report, std::size_t i) {
 
 std::string histogram_map(const ReportRuns& report, std::size_t i) {
   const RunRecord& run = report.runs[i];
-  std::map<Place, std::pair<const HistogramRecord*, const HistogramRecord*>> ends;
+  std::map<LayerRole, std::pair<const HistogramRecord*, const HistogramRecord*>> ends;
   for (const HistogramRecord& record : run.histograms) {
     auto& [first, last] = ends[{record.layer, record.role}];
     if (first == nullptr) first = &record;

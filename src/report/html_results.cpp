@@ -90,7 +90,7 @@ std::string cell_of(const ComparedResult& row, std::size_t i) {
                      is_best ? "</strong>" : "");
 }
 
-std::string words_on_weights(const Comparison& comparison) {
+std::string html_on_weights(const Comparison& comparison) {
   switch (comparison.weights) {
     case Comparison::Weights::equal:
       return "The weights of all runs are equal, bit for bit.";
@@ -135,7 +135,7 @@ std::string results_section(const ReportRuns& report) {
                         hash.empty() ? "not ended" : "<code>" + escaped(hash) + "</code>");
   }
   html += "</table></div>\n";
-  const std::string weights = words_on_weights(report.comparison);
+  const std::string weights = html_on_weights(report.comparison);
   return weights.empty() ? html : html + "<p class=\"note\">" + weights + "</p>\n";
 }
 

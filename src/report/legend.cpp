@@ -12,14 +12,15 @@ constexpr double kLine = 18;
 constexpr double kSwatch = 24;
 constexpr std::size_t kMostLegendLetters = 36;
 
-struct Place {
+struct LegendPlace {
   double x = 0;
   double y = 0;
 };
 
 // Where each entry starts, and one more for the end.
-std::vector<Place> places(const std::vector<LegendEntry>& entries, double left, double right) {
-  std::vector<Place> list;
+std::vector<LegendPlace> places(const std::vector<LegendEntry>& entries, double left,
+                                double right) {
+  std::vector<LegendPlace> list;
   double x = left;
   double y = 0;
   for (const LegendEntry& entry : entries) {
@@ -48,7 +49,7 @@ double legend_height(const std::vector<LegendEntry>& entries, double left, doubl
 
 void draw_legend(Svg& svg, const std::vector<LegendEntry>& entries, double left, double right,
                  double top, const ChartTheme& theme) {
-  const std::vector<Place> list = places(entries, left, right);
+  const std::vector<LegendPlace> list = places(entries, left, right);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const double y = top + list[i].y + 12;
     const double x = list[i].x;
