@@ -26,7 +26,7 @@ IntegerRunner::IntegerRunner(const std::string& network, std::int64_t batch, Shi
       data_(random_batch(network_, batch)),
       session_(network_, {.rule = rule}),
       batcher_(data_, input_scale(input_of(network_), data_),
-               {session_.tape().input_picture(), session_.tape().answer_picture().channels}),
+               session_.tape().answer_picture().channels),
       batch_(batcher_.load(first_indices(batch), {}, {})) {}
 
 double IntegerRunner::median_seconds(int steps) {
@@ -44,26 +44,30 @@ double IntegerRunner::loss() const {
 std::uint64_t IntegerRunner::weights_hash() const {
   Hasher hasher;
   for (const TrainedTensor* each : session_.tape().parameters())
-    hasher.add(std::span<const std::int8_t>(each->mantissas.as<std::int8_t>()));
+    hasher.add(std::span<const std::int8_t>(each->mantissas()));
   return hasher.value();
 }
 
 IntegerRunner::Roundings IntegerRunner::roundings() const {
   Roundings all;
-  const auto add = [&](const RoundingPoint& point) {
-    all.guesses += point.batches();
-    all.misses += point.misses();
-    all.elements += point.elements();
-    all.saturated += point.saturated();
-  };
-  for (const RoundingPoint* point : session_.tape().points()) add(*point);
-  add(session_.loss_point());
+  std::vector<PointState> states = session_.tape().point_states();
+  states.push_back(session_.loss_state());
+  for (const PointState& each : states) {
+    all.guesses += each.batches;
+    all.misses += each.misses;
+    all.elements += each.elements;
+    all.saturated += each.saturated;
+  }
   return all;
 }
 
 void IntegerRunner::forget_guesses() {
-  for (RoundingPoint* point : session_.tape().points()) point->restore(point->shift(), -1, 0, 0);
-  session_.loss_point().restore(session_.loss_point().shift(), -1, 0, 0);
+  const std::vector<PointState> states = session_.tape().point_states();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const PlacedPoint& point = session_.tape().points()[i];
+    point.backend->set_point(point.point, {.shift = states[i].shift});
+  }
+  session_.set_loss_state({.shift = session_.loss_state().shift});
 }
 
 double IntegerRunner::operations() const {

@@ -31,13 +31,13 @@ std::int64_t side_after(std::int64_t side, std::int64_t kernel, std::int64_t str
   return (side + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
 }
 
-enum class Values { any, half_zero, rectified };
+enum class Fill { any, half_zero, rectified };
 
-std::int8_t value_at(std::uint32_t draw, Values values) {
+std::int8_t value_at(std::uint32_t draw, Fill values) {
   const int value = static_cast<int>((draw & 0xFFFF) * 255 >> 16) - 127;
-  if (values == Values::any) return static_cast<std::int8_t>(value);
+  if (values == Fill::any) return static_cast<std::int8_t>(value);
   if ((draw >> 31) == 0) return 0;
-  return static_cast<std::int8_t>(values == Values::rectified && value < 0 ? -value : value);
+  return static_cast<std::int8_t>(values == Fill::rectified && value < 0 ? -value : value);
 }
 
 BlockTensor tensor_in(Tensor& memory, const Picture& picture, std::int64_t images) {
@@ -48,8 +48,8 @@ BlockTensor tensor_in(Tensor& memory, const Picture& picture, std::int64_t image
   return tensor;
 }
 
-void fill(const BlockTensor& tensor, Values values, std::uint32_t stream) {
-  const Picture& picture = tensor.picture;
+void fill(const BlockTensor& tensor, Fill values, std::uint32_t stream) {
+  const BlockPicture& picture = tensor.picture;
   std::uint64_t element = 0;
   for (std::int64_t group = 0; group < tensor.groups(); ++group) {
     for (std::int64_t pixel = 0; pixel < picture.pixels(); ++pixel) {
@@ -140,9 +140,9 @@ LayerProblem::LayerProblem(const WeightedLayer& layer, std::int64_t images)
       output_error_(tensor_in(memory_[2], layer.output, images)),
       input_error_(tensor_in(memory_[3], layer.input, images)) {
   for (std::size_t i = 0; i < weights_.size(); ++i)
-    weights_[i] = value_at(draw32({1, 1, 0}, i), Values::any);
-  fill(input_, layer.reads_pixels ? Values::any : Values::rectified, 2);
-  fill(output_error_, Values::half_zero, 3);
+    weights_[i] = value_at(draw32({1, 1, 0}, i), Fill::any);
+  fill(input_, layer.reads_pixels ? Fill::any : Fill::rectified, 2);
+  fill(output_error_, Fill::half_zero, 3);
   for (const LayerPass pass : {LayerPass::forward, LayerPass::input_error})
     shifts_[static_cast<std::size_t>(pass)] = shift_of(pass);
 }

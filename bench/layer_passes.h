@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/cpu/gather_product.h"
+#include "backend/cpu/patches.h"
+#include "backend/cpu/weight_gradient.h"
 #include "core/buffer_pool.h"
-#include "integer/gather_product.h"
-#include "integer/patches.h"
-#include "integer/weight_gradient.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "integer/input_layout.h"
 #include "integer/session.h"
 #include "nibble/core/hash.h"
 #include "nibble/graph/network_text.h"
@@ -28,10 +27,7 @@ struct Case {
 std::uint64_t hash_of_training(const Case& each) {
   const Network network = load_network(each.network);
   IntegerSession session(network, each.options);
-  BlockTensor images{
-      .picture = session.tape().input_picture(), .images = each.batch, .exponent = -5};
-  std::vector<std::int8_t> memory(static_cast<std::size_t>(images.bytes()));
-  images.data = memory.data();
+  const std::int64_t elements = session.tape().input_picture().elements();
   const std::int64_t width = session.tape().answer_picture().channels;
   Hasher hasher;
   IntegerAnswers answers;
@@ -43,8 +39,8 @@ std::uint64_t hash_of_training(const Case& each) {
       labels.push_back(static_cast<std::int32_t>(
           draw32({3, 4, static_cast<std::uint32_t>(step)}, static_cast<std::uint64_t>(image)) %
           static_cast<std::uint32_t>(width)));
-      for (std::int64_t e = 0; e < images.picture.elements(); ++e) {
-        const auto at = static_cast<std::uint64_t>(image * images.picture.elements() + e);
+      for (std::int64_t e = 0; e < elements; ++e) {
+        const auto at = static_cast<std::uint64_t>(image * elements + e);
         const auto noise = static_cast<int>(draw32(key, at) >> 26);  // 0 to 63
         const auto pattern =
             static_cast<int>(draw32({5, static_cast<std::uint32_t>(labels.back()), 0},
@@ -53,12 +49,12 @@ std::uint64_t hash_of_training(const Case& each) {
         mantissas.push_back(static_cast<std::int8_t>(noise + pattern - 63));
       }
     }
-    lay_out(mantissas, images);
-    answers = session.step({images, labels, {}, 0, each.batch}, kMu, kBiasMu);
+    answers = session.step(
+        {{.images = each.batch, .mantissas = mantissas, .exponent = -5}, labels, {}, 0, each.batch},
+        kMu, kBiasMu);
   }
   for (const TrainedTensor* parameter : session.tape().parameters())
-    hasher.add(
-        std::span<const std::byte>(parameter->mantissas.data(), parameter->mantissas.bytes()));
+    hasher.add(std::span<const std::int8_t>(parameter->mantissas()));
   hasher.add(std::span<const std::int8_t>(answers.mantissas));
   return hasher.value();
 }

@@ -54,9 +54,8 @@ void set_weights(IntegerSession& session, const Model& start) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     TrainedTensor& tensor = *session.tape().parameters()[i];
     const Node& node = start.network.nodes[parameters[i].node];
-    tensor.exponent = exponent_of(tensor.is_bias ? node.bias : node.weight).value();
-    std::ranges::copy(start.parameters[i].as<std::int8_t>(),
-                      tensor.mantissas.as<std::int8_t>().begin());
+    tensor.set_exponent(exponent_of(tensor.is_bias() ? node.bias : node.weight).value());
+    tensor.write_mantissas(start.parameters[i].as<std::int8_t>());
   }
   session.set_steps(0);
 }
@@ -65,7 +64,7 @@ void set_weights(IntegerSession& session, const Model& start) {
 std::uint64_t hash_of_weights(const IntegerSession& session) {
   std::uint64_t hash = 0xCBF29CE484222325u;
   for (const TrainedTensor* each : session.tape().parameters()) {
-    for (const std::int8_t weight : each->mantissas.as<std::int8_t>())
+    for (const std::int8_t weight : each->mantissas())
       hash = (hash ^ static_cast<std::uint8_t>(weight)) * 0x100000001B3u;
   }
   return hash;
@@ -84,9 +83,8 @@ TrainExpectation expected_training(const Model& start, const Dataset& examples,
 
   IntegerSession session(start.network, settings.options);
   set_weights(session, start);
-  IntegerBatcher batcher(
-      data, input_scale(input, data, exponent),
-      {session.tape().input_picture(), session.tape().answer_picture().channels});
+  IntegerBatcher batcher(data, input_scale(input, data, exponent),
+                         session.tape().answer_picture().channels);
   TrainExpectation expectation{
       .images = mantissas_of(input, exponent, data), .labels = {}, .weights = {}};
   std::ranges::copy(data.labels.as<std::int32_t>(), std::back_inserter(expectation.labels));

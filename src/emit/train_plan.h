@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/arena.h"
-#include "integer/block_tensor.h"
+#include "graph/picture.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {

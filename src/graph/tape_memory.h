@@ -3,13 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
-#include "core/buffer_pool.h"
 #include "graph/tape_plan.h"
 
 namespace nibble {
 
+// Handle: memory that is_empty() by default and goes with release(), such as Buffer.
+template <class Handle>
 class TapeMemory {
  public:
   // The network must outlive the memory; `needs` are those of its nodes.
@@ -21,10 +23,10 @@ class TapeMemory {
   bool is_in_place(std::size_t node) const { return plan_.home[node] != node; }
 
   // Of the node's home.
-  Buffer& value(std::size_t node) { return places_[home(node)].value; }
-  const Buffer& value(std::size_t node) const { return places_[home(node)].value; }
-  Buffer& error(std::size_t node) { return places_[home(node)].error; }
-  const Buffer& error(std::size_t node) const { return places_[home(node)].error; }
+  Handle& value(std::size_t node) { return places_[home(node)].value; }
+  const Handle& value(std::size_t node) const { return places_[home(node)].value; }
+  Handle& error(std::size_t node) { return places_[home(node)].error; }
+  const Handle& error(std::size_t node) const { return places_[home(node)].error; }
 
   void start();  // of a batch: nothing is there, nobody has read
   void clear();
@@ -37,8 +39,8 @@ class TapeMemory {
 
  private:
   struct Place {
-    Buffer value;
-    Buffer error;
+    Handle value;
+    Handle error;
     std::size_t readers_left = 0;
     std::size_t keepers_left = 0;
   };
@@ -51,5 +53,54 @@ class TapeMemory {
   std::size_t answer_;
   std::vector<Place> places_;  // by home
 };
+
+template <class Handle>
+TapeMemory<Handle>::TapeMemory(const Network& network, std::vector<LayerNeeds> needs)
+    : network_(network),
+      needs_(std::move(needs)),
+      plan_(plan_tape(network, needs_)),
+      answer_(output_of(network)),
+      places_(network.nodes.size()) {}
+
+template <class Handle>
+void TapeMemory<Handle>::start() {
+  clear();
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    places_[i].readers_left = plan_.readers[i];
+    places_[i].keepers_left = plan_.keepers[i];
+  }
+}
+
+template <class Handle>
+void TapeMemory<Handle>::clear() {
+  for (Place& place : places_) {
+    place.value.release();
+    place.error.release();
+  }
+}
+
+template <class Handle>
+void TapeMemory<Handle>::end_forward(std::size_t node, bool is_training) {
+  for (const std::size_t input : network_.nodes[node].inputs) {
+    if (home(input) == home(node)) continue;
+    Place& place = places_[home(input)];
+    if (--place.readers_left > 0 || home(input) == home(answer_)) continue;
+    if (!is_training || place.keepers_left == 0) place.value.release();
+  }
+}
+
+template <class Handle>
+void TapeMemory<Handle>::end_backward(std::size_t node) {
+  if (!is_in_place(node)) error(node).release();
+  if (needs_[node].keeps_output) release_kept(node);
+  if (!needs_[node].keeps_inputs) return;
+  for (const std::size_t input : network_.nodes[node].inputs) release_kept(input);
+}
+
+template <class Handle>
+void TapeMemory<Handle>::release_kept(std::size_t node) {
+  Place& place = places_[home(node)];
+  if (--place.keepers_left == 0) place.value.release();
+}
 
 }  // namespace nibble

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the integer tape asks of a layer: forward, backward with the update, and what it remembers.
+// What the integer tape asks of a layer. A layer is the law: which operations make its value, its
+// errors and its gradients; backends compute them.
 #pragma once
 
 #include <cstdint>
@@ -8,42 +9,36 @@
 #include <string>
 #include <vector>
 
-#include "integer/block_tensor.h"
-#include "integer/rounding_point.h"
+#include "integer/placement.h"
 #include "integer/trained_tensor.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
 
-struct IntegerPass {
-  PassRule rule;
-  bool is_training = false;
-  UpdateRule update = {};
-  std::int64_t first_image = 0;  // of this rank in the batch of all ranks
-  std::int64_t all_images = 0;
-  BufferPool* pool = nullptr;
-};
-
-struct IntegerForward {
-  const IntegerPass& pass;
-  std::span<const BlockTensor* const> inputs;
-  BlockTensor& output;  // its memory is the first input's for layers that work in place
-};
-
+// Values without memory: not kept, or wanted by nobody. Each list lies on the backend of its pass.
 struct IntegerBackward {
-  const IntegerPass& pass;
-  std::span<const BlockTensor* const> inputs;  // null where the layer does not keep them
-  const BlockTensor* output;                   // null unless it keeps its output
-  const BlockTensor& output_error;             // may be destroyed
-  std::span<BlockTensor* const> input_errors;  // to be written; null where nobody wants it
+  const StepContext& step;
+  std::span<const Values> inputs;        // as the gradient of weights needs them
+  const Values& output;                  // as errors need it
+  const Values& error;                   // may be destroyed
+  const Values& gradient_error;          // the same, as the gradient of weights needs it
+  std::span<const Values> input_errors;  // to be written
+};
+
+// A shift point by its name, with its backend.
+struct PlacedPoint {
+  std::string name;
+  IntegerBackend* backend = nullptr;
+  ShiftPoint point;
 };
 
 class IntegerLayer {
  public:
   virtual ~IntegerLayer() = default;
-  virtual void forward(const IntegerForward& arguments) = 0;
+  virtual void forward(const StepContext& step, std::span<const Values> inputs,
+                       const Values& output) = 0;
 
-  // Passes errors on by the weights as they are, then moves the weights.
+  // Passes errors on by the weights as they are, and makes the gradients of weights.
   virtual void backward(const IntegerBackward& arguments) = 0;
 
   virtual bool keeps_inputs() const { return false; }
@@ -52,15 +47,14 @@ class IntegerLayer {
 
   // In the order of parameters_of(network).
   virtual std::vector<TrainedTensor*> parameters() { return {}; }
-  virtual void weights_changed() {}
 
-  // The exponent of the sums that value_point rounds, or of the value where nothing is rounded,
-  // in evaluation.
+  // The exponent of the sums that the value's point rounds, or of the value where nothing is
+  // rounded, in evaluation.
   virtual int sum_exponent(std::span<const int> inputs) const { return inputs[0]; }
 
   // Where values are rounded (one at most) and where errors are.
-  virtual RoundingPoint* value_point() { return nullptr; }
-  virtual std::vector<RoundingPoint*> error_points() { return {}; }
+  virtual std::vector<PlacedPoint> value_points() const { return {}; }
+  virtual std::vector<PlacedPoint> error_points() const { return {}; }
 };
 
 // Which stream of draws belongs to whom.
@@ -75,31 +69,26 @@ struct IntegerLayerSettings {
   std::size_t index;
   std::vector<Picture> inputs;
   Picture output;
+  LayerPlace place;
+  std::uint32_t first_parameter = 0;  // place of the layer's first in parameters_of
   ShiftRounding value_rounding = ShiftRounding::nearest;
   ShiftRounding error_rounding = ShiftRounding::nearest;
+  ShiftRounding gradient_rounding = ShiftRounding::pseudo_stochastic;
 
-  RoundingPoint value_point() const;
-  RoundingPoint error_point(std::uint32_t which = 0) const;
+  PlacedPoint value_point() const;
+  PlacedPoint error_point() const;
+  WeightsCase weights(std::string_view kind, const Shape& shape, std::uint32_t which) const;
 };
 
 // Throws where the operation has no integer form.
 std::unique_ptr<IntegerLayer> make_integer_layer(const IntegerLayerSettings& settings);
 
 std::unique_ptr<IntegerLayer> make_integer_product(const IntegerLayerSettings& settings);
-std::unique_ptr<IntegerLayer> make_integer_rectifier(const IntegerLayerSettings& settings);
-std::unique_ptr<IntegerLayer> make_integer_max_pool(const IntegerLayerSettings& settings);
-std::unique_ptr<IntegerLayer> make_integer_average(const IntegerLayerSettings& settings);
-std::unique_ptr<IntegerLayer> make_integer_dropout(const IntegerLayerSettings& settings);
-std::unique_ptr<IntegerLayer> make_integer_add(const IntegerLayerSettings& settings);
-std::unique_ptr<IntegerLayer> make_integer_bias(const IntegerLayerSettings& settings);
-std::unique_ptr<IntegerLayer> make_integer_window(const IntegerLayerSettings& settings);
-std::unique_ptr<IntegerLayer> make_integer_concat(const IntegerLayerSettings& settings);
+std::unique_ptr<IntegerLayer> make_integer_pool(const IntegerLayerSettings& settings);
+std::unique_ptr<IntegerLayer> make_integer_pointwise(const IntegerLayerSettings& settings);
 
-// What the picture of a node's value is in memory.
+// What the picture of a node's value is.
 std::vector<Picture> pictures_of(const Network& network);
-
-// Gradients before rounding are summed over ranks: every rank then makes the same update.
-void sum_over_ranks(GradientSums& gradient, Communicator* cluster);
 
 [[noreturn]] void refuse_layer(const Node& node, std::string_view got, std::string_view expected);
 

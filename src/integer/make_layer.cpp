@@ -8,23 +8,6 @@
 namespace nibble {
 namespace {
 
-class FlattenLayer final : public IntegerLayer {
- public:
-  void forward(const IntegerForward& arguments) override {
-    arguments.output.exponent = arguments.inputs[0]->exponent;
-    if (arguments.output.data != arguments.inputs[0]->data)
-      std::copy_n(arguments.inputs[0]->data, arguments.output.bytes(), arguments.output.data);
-  }
-  void backward(const IntegerBackward& arguments) override {
-    BlockTensor* error = arguments.input_errors[0];
-    if (error == nullptr) return;
-    error->exponent = arguments.output_error.exponent;
-    if (error->data != arguments.output_error.data)
-      std::copy_n(arguments.output_error.data, error->bytes(), error->data);
-  }
-  bool works_in_place() const override { return true; }
-};
-
 bool keeps_picture(const Op& op) {
   return is<Flatten>(op) || is<Relu>(op) || is<Relu6>(op) || is<Dropout>(op) || is<Bias>(op) ||
          is<Add>(op) || is_loss(op);
@@ -37,23 +20,29 @@ bool counts_features(const Op& op) {
 
 }  // namespace
 
-RoundingPoint IntegerLayerSettings::value_point() const {
-  return {node.name + ".value", value_rounding,
-          kIntegerRoundingStreams + static_cast<std::uint32_t>(index) * 8};
+PlacedPoint IntegerLayerSettings::value_point() const {
+  const std::string name = node.name + ".value";
+  return {
+      name, place.forward,
+      place.forward->new_point(
+          {name, value_rounding, kIntegerRoundingStreams + static_cast<std::uint32_t>(index) * 8})};
 }
 
-RoundingPoint IntegerLayerSettings::error_point(std::uint32_t which) const {
-  return {node.name + ".error" + (which == 0 ? "" : std::to_string(which)), error_rounding,
-          kIntegerRoundingStreams + static_cast<std::uint32_t>(index) * 8 + 1 + which};
+PlacedPoint IntegerLayerSettings::error_point() const {
+  const std::string name = node.name + ".error";
+  return {name, place.input_error,
+          place.input_error->new_point(
+              {name, error_rounding,
+               kIntegerRoundingStreams + static_cast<std::uint32_t>(index) * 8 + 1})};
 }
 
-void sum_over_ranks(GradientSums& gradient, Communicator* cluster) {
-  if (cluster == nullptr) return;
-  if (gradient.is_wide) {
-    cluster->sum(gradient.wide);
-  } else {
-    cluster->sum(gradient.narrow);
-  }
+WeightsCase IntegerLayerSettings::weights(std::string_view kind, const Shape& shape,
+                                          std::uint32_t which) const {
+  return {.name = node.name + "." + std::string(kind),
+          .shape = shape,
+          .is_bias = kind == "bias",
+          .rounding = gradient_rounding,
+          .stream = kIntegerUpdateStreams + first_parameter + which};
 }
 
 void refuse_layer(const Node& node, std::string_view got, std::string_view expected) {
@@ -85,16 +74,9 @@ std::vector<Picture> pictures_of(const Network& network) {
 std::unique_ptr<IntegerLayer> make_integer_layer(const IntegerLayerSettings& settings) {
   const Op& op = settings.node.op;
   if (is<Conv2d>(op) || is<Linear>(op)) return make_integer_product(settings);
-  if (is<Relu>(op) || is<Relu6>(op)) return make_integer_rectifier(settings);
-  if (is<MaxPool>(op)) return make_integer_max_pool(settings);
-  if (is<AveragePool>(op) || is<GlobalAveragePool>(op)) return make_integer_average(settings);
-  if (is<Dropout>(op)) return make_integer_dropout(settings);
-  if (is<Add>(op)) return make_integer_add(settings);
-  if (is<Bias>(op)) return make_integer_bias(settings);
-  if (is<Slice>(op) || is<Pad>(op)) return make_integer_window(settings);
-  if (is<Concat>(op)) return make_integer_concat(settings);
-  if (is<Flatten>(op)) return std::make_unique<FlattenLayer>();
-  refuse_layer(settings.node, name_of(op), "an operation that has an integer form");
+  if (is<MaxPool>(op) || is<AveragePool>(op) || is<GlobalAveragePool>(op))
+    return make_integer_pool(settings);
+  return make_integer_pointwise(settings);
 }
 
 }  // namespace nibble

@@ -2,22 +2,19 @@
 // Answers of an integer network.
 #include "integer/predictor.h"
 
-#include <algorithm>
-
 namespace nibble {
 
-IntegerPredictor::IntegerPredictor(const Network& network, const IntegerRoundings& roundings)
-    : tape_(network, roundings) {}
+IntegerPredictor::IntegerPredictor(const Network& network, const std::string& device)
+    : tape_(network, {}, Placement(make_backend(device))) {}
 
 void IntegerPredictor::set_weight(std::size_t parameter, std::span<const std::int8_t> mantissas,
                                   int exponent) {
   TrainedTensor& tensor = *tape_.parameters()[parameter];
-  std::ranges::copy(mantissas, tensor.mantissas.as<std::int8_t>().begin());
-  tensor.exponent = exponent;
-  tape_.weights_changed();
+  tensor.set_exponent(exponent);
+  tensor.write_mantissas(mantissas);
 }
 
-std::vector<int> IntegerPredictor::calibrate(const BlockTensor& examples) {
+std::vector<int> IntegerPredictor::calibrate(const InputBatch& examples) {
   answer(examples, ShiftRule::exact);
   return tape_.value_exponents();
 }
@@ -26,10 +23,9 @@ void IntegerPredictor::freeze(std::span<const int> value_exponents) {
   tape_.freeze(value_exponents);
 }
 
-IntegerAnswers IntegerPredictor::answer(const BlockTensor& examples, ShiftRule rule) {
-  const IntegerPass pass{
-      .rule = {rule, {}, nullptr, nullptr}, .all_images = examples.images, .pool = &tape_.pool()};
-  return answers_from(tape_.forward(pass, examples));
+IntegerAnswers IntegerPredictor::answer(const InputBatch& examples, ShiftRule rule) {
+  const StepContext step{.rule = rule, .all_images = examples.images};
+  return answers_from(tape_.answer_backend(), tape_.forward(step, examples));
 }
 
 }  // namespace nibble

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "integer/session.h"
@@ -13,18 +14,18 @@ namespace nibble {
 class IntegerPredictor {
  public:
   // The network must outlive the predictor.
-  explicit IntegerPredictor(const Network& network, const IntegerRoundings& roundings = {});
+  explicit IntegerPredictor(const Network& network, const std::string& device = "cpu");
 
   // In the order of parameters_of.
   void set_weight(std::size_t parameter, std::span<const std::int8_t> mantissas, int exponent);
 
   // Shifts by the largest sums of these examples; returns the exponents of all values.
-  std::vector<int> calibrate(const BlockTensor& examples);
+  std::vector<int> calibrate(const InputBatch& examples);
   void freeze(std::span<const int> value_exponents);
 
   const Picture& input_picture() const { return tape_.input_picture(); }
   const Picture& answer_picture() const { return tape_.answer_picture(); }
-  IntegerAnswers answer(const BlockTensor& examples, ShiftRule rule);
+  IntegerAnswers answer(const InputBatch& examples, ShiftRule rule);
 
  private:
   IntegerTape tape_;

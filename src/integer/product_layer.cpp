@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution and linear layers: one gathers windows, the other has a single window over all.
-#include <algorithm>
+#include <optional>
 
-#include "integer/gather_product.h"
+#include "integer/initial_weights.h"
 #include "integer/layer.h"
-#include "integer/patches.h"
-#include "integer/weight_gradient.h"
+#include "nibble/fixed/integer_laws.h"
 
 namespace nibble {
 namespace {
 
-// Places by which sums or biases are lifted at most: 2^31·2^28 is far from 2^63.
-constexpr int kReach = 28;
-
-struct Geometry {
-  SlidingWindow window;
-  WeightShape weight;
-  bool has_bias;
-};
-
-Geometry geometry_of(const IntegerLayerSettings& settings) {
+ProductCase product_of(const IntegerLayerSettings& settings) {
   const Picture& input = settings.inputs[0];
   if (const auto* linear = std::get_if<Linear>(&settings.node.op)) {
     return {{.kernel = {input.height, input.width}},
             {.out = linear->features, .taps = input.pixels(), .in = input.channels},
-            linear->has_bias};
+            input,
+            settings.output};
   }
   const auto& conv = std::get<Conv2d>(settings.node.op);
   const SlidingWindow window{conv.kernel, conv.stride, conv.padding, conv.dilation};
@@ -33,7 +24,8 @@ Geometry geometry_of(const IntegerLayerSettings& settings) {
            .taps = window.taps(),
            .in = input.channels / conv.groups,
            .groups = conv.groups},
-          conv.has_bias};
+          input,
+          settings.output};
 }
 
 Shape shape_of_weight(const IntegerLayerSettings& settings, const WeightShape& weight) {
@@ -42,151 +34,92 @@ Shape shape_of_weight(const IntegerLayerSettings& settings, const WeightShape& w
   return {weight.out, conv.kernel.y, conv.kernel.x, weight.in};
 }
 
-// The same memory with one tap.
-WeightShape unfolded(const WeightShape& shape) {
-  return {.out = shape.out, .taps = 1, .in = shape.taps * shape.in};
+bool has_bias(const Op& op) {
+  const auto* linear = std::get_if<Linear>(&op);
+  return linear != nullptr ? linear->has_bias : std::get<Conv2d>(op).has_bias;
 }
 
 class ProductLayer final : public IntegerLayer {
  public:
-  ProductLayer(const IntegerLayerSettings& settings, const Geometry& geometry)
-      : geometry_(geometry),
-        ahead_(Meetings::forward(geometry.window, settings.inputs[0], settings.output)),
-        back_(Meetings::backward(geometry.window, settings.inputs[0], settings.output)),
-        is_thin_(is_thin(settings.inputs[0], geometry.weight)),
-        unfolded_(is_thin_ ? Meetings::forward({}, settings.output, settings.output) : ahead_),
-        unfolded_shape_(is_thin_ ? unfolded(geometry.weight) : geometry.weight),
-        forward_weights_(unfolded_shape_, PackedWeights::Direction::forward),
-        backward_weights_(geometry.weight, PackedWeights::Direction::backward),
+  ProductLayer(const IntegerLayerSettings& settings, const ProductCase& product)
+      : place_(settings.place),
+        products_(product, place_),
         value_point_(settings.value_point()),
-        error_point_(settings.error_point()) {
-    const WeightShape& shape = geometry.weight;
-    weight_.name = settings.node.name + ".weight";
-    weight_.mantissas = Tensor(DType::i8, shape_of_weight(settings, shape));
+        error_point_(settings.error_point()),
+        weight_(settings.weights("weight", shape_of_weight(settings, product.weight), 0), place_) {
+    const WeightShape& shape = product.weight;
     const std::int64_t taps = is<Linear>(settings.node.op) ? 1 : shape.taps;
-    weight_.exponent =
-        xavier_exponent(shape.elements() / shape.out, shape.out / shape.groups * taps);
-    if (!geometry.has_bias) return;
-    bias_.name = settings.node.name + ".bias";
-    bias_.mantissas = Tensor(DType::i8, {shape.out});
-    bias_.exponent = kBiasExponent;
-    bias_.is_bias = true;
-    std::ranges::fill(bias_.mantissas.as<std::int8_t>(), std::int8_t{0});
+    weight_.set_exponent(
+        xavier_exponent(shape.elements() / shape.out, shape.out / shape.groups * taps));
+    if (!has_bias(settings.node.op)) return;
+    bias_.emplace(settings.weights("bias", {shape.out}, 1), place_);
+    bias_->set_exponent(kBiasExponent);
   }
 
-  void forward(const IntegerForward& arguments) override {
-    const BlockTensor& input = *arguments.inputs[0];
-    if (!is_packed_) {
-      forward_weights_.pack(weight_.mantissas.as<std::int8_t>());
-      is_packed_ = true;
-    }
-    if (is_thin_) {
-      patches_ = unfold(geometry_.window, arguments.output.picture, input, *arguments.pass.pool,
-                        patch_memory_);
-    }
-    const BlockTensor& source = is_thin_ ? patches_ : input;
-    GatherProduct product{.meetings = unfolded_,
-                          .weights = forward_weights_,
-                          .source = source,
-                          .result = arguments.output,
-                          .first_image = arguments.pass.first_image,
-                          .pool = arguments.pass.pool};
-    const int exponents[] = {input.exponent};
-    const int exponent = sum_exponent(exponents);
-    if (geometry_.has_bias) {
-      lift_bias(std::clamp(bias_.exponent - exponent, 0, kReach));
-      product.addend = addend_;
-      product.lift = input.exponent + weight_.exponent - exponent;
-    }
-    const int shift = value_point_.round(arguments.pass.rule, arguments.output,
-                                         [&](const RoundingJob& job) { return product.run(job); });
-    arguments.output.exponent = exponent + shift;
-    if (!arguments.pass.is_training) patch_memory_.release();
+  void forward(const StepContext&, std::span<const Values> inputs, const Values& output) override {
+    const IntegerBackend& backend = *place_.forward;
+    products_.of(backend).forward(inputs[0], weight_.on(backend),
+                                  bias_ ? &bias_->on(backend) : nullptr, value_point_.point,
+                                  output);
   }
 
   void backward(const IntegerBackward& arguments) override {
-    const IntegerPass& pass = arguments.pass;
-    const BlockTensor& error = arguments.output_error;
-    if (BlockTensor* target = arguments.input_errors[0]; target != nullptr) {
-      backward_weights_.pack(weight_.mantissas.as<std::int8_t>());
-      const GatherProduct product{.meetings = back_,
-                                  .weights = backward_weights_,
-                                  .source = error,
-                                  .result = *target,
-                                  .first_image = pass.first_image,
-                                  .pool = pass.pool};
-      const int shift = error_point_.round(
-          pass.rule, *target, [&](const RoundingJob& job) { return product.run(job); });
-      target->exponent = error.exponent + weight_.exponent + shift;
+    if (const Values& target = arguments.input_errors[0]; !target.memory.is_empty()) {
+      const IntegerBackend& backend = *place_.input_error;
+      products_.of(backend).input_error(arguments.error, weight_.on(backend), error_point_.point,
+                                        target);
     }
-    const BlockTensor& source = is_thin_ ? patches_ : *arguments.inputs[0];
-    WeightGradient{.meetings = unfolded_,
-                   .shape = unfolded_shape_,
-                   .input = source,
-                   .error = error,
-                   .all_images = pass.all_images,
-                   .pool = pass.pool}
-        .run(gradient_);
-    apply(weight_, pass);
-    if (geometry_.has_bias) {
-      bias_gradient(error, pass.all_images, gradient_);
-      apply(bias_, pass);
-    }
-    patch_memory_.release();
-    weights_changed();
+    IntegerBackend& backend = *place_.weight_gradient;
+    products_.of(backend).weight_gradient(arguments.inputs[0], arguments.gradient_error,
+                                          weight_.gradient());
+    if (bias_) backend.bias_gradient(arguments.gradient_error, bias_->gradient());
   }
 
   bool keeps_inputs() const override { return true; }
   std::vector<TrainedTensor*> parameters() override {
-    if (geometry_.has_bias) return {&weight_, &bias_};
+    if (bias_) return {&weight_, &*bias_};
     return {&weight_};
   }
-  void weights_changed() override { is_packed_ = false; }
-  // The smaller of the two, so that the sum is exact; beyond kReach apart the bias is held there.
   int sum_exponent(std::span<const int> inputs) const override {
-    const int product = inputs[0] + weight_.exponent;
-    if (!geometry_.has_bias) return product;
-    return std::max(std::min(product, bias_.exponent), product - kReach);
+    const int product = inputs[0] + weight_.exponent();
+    return bias_ ? product_scale(product, bias_->exponent()).exponent : product;
   }
-
-  RoundingPoint* value_point() override { return &value_point_; }
-  std::vector<RoundingPoint*> error_points() override { return {&error_point_}; }
+  std::vector<PlacedPoint> value_points() const override { return {value_point_}; }
+  std::vector<PlacedPoint> error_points() const override { return {error_point_}; }
 
  private:
-  void lift_bias(int places) {
-    addend_.clear();
-    for (const std::int64_t each : bias_.mantissas.as<std::int8_t>())
-      addend_.push_back(each * (std::int64_t{1} << places));
-  }
+  // One on every backend that computes a pass of the layer.
+  class Products {
+   public:
+    Products(const ProductCase& product, const LayerPlace& place) {
+      for (IntegerBackend* each : {place.forward, place.input_error, place.weight_gradient}) {
+        if (find(*each) == nullptr) made_.emplace_back(each, each->product(product));
+      }
+    }
+    ProductOp& of(const IntegerBackend& backend) const { return *find(backend); }
 
-  void apply(TrainedTensor& tensor, const IntegerPass& pass) {
-    sum_over_ranks(gradient_, pass.rule.cluster);
-    update(tensor, gradient_, pass.update, pass.rule.random);
-  }
+   private:
+    ProductOp* find(const IntegerBackend& backend) const {
+      for (const auto& [owner, product] : made_) {
+        if (owner == &backend) return product.get();
+      }
+      return nullptr;
+    }
+    std::vector<std::pair<IntegerBackend*, std::unique_ptr<ProductOp>>> made_;
+  };
 
-  Geometry geometry_;
-  Meetings ahead_;
-  Meetings back_;
-  bool is_thin_;
-  Meetings unfolded_;  // for the products that read the input: as it is, or unfolded
-  WeightShape unfolded_shape_;
-  BlockTensor patches_;
-  Buffer patch_memory_;
-  PackedWeights forward_weights_;
-  PackedWeights backward_weights_;
-  RoundingPoint value_point_;
-  RoundingPoint error_point_;
+  LayerPlace place_;
+  Products products_;
+  PlacedPoint value_point_;
+  PlacedPoint error_point_;
   TrainedTensor weight_;
-  TrainedTensor bias_;
-  GradientSums gradient_;
-  std::vector<std::int64_t> addend_;
-  bool is_packed_ = false;
+  std::optional<TrainedTensor> bias_;
 };
 
 }  // namespace
 
 std::unique_ptr<IntegerLayer> make_integer_product(const IntegerLayerSettings& settings) {
-  return std::make_unique<ProductLayer>(settings, geometry_of(settings));
+  return std::make_unique<ProductLayer>(settings, product_of(settings));
 }
 
 }  // namespace nibble

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
+#include "backend/reference_layers.h"
 #include "integer/layer.h"
-#include "integer/reference_layers.h"
 #include "nibble/graph/network.h"
 
 namespace nibble::reference {

@@ -2,7 +2,11 @@
 // A network in integer training.
 #include "integer/session.h"
 
+#include <algorithm>
 #include <bit>
+#include <utility>
+
+#include "integer/initial_weights.h"
 
 namespace nibble {
 namespace {
@@ -30,68 +34,76 @@ bool only_adds_read(const Network& network, std::size_t node) {
 
 }  // namespace
 
-IntegerAnswers answers_from(const BlockTensor& tensor) {
-  IntegerAnswers answers{{}, tensor.exponent, tensor.picture.channels};
-  for (std::int64_t image = 0; image < tensor.images; ++image) {
-    const auto row = answers_of(tensor, image);
-    answers.mantissas.insert(answers.mantissas.end(), row.begin(), row.end());
-  }
-  return answers;
+IntegerAnswers answers_from(IntegerBackend& backend, const Values& answers) {
+  IntegerAnswers result{.mantissas = {}, .exponent = 0, .width = answers.picture.channels};
+  result.mantissas.resize(static_cast<std::size_t>(answers.images * answers.picture.elements()));
+  backend.store(answers, result.mantissas);
+  result.exponent = backend.read_slots().exponent(answers);
+  return result;
+}
+
+// What only a look at the network tells; nothing is computed or kept for it.
+void check_integer_form(const Network& network) {
+  check_loss(network.nodes.back());
+  const std::size_t answer = output_of(network);
+  const Picture picture = pictures_of(network)[answer];
+  if (picture.pixels() != 1)
+    refuse_layer(network.nodes[answer], "a picture", "an answer of one pixel");
+  if (picture.channels > kMostClasses)
+    refuse_layer(network.nodes[answer], "more answers", "at most 4096");
 }
 
 IntegerSession::IntegerSession(const Network& network, const IntegerOptions& options,
                                Communicator* cluster)
+    : IntegerSession(network, options, cluster, Placement(make_backend(options.device))) {}
+
+IntegerSession::IntegerSession(const Network& network, const IntegerOptions& options,
+                               Communicator* cluster, Placement placement)
     : network_(network),
       options_(options),
       cluster_(cluster),
-      tape_(network, options.roundings),
-      loss_point_("loss", options.roundings.all.error, kIntegerLossStream) {
-  check_loss(network.nodes.back());
-  if (tape_.answer_picture().pixels() != 1)
-    refuse_layer(network.nodes[output_of(network)], "a picture", "an answer of one pixel");
-  if (tape_.answer_picture().channels > kMostClasses)
-    refuse_layer(network.nodes[output_of(network)], "more answers", "at most 4096");
+      tape_(network, options.roundings, std::move(placement)),
+      loss_point_(tape_.answer_backend().new_point(
+          {"loss", options.roundings.all.error, kIntegerLossStream})) {
+  check_integer_form(network);
   const std::vector<Parameter> described = parameters_of(network);
   for (std::size_t i = 0; i < tape_.parameters().size(); ++i) {
     TrainedTensor& parameter = *tape_.parameters()[i];
-    if (!parameter.is_bias && only_adds_read(network, described[i].node))
-      parameter.exponent -= options.residual_bits;
+    if (!parameter.is_bias() && only_adds_read(network, described[i].node))
+      parameter.set_exponent(parameter.exponent() - options.residual_bits);
     const std::uint32_t stream = kIntegerInitialStreams + static_cast<std::uint32_t>(i);
-    if (!parameter.is_bias) fill_uniform(parameter, {options.seed, stream, 0});
-    prepare(parameter, options.update);
+    parameter.write(initial_state(parameter, options.update, {options.seed, stream, 0}));
   }
 }
 
 IntegerAnswers IntegerSession::step(const IntegerBatch& batch, int mu, int bias_mu) {
-  const RandomKey random{options_.seed, kIntegerLossStream, static_cast<std::uint32_t>(steps_)};
-  IntegerPass pass{.rule = {options_.rule, random, cluster_, &tape_.pool()},
-                   .is_training = true,
-                   .update = options_.update,
-                   .first_image = batch.first_image,
-                   .all_images = batch.all_images,
-                   .pool = &tape_.pool()};
-  pass.update.mu = mu;
-  pass.update.bias_mu = bias_mu;
-  const BlockTensor answers = tape_.forward(pass, batch.images);
-  IntegerAnswers result = answers_from(answers);
-
-  BlockTensor error = answers;
-  const Buffer memory = tape_.pool().take<std::int8_t>(error.bytes());
-  error.data = memory.as<std::int8_t>();
-  std::fill_n(error.data, error.bytes(), std::int8_t{0});
-  if (is<SquaredError>(network_.nodes.back().op)) {
-    squared_error(answers, batch.targets, loss_point_, pass.rule, batch.first_image, error);
-  } else {
-    cross_entropy_error(answers, batch.labels, options_.form, random, batch.first_image, error);
-  }
-  tape_.backward(pass, error);
+  StepContext step{
+      .rule = options_.rule,
+      .random = {options_.seed, kIntegerLossStream, static_cast<std::uint32_t>(steps_)},
+      .is_training = true,
+      .update = options_.update,
+      .first_image = batch.first_image,
+      .all_images = batch.all_images,
+      .cluster = cluster_};
+  step.update.mu = mu;
+  step.update.bias_mu = bias_mu;
+  const Values answers = tape_.forward(step, batch.input);
+  IntegerAnswers result = answers_from(tape_.answer_backend(), answers);
+  tape_.backward(step, [&](const Values& error) {
+    LossCase loss = CrossEntropyLoss{batch.labels, options_.form, kIntegerLossStream};
+    if (is<SquaredError>(network_.nodes.back().op)) loss = SquaredLoss{batch.targets, loss_point_};
+    tape_.answer_backend().loss(loss, answers, error);
+  });
   ++steps_;
   return result;
 }
 
-void IntegerSession::set_steps(std::int64_t steps) {
-  steps_ = steps;
-  tape_.weights_changed();
+PointState IntegerSession::loss_state() const {
+  return tape_.answer_backend().read_slots().point(loss_point_);
+}
+
+void IntegerSession::set_loss_state(const PointState& state) {
+  tape_.answer_backend().set_point(loss_point_, state);
 }
 
 }  // namespace nibble

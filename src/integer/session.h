@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "integer/losses.h"
 #include "integer/tape.h"
 #include "nibble/cluster/communicator.h"
 
@@ -14,7 +13,7 @@ namespace nibble {
 
 // What the examples of this rank are, and where they stand in the batch of all ranks.
 struct IntegerBatch {
-  BlockTensor images;  // laid out in input_picture()
+  InputBatch input;
   std::span<const std::int32_t> labels = {};
   std::span<const std::int32_t> targets = {};  // in 2^-16, where the loss is a squared error
   std::int64_t first_image = 0;
@@ -28,30 +27,36 @@ struct IntegerAnswers {
   std::int64_t width = 0;  // of one image
 };
 
-IntegerAnswers answers_from(const BlockTensor& tensor);
+IntegerAnswers answers_from(IntegerBackend& backend, const Values& answers);
+
+// Throws where the network cannot be trained in integers, but for operations without an integer
+// form, which making a session refuses.
+void check_integer_form(const Network& network);
 
 class IntegerSession {
  public:
   // The network must outlive the session and end in a loss; `cluster` null: alone.
   IntegerSession(const Network& network, const IntegerOptions& options,
                  Communicator* cluster = nullptr);
+  IntegerSession(const Network& network, const IntegerOptions& options, Communicator* cluster,
+                 Placement placement);
 
   // One step; the answers are those before the weights moved.
   IntegerAnswers step(const IntegerBatch& batch, int mu, int bias_mu);
 
   IntegerTape& tape() { return tape_; }
   const IntegerTape& tape() const { return tape_; }
-  RoundingPoint& loss_point() { return loss_point_; }
-  const RoundingPoint& loss_point() const { return loss_point_; }
+  PointState loss_state() const;
+  void set_loss_state(const PointState& state);
   std::int64_t steps() const { return steps_; }
-  void set_steps(std::int64_t steps);  // after the weights were set
+  void set_steps(std::int64_t steps) { steps_ = steps; }
 
  private:
   const Network& network_;
   IntegerOptions options_;
   Communicator* cluster_;
   IntegerTape tape_;
-  RoundingPoint loss_point_;
+  ShiftPoint loss_point_;
   std::int64_t steps_ = 0;
 };
 

@@ -42,33 +42,6 @@ layers = [
                     {15, 33});
 }
 
-// A picture of equal values: the error of every window goes to its first pixel.
-TEST(IntegerTape, AmongEqualsTheFirstInRowMajorOrderTakesTheError) {
-  const Node node{.name = "pool", .op = MaxPool{.kernel = {2, 2}, .stride = {2, 2}}};
-  const IntegerLayerSettings settings{
-      .node = node, .index = 1, .inputs = {{4, 4, 1}}, .output = {2, 2, 1}};
-  on_every_path([&] {
-    const auto layer = make_integer_layer(settings);
-    Block input{{4, 4, 1}, 1, -2, std::vector<std::int8_t>(16, 9)};
-    input.data[3] = 10;  // of the second window the second
-    const Block error{{2, 2, 1}, 1, 3, {1, 2, 3, 4}};
-    OwnBlock own_input(input);
-    OwnBlock output({2, 2, 1}, 1);
-    OwnBlock own_error(error);
-    OwnBlock input_error({4, 4, 1}, 1);
-    const BlockTensor* const inputs[] = {&own_input.tensor()};
-    BlockTensor* const errors[] = {&input_error.tensor()};
-    const IntegerPass pass{.rule = {}, .is_training = true, .all_images = 1};
-    layer->forward({pass, inputs, output.tensor()});
-    EXPECT_THAT(plain(output.tensor()).data, ElementsAre(9, 10, 9, 9));
-    EXPECT_EQ(output.tensor().exponent, -2);
-    layer->backward({pass, inputs, nullptr, own_error.tensor(), errors});
-    EXPECT_THAT(plain(input_error.tensor()).data,
-                ElementsAre(1, 0, 0, 2, 0, 0, 0, 0, 3, 0, 4, 0, 0, 0, 0, 0));
-    EXPECT_EQ(input_error.tensor().exponent, 3);
-  });
-}
-
 TEST(IntegerTape, AveragePoolsMultiplyByTheReciprocalInUnitsOf2To15) {
   expect_as_defined(R"(
 input = [7, 7, 3]
@@ -100,26 +73,6 @@ layers = [
   });
 }
 
-// 127·2^-5 is less than 6: its error passes.
-TEST(IntegerTape, Relu6CutsNothingWhereNoMantissaReachesSix) {
-  const Node node{.name = "relu6", .op = Relu6{}};
-  const Picture picture{1, 1, 4};
-  const IntegerLayerSettings settings{
-      .node = node, .index = 1, .inputs = {picture}, .output = picture};
-  const auto layer = make_integer_layer(settings);
-  OwnBlock input(Block{picture, 1, -5, {127, 126, 0, -127}});
-  OwnBlock output(picture, 1);
-  OwnBlock error(Block{picture, 1, 0, {1, 2, 3, 4}});
-  OwnBlock input_error(picture, 1);
-  const BlockTensor* const inputs[] = {&input.tensor()};
-  BlockTensor* const errors[] = {&input_error.tensor()};
-  const IntegerPass pass{.rule = {}, .is_training = true, .all_images = 1};
-  layer->forward({pass, inputs, output.tensor()});
-  EXPECT_THAT(plain(output.tensor()).data, ElementsAre(127, 126, 0, 0));
-  layer->backward({pass, inputs, &output.tensor(), error.tensor(), errors});
-  EXPECT_THAT(plain(input_error.tensor()).data, ElementsAre(1, 2, 0, 0));
-}
-
 constexpr std::string_view kDropout = R"(
 input = [4, 4, 3]
 layers = [
@@ -139,15 +92,11 @@ TEST(IntegerTape, DropoutKeepsTheShareThatItSays) {
   const Network network = network_of(R"(
 input = [4000]
 layers = [ { op = "dropout", name = "half" }, { op = "dropout", name = "quarter", share = 0.75 } ])");
-  IntegerTape tape(network, {});
+  IntegerTape tape(network, {}, Placement(make_backend("cpu")));
   Block input{{1, 1, 4000}, 2, -7, {}};
   input.data.assign(input.size(), 1);
-  const OwnBlock own(input);
-  const IntegerPass pass{.rule = {ShiftRule::exact, {3, 0, 8}, nullptr},
-                         .is_training = true,
-                         .all_images = 2,
-                         .pool = &tape.pool()};
-  const Block answer = plain(tape.forward(pass, own.tensor()));
+  const StepContext step{.random = {3, 0, 8}, .is_training = true, .all_images = 2};
+  const Block answer = block_of(tape, tape.forward(step, input_of_block(input)));
   EXPECT_EQ(answer.exponent, -7 + 1 + 2);
   const auto kept = std::ranges::count(answer.data, 1);
   EXPECT_NEAR(static_cast<double>(kept), 1000, 130);  // 4 deviations
@@ -158,7 +107,7 @@ TEST(IntegerTape, OtherSharesAreRefused) {
   const Network network =
       network_of("input = [4]\nlayers = [ { op = \"dropout\", name = \"most\", share = 0.6 } ]");
   try {
-    IntegerTape tape(network, {});
+    IntegerTape tape(network, {}, Placement(make_backend("cpu")));
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("layer most: got a share that is no 1 - 2^-k"));
@@ -235,46 +184,6 @@ TEST(IntegerTape, WhatFollowsAFlattenedPictureIsDefinedOrRefused) {
   }
 }
 
-TEST(IntegerTape, AddAlignsExactlyAndRoundsOnce) {
-  const Node node{.name = "add", .op = Add{}};
-  const Picture picture{1, 1, 4};
-  const IntegerLayerSettings settings{
-      .node = node, .index = 1, .inputs = {picture, picture}, .output = picture};
-  on_every_path([&] {
-    const auto layer = make_integer_layer(settings);
-    // In units of 2^-9: 100·8 + 3 = 803, -100·8 + 4, 1·8 - 4, 0·8 + 127: 803 needs 10 bits, so 3
-    // go.
-    const OwnBlock a(Block{picture, 1, -6, {100, -100, 1, 0}});
-    const OwnBlock b(Block{picture, 1, -9, {3, 4, -4, 127}});
-    OwnBlock sum(picture, 1);
-    const BlockTensor* const inputs[] = {&a.tensor(), &b.tensor()};
-    const IntegerPass pass{.rule = {}, .is_training = true, .all_images = 1};
-    layer->forward({pass, inputs, sum.tensor()});
-    EXPECT_THAT(plain(sum.tensor()).data, ElementsAre(100, -100, 1, 16));  // 100.375, -99.5, 0.5
-    EXPECT_EQ(sum.tensor().exponent, -6);
-  });
-}
-
-// 2^30 apart: 64-bit sums; beyond 40 the smaller one counts nothing.
-TEST(IntegerTape, AddReachesFarAndThenLetsGo) {
-  const Node node{.name = "add", .op = Add{}};
-  const Picture picture{1, 1, 4};
-  const IntegerLayerSettings settings{
-      .node = node, .index = 1, .inputs = {picture, picture}, .output = picture};
-  const auto layer = make_integer_layer(settings);
-  for (const int distance : {24, 25, 30, 40, 41, 200}) {
-    SCOPED_TRACE(distance);
-    const OwnBlock a(Block{picture, 1, 0, {1, -1, 0, 100}});
-    const OwnBlock b(Block{picture, 1, -distance, {127, 127, 127, 1}});
-    OwnBlock sum(picture, 1);
-    const BlockTensor* const inputs[] = {&a.tensor(), &b.tensor()};
-    const IntegerPass pass{.rule = {}, .is_training = true, .all_images = 1};
-    layer->forward({pass, inputs, sum.tensor()});
-    EXPECT_THAT(plain(sum.tensor()).data, ElementsAre(1, -1, 0, 100));
-    EXPECT_EQ(sum.tensor().exponent, 0);
-  }
-}
-
 TEST(IntegerTape, ValuesRoundStochasticallyByTheirPlaceInTheBatchOfAllRanks) {
   const Network network = network_of(R"(
 input = [3, 3, 5]
@@ -286,18 +195,18 @@ layers = [ { op = "conv2d", name = "conv", channels = 6, kernel = 3, padding = 1
   const auto weights = random_mantissas(6 * 9 * 5, draws);
   const RandomKey random{11, 0, 3};
   const auto answers = [&](std::int64_t first, std::int64_t count) {
-    IntegerTape tape(network, roundings);
-    std::ranges::copy(weights, tape.parameters()[0]->mantissas.as<std::int8_t>().begin());
-    tape.value_point(1)->set_shift(9);
+    IntegerTape tape(network, roundings, Placement(make_backend("cpu")));
+    tape.parameters()[0]->write_mantissas(weights);
+    const PlacedPoint& point = *std::ranges::find(tape.points(), "conv.value", &PlacedPoint::name);
+    point.backend->set_point(point.point, {.shift = 9});
     Block part{batch.picture, count, batch.exponent, {}};
     part.data.assign(batch.data.begin() + first * 45, batch.data.begin() + (first + count) * 45);
-    const OwnBlock own(part);
-    const IntegerPass pass{.rule = {ShiftRule::frozen, random, nullptr},
+    const StepContext step{.rule = ShiftRule::frozen,
+                           .random = random,
                            .is_training = true,
                            .first_image = first,
-                           .all_images = 20,
-                           .pool = &tape.pool()};
-    return plain(tape.forward(pass, own.tensor())).data;
+                           .all_images = 20};
+    return block_of(tape, tape.forward(step, input_of_block(part))).data;
   };
   const auto whole = answers(0, 20);
   auto parts = answers(0, 7);
@@ -350,10 +259,9 @@ TEST(IntegerTape, ADeepNetworkOfZerosStaysInRange) {
   const Network network = network_of(toml);
   IntegerSession session(network, {});
   const Block zeros{{3, 3, 4}, 2, -7, std::vector<std::int8_t>(72, 0)};
-  const OwnBlock own(zeros);
   const std::vector<std::int32_t> labels = {0, 2};
   for (int step = 0; step < 3; ++step)
-    session.step({.images = own.tensor(), .labels = labels, .all_images = 2}, 5, 1);
+    session.step({.input = input_of_block(zeros), .labels = labels, .all_images = 2}, 5, 1);
   EXPECT_EQ(session.steps(), 3);
 }
 

@@ -1,34 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// How weights begin.
+// A weight in training.
 #include "integer/trained_tensor.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace nibble {
 
-void prepare(TrainedTensor& tensor, const UpdateRule& rule) {
-  if (rule.fraction_bits > 0) {
-    const auto mantissas = tensor.mantissas.as<std::int8_t>();
-    tensor.fine.clear();
-    for (const std::int8_t each : mantissas)
-      tensor.fine.push_back(each * (1 << rule.fraction_bits));
-  }
-  if (rule.momentum > 0) tensor.momentum.assign(tensor.size(), 0);
+TrainedTensor::TrainedTensor(WeightsCase weights, const LayerPlace& place)
+    : case_(std::move(weights)), place_(place) {
+  add_copy(*place.update);
+  add_copy(*place.forward);
+  add_copy(*place.input_error);
+  gradient_ = place.weight_gradient->sums(case_);
 }
 
-void fill_uniform(TrainedTensor& tensor, const RandomKey& key) {
-  const auto mantissas = tensor.mantissas.as<std::int8_t>();
-  for (std::size_t i = 0; i < mantissas.size(); ++i) {
-    const std::uint64_t scaled = (std::uint64_t{draw32(key, i)} * 255) >> 32;
-    mantissas[i] = static_cast<std::int8_t>(static_cast<int>(scaled) - 127);
-  }
+void TrainedTensor::add_copy(IntegerBackend& backend) {
+  const bool is_there =
+      std::ranges::any_of(copies_, [&](const Copy& copy) { return copy.backend == &backend; });
+  if (!is_there) copies_.push_back({&backend, backend.weights(case_)});
 }
 
-// The smallest k with √(6 / fans) ≤ 2^k, that is 6 ≤ fans·4^k.
-int xavier_exponent(std::int64_t fan_in, std::int64_t fan_out) {
-  const std::int64_t fans = fan_in + fan_out;
-  int k = 0;
-  while (6 > fans << (2 * k)) ++k;
-  while (k > -28 && std::int64_t{6} << (-2 * (k - 1)) <= fans) --k;
-  return k - 7;
+void TrainedTensor::write(const WeightsState& state) {
+  exponent_ = state.exponent;
+  for (const Copy& copy : copies_) copy.weights->write(state);
+}
+
+void TrainedTensor::write_mantissas(std::span<const std::int8_t> mantissas) {
+  WeightsState state = read();
+  std::ranges::copy(mantissas, state.mantissas.as<std::int8_t>().begin());
+  state.exponent = exponent_;
+  write(state);
+}
+
+std::vector<std::int8_t> TrainedTensor::mantissas() const {
+  std::vector<std::int8_t> mantissas(size());
+  master().read_mantissas(mantissas);
+  return mantissas;
+}
+
+const Weights& TrainedTensor::on(const IntegerBackend& backend) const {
+  return *std::ranges::find(copies_, &backend, &Copy::backend)->weights;
+}
+
+void TrainedTensor::update() {
+  if (place_.weight_gradient == place_.update) {
+    place_.update->update(master(), *gradient_);
+  } else {
+    const std::unique_ptr<Sums> moved = place_.update->sums(case_);
+    std::vector<std::int64_t> sums(size());
+    gradient_->read(sums);
+    moved->write(sums);
+    place_.update->update(master(), *moved);
+  }
+  if (copies_.size() == 1) return;
+  const WeightsState state = master().read();
+  for (std::size_t i = 1; i < copies_.size(); ++i) copies_[i].weights->write(state);
 }
 
 }  // namespace nibble

@@ -1,48 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// A weight in training: int8 mantissas, an exponent fixed for life, and how they change.
+// A weight in training: on every backend that needs it, moved on one of them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "integer/weight_gradient.h"
-#include "nibble/core/tensor.h"
-#include "nibble/integer/settings.h"
+#include "integer/placement.h"
 
 namespace nibble {
 
-inline constexpr int kBiasExponent = -10;  // of biases, for life: they reach ±0.124
+class TrainedTensor {
+ public:
+  TrainedTensor(WeightsCase weights, const LayerPlace& place);
 
-struct TrainedTensor {
-  std::string name;  // NODE.KIND
-  Tensor mantissas;  // i8
-  int exponent = 0;
-  ShiftRounding rounding = ShiftRounding::pseudo_stochastic;  // of gradients
-  std::uint32_t stream = 0;                                   // of their draws
-  std::vector<std::int32_t> fine;      // mantissa · 2^fraction_bits, where there are such bits
-  std::vector<std::int32_t> momentum;  // in the same unit, where there is momentum
-  bool is_bias = false;
+  const std::string& name() const { return case_.name; }
+  const Shape& shape() const { return case_.shape; }
+  bool is_bias() const { return case_.is_bias; }
+  std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
+  int exponent() const { return exponent_; }  // fixed for life
+  void set_exponent(int exponent) { exponent_ = exponent; }
 
-  // Of the last step.
-  int shift = 0;
-  std::int64_t moved = 0;  // mantissas that changed
+  // With the host, outside of steps. Mantissas alone leave the rest as it was.
+  void write(const WeightsState& state);
+  void write_mantissas(std::span<const std::int8_t> mantissas);
+  WeightsState read() const { return master().read(); }
+  std::vector<std::int8_t> mantissas() const;
+  UpdateRecord last_update() const { return master().last_update(); }
 
-  std::size_t size() const { return static_cast<std::size_t>(mantissas.elements()); }
+  const Weights& on(const IntegerBackend& backend) const;
+
+  // The gradient: made where the place says, summed over ranks, then applied.
+  Sums& gradient() { return *gradient_; }
+  void reduce() { place_.weight_gradient->reduce(*gradient_); }
+  void update();
+
+ private:
+  struct Copy {
+    const IntegerBackend* backend;
+    std::unique_ptr<Weights> weights;
+  };
+
+  void add_copy(IntegerBackend& backend);
+  Weights& master() const { return *copies_.front().weights; }  // that of the update
+
+  WeightsCase case_;
+  LayerPlace place_;
+  int exponent_ = 0;
+  std::vector<Copy> copies_;
+  std::unique_ptr<Sums> gradient_;
 };
-
-// The memory that an update rule needs.
-void prepare(TrainedTensor& tensor, const UpdateRule& rule);
-
-// w -= round(gradient to mu bits); `random` has seed and step. docs/integer-training.md has the
-// law.
-void update(TrainedTensor& tensor, const GradientSums& gradient, const UpdateRule& rule,
-            const RandomKey& random);
-
-// Uniform in -127 … 127.
-void fill_uniform(TrainedTensor& tensor, const RandomKey& key);
-
-// ⌈log2 √(6 / (fan_in + fan_out))⌉ - 7: Xavier's bound is what the mantissa 127 stands for.
-int xavier_exponent(std::int64_t fan_in, std::int64_t fan_out);
 
 }  // namespace nibble

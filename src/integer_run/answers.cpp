@@ -22,7 +22,7 @@ AnswerSums::AnswerSums(const Network& network, const Dataset& data)
 void AnswerSums::add(const IntegerAnswers& answers, const IntegerBatch& batch) {
   const std::vector<float> values = values_of(answers);
   const auto width = static_cast<std::size_t>(answers.width);
-  evaluation_.images += batch.images.images;
+  evaluation_.images += batch.input.images;
   std::vector<double> losses;
   for (std::size_t begin = 0; begin < values.size(); begin += width) {
     const auto row = std::span(values).subspan(begin, width);

@@ -78,9 +78,9 @@ class EngineAnswers : public ::testing::TestWithParam<Case> {
     const std::vector<int> exponents = value_exponents_of(model_.network);
     predictor.freeze(exponents);
     const InputScale scale = input_scale(input_of(model_.network), data_.train, exponents[0]);
-    IntegerBatcher batcher(data_.train, scale, {predictor.input_picture(), 5});
+    IntegerBatcher batcher(data_.train, scale, 5);
     const IntegerBatch batch = batcher.load(data_.indices, {}, {});
-    const IntegerAnswers answers = predictor.answer(batch.images, ShiftRule::frozen);
+    const IntegerAnswers answers = predictor.answer(batch.input, ShiftRule::frozen);
     wanted_.assign(answers.mantissas.begin(), answers.mantissas.end());
     const Shape& picture = input_of(model_.network).shape;
     const auto pixels = data_.train.images.as<std::uint8_t>();

@@ -24,12 +24,12 @@ void IntegerAverager::see(const RunPosition& position, std::int64_t from,
   if ((step + 1) * samples / window == step * samples / window) return;
   if (sums_.empty()) {
     for (const TrainedTensor* each : parameters) {
-      sums_.emplace_back(DType::i32, each->mantissas.shape());
+      sums_.emplace_back(DType::i32, each->shape());
       std::ranges::fill(sums_.back().as<std::int32_t>(), 0);
     }
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto mantissas = parameters[i]->mantissas.as<std::int8_t>();
+    const auto mantissas = parameters[i]->mantissas();
     const auto sums = sums_[i].as<std::int32_t>();
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += mantissas[k];
   }
@@ -57,7 +57,7 @@ void IntegerAverager::set_state(const Checkpoint& checkpoint, std::int64_t count
   count_ = count;
   sums_.clear();
   for (std::size_t i = 0; count > 0 && i < parameters.size(); ++i) {
-    const Shape& shape = parameters[i]->mantissas.shape();
+    const Shape& shape = parameters[i]->shape();
     const Tensor& from = checkpoint.tensor("average." + std::to_string(i), DType::i32, shape);
     sums_.emplace_back(DType::i32, shape);
     std::ranges::copy(from.as<std::int32_t>(), sums_.back().as<std::int32_t>().begin());

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "graph/int8_format.h"
-#include "integer/input_layout.h"
 #include "nibble/graph/input_table.h"
 
 namespace nibble {
@@ -54,8 +53,8 @@ InputScale input_scale(const Input& input, const Dataset& data, int exponent) {
   return scale;
 }
 
-IntegerBatcher::IntegerBatcher(const Dataset& data, InputScale scale, const IntegerShapes& shapes)
-    : data_(data), scale_(std::move(scale)), shapes_(shapes) {}
+IntegerBatcher::IntegerBatcher(const Dataset& data, InputScale scale, std::int64_t answers)
+    : data_(data), scale_(std::move(scale)), answers_(answers) {}
 
 IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
                                   const AugmentOptions& augment, const AugmentKey& key,
@@ -71,21 +70,18 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
   const TensorView batch(gathered_.data(), data_.images.dtype(), shape);
   if (count > 0) gather_images(data_.images.view(), own, augment, key, batch);
 
-  IntegerBatch result{
-      .images = {.picture = shapes_.input, .images = count, .exponent = scale_.exponent},
-      .first_image = first,
-      .all_images = all};
-  if (laid_out_.elements() < result.images.bytes())
-    laid_out_ = Tensor(DType::i8, {result.images.bytes()});
-  result.images.data = reinterpret_cast<std::int8_t*>(laid_out_.data());
+  IntegerBatch result{.input = {.images = count, .exponent = scale_.exponent},
+                      .first_image = first,
+                      .all_images = all};
   if (scale_.tables.empty()) {
     mantissas_.clear();
     const InputRounder mantissa_of(int8_of(scale_.exponent));
     for (const float each : batch.as<float>())
       mantissas_.push_back(static_cast<std::int8_t>(mantissa_of(static_cast<double>(each))));
-    lay_out(mantissas_, result.images);
+    result.input.mantissas = mantissas_;
   } else {
-    lay_out(batch.as<std::uint8_t>(), scale_.tables, pictures[3], result.images);
+    result.input.bytes = batch.as<std::uint8_t>();
+    result.input.tables = scale_.tables;
   }
 
   labels_.clear();
@@ -94,7 +90,7 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
   for (const std::int32_t index : own) {
     if (!data_.has_targets()) {
       labels_.push_back(data_.labels.as<std::int32_t>()[static_cast<std::size_t>(index)]);
-      for (std::int64_t c = 0; c < shapes_.answers; ++c)
+      for (std::int64_t c = 0; c < answers_; ++c)
         targets_.push_back(c == labels_.back() ? 1 << -kTargetExponent : 0);
       continue;
     }

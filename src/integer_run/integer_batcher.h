@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of a data set as int8 mantissas, laid out for the integer network.
+// Batches of a data set for the integer network: bytes with their tables, or mantissas.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +30,11 @@ struct RankShare {
   std::int64_t size = 1;
 };
 
-// What the network takes and gives.
-struct IntegerShapes {
-  Picture input;
-  std::int64_t answers = 0;  // numbers an image
-};
-
 class IntegerBatcher {
  public:
   // The data must outlive the batcher.
-  IntegerBatcher(const Dataset& data, InputScale scale, const IntegerShapes& shapes);
+  // `answers`: numbers an image.
+  IntegerBatcher(const Dataset& data, InputScale scale, std::int64_t answers);
 
   // `indices` is the whole batch. What is returned lives until the next call.
   IntegerBatch load(std::span<const std::int32_t> indices, const AugmentOptions& augment,
@@ -48,10 +43,9 @@ class IntegerBatcher {
  private:
   const Dataset& data_;
   InputScale scale_;
-  IntegerShapes shapes_;
+  std::int64_t answers_;
   Tensor gathered_;
   std::vector<std::int8_t> mantissas_;  // of f32 data
-  Tensor laid_out_;
   std::vector<std::int32_t> labels_;
   std::vector<std::int32_t> targets_;
 };

@@ -68,12 +68,13 @@ TEST(InputScale, OfFloatsIsThatOfTheLargest) {
   const InputScale scale = input_scale({.shape = {4}, .mean = {}, .deviation = {}}, data);
   EXPECT_EQ(scale.exponent, -5);
   EXPECT_TRUE(scale.tables.empty());
-  IntegerBatcher batcher(data, scale, {{1, 1, 4}, 2});
+  IntegerBatcher batcher(data, scale, 2);
   const std::vector<std::int32_t> order = {1, 0};
   const IntegerBatch batch = batcher.load(order, {}, {});
-  EXPECT_EQ(batch.images.exponent, -5);
-  const auto row = [&](std::int64_t image) {
-    return std::vector<int>(batch.images.data + image * 4, batch.images.data + image * 4 + 4);
+  EXPECT_EQ(batch.input.exponent, -5);
+  const auto row = [&](std::size_t image) {
+    const auto four = batch.input.mantissas.subspan(image * 4, 4);
+    return std::vector<int>(four.begin(), four.end());
   };
   EXPECT_THAT(row(0), ElementsAre(32, 80, -2, 2));  // halves away from zero
   EXPECT_THAT(row(1), ElementsAre(16, -96, 1, 0));
@@ -87,22 +88,22 @@ TEST(IntegerBatcher, RanksCutABatchInOrder) {
   std::vector<std::int32_t> order(37);
   std::iota(order.rbegin(), order.rend(), 5);
   const AugmentOptions augment{.padding = 1, .has_flip = true};
-  const Picture picture{3, 2, 3};
   const auto plain = [&](const IntegerBatch& batch, std::int64_t image, std::int64_t pixel) {
-    const std::int8_t* at = batch.images.at(image / kGroup, pixel) + image % kGroup * 4;
-    return std::vector<int>(at, at + 4);
+    const auto three =
+        batch.input.bytes.subspan(static_cast<std::size_t>(image * 6 + pixel) * 3, 3);
+    return std::vector<int>(three.begin(), three.end());
   };
-  IntegerBatcher batcher(data.train, scale, {picture, 10});
+  IntegerBatcher batcher(data.train, scale, 10);
   const IntegerBatch whole = batcher.load(order, augment, {3, 7});
-  EXPECT_EQ(whole.images.images, 37);
+  EXPECT_EQ(whole.input.images, 37);
   for (const std::int64_t size : {1, 2, 3, 4, 37, 40}) {
     std::int64_t next = 0;
     for (std::int64_t rank = 0; rank < size; ++rank) {
-      IntegerBatcher own(data.train, scale, {picture, 10});
+      IntegerBatcher own(data.train, scale, 10);
       const IntegerBatch part = own.load(order, augment, {3, 7}, {rank, size});
       EXPECT_EQ(part.first_image, next);
       EXPECT_EQ(part.all_images, 37);
-      for (std::int64_t i = 0; i < part.images.images; ++i, ++next) {
+      for (std::int64_t i = 0; i < part.input.images; ++i, ++next) {
         EXPECT_EQ(part.labels[static_cast<std::size_t>(i)],
                   whole.labels[static_cast<std::size_t>(next)]);
         for (std::int64_t pixel = 0; pixel < 6; ++pixel)

@@ -31,7 +31,7 @@ Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule 
   const std::vector<int> exponents = value_exponents_of(network);
   predictor.freeze(exponents);
   IntegerBatcher batcher(data, input_scale(input_of(network), data, exponents[0]),
-                         {predictor.input_picture(), predictor.answer_picture().channels});
+                         predictor.answer_picture().channels);
   std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));
   std::iota(order.begin(), order.end(), 0);
   AnswerSums sums(network, data);
@@ -40,7 +40,7 @@ Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule 
     const auto count = static_cast<std::size_t>(std::min(kBatch, data.size() - begin));
     const IntegerBatch batch =
         batcher.load(std::span(order).subspan(static_cast<std::size_t>(begin), count), {}, {});
-    sums.add(predictor.answer(batch.images, rule), batch);
+    sums.add(predictor.answer(batch.input, rule), batch);
     progress.update(begin + static_cast<std::int64_t>(count));
   }
   return sums.evaluation();

@@ -20,8 +20,7 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
       cluster_(cluster),
       session_(recipe_.network, recipe_.options, cluster),
       scale_(input_scale(input_of(recipe_.network), data.train)),
-      batcher_(data.train, scale_,
-               {session_.tape().input_picture(), session_.tape().answer_picture().channels}) {}
+      batcher_(data.train, scale_, session_.tape().answer_picture().channels) {}
 
 StepResult IntegerLearner::step(const StepPlan& plan) {
   const RankShare share{cluster_ != nullptr ? cluster_->rank() : 0,
@@ -36,7 +35,7 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
     observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
 
   AnswerSums sums(recipe_.network, data_.train);
-  if (batch.images.images > 0) sums.add(answers, batch);
+  if (batch.input.images > 0) sums.add(answers, batch);
   constexpr int kLossBits = 20;  // sums over ranks are of integers
   std::array<std::int64_t, 2> totals{std::llround(std::ldexp(sums.loss_sum(), kLossBits)),
                                      sums.correct()};
@@ -46,25 +45,24 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
 
 // Weights with shifts from examples of the train split, all in one batch, without augmentation.
 Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
-  IntegerPredictor predictor(recipe_.network);
+  IntegerPredictor predictor(recipe_.network, recipe_.options.device);
   std::vector<int> exponents;
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    exponents.push_back(session_.tape().parameters()[i]->exponent);
+    exponents.push_back(session_.tape().parameters()[i]->exponent());
     predictor.set_weight(i, weights[i].as<std::int8_t>(), exponents.back());
   }
   const auto count =
       std::min<std::size_t>(data_.indices.size(), static_cast<std::size_t>(recipe_.calibration));
-  IntegerBatcher batcher(data_.train, scale_,
-                         {predictor.input_picture(), predictor.answer_picture().channels});
+  IntegerBatcher batcher(data_.train, scale_, predictor.answer_picture().channels);
   const IntegerBatch batch = batcher.load(std::span(data_.indices).first(count), {}, {});
-  const std::vector<int> values = predictor.calibrate(batch.images);
+  const std::vector<int> values = predictor.calibrate(batch.input);
   return integer_model(recipe_.network, std::move(weights), exponents, values);
 }
 
 Model IntegerLearner::snapshot() const {
   std::vector<Tensor> weights;
   for (const TrainedTensor* each : session_.tape().parameters())
-    weights.push_back(copy_of(each->mantissas.view()));
+    weights.push_back(each->read().mantissas);
   return frozen(std::move(weights));
 }
 
@@ -72,7 +70,7 @@ std::optional<Model> IntegerLearner::average() const {
   if (averager_.count() == 0) return std::nullopt;
   std::vector<Tensor> weights;
   for (std::size_t i = 0; i < session_.tape().parameters().size(); ++i) {
-    weights.emplace_back(DType::i8, session_.tape().parameters()[i]->mantissas.shape());
+    weights.emplace_back(DType::i8, session_.tape().parameters()[i]->shape());
     std::ranges::copy(averager_.mean(i), weights.back().as<std::int8_t>().begin());
   }
   return frozen(std::move(weights));

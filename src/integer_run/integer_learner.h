@@ -50,7 +50,8 @@ class IntegerLearner final : public Learner {
   InputScale scale_;
   IntegerBatcher batcher_;
   IntegerAverager averager_;
-  int mu_ = 0;  // of the last step
+  mutable std::vector<WeightsState> saved_;  // what the views of put_state look at
+  int mu_ = 0;                               // of the last step
 };
 
 }  // namespace nibble

@@ -51,13 +51,12 @@ class IntegerModels : public ::testing::Test {
     const std::vector<int> exponents = value_exponents_of(model.network);
     predictor.freeze(exponents);
     IntegerBatcher batcher(data_.train,
-                           input_scale(input_of(model.network), data_.train, exponents[0]),
-                           {predictor.input_picture(), 10});
+                           input_scale(input_of(model.network), data_.train, exponents[0]), 10);
     std::vector<std::int8_t> all;
     for (std::size_t i = 0; i < data_.indices.size(); i += static_cast<std::size_t>(at_once)) {
       const auto count = std::min(static_cast<std::size_t>(at_once), data_.indices.size() - i);
       const IntegerBatch batch = batcher.load(std::span(data_.indices).subspan(i, count), {}, {});
-      const IntegerAnswers answer = predictor.answer(batch.images, rule);
+      const IntegerAnswers answer = predictor.answer(batch.input, rule);
       all.insert(all.end(), answer.mantissas.begin(), answer.mantissas.end());
     }
     return all;
@@ -117,17 +116,16 @@ TEST(IntegerFormats, HoldAPowerOfTwo) {
 }
 
 TEST(IntegerAverager, IsTheMeanOfAPowerOfTwoOfSteps) {
-  TrainedTensor tensor;
-  tensor.mantissas = Tensor(DType::i8, {3});
+  const std::unique_ptr<IntegerBackend> backend = make_backend("cpu");
+  const LayerPlace place{backend.get(), backend.get(), backend.get(), backend.get()};
+  TrainedTensor tensor({.name = "a.weight", .shape = {3}}, place);
   TrainedTensor* const parameters[] = {&tensor};
   IntegerAverager averager;
   // Epochs 2 and 3 of 3 with 5 steps: a window of 10, of which 8 count.
   std::vector<std::int64_t> seen;
   for (std::int64_t step = 0; step < 15; ++step) {
-    const auto values = tensor.mantissas.as<std::int8_t>();
-    values[0] = static_cast<std::int8_t>(step);
-    values[1] = static_cast<std::int8_t>(-step);
-    values[2] = -127;
+    tensor.write_mantissas(std::vector<std::int8_t>{static_cast<std::int8_t>(step),
+                                                    static_cast<std::int8_t>(-step), -127});
     const std::int64_t before = averager.count();
     averager.see({step, 5, 3}, 2, parameters);
     if (averager.count() > before) seen.push_back(step);

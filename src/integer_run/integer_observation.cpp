@@ -35,18 +35,19 @@ void tell(const IntegerRow& row, std::int64_t step, EventSink* events) {
 
 void add_weight(const TrainedTensor& tensor, std::int64_t epoch, std::int64_t step,
                 Observation& observation) {
-  const auto [layer, kind] = parts_of(tensor.name);
-  const auto mantissas = tensor.mantissas.as<std::int8_t>();
+  const auto [layer, kind] = parts_of(tensor.name());
+  const std::vector<std::int8_t> mantissas = tensor.mantissas();
+  const UpdateRecord update = tensor.last_update();
   const auto count = static_cast<std::int64_t>(mantissas.size());
   const std::int64_t rails = integer_loops().count_at_rails(mantissas.data(), mantissas.size());
   observation.integers.push_back({.epoch = epoch,
                                   .layer = layer,
                                   .tensor = kind,
-                                  .shift = tensor.shift,
+                                  .shift = update.shift,
                                   .share_at_rails = share(rails, count),
-                                  .share_moved = share(tensor.moved, count)});
+                                  .share_moved = share(update.moved, count)});
   tell(observation.integers.back(), step, observation.events);
-  const double unit = std::ldexp(1.0, tensor.exponent);
+  const double unit = std::ldexp(1.0, tensor.exponent());
   if (observation.events != nullptr) {
     std::vector<float> values;
     values.reserve(mantissas.size());
@@ -91,16 +92,18 @@ void add_weight(const TrainedTensor& tensor, std::int64_t epoch, std::int64_t st
 
 void observe_integers(const IntegerTape& tape, std::int64_t epoch, std::int64_t step,
                       Observation& observation) {
-  for (const RoundingPoint* point : tape.points()) {
-    if (point->batches() == 0) continue;
-    const auto [layer, tensor] = parts_of(point->name());
+  const std::vector<PointState> states = tape.point_states();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const PointState& state = states[i];
+    if (state.batches == 0) continue;
+    const auto [layer, tensor] = parts_of(tape.points()[i].name);
     observation.integers.push_back({.epoch = epoch,
                                     .layer = layer,
                                     .tensor = tensor,
-                                    .shift = point->shift(),
-                                    .share_saturated = share(point->saturated(), point->elements()),
-                                    .misses = point->misses(),
-                                    .batches = point->batches()});
+                                    .shift = state.shift,
+                                    .share_saturated = share(state.saturated, state.elements),
+                                    .misses = state.misses,
+                                    .batches = state.batches});
     tell(observation.integers.back(), step, observation.events);
   }
   for (const TrainedTensor* each : tape.parameters()) add_weight(*each, epoch, step, observation);

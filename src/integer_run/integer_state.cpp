@@ -8,9 +8,15 @@
 namespace nibble {
 namespace {
 
-ConstTensorView view_of_words(const std::vector<std::int32_t>& values) {
-  return view_of(std::span<const std::int32_t>(values));
-}
+// What a checkpoint calls a point: "shift.conv1.value".
+struct PointWords {
+  explicit PointWords(const std::string& name)
+      : shift("shift." + name),
+        other("other." + name),
+        misses("misses." + name),
+        batches("batches." + name) {}
+  std::string shift, other, misses, batches;
+};
 
 void take_words(const Checkpoint& checkpoint, const std::string& name,
                 std::vector<std::int32_t>& values) {
@@ -25,19 +31,24 @@ void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tenso
   put_integer(words, "steps", session_.steps());
   put_integer(words, "mu", mu_);
   put_integer(words, "average.count", averager_.count());
-  for (const RoundingPoint* point : session_.tape().points()) {
-    put_integer(words, "shift." + point->name(), point->has_shift() ? point->shift() : -1);
-    put_integer(words, "other." + point->name(), point->other_shift());
-    put_integer(words, "misses." + point->name(), point->misses());
-    put_integer(words, "batches." + point->name(), point->batches());
+  const std::vector<PointState> states = session_.tape().point_states();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const PointWords names(session_.tape().points()[i].name);
+    put_integer(words, names.shift, states[i].shift);
+    put_integer(words, names.other, states[i].other);
+    put_integer(words, names.misses, states[i].misses);
+    put_integer(words, names.batches, states[i].batches);
   }
-  put_integer(words, "shift.loss",
-              session_.loss_point().has_shift() ? session_.loss_point().shift() : -1);
+  put_integer(words, "shift.loss", session_.loss_state().shift);
+  saved_.clear();
   for (const TrainedTensor* each : session_.tape().parameters()) {
-    tensors.push_back({each->name, each->mantissas.view()});
-    if (!each->fine.empty()) tensors.push_back({each->name + ".fine", view_of_words(each->fine)});
-    if (!each->momentum.empty())
-      tensors.push_back({each->name + ".momentum", view_of_words(each->momentum)});
+    const WeightsState& state = saved_.emplace_back(each->read());
+    tensors.push_back({each->name(), state.mantissas.view()});
+    const auto add = [&](const std::string& kind, std::span<const std::int32_t> values) {
+      if (!values.empty()) tensors.push_back({each->name() + kind, view_of(values)});
+    };
+    add(".fine", state.fine);
+    add(".momentum", state.momentum);
   }
   for (NamedTensorView& sum : averager_.state()) tensors.push_back(std::move(sum));
 }
@@ -45,21 +56,22 @@ void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tenso
 void IntegerLearner::take_state(const Checkpoint& checkpoint) {
   const Words& words = checkpoint.words;
   mu_ = static_cast<int>(integer_word(words, "mu"));
-  const auto shift = [&](const std::string& name) {
-    return static_cast<int>(integer_word(words, "shift." + name));
-  };
-  for (RoundingPoint* point : session_.tape().points()) {
-    const auto other = static_cast<int>(integer_word(words, "other." + point->name()));
-    point->restore(shift(point->name()), other, integer_word(words, "misses." + point->name()),
-                   integer_word(words, "batches." + point->name()));
+  for (const PlacedPoint& point : session_.tape().points()) {
+    const PointWords names(point.name);
+    point.backend->set_point(point.point,
+                             {.shift = static_cast<int>(integer_word(words, names.shift)),
+                              .other = static_cast<int>(integer_word(words, names.other)),
+                              .misses = integer_word(words, names.misses),
+                              .batches = integer_word(words, names.batches)});
   }
-  session_.loss_point().restore(shift("loss"), -1, 0, 0);
+  session_.set_loss_state({.shift = static_cast<int>(integer_word(words, "shift.loss"))});
   for (TrainedTensor* each : session_.tape().parameters()) {
-    std::ranges::copy(
-        checkpoint.tensor(each->name, DType::i8, each->mantissas.shape()).as<std::int8_t>(),
-        each->mantissas.as<std::int8_t>().begin());
-    take_words(checkpoint, each->name + ".fine", each->fine);
-    take_words(checkpoint, each->name + ".momentum", each->momentum);
+    WeightsState state = each->read();
+    std::ranges::copy(checkpoint.tensor(each->name(), DType::i8, each->shape()).as<std::int8_t>(),
+                      state.mantissas.as<std::int8_t>().begin());
+    take_words(checkpoint, each->name() + ".fine", state.fine);
+    take_words(checkpoint, each->name() + ".momentum", state.momentum);
+    each->write(state);
   }
   session_.set_steps(integer_word(words, "steps"));
   averager_.set_state(checkpoint, integer_word(words, "average.count"),

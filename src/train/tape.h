@@ -52,7 +52,7 @@ class Tape {
   RoundingPoints points_;
   Rounder& rounder_;
   std::size_t answer_;
-  std::optional<TapeMemory> memory_;                // made once the layers are
+  std::optional<TapeMemory<Buffer>> memory_;        // made once the layers are
   std::vector<std::vector<std::uint8_t>> clamped_;  // by node: where no gradient passes
   std::vector<LayerParameter*> parameters_;
   ConstTensorView batch_;  // of the pass

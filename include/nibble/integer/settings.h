@@ -8,21 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "nibble/backend/rules.h"
 #include "nibble/fixed/round_shift.h"
 
 namespace nibble {
-
-// Where the shift comes from that makes sums int8 again.
-enum class ShiftRule : std::uint8_t {
-  exact,    // from this batch's largest sum
-  delayed,  // from the last batch's largest sum, with saturation; the first batch: exact
-  frozen,   // as it was set
-};
-
-enum class CrossEntropyForm : std::uint8_t {
-  fractional,     // powers of two by a table of 256 fractions
-  whole_octaves,  // NITI's first form: exponents cut to whole numbers
-};
 
 struct RoundingChoice {
   ShiftRounding value = ShiftRounding::nearest;
@@ -44,15 +33,6 @@ struct IntegerRoundings {
   }
 };
 
-struct UpdateRule {
-  int mu = 5;             // bits of the largest step of a weight
-  int bias_mu = 1;        // and of a bias
-  int fraction_bits = 0;  // below the mantissa's unit, in which updates accumulate
-  int momentum = 0;       // sixteenths of the last step that remain
-  bool has_decay = false;
-  bool operator==(const UpdateRule&) const = default;
-};
-
 struct IntegerOptions {
   std::uint64_t seed = 1;
   ShiftRule rule = ShiftRule::exact;
@@ -60,6 +40,7 @@ struct IntegerOptions {
   UpdateRule update = {};  // without mu, which each step is given
   int residual_bits = 0;  // by which the first weights of layers that only an add reads are smaller
   IntegerRoundings roundings = {};
+  std::string device = "cpu";  // who computes; it changes no number
 };
 
 }  // namespace nibble

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of integer-only training that whoever computes must follow; docs/integer-training.md
+// says what each does to numbers.
+#pragma once
+
+#include <cstdint>
+
+namespace nibble {
+
+// Where the shift comes from that makes sums int8 again.
+enum class ShiftRule : std::uint8_t {
+  exact,    // from this batch's largest sum
+  delayed,  // from the last batch's largest sum, with saturation; the first batch: exact
+  frozen,   // as it was set
+};
+
+enum class CrossEntropyForm : std::uint8_t {
+  fractional,     // powers of two by a table of 256 fractions
+  whole_octaves,  // NITI's first form: exponents cut to whole numbers
+};
+
+struct UpdateRule {
+  int mu = 5;             // bits of the largest step of a weight
+  int bias_mu = 1;        // and of a bias
+  int fraction_bits = 0;  // below the mantissa's unit, in which updates accumulate
+  int momentum = 0;       // sixteenths of the last step that remain
+  bool has_decay = false;
+  bool operator==(const UpdateRule&) const = default;
+};
+
+}  // namespace nibble

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backends by name.
+#include "backend/backend.h"
+
+#include <vector>
+
+#include "backend/check/check_backend.h"
+#include "backend/cpu/cpu_backend.h"
+#include "backend/reference/reference_backend.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+
+std::string_view name_of(TrainPass pass) {
+  switch (pass) {
+    case TrainPass::forward:
+      return "forward";
+    case TrainPass::input_error:
+      return "input error";
+    case TrainPass::weight_gradient:
+      return "weight gradient";
+    case TrainPass::update:
+      break;
+  }
+  return "update";
+}
+
+std::unique_ptr<IntegerBackend> make_backend(std::string_view name) {
+  constexpr std::string_view kCheck = "check(";
+  if (name == "cpu") return std::make_unique<CpuBackend>();
+  if (name == "reference") return std::make_unique<ReferenceBackend>();
+  if (name.starts_with(kCheck) && name.ends_with(')')) {
+    const std::string_view both = name.substr(kCheck.size(), name.size() - kCheck.size() - 1);
+    if (const std::size_t comma = both.find(','); comma != std::string_view::npos)
+      return make_check_backend(make_backend(both.substr(0, comma)),
+                                make_backend(both.substr(comma + 1)));
+  }
+  if (name == "cuda" || name.starts_with("cuda:"))
+    throw Error("device", "cuda", "a build without integer training on GPUs", "cpu");
+  throw Error("device", "name", name, "cpu, reference, check(cpu,reference) or cuda");
+}
+
+void transfer(IntegerBackend& from, const Values& source, IntegerBackend& to,
+              const Values& target) {
+  std::vector<std::int8_t> mantissas(
+      static_cast<std::size_t>(source.images * source.picture.elements()));
+  from.store(source, mantissas);
+  const int exponent = source.exponent.place < 0 ? 0 : from.read_slots().exponent(source);
+  to.load(mantissas, exponent, target);
+}
+
+}  // namespace nibble

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam: who computes. Layers say what is computed; a backend says how, in memory, layout and
+// order of its own, with the same integers as every other one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backend/cases.h"
+#include "backend/values.h"
+
+namespace nibble {
+
+// A weight or bias in a backend's memory.
+class Weights {
+ public:
+  virtual ~Weights() = default;
+  virtual void write(const WeightsState& state) = 0;
+  virtual WeightsState read() const = 0;
+  virtual void read_mantissas(std::span<std::int8_t> mantissas) const = 0;
+  virtual UpdateRecord last_update() const = 0;
+};
+
+// The gradient of one weight before rounding: exact sums.
+class Sums {
+ public:
+  virtual ~Sums() = default;
+  virtual void read(std::span<std::int64_t> sums) = 0;  // of all ranks
+  virtual void write(std::span<const std::int64_t> sums) = 0;
+};
+
+// The three products of a convolution or linear layer. Each writes the exponent of its result.
+class ProductOp {
+ public:
+  virtual ~ProductOp() = default;
+  virtual void forward(const Values& input, const Weights& weight, const Weights* bias,
+                       ShiftPoint point, const Values& output) = 0;
+  virtual void input_error(const Values& error, const Weights& weight, ShiftPoint point,
+                           const Values& input_error) = 0;
+  virtual void weight_gradient(const Values& input, const Values& error, Sums& sums) = 0;
+};
+
+// `marks`, of storage u8, tell which number of a window was the largest; a mean has none.
+class PoolOp {
+ public:
+  virtual ~PoolOp() = default;
+  virtual void forward(const Values& input, ShiftPoint point, const Values& marks,
+                       const Values& output) = 0;
+  virtual void input_error(const Values& error, const Values& marks, ShiftPoint point,
+                           const Values& input_error) = 0;
+};
+
+enum class TrainPass : std::uint8_t { forward, input_error, weight_gradient, update };
+std::string_view name_of(TrainPass pass);
+
+// Operations run in the order in which they are called, and may end later, on a GPU; what is read
+// by the host waits for them. One thread calls.
+class IntegerBackend {
+ public:
+  IntegerBackend() = default;
+  IntegerBackend(const IntegerBackend&) = delete;
+  IntegerBackend& operator=(const IntegerBackend&) = delete;
+  virtual ~IntegerBackend() = default;
+
+  virtual std::string name() const = 0;
+
+  // Memory. What no operation writes of it is zero to all who read it.
+  virtual MemoryHandle take(const Picture& picture, std::int64_t images,
+                            ValueStorage storage = ValueStorage::s8) = 0;
+  virtual Slot new_slot() = 0;
+  virtual ShiftPoint new_point(const ShiftPointCase& point) = 0;
+  virtual std::unique_ptr<Weights> weights(const WeightsCase& weights) = 0;
+  virtual std::unique_ptr<Sums> sums(const WeightsCase& weights) = 0;
+  virtual std::size_t peak_bytes() const = 0;
+
+  // To and from the host: mantissas image after image, (row, column, channel).
+  virtual void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) = 0;
+  // Bytes by a table of 256 mantissas for every channel of the data.
+  virtual void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
+                          int exponent, const Values& to) = 0;
+  virtual void store(const Values& from, std::span<std::int8_t> mantissas) = 0;
+  virtual SlotTable read_slots() = 0;
+  virtual void set_point(ShiftPoint point, const PointState& state) = 0;
+
+  // Every step begins here; enter() says which layer computes, for those who report.
+  virtual void begin(const StepContext& step) = 0;
+  virtual void enter(std::string_view node, TrainPass pass) = 0;
+
+  virtual std::unique_ptr<ProductOp> product(const ProductCase& product) = 0;
+  virtual std::unique_ptr<PoolOp> pool(const PoolCase& pool) = 0;
+  // The result may have the memory of the first operand, except where something is rounded or
+  // moved.
+  virtual void pointwise(const PointCase& point, std::span<const Values> from,
+                         const Values& to) = 0;
+  // The sum of errors of every channel over images and pixels.
+  virtual void bias_gradient(const Values& error, Sums& sums) = 0;
+  virtual void loss(const LossCase& loss, const Values& answers, const Values& error) = 0;
+
+  // Sums over all ranks, which may go on while others are computed; update waits for it.
+  virtual void reduce(Sums& sums) = 0;
+  virtual void update(Weights& weights, Sums& sums) = 0;
+};
+
+// "cpu", "reference", "check(cpu,reference)", "cuda", "cuda:1"; throws where there is none.
+std::unique_ptr<IntegerBackend> make_backend(std::string_view name);
+
+// Values of one backend to another one, through the host.
+void transfer(IntegerBackend& from, const Values& source, IntegerBackend& to, const Values& target);
+
+}  // namespace nibble

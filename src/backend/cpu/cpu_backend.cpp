@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer training on the CPU: memory, slots, and what meets at the end of a step.
+#include "backend/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/cpu/input_layout.h"
+#include "backend/cpu/losses.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+class CpuMemory final : public Memory {
+ public:
+  explicit CpuMemory(Buffer buffer) : buffer_(std::move(buffer)) {}
+  std::int8_t* data() const { return buffer_.as<std::int8_t>(); }
+
+ private:
+  Buffer buffer_;
+};
+
+CpuSums& cpu_sums(Sums& sums) {
+  return static_cast<CpuSums&>(sums);
+}
+
+}  // namespace
+
+MemoryHandle CpuBackend::take(const Picture& picture, std::int64_t images, ValueStorage storage) {
+  if (storage != ValueStorage::s8 && storage != ValueStorage::u8)
+    throw Error("cpu", "storage of values", "more than a byte", "s8 or u8");
+  BlockTensor tensor{.picture = picture, .images = images};
+  Buffer buffer = pool_.take<std::int8_t>(tensor.bytes());
+  tensor.data = buffer.as<std::int8_t>();
+  clear_filling(tensor);
+  return MemoryHandle(std::make_shared<CpuMemory>(std::move(buffer)));
+}
+
+Slot CpuBackend::new_slot() {
+  exponents_.push_back(0);
+  return {static_cast<std::int32_t>(exponents_.size()) - 1};
+}
+
+ShiftPoint CpuBackend::new_point(const ShiftPointCase& point) {
+  points_.emplace_back(point);
+  return {static_cast<std::int32_t>(points_.size()) - 1};
+}
+
+std::unique_ptr<Weights> CpuBackend::weights(const WeightsCase& weights) {
+  return std::make_unique<CpuWeights>(weights);
+}
+
+std::unique_ptr<Sums> CpuBackend::sums(const WeightsCase&) {
+  return std::make_unique<CpuSums>();
+}
+
+BlockTensor CpuBackend::block(const Values& values) const {
+  const auto* memory = static_cast<const CpuMemory*>(values.memory.get());
+  return {.picture = values.picture,
+          .images = values.images,
+          .exponent = values.exponent.place < 0 ? 0 : exponent(values),
+          .data = memory->data()};
+}
+
+void CpuBackend::load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) {
+  lay_out(mantissas, block(to));
+  set_exponent(to, exponent);
+}
+
+void CpuBackend::load_bytes(std::span<const std::uint8_t> bytes,
+                            std::span<const std::int8_t> tables, int exponent, const Values& to) {
+  lay_out(bytes, tables, static_cast<std::int64_t>(tables.size()) / 256, block(to));
+  set_exponent(to, exponent);
+}
+
+void CpuBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
+  gather(block(from), mantissas);
+}
+
+SlotTable CpuBackend::read_slots() {
+  SlotTable table{exponents_, {}};
+  for (const RoundingPoint& point : points_) table.points.push_back(point.state());
+  return table;
+}
+
+void CpuBackend::set_point(ShiftPoint point, const PointState& state) {
+  points_[place(point.place)].restore(state);
+}
+
+std::unique_ptr<ProductOp> CpuBackend::product(const ProductCase& product) {
+  return make_cpu_product(*this, product);
+}
+
+std::unique_ptr<PoolOp> CpuBackend::pool(const PoolCase& pool) {
+  return make_cpu_pool(*this, pool);
+}
+
+void CpuBackend::round(
+    ShiftPoint point, int sum_exponent, const Values& result,
+    const std::function<SumsOutcome(const RoundingJob&, const BlockTensor&)>& body) {
+  const BlockTensor tensor = block(result);
+  // Second guesses pay where batches follow one another: in training.
+  const PassRule rule{step_.rule, step_.random, step_.cluster,
+                      step_.is_training ? &pool_ : nullptr};
+  const int shift = points_[place(point.place)].round(
+      rule, tensor, [&](const RoundingJob& job) { return body(job, tensor); });
+  set_exponent(result, sum_exponent + shift);
+}
+
+void CpuBackend::bias_gradient(const Values& error, Sums& sums) {
+  nibble::bias_gradient(block(error), step_.all_images, cpu_sums(sums).gradient);
+}
+
+void CpuBackend::loss(const LossCase& loss, const Values& answers, const Values& error) {
+  const BlockTensor given = block(answers);
+  if (const auto* squared = std::get_if<SquaredLoss>(&loss)) {
+    const SquaredScale scale = squared_scale(given.exponent);
+    round(squared->point, scale.exponent, error,
+          [&](const RoundingJob& job, const BlockTensor& result) {
+            return squared_error(given, squared->targets, scale, job, step_.first_image, result);
+          });
+    return;
+  }
+  const auto& entropy = std::get<CrossEntropyLoss>(loss);
+  RandomKey random = step_.random;
+  random.stream = entropy.stream;
+  cross_entropy_error(given, entropy.labels, entropy.form, random, step_.first_image, block(error));
+  set_exponent(error, kCrossEntropyExponent);
+}
+
+void CpuBackend::reduce(Sums& sums) {
+  if (step_.cluster != nullptr) cpu_sums(sums).reduce(*step_.cluster);
+}
+
+void CpuBackend::update(Weights& weights, Sums& sums) {
+  static_cast<CpuWeights&>(weights).update(cpu_sums(sums).settled(), step_.update, step_.random);
+}
+
+}  // namespace nibble

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution and linear layers: one gathers windows, the other has a single window over all.
+#include <algorithm>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/gather_product.h"
+#include "backend/cpu/patches.h"
+#include "backend/cpu/weight_gradient.h"
+#include "nibble/fixed/integer_laws.h"
+
+namespace nibble {
+namespace {
+
+// The same memory with one tap.
+WeightShape unfolded(const WeightShape& shape) {
+  return {.out = shape.out, .taps = 1, .in = shape.taps * shape.in};
+}
+
+// Weights as one of the products reads them, packed again where they have changed.
+class FreshWeights {
+ public:
+  FreshWeights(const WeightShape& shape, PackedWeights::Direction direction)
+      : packed_(shape, direction) {}
+
+  const PackedWeights& of(const CpuWeights& weights) {
+    if (version_ != weights.version() || weights_ != &weights) {
+      packed_.pack(weights.mantissas());
+      weights_ = &weights;
+      version_ = weights.version();
+    }
+    return packed_;
+  }
+
+ private:
+  PackedWeights packed_;
+  const CpuWeights* weights_ = nullptr;
+  std::uint64_t version_ = 0;
+};
+
+const CpuWeights& cpu_weights(const Weights& weights) {
+  return static_cast<const CpuWeights&>(weights);
+}
+
+class CpuProduct final : public ProductOp {
+ public:
+  CpuProduct(CpuBackend& backend, const ProductCase& product)
+      : backend_(backend),
+        case_(product),
+        ahead_(Meetings::forward(product.window, product.input, product.output)),
+        back_(Meetings::backward(product.window, product.input, product.output)),
+        is_thin_(is_thin(product.input, product.weight)),
+        unfolded_(is_thin_ ? Meetings::forward({}, product.output, product.output) : ahead_),
+        unfolded_shape_(is_thin_ ? unfolded(product.weight) : product.weight),
+        forward_weights_(unfolded_shape_, PackedWeights::Direction::forward),
+        backward_weights_(product.weight, PackedWeights::Direction::backward) {}
+
+  void forward(const Values& input, const Weights& weight, const Weights* bias, ShiftPoint point,
+               const Values& output) override {
+    const BlockTensor own = block(input);
+    if (is_thin_) patches_ = unfold(case_.window, case_.output, own, pool(), patch_memory_);
+    SumScale scale{.exponent = own.exponent + cpu_weights(weight).exponent()};
+    std::vector<std::int64_t> addend;
+    if (bias != nullptr) {
+      scale = product_scale(scale.exponent, cpu_weights(*bias).exponent());
+      for (const std::int64_t each : cpu_weights(*bias).mantissas())
+        addend.push_back(each * (std::int64_t{1} << scale.bias_lift));
+    }
+    run(unfolded_, forward_weights_.of(cpu_weights(weight)), is_thin_ ? patches_ : own, point,
+        scale, addend, output);
+    has_patches_ = is_thin_ && backend_.step().is_training;
+    if (!has_patches_) patch_memory_.release();
+  }
+
+  void input_error(const Values& error, const Weights& weight, ShiftPoint point,
+                   const Values& input_error) override {
+    const BlockTensor own = block(error);
+    const SumScale scale{.exponent = own.exponent + cpu_weights(weight).exponent()};
+    run(back_, backward_weights_.of(cpu_weights(weight)), own, point, scale, {}, input_error);
+  }
+
+  void weight_gradient(const Values& input, const Values& error, Sums& sums) override {
+    const BlockTensor own = block(input);
+    if (is_thin_ && !has_patches_)
+      patches_ = unfold(case_.window, case_.output, own, pool(), patch_memory_);
+    WeightGradient{.meetings = unfolded_,
+                   .shape = unfolded_shape_,
+                   .input = is_thin_ ? patches_ : own,
+                   .error = block(error),
+                   .all_images = backend_.step().all_images,
+                   .pool = &pool()}
+        .run(static_cast<CpuSums&>(sums).gradient);
+    has_patches_ = false;
+    patch_memory_.release();
+  }
+
+ private:
+  BlockTensor block(const Values& values) const { return backend_.block(values); }
+  BufferPool& pool() const { return backend_.buffers(); }
+
+  void run(const Meetings& meetings, const PackedWeights& weights, const BlockTensor& source,
+           ShiftPoint point, const SumScale& scale, std::span<const std::int64_t> addend,
+           const Values& output) {
+    backend_.round(point, scale.exponent, output,
+                   [&](const RoundingJob& job, const BlockTensor& result) {
+                     return GatherProduct{.meetings = meetings,
+                                          .weights = weights,
+                                          .source = source,
+                                          .result = result,
+                                          .first_image = backend_.step().first_image,
+                                          .addend = addend,
+                                          .lift = scale.product_lift,
+                                          .pool = &pool()}
+                         .run(job);
+                   });
+  }
+
+  CpuBackend& backend_;
+  ProductCase case_;
+  Meetings ahead_;
+  Meetings back_;
+  bool is_thin_;
+  Meetings unfolded_;  // for the products that read the input: as it is, or unfolded
+  WeightShape unfolded_shape_;
+  FreshWeights forward_weights_;
+  FreshWeights backward_weights_;
+  BlockTensor patches_;  // of the way forward, for the gradient
+  Buffer patch_memory_;
+  bool has_patches_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ProductOp> make_cpu_product(CpuBackend& backend, const ProductCase& product) {
+  return std::make_unique<CpuProduct>(backend, product);
+}
+
+}  // namespace nibble

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A weight in training on the CPU.
+#include "backend/cpu/cpu_weights.h"
+
+#include <algorithm>
+
+namespace nibble {
+
+CpuWeights::CpuWeights(const WeightsCase& weights) {
+  tensor_.mantissas = Tensor(DType::i8, weights.shape);
+  tensor_.rounding = weights.rounding;
+  tensor_.stream = weights.stream;
+  tensor_.is_bias = weights.is_bias;
+  std::ranges::fill(tensor_.mantissas.as<std::int8_t>(), std::int8_t{0});
+}
+
+void CpuWeights::write(const WeightsState& state) {
+  std::ranges::copy(state.mantissas.as<std::int8_t>(), tensor_.mantissas.as<std::int8_t>().begin());
+  tensor_.exponent = state.exponent;
+  tensor_.fine = state.fine;
+  tensor_.momentum = state.momentum;
+  ++version_;
+}
+
+WeightsState CpuWeights::read() const {
+  return {copy_of(tensor_.mantissas.view()), tensor_.exponent, tensor_.fine, tensor_.momentum};
+}
+
+void CpuWeights::read_mantissas(std::span<std::int8_t> mantissas) const {
+  std::ranges::copy(tensor_.mantissas.as<std::int8_t>(), mantissas.begin());
+}
+
+void CpuWeights::update(const GradientSums& gradient, const UpdateRule& rule,
+                        const RandomKey& random) {
+  nibble::update(tensor_, gradient, rule, random);
+  ++version_;
+}
+
+void CpuSums::read(std::span<std::int64_t> sums) {
+  if (settled().is_wide) {
+    std::ranges::copy(gradient.wide, sums.begin());
+  } else {
+    std::ranges::copy(gradient.narrow, sums.begin());
+  }
+}
+
+void CpuSums::write(std::span<const std::int64_t> sums) {
+  gradient = {.is_wide = true, .narrow = {}, .wide = {sums.begin(), sums.end()}};
+}
+
+void CpuSums::reduce(Communicator& cluster) {
+  pending_ =
+      gradient.is_wide ? cluster.start_sum(gradient.wide) : cluster.start_sum(gradient.narrow);
+}
+
+const GradientSums& CpuSums::settled() {
+  if (pending_ != nullptr) std::exchange(pending_, nullptr)->wait();
+  return gradient;
+}
+
+}  // namespace nibble

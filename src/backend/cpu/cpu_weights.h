@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A weight in training on the CPU: int8 mantissas, an exponent fixed for life, how they change.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cpu/weight_gradient.h"
+
+namespace nibble {
+
+struct WeightData {
+  Tensor mantissas;  // i8
+  int exponent = 0;
+  ShiftRounding rounding = ShiftRounding::pseudo_stochastic;  // of gradients
+  std::uint32_t stream = 0;                                   // of their draws
+  std::vector<std::int32_t> fine;      // mantissa · 2^fraction_bits, where there are such bits
+  std::vector<std::int32_t> momentum;  // in the same unit, where there is momentum
+  bool is_bias = false;
+  UpdateRecord record = {};
+
+  std::size_t size() const { return static_cast<std::size_t>(mantissas.elements()); }
+};
+
+// w -= round(gradient to mu bits); `random` has seed and step. docs/integer-training.md has the
+// law.
+void update(WeightData& tensor, const GradientSums& gradient, const UpdateRule& rule,
+            const RandomKey& random);
+
+class CpuWeights final : public Weights {
+ public:
+  explicit CpuWeights(const WeightsCase& weights);
+
+  void write(const WeightsState& state) override;
+  WeightsState read() const override;
+  void read_mantissas(std::span<std::int8_t> mantissas) const override;
+  UpdateRecord last_update() const override { return tensor_.record; }
+
+  void update(const GradientSums& gradient, const UpdateRule& rule, const RandomKey& random);
+
+  int exponent() const { return tensor_.exponent; }
+  std::span<const std::int8_t> mantissas() const { return tensor_.mantissas.as<std::int8_t>(); }
+  // Grows with every change: what was packed of an older one is stale.
+  std::uint64_t version() const { return version_; }
+
+ private:
+  WeightData tensor_;
+  std::uint64_t version_ = 1;
+};
+
+class CpuSums final : public Sums {
+ public:
+  void read(std::span<std::int64_t> sums) override;
+  void write(std::span<const std::int64_t> sums) override;
+
+  // Adds those of all ranks up, while others are made; settled() are the totals.
+  void reduce(Communicator& cluster);
+  const GradientSums& settled();
+
+  GradientSums gradient;
+
+ private:
+  std::unique_ptr<PendingSum> pending_;
+};
+
+}  // namespace nibble

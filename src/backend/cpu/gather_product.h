@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums over the meetings of every pixel: convolution and linear layers, forward and for errors.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/meetings.h"
+#include "backend/cpu/packed_weights.h"
+#include "backend/cpu/rounding_point.h"
+#include "nibble/fixed/integer_laws.h"
+
+namespace nibble {
+
+// result[p][i][c] = round(2^lift·(Σ_(s,t) Σ_k source[s][i][k]·weights[t][k][c]) + addend[c]), over
+// the meetings (s, t) of pixel p.
+struct GatherProduct {
+  const Meetings& meetings;
+  const PackedWeights& weights;
+  const BlockTensor& source;
+  const BlockTensor& result;                  // without its exponent
+  std::int64_t first_image;                   // of the source among those of all ranks
+  std::span<const std::int64_t> addend = {};  // one a column; empty: none
+  int lift = 0;
+  std::int64_t safe_terms = kSafeTerms;  // smaller in tests
+  BufferPool* pool = nullptr;            // of what is needed on the way; null: its own
+
+  // Wider sums where 32 bits cannot be proven enough: more terms, or an addend that is too large.
+  bool is_wide() const;
+
+  SumsOutcome run(const RoundingJob& job) const;
+};
+
+// Rounds a tile of sums, [row][column], into the images of one pixel: what all layers share.
+struct TilePlace {
+  const BlockTensor& result;
+  std::int64_t group;
+  std::int64_t pixel;
+  std::int64_t column;   // of the tile's first
+  std::int64_t columns;  // those that are there
+  std::int64_t first_image;
+};
+SumsOutcome round_tile(const RoundingJob& job, const std::int32_t* sums, std::int64_t stride,
+                       const TilePlace& place);
+SumsOutcome round_tile(const RoundingJob& job, const std::int64_t* sums, std::int64_t stride,
+                       const TilePlace& place);
+
+}  // namespace nibble

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where shifts come from: exact, delayed, frozen.
+#include "backend/cpu/rounding_point.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace nibble {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Shifts, BringTheLargestSumDownToSevenBits) {
+  EXPECT_EQ(shift_for(0), 0);
+  EXPECT_EQ(shift_for(128), 0);  // 128 saturates
+  EXPECT_EQ(shift_for(129), 1);
+  EXPECT_EQ(shift_for(256), 1);
+  EXPECT_EQ(shift_for(257), 2);
+  EXPECT_EQ(shift_for(std::uint64_t{1} << 40), 33);
+}
+
+// What the body was called with, and the largest sum it tells.
+struct Body {
+  std::uint64_t largest = 0;
+  std::vector<int> shifts = {};
+  SumsOutcome operator()(const RoundingJob& job) {
+    shifts.push_back(job.shift);
+    return {.largest = largest, .saturated = 1, .elements = 2};
+  }
+};
+
+int round(RoundingPoint& point, ShiftRule rule, std::uint64_t largest, std::vector<int>& calls) {
+  Body body{largest};
+  const int shift =
+      point.round({rule, {}, nullptr}, {}, [&](const RoundingJob& job) { return body(job); });
+  calls = body.shifts;
+  return shift;
+}
+
+TEST(Shifts, ExactGuessesAndCorrectsItself) {
+  RoundingPoint point({"a.value", ShiftRounding::nearest, 0});
+  EXPECT_EQ(point.state().shift, PointState::kUnknown);
+  std::vector<int> calls;
+  EXPECT_EQ(round(point, ShiftRule::exact, 1024, calls), 3);
+  EXPECT_THAT(calls, ElementsAre(0, 3));
+  EXPECT_EQ(round(point, ShiftRule::exact, 1000, calls), 3);
+  EXPECT_THAT(calls, ElementsAre(3));
+  EXPECT_EQ(round(point, ShiftRule::exact, 1025, calls), 4);
+  EXPECT_THAT(calls, ElementsAre(3, 4));
+  EXPECT_EQ(round(point, ShiftRule::exact, 5, calls), 0);
+  EXPECT_THAT(calls, ElementsAre(4, 0));
+  EXPECT_EQ(point.state().batches, 4);
+  EXPECT_EQ(point.state().misses, 3);
+}
+
+TEST(Shifts, DelayedTakesThoseOfTheLastBatchAndTheFirstIsExact) {
+  RoundingPoint point({"a.value", ShiftRounding::nearest, 0});
+  std::vector<int> calls;
+  EXPECT_EQ(round(point, ShiftRule::delayed, 1024, calls), 3);
+  EXPECT_THAT(calls, ElementsAre(0, 3));
+  EXPECT_EQ(round(point, ShiftRule::delayed, 5000, calls), 3);
+  EXPECT_THAT(calls, ElementsAre(3));
+  EXPECT_EQ(round(point, ShiftRule::delayed, 10, calls), 6);
+  EXPECT_THAT(calls, ElementsAre(6));
+  EXPECT_EQ(round(point, ShiftRule::delayed, 10, calls), 0);
+}
+
+TEST(Shifts, FrozenStayAsTheyWereSet) {
+  RoundingPoint point({"a.value", ShiftRounding::nearest, 0});
+  point.restore({.shift = 4});
+  std::vector<int> calls;
+  EXPECT_EQ(round(point, ShiftRule::frozen, 1, calls), 4);
+  EXPECT_EQ(round(point, ShiftRule::frozen, 1 << 20, calls), 4);
+  EXPECT_THAT(calls, ElementsAre(4));
+  EXPECT_EQ(point.state().shift, 4);
+}
+
+TEST(Shifts, AreThoseOfTheLargestSumOfAllRanks) {
+  class Larger final : public Communicator {
+   public:
+    int rank() const override { return 0; }
+    int size() const override { return 2; }
+    void sum(std::span<std::int32_t>) override {}
+    void sum(std::span<std::int64_t>) override {}
+    void max(std::span<std::int64_t> values) override {
+      values[0] = std::max<std::int64_t>(values[0], 5000);  // what the other rank has
+    }
+    void broadcast(std::span<std::byte>, int) override {}
+    void barrier() override {}
+  } cluster;
+  RoundingPoint point({"a.value", ShiftRounding::nearest, 0});
+  Body body{100};
+  EXPECT_EQ(point.round({ShiftRule::exact, {}, &cluster}, {},
+                        [&](const RoundingJob& job) { return body(job); }),
+            6);
+}
+
+}  // namespace
+}  // namespace nibble

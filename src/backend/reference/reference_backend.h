@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer training by its definitions: plain loops over (image, row, column, channel), 64-bit sums,
+// two passes wherever a shift is found. Slow, and what every other backend is compared with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace nibble {
+
+class ReferenceMemory final : public Memory {
+ public:
+  explicit ReferenceMemory(std::size_t size) : data(size) {}
+  std::vector<std::int8_t> data;  // image after image
+};
+
+class ReferenceWeights final : public Weights {
+ public:
+  explicit ReferenceWeights(const WeightsCase& weights);
+  void write(const WeightsState& state) override;
+  WeightsState read() const override;
+  void read_mantissas(std::span<std::int8_t> mantissas) const override;
+  UpdateRecord last_update() const override { return record; }
+
+  WeightsCase of;
+  WeightsState state;
+  UpdateRecord record;
+};
+
+class ReferenceSums final : public Sums {
+ public:
+  explicit ReferenceSums(std::size_t size) : data(size) {}
+  void read(std::span<std::int64_t> sums) override;
+  void write(std::span<const std::int64_t> sums) override;
+
+  std::vector<std::int64_t> data;
+};
+
+class ReferenceBackend : public IntegerBackend {
+ public:
+  std::string name() const override { return "reference"; }
+
+  MemoryHandle take(const Picture& picture, std::int64_t images, ValueStorage storage) override;
+  Slot new_slot() override;
+  ShiftPoint new_point(const ShiftPointCase& point) override;
+  std::unique_ptr<Weights> weights(const WeightsCase& weights) override;
+  std::unique_ptr<Sums> sums(const WeightsCase& weights) override;
+  std::size_t peak_bytes() const override { return 0; }  // nobody asks a definition
+
+  void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) override;
+  void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
+                  int exponent, const Values& to) override;
+  void store(const Values& from, std::span<std::int8_t> mantissas) override;
+  SlotTable read_slots() override { return table_; }
+  void set_point(ShiftPoint point, const PointState& state) override;
+
+  void begin(const StepContext& step) override { step_ = step; }
+  void enter(std::string_view, TrainPass) override {}
+
+  std::unique_ptr<ProductOp> product(const ProductCase& product) override;
+  std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
+  void pointwise(const PointCase& point, std::span<const Values> from, const Values& to) override;
+  void bias_gradient(const Values& error, Sums& sums) override;
+  void loss(const LossCase& loss, const Values& answers, const Values& error) override;
+  void reduce(Sums& sums) override;
+  void update(Weights& weights, Sums& sums) override;
+
+  // For the operations of this folder.
+  const StepContext& step() const { return step_; }
+  static std::vector<std::int8_t>& data(const Values& values) {
+    return static_cast<ReferenceMemory*>(values.memory.get())->data;
+  }
+  int exponent(const Values& values) const { return table_.exponent(values); }
+  void set_exponent(const Values& values, int exponent);
+  // The shift follows from the largest of all sums; then each is rounded.
+  void round(ShiftPoint point, std::span<const std::int64_t> sums, int exponent, const Values& to);
+
+ private:
+  std::vector<ShiftPointCase> cases_;
+  SlotTable table_;
+  StepContext step_;
+};
+
+}  // namespace nibble
