@@ -4,7 +4,7 @@
 
 usage: check_purity.py BUILD_DIR [objdump]
 
-Disassembles what was built of src/fixed, src/backend, src/integer, src/kernels/product8,
+Disassembles what was built of src/fixed, src/backend and its cpu, src/integer, src/kernels/product8,
 src/kernels/integer_loops and src/kernels/filter8, the engine's, tests and benchmarks aside. Arithmetic, comparison, conversion and
 rounding of floats are refused; moving, shuffling and masking of registers is no arithmetic.
 """
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FOLDERS = ("src/fixed", "src/backend", "src/integer", "src/kernels/product8", "src/kernels/integer_loops",
+FOLDERS = ("src/fixed", "src/backend", "src/backend/cpu", "src/integer", "src/kernels/product8", "src/kernels/integer_loops",
            "src/kernels/filter8")
 NOT_THE_STEP = re.compile(r"(_test|_bench|_fuzz|peak\w*)\.cpp\.o$")
 UNITY = re.compile(r"^unity_(\w+)_\d+_cxx\.cxx\.o$")

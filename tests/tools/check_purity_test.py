@@ -21,6 +21,7 @@ INTEGER = "int run(const signed char* x, int n) { int s = 0; for (int i = 0; i <
 FOLDERS = {  # where CMake leaves the objects of the folders
     "src/fixed": "src/fixed/CMakeFiles/nibble_fixed.dir",
     "src/backend": "src/backend/CMakeFiles/nibble_backend.dir",
+    "src/backend/cpu": "src/backend/CMakeFiles/nibble_backend.dir/cpu",
     "src/integer": "src/integer/CMakeFiles/nibble_integer.dir",
     "src/kernels/product8": "src/kernels/CMakeFiles/nibble_kernels.dir/product8",
     "src/kernels/integer_loops": "src/kernels/CMakeFiles/nibble_kernels.dir/integer_loops",
@@ -57,6 +58,7 @@ class CheckPurity(unittest.TestCase):
         half = "double run(double x) { return x / 2; }\n"
         for place, name, code in [("src/kernels/CMakeFiles/nibble_kernels.dir/Unity", "unity_product8_0_cxx.cxx", 1),
                                   ("src/integer/CMakeFiles/nibble_integer.dir/Unity", "unity_integer_1_cxx.cxx", 1),
+                                  ("src/backend/CMakeFiles/nibble_backend.dir/Unity", "unity_cpu_0_cxx.cxx", 1),
                                   ("src/kernels/CMakeFiles/nibble_kernels.dir/Unity", "unity_quantize_0_cxx.cxx", 0),
                                   ("src/integer/CMakeFiles/integer_test.dir/Unity", "unity_integer_0_cxx.cxx", 0)]:
             self.assertEqual(run_on(half, folder=place, name=name)[0], code, name)
@@ -65,7 +67,7 @@ class CheckPurity(unittest.TestCase):
         code, output = run_on("#include <map>\n#include <vector>\nstd::map<int, std::vector<int>> all;\n"
                               "void run(int i, int x) { all[i].push_back(x / 3); }\n")
         self.assertEqual(code, 0, output)
-        self.assertIn("7 objects", output)
+        self.assertIn("8 objects", output)
 
     def test_moved_floats_pass(self):
         code, output = run_on("struct F { float a, b, c, d; };\nvoid run(F* to, const F* from) { *to = *from; }\n"
