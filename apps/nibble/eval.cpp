@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/nibble/device_option.h"
 #include "apps/nibble/json.h"
 #include "apps/nibble/threads_option.h"
 #include "apps/nibble/train_flags.h"
@@ -34,6 +35,7 @@ struct EvalFlags {
   std::string oracle;
   std::int64_t image_size = 0;
   int threads = 0;
+  std::string device = "cpu";
   bool is_json = false;
   bool is_engine = false;
   bool has_confusion = false;
@@ -133,8 +135,13 @@ Findings find(Model model, const EvalFlags& flags) {
   const Dataset data = dataset_of(flags);
   if (is_trained) {
     const auto rule = flags.shifts == "frozen" ? ShiftRule::frozen : ShiftRule::exact;
-    return {evaluate_integers(model, data, rule, progress_of(flags)), data.class_names, {}};
+    return {evaluate_integers(model, data, rule,
+                              {.progress = progress_of(flags), .device = flags.device}),
+            data.class_names,
+            {}};
   }
+  if (flags.device != "cpu")
+    throw Error("eval", "--device " + flags.device, "a model of floats", "a model of integers");
   std::optional<PrecisionPolicy> policy;
   if (!flags.policy.empty()) {
     policy = load_policy(flags.policy);
@@ -224,6 +231,7 @@ void add_eval(CLI::App& app) {
   verb.add_option("--image-size", flags->image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
   add_threads_option(verb, flags->threads);
+  add_device_option(verb, flags->device);
   verb.add_flag("--engine", flags->is_engine,
                 "run an integer-trained model in the engine instead of the trainer's own code:\n"
                 "the same answers, bit for bit; other models of integers run there anyway");

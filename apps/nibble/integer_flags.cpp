@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "apps/nibble/device_option.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
@@ -73,6 +74,7 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
   verb.add_option("--calibration", flags.calibration,
                   "int8: images of the train split that freeze the shifts (1024)")
       ->check(CLI::Range(1, 65536));
+  add_device_option(verb, flags.device);
 }
 
 void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
@@ -87,7 +89,8 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--residual-bits", integers.residual_bits.has_value()},
           std::pair{"--decay", integers.has_decay},
           std::pair{"--loss-form", integers.loss_form.has_value()},
-          std::pair{"--calibration", integers.calibration.has_value()}}) {
+          std::pair{"--calibration", integers.calibration.has_value()},
+          std::pair{"--device", integers.device != "cpu"}}) {
       if (is_given) refuse(flag, "is an option of integer training: give --arith int8, too");
     }
     return;
@@ -130,6 +133,7 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   if (integers.fraction_bits) options.update.fraction_bits = *integers.fraction_bits;
   if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
   options.update.has_decay = integers.has_decay;
+  options.device = integers.device;
   if (integers.loss_form == "octaves") options.form = CrossEntropyForm::whole_octaves;
   return recipe;
 }

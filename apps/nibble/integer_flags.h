@@ -24,6 +24,7 @@ struct IntegerFlags {
   bool has_decay = false;
   std::optional<std::string> loss_form;
   std::optional<std::int64_t> calibration;
+  std::string device = "cpu";
 
   bool is_integer() const { return arithmetic == "int8"; }
 };

@@ -52,7 +52,7 @@ struct NamedCase {
 
 inline bool has_form(const Network& network) {
   try {
-    const IntegerSession session(network, {});
+    check_integer_form(network);
     return true;
   } catch (const Error&) {
     return false;

@@ -42,8 +42,7 @@ IntegerAnswers answers_from(IntegerBackend& backend, const Values& answers) {
   return result;
 }
 
-// What only a look at the network tells; nothing is computed or kept for it.
-void check_integer_form(const Network& network) {
+void check_integer_answer(const Network& network) {
   check_loss(network.nodes.back());
   const std::size_t answer = output_of(network);
   const Picture picture = pictures_of(network)[answer];
@@ -65,7 +64,7 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
       tape_(network, options.roundings, std::move(placement)),
       loss_point_(tape_.answer_backend().new_point(
           {"loss", options.roundings.all.error, kIntegerLossStream})) {
-  check_integer_form(network);
+  check_integer_answer(network);
   const std::vector<Parameter> described = parameters_of(network);
   for (std::size_t i = 0; i < tape_.parameters().size(); ++i) {
     TrainedTensor& parameter = *tape_.parameters()[i];

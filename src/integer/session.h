@@ -29,8 +29,9 @@ struct IntegerAnswers {
 
 IntegerAnswers answers_from(IntegerBackend& backend, const Values& answers);
 
-// Throws where the network cannot be trained in integers, but for operations without an integer
-// form, which making a session refuses.
+// Throw where a network cannot be trained in integers: by its loss and its answer, and by all of
+// its layers. Little work and no memory.
+void check_integer_answer(const Network& network);
 void check_integer_form(const Network& network);
 
 class IntegerSession {

@@ -24,10 +24,10 @@ bool is_integer_model(const Model& model) {
 }
 
 Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule rule,
-                             ProgressStyle progress_style) {
+                             const IntegerEvaluationOptions& options) {
   const Network& network = model.network;
   check_data(network, data);
-  IntegerPredictor predictor = predictor_of(model);
+  IntegerPredictor predictor = predictor_of(model, options.device);
   const std::vector<int> exponents = value_exponents_of(network);
   predictor.freeze(exponents);
   IntegerBatcher batcher(data, input_scale(input_of(network), data, exponents[0]),
@@ -35,7 +35,7 @@ Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule 
   std::vector<std::int32_t> order(static_cast<std::size_t>(data.size()));
   std::iota(order.begin(), order.end(), 0);
   AnswerSums sums(network, data);
-  Progress progress("eval " + data.name, data.size(), {.style = progress_style});
+  Progress progress("eval " + data.name, data.size(), {.style = options.progress});
   for (std::int64_t begin = 0; begin < data.size(); begin += kBatch) {
     const auto count = static_cast<std::size_t>(std::min(kBatch, data.size() - begin));
     const IntegerBatch batch =

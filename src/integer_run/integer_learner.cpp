@@ -43,8 +43,10 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
   return {std::ldexp(static_cast<double>(totals[0]), -kLossBits), totals[1]};
 }
 
-// Weights with shifts from examples of the train split, all in one batch, without augmentation.
+// Weights with shifts from examples of the train split, all in one batch, without augmentation. At
+// ranks that write and evaluate nothing the weights alone.
 Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
+  if (cluster_ != nullptr && cluster_->rank() != 0) return {recipe_.network, std::move(weights)};
   IntegerPredictor predictor(recipe_.network, recipe_.options.device);
   std::vector<int> exponents;
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -59,11 +61,16 @@ Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
   return integer_model(recipe_.network, std::move(weights), exponents, values);
 }
 
+// The loop asks several times between two steps; shifts are found once.
 Model IntegerLearner::snapshot() const {
-  std::vector<Tensor> weights;
-  for (const TrainedTensor* each : session_.tape().parameters())
-    weights.push_back(each->read().mantissas);
-  return frozen(std::move(weights));
+  if (!snapshot_ || snapshot_steps_ != session_.steps()) {
+    std::vector<Tensor> weights;
+    for (const TrainedTensor* each : session_.tape().parameters())
+      weights.push_back(each->read().mantissas);
+    snapshot_ = frozen(std::move(weights));
+    snapshot_steps_ = session_.steps();
+  }
+  return copy_of(*snapshot_);
 }
 
 std::optional<Model> IntegerLearner::average() const {
@@ -77,11 +84,12 @@ std::optional<Model> IntegerLearner::average() const {
 }
 
 Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data) const {
-  return evaluate_integers(model, data, ShiftRule::frozen);
+  return evaluate_integers(model, data, ShiftRule::frozen, {.device = recipe_.options.device});
 }
 
 std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Dataset& data) const {
-  return {{"batch_shifts", evaluate_integers(model, data, ShiftRule::exact)}};
+  return {{"batch_shifts",
+           evaluate_integers(model, data, ShiftRule::exact, {.device = recipe_.options.device})}};
 }
 
 }  // namespace nibble

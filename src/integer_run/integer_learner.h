@@ -51,6 +51,8 @@ class IntegerLearner final : public Learner {
   IntegerBatcher batcher_;
   IntegerAverager averager_;
   mutable std::vector<WeightsState> saved_;  // what the views of put_state look at
+  mutable std::optional<Model> snapshot_;
+  mutable std::int64_t snapshot_steps_ = 0;  // when it was made
   int mu_ = 0;                               // of the last step
 };
 

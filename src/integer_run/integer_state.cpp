@@ -74,6 +74,7 @@ void IntegerLearner::take_state(const Checkpoint& checkpoint) {
     each->write(state);
   }
   session_.set_steps(integer_word(words, "steps"));
+  snapshot_.reset();
   averager_.set_state(checkpoint, integer_word(words, "average.count"),
                       session_.tape().parameters());
 }

@@ -21,7 +21,7 @@ namespace {
 
 bool has_integer_form(const Network& network) {
   try {
-    const IntegerSession session(network, {});
+    check_integer_form(network);
     return true;
   } catch (const Error&) {
     return false;
@@ -31,7 +31,7 @@ bool has_integer_form(const Network& network) {
 // What has no integer form is refused, and what has one is named.
 void check_form(const IntegerRecipe& recipe) {
   try {
-    const IntegerSession session(recipe.network, recipe.options);
+    check_integer_form(recipe.network);
   } catch (const Error& error) {
     std::vector<std::string_view> names;
     for (const NamedNetwork& each : named_networks()) {

@@ -2,6 +2,8 @@
 // Integer-only training into a run folder, and evaluation of what it gives.
 #pragma once
 
+#include <string>
+
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
 #include "nibble/integer_run/integer_recipe.h"
@@ -16,9 +18,14 @@ TrainResult train_integers(const IntegerRecipe& recipe, const TrainOptions& opti
 // Whether the model's weights are int8 with exponents, as train_integers writes them.
 bool is_integer_model(const Model& model);
 
+struct IntegerEvaluationOptions {
+  ProgressStyle progress = ProgressStyle::silent;
+  std::string device = "cpu";  // who computes; it changes no answer
+};
+
 // With the frozen shifts of the file, so that no image's answer depends on others; or, as while
 // training, with shifts from each batch of 256.
 Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule rule,
-                             ProgressStyle progress = ProgressStyle::silent);
+                             const IntegerEvaluationOptions& options = {});
 
 }  // namespace nibble

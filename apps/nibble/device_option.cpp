@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who computes.
+#include "apps/nibble/device_option.h"
+
+#include <CLI/CLI.hpp>
+
+namespace nibble {
+
+void add_device_option(CLI::App& verb, std::string& device) {
+  verb.add_option("--device", device,
+                  "who computes; the integers do not depend on it (cpu):\n"
+                  "cpu; reference, the definitions, slowly; check(cpu,reference), both at once,\n"
+                  "which ends at the first difference");
+}
+
+}  // namespace nibble
