@@ -28,7 +28,7 @@ SOUND = """# A tour
 | --- | --- |
 | `include/nibble/<module>/` | headers |
 | `src/core/` | shapes; more in `parts/` |
-| `src/kernels/round/` | `nibble round --to a/b` and `.npy` are no names, and neither are `e4m3`, `/tmp/x` and `layers.csv` |
+| `src/kernels/round/` | `nibble round --to a/b` and `.npy` are no names, and neither are `e4m3`, `/usr/x` and `layers.csv` |
 | `python/` | `nibble/`, with `torch/` |
 
 1. `core/shape.cpp` says what `nibble/core/shape.h` tells,
