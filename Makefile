@@ -103,10 +103,11 @@ format:  ## lay out the sources with clang-format
 	@tools/setup --lint
 	@clang-format -i $(SOURCES)
 
-lint:  ## check layout, layers and clang-tidy
+lint:  ## check layers, names of types, the tour, layout, clang-tidy
 	@tools/setup --lint
 	@tools/check_layers.py
 	@tools/check_types.py
+	@tools/check_tour.py
 	@clang-format --dry-run --Werror $(SOURCES)
 	@cmake --preset dev
 	@run-clang-tidy -quiet -p build/dev -j $(JOBS) "$(CURDIR)/(src|apps)/"

@@ -6,36 +6,51 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK_DIR})
 
-# The program that the README shows has to compile and run as it stands.
-file(READ ${README} readme)
-string(REGEX MATCH "```cpp\n(.*)\n```\n\n## Training" found "${readme}")
-if(NOT found)
-  message(FATAL_ERROR "${README} shows no C++ program before its section on training")
-endif()
-file(WRITE ${WORK_DIR}/readme_example.cpp "${CMAKE_MATCH_1}\n")
+# The programs that pages show have to compile and run as they stand: of a page the first in a language.
+function(take_program page language file)
+  set(fence "```${language}\n")
+  file(READ ${DOCS_DIR}/${page} text)
+  string(FIND "${text}" "${fence}" begin)
+  if(begin EQUAL -1)
+    message(FATAL_ERROR "docs/${page} shows no program in ${language}")
+  endif()
+  string(LENGTH "${fence}" length)
+  math(EXPR begin "${begin} + ${length}")
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "```" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  file(WRITE ${WORK_DIR}/pages/${file} "${text}")
+endfunction()
+take_program(formats/README.md cpp formats.cpp)
+take_program(engine.md cpp engine.cpp)
+take_program(engine.md c engine.c)
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${WORK_DIR}/prefix)
 run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja
     -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX_COMPILER} "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
     "-DCMAKE_C_FLAGS=${CXX_FLAGS}" -D EXAMPLES_DIR=${CMAKE_CURRENT_LIST_DIR}/../../examples
-    -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix -D README_EXAMPLE=${WORK_DIR}/readme_example.cpp)
+    -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix -D PAGES_DIR=${WORK_DIR}/pages)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 
-execute_process(COMMAND ${WORK_DIR}/build/consumer WORKING_DIRECTORY ${WORK_DIR}
-                OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
-set(expected "nibble ${VERSION} (1, 3) 0.3125 -448 3.25\n")
-if(NOT output STREQUAL expected)
-  message(FATAL_ERROR "the consumer printed: got '${output}', expected '${expected}'")
+function(expect_output name expected)
+  execute_process(COMMAND ${WORK_DIR}/build/${name} WORKING_DIRECTORY ${WORK_DIR}
+                  OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT output STREQUAL expected)
+    message(FATAL_ERROR "${name} printed: got '${output}', expected '${expected}'")
+  endif()
+endfunction()
+expect_output(consumer "nibble ${VERSION} (1, 3) 0.3125 -448 3.25\n")
+expect_output(page_formats "")
+if(NOT EXISTS ${WORK_DIR}/w8.npy)
+  message(FATAL_ERROR "the program of docs/formats/README.md wrote no w8.npy")
 endif()
 
-execute_process(COMMAND ${WORK_DIR}/build/readme_example WORKING_DIRECTORY ${WORK_DIR}
-                COMMAND_ERROR_IS_FATAL ANY)
-if(NOT EXISTS ${WORK_DIR}/w8.npy)
-  message(FATAL_ERROR "the README's program wrote no w8.npy")
-endif()
+run(${WORK_DIR}/build/make_model ${WORK_DIR}/rows.nib)
+file(COPY_FILE ${WORK_DIR}/rows.nib ${WORK_DIR}/model.nib)
+expect_output(page_engine_cpp "class 0\n")
+expect_output(page_engine_c "10 numbers, the first is 0\n")
 
 # The examples answer alike, and nothing of training or of pictures comes with the engine.
-run(${WORK_DIR}/build/make_model ${WORK_DIR}/rows.nib)
 foreach(example engine_cpp engine_c)
   execute_process(COMMAND ${WORK_DIR}/build/${example} ${WORK_DIR}/rows.nib
                   OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)

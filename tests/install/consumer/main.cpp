@@ -11,7 +11,7 @@ int main() {
   nibble::Tensor tensor(nibble::DType::f32, nibble::Shape{1, 3});
   auto values = tensor.as<float>();
   values[0] = 0.3F, values[1] = -1000.0F, values[2] = 3.14159F;
-  nibble::write_npy("w.npy", tensor.view());  // for the program of the README
+  nibble::write_npy("w.npy", tensor.view());  // for the program of docs/formats/README.md
   nibble::quantize(tensor.view(), tensor.view(), nibble::parse_format("e4m3"));
   std::cout << "nibble " << nibble::kVersion << ' ' << tensor.shape().to_string();
   for (const float value : values) std::cout << ' ' << value;
