@@ -37,6 +37,9 @@ struct IntegerLoops {
 
   // sum += x·factor. The caller answers for the range of products and sums.
   void (*add_scaled)(std::int32_t* sum, const std::int8_t* x, std::int32_t factor, std::size_t n);
+  // sum += x·y. The caller answers for the range of sums.
+  void (*add_products)(std::int32_t* sum, const std::int8_t* x, const std::int8_t* y,
+                       std::size_t n);
   void (*add_sums)(std::int64_t* wide, const std::int32_t* x, std::size_t n);  // wide += x
 
   // w = clamp127(w - g)

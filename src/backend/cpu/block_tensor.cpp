@@ -8,6 +8,14 @@
 
 namespace nibble {
 
+BlockTensor channels_of(const BlockTensor& tensor, std::int64_t first, std::int64_t count) {
+  BlockTensor part = tensor;
+  part.picture.outer_stride = tensor.picture.stride();
+  part.picture.channels = count;
+  part.data += first;
+  return part;
+}
+
 void copy_bytes(const BlockTensor& from, const BlockTensor& to) {
   constexpr std::size_t kGrain = 1 << 18;
   parallel_for(static_cast<std::size_t>(to.bytes()), kGrain,

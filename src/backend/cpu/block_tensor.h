@@ -24,7 +24,10 @@ struct BlockPicture : Picture {
   BlockPicture(std::int64_t rows, std::int64_t columns, std::int64_t channels_of_pixel)
       : Picture{rows, columns, channels_of_pixel} {}
 
-  std::int64_t stride() const { return round_up(channels, 4); }
+  // Of some channels of a wider picture: its bytes from image to image.
+  std::int64_t outer_stride = 0;
+
+  std::int64_t stride() const { return outer_stride > 0 ? outer_stride : round_up(channels, 4); }
   std::int64_t pixel_bytes() const { return kGroup * stride(); }
   std::int64_t group_bytes() const { return pixels() * pixel_bytes(); }
 };
@@ -50,6 +53,9 @@ struct BlockTensor {
     return data + group * picture.group_bytes() + pixel * picture.pixel_bytes();
   }
 };
+
+// Some channels, in the same memory.
+BlockTensor channels_of(const BlockTensor& tensor, std::int64_t first, std::int64_t count);
 
 void copy_bytes(const BlockTensor& from, const BlockTensor& to);  // of one shape
 

@@ -68,6 +68,8 @@ class CpuBackend final : public IntegerBackend {
 };
 
 std::unique_ptr<ProductOp> make_cpu_product(CpuBackend& backend, const ProductCase& product);
+std::unique_ptr<ProductOp> make_cpu_grouped_product(CpuBackend& backend,
+                                                    const ProductCase& product);
 std::unique_ptr<PoolOp> make_cpu_pool(CpuBackend& backend, const PoolCase& pool);
 
 }  // namespace nibble

@@ -131,6 +131,12 @@ class CpuProduct final : public ProductOp {
 }  // namespace
 
 std::unique_ptr<ProductOp> make_cpu_product(CpuBackend& backend, const ProductCase& product) {
+  const WeightShape& shape = product.weight;
+  const bool is_depthwise = shape.in == 1 && shape.out == shape.groups;
+  // Products read 4 channels at once: groups of others are filled up with zeros as one product.
+  const bool is_whole = shape.in % 4 == 0 && shape.out / shape.groups % 4 == 0;
+  if (shape.groups > 1 && (is_depthwise || is_whole))
+    return make_cpu_grouped_product(backend, product);
   return std::make_unique<CpuProduct>(backend, product);
 }
 

@@ -79,9 +79,10 @@ class Runner {
     sums_ = sum_memory_.as<std::int32_t>();
     constexpr std::size_t kRows = 1024;
     parallel_for(static_cast<std::size_t>(rows), kRows, [&](std::size_t begin, std::size_t end) {
-      const std::int64_t depth = source.picture.stride();
-      path_.sums(source.data + static_cast<std::int64_t>(begin) * depth,
-                 static_cast<std::int64_t>(end - begin), depth, depth, sums_ + begin);
+      const std::int64_t stride = source.picture.stride();
+      path_.sums(source.data + static_cast<std::int64_t>(begin) * stride,
+                 static_cast<std::int64_t>(end - begin), product_.weights.depth(), stride,
+                 sums_ + begin);
     });
   }
 
@@ -95,7 +96,7 @@ class Runner {
           .result = product_.result,
           .group = task.group,
           .pixel = pixel,
-          .column = task.block * kWidest,
+          .column = product_.first_column + task.block * kWidest,
           .columns = std::min(kWidest, product_.weights.columns() - task.block * kWidest),
           .first_image = product_.first_image};
       if (is_wide_) {
@@ -125,8 +126,8 @@ class Runner {
     if (product_.addend.empty()) return;
     for (std::int64_t r = 0; r < kGroup; ++r) {
       for (std::int64_t c = 0; c < place.columns; ++c) {
-        tile[static_cast<std::size_t>(r * kWidest + c)] =
-            static_cast<Sum>(product_.addend[static_cast<std::size_t>(place.column + c)]);
+        tile[static_cast<std::size_t>(r * kWidest + c)] = static_cast<Sum>(
+            product_.addend[static_cast<std::size_t>(place.column - product_.first_column + c)]);
       }
     }
   }

@@ -22,6 +22,7 @@ struct GatherProduct {
   const BlockTensor& result;                  // without its exponent
   std::int64_t first_image;                   // of the source among those of all ranks
   std::span<const std::int64_t> addend = {};  // one a column; empty: none
+  std::int64_t first_column = 0;              // of the result, with groups; columns count from it
   int lift = 0;
   std::int64_t safe_terms = kSafeTerms;  // smaller in tests
   BufferPool* pool = nullptr;            // of what is needed on the way; null: its own

@@ -193,6 +193,11 @@ TEST_P(IntegerLoopsOf, SumsEqualTheDefinition) {
     });
   }
   compare([](const IntegerLoops& loops, std::size_t n) {
+    Sums sum = small_sums(n, n);
+    loops.add_products(sum.data(), bytes(n, n + 3).data(), bytes(n, n + 4).data(), n);
+    return sum;
+  });
+  compare([](const IntegerLoops& loops, std::size_t n) {
     Wides wide = values<std::int64_t>(n, n);
     for (std::int64_t& v : wide) v /= 2;
     loops.add_sums(wide.data(), values<std::int32_t>(n, n + 1).data(), n);

@@ -119,6 +119,11 @@ struct Loops {
     for (std::size_t i = 0; i < n; ++i) sum[i] += x[i] * factor;
   }
 
+  static void add_products(std::int32_t* __restrict sum, const std::int8_t* __restrict x,
+                           const std::int8_t* __restrict y, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) sum[i] += x[i] * y[i];
+  }
+
   static void add_sums(std::int64_t* __restrict wide, const std::int32_t* __restrict x,
                        std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) wide[i] += x[i];
@@ -212,6 +217,7 @@ constexpr IntegerLoops loops_of() {
       .give_back = L::give_back,
       .give_back_add = L::give_back_add,
       .add_scaled = L::add_scaled,
+      .add_products = L::add_products,
       .add_sums = L::add_sums,
       .subtract_clamped = L::subtract_clamped,
       .count_at_rails = L::count_at_rails,

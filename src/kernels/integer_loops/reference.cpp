@@ -62,6 +62,10 @@ void add_scaled(std::int32_t* sum, const std::int8_t* x, std::int32_t factor, st
   for (std::size_t i = 0; i < n; ++i) sum[i] += x[i] * factor;
 }
 
+void add_products(std::int32_t* sum, const std::int8_t* x, const std::int8_t* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) sum[i] += x[i] * y[i];
+}
+
 void add_sums(std::int64_t* wide, const std::int32_t* x, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) wide[i] += x[i];
 }
@@ -108,6 +112,7 @@ constinit const IntegerLoops kIntegerLoops = {
     .give_back = give_back,
     .give_back_add = give_back_add,
     .add_scaled = add_scaled,
+    .add_products = add_products,
     .add_sums = add_sums,
     .subtract_clamped = subtract_clamped,
     .count_at_rails = count_at_rails,
