@@ -228,11 +228,10 @@ void run(const QuantizeVerbFlags& flags) {
     quantized.fake = fine_tuned(quantized.fake, flags, is_same ? calib : other);
     origin["fine_tuning_data_hash"] = hex(hash_of(is_same ? calib : other));
   }
-  quantized.fake = with_rounded_addends(with_integer_biases(std::move(quantized.fake)));
-  const Model integers = integer_network_of(quantized.fake);
+  const auto [fake, integers] = integer_twins_of(std::move(quantized.fake));
   check_size(flags.mixed, integers);
-  const std::vector<NodeError> errors = node_errors(quantized.folded, quantized.fake, batches);
-  if (!flags.fake.empty()) write_model(flags.fake, quantized.fake, origin);
+  const std::vector<NodeError> errors = node_errors(quantized.folded, fake, batches);
+  if (!flags.fake.empty()) write_model(flags.fake, fake, origin);
   write_model(flags.out, integers, origin);
   std::error_code ignored;
   if (flags.fine_tuning > 0) std::filesystem::remove(checkpoint_of(flags), ignored);
