@@ -141,7 +141,8 @@ void write_report(const QuantizeVerbFlags& flags, const QuantizeReport& report) 
 Model read_float_model(const std::string& path) {
   Model model = path.ends_with(".onnx") ? read_onnx(path) : read_model(path).model;
   for (const Tensor& each : model.parameters) {
-    if (each.dtype() != DType::f32) throw Error("quantize", path, "a model of integers", "floats");
+    if (each.dtype() != DType::f32)
+      throw Error("quantize", path, "a model of integers", "floats", ErrorKind::input);
   }
   return model;
 }
@@ -191,7 +192,7 @@ void check_answers(const QuantizeVerbFlags& flags, const Dataset& calib) {
   if (!is_tuned && !flags.mixed.max_loss) return;
   throw Error("quantize",
               is_tuned ? "--finetune on " + flags.calib : "--max-loss on " + flags.calib,
-              "pictures without classes", "CLASS/FILE.png");
+              "pictures without classes", "CLASS/FILE.png", ErrorKind::input);
 }
 
 void run(const QuantizeVerbFlags& flags) {

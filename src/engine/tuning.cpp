@@ -81,12 +81,13 @@ Tuning parse_tuning(std::string_view text, const std::string& name) {
   std::istringstream lines{std::string(text)};
   std::string line;
   if (!std::getline(lines, line) || !line.starts_with(kTuningHead))
-    throw Error("tuning", name + ": first line", line, std::string(kTuningHead) + "MACHINE");
+    throw Error("tuning", name + ": first line", line, std::string(kTuningHead) + "MACHINE",
+                ErrorKind::input);
   tuning.machine = line.substr(kTuningHead.size());
   for (int number = 2; std::getline(lines, line); ++number) {
     if (!take_line(line, tuning))
       throw Error("tuning", fmt::format("{}:{}", name, number), line,
-                  "SHAPE: pixels 0 to 65536, outputs 0, 16, 32, 48 or 64");
+                  "SHAPE: pixels 0 to 65536, outputs 0, 16, 32, 48 or 64", ErrorKind::input);
   }
   return tuning;
 }

@@ -13,14 +13,11 @@ namespace nibble {
 // A word that `read` understands, which must be there; what is wrong with it, at its line.
 template <class Read>
 auto read_word(TomlReader& table, std::string_view key, const Read& read) {
+  const std::string word = *table.string(key);
   try {
-    return read(*table.string(key));
+    return read(word);
   } catch (const Error& error) {
-    const std::string_view text = error.what();
-    if (text.find(": " + std::string(key)) != std::string_view::npos &&
-        text.starts_with("[recipe] "))
-      throw;
-    table.fail(key, text);
+    table.fail(key, error.what(), input_kind(error));
   }
 }
 
