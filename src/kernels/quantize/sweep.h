@@ -24,8 +24,8 @@ inline constexpr const char* kSweptFormats[] = {"e4m3", "e5m2", "e2m1", "posit(8
 // The paths of quantize that this machine has, beside the definition.
 inline std::vector<Isa> swept_paths() {
   std::vector<Isa> paths;
-  for (const Isa isa : supported_isas()) {
-    if (isa != Isa::reference && best_path(kQuantizePaths, isa) == isa) paths.push_back(isa);
+  for (const auto& [isa, kernels] : supported_paths(kQuantizePaths)) {
+    if (kernels != nullptr) paths.push_back(isa);
   }
   return paths;
 }

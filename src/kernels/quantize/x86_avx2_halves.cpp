@@ -67,20 +67,9 @@ void narrow(std::uint16_t* to, const float* from, std::size_t count) {
 
 }  // namespace
 
-void widen_halves(const std::uint16_t* halves, float* floats, std::size_t count) {
-  widen<Half>(halves, floats, count);
-}
-
-void widen_bfloats(const std::uint16_t* bfloats, float* floats, std::size_t count) {
-  widen<Bfloat>(bfloats, floats, count);
-}
-
-void narrow_to_halves(std::uint16_t* halves, const float* floats, std::size_t count) {
-  narrow<Half>(halves, floats, count);
-}
-
-void narrow_to_bfloats(std::uint16_t* bfloats, const float* floats, std::size_t count) {
-  narrow<Bfloat>(bfloats, floats, count);
-}
+const HalfKernels kHalfKernels = {.widen_fp16 = widen<Half>,
+                                  .widen_bf16 = widen<Bfloat>,
+                                  .narrow_to_fp16 = narrow<Half>,
+                                  .narrow_to_bf16 = narrow<Bfloat>};
 
 }  // namespace nibble::avx2
