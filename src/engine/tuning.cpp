@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <vector>
 
+#include "core/system_field.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/isa.h"
@@ -24,17 +24,6 @@ namespace fs = std::filesystem;
 constexpr const char* kTuningVariable = "NIBBLE_TUNING";
 constexpr std::string_view kTuningHead = "# nibble tuning of ";
 constexpr double kSureShare = 0.7;  // of turns that gain
-
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(info, line)) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown processor";
-}
 
 // The value of a variable; null: it is not there, or empty.
 const char* tuning_variable(const char* name) {
