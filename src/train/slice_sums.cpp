@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over all but the last axis: by slice, then in slice order.
-#include "train/channel_sums.h"
+// Sums over slices, made in the order of the slices.
+#include "train/slice_sums.h"
 
 #include <algorithm>
+#include <cstddef>
 
-#include "train/slice_sum.h"
+#include "nibble/core/parallel.h"
 
 namespace nibble {
+
+void sum_slices(const float* parts, std::int64_t slices, std::int64_t stride, std::int64_t count,
+                float* sum) {
+  constexpr std::size_t kGrain = 4096;  // stays in the first cache while all slices are added
+  parallel_for(static_cast<std::size_t>(count), kGrain, [&](std::size_t begin, std::size_t end) {
+    if (sum != parts) std::copy(parts + begin, parts + end, sum + begin);
+    for (std::int64_t slice = 1; slice < slices; ++slice) {
+      const float* part = parts + slice * stride;
+      for (std::size_t i = begin; i < end; ++i) sum[i] += part[i];
+    }
+  });
+}
 
 void sum_channels(const Pass& pass, const float* values, std::int64_t rows, std::int64_t channels,
                   float* sums) {
