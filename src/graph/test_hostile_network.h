@@ -7,8 +7,8 @@
 #include <limits>
 #include <numeric>
 
-#include "graph/integer_network.h"
 #include "graph/shapes.h"
+#include "graph/test_network_maker.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
