@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/stopwatch.h"
-#include "graph/integer_network.h"
+#include "graph/test_network_maker.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble {

@@ -7,12 +7,12 @@
 
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/stopwatch.h"
+#include "core/system_field.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble {
@@ -23,13 +23,8 @@ constexpr double kRest = 20;  // MB
 
 // A line of /proc/self/status, in MB.
 double resident(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  std::string line;
-  while (std::getline(status, line)) {
-    if (line.starts_with(key + ":"))
-      return std::strtod(line.c_str() + key.size() + 1, nullptr) * 1024 / kMega;
-  }
-  return 0;
+  const std::string kibibytes = system_field("/proc/self/status", key, ':');
+  return std::strtod(kibibytes.c_str(), nullptr) * 1024 / kMega;
 }
 
 void measure(const std::string& path, int threads) {

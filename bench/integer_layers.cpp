@@ -24,7 +24,7 @@ constexpr std::array kPasses = {LayerPass::forward, LayerPass::input_error,
 // between what is measured. 0 where nothing can say.
 class Peak {
  public:
-  Peak() : isa_(best_path(kProduct8Paths, active_isa())) {
+  Peak() : isa_(best_path(kProduct8Paths, active_isa()).isa) {
     constexpr int kFirstSlices = 200;
     for (int i = 0; i < kFirstSlices; ++i) run_slice();
   }

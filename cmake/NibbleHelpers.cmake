@@ -2,7 +2,7 @@
 # The functions that every CMakeLists.txt of the tree uses.
 #
 #   nibble_add_module(core [COMPUTES] SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
-#   nibble_add_isa_sources(nibble_kernels FLAGS -mavx2 FILES round/avx2.cpp …)
+#   nibble_add_isa_sources(nibble_kernels ISA avx2 FILES round/x86_avx2.cpp …)
 #   nibble_add_cuda_sources(nibble_kernels FILES round/cuda.cu …)
 #   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
 #   nibble_add_test(core_test SOURCES a_test.cpp … DEPENDS nibble::core LABELS quick)
@@ -80,17 +80,22 @@ function(nibble_add_module name)
   set_property(GLOBAL APPEND PROPERTY NIBBLE_MODULE_DEPENDS ${arg_DEPENDS} ${arg_PRIVATE_DEPENDS})
 endfunction()
 
-# Sources of one x86-64 instruction set, compiled with its flags; left out on other processors.
+# Sources of one instruction set, <processor>_<isa>*.cpp, compiled with its flags; left out on other processors.
+# tools/check_isa_objects.py finds their objects by these names.
 function(nibble_add_isa_sources target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FLAGS;FILES")
-  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
-    return()
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ISA" "FILES")
   foreach(file IN LISTS arg_FILES)
+    cmake_path(GET file FILENAME name)
+    if(NOT name MATCHES "^(x86|arm)_${arg_ISA}[_.]")
+      message(FATAL_ERROR "${file}: expected a source of ${arg_ISA} to be named <processor>_${arg_ISA}*.cpp")
+    endif()
+    if(NOT CMAKE_MATCH_1 STREQUAL NIBBLE_PROCESSOR)
+      continue()
+    endif()
     cmake_path(ABSOLUTE_PATH file)
     target_sources(${target} PRIVATE ${file})
     set_source_files_properties(${file} TARGET_DIRECTORY ${target}
-                                PROPERTIES COMPILE_OPTIONS "${arg_FLAGS};${NIBBLE_ISA_OPTIONS}")
+                                PROPERTIES COMPILE_OPTIONS "${NIBBLE_FLAGS_${arg_ISA}};${NIBBLE_ISA_OPTIONS}")
   endforeach()
 endfunction()
 

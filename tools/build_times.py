@@ -20,7 +20,7 @@ from pathlib import Path
 # The first that matches; the last takes the rest.
 KINDS = [
     ("GPU kernels", re.compile(r"\.cu\.o$")),
-    ("instruction sets", re.compile(r"/x86_\w+\.cpp\.o$")),
+    ("instruction sets", re.compile(r"/(x86|arm)_\w+\.cpp\.o$")),
     ("short fuzz tests", re.compile(r"_fuzz_test\.dir/.*\.o$")),
     ("tests", re.compile(r"_test\.dir/.*\.o$")),
     ("the command", re.compile(r"/nibble\.dir/.*\.o$")),

@@ -6,7 +6,8 @@ usage: check_isa_objects.py BUILD_DIR [nm]
 
 The linker keeps one copy of a weak symbol. If it were the copy of x86_avx512.cpp, any caller would
 run AVX-512 code, also on a machine without it. So what these objects define must be their own:
-each weak symbol has to name the object's namespace, nibble::avx2 or nibble::avx512.
+each weak symbol has to name the object's namespace. An object <processor>_<isa>*.cpp.o, as
+x86_avx512.cpp.o or arm_neon_halves.cpp.o, has the namespace nibble::<isa>.
 """
 
 import re
@@ -14,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-OBJECT = re.compile(r"^x86_(\w+)\.cpp\.o$")
+OBJECT = re.compile(r"^(?:x86|arm)_([a-z0-9]+)(?:_\w+)?\.cpp\.o$")
 WEAK_TYPES = set("WVwvu")  # weak functions, weak data, unique globals
 SYMBOL = re.compile(r"^[0-9a-fA-F]*\s+(\w) (.*)$")
 
@@ -30,7 +31,7 @@ def shared_symbols(listing, isa):
 
 def isa_objects(build):
     """(path, instruction set) of the objects in a build folder."""
-    for path in sorted(build.rglob("x86_*.cpp.o")):
+    for path in sorted(build.rglob("*.cpp.o")):
         if match := OBJECT.match(path.name):
             yield path, match.group(1)
 

@@ -87,7 +87,7 @@ Measurement measure(const Engine& engine, const BenchFlags& flags) {
   Hasher again;
   again.add(answers);
   if (again.value() != result.answers_hash)
-    throw Error("bench", "answers", "others", "the same in every run");
+    throw Error("bench", "answers", "others", "the same in every run", ErrorKind::internal);
   return result;
 }
 

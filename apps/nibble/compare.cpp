@@ -72,7 +72,7 @@ void run_models(const CompareFlags& flags) {
                   .image_size = flags.image_size,
                   .is_json = flags.is_json});
 #else
-  throw Error("compare", "models: this build has no oneDNN");
+  throw Error("compare", "models: this build has no oneDNN", ErrorKind::system);
 #endif
 }
 

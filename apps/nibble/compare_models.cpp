@@ -72,7 +72,8 @@ void print_list(const std::vector<DifferentPicture>& list, const Dataset& data) 
 
 void compare_models(const ModelComparisonFlags& flags) {
   const Dataset data = load_dataset(flags.data, Split::test, {.image_size = flags.image_size});
-  if (data.has_targets()) throw Error("compare", flags.data, "targets", "classes");
+  if (data.has_targets())
+    throw Error("compare", flags.data, "targets", "classes", ErrorKind::input);
   const std::vector<std::int32_t> first = answers_of(flags.first, data);
   const std::vector<std::int32_t> second = answers_of(flags.second, data);
   const std::vector<DifferentPicture> list = differences(first, second, data);

@@ -67,7 +67,7 @@ Model in_integers(Model model) {
 #ifdef NIBBLE_HAS_TRAINING
   return integer_network_of(model);
 #else
-  throw Error("convert", "quantized ONNX models: this build has no oneDNN");
+  throw Error("convert", "quantized ONNX models: this build has no oneDNN", ErrorKind::system);
 #endif
 }
 

@@ -118,7 +118,7 @@ void check(const DataFlags& flags) {
     }
   }
   if (flags.is_json) fmt::print("{}\n", list.dump(2));
-  if (!wrong.empty()) throw Error("data check", wrong);
+  if (!wrong.empty()) throw Error("data check", wrong, ErrorKind::input);
 }
 
 // What to do by hand.

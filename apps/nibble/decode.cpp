@@ -44,7 +44,8 @@ float tensor_scale_of(const std::string& text) {
   if (error != std::errc{} || stop != end) {
     const Tensor tensor = read_floats(text);
     if (tensor.elements() != 1) {
-      throw Error("decode", text + ": elements", std::to_string(tensor.elements()), "1");
+      throw Error("decode", text + ": elements", std::to_string(tensor.elements()), "1",
+                  ErrorKind::input);
     }
     scale = tensor.as<float>()[0];
   }
@@ -58,7 +59,8 @@ Tensor read_codes(const DecodeFlags& flags, const Format& format) {
   Tensor codes = read_npy(flags.codes);
   if (!flags.is_packed) return codes;
   if (codes.dtype() != DType::u8) {
-    throw Error("decode", flags.codes + ": element type", name_of(codes.dtype()), "u8 (packed)");
+    throw Error("decode", flags.codes + ": element type", name_of(codes.dtype()), "u8 (packed)",
+                ErrorKind::input);
   }
   const auto bytes = std::as_const(codes).as<std::uint8_t>();
   return unpack_codes({bytes.begin(), bytes.end()}, describe(format.element).code_bits,

@@ -63,7 +63,7 @@ std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture>
   if (data.images.dtype() != DType::u8 || (channels != 1 && channels != 3)) {
     throw Error("compare", "pictures of " + data.name,
                 fmt::format("{} channels of {}", channels, name_of(data.images.dtype())),
-                "1 or 3 of u8");
+                "1 or 3 of u8", ErrorKind::input);
   }
   const std::size_t count = std::min(kMost, list.size());
   const std::size_t rows = (count + kPicturesARow - 1) / kPicturesARow;

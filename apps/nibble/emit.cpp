@@ -60,7 +60,8 @@ void check_folder(const fs::path& folder) {
     throw Error("emit", "output", folder.string(), "a folder, or none yet");
   const fs::directory_iterator first(folder, error);
   if (error)
-    throw Error("emit", fmt::format("cannot read folder {}: {}", folder.string(), error.message()));
+    throw Error("emit", fmt::format("cannot read folder {}: {}", folder.string(), error.message()),
+                ErrorKind::system);
   if (first == fs::directory_iterator()) return;
   throw Error("emit", "output folder " + folder.string(),
               "'" + first->path().filename().string() + "' in it", "an empty one, or --force");

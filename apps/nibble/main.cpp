@@ -62,9 +62,41 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
   return kWrongUsage;
 }
 
+struct VerbGroup {
+  const char* title;
+  std::vector<void (*)(CLI::App&)> verbs;
+};
+
+// As the help shows them.
+std::vector<VerbGroup> verb_groups() {
+  using namespace nibble;
+  return {{"Numbers", {add_formats, add_round, add_encode, add_decode}},
+#ifdef NIBBLE_HAS_TRAINING
+          {"Train", {add_train, add_eval, add_sweep, add_report, add_compare}},
+          {"Quantize and run", {add_quantize, add_run, add_bench, add_tune}},
+#else
+          {"Run", {add_run, add_bench, add_tune, add_report, add_compare}},
+#endif
+          {"Models and export", {add_describe, add_convert, add_emit}},
+          {"This machine", {add_data, add_doctor, add_signature}}};
+}
+
+std::vector<CLI::App*> verbs_of(CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+void add_verbs(CLI::App& app) {
+  for (const VerbGroup& group : verb_groups()) {
+    for (const auto add_verb : group.verbs) {
+      add_verb(app);
+      verbs_of(app).back()->group(group.title);
+    }
+  }
+}
+
 // Of all verbs that read networks and data, from wherever they come.
 void add_limits(CLI::App& app) {
-  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (CLI::App* verb : verbs_of(app)) {
     const bool reads_none = std::ranges::find(kVerbsWithoutNetworks, verb->get_name()) !=
                             std::ranges::end(kVerbsWithoutNetworks);
     if (reads_none) continue;
@@ -115,27 +147,7 @@ int main(int argc, char** argv) {
       "  nibble formats e4m3                           what a format holds\n"
       "  nibble round --to e4m3 --stats in.npy out.npy round an array, say what it cost\n"
       "'nibble VERB --help' shows the options of a verb.");
-  nibble::add_formats(app);
-  nibble::add_round(app);
-  nibble::add_encode(app);
-  nibble::add_decode(app);
-  nibble::add_signature(app);
-  nibble::add_data(app);
-  nibble::add_describe(app);
-  nibble::add_convert(app);
-  nibble::add_run(app);
-  nibble::add_bench(app);
-  nibble::add_tune(app);
-  nibble::add_emit(app);
-#ifdef NIBBLE_HAS_TRAINING
-  nibble::add_train(app);
-  nibble::add_eval(app);
-  nibble::add_quantize(app);
-  nibble::add_sweep(app);
-#endif
-  nibble::add_report(app);
-  nibble::add_compare(app);
-  nibble::add_doctor(app);
+  add_verbs(app);
   add_limits(app);
 
   const int status = run(app, argc, argv);

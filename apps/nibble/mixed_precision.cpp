@@ -125,8 +125,7 @@ BitPlan plan_for_size(std::span<const LayerSensitivity> layers, const SizeTarget
     own.learns_rounding = false;
     add_layers(plan, own);
     Model fake = quantize_model(model, some, own).fake;
-    return target.size_of(
-        integer_network_of(with_rounded_addends(with_integer_biases(std::move(fake)))));
+    return target.size_of(integer_twins_of(std::move(fake)).integers);
   };
   BitPlan least = std::move(bit_plans(layers).back());
   const std::int64_t least_size = size_of(least);

@@ -141,7 +141,8 @@ void write_report(const QuantizeVerbFlags& flags, const QuantizeReport& report) 
 Model read_float_model(const std::string& path) {
   Model model = path.ends_with(".onnx") ? read_onnx(path) : read_model(path).model;
   for (const Tensor& each : model.parameters) {
-    if (each.dtype() != DType::f32) throw Error("quantize", path, "a model of integers", "floats");
+    if (each.dtype() != DType::f32)
+      throw Error("quantize", path, "a model of integers", "floats", ErrorKind::input);
   }
   return model;
 }
@@ -191,7 +192,7 @@ void check_answers(const QuantizeVerbFlags& flags, const Dataset& calib) {
   if (!is_tuned && !flags.mixed.max_loss) return;
   throw Error("quantize",
               is_tuned ? "--finetune on " + flags.calib : "--max-loss on " + flags.calib,
-              "pictures without classes", "CLASS/FILE.png");
+              "pictures without classes", "CLASS/FILE.png", ErrorKind::input);
 }
 
 void run(const QuantizeVerbFlags& flags) {
@@ -228,11 +229,10 @@ void run(const QuantizeVerbFlags& flags) {
     quantized.fake = fine_tuned(quantized.fake, flags, is_same ? calib : other);
     origin["fine_tuning_data_hash"] = hex(hash_of(is_same ? calib : other));
   }
-  quantized.fake = with_rounded_addends(with_integer_biases(std::move(quantized.fake)));
-  const Model integers = integer_network_of(quantized.fake);
+  const auto [fake, integers] = integer_twins_of(std::move(quantized.fake));
   check_size(flags.mixed, integers);
-  const std::vector<NodeError> errors = node_errors(quantized.folded, quantized.fake, batches);
-  if (!flags.fake.empty()) write_model(flags.fake, quantized.fake, origin);
+  const std::vector<NodeError> errors = node_errors(quantized.folded, fake, batches);
+  if (!flags.fake.empty()) write_model(flags.fake, fake, origin);
   write_model(flags.out, integers, origin);
   std::error_code ignored;
   if (flags.fine_tuning > 0) std::filesystem::remove(checkpoint_of(flags), ignored);

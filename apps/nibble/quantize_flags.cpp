@@ -107,7 +107,8 @@ Tensor read_floats(const std::string& path) {
     case DType::bf16:
       return widened<float_from_bfloat>(tensor);
     default:
-      throw Error("read", path + ": element type", name_of(tensor.dtype()), "f32, f16 or bf16");
+      throw Error("read", path + ": element type", name_of(tensor.dtype()), "f32, f16 or bf16",
+                  ErrorKind::input);
   }
 }
 
@@ -115,14 +116,15 @@ Tensor read_integers(const std::string& path) {
   Tensor tensor = read_npy(path);
   if (tensor.dtype() == DType::i32) return tensor;
   if (tensor.dtype() != DType::i64) {
-    throw Error("read", path + ": element type", name_of(tensor.dtype()), "i32 or i64");
+    throw Error("read", path + ": element type", name_of(tensor.dtype()), "i32 or i64",
+                ErrorKind::input);
   }
   Tensor result(DType::i32, tensor.shape());
   const std::span<const std::int64_t> from = std::as_const(tensor).as<std::int64_t>();
   std::transform(from.begin(), from.end(), result.as<std::int32_t>().begin(), [&](std::int64_t n) {
     if (n < std::numeric_limits<std::int32_t>::min() ||
         n > std::numeric_limits<std::int32_t>::max()) {
-      throw Error("read", path + ": integer", std::to_string(n), "32 bits");
+      throw Error("read", path + ": integer", std::to_string(n), "32 bits", ErrorKind::input);
     }
     return static_cast<std::int32_t>(n);
   });

@@ -110,7 +110,8 @@ double accuracy(const Recipe& recipe, const fs::path& folder) {
         !summary[split]["top1"].is_number()) {
       throw Error("sweep",
                   fmt::format("{}: no accuracy in summary.json; remove the folder to run again",
-                              folder.string()));
+                              folder.string()),
+                  ErrorKind::input);
     }
     return summary[split]["top1"].get<double>();
   };
@@ -152,8 +153,10 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error && fs::is_directory(folder, error)) return;
-  throw Error("sweep", fmt::format("cannot make folder {}: {}", folder.string(),
-                                   error ? error.message() : "a file is there"));
+  throw Error("sweep",
+              fmt::format("cannot make folder {}: {}", folder.string(),
+                          error ? error.message() : "a file is there"),
+              ErrorKind::system);
 }
 
 // What the folder is for; another sweep must not mix with it.

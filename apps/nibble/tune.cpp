@@ -106,7 +106,8 @@ std::map<std::string, ProductCut> find_cuts(TuningTrial& usual, const TuneFlags&
     for (const auto& each : best) tuning.cuts[each.first] = cut;
     TuningTrial trial(flags, tuning);
     if (trial.answers() != usual.answers())
-      throw Error("tune", "answers", "others", "the same however layers are cut");
+      throw Error("tune", "answers", "others", "the same however layers are cut",
+                  ErrorKind::internal);
     for (const auto& [shape, seconds] : medians_by_shape(trial, flags.rounds)) {
       if (seconds >= best[shape]) continue;
       best[shape] = seconds;

@@ -112,10 +112,4 @@ void check_has_cuda(std::string_view function, const Array& array) {
                      "one with the CUDA toolkit");
 }
 
-void rethrow(const Error& error) {
-  const std::string text = error.what();
-  if (text.find("] CUDA: got ") == std::string::npos) throw;
-  throw StateMistake(text);
-}
-
 }  // namespace nibble::python

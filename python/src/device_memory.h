@@ -59,18 +59,11 @@ cuda::Place place_on(int device);
 
 void check_has_cuda(std::string_view function, const Array& array);
 
-[[noreturn]] void rethrow(const Error& error);  // what CUDA refused as a RuntimeError
-
 // Calls work(place).
 template <class Work>
 void on_device(std::string_view function, const Array& array, const Work& work) {
   check_has_cuda(function, array);
-  const cuda::Place place = place_on(array.device().index);
-  try {
-    work(place);
-  } catch (const Error& error) {
-    rethrow(error);
-  }
+  work(place_on(array.device().index));
 }
 
 }  // namespace nibble::python

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors that are more than a wrong value: their class says which Python exception they become.
+// Errors of Python alone, which their class says; of all others the kind says what they become.
 #pragma once
 
 #include "nibble/core/error.h"

@@ -26,7 +26,20 @@ std::string one_line(std::string text) {
 PyObject* exception_of(const nibble::Error& error) {
   if (dynamic_cast<const nibble::python::TypeMistake*>(&error)) return PyExc_TypeError;
   if (dynamic_cast<const nibble::python::StateMistake*>(&error)) return PyExc_RuntimeError;
-  return PyExc_ValueError;
+  switch (error.kind()) {
+    case nibble::ErrorKind::usage:
+    case nibble::ErrorKind::input:
+    case nibble::ErrorKind::limit:
+      return PyExc_ValueError;
+    case nibble::ErrorKind::memory:
+      return PyExc_MemoryError;
+    case nibble::ErrorKind::system:
+      return PyExc_OSError;
+    case nibble::ErrorKind::device:
+    case nibble::ErrorKind::internal:
+      return PyExc_RuntimeError;
+  }
+  return PyExc_RuntimeError;
 }
 
 void translate(const std::exception_ptr& exception, void*) {

@@ -12,7 +12,8 @@ template <std::integral T>
 T checked_sum(T first, std::same_as<T> auto... more) {
   T sum = first;
   if ((__builtin_add_overflow(sum, more, &sum) || ...)) {
-    throw Error("size", "sum of sizes", "more than 64 bits hold", "a smaller network or batch");
+    throw Error("size", "sum of sizes", "more than 64 bits hold", "a smaller network or batch",
+                ErrorKind::limit);
   }
   return sum;
 }
@@ -21,7 +22,8 @@ template <std::integral T>
 T checked_product(T first, std::same_as<T> auto... more) {
   T product = first;
   if ((__builtin_mul_overflow(product, more, &product) || ...)) {
-    throw Error("size", "product of sizes", "more than 64 bits hold", "a smaller network or batch");
+    throw Error("size", "product of sizes", "more than 64 bits hold", "a smaller network or batch",
+                ErrorKind::limit);
   }
   return product;
 }

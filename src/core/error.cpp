@@ -14,10 +14,19 @@ std::string text_of(std::string_view op, std::string_view what) {
 }  // namespace
 
 Error::Error(std::string_view op, std::string_view what, std::string_view got,
-             std::string_view expected)
-    : std::runtime_error(
-          text_of(op, what).append(": got ").append(got).append(", expected ").append(expected)) {}
+             std::string_view expected, ErrorKind kind)
+    : Error(text_of(op, what).append(": got ").append(got).append(", expected ").append(expected),
+            kind) {}
 
-Error::Error(std::string_view op, std::string_view what) : std::runtime_error(text_of(op, what)) {}
+Error::Error(std::string_view op, std::string_view what, ErrorKind kind)
+    : Error(text_of(op, what), kind) {}
+
+Error::Error(const std::string& text, ErrorKind kind) : std::runtime_error(text), kind_(kind) {}
+
+std::string_view Error::reason() const {
+  const std::string_view text = what();
+  const std::size_t end = text.starts_with('[') ? text.find("] ") : std::string_view::npos;
+  return end == std::string_view::npos ? text : text.substr(end + 2);
+}
 
 }  // namespace nibble

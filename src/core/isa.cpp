@@ -13,65 +13,43 @@
 #include <cstdlib>
 #include <iterator>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "nibble/core/error.h"
 
-// Whether the build has the path at all; the build system may say 0.
-#ifndef NIBBLE_HAS_AVX2
-#ifdef __x86_64__
-#define NIBBLE_HAS_AVX2 1
-#else
-#define NIBBLE_HAS_AVX2 0
-#endif
-#endif
-#ifndef NIBBLE_HAS_AVX512
-#ifdef __x86_64__
-#define NIBBLE_HAS_AVX512 1
-#else
-#define NIBBLE_HAS_AVX512 0
-#endif
-#endif
-
 namespace nibble {
 namespace {
+
+struct NamedIsa {
+  Isa isa;
+  std::string_view name;
+};
+
+constexpr NamedIsa kIsas[] = {
+    {Isa::reference, "reference"}, {Isa::portable, "portable"},     {Isa::avx2, "avx2"},
+    {Isa::avx512, "avx512"},       {Isa::avx512vnni, "avx512vnni"}, {Isa::amx, "amx"}};
 
 constexpr int kNotChosen = -1;
 std::atomic<int> chosen{kNotChosen};
 std::atomic<Isa> last_used{Isa::reference};
 
+#ifdef __x86_64__
+
 bool machine_has_avx2() {
-#if defined(__x86_64__) && NIBBLE_HAS_AVX2
   // Clang 14 does not know the name "f16c"; the bit is read here, avx2 answers for the system.
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool has_f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c;
-#else
-  return false;
-#endif
 }
 
 bool machine_has_avx512() {
-#if defined(__x86_64__) && NIBBLE_HAS_AVX512
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-#else
-  return false;
-#endif
-}
-
-bool machine_has_avx512vnni() {
-#if defined(__x86_64__) && NIBBLE_HAS_AVX512
-  return __builtin_cpu_supports("avx512vnni");
-#else
-  return false;
-#endif
 }
 
 // Linux gives the tile registers to processes that ask for them.
 bool machine_has_amx() {
-#if defined(__x86_64__) && defined(__linux__) && NIBBLE_HAS_AVX512
+#ifdef __linux__
   constexpr unsigned kAmxTile = 1U << 24;
   constexpr unsigned kAmxInt8 = 1U << 25;
   constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
@@ -84,15 +62,28 @@ bool machine_has_amx() {
 #endif
 }
 
+IsaFeatures features_of_processor() {
+  IsaFeatures features = 0;
+  if (machine_has_avx2()) features |= isa_feature::avx2;
+  if (machine_has_avx512()) features |= isa_feature::avx512;
+  if (__builtin_cpu_supports("avx512vnni")) features |= isa_feature::avx512vnni;
+  if (machine_has_amx()) features |= isa_feature::amx;
+  return features;
+}
+
+#else
+
+IsaFeatures features_of_processor() {
+  return 0;
+}
+
+#endif
+
 std::vector<Isa> detect() {
-  std::vector<Isa> isas{Isa::reference, Isa::portable};
-  constexpr std::pair<Isa, bool (*)()> kFurther[] = {{Isa::avx2, machine_has_avx2},
-                                                     {Isa::avx512, machine_has_avx512},
-                                                     {Isa::avx512vnni, machine_has_avx512vnni},
-                                                     {Isa::amx, machine_has_amx}};
-  for (const auto& [isa, machine_has] : kFurther) {
-    if (!machine_has()) break;
-    isas.push_back(isa);
+  const IsaFeatures machine = isa_feature::fast | features_of_processor();
+  std::vector<Isa> isas;
+  for (const NamedIsa& each : kIsas) {
+    if (includes(machine, features_of(each.isa))) isas.push_back(each.isa);
   }
   return isas;
 }
@@ -117,21 +108,8 @@ Isa isa_from_environment() {
 }  // namespace
 
 std::string_view name_of(Isa isa) {
-  switch (isa) {
-    case Isa::reference:
-      return "reference";
-    case Isa::portable:
-      return "portable";
-    case Isa::avx2:
-      return "avx2";
-    case Isa::avx512:
-      return "avx512";
-    case Isa::avx512vnni:
-      return "avx512vnni";
-    case Isa::amx:
-      return "amx";
-  }
-  return "unknown";
+  const auto* found = std::ranges::find(kIsas, isa, &NamedIsa::isa);
+  return found == std::end(kIsas) ? "unknown" : found->name;
 }
 
 std::span<const Isa> supported_isas() {
@@ -158,10 +136,6 @@ void set_isa(Isa isa) {
 
 void reset_isa() {
   chosen.store(kNotChosen);
-}
-
-Isa best_path(std::span<const Isa> paths, Isa isa) {
-  return *std::prev(std::upper_bound(paths.begin(), paths.end(), isa));
 }
 
 void report_isa_used(Isa isa) {

@@ -14,6 +14,9 @@
 namespace nibble {
 namespace {
 
+constexpr Isa kAll[] = {Isa::reference, Isa::portable,   Isa::avx2,
+                        Isa::avx512,    Isa::avx512vnni, Isa::amx};
+
 // Gives every test a NIBBLE_ISA of its own and puts the old one back.
 class IsaChoice : public testing::Test {
  protected:
@@ -32,13 +35,20 @@ class IsaChoice : public testing::Test {
   std::optional<std::string> old_;
 };
 
-TEST_F(IsaChoice, ReferenceAndPortableAreAlwaysThereAndTheOrderAscends) {
+TEST_F(IsaChoice, ReferenceAndPortableAreAlwaysThereAndTheBestComesLast) {
   const auto isas = supported_isas();
   ASSERT_GE(isas.size(), 2u);
   EXPECT_EQ(isas[0], Isa::reference);
   EXPECT_EQ(isas[1], Isa::portable);
   EXPECT_TRUE(std::is_sorted(isas.begin(), isas.end()));
-  EXPECT_EQ(isas.size(), static_cast<std::size_t>(isas.back()) + 1) << "one is left out";
+}
+
+TEST_F(IsaChoice, WhatASupportedOneIncludesIsSupported) {
+  const auto isas = supported_isas();
+  for (const Isa path : kAll) {
+    const bool is_included = std::ranges::any_of(isas, [&](Isa isa) { return allows(isa, path); });
+    EXPECT_EQ(is_included, std::ranges::find(isas, path) != isas.end()) << name_of(path);
+  }
 }
 
 TEST_F(IsaChoice, TheBestOneIsTheDefault) {
@@ -84,8 +94,7 @@ TEST_F(IsaChoice, SetIsaComesBeforeTheEnvironment) {
 
 TEST_F(IsaChoice, SetIsaRefusesWhatTheMachineCannotRun) {
   const auto isas = supported_isas();
-  for (const Isa isa :
-       {Isa::reference, Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512vnni, Isa::amx}) {
+  for (const Isa isa : kAll) {
     if (std::find(isas.begin(), isas.end(), isa) != isas.end()) {
       EXPECT_NO_THROW(set_isa(isa));
     } else {
@@ -94,14 +103,23 @@ TEST_F(IsaChoice, SetIsaRefusesWhatTheMachineCannotRun) {
   }
 }
 
-TEST_F(IsaChoice, AKernelTakesTheBestOfItsPathsThatIsNotBeyondTheChosenOne) {
-  constexpr Isa kPaths[] = {Isa::reference, Isa::avx2, Isa::avx512vnni};
-  EXPECT_EQ(best_path(kPaths, Isa::reference), Isa::reference);
-  EXPECT_EQ(best_path(kPaths, Isa::portable), Isa::reference);
-  EXPECT_EQ(best_path(kPaths, Isa::avx2), Isa::avx2);
-  EXPECT_EQ(best_path(kPaths, Isa::avx512), Isa::avx2);
-  EXPECT_EQ(best_path(kPaths, Isa::avx512vnni), Isa::avx512vnni);
-  EXPECT_EQ(best_path(kPaths, Isa::amx), Isa::avx512vnni);
+TEST(IsaFeatures, AreSetsWithoutAnOrder) {
+  using namespace isa_feature;
+  EXPECT_TRUE(includes(avx2 | amx, amx));
+  EXPECT_TRUE(includes(avx2, 0));
+  EXPECT_FALSE(includes(avx2, avx2 | amx));
+  EXPECT_FALSE(includes(avx512vnni, avx2));  // neither of two
+  EXPECT_FALSE(includes(avx2, avx512vnni));
+}
+
+TEST(IsaFeatures, EachPathAllowsItselfAndTheDefinition) {
+  for (const Isa isa : kAll) {
+    EXPECT_TRUE(allows(isa, isa)) << name_of(isa);
+    EXPECT_TRUE(allows(isa, Isa::reference)) << name_of(isa);
+  }
+  EXPECT_TRUE(allows(Isa::amx, Isa::avx512vnni));
+  EXPECT_FALSE(allows(Isa::avx512, Isa::avx512vnni));
+  EXPECT_FALSE(allows(Isa::reference, Isa::portable));
 }
 
 TEST_F(IsaChoice, TheReportedPathIsRemembered) {

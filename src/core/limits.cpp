@@ -119,7 +119,8 @@ std::string at_most(std::string_view limit, std::int64_t most) {
 void check_limit(std::string_view limit, std::int64_t got, std::string_view op,
                  std::string_view what) {
   const std::int64_t most = limits().*limit_key(limit).member;
-  if (got > most) throw Error(op, what, std::to_string(got), at_most(limit, most));
+  if (got > most)
+    throw Error(op, what, std::to_string(got), at_most(limit, most), ErrorKind::limit);
 }
 
 std::int64_t most_inflated(std::int64_t packed) {

@@ -72,13 +72,14 @@ bool is_printable(std::string_view words) {
 void check_name_length(std::string_view op, std::string_view what, std::string_view name) {
   const std::int64_t most = limits().name;
   if (std::cmp_less_equal(name.size(), most)) return;
-  throw Error(op, what, fmt::format("{} bytes", name.size()), at_most("name", most));
+  throw Error(op, what, fmt::format("{} bytes", name.size()), at_most("name", most),
+              ErrorKind::limit);
 }
 
 void check_name(std::string_view op, std::string_view what, std::string_view name) {
   check_name_length(op, what, name);
   if (!is_printable(name)) {
-    throw Error(op, what, in_quotes(name), "UTF-8 without control characters");
+    throw Error(op, what, in_quotes(name), "UTF-8 without control characters", ErrorKind::input);
   }
 }
 

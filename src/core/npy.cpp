@@ -52,7 +52,7 @@ NpyHeader read_header(std::istream& in, const std::string& name) {
 [[noreturn]] void fail_size(const std::string& name, std::string_view what, std::uintmax_t got,
                             std::uintmax_t expected) {
   throw Error("read_npy", fmt::format("{}: {}", name, what), fmt::format("{} bytes", got),
-              fmt::format("{} bytes", expected));
+              fmt::format("{} bytes", expected), ErrorKind::input);
 }
 
 // The data as it lies in the file. Unless the size is known to be true, memory grows with what
@@ -73,7 +73,7 @@ Tensor read_data(std::istream& in, const NpyHeader& header, const std::string& n
       }
     } catch (const std::bad_alloc&) {
       throw Error("read_npy", name + ": data", fmt::format("{} bytes", total),
-                  "what fits into memory");
+                  "what fits into memory", ErrorKind::memory);
     }
   }
   Tensor tensor(header.dtype, header.shape);
@@ -139,7 +139,8 @@ Tensor read_body(std::istream& in, const NpyHeader& header, const std::string& n
 void check_file_size(const fs::path& path, const NpyHeader& header, const std::string& name) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
-  if (error) throw Error("read_npy", fmt::format("{}: {}", name, error.message()));
+  if (error)
+    throw Error("read_npy", fmt::format("{}: {}", name, error.message()), ErrorKind::system);
   const std::uintmax_t expected =
       header.data_offset +
       std::uintmax_t{size_of(header.dtype)} * static_cast<std::uintmax_t>(header.shape.elements());
@@ -168,7 +169,8 @@ Tensor read_npy(const fs::path& path) {
   if (!in.is_open()) {
     const int code = is_directory ? EISDIR : errno;
     throw Error("read_npy",
-                fmt::format("cannot open {}: {}", name, std::generic_category().message(code)));
+                fmt::format("cannot open {}: {}", name, std::generic_category().message(code)),
+                ErrorKind::system);
   }
   const NpyHeader header = read_header(in, name);
   const bool is_regular = fs::is_regular_file(path, ignored);
@@ -193,7 +195,8 @@ void write_npy(std::ostream& out, ConstTensorView tensor, const std::string& nam
   if (!out.flush()) {
     throw Error("write_npy",
                 fmt::format("cannot write {}: {}", name,
-                            std::generic_category().message(errno != 0 ? errno : EIO)));
+                            std::generic_category().message(errno != 0 ? errno : EIO)),
+                ErrorKind::system);
   }
 }
 

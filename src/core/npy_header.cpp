@@ -39,7 +39,7 @@ constexpr std::array kDescrs = {
 
 [[noreturn]] void fail(const std::string& name, std::string_view what, std::string_view got,
                        std::string_view expected) {
-  throw Error("read_npy", fmt::format("{}: {}", name, what), got, expected);
+  throw Error("read_npy", fmt::format("{}: {}", name, what), got, expected, ErrorKind::input);
 }
 
 // Hostile text for an error message: short and printable.
@@ -162,7 +162,7 @@ class HeaderParser {
     try {
       return Shape(extents);
     } catch (const Error& error) {
-      throw Error("read_npy", fmt::format("{}: {}", name_, error.what()));
+      throw Error("read_npy", fmt::format("{}: {}", name_, error.what()), input_kind(error));
     }
   }
 

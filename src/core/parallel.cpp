@@ -57,8 +57,8 @@ int most_threads_beside(int wanted) {
   return static_cast<int>(threads.size());
 }
 
-// libgomp ends its threads by pthread_exit, for which glibc loads its unwinder at the first call and
-// ends the whole process where there is no memory left for it. backtrace loads the same one.
+// libgomp ends its threads by pthread_exit, for which glibc loads its unwinder at the first call
+// and ends the whole process where there is no memory left for it. backtrace loads the same one.
 bool is_unwinder_loaded() {
   void* frame = nullptr;
   return ::backtrace(&frame, 1) > 0;
@@ -136,12 +136,13 @@ void require_threads(int threads) {
   if (threads <= largest_team) return;
   if (!is_unwinder_loaded()) {
     throw Error("threads", "memory", "none left to load the unwinder (libgcc_s)",
-                "room for what ends a thread");
+                "room for what ends a thread", ErrorKind::memory);
   }
   const int started = 1 + most_threads_beside(threads - 1);
   if (started < threads) {
     throw Error("threads", "number", std::to_string(threads),
-                "at most " + std::to_string(started) + ", as many as the system lets run");
+                "at most " + std::to_string(started) + ", as many as the system lets run",
+                ErrorKind::system);
   }
   largest_team = threads;
 }

@@ -126,6 +126,7 @@ TEST(ThreadCount, ThreadsThatTheSystemRefusesAreAnErrorOfTheLoop) {
     EXPECT_THAT(error_of(loop),
                 testing::StartsWith("[threads] number: got 600, expected at most "));
     EXPECT_THAT(error_of(tasks), testing::StartsWith("[threads] number: got 600"));
+    EXPECT_EQ(error_kind_of(loop), ErrorKind::system);
   }
   EXPECT_EQ(runs, 0);
   set_thread_count(4);

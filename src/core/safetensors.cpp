@@ -95,7 +95,8 @@ void add_text(Hasher& hasher, std::string_view text) {
 Safetensors read_safetensors(const fs::path& path) {
   const std::string name = path.string();
   const auto fail = [&](const std::string& why) {
-    throw Error("read_safetensors", fmt::format("cannot read {}: {}", name, why));
+    throw Error("read_safetensors", fmt::format("cannot read {}: {}", name, why),
+                ErrorKind::system);
   };
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -133,7 +134,7 @@ void write_safetensors(const fs::path& path, const SafetensorsMetadata& metadata
 void write_safetensors(std::ostream& out, const SafetensorsMetadata& metadata,
                        std::span<const NamedTensorView> tensors) {
   write_all(out, metadata, tensors);
-  if (!out.flush()) throw Error("write_safetensors", "cannot write");
+  if (!out.flush()) throw Error("write_safetensors", "cannot write", ErrorKind::system);
 }
 
 std::vector<NamedTensorView> views_of(const std::vector<NamedTensor>& tensors) {

@@ -34,7 +34,8 @@ constexpr std::array kTypeNames = {
 
 [[noreturn]] void fail_header(const std::string& name, std::string_view what, std::string_view got,
                               std::string_view expected) {
-  throw Error("read_safetensors", fmt::format("{}: {}", name, what), got, expected);
+  throw Error("read_safetensors", fmt::format("{}: {}", name, what), got, expected,
+              ErrorKind::input);
 }
 
 // One event of the JSON text after the other; what does not belong is refused where it stands.
@@ -141,7 +142,8 @@ class HeaderReader : public nlohmann::json_sax<Json> {
       try {
         entry().shape = Shape(numbers_);
       } catch (const Error& error) {
-        throw Error("read_safetensors", fmt::format("{}: {}: {}", name_, where(), error.what()));
+        throw Error("read_safetensors", fmt::format("{}: {}: {}", name_, where(), error.what()),
+                    input_kind(error));
       }
     } else {
       if (numbers_.size() != 2) {
@@ -340,7 +342,7 @@ std::string safetensors_header_text(const SafetensorsHeader& header) {
   text.append((8 - text.size() % 8) % 8, ' ');
   if (text.size() > kSafetensorsMaxHeader) {
     throw Error("write_safetensors", "header", fmt::format("{} bytes", text.size()),
-                fmt::format("at most {}", kSafetensorsMaxHeader));
+                fmt::format("at most {}", kSafetensorsMaxHeader), ErrorKind::limit);
   }
   std::string length(kSafetensorsLength, '\0');
   for (std::size_t i = 0; i < length.size(); ++i) {

@@ -20,7 +20,8 @@ Shape::Shape(std::initializer_list<std::int64_t> extents)
 
 Shape::Shape(std::span<const std::int64_t> extents) : rank_(extents.size()) {
   if (rank_ > kMaxRank) {
-    throw Error("shape", "rank", std::to_string(rank_), "at most " + std::to_string(kMaxRank));
+    throw Error("shape", "rank", std::to_string(rank_), "at most " + std::to_string(kMaxRank),
+                ErrorKind::limit);
   }
   std::copy(extents.begin(), extents.end(), extents_.begin());
   // Zeros are left out of the product: strides of an empty tensor must not overflow either.
@@ -30,7 +31,7 @@ Shape::Shape(std::span<const std::int64_t> extents) : rank_(extents.size()) {
     if (extent == 0) continue;
     if (product > kMaxElements / extent) {
       throw Error("shape", "elements", to_string(),
-                  "a product of at most " + std::to_string(kMaxElements));
+                  "a product of at most " + std::to_string(kMaxElements), ErrorKind::limit);
     }
     product *= extent;
   }

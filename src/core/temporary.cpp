@@ -121,8 +121,10 @@ bool is_nothing_to_sync(int code) {
 }  // namespace
 
 void fail_write(const char* action, const fs::path& path, int code) {
-  throw Error("write", fmt::format("cannot {} {}: {}", action, path.string(),
-                                   std::generic_category().message(code)));
+  throw Error(
+      "write",
+      fmt::format("cannot {} {}: {}", action, path.string(), std::generic_category().message(code)),
+      ErrorKind::system);
 }
 
 Temporary::Temporary(const fs::path& folder, Kind kind, const fs::path& target) {

@@ -29,8 +29,10 @@ Tensor::Tensor(DType dtype, const Shape& shape, Device device)
   const std::size_t size = std::max<std::size_t>(bytes(), 1);
   data_.reset(static_cast<std::byte*>(::operator new(size, kAlignment, std::nothrow)));
   if (!data_) {
-    throw Error("tensor", "allocation of " + std::to_string(size) + " bytes for shape " +
-                              shape.to_string() + ": out of memory");
+    throw Error("tensor",
+                "allocation of " + std::to_string(size) + " bytes for shape " + shape.to_string() +
+                    ": out of memory",
+                ErrorKind::memory);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/test_support.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
@@ -29,6 +30,13 @@ TEST(Tensor, ADefaultTensorIsEmpty) {
   const Tensor tensor;
   EXPECT_EQ(tensor.elements(), 0);
   EXPECT_EQ(tensor.data(), nullptr);
+}
+
+TEST(Tensor, WithoutMemoryForItIsAnErrorOfThatKind) {
+  if (!kCanLimitMemory) GTEST_SKIP() << "sanitizers take more memory than a limit leaves";
+  const AddressSpaceLimit limit(100 << 20);
+  EXPECT_EQ(error_kind_of([] { const Tensor tensor(DType::u8, Shape{200 << 20}); }),
+            ErrorKind::memory);
 }
 
 TEST(Tensor, WritesThroughAViewAreSeenByTheOwner) {

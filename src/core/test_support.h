@@ -130,6 +130,15 @@ inline std::string error_of(const std::function<void()>& body) {
   return "no error";
 }
 
+inline std::optional<ErrorKind> error_kind_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  return std::nullopt;
+}
+
 inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }

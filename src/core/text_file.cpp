@@ -23,7 +23,7 @@ constexpr std::uintmax_t kMaxText = std::uintmax_t{16} << 20;
 
 std::string read_text_file(const fs::path& path, std::string_view op) {
   const auto fail = [&](const std::string& why) {
-    throw Error(op, fmt::format("cannot read {}: {}", path.string(), why));
+    throw Error(op, fmt::format("cannot read {}: {}", path.string(), why), ErrorKind::system);
   };
   std::error_code error;
   const fs::file_status status = fs::status(path, error);

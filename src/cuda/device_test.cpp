@@ -4,26 +4,41 @@
 
 #include <gtest/gtest.h>
 
-#include "nibble/core/error.h"
+#include "core/test_support.h"
+#include "nibble/cuda/driver.h"
 #include "nibble/cuda/upload.h"
 
 namespace nibble {
 namespace {
 
-TEST(CudaDevice, CountsWithoutThrowing) {
+std::optional<ErrorKind> work_on(int device) {
+  return error_kind_of([&] {
+    const cuda::DeviceGuard guard({.device = device});
+    cuda::wait_for({.device = device});
+  });
+}
+
+TEST(CudaDevice, CountsThoseThatTakeWork) {
   const int count = cuda::device_count();
-  EXPECT_GE(count, 0);
-  if (!cuda::is_built()) {
-    EXPECT_EQ(count, 0);
+  for (int device = 0; device < count; ++device) {
+    EXPECT_EQ(work_on(device), std::nullopt) << device;
+    EXPECT_GT(cuda::multiprocessors(device), 0) << device;
   }
+  EXPECT_EQ(work_on(count), ErrorKind::device);
+  EXPECT_LE(static_cast<std::size_t>(count), cuda::loaded_driver().gpus.size());
+}
+
+TEST(CudaDevice, CountingLeavesNoErrorBehind) {
+  if (!cuda::is_built()) GTEST_SKIP() << "a build without CUDA";
+  cuda::device_count();  // where there is no driver, the runtime refuses
+  EXPECT_EQ(error_of([] { cuda::check_launch("test"); }), "no error");
 }
 
 TEST(CudaDevice, RefusesWorkWithoutOne) {
   if (cuda::device_count() > 0) GTEST_SKIP() << "there is a GPU here";
   int word = 0;
-  EXPECT_THROW(cuda::upload(&word, &word, sizeof word, {}), Error);
-  EXPECT_THROW(cuda::DeviceGuard({}), Error);
-  EXPECT_THROW(cuda::wait_for({}), Error);
+  EXPECT_EQ(error_kind_of([&] { cuda::upload(&word, &word, sizeof word, {}); }), ErrorKind::device);
+  EXPECT_EQ(error_kind_of([] { cuda::wait_for({}); }), ErrorKind::device);
 }
 
 }  // namespace

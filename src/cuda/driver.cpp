@@ -6,8 +6,9 @@
 #include <cctype>
 #include <fstream>
 #include <sstream>
-#include <string_view>
 #include <system_error>
+
+#include "core/system_field.h"
 
 namespace nibble::cuda {
 namespace {
@@ -32,25 +33,14 @@ std::string version_in(const fs::path& path) {
   return "";
 }
 
-// "Model: \t\t NVIDIA H200"
-std::string model_in(const fs::path& path) {
-  constexpr std::string_view kKey = "Model:";
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with(kKey)) continue;
-    const std::size_t start = line.find_first_not_of(" \t", kKey.size());
-    return start == std::string::npos ? "" : line.substr(start);
-  }
-  return "";
-}
-
 }  // namespace
 
 Driver loaded_driver(const fs::path& folder) {
   Driver driver{.version = version_in(folder / "version"), .gpus = {}};
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder / "gpus", error)) {
-    if (std::string model = model_in(entry.path() / "information"); !model.empty())
+    const fs::path information = entry.path() / "information";
+    if (std::string model = system_field(information, "Model", ':'); !model.empty())
       driver.gpus.push_back(std::move(model));
   }
   std::ranges::sort(driver.gpus);

@@ -10,7 +10,7 @@ namespace nibble::cuda {
 
 inline void check(const char* op, cudaError_t result) {
   if (result == cudaSuccess) return;
-  throw Error(op, "CUDA", cudaGetErrorString(result), "success");
+  throw Error(op, "CUDA", cudaGetErrorString(result), "success", ErrorKind::device);
 }
 
 }  // namespace nibble::cuda

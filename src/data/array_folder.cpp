@@ -37,7 +37,7 @@ std::vector<std::string> read_class_names(const fs::path& path) {
   }
   if (names.empty() || std::cmp_greater(names.size(), kMostClasses)) {
     throw Error("load_dataset", path.string() + ": names", std::to_string(names.size()),
-                fmt::format("1 to {}", kMostClasses));
+                fmt::format("1 to {}", kMostClasses), ErrorKind::input);
   }
   return names;
 }

@@ -42,12 +42,14 @@ ArrayNames names_or_fail(const ArraySet& set, Split split) {
   const ArrayNames first = names_for(split).front();
   if (split == Split::test && find_names(set, Split::train)) {
     throw Error("load_dataset", set.place + ": test split", "a train split alone",
-                fmt::format("{} and {}", set.describe(first.images), set.describe(first.labels)));
+                fmt::format("{} and {}", set.describe(first.images), set.describe(first.labels)),
+                ErrorKind::input);
   }
   throw Error(
       "load_dataset", set.place, "no images with labels or targets",
       fmt::format("{0} and {1}, or {2} and {3}", set.describe("images"), set.describe("labels"),
-                  set.describe(first.images), set.describe(first.labels)));
+                  set.describe(first.images), set.describe(first.labels)),
+      ErrorKind::input);
 }
 
 // 1 + the largest label of both splits.
@@ -59,7 +61,8 @@ std::int64_t count_classes(const ArraySet& set) {
     const Tensor values = set.read(names->labels);
     const std::string where = set.describe(names->labels);
     if (values.shape().rank() != 1) {
-      throw Error("load_dataset", where + ": shape", values.shape().to_string(), "(n,)");
+      throw Error("load_dataset", where + ": shape", values.shape().to_string(), "(n,)",
+                  ErrorKind::input);
     }
     const Tensor labels = labels_from(values.view(), values.shape()[0], kMostClasses, where);
     for (const std::int32_t label : labels.as<std::int32_t>()) largest = std::max(largest, label);
@@ -87,7 +90,8 @@ Dataset read_array_set(const ArraySet& set, Split split) {
   const bool has_labels = set.has(names.labels);
   if (has_labels && !is_shared && set.has(names.targets)) {
     throw Error("load_dataset", set.place,
-                fmt::format("both {} and {}", names.labels, names.targets), "one of them");
+                fmt::format("both {} and {}", names.labels, names.targets), "one of them",
+                ErrorKind::input);
   }
   Dataset dataset;
   Tensor answers = set.read(has_labels ? names.labels : names.targets);

@@ -30,7 +30,7 @@ constexpr int kClasses = 10;
 std::size_t count_records(std::size_t bytes, const std::string& name) {
   if (bytes == 0 || bytes % kRecordBytes != 0) {
     throw Error("read_cifar10", name + ": size", fmt::format("{} bytes", bytes),
-                fmt::format("one or more records of {} bytes", kRecordBytes));
+                fmt::format("one or more records of {} bytes", kRecordBytes), ErrorKind::input);
   }
   return bytes / kRecordBytes;
 }
@@ -59,7 +59,8 @@ void unpack(std::span<const std::byte> bytes, const std::string& name, std::size
                    const int label = std::to_integer<int>(record[0]);
                    if (label >= kClasses) {
                      throw Error("read_cifar10", fmt::format("{}: label of record {}", name, i),
-                                 std::to_string(label), fmt::format("0 to {}", kClasses - 1));
+                                 std::to_string(label), fmt::format("0 to {}", kClasses - 1),
+                                 ErrorKind::input);
                    }
                    labels[i] = label;
                    for (std::size_t channel = 0; channel < kChannels; ++channel) {

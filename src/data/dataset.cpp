@@ -43,7 +43,7 @@ void keep_split(Dataset& dataset, const KnownDataset& known, Split split, const 
   const auto [train, test] = known.counts;
   if (dataset.size() != train + test) {
     throw Error("load_dataset", file + ": images", std::to_string(dataset.size()),
-                std::to_string(train + test));
+                std::to_string(train + test), ErrorKind::input);
   }
   const std::int64_t begin = split == Split::train ? 0 : train;
   const std::int64_t end = split == Split::train ? train : train + test;
@@ -61,7 +61,8 @@ Dataset read_idx_dataset(const KnownDataset& known, const fs::path& folder, Spli
   const auto [height, width, channels] = known.image;
   if (shape.rank() != 3 || shape[1] != height || shape[2] != width) {
     throw Error("load_dataset", images_path.string() + ": shape", shape.to_string(),
-                "(n, " + std::to_string(height) + ", " + std::to_string(width) + ")");
+                "(n, " + std::to_string(height) + ", " + std::to_string(width) + ")",
+                ErrorKind::input);
   }
   Dataset dataset;
   dataset.name = known.name;
@@ -85,7 +86,7 @@ std::string known_names() {
 
 Dataset read_known(const KnownDataset& known, Split split) {
   const std::optional<fs::path> folder = find_data(known.name);
-  if (!folder) throw Error("load_dataset", explain_absence(known.name));
+  if (!folder) throw Error("load_dataset", explain_absence(known.name), ErrorKind::system);
   if (known.name == "cifar10") {
     return read_cifar10(find_cifar10_batches(*folder).value_or(*folder), split);
   }
@@ -99,8 +100,8 @@ void check_hash(const Dataset& dataset, const KnownDataset& known, Split split) 
   if (got == expected) return;
   throw Error("load_dataset",
               std::string(known.name) + ": hash of the " + std::string(name_of(split)) + " split",
-              hex(got),
-              hex(expected) + ", which the catalog has: its files are not the known ones");
+              hex(got), hex(expected) + ", which the catalog has: its files are not the known ones",
+              ErrorKind::input);
 }
 
 }  // namespace
@@ -120,11 +121,12 @@ Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptio
     if (has_unlabelled_pictures(path)) {
       if (options.takes_unlabelled) return read_unlabelled_pictures(path, options.image_size);
       throw Error("load_dataset", path.string(), "pictures without classes",
-                  "CLASS/FILE.png: only calibration takes pictures without labels");
+                  "CLASS/FILE.png: only calibration takes pictures without labels",
+                  ErrorKind::input);
     }
     throw Error("load_dataset", path.string(),
                 "no images.npy with labels.npy or targets.npy, no CLASS/FILE.png or .jpg",
-                "one of them, there or in train and test");
+                "one of them, there or in train and test", ErrorKind::input);
   }
   if (options.image_size != 0) {
     throw Error("load_dataset", "image size for " + std::string(name_or_path),

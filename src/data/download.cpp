@@ -66,7 +66,7 @@ std::vector<std::byte> gunzip_all(std::span<const std::byte> packed, const std::
     const std::size_t seen = data.size();
     if (seen > kMostBytes) {
       throw Error("download", name + ": unpacked", fmt::format("more than {} bytes", kMostBytes),
-                  "less");
+                  "less", ErrorKind::limit);
     }
     const std::size_t wanted = std::max(seen, kPiece);
     data.resize(seen + wanted);
@@ -86,7 +86,8 @@ std::vector<NamedBytes> unpack_cifar10(std::span<const std::byte> archive) {
       const auto found = std::ranges::find_if(
           files, [&](const TarFile& file) { return fs::path(file.name).filename() == name; });
       if (found == files.end()) {
-        throw Error("download", fmt::format("{}: no {} in it", kCifarArchive, name));
+        throw Error("download", fmt::format("{}: no {} in it", kCifarArchive, name),
+                    ErrorKind::input);
       }
       batches.push_back({name, {found->data.begin(), found->data.end()}});
     }
@@ -111,7 +112,7 @@ void check_digest(const KnownDataset& known, Split split, std::span<const Tensor
   const std::string_view expected = known.sha256[static_cast<std::size_t>(split)];
   if (hash.hex() != expected) {
     throw Error("download", fmt::format("{}: SHA-256 of the {} split", known.name, name_of(split)),
-                hash.hex(), expected);
+                hash.hex(), expected, ErrorKind::input);
   }
 }
 
@@ -139,7 +140,8 @@ void write_files(const fs::path& folder, std::span<const NamedBytes> files) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
-    throw Error("download", fmt::format("cannot make {}: {}", folder.string(), error.message()));
+    throw Error("download", fmt::format("cannot make {}: {}", folder.string(), error.message()),
+                ErrorKind::system);
   }
   for (const NamedBytes& file : files) {
     AtomicFile out(folder / file.name);
@@ -179,7 +181,7 @@ fs::path download_dataset(const KnownDataset& known,
     throw Error("download", fmt::format("{} comes with Nibble", known.name));
   }
   if (data_folder().empty()) {
-    throw Error("download", "no folder for data: set NIBBLE_DATA or HOME");
+    throw Error("download", "no folder for data: set NIBBLE_DATA or HOME", ErrorKind::system);
   }
   const std::string address = address_of(known.name, source);
   std::vector<NamedBytes> files;

@@ -18,7 +18,7 @@ void check_finite(const Tensor& tensor, const std::string& name) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
       throw Error("load_dataset", fmt::format("{}: element {}", name, i),
-                  fmt::format("{}", values[i]), "a finite number");
+                  fmt::format("{}", values[i]), "a finite number", ErrorKind::input);
     }
   }
 }
@@ -35,7 +35,8 @@ Tensor reshaped(Tensor tensor, const Shape& shape) {
 Tensor images_from(Tensor values, const std::string& name) {
   const bool is_float = values.dtype() == DType::f32;
   if (!is_float && values.dtype() != DType::u8) {
-    throw Error("load_dataset", name + ": element type", name_of(values.dtype()), "u8 or f32");
+    throw Error("load_dataset", name + ": element type", name_of(values.dtype()), "u8 or f32",
+                ErrorKind::input);
   }
   if (is_float) check_finite(values, name);
   const Shape shape = values.shape();
@@ -43,17 +44,19 @@ Tensor images_from(Tensor values, const std::string& name) {
   if (shape.rank() == 3) return reshaped(std::move(values), {shape[0], shape[1], shape[2], 1});
   if (shape.rank() == 2 && is_float) return reshaped(std::move(values), {shape[0], 1, 1, shape[1]});
   throw Error("load_dataset", name + ": shape", shape.to_string(),
-              is_float ? "(n, k), (n, h, w) or (n, h, w, c)" : "(n, h, w) or (n, h, w, c)");
+              is_float ? "(n, k), (n, h, w) or (n, h, w, c)" : "(n, h, w) or (n, h, w, c)",
+              ErrorKind::input);
 }
 
 Tensor targets_from(Tensor values, std::int64_t count, const std::string& name) {
   if (values.dtype() != DType::f32) {
-    throw Error("load_dataset", name + ": element type", name_of(values.dtype()), "f32");
+    throw Error("load_dataset", name + ": element type", name_of(values.dtype()), "f32",
+                ErrorKind::input);
   }
   const Shape shape = values.shape();
   if (shape.rank() < 1 || shape.rank() > 2 || shape[0] != count) {
     throw Error("load_dataset", name + ": shape", shape.to_string(),
-                fmt::format("({0},) or ({0}, k)", count));
+                fmt::format("({0},) or ({0}, k)", count), ErrorKind::input);
   }
   check_finite(values, name);
   return reshaped(std::move(values), {count, shape.rank() == 2 ? shape[1] : 1});

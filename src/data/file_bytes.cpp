@@ -15,7 +15,7 @@ namespace nibble {
 
 std::vector<std::byte> read_file_bytes(const std::filesystem::path& path, std::string_view op) {
   const auto fail = [&](const std::string& why) {
-    throw Error(op, "cannot read " + path.string() + ": " + why);
+    throw Error(op, "cannot read " + path.string() + ": " + why, ErrorKind::system);
   };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);

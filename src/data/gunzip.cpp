@@ -49,10 +49,10 @@ struct Gunzip::State {
     } else if (status == Z_MEM_ERROR) {
       throw std::bad_alloc();
     } else if (status == Z_BUF_ERROR) {
-      throw Error("gunzip", name + ": truncated gzip data");
+      throw Error("gunzip", name + ": truncated gzip data", ErrorKind::input);
     } else if (status != Z_OK) {
       const char* why = stream.msg != nullptr ? stream.msg : "it asks for a dictionary";
-      throw Error("gunzip", name + ": broken gzip data: " + why);
+      throw Error("gunzip", name + ": broken gzip data: " + why, ErrorKind::input);
     }
   }
 };
@@ -81,7 +81,7 @@ std::size_t Gunzip::read(std::span<std::byte> out) {
     if (state_->given + done > state_->most) {
       throw Error("gunzip", state_->name + ": unpacked data",
                   fmt::format("more than {} bytes", state_->most),
-                  at_most("inflation", static_cast<std::int64_t>(state_->most)));
+                  at_most("inflation", static_cast<std::int64_t>(state_->most)), ErrorKind::limit);
     }
   }
   state_->given += done;

@@ -8,7 +8,8 @@ namespace nibble {
 struct Gunzip::State {};
 
 Gunzip::Gunzip(std::span<const std::byte>, const std::string& name) {
-  throw Error("gunzip", name + ": this build has no zlib; unpack the file with gunzip");
+  throw Error("gunzip", name + ": this build has no zlib; unpack the file with gunzip",
+              ErrorKind::system);
 }
 
 Gunzip::~Gunzip() = default;

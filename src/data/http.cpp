@@ -59,7 +59,7 @@ static int http_step(void* user, curl_off_t total, curl_off_t received, curl_off
 }  // extern "C"
 
 [[noreturn]] void fail(const std::string& address, const std::string& why) {
-  throw Error("download", fmt::format("{}: {}", address, why));
+  throw Error("download", fmt::format("{}: {}", address, why), ErrorKind::system);
 }
 
 std::string url_part(CURLU* url, CURLUPart part) {

@@ -10,7 +10,7 @@ bool has_http() {
 }
 
 std::vector<std::byte> http_get(const HttpRequest& request) {
-  throw Error("download", request.address + ": this build has no libcurl");
+  throw Error("download", request.address + ": this build has no libcurl", ErrorKind::system);
 }
 
 }  // namespace nibble

@@ -53,8 +53,9 @@ class IdxReader {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view what, std::string_view got, std::string_view expected) {
-    throw Error("read_idx", fmt::format("{}: {}", name_, what), got, expected);
+  [[noreturn]] void fail(std::string_view what, std::string_view got, std::string_view expected,
+                         ErrorKind kind = ErrorKind::input) {
+    throw Error("read_idx", fmt::format("{}: {}", name_, what), got, expected, kind);
   }
 
   std::size_t take(std::span<std::byte> out) {
@@ -97,7 +98,8 @@ class IdxReader {
     try {
       return Shape(std::span(extents).first(rank));
     } catch (const Error& error) {
-      throw Error("read_idx", fmt::format("{}: extents: {}", name_, error.what()));
+      throw Error("read_idx", fmt::format("{}: extents: {}", name_, error.what()),
+                  input_kind(error));
     }
   }
 
@@ -107,13 +109,13 @@ class IdxReader {
     }
     if (gunzip_ && size > gunzip_->most()) {
       fail("unpacked data", fmt::format("{} bytes", size),
-           at_most("inflation", static_cast<std::int64_t>(gunzip_->most())));
+           at_most("inflation", static_cast<std::int64_t>(gunzip_->most())), ErrorKind::limit);
     }
     std::vector<std::byte> data;
     try {
       data = read_promised(size, [&](std::span<std::byte> to) { return take(to); });
     } catch (const std::bad_alloc&) {
-      fail("data", fmt::format("{} bytes", size), "what fits into memory");
+      fail("data", fmt::format("{} bytes", size), "what fits into memory", ErrorKind::memory);
     }
     if (data.size() < size) {
       fail("truncated data", fmt::format("{} bytes", data.size()), fmt::format("{} bytes", size));

@@ -56,10 +56,10 @@ class Inflater {
     } else if (status == Z_MEM_ERROR) {
       throw std::bad_alloc();
     } else if (status == Z_BUF_ERROR) {
-      throw Error("inflate", name_ + ": truncated deflate data");
+      throw Error("inflate", name_ + ": truncated deflate data", ErrorKind::input);
     } else if (status != Z_OK) {
       const char* why = stream_.msg != nullptr ? stream_.msg : "it asks for a dictionary";
-      throw Error("inflate", name_ + ": broken deflate data: " + why);
+      throw Error("inflate", name_ + ": broken deflate data: " + why, ErrorKind::input);
     }
   }
 
@@ -79,16 +79,16 @@ std::vector<std::byte> inflate_all(std::span<const std::byte> packed, std::size_
     data = read_promised(size, [&](std::span<std::byte> to) { return inflater.read(to); });
   } catch (const std::bad_alloc&) {
     throw Error("inflate", name + ": unpacked data", fmt::format("{} bytes", size),
-                "what fits into memory");
+                "what fits into memory", ErrorKind::memory);
   }
   if (data.size() < size) {
     throw Error("inflate", name + ": unpacked data", fmt::format("{} bytes", data.size()),
-                fmt::format("{} bytes", size));
+                fmt::format("{} bytes", size), ErrorKind::input);
   }
   std::byte extra{};
   if (inflater.read({&extra, 1}) != 0 || inflater.has_rest()) {
     throw Error("inflate", name + ": unpacked data", fmt::format("more than {} bytes", size),
-                fmt::format("{} bytes", size));
+                fmt::format("{} bytes", size), ErrorKind::input);
   }
   return data;
 }

@@ -7,7 +7,8 @@ namespace nibble {
 
 std::vector<std::byte> inflate_all(std::span<const std::byte>, std::size_t,
                                    const std::string& name) {
-  throw Error("inflate", name + ": this build has no zlib; pack the arrays with numpy's savez");
+  throw Error("inflate", name + ": this build has no zlib; pack the arrays with numpy's savez",
+              ErrorKind::system);
 }
 
 }  // namespace nibble

@@ -133,7 +133,8 @@ bool read_pixels(JpegReader& reader, JSAMPROW* rows) {
 }
 
 [[noreturn]] void fail(const JpegReader& reader, const std::string& name) {
-  throw Error("read_jpeg", fmt::format("{}: broken JPEG: {}", name, reader.why.data()));
+  throw Error("read_jpeg", fmt::format("{}: broken JPEG: {}", name, reader.why.data()),
+              ErrorKind::input);
 }
 
 Shape read_shape(JpegReader& reader, const std::string& name) {
@@ -142,7 +143,8 @@ Shape read_shape(JpegReader& reader, const std::string& name) {
   const std::int64_t width = reader.info.image_width;
   if (std::max(height, width) > kMostPictureSide || height * width > kMostPicturePixels) {
     throw Error("read_jpeg", name + ": pixels", fmt::format("{}x{}", height, width),
-                fmt::format("at most {}, {} a side", kMostPicturePixels, kMostPictureSide));
+                fmt::format("at most {}, {} a side", kMostPicturePixels, kMostPictureSide),
+                ErrorKind::limit);
   }
   return Shape{height, width, reader.info.out_color_space == JCS_GRAYSCALE ? 1 : 3};
 }
@@ -183,7 +185,7 @@ Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& name) {
   const Shape decoded{shape[0], shape[1], is_ink ? std::int64_t{kInkChannels} : shape[2]};
   if (reader.info.output_components != decoded[2]) {
     throw Error("read_jpeg", name + ": channels", std::to_string(reader.info.output_components),
-                std::to_string(decoded[2]));
+                std::to_string(decoded[2]), ErrorKind::input);
   }
   Tensor pixels(DType::u8, decoded);
   std::vector<JSAMPROW> rows(static_cast<std::size_t>(shape[0]));

@@ -10,11 +10,11 @@ bool can_read_jpeg() {
 }
 
 Tensor decode_jpeg(std::span<const std::byte>, const std::string& name) {
-  throw Error("read_jpeg", name + ": this build has no libjpeg");
+  throw Error("read_jpeg", name + ": this build has no libjpeg", ErrorKind::system);
 }
 
 Shape jpeg_shape(std::span<const std::byte>, const std::string& name) {
-  throw Error("read_jpeg", name + ": this build has no libjpeg");
+  throw Error("read_jpeg", name + ": this build has no libjpeg", ErrorKind::system);
 }
 
 }  // namespace nibble

@@ -18,7 +18,7 @@ void convert(std::span<const T> from, std::span<std::int32_t> to, std::int64_t c
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (std::cmp_less(from[i], 0) || std::cmp_greater_equal(from[i], classes)) {
       throw Error("labels", fmt::format("{}: label {}", name, i), std::to_string(from[i]),
-                  fmt::format("0 to {}", classes - 1));
+                  fmt::format("0 to {}", classes - 1), ErrorKind::input);
     }
     to[i] = static_cast<std::int32_t>(static_cast<std::make_unsigned_t<T>>(from[i]));
   }
@@ -30,7 +30,7 @@ Tensor labels_from(ConstTensorView values, std::int64_t count, std::int64_t clas
                    const std::string& name) {
   if (values.shape() != Shape{count}) {
     throw Error("labels", name + ": shape", values.shape().to_string(),
-                fmt::format("({},), a label an image", count));
+                fmt::format("({},), a label an image", count), ErrorKind::input);
   }
   Tensor labels(DType::i32, values.shape());
   const auto to = labels.as<std::int32_t>();
@@ -60,7 +60,8 @@ Tensor labels_from(ConstTensorView values, std::int64_t count, std::int64_t clas
       convert(values.as<std::int64_t>(), to, classes, name);
       break;
     default:
-      throw Error("labels", name + ": element type", name_of(values.dtype()), "integers");
+      throw Error("labels", name + ": element type", name_of(values.dtype()), "integers",
+                  ErrorKind::input);
   }
   return labels;
 }

@@ -53,10 +53,10 @@ FileLine parse_line(std::string_view line, const std::string& where) {
   const bool is_label = !label.empty() && error == std::errc() && last == end;
   if (!is_label || result.label < 0 || result.label >= kMostClasses || !take_word(line).empty()) {
     throw Error("file list", where, fmt::format("'{}'", label.substr(0, 32)),
-                fmt::format("NAME and a label of 0 to {}", kMostClasses - 1));
+                fmt::format("NAME and a label of 0 to {}", kMostClasses - 1), ErrorKind::input);
   }
   if (name.find('/') != std::string_view::npos)
-    throw Error("file list", where, "a name with '/'", "a file of the folder");
+    throw Error("file list", where, "a name with '/'", "a file of the folder", ErrorKind::input);
   return result;
 }
 
@@ -83,7 +83,8 @@ std::vector<FileLine> parse_file_list(std::string_view text, const std::string& 
 std::vector<ListedFile> read_file_list(const fs::path& folder) {
   const std::optional<fs::path> list = list_of(folder);
   if (!list) {
-    throw Error("file list", folder.string(), "no val_map.txt", "one there or beside the folder");
+    throw Error("file list", folder.string(), "no val_map.txt", "one there or beside the folder",
+                ErrorKind::input);
   }
   const std::vector<FileLine> lines =
       parse_file_list(read_text_file(*list, "file list"), list->string());
@@ -99,7 +100,7 @@ std::vector<ListedFile> read_file_list(const fs::path& folder) {
   if (files.empty()) {
     throw Error("file list", folder.string() + ": files",
                 fmt::format("none of the {} of {}", lines.size(), list->string()),
-                "NAME or NAME.npy, one or more");
+                "NAME or NAME.npy, one or more", ErrorKind::input);
   }
   return files;
 }

@@ -75,12 +75,12 @@ Tensor Npz::read(std::string_view name) const {
     const std::size_t expected = header.data_offset + tensor.bytes();
     if (data.size() != expected) {
       throw Error("read_npz", where + ": size", fmt::format("{} bytes", data.size()),
-                  fmt::format("{} bytes", expected));
+                  fmt::format("{} bytes", expected), ErrorKind::input);
     }
     return tensor;
   }
   throw Error("read_npz", state_->name + ": array", fmt::format("'{}'", name),
-              fmt::format("{}", fmt::join(state_->names, ", ")));
+              fmt::format("{}", fmt::join(state_->names, ", ")), ErrorKind::input);
 }
 
 }  // namespace nibble

@@ -21,7 +21,7 @@ namespace {
     start += fmt::format("{}{:02x}", start.empty() ? "" : " ", std::to_integer<unsigned>(byte));
   }
   throw Error("read_picture", name + ": first bytes", start.empty() ? "none" : start,
-              "89 50 4e 47 (PNG) or ff d8 ff (JPEG)");
+              "89 50 4e 47 (PNG) or ff d8 ff (JPEG)", ErrorKind::input);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -36,7 +37,8 @@ std::vector<std::string> names_in(const fs::path& folder, bool are_folders) {
         are_folders ? entry->is_directory(ignored) : entry->is_regular_file(ignored);
     if (is_wanted && !name.starts_with('.')) names.push_back(std::move(name));
   }
-  if (error) throw Error("load_dataset", folder.string() + ": " + error.message());
+  if (error)
+    throw Error("load_dataset", folder.string() + ": " + error.message(), ErrorKind::system);
   std::ranges::sort(names);
   return names;
 }
@@ -78,7 +80,7 @@ std::vector<LabelledFile> files_in(const fs::path& folder,
     const auto found = std::ranges::lower_bound(classes, name);
     if (found == classes.end() || *found != name) {
       throw Error("load_dataset", folder.string() + ": class", "'" + name + "'",
-                  "a class of the train split");
+                  "a class of the train split", ErrorKind::input);
     }
     const auto label = static_cast<std::int32_t>(found - classes.begin());
     for (const std::string& file : names_in(folder / name, false)) {
@@ -115,7 +117,7 @@ Tensor read_pictures(const std::vector<LabelledFile>& files, std::int64_t channe
   const auto bytes = static_cast<std::size_t>(first[0] * first[1] * channels);
   std::uint8_t* pixels = images.as<std::uint8_t>().data();
   // Of many errors the one of the first file is told, whatever the threads did.
-  std::vector<std::string> errors(files.size());
+  std::vector<std::optional<Error>> errors(files.size());
   parallel_for(files.size(), kPicturesAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       try {
@@ -124,16 +126,17 @@ Tensor read_pictures(const std::vector<LabelledFile>& files, std::int64_t channe
         if (shape[0] != first[0] || shape[1] != first[1]) {
           throw Error("load_dataset", files[i].path.string() + ": size", size_text(shape),
                       fmt::format("{} as {}; --image-size resizes", size_text(first),
-                                  files.front().path.string()));
+                                  files.front().path.string()),
+                      ErrorKind::input);
         }
         std::memcpy(pixels + i * bytes, picture.data(), picture.bytes());
       } catch (const Error& error) {
-        errors[i] = error.what();
+        errors[i] = error;
       }
     }
   });
-  for (const std::string& error : errors) {
-    if (!error.empty()) throw Error(error);
+  for (const std::optional<Error>& error : errors) {
+    if (error) throw *error;
   }
   return images;
 }
@@ -177,7 +180,7 @@ Dataset read_picture_folder(const fs::path& folder, Split split, std::int64_t im
   const Sources sources = sources_of(folder);
   if (split == Split::test && sources.test.empty()) {
     throw Error("load_dataset", folder.string() + ": test split", "a folder without one",
-                "folders train and test (or val)");
+                "folders train and test (or val)", ErrorKind::input);
   }
   Dataset dataset;
   dataset.name = name_of_folder(folder);
@@ -187,14 +190,15 @@ Dataset read_picture_folder(const fs::path& folder, Split split, std::int64_t im
   }
   if (std::cmp_greater(dataset.class_names.size(), kMostClasses)) {
     throw Error("load_dataset", folder.string() + ": classes",
-                std::to_string(dataset.class_names.size()), fmt::format("1 to {}", kMostClasses));
+                std::to_string(dataset.class_names.size()), fmt::format("1 to {}", kMostClasses),
+                ErrorKind::limit);
   }
   const fs::path& wanted = split == Split::train ? sources.train : sources.test;
   const fs::path& other = split == Split::train ? sources.test : sources.train;
   const std::vector<LabelledFile> files = files_in(wanted, dataset.class_names);
   if (files.empty()) {
     throw Error("load_dataset", wanted.string() + ": pictures", "none",
-                "CLASS/FILE.png, .jpg or .jpeg");
+                "CLASS/FILE.png, .jpg or .jpeg", ErrorKind::input);
   }
   std::int64_t channels = channels_of(files);
   if (channels == 1 && !other.empty()) channels = channels_of(files_in(other, dataset.class_names));

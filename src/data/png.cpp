@@ -79,7 +79,8 @@ bool read_pixels(PngReader& reader, png_bytepp rows) {
 }
 
 [[noreturn]] void fail(const PngReader& reader, const std::string& name) {
-  throw Error("read_png", fmt::format("{}: broken PNG: {}", name, reader.why.data()));
+  throw Error("read_png", fmt::format("{}: broken PNG: {}", name, reader.why.data()),
+              ErrorKind::input);
 }
 
 Shape read_shape(PngReader& reader, const std::string& name) {
@@ -89,7 +90,7 @@ Shape read_shape(PngReader& reader, const std::string& name) {
   const std::int64_t channels = png_get_channels(reader.png, reader.info);
   if (height * width > kMostPicturePixels) {
     throw Error("read_png", name + ": pixels", fmt::format("{}x{}", height, width),
-                fmt::format("at most {}", kMostPicturePixels));
+                fmt::format("at most {}", kMostPicturePixels), ErrorKind::limit);
   }
   return Shape{height, width, channels};
 }
@@ -113,7 +114,7 @@ Tensor decode_png(std::span<const std::byte> bytes, const std::string& name) {
   if (png_get_rowbytes(reader.png, reader.info) != row_bytes) {
     throw Error("read_png", name + ": bytes of a row",
                 std::to_string(png_get_rowbytes(reader.png, reader.info)),
-                std::to_string(row_bytes));
+                std::to_string(row_bytes), ErrorKind::input);
   }
   Tensor picture(DType::u8, shape);
   std::vector<png_bytep> rows(height);

@@ -10,11 +10,11 @@ bool can_read_png() {
 }
 
 Tensor decode_png(std::span<const std::byte>, const std::string& name) {
-  throw Error("read_png", name + ": this build has no libpng");
+  throw Error("read_png", name + ": this build has no libpng", ErrorKind::system);
 }
 
 Shape png_shape(std::span<const std::byte>, const std::string& name) {
-  throw Error("read_png", name + ": this build has no libpng");
+  throw Error("read_png", name + ": this build has no libpng", ErrorKind::system);
 }
 
 }  // namespace nibble

@@ -57,7 +57,8 @@ std::vector<TarFile> parse_tar(std::span<const std::byte> bytes, const std::stri
   for (std::size_t at = 0;;) {
     const std::string where = fmt::format("{}: header at {}", name, at);
     if (bytes.size() - at < kBlock) {
-      throw Error("read_tar", where, fmt::format("{} bytes", bytes.size() - at), "512 bytes");
+      throw Error("read_tar", where, fmt::format("{} bytes", bytes.size() - at), "512 bytes",
+                  ErrorKind::input);
     }
     const auto header = bytes.subspan(at, kBlock);
     if (std::ranges::all_of(header, [](std::byte byte) { return byte == std::byte{0}; })) {
@@ -65,13 +66,13 @@ std::vector<TarFile> parse_tar(std::span<const std::byte> bytes, const std::stri
     }
     if (octal(field(header, kSumAt, kSumSize)) != sum_of(header)) {
       throw Error("read_tar", where + ": checksum", "another sum",
-                  fmt::format("{:o}", sum_of(header)));
+                  fmt::format("{:o}", sum_of(header)), ErrorKind::input);
     }
     const std::optional<std::uint64_t> size = octal(field(header, kSizeAt, kSizeSize));
     at += kBlock;
     if (!size || *size > bytes.size() - at) {
       throw Error("read_tar", where + ": size", size ? std::to_string(*size) : "no octal number",
-                  fmt::format("at most {}", bytes.size() - at));
+                  fmt::format("at most {}", bytes.size() - at), ErrorKind::input);
     }
     const char kind = std::to_integer<char>(header[kKindAt]);
     if (kind == '0' || kind == '\0') {

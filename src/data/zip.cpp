@@ -35,8 +35,8 @@ constexpr std::uint16_t kDeflated = 8;
 constexpr std::uint16_t kEncrypted = 1;
 
 [[noreturn]] void fail(const std::string& name, std::string_view what, std::string_view got,
-                       std::string_view expected) {
-  throw Error("read_zip", fmt::format("{}: {}", name, what), got, expected);
+                       std::string_view expected, ErrorKind kind = ErrorKind::input) {
+  throw Error("read_zip", fmt::format("{}: {}", name, what), got, expected, kind);
 }
 
 std::uint64_t number(std::span<const std::byte> bytes, std::size_t at, std::size_t size) {
@@ -158,7 +158,7 @@ std::vector<ZipEntry> read_directory(std::span<const std::byte> bytes, const std
     rest = rest.subspan(whole.size());
     if (entries.back().size > most - unpacked) {
       fail(name, "unpacked data", fmt::format("more than {} bytes", most),
-           at_most("inflation", static_cast<std::int64_t>(most)));
+           at_most("inflation", static_cast<std::int64_t>(most)), ErrorKind::limit);
     }
     unpacked += entries.back().size;
   }

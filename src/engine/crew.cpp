@@ -30,7 +30,8 @@ Crew::Crew(int workers) : shares_(static_cast<std::size_t>(workers)) {
   } catch (const std::system_error&) {
     dismiss();
     throw Error("engine", "threads", std::to_string(workers),
-                fmt::format("at most {}, as many as the system lets run", 1 + threads_.size()));
+                fmt::format("at most {}, as many as the system lets run", 1 + threads_.size()),
+                ErrorKind::system);
   } catch (...) {
     dismiss();
     throw;

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <vector>
 
+#include "core/system_field.h"
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/isa.h"
@@ -24,17 +24,6 @@ namespace fs = std::filesystem;
 constexpr const char* kTuningVariable = "NIBBLE_TUNING";
 constexpr std::string_view kTuningHead = "# nibble tuning of ";
 constexpr double kSureShare = 0.7;  // of turns that gain
-
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(info, line)) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown processor";
-}
 
 // The value of a variable; null: it is not there, or empty.
 const char* tuning_variable(const char* name) {
@@ -81,12 +70,13 @@ Tuning parse_tuning(std::string_view text, const std::string& name) {
   std::istringstream lines{std::string(text)};
   std::string line;
   if (!std::getline(lines, line) || !line.starts_with(kTuningHead))
-    throw Error("tuning", name + ": first line", line, std::string(kTuningHead) + "MACHINE");
+    throw Error("tuning", name + ": first line", line, std::string(kTuningHead) + "MACHINE",
+                ErrorKind::input);
   tuning.machine = line.substr(kTuningHead.size());
   for (int number = 2; std::getline(lines, line); ++number) {
     if (!take_line(line, tuning))
       throw Error("tuning", fmt::format("{}:{}", name, number), line,
-                  "SHAPE: pixels 0 to 65536, outputs 0, 16, 32, 48 or 64");
+                  "SHAPE: pixels 0 to 65536, outputs 0, 16, 32, 48 or 64", ErrorKind::input);
   }
   return tuning;
 }

@@ -49,7 +49,7 @@ void check_costs(const Network& network, std::span<const Shape> shapes, const Li
     if (is_too_much || work > most.macs) {
       fail_node(node, "multiply-accumulates, with all before it",
                 is_too_much ? fmt::format("{} · {}", values, per_value) : std::to_string(work),
-                at_most("macs", most.macs));
+                at_most("macs", most.macs), ErrorKind::limit);
     }
     if (per_output > 0) {  // each of them is at most kMaxTensor
       const std::int64_t outputs = shapes[i][shapes[i].rank() - 1];
@@ -57,7 +57,7 @@ void check_costs(const Network& network, std::span<const Shape> shapes, const Li
     }
     if (weights > most.memory) {
       fail_node(node, "weights, with all before it", fmt::format("{} bytes as fp32", weights),
-                at_most("memory", most.memory));
+                at_most("memory", most.memory), ErrorKind::limit);
     }
   }
 }

@@ -74,7 +74,8 @@ bool is_text(std::string_view bytes) {
 }
 
 [[noreturn]] void refuse(const fs::path& path, std::string_view kind, std::string_view advice) {
-  throw Error("read_model", path.string(), kind, fmt::format("a .nib model: {}", advice));
+  throw Error("read_model", path.string(), kind, fmt::format("a .nib model: {}", advice),
+              ErrorKind::input);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ InputRounder::InputRounder(const Precision& precision) {
       (scaling.kind == ScaleKind::given && scaling.granularity == Granularity::tensor);
   if (grid == nullptr || grid->fraction_bits != 0 || !grid->clamps || !has_one_scale) {
     throw Error("input", "format", to_string(precision.format),
-                "integers of at most 32 bits with one scale");
+                "integers of at most 32 bits with one scale", ErrorKind::input);
   }
   scale_ = scaling.kind == ScaleKind::given ? double{scaling.scale} : 1.0;
   const bool is_trained = exponent_of(precision).has_value();

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "core/test_support.h"
-#include "graph/integer_network.h"
-#include "graph/naive_network.h"
+#include "graph/test_naive_network.h"
+#include "graph/test_network_maker.h"
 
 namespace nibble {
 namespace {

@@ -276,7 +276,8 @@ void refuse_floats(const Model& model) {
   if (count == 0) return;
   if (count > kNamed) layers += fmt::format(" and {} more", count - kNamed);
   throw Error("integer network", "layers in floats", layers,
-              "none: 'nibble quantize' and 'nibble train --arith int8' make integers");
+              "none: 'nibble quantize' and 'nibble train --arith int8' make integers",
+              ErrorKind::input);
 }
 
 void check_ops(const Network& network, bool is_frozen) {
@@ -286,7 +287,8 @@ void check_ops(const Network& network, bool is_frozen) {
     refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
   }
   if (!refused.empty()) {
-    throw Error("integer network", "layers without an integer form", refused, "none");
+    throw Error("integer network", "layers without an integer form", refused, "none",
+                ErrorKind::input);
   }
 }
 

@@ -8,8 +8,8 @@
 
 #include "core/test_support.h"
 #include "graph/int8_format.h"
-#include "graph/integer_network.h"
-#include "graph/naive_network.h"
+#include "graph/test_naive_network.h"
+#include "graph/test_network_maker.h"
 #include "nibble/fixed/rescale.h"
 #include "nibble/graph/integer_bounds.h"
 

@@ -25,8 +25,8 @@ void visit_integers(const Parameter& parameter, const Tensor& tensor, const Body
                         visit_type<std::int32_t>(tensor, DType::i32, body) ||
                         visit_type<std::int64_t>(tensor, DType::i64, body);
   if (!is_known) {
-    throw Error("integers", parameter.name, name_of(tensor.dtype()),
-                "i8, u8, i16, u16, i32 or i64");
+    throw Error("integers", parameter.name, name_of(tensor.dtype()), "i8, u8, i16, u16, i32 or i64",
+                ErrorKind::input);
   }
 }
 
@@ -73,7 +73,8 @@ std::vector<std::int8_t> weights_of(const Network& network, const Parameter& par
     for (std::size_t i = 0; i < result.size(); ++i) {
       const auto number = static_cast<std::int64_t>(numbers[i]);
       if (number < INT8_MIN || number > INT8_MAX) {
-        throw Error("integers", parameter.name, std::to_string(number), "-128 to 127");
+        throw Error("integers", parameter.name, std::to_string(number), "-128 to 127",
+                    ErrorKind::input);
       }
       result[i] = static_cast<std::int8_t>(number);
     }

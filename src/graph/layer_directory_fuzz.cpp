@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "graph/layer_directory/toy_layers.h"
+#include "graph/layer_directory/test_toy_layers.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/layer_directory.h"
 

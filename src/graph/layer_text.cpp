@@ -131,7 +131,7 @@ Precision read_precision(TomlReader& table, const std::string& prefix) {
     try {
       member = parse(*text);
     } catch (const Error& error) {
-      table.fail(key, reason_of(error.what()));
+      table.fail(key, error.reason(), input_kind(error));
     }
   };
   read("format", parse_format, precision.format);

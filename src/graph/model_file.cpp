@@ -34,7 +34,7 @@ constexpr std::size_t kMaxOrigin = std::size_t{1} << 20;
 
 [[noreturn]] void fail(const std::string& name, std::string_view what, std::string_view got,
                        std::string_view expected) {
-  throw Error("read_model", fmt::format("{}: {}", name, what), got, expected);
+  throw Error("read_model", fmt::format("{}: {}", name, what), got, expected, ErrorKind::input);
 }
 
 const std::string& metadata_of(const Safetensors& file, const char* key, const std::string& name) {

@@ -2,8 +2,8 @@
 // For tests: examples by chance, and what the definitions make of them.
 #pragma once
 
-#include "graph/integer_network.h"
-#include "graph/naive_network.h"
+#include "graph/test_naive_network.h"
+#include "graph/test_network_maker.h"
 
 namespace nibble {
 

@@ -17,13 +17,14 @@ std::size_t output_of(const Network& network) {
   for (std::size_t i = network.nodes.size(); i-- > 0;) {
     if (!is_loss(network.nodes[i].op)) return i;
   }
-  throw Error("network", "nodes", "none that answers", "an input at least");
+  throw Error("network", "nodes", "none that answers", "an input at least", ErrorKind::input);
 }
 
 const Input& input_of(const Network& network) {
   if (network.nodes.empty() || !is<Input>(network.nodes.front().op)) {
     throw Error("network", "first node",
-                network.nodes.empty() ? "none" : name_of(network.nodes.front().op), "input");
+                network.nodes.empty() ? "none" : name_of(network.nodes.front().op), "input",
+                ErrorKind::input);
   }
   return std::get<Input>(network.nodes.front().op);
 }

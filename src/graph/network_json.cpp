@@ -79,7 +79,8 @@ class ObjectReader {
     ++taken_;
     const auto found = json_.find(key);
     if (found == json_.end()) {
-      throw Error("network", fmt::format("{}.{}", place_, key), "nothing", "a value");
+      throw Error("network", fmt::format("{}.{}", place_, key), "nothing", "a value",
+                  ErrorKind::input);
     }
     read(fmt::format(".{}", key), *found, member);
   }
@@ -92,7 +93,7 @@ class ObjectReader {
   void finish() const {
     if (json_.size() != taken_) {
       throw Error("network", place_ + ": keys", std::to_string(json_.size()),
-                  std::to_string(taken_));
+                  std::to_string(taken_), ErrorKind::input);
     }
   }
 
@@ -100,7 +101,8 @@ class ObjectReader {
   [[noreturn]] void fail(const std::string& key, const Parsed& got,
                          std::string_view expected) const {
     const bool is_short = got.is_primitive() && !got.is_string();
-    throw Error("network", place_ + key, is_short ? got.dump() : got.type_name(), expected);
+    throw Error("network", place_ + key, is_short ? got.dump() : got.type_name(), expected,
+                ErrorKind::input);
   }
 
   // Errors of other readers with the place in front.
@@ -109,7 +111,8 @@ class ObjectReader {
     try {
       return body();
     } catch (const Error& error) {
-      throw Error("network", fmt::format("{}{}: {}", place_, key, reason_of(error.what())));
+      throw Error("network", fmt::format("{}{}: {}", place_, key, error.reason()),
+                  input_kind(error));
     }
   }
 
@@ -189,7 +192,8 @@ Node node_from(const Parsed& json, const std::string& place) {
   object("op", op);
   object("inputs", node.inputs);
   const std::optional<Op> known = op_of(op);
-  if (!known) throw Error("network", place + ".op", in_quotes(op), "a known operation");
+  if (!known)
+    throw Error("network", place + ".op", in_quotes(op), "a known operation", ErrorKind::input);
   node.op = *known;
   const auto read_field = [&](const char* key, auto& member) {
     may_be_absent(key) ? object.optional(key, member) : object(key, member);
@@ -223,16 +227,19 @@ Parsed parsed(std::string_view text, const std::string& source) {
   if (text.size() > most) {
     throw Error(
         "network", source, fmt::format("{} bytes", text.size()),
-        fmt::format("at most {} for each node that limit 'nodes' allows, {}", kMostOfNode, most));
+        fmt::format("at most {} for each node that limit 'nodes' allows, {}", kMostOfNode, most),
+        ErrorKind::limit);
   }
   // A callback of the parser could ask that too, but it looks at a whole list after each item.
-  if (depth_of(text) > kMaxDepth) throw Error("network", source, "deep nesting", "a network");
+  if (depth_of(text) > kMaxDepth)
+    throw Error("network", source, "deep nesting", "a network", ErrorKind::input);
   try {
     return Parsed::parse(text.begin(), text.end());
   } catch (const Parsed::parse_error& error) {
-    throw Error("network", fmt::format("{}: no JSON at byte {}", source, error.byte));
+    throw Error("network", fmt::format("{}: no JSON at byte {}", source, error.byte),
+                ErrorKind::input);
   } catch (const Parsed::exception&) {  // a number beyond all types
-    throw Error("network", fmt::format("{}: no JSON that can be read", source));
+    throw Error("network", fmt::format("{}: no JSON that can be read", source), ErrorKind::input);
   }
 }
 
@@ -246,7 +253,7 @@ std::string to_json(const Network& network) {
   try {
     return json.dump();
   } catch (const OrderedJson::exception&) {
-    throw Error("network", "text", "bytes that are no UTF-8", "UTF-8");
+    throw Error("network", "text", "bytes that are no UTF-8", "UTF-8", ErrorKind::input);
   }
 }
 
@@ -258,7 +265,8 @@ Network network_from_json(std::string_view text, const std::string& source) {
   object("class_names", network.class_names);
   const auto nodes = json.find("nodes");
   if (nodes == json.end() || !nodes->is_array() || json.size() != 3) {
-    throw Error("network", source, "other keys", "name, class_names and a list of nodes");
+    throw Error("network", source, "other keys", "name, class_names and a list of nodes",
+                ErrorKind::input);
   }
   for (const Parsed& node : *nodes) {
     network.nodes.push_back(
@@ -267,7 +275,7 @@ Network network_from_json(std::string_view text, const std::string& source) {
   try {
     (void)infer_shapes(network);
   } catch (const Error& error) {
-    throw Error("network", fmt::format("{}: {}", source, reason_of(error.what())));
+    throw Error("network", fmt::format("{}: {}", source, error.reason()), input_kind(error));
   }
   return network;
 }

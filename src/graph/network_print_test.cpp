@@ -5,8 +5,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "graph/graph_test_support.h"
-#include "graph/network_generator.h"
 #include "graph/network_json.h"
+#include "graph/test_network_generator.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {

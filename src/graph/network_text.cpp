@@ -55,7 +55,7 @@ class NetworkReader {
     try {
       (void)infer_shapes(network_);  // what concerns more than one layer
     } catch (const Error& error) {
-      throw Error(kOp, fmt::format("{}: {}", source_, reason_of(error.what())));
+      throw Error(kOp, fmt::format("{}: {}", source_, error.reason()), input_kind(error));
     }
     return std::move(network_);
   }
@@ -93,7 +93,8 @@ class NetworkReader {
   void read_layers(const TomlValue::Array& list) {
     const std::int64_t most = limits().nodes - 1;  // and the input
     if (std::cmp_greater(list.size(), most)) {
-      top_.fail("layers", fmt::format("{} layers", list.size()), at_most("nodes", most));
+      top_.fail("layers", fmt::format("{} layers", list.size()), at_most("nodes", most),
+                ErrorKind::limit);
     }
     std::vector<TomlReader> layers;
     layers.reserve(list.size());
@@ -155,7 +156,7 @@ class NetworkReader {
       for (const std::size_t input : node.inputs) inputs.push_back(shapes_[input]);
       shapes_.push_back(shape_of(node, inputs));
     } catch (const Error& error) {
-      place.fail(key, reason_of(error.what()));
+      place.fail(key, error.reason(), input_kind(error));
     }
     if (!index_.emplace(node.name, network_.nodes.size()).second) {
       place.fail("name", in_quotes(node.name), "a name that is not taken");

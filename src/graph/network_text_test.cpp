@@ -11,6 +11,7 @@
 
 #include "core/test_corpus.h"
 #include "graph/graph_test_support.h"
+#include "nibble/core/limits.h"
 
 namespace nibble {
 namespace {
@@ -179,6 +180,18 @@ TEST(NetworkText, ErrorsNameLineAndKey) {
   EXPECT_THAT(error_in("{ op = 1979-05-27 }"), HasSubstr("got a date or time, expected a string"));
   EXPECT_THAT(error_in("{ op = 'relu' "), HasSubstr("[network] nets/test.toml:"));
   EXPECT_THAT(error_in("{ op = 'softmax_cross_entropy' }"), HasSubstr("flatten makes one"));
+}
+
+TEST(NetworkText, ErrorsAreOfInputOrOfALimit) {
+  const auto kind_of = [](const std::string& layers) {
+    return error_kind_of([&] { (void)parse(layers); });
+  };
+  EXPECT_EQ(kind_of("{ op = 'attention' }"), ErrorKind::input);
+  EXPECT_EQ(kind_of("{ op = 'relu', format = 'e99m99' }"), ErrorKind::input);
+  EXPECT_EQ(kind_of("{ op = 'dropout', share = 1.5 }"), ErrorKind::input);
+  const LimitsScope scope(parse_limits("nodes=2,geometry=2"));
+  EXPECT_EQ(kind_of("{ op = 'conv2d', channels = 4, kernel = 99 }"), ErrorKind::limit);
+  EXPECT_EQ(kind_of("{ op = 'relu' }, { op = 'relu' }"), ErrorKind::limit);
 }
 
 TEST(NetworkText, TheHeadIsChecked) {

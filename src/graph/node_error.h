@@ -2,9 +2,9 @@
 // The error of a network that is not possible: it names the node.
 #pragma once
 
-#include <string>
 #include <string_view>
 
+#include "nibble/core/error.h"
 #include "nibble/core/name.h"  // in_quotes, for what the errors quote
 #include "nibble/graph/network.h"
 
@@ -12,9 +12,6 @@ namespace nibble {
 
 // "[network] node 'conv1' (conv2d): what: got X, expected Y"
 [[noreturn]] void fail_node(const Node& node, std::string_view what, std::string_view got,
-                            std::string_view expected);
-
-// The text of an error without its "[op] ", to stand inside another one.
-std::string_view reason_of(std::string_view what);
+                            std::string_view expected, ErrorKind kind = ErrorKind::input);
 
 }  // namespace nibble

@@ -84,16 +84,17 @@ std::vector<Parameter> checked_parameters(const Model& model) {
   std::vector<Parameter> parameters = parameters_of(model.network);
   if (model.parameters.size() != parameters.size()) {
     throw Error("model", "parameters of " + model.network.name,
-                std::to_string(model.parameters.size()), std::to_string(parameters.size()));
+                std::to_string(model.parameters.size()), std::to_string(parameters.size()),
+                ErrorKind::input);
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Tensor& tensor = model.parameters[i];
     if (!fits(model.network, parameters[i], tensor)) {
       throw Error("model", "shape of " + parameters[i].name, tensor.shape().to_string(),
-                  parameters[i].shape.to_string());
+                  parameters[i].shape.to_string(), ErrorKind::input);
     }
     if (tensor.data() == nullptr) {
-      throw Error("model", parameters[i].name, "no memory", "a tensor");
+      throw Error("model", parameters[i].name, "no memory", "a tensor", ErrorKind::input);
     }
   }
   return parameters;

@@ -6,9 +6,9 @@
 #include <bit>
 #include <numeric>
 
-#include "graph/integer_network.h"
 #include "graph/integer_parameters.h"
 #include "graph/shapes.h"
+#include "graph/test_network_maker.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

@@ -18,7 +18,8 @@ RescaleFactors rescale_factors(std::span<const double> factors, int bits) {
   double most = 0;
   for (const double each : factors) {
     if (!(each >= 0 && std::round(each) < limit)) {
-      throw Error("rescale", "factor", fmt::format("{}", each), fmt::format("0 to 2^{}", bits));
+      throw Error("rescale", "factor", fmt::format("{}", each), fmt::format("0 to 2^{}", bits),
+                  ErrorKind::input);
     }
     most = std::max(most, each);
   }

@@ -27,7 +27,8 @@ void check_number(const Node& node, std::string_view what, std::int64_t got, std
 void check_geometry(const Node& node, std::string_view what, std::int64_t got, std::int64_t least,
                     std::int64_t most) {
   check_number(node, what, got, least);
-  if (got > most) fail_node(node, what, std::to_string(got), at_most("geometry", most));
+  if (got > most)
+    fail_node(node, what, std::to_string(got), at_most("geometry", most), ErrorKind::limit);
 }
 
 // Shares of 0 to 1, without 1.
@@ -239,7 +240,7 @@ class ShapeRule {
     for (const std::int64_t extent : extents) {
       if (extent > most_.values / product) {
         fail_node(node_, "value", fmt::format("{} numbers", fmt::join(extents, " x ")),
-                  at_most("values", most_.values));
+                  at_most("values", most_.values), ErrorKind::limit);
       }
       product *= extent;
     }

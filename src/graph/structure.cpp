@@ -45,8 +45,10 @@ void check_precision(const Node& node, std::string_view what, const Precision& p
     check(precision.format.element);
     check_combination(precision.format, precision.rounding, precision.overflow);
   } catch (const Error& error) {
-    throw Error("network", fmt::format("node {} ({}): {}: {}", in_quotes(node.name),
-                                       name_of(node.op), what, reason_of(error.what())));
+    throw Error("network",
+                fmt::format("node {} ({}): {}: {}", in_quotes(node.name), name_of(node.op), what,
+                            error.reason()),
+                input_kind(error));
   }
 }
 
@@ -91,7 +93,7 @@ void check_node(const Node& node, std::size_t index) {
 void check_structure(const Network& network, const Limits& most) {
   if (std::cmp_greater(network.nodes.size(), most.nodes)) {
     throw Error("network", "nodes", std::to_string(network.nodes.size()),
-                at_most("nodes", most.nodes));
+                at_most("nodes", most.nodes), ErrorKind::limit);
   }
   (void)input_of(network);
   check_name("network", "name", network.name);

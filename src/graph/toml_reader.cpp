@@ -35,7 +35,7 @@ TomlReader::TomlReader(const TomlValue& table, std::string_view source, std::str
   if (!std::holds_alternative<TomlValue::Table>(table.data)) {
     throw Error(op_,
                 fmt::format("{}:{}: {}", source_, table.line, place_.substr(0, place_.size() - 1)),
-                shown(table), "a table in braces");
+                shown(table), "a table in braces", ErrorKind::input);
   }
 }
 
@@ -109,20 +109,21 @@ void TomlReader::finish() const {
   }
 }
 
-void TomlReader::fail(std::string_view key, std::string_view got, std::string_view expected) const {
+void TomlReader::fail(std::string_view key, std::string_view got, std::string_view expected,
+                      ErrorKind kind) const {
   const TomlValue* value = value_of(key);
-  fail_at(value == nullptr ? table_.line : value->line, key, got, expected);
+  fail_at(value == nullptr ? table_.line : value->line, key, got, expected, kind);
 }
 
-void TomlReader::fail(std::string_view key, std::string_view why) const {
+void TomlReader::fail(std::string_view key, std::string_view why, ErrorKind kind) const {
   const TomlValue* value = value_of(key);
   const unsigned line = value == nullptr ? table_.line : value->line;
-  throw Error(op_, fmt::format("{}:{}: {}{}: {}", source_, line, place_, key, why));
+  throw Error(op_, fmt::format("{}:{}: {}{}: {}", source_, line, place_, key, why), kind);
 }
 
 void TomlReader::fail_at(unsigned line, std::string_view key, std::string_view got,
-                         std::string_view expected) const {
-  throw Error(op_, fmt::format("{}:{}: {}{}", source_, line, place_, key), got, expected);
+                         std::string_view expected, ErrorKind kind) const {
+  throw Error(op_, fmt::format("{}:{}: {}{}", source_, line, place_, key), got, expected, kind);
 }
 
 const TomlValue::Array* TomlReader::array(std::string_view key) {

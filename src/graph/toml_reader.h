@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/toml_value.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 
@@ -41,13 +42,15 @@ class TomlReader {
   void finish() const;
 
   // "[op] SOURCE:LINE: KEY: got …, expected …", with the line of the key where it is there.
-  [[noreturn]] void fail(std::string_view key, std::string_view got,
-                         std::string_view expected) const;
-  [[noreturn]] void fail(std::string_view key, std::string_view why) const;  // "…KEY: why"
+  [[noreturn]] void fail(std::string_view key, std::string_view got, std::string_view expected,
+                         ErrorKind kind = ErrorKind::input) const;
+  // "…KEY: why"
+  [[noreturn]] void fail(std::string_view key, std::string_view why,
+                         ErrorKind kind = ErrorKind::input) const;
 
  private:
   [[noreturn]] void fail_at(unsigned line, std::string_view key, std::string_view got,
-                            std::string_view expected) const;
+                            std::string_view expected, ErrorKind kind = ErrorKind::input) const;
   const TomlValue* value_of(std::string_view key) const;
   const TomlValue::Array* array(std::string_view key);
   std::int64_t integer_of(const TomlValue& value, std::string_view key, IntegerRange range) const;

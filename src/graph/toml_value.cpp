@@ -57,8 +57,10 @@ TomlValue parse_toml(std::string_view text, std::string_view source, std::string
   try {
     return value_of(toml::parse(text));
   } catch (const toml::parse_error& error) {
-    throw Error(op, fmt::format("{}:{}: {}", source, error.source().begin.line,
-                                one_line(error.description())));
+    throw Error(
+        op,
+        fmt::format("{}:{}: {}", source, error.source().begin.line, one_line(error.description())),
+        ErrorKind::input);
   }
 }
 

@@ -37,13 +37,13 @@ LoggedAnswers parse_accuracy_log(std::string_view text, const std::string& name)
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_array()) {
     throw Error("accuracy log", name, json.is_discarded() ? "no JSON" : json.type_name(),
-                "a list of answers");
+                "a list of answers", ErrorKind::input);
   }
   LoggedAnswers answers;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const auto fail = [&](std::string_view what, std::string_view expected) {
       throw Error("accuracy log", fmt::format("{}: answer {}: {}", name, i, what), "another",
-                  expected);
+                  expected, ErrorKind::input);
     };
     const auto& entry = json[i];
     const auto index = entry.is_object() ? entry.find("qsl_idx") : entry.end();
@@ -62,9 +62,9 @@ LoggedAnswers parse_accuracy_log(std::string_view text, const std::string& name)
 
 LoggedAnswers read_accuracy_log(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in.is_open()) throw Error("accuracy log", "cannot open " + path.string());
+  if (!in.is_open()) throw Error("accuracy log", "cannot open " + path.string(), ErrorKind::system);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw Error("accuracy log", "cannot read " + path.string());
+  if (in.bad()) throw Error("accuracy log", "cannot read " + path.string(), ErrorKind::system);
   return parse_accuracy_log(text, path.string());
 }
 

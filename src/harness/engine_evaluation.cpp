@@ -23,7 +23,7 @@ void check_labels(const Examples& examples, std::int64_t classes) {
     if (examples.labels[i] >= 0 && examples.labels[i] < classes) continue;
     throw Error("data " + examples.name, fmt::format("label of example {}", examples.indices[i]),
                 std::to_string(examples.labels[i]),
-                fmt::format("0 to {}, the answers of the network", classes - 1));
+                fmt::format("0 to {}, the answers of the network", classes - 1), ErrorKind::input);
   }
 }
 
@@ -78,7 +78,8 @@ Examples examples_of(std::vector<ListedFile> files, const std::string& name,
       std::vector<std::byte> example;
       const std::int64_t count = reader.read(file.path, example);
       if (count != 1) {
-        throw Error("input", file.path.string() + ": examples", std::to_string(count), "one");
+        throw Error("input", file.path.string() + ": examples", std::to_string(count), "one",
+                    ErrorKind::input);
       }
       std::memcpy(integers.data() + i * bytes, example.data(), bytes);
     });

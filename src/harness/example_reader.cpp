@@ -101,7 +101,8 @@ void copy_integers(ConstTensorView array, const ValueInfo& info, const std::stri
   for (const Integer each : array.as<Integer>()) {
     if (std::cmp_less(each, info.low) || std::cmp_greater(each, info.high)) {
       throw Error("input", name + ": integer", std::to_string(each),
-                  fmt::format("{} to {}, what the network takes", info.low, info.high));
+                  fmt::format("{} to {}, what the network takes", info.low, info.high),
+                  ErrorKind::input);
     }
     put(info, static_cast<std::int32_t>(each), to);
   }
@@ -133,7 +134,7 @@ std::int64_t ExampleReader::take(ConstTensorView array, const std::string& name,
   const std::optional<Layout> layout = layout_of(array.shape(), info_.shape);
   if (!layout) {
     throw Error("input", name + ": shape", array.shape().to_string(),
-                fmt::format("{}, or several of them", info_.shape.to_string()));
+                fmt::format("{}, or several of them", info_.shape.to_string()), ErrorKind::input);
   }
   if (layout->is_by_channel) {
     return take(by_pixel(array, info_.shape, layout->examples).view(), name, integers);
@@ -174,7 +175,8 @@ std::int64_t ExampleReader::take(ConstTensorView array, const std::string& name,
       copy_integers<std::uint64_t>(array, info_, name, to);
       break;
     default:
-      throw Error("input", name + ": type", name_of(array.dtype()), "f32 or integers");
+      throw Error("input", name + ": type", name_of(array.dtype()), "f32 or integers",
+                  ErrorKind::input);
   }
   return layout->examples;
 }
@@ -217,7 +219,8 @@ std::int64_t ExampleReader::read(const std::filesystem::path& path,
       info_.shape.rank() == 3 && (info_.shape[2] == 1 || info_.shape[2] == 3);
   if (!takes_pictures) {
     throw Error("input", name, "a picture",
-                fmt::format(".npy: the network takes {}", info_.shape.to_string()));
+                fmt::format(".npy: the network takes {}", info_.shape.to_string()),
+                ErrorKind::input);
   }
   const Tensor picture = with_channels(decode_picture(file, name), info_.shape[2]);
   const Tensor middle = middle_of_picture(picture.view(), middle_of_input());

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "loop/recipe_values.h"
 #include "nibble/core/name.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/run/checkpoint.h"
@@ -39,6 +38,20 @@ std::vector<float> moments(TomlReader& table, std::string_view key, double least
 }
 
 }  // namespace
+
+double positive(TomlReader& table, std::string_view key, double otherwise, bool may_be_zero) {
+  const double value = table.number(key).value_or(otherwise);
+  if (!(value > 0 || (may_be_zero && value == 0)) || value > 1e9) {
+    table.fail(key, fmt::format("{}", value), may_be_zero ? "a number from 0" : "a number above 0");
+  }
+  return value;
+}
+
+double share(TomlReader& table, std::string_view key, double otherwise) {
+  const double value = table.number(key).value_or(otherwise);
+  if (!(value >= 0 && value < 1)) table.fail(key, fmt::format("{}", value), "0 or more, below 1");
+  return value;
+}
 
 RunSettings read_run_settings(TomlReader& table, std::string_view source) {
   RunSettings settings;

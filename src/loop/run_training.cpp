@@ -70,7 +70,8 @@ TrainResult run_training(const RunSettings& settings, const TrainOptions& option
   } catch (const Error& error) {
     if (!folder || !folder->keeps_old_run()) throw;
     throw Error(fmt::format("{}; the run that {} held is still there", error.what(),
-                            options.folder.string()));
+                            options.folder.string()),
+                error.kind());
   }
 }
 

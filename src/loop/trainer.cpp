@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "loop/row_metric.h"
 #include "loop/run_account.h"
 #include "nibble/data/batch_order.h"
+#include "nibble/run/best.h"
 #include "nibble/run/interrupt.h"
 
 namespace nibble {

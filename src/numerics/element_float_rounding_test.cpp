@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "nibble/numerics/format.h"
-#include "numerics/float_line.h"
+#include "numerics/test_float_line.h"
 
 namespace nibble {
 namespace {

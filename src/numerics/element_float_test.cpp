@@ -8,8 +8,8 @@
 
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
-#include "numerics/float_line.h"
 #include "numerics/number_line.h"
+#include "numerics/test_float_line.h"
 
 namespace nibble {
 namespace {

@@ -229,7 +229,8 @@ Format parse_format(std::string_view text) {
     check(format.element);
   } catch (const Error& error) {
     throw Error(std::string(error.what()) + ", at column " +
-                std::to_string(parts.name_column() + 1) + " of '" + std::string(text) + "'");
+                    std::to_string(parts.name_column() + 1) + " of '" + std::string(text) + "'",
+                error.kind());
   }
   check_halves(format, text);
   return format;

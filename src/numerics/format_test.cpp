@@ -8,7 +8,7 @@
 
 #include <set>
 
-#include "numerics/format_generator.h"
+#include "numerics/test_format_generator.h"
 
 namespace nibble {
 namespace {

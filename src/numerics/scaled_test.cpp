@@ -7,8 +7,8 @@
 
 #include <cmath>
 
-#include "numerics/format_generator.h"
 #include "numerics/number_line.h"
+#include "numerics/test_format_generator.h"
 
 namespace nibble {
 namespace {

@@ -22,7 +22,7 @@ using Proto = onnx::TensorProto;
 [[noreturn]] void fail(const Proto& proto, std::string_view what, std::string_view got,
                        std::string_view expected) {
   throw Error("read_onnx", fmt::format("tensor {}: {}", in_quotes(proto.name()), what), got,
-              expected);
+              expected, ErrorKind::input);
 }
 
 bool is_four_bit(int type) {

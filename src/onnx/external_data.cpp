@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail_outside(const onnx::TensorProto& proto, std::string_view what,
                                std::string_view got, std::string_view expected) {
   throw Error("read_onnx", fmt::format("external data of {}: {}", in_quotes(proto.name()), what),
-              got, expected);
+              got, expected, ErrorKind::input);
 }
 
 std::uint64_t number_of(const onnx::TensorProto& proto, const std::string& key,

@@ -16,7 +16,8 @@ class FoldBudget {
 
   void take(std::int64_t elements) {
     if (elements > left_) {
-      throw Error("read_onnx", "constants that follow from others: more numbers than the file has");
+      throw Error("read_onnx", "constants that follow from others: more numbers than the file has",
+                  ErrorKind::limit);
     }
     left_ -= elements;
   }

@@ -19,7 +19,7 @@ GraphInput input_from(const onnx::ValueInfoProto& info) {
   const auto fail = [&](const std::string& what, const std::string& got,
                         const std::string& expected) {
     throw Error("read_onnx", fmt::format("input {}: {}", in_quotes(info.name()), what), got,
-                expected);
+                expected, ErrorKind::input);
   };
   const auto& tensor = info.type().tensor_type();
   const auto& dims = tensor.shape().dim();
@@ -88,7 +88,8 @@ GraphPlan plan_graph(const onnx::GraphProto& graph) {
   GraphPlan plan;
   std::vector<std::string> outputs;
   for (const auto& each : graph.output()) outputs.push_back(each.name());
-  if (outputs.size() != 1) throw Error("read_onnx", "outputs", names_of(outputs), "one");
+  if (outputs.size() != 1)
+    throw Error("read_onnx", "outputs", names_of(outputs), "one", ErrorKind::input);
   plan.output = outputs[0];
   drop_tail(graph, plan);
   keep_needed(graph, plan);
@@ -103,7 +104,8 @@ GraphPlan plan_graph(const onnx::GraphProto& graph) {
     inputs.push_back(&each);
     names.push_back(each.name());
   }
-  if (inputs.size() != 1) throw Error("read_onnx", "inputs", names_of(names), "one");
+  if (inputs.size() != 1)
+    throw Error("read_onnx", "inputs", names_of(names), "one", ErrorKind::input);
   plan.input = input_from(*inputs[0]);
   return plan;
 }

@@ -102,7 +102,8 @@ std::string GraphWriter::store(const std::string& name, float number) {
 void GraphWriter::write(const std::filesystem::path& path) const {
   std::string bytes;
   if (!model_.SerializeToString(&bytes)) {
-    throw Error("write_onnx", path.string() + ": more than the 2 GiB that a message may have");
+    throw Error("write_onnx", path.string() + ": more than the 2 GiB that a message may have",
+                ErrorKind::limit);
   }
   AtomicFile file(path);
   file.stream().write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

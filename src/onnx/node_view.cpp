@@ -86,7 +86,7 @@ const onnx::TensorProto* NodeView::tensor(std::string_view name) const {
 }
 
 void NodeView::fail(std::string_view what, std::string_view got, std::string_view expected) const {
-  throw Error("read_onnx", fmt::format("{}: {}", title(), what), got, expected);
+  throw Error("read_onnx", fmt::format("{}: {}", title(), what), got, expected, ErrorKind::input);
 }
 
 }  // namespace nibble

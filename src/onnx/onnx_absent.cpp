@@ -11,15 +11,15 @@ bool can_read_onnx() {
 }
 
 Model read_onnx(const std::filesystem::path& path, std::vector<std::string>*) {
-  throw Error("read_onnx", path.string() + ": this build has no libonnx");
+  throw Error("read_onnx", path.string() + ": this build has no libonnx", ErrorKind::system);
 }
 
 Model parse_onnx(std::span<const std::byte>, const std::string& name) {
-  throw Error("read_onnx", name + ": this build has no libonnx");
+  throw Error("read_onnx", name + ": this build has no libonnx", ErrorKind::system);
 }
 
 void write_onnx(const Model&, const std::filesystem::path& path) {
-  throw Error("write_onnx", path.string() + ": this build has no libonnx");
+  throw Error("write_onnx", path.string() + ": this build has no libonnx", ErrorKind::system);
 }
 
 }  // namespace nibble

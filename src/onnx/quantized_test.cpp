@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "graph/integer_network.h"
+#include "graph/test_network_maker.h"
 #include "nibble/onnx/write_onnx.h"
 #include "onnx/test_graph.h"
 

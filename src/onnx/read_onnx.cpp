@@ -21,14 +21,14 @@ Model parse(std::span<const std::byte> bytes, const std::string& source,
     onnx::ModelProto model;
     if (bytes.size() > std::numeric_limits<int>::max()) {
       throw Error("read_onnx", "size", fmt::format("{} bytes", bytes.size()),
-                  "less than 2 GiB, tensors beside the file");
+                  "less than 2 GiB, tensors beside the file", ErrorKind::limit);
     }
     if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-      throw Error("read_onnx", "message", "broken or cut off", "an ONNX model");
+      throw Error("read_onnx", "message", "broken or cut off", "an ONNX model", ErrorKind::input);
     }
     return translate(model, options);
   } catch (const Error& error) {
-    throw Error("read_onnx", fmt::format("{}: {}", source, reason_of(error.what())));
+    throw Error("read_onnx", fmt::format("{}: {}", source, error.reason()), input_kind(error));
   }
 }
 

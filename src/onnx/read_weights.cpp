@@ -123,7 +123,8 @@ class Mapping {
     }
     if (problems.empty()) return all;
     throw Error("read_weights",
-                fmt::format("{} for {}: {}", source, network_.name, fmt::join(problems, "; ")));
+                fmt::format("{} for {}: {}", source, network_.name, fmt::join(problems, "; ")),
+                ErrorKind::input);
   }
 
  private:

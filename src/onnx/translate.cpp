@@ -32,7 +32,7 @@ std::unordered_map<std::string, std::int64_t> opsets_of(const onnx::ModelProto& 
   const std::int64_t own = opsets.contains("") ? opsets[""] : 0;
   if (own < kFirstOpset || own > kLastOpset) {
     throw Error("read_onnx", "opset", own == 0 ? "none" : std::to_string(own),
-                fmt::format("{} to {}", kFirstOpset, kLastOpset));
+                fmt::format("{} to {}", kFirstOpset, kLastOpset), ErrorKind::input);
   }
   return opsets;
 }
@@ -86,7 +86,8 @@ std::string complaint(const NodeView& node, const Unsupported& unsupported) {
                           complaints.size() == 1 ? "node has" : "nodes have",
                           fmt::join(complaints.begin(),
                                     complaints.begin() + static_cast<std::ptrdiff_t>(shown), "; "),
-                          shown < complaints.size() ? "; …" : ""));
+                          shown < complaints.size() ? "; …" : ""),
+              ErrorKind::input);
 }
 
 }  // namespace
@@ -119,13 +120,16 @@ Model translate(const onnx::ModelProto& model, const TranslateOptions& options) 
   const Value* answer = translation.find(plan.output);
   const auto* activation = answer != nullptr ? std::get_if<Activation>(answer) : nullptr;
   if (activation == nullptr || activation->node != translation.builder().last()) {
-    throw Error("read_onnx", "output", "a value that does not end the network", "its last one");
+    throw Error("read_onnx", "output", "a value that does not end the network", "its last one",
+                ErrorKind::input);
   }
   if (activation->clip) {
-    throw Error("read_onnx", "output", "a Clip of its own range", "one to 0 … 6 or 0 … infinity");
+    throw Error("read_onnx", "output", "a Clip of its own range", "one to 0 … 6 or 0 … infinity",
+                ErrorKind::input);
   }
   if (activation->flattened_from) {
-    throw Error("read_onnx", "output", "a flattened picture", "a picture, or the end of a product");
+    throw Error("read_onnx", "output", "a flattened picture", "a picture, or the end of a product",
+                ErrorKind::input);
   }
   if (options.notes != nullptr) {
     for (const onnx::NodeProto* node : plan.dropped) {

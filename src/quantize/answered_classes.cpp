@@ -58,8 +58,10 @@ std::vector<std::int32_t> held_images(const Dataset& data, std::int64_t calibrat
 }
 
 double top1_of(const Model& model, const Dataset& data, std::span<const std::int32_t> indices) {
-  if (data.has_targets()) throw Error("quantize", data.name, "targets", "classes");
-  if (indices.empty()) throw Error("quantize", data.name, "no image to count with", "one at least");
+  if (data.has_targets())
+    throw Error("quantize", data.name, "targets", "classes", ErrorKind::input);
+  if (indices.empty())
+    throw Error("quantize", data.name, "no image to count with", "one at least", ErrorKind::input);
   const std::vector<std::int32_t> classes = answered_classes(model, data, indices);
   std::int64_t right = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {

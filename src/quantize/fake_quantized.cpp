@@ -155,7 +155,7 @@ Observations observe(const Model& model, const std::vector<Tensor>& batches) {
     check_finite(seen, model.network.nodes[i].name);
     if (seen.zeros() == seen.count()) {
       throw Error("quantize", "values of layer '" + model.network.nodes[i].name + "'",
-                  "zeros alone in all calibration data", "others among them");
+                  "zeros alone in all calibration data", "others among them", ErrorKind::input);
     }
   }
   return observations;

@@ -193,7 +193,7 @@ void check_finite(const ValueHistogram& histogram, std::string_view layer) {
   throw Error("calibrate", fmt::format("values of layer '{}'", layer),
               fmt::format("{} NaN and {} infinite beside {} finite", histogram.nans(),
                           histogram.infinities(), histogram.count()),
-              "finite numbers");
+              "finite numbers", ErrorKind::input);
 }
 
 }  // namespace nibble

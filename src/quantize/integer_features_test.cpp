@@ -68,7 +68,7 @@ TEST_F(Features, BecomeInt8InTheIntegerNetwork) {
   QuantizeSettings settings;
   settings.has_integer_features = true;
   const QuantizedModel quantized = quantize_model(model_, batches_, settings);
-  Model integers = integer_network_of(with_integer_biases(copy_of(quantized.fake)));
+  Model integers = integer_twins_of(copy_of(quantized.fake)).integers;
   const double unit = double{integers.network.nodes.back().value.format.scaling.scale};
   const Engine engine(std::move(integers));
   ASSERT_EQ(engine.input().dtype, DType::i32);

@@ -48,7 +48,9 @@ class Twins {
 
   Model& model() { return model_; }
 
-  void expect_equal() {
+  void expect_equal() { expect_equal(model_, integer_network_of(model_)); }
+
+  void expect_equal(const Model& fake, Model integers) {
     constexpr std::int64_t kImages = 5;
     const Shape& shape = input_of(model_.network).shape;
     std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
@@ -61,8 +63,7 @@ class Twins {
       bytes[i] = static_cast<std::byte>(value);
       batch.as<float>()[i] = step * static_cast<float>(value);
     }
-    const Tensor reals = answers_of(model_, batch.view());
-    Model integers = integer_network_of(model_);
+    const Tensor reals = answers_of(fake, batch.view());
     const float unit = integers.network.nodes.back().value.format.scaling.scale;
     const Engine engine(std::move(integers));
     std::vector<std::byte> output(engine.output().bytes * kImages);
@@ -144,6 +145,21 @@ TEST(IntegerNetwork, RoundsAddendsAsTheFakeQuantizedOneThenDoes) {
   EXPECT_EQ(rounding.name, "sum.2");
   EXPECT_EQ(std::get<FakeQuantize>(rounding.op).steps, 4);
   twins.expect_equal();
+}
+
+TEST(IntegerNetwork, AndItsTwinRoundBiasesAndAddendsAlike) {
+  Twins twins(layers_of(R"toml(
+      { op = "conv2d", name = "c1", channels = 4, kernel = 1, weight_steps = 4, $8 },
+      { op = "fake_quantize", name = "short", low = -100, high = 155 },
+      { op = "conv2d", name = "c2", channels = 4, kernel = 1, bias = true, weight_steps = 4, $8, from = "q0" },
+      { op = "add", name = "sum", from = ["c2", "short"] })toml"));
+  Model& model = twins.model();
+  model.parameters[3].as<float>()[0] = std::ldexp(1.0F, -13);  // finer than the sums of c2
+  for (float& bias : model.parameters[6].as<float>()) bias += 0.001F;
+  IntegerTwins made = integer_twins_of(copy_of(model));
+  EXPECT_EQ(made.fake.network.nodes.size(), model.network.nodes.size() + 1);
+  EXPECT_NE(made.fake.parameters[6].as<float>()[0], model.parameters[6].as<float>()[0]);
+  twins.expect_equal(made.fake, std::move(made.integers));
 }
 
 TEST(IntegerNetwork, OfAConcatHasAFactorAChannel) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/model_writer.h"
 #include "graph/parameters.h"
@@ -58,6 +59,12 @@ Model with_integer_biases(Model fake_quantized) {
     }
   }
   return fake_quantized;
+}
+
+IntegerTwins integer_twins_of(Model fake_quantized) {
+  Model fake = with_rounded_addends(with_integer_biases(std::move(fake_quantized)));
+  Model integers = integer_network_of(fake);
+  return {.fake = std::move(fake), .integers = std::move(integers)};
 }
 
 }  // namespace nibble

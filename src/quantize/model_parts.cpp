@@ -24,7 +24,8 @@ Model model_of(Network network, ParametersByName parameters) {
   for (const Parameter& parameter : parameters_of(model.network)) {
     const auto found = parameters.find(parameter.name);
     if (found == parameters.end()) {
-      throw Error("model", "parameter " + parameter.name, "none", parameter.shape.to_string());
+      throw Error("model", "parameter " + parameter.name, "none", parameter.shape.to_string(),
+                  ErrorKind::input);
     }
     model.parameters.push_back(std::move(found->second));
   }

@@ -38,7 +38,7 @@ void factorize(std::span<double> matrix, std::size_t order) {
       const double rest = row[j] - dot(row, other, j);
       if (j == i && !(rest > 0)) {
         throw Error("quantize", "quadratic form", std::to_string(rest) + " as a pivot",
-                    "a number above 0");
+                    "a number above 0", ErrorKind::internal);
       }
       row[j] = j < i ? rest / other[j] : std::sqrt(rest);
     }

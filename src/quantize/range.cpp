@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges by method, and the integers that span them.
+// Ranges by method, methods as text, and the integers that span ranges.
 #include "nibble/quantize/range.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cfloat>
+#include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "nibble/core/error.h"
 #include "quantize/range_search.h"
@@ -15,6 +18,15 @@ namespace nibble {
 namespace {
 
 constexpr int kMaxBits = 16;
+
+using Kind = RangeMethod::Kind;
+constexpr std::array<std::pair<std::string_view, Kind>, 4> kPlain = {{
+    {"max", Kind::max},
+    {"entropy", Kind::entropy},
+    {"mse", Kind::mse},
+    {"average", Kind::average},
+}};
+constexpr std::string_view kPercentile = "percentile:";
 
 float step_of(double extent, std::int64_t integers) {
   const double whole = extent > 0 ? extent : 1.0;
@@ -72,6 +84,29 @@ QuantizationRange to_step(const RealRange& range, const GridChoice& choice) {
       std::clamp(static_cast<std::int64_t>(std::round(-low / static_cast<double>(step))),
                  std::int64_t{0}, all);
   return {step, {-zero, all - zero}};
+}
+
+RangeMethod parse_range_method(std::string_view text) {
+  for (const auto& [name, kind] : kPlain) {
+    if (text == name) return {.kind = kind};
+  }
+  if (text.starts_with(kPercentile)) {
+    double percent = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + kPercentile.size(), end, percent);
+    if (error == std::errc{} && stop == end && percent >= 50 && percent <= 100) {
+      return {.kind = Kind::percentile, .percent = percent};
+    }
+  }
+  throw Error("calibrate", "method", fmt::format("'{}'", text),
+              "max, percentile:P with P from 50 to 100, entropy, mse or average");
+}
+
+std::string to_string(const RangeMethod& method) {
+  for (const auto& [name, kind] : kPlain) {
+    if (method.kind == kind) return std::string(name);
+  }
+  return fmt::format("{}{}", kPercentile, method.percent);
 }
 
 void MovingRange::add(const RealRange& batch) {

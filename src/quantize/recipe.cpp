@@ -37,7 +37,8 @@ std::vector<RecipeOption> parse(std::string_view text, std::string_view source) 
   for (const TomlEntry& entry : std::get<TomlValue::Table>(root.data)) {
     if (std::ranges::find(kAllowed, entry.key) == kAllowed.end()) {
       throw Error(kRecipeOp, fmt::format("{}:{}: key of a recipe", source, entry.value.line),
-                  in_quotes(entry.key), fmt::format("one of {}", fmt::join(kAllowed, ", ")));
+                  in_quotes(entry.key), fmt::format("one of {}", fmt::join(kAllowed, ", ")),
+                  ErrorKind::input);
     }
     RecipeOption option{.name = entry.key, .value = {}};
     if (const auto* flag = std::get_if<bool>(&entry.value.data)) {

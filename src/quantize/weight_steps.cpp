@@ -69,11 +69,12 @@ void check(ConstTensorView weight, const IntegerGrid& grid) {
                 "integers of at most 16 bits on both sides of 0");
   }
   if (weight.shape().rank() == 0 || weight.elements() == 0) {
-    throw Error("quantize", "weights", weight.shape().to_string(), "one at least");
+    throw Error("quantize", "weights", weight.shape().to_string(), "one at least",
+                ErrorKind::input);
   }
   const auto weights = weight.as<float>();
   if (!std::ranges::all_of(weights, [](float w) { return std::isfinite(w); })) {
-    throw Error("quantize", "weights", "NaN or infinity", "finite numbers");
+    throw Error("quantize", "weights", "NaN or infinity", "finite numbers", ErrorKind::input);
   }
 }
 

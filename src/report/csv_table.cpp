@@ -51,14 +51,16 @@ CsvTable::CsvTable(const std::filesystem::path& path, std::string_view text)
     if (line.empty()) continue;
     std::optional<std::vector<std::string>> fields = fields_of(line);
     const std::string place = fmt::format("{} line {}", path_, number);
-    if (!fields) throw Error("report", place, in_quotes(line), "fields whose quotes are closed");
+    if (!fields)
+      throw Error("report", place, in_quotes(line), "fields whose quotes are closed",
+                  ErrorKind::input);
     if (columns_.empty()) {
       columns_ = std::move(*fields);
       continue;
     }
     if (fields->size() != columns_.size()) {
       throw Error("report", place, fmt::format("{} fields", fields->size()),
-                  fmt::format("{}", columns_.size()));
+                  fmt::format("{}", columns_.size()), ErrorKind::input);
     }
     rows_.push_back({.line = number, .fields = std::move(*fields)});
   }
@@ -73,13 +75,13 @@ std::optional<std::size_t> CsvTable::place_of(std::string_view column) const {
 void CsvTable::require(std::string_view column) const {
   if (columns_.empty() || place_of(column)) return;  // nothing written yet
   throw Error("report", path_ + " line 1", fmt::format("no column '{}'", column),
-              "a header that names it");
+              "a header that names it", ErrorKind::input);
 }
 
 void CsvTable::fail(std::size_t row, std::string_view column, std::string_view got,
                     std::string_view expected) const {
   throw Error("report", fmt::format("{} line {}: {}", path_, rows_[row].line, column), got,
-              expected);
+              expected, ErrorKind::input);
 }
 
 std::string CsvTable::text(std::size_t row, std::string_view column) const {

@@ -20,7 +20,8 @@ constexpr int kDeepest = 64;  // below, the tree is no one's settings
 
 [[noreturn]] void fail(const fs::path& path, std::string_view what, std::string_view got,
                        std::string_view expected) {
-  throw Error("report", fmt::format("{}: {}", path.string(), what), got, expected);
+  throw Error("report", fmt::format("{}: {}", path.string(), what), got, expected,
+              ErrorKind::input);
 }
 
 Json parse_object(const fs::path& path, std::string_view text) {
@@ -33,9 +34,9 @@ Json parse_object(const fs::path& path, std::string_view text) {
     json = Json::parse(text, stop_deep);
   } catch (const Json::parse_error& error) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
-    throw Error("report",
-                fmt::format("{} line {}", path.string(), 1 + std::count(text.begin(), end, '\n')),
-                error.byte > text.size() ? "an early end" : "no JSON", "a JSON object");
+    throw Error(
+        "report", fmt::format("{} line {}", path.string(), 1 + std::count(text.begin(), end, '\n')),
+        error.byte > text.size() ? "an early end" : "no JSON", "a JSON object", ErrorKind::input);
   } catch (const Json::out_of_range&) {
     fail(path, "content", "a number beyond all doubles", "numbers that can be");
   }

@@ -27,8 +27,10 @@ std::optional<std::string> content_of(const fs::path& path) {
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad() || !fs::is_regular_file(path, ignored)) {
     const int code = errno != 0 ? errno : EIO;
-    throw Error("report", fmt::format("cannot read {}: {}", path.string(),
-                                      std::generic_category().message(code)));
+    throw Error(
+        "report",
+        fmt::format("cannot read {}: {}", path.string(), std::generic_category().message(code)),
+        ErrorKind::system);
   }
   return text;
 }
@@ -51,12 +53,13 @@ RunRecord read_run(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
     throw Error("report", folder.string(), fs::exists(folder, ignored) ? "a file" : "nothing there",
-                "a run folder");
+                "a run folder", ErrorKind::input);
   }
   RunRecord run = {.path = folder, .name = name_of_folder(folder)};
   const std::optional<std::string> settings = content_of(folder / "settings.json");
   if (!settings) {
-    throw Error("report", folder.string(), "no settings.json", "a folder that nibble train wrote");
+    throw Error("report", folder.string(), "no settings.json", "a folder that nibble train wrote",
+                ErrorKind::input);
   }
   read_settings(folder / "settings.json", *settings, run);
   const auto table = [&](const char* name, auto read, auto& records) {

@@ -29,8 +29,10 @@ double now() {
 }
 
 [[noreturn]] void fail(const char* action, const fs::path& path, int code) {
-  throw Error("write", fmt::format("cannot {} {}: {}", action, path.string(),
-                                   std::generic_category().message(code)));
+  throw Error(
+      "write",
+      fmt::format("cannot {} {}: {}", action, path.string(), std::generic_category().message(code)),
+      ErrorKind::system);
 }
 
 // A file of its own, also for the second sink of a second.

@@ -41,6 +41,15 @@ bool is_lower_better(Metric metric) {
   return metric == Metric::train_loss || metric == Metric::val_loss;
 }
 
+double metric_of(const EpochRow& row, Metric metric) {
+  const bool is_held_out = metric == Metric::val_loss || metric == Metric::val_top1;
+  const bool has_split = is_held_out && row.val_loss.has_value();
+  if (metric == Metric::val_loss || metric == Metric::train_loss) {
+    return has_split ? *row.val_loss : row.train_loss.value_or(0);
+  }
+  return has_split ? row.val_top1.value_or(0) : row.train_top1.value_or(0);
+}
+
 bool is_better(Metric metric, double value, double best, double min_change) {
   return is_lower_better(metric) ? value < best - min_change : value > best + min_change;
 }

@@ -33,7 +33,8 @@ Words with_prefix(const SafetensorsMetadata& metadata, std::string_view prefix) 
 std::string field_of(const SafetensorsMetadata& metadata, const char* key, const fs::path& path) {
   const auto found = metadata.find(key);
   if (found == metadata.end()) {
-    throw Error("checkpoint", path.string() + ": " + key, "none", "a checkpoint of nibble");
+    throw Error("checkpoint", path.string() + ": " + key, "none", "a checkpoint of nibble",
+                ErrorKind::input);
   }
   return found->second;
 }
@@ -43,7 +44,7 @@ void check_field(const fs::path& path, const std::string& field, const std::stri
   if (got != nullptr && expected != nullptr && *got == *expected) return;
   throw Error("checkpoint", path.string() + " is of another run: " + field,
               got != nullptr ? in_quotes(*got) : "none",
-              expected != nullptr ? in_quotes(*expected) : "none");
+              expected != nullptr ? in_quotes(*expected) : "none", ErrorKind::input);
 }
 
 // Gives the fields that could not be compared.
@@ -75,14 +76,15 @@ std::vector<std::string> check_identity(const fs::path& path, const SafetensorsM
 const Tensor& Checkpoint::tensor(const std::string& name, DType dtype, const Shape& shape) const {
   const auto found = std::find_if(tensors.begin(), tensors.end(),
                                   [&](const NamedTensor& named) { return named.name == name; });
-  if (found == tensors.end()) throw Error("checkpoint", "tensor " + name, "none", "one");
+  if (found == tensors.end())
+    throw Error("checkpoint", "tensor " + name, "none", "one", ErrorKind::input);
   const Tensor& tensor = found->tensor;
   if (tensor.dtype() != dtype || tensor.shape() != shape) {
     const auto text = [](DType type, const Shape& extents) {
       return std::string(name_of(type)) + " " + extents.to_string();
     };
     throw Error("checkpoint", "tensor " + name, text(tensor.dtype(), tensor.shape()),
-                text(dtype, shape));
+                text(dtype, shape), ErrorKind::input);
   }
   return tensor;
 }
@@ -103,12 +105,13 @@ Checkpoint load_checkpoint(const fs::path& path, const CheckpointIdentity& ident
   const std::string version = field_of(file.metadata, kVersionKey, path);
   if (version != kVersionOfFile) {
     throw Error("checkpoint", path.string() + ": " + kVersionKey, in_quotes(version),
-                in_quotes(kVersionOfFile));
+                in_quotes(kVersionOfFile), ErrorKind::input);
   }
   const std::string stored_hash = field_of(file.metadata, kHashKey, path);
   const std::string hash = content_hash(file.metadata, views_of(file.tensors), kHashKey);
   if (hash != stored_hash) {
-    throw Error("checkpoint", path.string() + " is damaged: hash", hash, stored_hash);
+    throw Error("checkpoint", path.string() + " is damaged: hash", hash, stored_hash,
+                ErrorKind::input);
   }
   std::vector<std::string> lacking = check_identity(path, file.metadata, identity);
   return {.words = with_prefix(file.metadata, kWordPrefix),

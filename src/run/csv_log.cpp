@@ -24,8 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const char* action, const fs::path& path, int code) {
-  throw Error("run", fmt::format("cannot {} {}: {}", action, path.string(),
-                                 std::generic_category().message(code)));
+  throw Error(
+      "run",
+      fmt::format("cannot {} {}: {}", action, path.string(), std::generic_category().message(code)),
+      ErrorKind::system);
 }
 
 std::string content_of(const fs::path& path) {
@@ -98,8 +100,8 @@ CsvLog::CsvLog(const fs::path& path, std::string_view header) : path_(path) {
   const std::string first_line = std::string(header) + "\n";
   if (kept > 0 && !old.starts_with(first_line)) {
     throw Error("run", path.string() + ": header",
-                "'" + old.substr(0, end_of_line(old, 0) - 1) + "'",
-                "'" + std::string(header) + "'");
+                "'" + old.substr(0, end_of_line(old, 0) - 1) + "'", "'" + std::string(header) + "'",
+                ErrorKind::input);
   }
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("create", path, errno);

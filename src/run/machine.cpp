@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <string>
 #include <thread>
 
+#include "core/system_field.h"
 #include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/run/provenance.h"
@@ -16,37 +16,11 @@
 namespace nibble {
 namespace {
 
-std::string trimmed(std::string text) {
-  const auto is_kept = [](char c) { return c != ' ' && c != '\t' && c != '"'; };
-  text.erase(text.begin(), std::find_if(text.begin(), text.end(), is_kept));
-  text.erase(std::find_if(text.rbegin(), text.rend(), is_kept).base(), text.end());
-  return text;
-}
-
-// The value of the first line "key <separator> value"; empty where there is none.
-std::string field_of(const char* path, std::string_view key, char separator) {
-  std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t split = line.find(separator);
-    if (split != std::string::npos && trimmed(line.substr(0, split)) == key) {
-      return trimmed(line.substr(split + 1));
-    }
-  }
-  return "";
-}
-
 double kibibytes_of(const char* path, std::string_view key) {
-  const std::string text = field_of(path, key, ':');
+  const std::string text = system_field(path, key, ':');
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
-}
-
-std::string cpu_name(const utsname& system) {
-  for (const char* key : {"model name", "Model", "Hardware"}) {
-    if (std::string name = field_of("/proc/cpuinfo", key, ':'); !name.empty()) return name;
-  }
-  return system.machine[0] != '\0' ? system.machine : "unknown";
 }
 
 int usable_cores() {
@@ -57,7 +31,7 @@ int usable_cores() {
 }
 
 std::string os_name(const utsname& system) {
-  const std::string name = field_of("/etc/os-release", "PRETTY_NAME", '=');
+  const std::string name = system_field("/etc/os-release", "PRETTY_NAME", '=');
   const std::string kernel = std::string(system.sysname) + " " + system.release;
   return name.empty() ? kernel : name + ", " + kernel;
 }
@@ -67,7 +41,7 @@ std::string os_name(const utsname& system) {
 Machine this_machine() {
   utsname system = {};
   (void)::uname(&system);
-  return {.cpu = cpu_name(system),
+  return {.cpu = processor_name(),
           .cores = usable_cores(),
           .threads = thread_count(),
           .isa = std::string(name_of(active_isa())),

@@ -48,7 +48,8 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 
 [[noreturn]] void fail_run_file(const char* action, const fs::path& path,
                                 const std::error_code& code) {
-  throw Error("run", fmt::format("cannot {} {}: {}", action, path.string(), code.message()));
+  throw Error("run", fmt::format("cannot {} {}: {}", action, path.string(), code.message()),
+              ErrorKind::system);
 }
 
 void rename_entry(const fs::path& from, const fs::path& to) {

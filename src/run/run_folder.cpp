@@ -37,7 +37,8 @@ constexpr std::string_view kHistogramHeader = "epoch,layer,role,low,high,counts"
 
 [[noreturn]] void fail(const std::string& action, const fs::path& path,
                        const std::error_code& code) {
-  throw Error("run", fmt::format("cannot {} {}: {}", action, path.string(), code.message()));
+  throw Error("run", fmt::format("cannot {} {}: {}", action, path.string(), code.message()),
+              ErrorKind::system);
 }
 
 bool is_there(const fs::path& path) {
@@ -107,7 +108,8 @@ struct RunFolder::State {
     // File systems without locks answer otherwise, and go without.
     if (::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(lock);
-      throw Error("run", folder.string() + " is in use by another run that has not ended");
+      throw Error("run", folder.string() + " is in use by another run that has not ended",
+                  ErrorKind::system);
     }
   }
   ~State() { ::close(lock); }
@@ -135,7 +137,8 @@ bool holds_checkpoint(const fs::path& folder) {
 
 RunFolder::RunFolder(const fs::path& folder, RunFolderMode mode) : folder_(folder), path_(folder) {
   const auto cannot_be_resumed = [&] {
-    return Error("run", folder.string() + " cannot be resumed: it holds no checkpoint.safetensors");
+    return Error("run", folder.string() + " cannot be resumed: it holds no checkpoint.safetensors",
+                 ErrorKind::input);
   };
   if (mode == RunFolderMode::resume && !is_there(folder)) throw cannot_be_resumed();
   std::error_code error;

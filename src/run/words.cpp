@@ -18,7 +18,7 @@ T value_of(const Words& words, const std::string& name, std::string_view expecte
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stop != end) {
-    throw Error("checkpoint", "word " + name, "'" + text + "'", expected);
+    throw Error("checkpoint", "word " + name, "'" + text + "'", expected, ErrorKind::input);
   }
   return value;
 }
@@ -43,7 +43,8 @@ void put_boolean(Words& words, const std::string& name, bool value) {
 
 std::string text_word(const Words& words, const std::string& name) {
   const auto found = words.find(name);
-  if (found == words.end()) throw Error("checkpoint", "word " + name, "none", "a value");
+  if (found == words.end())
+    throw Error("checkpoint", "word " + name, "none", "a value", ErrorKind::input);
   return found->second;
 }
 
@@ -58,7 +59,7 @@ double number_word(const Words& words, const std::string& name) {
 bool boolean_word(const Words& words, const std::string& name) {
   const std::string text = text_word(words, name);
   if (text != "true" && text != "false") {
-    throw Error("checkpoint", "word " + name, "'" + text + "'", "true or false");
+    throw Error("checkpoint", "word " + name, "'" + text + "'", "true or false", ErrorKind::input);
   }
   return text == "true";
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The running mean of masters: stochastic weight averaging.
+// The running mean of masters, and moments measured anew.
 #include "train/averager.h"
+
+#include <algorithm>
+
+#include "train/batcher.h"
+#include "train/tape.h"
 
 namespace nibble {
 namespace {
@@ -39,6 +44,41 @@ void Averager::set_state(const Checkpoint& checkpoint, std::int64_t count,
   if (count == 0) return;
   for (std::size_t i = 0; i < like.size(); ++i) {
     means_.push_back(copy_of(checkpoint.tensor(name_at(i), DType::f32, like[i].shape()).view()));
+  }
+}
+
+void measure_moments(Model& model, const PrecisionPolicy& policy, const Dataset& data,
+                     std::span<const std::int32_t> indices, std::int64_t batch) {
+  const auto is_norm = [](const Node& node) { return is<BatchNorm>(node.op); };
+  if (std::ranges::none_of(model.network.nodes, is_norm)) return;
+  const std::vector<Parameter> parameters = parameters_of(model.network);
+  Rounder rounder(model.network, 0);
+  BufferPool pool;
+  Tape tape(model.network, policy, rounder);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto values = tape.parameters()[i]->value.as<float>();
+    std::ranges::copy(model.parameters[i].as<float>(), values.begin());
+    if (!parameters[i].is_trained)
+      std::ranges::fill(values, parameters[i].kind == "variance" ? 1.0F : 0.0F);
+  }
+
+  Batcher batcher(data, input_of(model.network));
+  std::uint32_t step = 0;
+  const auto size = static_cast<std::size_t>(batch);
+  for (std::size_t begin = 0; begin < indices.size(); begin += size, ++step) {
+    const auto part = indices.subspan(begin, std::min(size, indices.size() - begin));
+    if (part.size() < 2) continue;
+    batcher.load(part, {}, {});
+    const Pass pass{.slices = cut_batch(static_cast<std::int64_t>(part.size()), batch, false),
+                    .is_training = true,
+                    .random = {0, 0, step},
+                    .pool = &pool};
+    tape.forward(pass, batcher.images());
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].is_trained) continue;
+    std::ranges::copy(tape.parameters()[i]->value.as<float>(),
+                      model.parameters[i].as<float>().begin());
   }
 }
 

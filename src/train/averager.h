@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The running mean of masters: stochastic weight averaging.
+// Stochastic weight averaging: the running mean of masters, and the moments that batch norms have
+// with it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,10 @@
 #include <vector>
 
 #include "nibble/core/safetensors.h"
+#include "nibble/data/dataset.h"
+#include "nibble/graph/network.h"
 #include "nibble/run/checkpoint.h"
+#include "nibble/train/policy.h"
 
 namespace nibble {
 
@@ -28,5 +32,10 @@ class Averager {
   std::vector<Tensor> means_;
   std::int64_t count_ = 0;
 };
+
+// Measures the running moments anew, for weights that never saw a batch: passes batches of the
+// given images through the model in training mode. Does nothing to a network without batch norm.
+void measure_moments(Model& model, const PrecisionPolicy& policy, const Dataset& data,
+                     std::span<const std::int32_t> indices, std::int64_t batch);
 
 }  // namespace nibble

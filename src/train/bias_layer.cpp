@@ -2,8 +2,8 @@
 // A number a channel, added; in place.
 #include <algorithm>
 
-#include "train/channel_sums.h"
 #include "train/layer.h"
+#include "train/slice_sums.h"
 
 namespace nibble {
 namespace {

@@ -8,7 +8,7 @@
 #include "train/layer.h"
 #include "train/onednn.h"
 #include "train/simulated_layer.h"
-#include "train/slice_sum.h"
+#include "train/slice_sums.h"
 #include "train/weight_quantizer.h"
 
 namespace nibble {

@@ -6,9 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include "loop/row_metric.h"
+#include "nibble/run/best.h"
 #include "nibble/train/evaluate.h"
-#include "train/moments.h"
 #include "train/probe.h"
 #include "train/weight_quantizer.h"
 

@@ -2,10 +2,10 @@
 // The fully connected layer.
 #include <algorithm>
 
-#include "train/channel_sums.h"
 #include "train/layer.h"
 #include "train/product.h"
 #include "train/simulated_layer.h"
+#include "train/slice_sums.h"
 #include "train/weight_quantizer.h"
 
 namespace nibble {

@@ -21,7 +21,8 @@ void require_room() {
   if (address == MAP_FAILED) {
     const std::string mebibytes = std::to_string(room >> 20);
     throw Error("oneDNN", "free address space", "less than " + mebibytes + " MiB",
-                mebibytes + " MiB or more for " + std::to_string(thread_count()) + " threads");
+                mebibytes + " MiB or more for " + std::to_string(thread_count()) + " threads",
+                ErrorKind::memory);
   }
   ::munmap(address, room);
 }
@@ -72,7 +73,8 @@ dnnl::memory borrow(const dnnl::memory::desc& desc, const float* data) {
 
 void fail_in_layer(const std::string& layer, const dnnl::error& error) {
   throw Error("oneDNN", "layer " + layer,
-              std::string(error.what()) + " (" + dnnl_status2str(error.status) + ")", "success");
+              std::string(error.what()) + " (" + dnnl_status2str(error.status) + ")", "success",
+              error.status == dnnl_out_of_memory ? ErrorKind::memory : ErrorKind::internal);
 }
 
 }  // namespace nibble

@@ -38,12 +38,6 @@ std::size_t place_of(TomlReader& table, std::string_view key,
   return static_cast<std::size_t>(found - words.begin());
 }
 
-std::string reason(const Error& error) {
-  const std::string_view text = error.what();
-  const std::size_t end = text.find("] ");
-  return std::string(end == std::string_view::npos ? text : text.substr(end + 2));
-}
-
 Accumulator read_accumulator(TomlReader& table, const Precision& precision) {
   Accumulator accumulator = accumulator_of(precision.format);
   accumulator.rounding = precision.rounding;
@@ -52,7 +46,7 @@ Accumulator read_accumulator(TomlReader& table, const Precision& precision) {
     try {
       accumulator.product_format = parse_format(*text);
     } catch (const Error& error) {
-      table.fail("product_format", reason(error));
+      table.fail("product_format", error.reason(), input_kind(error));
     }
   }
   accumulator.method = static_cast<SumMethod>(place_of(table, "method", kMethods));
@@ -68,7 +62,7 @@ PolicyRule read_rule(TomlReader& table) {
     try {
       rule.roles.push_back(role_by_name(word));
     } catch (const Error& error) {
-      table.fail("role", reason(error));
+      table.fail("role", error.reason(), input_kind(error));
     }
   }
   if (rule.roles.empty()) table.fail("role", "nothing", "a role or a list of roles");

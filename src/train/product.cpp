@@ -52,7 +52,8 @@ void call(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const
   const dnnl_status_t status =
       dnnl_sgemm(a.is_transposed ? 'T' : 'N', b.is_transposed ? 'T' : 'N', m, n, k, 1.0F, a_data,
                  a.stride, b_data, b.stride, accumulates ? 1.0F : 0.0F, c, c_stride);
-  if (status != dnnl_success) throw Error("product", "oneDNN refused a matrix product");
+  if (status != dnnl_success)
+    throw Error("product", "oneDNN refused a matrix product", ErrorKind::internal);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "graph/toml_reader.h"
-#include "loop/recipe_values.h"
 #include "loop/run_settings_text.h"
 #include "nibble/core/error.h"
 #include "nibble/core/text_file.h"

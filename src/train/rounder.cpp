@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 #include "train/streams.h"
@@ -80,6 +81,32 @@ void Rounder::show_value(std::size_t node, ConstTensorView before, ConstTensorVi
   const Node& layer = network_->nodes[node];
   const auto& op = std::get<FakeQuantize>(layer.op);
   observer_->observe(Role::activation, layer, before, after, {{op.low, op.high}, step});
+}
+
+std::vector<std::uint8_t> clamp_mask(ConstTensorView values, const Format& format) {
+  if (format.scaling.kind != ScaleKind::none) {
+    throw Error("policy", "clamped = \"zero\"", to_string(format),
+                "a format with a range of its own");
+  }
+  const ElementInfo info = describe(format.element);
+  const auto x = values.as<float>();
+  std::vector<std::uint8_t> mask(x.size());
+  parallel_for(x.size(), kRoundedAtOnce, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto value = static_cast<double>(x[i]);
+      mask[i] = static_cast<std::uint8_t>(value > info.max || value < info.lowest);
+    }
+  });
+  return mask;
+}
+
+void zero_where(const std::vector<std::uint8_t>& mask, TensorView values) {
+  const auto x = values.as<float>();
+  parallel_for(x.size(), kRoundedAtOnce, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (mask[i] != 0) x[i] = 0.0F;
+    }
+  });
 }
 
 }  // namespace nibble

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies a policy to tensors, in place, and lets an observer see what that did to them.
+// Applies a policy to tensors, in place, lets an observer see what that did to them, and knows
+// where it cut them.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "nibble/core/tensor.h"
 #include "nibble/train/policy.h"
@@ -52,5 +54,11 @@ class Rounder {
   std::uint64_t seed_;
   RoundingObserver* observer_ = nullptr;
 };
+
+// Where rounding cut a value to the finite range of its format, so that no gradient passes
+// there: 1. Throws for formats whose range follows the data.
+std::vector<std::uint8_t> clamp_mask(ConstTensorView values, const Format& format);
+
+void zero_where(const std::vector<std::uint8_t>& mask, TensorView values);
 
 }  // namespace nibble

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "train/channel_sums.h"
+#include "train/slice_sums.h"
 #include "train/streams.h"
 #include "train/weight_quantizer.h"
 

@@ -25,13 +25,14 @@ void check_numbers(const Parameter& parameter, const Tensor& tensor, const std::
     throw Error("train", what,
                 fmt::format("{} as {} {}", parameter.name, name_of(tensor.dtype()),
                             tensor.shape().to_string()),
-                fmt::format("a model of floats, f32 {}", parameter.shape.to_string()));
+                fmt::format("a model of floats, f32 {}", parameter.shape.to_string()),
+                ErrorKind::input);
   }
   if (parameter.kind != "step") return;
   for (const float step : tensor.as<float>()) {
     if (step > 0 && std::isfinite(step)) continue;
     throw Error("train", what, fmt::format("{} of {}", step, parameter.name),
-                "steps that are finite and above 0");
+                "steps that are finite and above 0", ErrorKind::input);
   }
 }
 
@@ -44,7 +45,8 @@ void check_start(const Network& network, const Model& start) {
   for (std::size_t i = 0; i < std::max(wanted.size(), got.size()); ++i) {
     if (text_at(got, i) == text_at(wanted, i)) continue;
     throw Error("train", what, fmt::format("{} in {}", text_at(got, i), start.network.name),
-                fmt::format("{}, as {} has it", text_at(wanted, i), network.name));
+                fmt::format("{}, as {} has it", text_at(wanted, i), network.name),
+                ErrorKind::input);
   }
   for (std::size_t i = 0; i < wanted.size(); ++i)
     check_numbers(wanted[i], start.parameters[i], what);

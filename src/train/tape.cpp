@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "nibble/core/parallel.h"
-#include "train/clamp_mask.h"
 #include "train/onednn.h"
 
 namespace nibble {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usage, exit codes and one-line errors."""
 
+import re
 import subprocess
 import unittest
 
@@ -13,10 +14,15 @@ class Help(Case):
     def test_version_is_one_line(self):
         self.assertRegex(self.done("--version").decode(), r"^nibble \d+\.\d+\.\d+\n$")
 
-    def test_help_lists_the_verbs_and_each_verb_ends_with_an_example(self):
+    def test_help_lists_the_verbs_in_groups_and_each_verb_ends_with_an_example(self):
         text = self.done("--help").decode()
-        for verb in ("formats", "round", "encode", "decode", "signature", "data", "doctor"):
-            self.assertIn(verb, text)
+        groups = dict(re.findall(r"^([A-Z][\w ]+):\n((?:  .*\n)+)", text, re.MULTILINE))
+        verbs = {name: re.findall(r"^  ([a-z]+) ", lines, re.MULTILINE)
+                 for name, lines in groups.items() if name not in ("Options", "Examples")}
+        self.assertEqual(verbs["Numbers"], ["formats", "round", "encode", "decode"])
+        self.assertEqual(verbs["This machine"], ["data", "doctor", "signature"])
+        self.assertNotIn("Subcommands", verbs)
+        for verb in sum(verbs.values(), []):
             help_text = self.done(verb, "--help").decode()
             self.assertIn("nibble " + verb, help_text.split("Examples:")[1])
 

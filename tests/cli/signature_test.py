@@ -30,10 +30,32 @@ class Signature(Case):
         self.assertEqual(len(names), len(set(names)))
 
 class Doctor(Case):
-    def test_it_says_what_runs_here(self):
+    def test_the_text_says_what_the_json_has(self):
+        found = json.loads(self.done("doctor", "--json"))
         text = self.done("doctor").decode()
-        for word in ("compiler", "cpu", "threads", "mnist", "reference"):
-            self.assertIn(word, text)
+        lines = dict(line.split(maxsplit=1) for line in text.splitlines())
+        self.assertEqual("nibble " + lines["nibble"], self.done("--version").decode().strip())
+        for key, line in (("version", "nibble"), ("compiler", "compiler"), ("build_type", "build"), ("cpu", "cpu")):
+            self.assertEqual(lines[line], found[key])
+        self.assertEqual(lines["threads"], str(found["threads"]))
+        self.assertEqual(lines["isa"], f"{found['isa']} runs; this machine has {' '.join(found['isas'])}")
+        for name, is_here in found["data"].items():
+            self.assertIn(f"{name} {'yes' if is_here else 'no'}", lines["data"])
+
+    def test_the_paths_are_those_that_the_processor_has(self):
+        found = json.loads(self.done("doctor", "--json"))
+        fields = dict(re.findall(r"^([^\t:]+)\t*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE))
+        flags = set(fields.get("flags", "").split())
+        expected = ["reference", "portable"]
+        for isa, needed in (("avx2", "avx2 fma f16c"), ("avx512", "avx512f avx512bw avx512dq avx512vl"),
+                            ("avx512vnni", "avx512_vnni"), ("amx", "amx_tile amx_int8")):
+            if not flags.issuperset(needed.split()):
+                break
+            expected.append(isa)
+        self.assertEqual(found["isas"], expected)
+        self.assertEqual(found["isa"], expected[-1])
+        if "model name" in fields:
+            self.assertEqual(found["cpu"], fields["model name"].strip())
 
     def test_parts_are_those_that_the_command_is_linked_with(self):
         parts = json.loads(self.done("doctor", "--json"))["parts"]

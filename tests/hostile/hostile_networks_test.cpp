@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Networks that are well formed and absurd: planner, engine and emitter either refuse each in one
 // line or give the integers that the definitions give.
-#include "graph/hostile_network.h"
+#include "graph/test_hostile_network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "graph/naive_network.h"
+#include "graph/test_naive_network.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/safetensors.h"
 #include "nibble/graph/input_table.h"

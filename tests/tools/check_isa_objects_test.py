@@ -54,6 +54,15 @@ class CheckIsaObjects(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertIn("2 objects, 0 problems", output)
 
+    def test_files_of_other_processors_and_with_longer_names_count(self):
+        neon = OWN.replace("avx2", "neon")
+        code, output = run_on({"a/arm_neon.cpp": neon, "a/arm_neon_halves.cpp": neon, "a/x86_avx2_peak.cpp": OWN})
+        self.assertEqual(code, 0, output)
+        self.assertIn("3 objects, 0 problems", output)
+        code, output = run_on({"arm_neon_halves.cpp": neon + SHARED_FUNCTION})
+        self.assertEqual(code, 1, output)
+        self.assertIn("nibble::helper(int)", output)
+
     def test_other_files_may_share(self):
         code, output = run_on({"x86_avx2.cpp": OWN, "portable.cpp": SHARED_FUNCTION})
         self.assertEqual(code, 0, output)

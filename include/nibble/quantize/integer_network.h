@@ -20,4 +20,13 @@ Model with_rounded_addends(Model fake_quantized);
 // unit of their sums.
 Model with_integer_biases(Model fake_quantized);
 
+// Two networks of the same numbers.
+struct IntegerTwins {
+  Model fake;      // rounds all that the integers round, addends and biases too
+  Model integers;  // what runs
+};
+
+// The end of quantization, after all that learns from the fake-quantized network.
+IntegerTwins integer_twins_of(Model fake_quantized);
+
 }  // namespace nibble

@@ -25,7 +25,7 @@ struct QuantizedModel {
 };
 
 // Folds batch norms, equalizes, observes ranges, puts fake quantization in, learns the rounding of
-// weights and corrects biases, as the settings say. integer_network_of(fake) is what runs.
+// weights and corrects biases, as the settings say. integer_twins_of(fake) gives what runs.
 QuantizedModel quantize_model(const Model& model, const std::vector<Tensor>& calibration,
                               const QuantizeSettings& settings);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "nibble/run/run_rows.h"
 #include "nibble/run/words.h"
 
 namespace nibble {
@@ -16,6 +17,9 @@ enum class Metric : std::uint8_t { train_loss, train_top1, val_loss, val_top1 };
 std::string_view name_of(Metric metric);  // "val_loss"
 Metric metric_by_name(std::string_view name);
 bool is_lower_better(Metric metric);
+
+// Out of an epoch's row; without a validation split the train split stands in for it.
+double metric_of(const EpochRow& row, Metric metric);
 
 // Whether `value` beats `best` by more than `min_change`; NaN beats nothing.
 bool is_better(Metric metric, double value, double best, double min_change = 0);

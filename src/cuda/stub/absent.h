@@ -7,7 +7,7 @@
 namespace nibble::cuda {
 
 [[noreturn]] inline void refuse_without_cuda(const char* op) {
-  throw Error(op, "a GPU", "a build without CUDA", "one with the CUDA toolkit");
+  throw Error(op, "a GPU", "a build without CUDA", "one with the CUDA toolkit", ErrorKind::device);
 }
 
 }  // namespace nibble::cuda

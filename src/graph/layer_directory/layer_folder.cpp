@@ -62,14 +62,16 @@ LayerFolder::LayerFolder(const fs::path& path) : path_(path) {
   root_ = fs::canonical(path, error);
   if (error) {
     throw Error("layer_directory",
-                fmt::format("cannot read {}: {}", path.string(), error.message()));
+                fmt::format("cannot read {}: {}", path.string(), error.message()),
+                ErrorKind::system);
   }
   if (is_layer_directory(path)) return;
   if (is_layer_directory(path / "model")) {
     throw Error("layer_directory", path.string(), "the folder around a layer directory",
-                (path / "model").string());
+                (path / "model").string(), ErrorKind::input);
   }
-  throw Error("layer_directory", path.string(), "no file 'model' in it", "a layer directory");
+  throw Error("layer_directory", path.string(), "no file 'model' in it", "a layer directory",
+              ErrorKind::input);
 }
 
 bool LayerFolder::has(const std::string& name) const {

@@ -17,7 +17,8 @@ constexpr std::size_t kMaxLine = 1024;
 
 [[noreturn]] void fail_at(const std::string& source, std::size_t line, std::string_view what,
                           std::string_view got, std::string_view expected) {
-  throw Error("layer_directory", fmt::format("{}:{}: {}", source, line, what), got, expected);
+  throw Error("layer_directory", fmt::format("{}:{}: {}", source, line, what), got, expected,
+              ErrorKind::input);
 }
 
 bool is_printable(std::string_view text) {

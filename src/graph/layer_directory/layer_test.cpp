@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "graph/layer_directory/toy_layers.h"
+#include "graph/layer_directory/test_toy_layers.h"
 
 namespace nibble {
 namespace {

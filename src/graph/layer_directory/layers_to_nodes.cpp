@@ -45,7 +45,8 @@ std::size_t LayersToNodes::add_node(Node node, ValueCode code, const LayerRecord
   try {
     shapes_.push_back(shape_of(node, inputs));
   } catch (const Error& error) {
-    throw Error("layer_directory", fmt::format("{}:1: {}", record.source, reason_of(error.what())));
+    throw Error("layer_directory", fmt::format("{}:1: {}", record.source, error.reason()),
+                input_kind(error));
   }
   codes_.push_back(code);
   model_.network.nodes.push_back(std::move(node));

@@ -23,7 +23,7 @@ void NodesToLayers::fail(std::size_t node, std::string_view what, std::string_vi
   const Node& it = this->node(node);
   throw Error("write_layer_directory",
               fmt::format("node {} ({}): {}", in_quotes(it.name), name_of(it.op), what), got,
-              expected);
+              expected, ErrorKind::input);
 }
 
 bool NodesToLayers::is_next(std::string_view name) const {
@@ -36,7 +36,7 @@ const Node& NodesToLayers::take(const std::string& name, std::string_view op,
   const std::size_t next = codes_.size();
   if (next == shapes_.size()) {
     throw Error("write_layer_directory", fmt::format("network {}", in_quotes(model_.network.name)),
-                "no node more", fmt::format("{} ({})", in_quotes(name), op));
+                "no node more", fmt::format("{} ({})", in_quotes(name), op), ErrorKind::input);
   }
   const Node& found = node(next);
   if (found.name != name) fail(next, "name", in_quotes(found.name), in_quotes(name));

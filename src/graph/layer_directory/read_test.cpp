@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "graph/layer_directory/toy_layers.h"
+#include "graph/layer_directory/test_toy_layers.h"
 #include "nibble/graph/layer_directory.h"
 
 namespace nibble {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "graph/layer_directory/toy_layers.h"
+#include "graph/layer_directory/test_toy_layers.h"
 #include "nibble/graph/layer_directory.h"
 
 namespace nibble {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/graph_test_support.h"
-#include "graph/layer_directory/toy_layers.h"
+#include "graph/layer_directory/test_toy_layers.h"
 #include "nibble/graph/layer_directory.h"
 #include "nibble/graph/model_file.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "kernels/accumulate/check.h"
-#include "kernels/accumulate/job.h"
+#include "kernels/accumulate/paths.h"
 #include "kernels/accumulate/reference.h"
 #include "nibble/core/error.h"
 #include "nibble/core/isa.h"
@@ -89,16 +89,6 @@ void run_tiles(const Job& job, const TileKernel& kernel) {
                });
 }
 
-TileKernel kernel_of(Isa isa, const Job& job) {
-#ifdef __x86_64__
-  if (isa == Isa::avx512) return avx512::tile_kernel(job);
-  if (isa == Isa::avx2) return avx2::tile_kernel(job);
-#else
-  static_cast<void>(isa);
-#endif
-  return portable::tile_kernel(job);
-}
-
 }  // namespace
 
 Accumulator accumulator_of(const Format& format) {
@@ -109,14 +99,14 @@ void matmul(ConstTensorView a, ConstTensorView b, TensorView c, const Accumulato
   accumulation::check_accumulator(accumulator);
   const Operands operands = checked_operands(a, b, c);
   float* result = c.as<float>().data();
-  const Isa isa = best_path(accumulation::kTilePaths, active_isa());
+  const auto& [isa, tile_kernel] = best_path(kTilePaths, active_isa());
   const std::optional<Job> job = accumulation::make_job(operands, result, accumulator);
-  if (isa == Isa::reference || !job) {
+  if (tile_kernel == nullptr || !job) {
     run_definition(operands, result, accumulator);
     report_isa_used(Isa::reference);
     return;
   }
-  run_tiles(*job, kernel_of(isa, *job));
+  run_tiles(*job, tile_kernel(*job));
   report_isa_used(isa);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/accumulate/bench_matrices.h"
+#include "kernels/accumulate/paths.h"
 #include "kernels/accumulate/reference.h"
 #include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
@@ -89,8 +90,8 @@ constexpr Way kWays[] = {{"separate", SumMethod::separate},
 
 bool measure_all() {
   bool right = true;
-  for (const Isa isa : supported_isas()) {
-    if (isa == Isa::reference) continue;
+  for (const auto& [isa, tile_kernel] : supported_paths(kTilePaths)) {
+    if (tile_kernel == nullptr) continue;
     set_isa(isa);
     fmt::print("\n{}, {} thread(s)\n", name_of(isa), thread_count());
     for (const char* format : {"e5m10", "bf16", "e4m3", "fixed(16,8)"}) {

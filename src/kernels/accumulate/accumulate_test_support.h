@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/accumulate/double_sums.h"
-#include "kernels/accumulate/job.h"
+#include "kernels/accumulate/paths.h"
 #include "kernels/accumulate/reference.h"
 #include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
@@ -119,7 +119,7 @@ class Accumulate : public ::testing::Test {
     Matrix c(a.tensor().shape()[0], b.tensor().shape()[1]);
     const bool has_kernel = make_job({}, nullptr, accumulator).has_value();
     for (const Isa isa : supported_isas()) {
-      const Isa path = has_kernel ? best_path(kTilePaths, isa) : Isa::reference;
+      const Isa path = has_kernel ? best_path(kTilePaths, isa).isa : Isa::reference;
       set_isa(isa);
       for (const int count : threads) {
         set_thread_count(count);

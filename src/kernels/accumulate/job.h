@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "kernels/accumulate/reference.h"
-#include "nibble/core/isa.h"
 
 namespace nibble::accumulation {
 
@@ -50,8 +49,6 @@ struct Job {
   std::uint64_t draws_per_output = 0;
 };
 
-inline constexpr Isa kTilePaths[] = {Isa::reference, Isa::portable, Isa::avx2, Isa::avx512};
-
 // The job of a product, or nothing where only the definition covers the accumulator.
 std::optional<Job> make_job(const Operands& operands, float* c, const Accumulator& accumulator);
 
@@ -65,13 +62,3 @@ struct TileKernel {
 };
 
 }  // namespace nibble::accumulation
-
-namespace nibble::portable {
-accumulation::TileKernel tile_kernel(const accumulation::Job& job);
-}
-namespace nibble::avx2 {
-accumulation::TileKernel tile_kernel(const accumulation::Job& job);
-}
-namespace nibble::avx512 {
-accumulation::TileKernel tile_kernel(const accumulation::Job& job);
-}

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/accumulate/choose_kernel.h"
-#include "kernels/accumulate/job.h"
+#include "kernels/accumulate/paths.h"
 #include "kernels/accumulate/tile.h"
 
 namespace nibble::accumulation {

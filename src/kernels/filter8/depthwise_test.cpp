@@ -43,11 +43,11 @@ TEST(Depthwise8, IsWhatTheFormulaSays) {
     EXPECT_EQ(sums[kFilterColumns + 6], 0);
   };
   run(reference::kFilter8);
-  for (const NamedPath& path : fast_paths()) run(*path.functions);
+  for (const Filter8Path& path : fast_paths()) run(*path.kernel);
 }
 
 TEST(Depthwise8, TilesAreExact) {
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     unsigned seed = 0;
     for (int blocks = 1; blocks <= kFilterBlocks; ++blocks) {
       for (const int pixels : {1, 2, 3, 4, 5, 8, 9, 31, 32}) {
@@ -73,7 +73,7 @@ TEST(Depthwise8, RescaledAtOnceIsExact) {
     large.push_back(random.is_one_of(4) ? INT32_MAX : random.word(0, INT32_MAX));
   }
   const std::vector<std::uint8_t> addends = random.bytes(32 * kFilterColumns);
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     for (int columns = 1; columns <= kFilterColumns; columns += 5) {
       for (const FilterStorage storage : {FilterStorage::u8, FilterStorage::s32}) {
         for (const int shift : {0, 9, 20, 31, 37, 45, 62}) {
@@ -98,7 +98,7 @@ TEST(Depthwise8, RescaledAtOnceIsExact) {
               }
               const Depthwise tile({(columns + 15) / 16, random.word(1, 32)},
                                    static_cast<unsigned>(columns * 64 + shift));
-              ASSERT_EQ(tile.run(*path.functions, rescale), tile.run(reference::kFilter8, rescale))
+              ASSERT_EQ(tile.run(*path.kernel, rescale), tile.run(reference::kFilter8, rescale))
                   << name_of(path.isa) << ", " << columns << " columns, shift " << shift;
             }
           }

@@ -32,13 +32,13 @@ TEST(Filter8, ProductIsWhatTheFormulaSays) {
   EXPECT_EQ(sums[kFilterColumns + 30], -3);
   EXPECT_EQ(sums[kFilterColumns + 31], 0);
   EXPECT_EQ(sums[kFilterColumns + 32], 123'456'789);  // beyond the blocks
-  for (const NamedPath& path : fast_paths()) product.expect_definition_on(path);
+  for (const Filter8Path& path : fast_paths()) product.expect_definition_on(path);
 }
 
 TEST(Filter8, ProductsOfEveryTileAreExact) {
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     for (int blocks = 1; blocks <= kFilterBlocks; ++blocks) {
-      const int most = path.functions->pixels[blocks];
+      const int most = path.kernel->pixels[blocks];
       ASSERT_GE(most, 1);
       ASSERT_LE(most, kFilterPixels);
       for (int pixels = 1; pixels <= most; ++pixels) {
@@ -55,12 +55,12 @@ TEST(Filter8, ProductsOfEveryTileAreExact) {
 }
 
 TEST(Filter8, ProductsOfEveryDepthAreExact) {
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     for (int depth = 4; depth <= 260; depth += 4) {
       for (const RowsLie rows : {RowsLie::apart, RowsLie::evenly, RowsLie::partly_at_zeros}) {
         for (const int largest : {15, 31, 32, 127, 255}) {
           const int blocks = 1 + depth / 4 % kFilterBlocks;
-          Product({blocks, path.functions->pixels[blocks], 2, depth, rows, 0, largest})
+          Product({blocks, path.kernel->pixels[blocks], 2, depth, rows, 0, largest})
               .expect_definition_on(path);
           if (testing::Test::HasFatalFailure()) return;
         }
@@ -70,11 +70,11 @@ TEST(Filter8, ProductsOfEveryDepthAreExact) {
 }
 
 TEST(Filter8, ProductsOfDeepLayersAreExact) {
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     for (const auto& [taps, depth] : {std::pair{9, 512}, {1, 4096}, {9, 516}, {49, 4}, {2500, 4}}) {
       for (const int largest : {15, 255}) {
         for (const RowsLie rows : {RowsLie::apart, RowsLie::evenly, RowsLie::partly_at_zeros}) {
-          const int pixels = path.functions->pixels[4];
+          const int pixels = path.kernel->pixels[4];
           Product({4, pixels, taps, depth, rows, 0, largest}).expect_definition_on(path);
           if (testing::Test::HasFatalFailure()) return;
         }
@@ -84,10 +84,10 @@ TEST(Filter8, ProductsOfDeepLayersAreExact) {
 }
 
 TEST(Filter8, ProductsOfTheLargestValuesAreExact) {
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     for (const int value : {15, 31, 32, 127, 128, 255}) {
       for (const int weight : {-128, 127}) {
-        Product product({.blocks = 4, .pixels = path.functions->pixels[4], .taps = 9, .depth = 64});
+        Product product({.blocks = 4, .pixels = path.kernel->pixels[4], .taps = 9, .depth = 64});
         product.set_values(static_cast<std::uint8_t>(value));
         std::ranges::fill(product.weights(), static_cast<std::int8_t>(weight));
         product.expect_definition_on(path);
@@ -99,8 +99,8 @@ TEST(Filter8, ProductsOfTheLargestValuesAreExact) {
 
 // One value in a tile is large: a path that looks at values must see it wherever it lies.
 TEST(Filter8, OneLargeValueAmongSmallOnesCounts) {
-  for (const NamedPath& path : fast_paths()) {
-    const int pixels = path.functions->pixels[2];
+  for (const Filter8Path& path : fast_paths()) {
+    const int pixels = path.kernel->pixels[2];
     for (int tap = 0; tap < 2; ++tap) {
       for (int k = 0; k < 44; ++k) {
         Product product({.blocks = 2, .pixels = pixels, .taps = 2, .depth = 44, .largest = 15});
@@ -114,7 +114,7 @@ TEST(Filter8, OneLargeValueAmongSmallOnesCounts) {
 
 // 80 taps of 1024·255·127 pass 2^31 before as many negative ones take them back.
 TEST(Filter8, SumsMayLeaveTheRangeOnTheWay) {
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     Product product({.blocks = 1, .pixels = 2, .taps = 160, .depth = 1024});
     product.set_values(255);
     auto& weights = product.weights();
@@ -129,7 +129,7 @@ constexpr FilterStorage kWholeOutputs[] = {FilterStorage::u8, FilterStorage::s32
 constexpr FilterStorage kAddends[] = {FilterStorage::none, FilterStorage::u8, FilterStorage::u4};
 
 TEST(Filter8, RescalesOfEveryKindAndShiftAreExact) {
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     Random random(5);
     for (const FilterStorage storage : kOutputs) {
       for (const FilterStorage addend : kAddends) {
@@ -160,7 +160,7 @@ TEST(Filter8, RescalesOfTheLargestSumAreTheLargestRescaled) {
           const RandomRescale rescale(
               {storage, FilterStorage::none, is_wide, 7, 64, shift, random.is_one_of(2), window},
               random);
-          for (const NamedPath& path : fast_paths()) {
+          for (const Filter8Path& path : fast_paths()) {
             rescale.expect_definition_on(path);
             if (testing::Test::HasFatalFailure()) return;
           }
@@ -171,7 +171,7 @@ TEST(Filter8, RescalesOfTheLargestSumAreTheLargestRescaled) {
 }
 
 TEST(Filter8, RescalesWriteTheirColumnsAlone) {
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     Random random(6);
     for (const FilterStorage storage : kWholeOutputs) {
       for (const FilterStorage addend : kAddends) {
@@ -230,9 +230,9 @@ TEST(Filter8, ProductsRescaledAtOnceAreExact) {
     multipliers.push_back(random.word(0, 100));
     factors.push_back(random.word(0, 100));
   }
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     for (int blocks = 1; blocks <= kFilterBlocks; ++blocks) {
-      for (int pixels = 1; pixels <= path.functions->pixels[blocks]; ++pixels) {
+      for (int pixels = 1; pixels <= path.kernel->pixels[blocks]; ++pixels) {
         const Product product({.blocks = blocks, .pixels = pixels, .taps = 1, .depth = 64});
         for (int i = 0; i < 60; ++i) {
           const FilterStorage storage =
@@ -257,7 +257,7 @@ TEST(Filter8, ProductsRescaledAtOnceAreExact) {
           if (storage != FilterStorage::u4) rescale.columns -= random.word(0, 15);
           if (rescale.addend.storage == FilterStorage::none && pixels % 4 == 0 && i % 2 == 0)
             rescale.window = 4;
-          ASSERT_EQ(multiplied_and_rescaled(*path.functions, product, rescale),
+          ASSERT_EQ(multiplied_and_rescaled(*path.kernel, product, rescale),
                     multiplied_and_rescaled(reference::kFilter8, product, rescale))
               << name_of(path.isa) << ": " << blocks << " blocks, " << pixels << " pixels, case "
               << i;
@@ -290,18 +290,18 @@ std::int32_t rescaled(const Filter8& path, std::int32_t sum, std::int32_t multip
 TEST(Filter8, BytesMayHaveBoundsBeyondThem) {
   const std::vector<std::int32_t> sums(kFilterColumns, 200), multipliers(kFilterColumns, 1);
   constexpr std::int32_t kMost = INT32_MAX;
-  for (const NamedPath& path : fast_paths()) {
+  for (const Filter8Path& path : fast_paths()) {
     for (const auto& [is_wide, zero] : {std::pair{false, 0}, {true, 0}, {false, 55}, {true, 55}}) {
       std::vector<std::uint8_t> out(kFilterColumns);
-      path.functions->rescale({.sums = sums.data(),
-                               .pixels = 1,
-                               .columns = kFilterColumns,
-                               .multiplier = multipliers.data(),
-                               .low = -kMost,
-                               .high = kMost,
-                               .zero = zero,
-                               .is_wide = is_wide,
-                               .out = out.data()});
+      path.kernel->rescale({.sums = sums.data(),
+                            .pixels = 1,
+                            .columns = kFilterColumns,
+                            .multiplier = multipliers.data(),
+                            .low = -kMost,
+                            .high = kMost,
+                            .zero = zero,
+                            .is_wide = is_wide,
+                            .out = out.data()});
       EXPECT_EQ(out,
                 std::vector<std::uint8_t>(kFilterColumns, static_cast<std::uint8_t>(200 + zero)))
           << name_of(path.isa);
@@ -310,11 +310,11 @@ TEST(Filter8, BytesMayHaveBoundsBeyondThem) {
 }
 
 TEST(Filter8, TiesGoAwayFromZeroAndResultsStayWithinBounds) {
-  std::vector<NamedPath> paths = fast_paths();
+  std::vector<Filter8Path> paths = fast_paths();
   paths.push_back({Isa::reference, &reference::kFilter8});
-  for (const NamedPath& named : paths) {
+  for (const Filter8Path& named : paths) {
     const Isa isa = named.isa;
-    const Filter8* path = named.functions;
+    const Filter8* path = named.kernel;
     for (const bool is_wide : {false, true}) {
       const auto of = [&](std::int32_t sum, std::int32_t m, int shift) {
         return rescaled(*path, sum, m, shift, -100, 100, is_wide);
@@ -341,7 +341,7 @@ TEST(Filter8, TiesGoAwayFromZeroAndResultsStayWithinBounds) {
 
 // y = R(R((x - 2)·3, 1) + sum, 0), clamped, + 8, in halves.
 TEST(Filter8, AddendsAndZerosAreWhatTheFormulaSays) {
-  std::vector<NamedPath> paths = fast_paths();
+  std::vector<Filter8Path> paths = fast_paths();
   paths.push_back({Isa::reference, &reference::kFilter8});
   std::vector<std::int32_t> sums(kFilterColumns, 0);
   sums[1] = 2;

@@ -15,22 +15,19 @@
 
 namespace nibble {
 
-struct NamedPath {
-  Isa isa;
-  const Filter8* functions;
-};
+using Filter8Path = KernelPath<const Filter8*>;
 
-// Those of this machine, but the definition.
-inline std::vector<NamedPath> fast_paths() {
-  std::vector<NamedPath> result;
-  for (const Isa isa : supported_isas()) {
-    if (isa == Isa::reference || best_path(kFilter8Paths, isa) != isa) continue;
-    set_isa(isa);
-    result.push_back({isa, &filter8_path()});
+// Those of this machine, each of which is the one that runs where it is chosen, but the definition.
+inline std::vector<Filter8Path> fast_paths() {
+  std::vector<Filter8Path> paths = supported_paths(kFilter8Paths);
+  for (const Filter8Path& path : paths) {
+    set_isa(path.isa);
+    EXPECT_EQ(&filter8_path(), path.kernel) << name_of(path.isa);
     reset_isa();
-    EXPECT_EQ(last_isa_used(), isa);
+    EXPECT_EQ(last_isa_used(), path.isa);
   }
-  return result;
+  std::erase_if(paths, [](const Filter8Path& path) { return path.isa == Isa::reference; });
+  return paths;
 }
 
 inline std::size_t size_of(std::int64_t count) {
@@ -122,8 +119,8 @@ class Product {
             .blocks = shape_.blocks};
   }
 
-  void expect_definition_on(const NamedPath& path) const {
-    ASSERT_EQ(run(*path.functions), run(reference::kFilter8))
+  void expect_definition_on(const Filter8Path& path) const {
+    ASSERT_EQ(run(*path.kernel), run(reference::kFilter8))
         << name_of(path.isa) << ": " << shape_.blocks << " blocks, " << shape_.pixels << " pixels, "
         << shape_.taps << " taps, depth " << shape_.depth << ", values up to " << shape_.largest
         << ", rows " << static_cast<int>(shape_.rows);
@@ -206,8 +203,8 @@ class Depthwise {
     return out;
   }
 
-  void expect_definition_on(const NamedPath& path) const {
-    ASSERT_EQ(run(*path.functions), run(reference::kFilter8))
+  void expect_definition_on(const Filter8Path& path) const {
+    ASSERT_EQ(run(*path.kernel), run(reference::kFilter8))
         << name_of(path.isa) << ": " << tile_.blocks << " blocks, " << tile_.pixels << " pixels, "
         << tile_.kernel_rows << "x" << tile_.kernel_columns << "/" << tile_.stride << " dilated "
         << tile_.dilation;
@@ -272,8 +269,8 @@ class RandomRescale {
     return out;
   }
 
-  void expect_definition_on(const NamedPath& path) const {
-    ASSERT_EQ(run(*path.functions), run(reference::kFilter8))
+  void expect_definition_on(const Filter8Path& path) const {
+    ASSERT_EQ(run(*path.kernel), run(reference::kFilter8))
         << name_of(path.isa) << ": storage " << static_cast<int>(what_.storage) << ", addend "
         << static_cast<int>(what_.addend) << (what_.is_wide ? ", wide, " : ", narrow, ")
         << what_.pixels << " pixels, " << what_.columns << " columns, shifts " << what_.shift

@@ -2,28 +2,23 @@
 // The paths of the engine's kernel: one table of functions an instruction set.
 #pragma once
 
-#include "nibble/core/isa.h"
+#include "kernels/paths.h"
 #include "nibble/kernels/filter8.h"
 
 namespace nibble {
 
-inline constexpr Isa kFilter8Paths[] = {Isa::reference, Isa::portable, Isa::avx2, Isa::avx512vnni,
-                                        Isa::amx};
+#define NIBBLE_FILTER8_PATHS(PATH) \
+  PATH(reference) PATH(portable) NIBBLE_ON_X86(PATH(avx2) PATH(avx512vnni) PATH(amx))
 
-namespace reference {
-extern const Filter8 kFilter8;
-}
-namespace portable {
-extern const Filter8 kFilter8;
-}
-namespace avx2 {
-extern const Filter8 kFilter8;
-}
-namespace avx512vnni {
-extern const Filter8 kFilter8;
-}
-namespace amx {
-extern const Filter8 kFilter8;
-}
+#define NIBBLE_PATH(isa)         \
+  namespace isa {                \
+  extern const Filter8 kFilter8; \
+  }
+NIBBLE_FILTER8_PATHS(NIBBLE_PATH)
+#undef NIBBLE_PATH
+
+#define NIBBLE_PATH(isa) {Isa::isa, &isa::kFilter8},
+inline constexpr KernelPath<const Filter8*> kFilter8Paths[] = {NIBBLE_FILTER8_PATHS(NIBBLE_PATH)};
+#undef NIBBLE_PATH
 
 }  // namespace nibble

@@ -105,8 +105,8 @@ TEST(FilterPieces, AreRescaledAsOneByOne) {
               .storage = storage,
               .stride = kFilterColumns * 4};
           const std::vector<std::uint8_t> wanted = pieces.rescaled_on(reference::kFilter8, rescale);
-          for (const NamedPath& path : fast_paths()) {
-            ASSERT_EQ(pieces.rescaled_on(*path.functions, rescale), wanted)
+          for (const Filter8Path& path : fast_paths()) {
+            ASSERT_EQ(pieces.rescaled_on(*path.kernel, rescale), wanted)
                 << name_of(path.isa) << ": " << taps << " taps of " << depth << ", "
                 << pixels.size() << " pieces, storage " << static_cast<int>(storage) << ", addend "
                 << static_cast<int>(addend) << ", width " << width;

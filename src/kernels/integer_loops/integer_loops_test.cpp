@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/integer_loops/paths.h"
 #include "nibble/fixed/round_shift.h"
 
 namespace nibble {
@@ -273,16 +274,17 @@ INSTANTIATE_TEST_SUITE_P(Paths, IntegerLoopsOf,
 
 TEST(IntegerLoops, TheActivePathIsTaken) {
   const Isa before = active_isa();
-  for (const Isa isa : supported_isas()) {
+  for (const auto& [isa, loops] : supported_paths(kIntegerLoopsPaths)) {
     set_isa(isa);
-    EXPECT_EQ(&integer_loops(), &integer_loops(isa));
-    if (isa < Isa::avx512) {
-      EXPECT_NE(&integer_loops(), &integer_loops(Isa::avx512)) << name_of(isa);
-    } else {
-      EXPECT_EQ(&integer_loops(), &integer_loops(Isa::avx512)) << name_of(isa);
-    }
+    EXPECT_EQ(&integer_loops(), loops) << name_of(isa);
+    EXPECT_EQ(&integer_loops(isa), loops) << name_of(isa);
   }
   set_isa(before);
+}
+
+TEST(IntegerLoops, OfAPathWithoutOnesOfItsOwnAreThoseItIncludes) {
+  EXPECT_EQ(&integer_loops(Isa::amx), &integer_loops(Isa::avx512vnni));
+  EXPECT_EQ(&integer_loops(Isa::avx512vnni), &integer_loops(Isa::avx512));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kernels/integer_loops/tables.h"
+#include "kernels/integer_loops/paths.h"
 
 namespace nibble {
 

@@ -2,7 +2,7 @@
 // The integer loops straight from the scalar definitions.
 #include <algorithm>
 
-#include "kernels/integer_loops/tables.h"
+#include "kernels/integer_loops/paths.h"
 #include "nibble/fixed/rescale.h"
 #include "nibble/fixed/round_shift.h"
 

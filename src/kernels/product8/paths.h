@@ -2,29 +2,28 @@
 // The paths of the int8 product: one table of functions an instruction set.
 #pragma once
 
-#include "nibble/core/isa.h"
+#include "kernels/paths.h"
 #include "nibble/kernels/product8.h"
 
 namespace nibble {
 
-inline constexpr Isa kProduct8Paths[] = {Isa::reference, Isa::portable, Isa::avx2, Isa::avx512vnni,
-                                         Isa::amx};
+#define NIBBLE_PRODUCT8_PATHS(PATH) \
+  PATH(reference) PATH(portable) NIBBLE_ON_X86(PATH(avx2) PATH(avx512vnni) PATH(amx))
 
-namespace reference {
-extern const Product8 kProduct8;
-}
-namespace portable {
-extern const Product8 kProduct8;
-}
-namespace avx2 {
-extern const Product8 kProduct8;
-}
+#define NIBBLE_PATH(isa)           \
+  namespace isa {                  \
+  extern const Product8 kProduct8; \
+  }
+NIBBLE_PRODUCT8_PATHS(NIBBLE_PATH)
+#undef NIBBLE_PATH
+
+#define NIBBLE_PATH(isa) {Isa::isa, &isa::kProduct8},
+inline constexpr KernelPath<const Product8*> kProduct8Paths[] = {
+    NIBBLE_PRODUCT8_PATHS(NIBBLE_PATH)};
+#undef NIBBLE_PATH
+
 namespace avx512vnni {
-extern const Product8 kProduct8;
-TileOutcome requantize(const TileRounding& tile);
-}  // namespace avx512vnni
-namespace amx {
-extern const Product8 kProduct8;
+TileOutcome requantize(const TileRounding& tile);  // amx has no other
 }
 
 }  // namespace nibble

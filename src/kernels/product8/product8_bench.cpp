@@ -128,11 +128,9 @@ bool measure(const Shape& shape, Isa isa, const Product8& path) {
 
 bool measure_all() {
   bool right = true;
-  for (const Isa isa : supported_isas()) {
-    if (isa == Isa::reference || best_path(kProduct8Paths, isa) != isa) continue;
-    set_isa(isa);
-    const Product8& path = product8_path();
-    for (const Shape& shape : kShapes) right = measure(shape, isa, path) && right;
+  for (const auto& [isa, path] : supported_paths(kProduct8Paths)) {
+    if (isa == Isa::reference) continue;
+    for (const Shape& shape : kShapes) right = measure(shape, isa, *path) && right;
   }
   return right;
 }

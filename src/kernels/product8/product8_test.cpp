@@ -112,7 +112,7 @@ class Problem {
       set_isa(isa);
       const std::vector<std::int32_t> got = run(product8_path());
       reset_isa();
-      ASSERT_EQ(last_isa_used(), best_path(kProduct8Paths, isa));
+      ASSERT_EQ(last_isa_used(), best_path(kProduct8Paths, isa).isa);
       ASSERT_EQ(got, expected) << name_of(isa) << ": depth " << shape_.depth << ", "
                                << shape_.column_blocks << " blocks, " << shape_.terms << " terms, "
                                << (shape_.accumulates ? "accumulates" : "overwrites");

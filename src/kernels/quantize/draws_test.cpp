@@ -11,6 +11,8 @@
 namespace nibble {
 namespace {
 
+using Path = KernelPath<const QuantizeKernels*>;
+
 constexpr std::uint32_t kUntouched = 0xDEADBEEFU;
 constexpr RandomKey kKey{.seed = 0x123456789ABCDEF0U, .stream = 77, .step = 5};
 
@@ -22,34 +24,32 @@ std::uint32_t draw_of_element(int random_bits, std::uint64_t element) {
 }
 
 // Also that nothing past the slack is written.
-void expect_draws(Isa isa, int random_bits, std::uint64_t first, std::size_t count) {
+void expect_draws(const Path& path, int random_bits, std::uint64_t first, std::size_t count) {
   constexpr std::size_t kGuard = 64;
   std::vector<std::uint32_t> out(count + kDrawSlack + kGuard, kUntouched);
   const std::vector<float> upcoming(count + 1);
-  const std::uint32_t* draws = quantize_kernels(isa)->fill_draws(kKey, random_bits, first, count,
-                                                                 out.data(), upcoming.data());
+  const std::uint32_t* draws =
+      path.kernel->fill_draws(kKey, random_bits, first, count, out.data(), upcoming.data());
   for (std::size_t i = 0; i < count; ++i) {
     ASSERT_EQ(draws[i], draw_of_element(random_bits, first + i))
-        << name_of(isa) << ", " << random_bits << " bits, element " << first << " + " << i;
+        << name_of(path.isa) << ", " << random_bits << " bits, element " << first << " + " << i;
   }
   ASSERT_TRUE(std::all_of(out.end() - kGuard, out.end(), [](auto x) { return x == kUntouched; }))
-      << name_of(isa) << " wrote past the slack: " << random_bits << " bits, from element " << first
-      << ", " << count << " draws";
+      << name_of(path.isa) << " wrote past the slack: " << random_bits << " bits, from element "
+      << first << ", " << count << " draws";
 }
 
-std::vector<Isa> isas_with_kernels() {
-  std::vector<Isa> list;
-  for (const Isa isa : supported_isas()) {
-    if (quantize_kernels(isa) != nullptr) list.push_back(isa);
-  }
-  return list;
+std::vector<Path> paths_with_kernels() {
+  std::vector<Path> paths = supported_paths(kQuantizePaths);
+  std::erase_if(paths, [](const Path& path) { return path.kernel == nullptr; });
+  return paths;
 }
 
 TEST(Draws, EveryNumberOfRandomBitsTakesTheTopOfItsLane) {
-  for (const Isa isa : isas_with_kernels()) {
+  for (const Path& path : paths_with_kernels()) {
     for (int bits = 1; bits <= 32; ++bits) {
       for (const std::uint64_t first : {0, 5, 4096}) {
-        expect_draws(isa, bits, first, 300);
+        expect_draws(path, bits, first, 300);
         if (HasFatalFailure()) return;
       }
     }
@@ -57,11 +57,11 @@ TEST(Draws, EveryNumberOfRandomBitsTakesTheTopOfItsLane) {
 }
 
 TEST(Draws, StartAndEndAnywhere) {
-  for (const Isa isa : isas_with_kernels()) {
+  for (const Path& path : paths_with_kernels()) {
     for (const int bits : {16, 32}) {
       for (std::uint64_t first = 0; first < 40; ++first) {
-        for (std::size_t count = 0; count < 20; ++count) expect_draws(isa, bits, first, count);
-        for (std::size_t count = 240; count < 280; ++count) expect_draws(isa, bits, first, count);
+        for (std::size_t count = 0; count < 20; ++count) expect_draws(path, bits, first, count);
+        for (std::size_t count = 240; count < 280; ++count) expect_draws(path, bits, first, count);
         if (HasFatalFailure()) return;
       }
     }
@@ -70,15 +70,15 @@ TEST(Draws, StartAndEndAnywhere) {
 
 // A counter holds 4 draws of 32 bits or 8 of 16, so its upper word changes at 2^34 and 2^35.
 TEST(Draws, CarryIntoTheUpperWordOfTheCounter) {
-  for (const Isa isa : isas_with_kernels()) {
+  for (const Path& path : paths_with_kernels()) {
     for (const int bits : {1, 16, 17, 32}) {
       const std::uint64_t edge = std::uint64_t{1} << (bits > 16 ? 34 : 35);
       for (std::uint64_t before = 0; before < 600; before += 37) {
-        expect_draws(isa, bits, edge - before, 700);
+        expect_draws(path, bits, edge - before, 700);
         if (HasFatalFailure()) return;
       }
-      expect_draws(isa, bits, 5 * edge - 3, 700);
-      expect_draws(isa, bits, 5 * edge + 3, 700);
+      expect_draws(path, bits, 5 * edge - 3, 700);
+      expect_draws(path, bits, 5 * edge + 3, 700);
     }
   }
 }

@@ -213,19 +213,4 @@ bool quantize_by_kernels(std::span<const float> input, std::span<float> output,
   return FastQuantizer(input, output, format, grouping, options, kernels).run();
 }
 
-const QuantizeKernels* quantize_kernels(Isa isa) {
-  switch (best_path(kQuantizePaths, isa)) {
-    case Isa::portable:
-      return &portable::kQuantizeKernels;
-#if defined(__x86_64__)
-    case Isa::avx2:
-      return &avx2::kQuantizeKernels;
-    case Isa::avx512:
-      return &avx512::kQuantizeKernels;
-#endif
-    default:
-      return nullptr;
-  }
-}
-
 }  // namespace nibble

@@ -107,7 +107,7 @@ std::vector<GroupScale> given_scales(const Format& format, const Grouping& group
 }
 
 float largest_magnitude_of(std::span<const float> values) {
-  const QuantizeKernels* kernels = quantize_kernels(active_isa());
+  const QuantizeKernels* kernels = best_path(kQuantizePaths, active_isa()).kernel;
   float largest = 0;
   std::mutex joining;
   parallel_for(values.size(), kScaledAtOnce, [&](std::size_t begin, std::size_t end) {

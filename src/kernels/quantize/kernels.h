@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/paths.h"
 #include "kernels/quantize/rounding_ops.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/philox.h"
 
 namespace nibble {
@@ -46,20 +46,19 @@ struct QuantizeKernels {
 // The first draw lies up to 7 lanes into its counter, and a batch of counters has up to 256 draws.
 inline constexpr std::size_t kDrawSlack = 7 + 256;
 
-inline constexpr Isa kQuantizePaths[] = {Isa::reference, Isa::portable, Isa::avx2, Isa::avx512};
+#define NIBBLE_QUANTIZE_PATHS(PATH) PATH(portable) NIBBLE_ON_X86(PATH(avx2) PATH(avx512))
 
-// Those of the best path under `isa`. Null for the reference path, which has no kernels: it is the
-// definition.
-const QuantizeKernels* quantize_kernels(Isa isa);
+#define NIBBLE_PATH(isa)                         \
+  namespace isa {                                \
+  extern const QuantizeKernels kQuantizeKernels; \
+  }
+NIBBLE_QUANTIZE_PATHS(NIBBLE_PATH)
+#undef NIBBLE_PATH
 
-namespace portable {
-extern const QuantizeKernels kQuantizeKernels;
-}
-namespace avx2 {
-extern const QuantizeKernels kQuantizeKernels;
-}
-namespace avx512 {
-extern const QuantizeKernels kQuantizeKernels;
-}
+// The reference path has no kernels: it is the definition.
+#define NIBBLE_PATH(isa) {Isa::isa, &isa::kQuantizeKernels},
+inline constexpr KernelPath<const QuantizeKernels*> kQuantizePaths[] = {
+    {Isa::reference, nullptr}, NIBBLE_QUANTIZE_PATHS(NIBBLE_PATH)};
+#undef NIBBLE_PATH
 
 }  // namespace nibble

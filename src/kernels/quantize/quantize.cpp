@@ -21,8 +21,7 @@ void quantize_floats(std::span<const float> input, std::span<float> output, cons
     report_isa_used(Isa::reference);
     return;
   }
-  const Isa isa = best_path(kQuantizePaths, active_isa());
-  const QuantizeKernels* kernels = quantize_kernels(isa);
+  const auto& [isa, kernels] = best_path(kQuantizePaths, active_isa());
   if (kernels != nullptr &&
       quantize_by_kernels(input, output, format, grouping, options, *kernels)) {
     report_isa_used(isa);

@@ -150,7 +150,7 @@ TEST_F(QuantizeCall, RunsOnTheInstructionSetThatWasAskedFor) {
         report_isa_used(isa == Isa::reference ? Isa::portable : Isa::reference);
         set_isa(isa);
         quantized(input, shape, format, {.rounding = rounding});
-        EXPECT_EQ(last_isa_used(), best_path(kQuantizePaths, isa))
+        EXPECT_EQ(last_isa_used(), best_path(kQuantizePaths, isa).isa)
             << text << " " << to_string(rounding);
       }
     }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/quantize/sweep.h"
+#include "kernels/quantize/test_sweep.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stride over all 2^32 fp32 inputs, under every rounding; sweep_full tries them all.
-#include "kernels/quantize/sweep.h"
+#include "kernels/quantize/test_sweep.h"
 
 #include <gtest/gtest.h>
 

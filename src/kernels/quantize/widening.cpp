@@ -5,17 +5,12 @@
 #include "kernels/quantize/halves.h"
 #include "nibble/core/error.h"
 #include "nibble/core/half.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {
 namespace {
 
 constexpr std::size_t kWidenedAtOnce = std::size_t{1} << 16;
-
-// Both 16-bit types travel as std::uint16_t, which is no DType of its own.
-using Widen = void (*)(const std::uint16_t*, float*, std::size_t);
-using Narrow = void (*)(std::uint16_t*, const float*, std::size_t);
 
 template <float (*kOne)(std::uint16_t)>
 void widen_each(const std::uint16_t* halves, float* floats, std::size_t count) {
@@ -27,23 +22,18 @@ void narrow_each(std::uint16_t* halves, const float* floats, std::size_t count) 
   for (std::size_t i = 0; i < count; ++i) halves[i] = kOne(floats[i]);
 }
 
-Widen widening_of(DType type) {
-#if defined(__x86_64__)
-  if (active_isa() >= Isa::avx2)
-    return type == DType::f16 ? avx2::widen_halves : avx2::widen_bfloats;
-#endif
-  return type == DType::f16 ? widen_each<float_from_half> : widen_each<float_from_bfloat>;
-}
-
-Narrow narrowing_to(DType type) {
-#if defined(__x86_64__)
-  if (active_isa() >= Isa::avx2)
-    return type == DType::f16 ? avx2::narrow_to_halves : avx2::narrow_to_bfloats;
-#endif
-  return type == DType::f16 ? narrow_each<half_from_float> : narrow_each<bfloat_from_float>;
+const HalfKernels& half_kernels() {
+  return *best_path(kHalfPaths, active_isa()).kernel;
 }
 
 }  // namespace
+
+namespace portable {
+const HalfKernels kHalfKernels = {.widen_fp16 = widen_each<float_from_half>,
+                                  .widen_bf16 = widen_each<float_from_bfloat>,
+                                  .narrow_to_fp16 = narrow_each<half_from_float>,
+                                  .narrow_to_bf16 = narrow_each<bfloat_from_float>};
+}
 
 std::span<const float> as_floats(ConstTensorView input, Tensor& storage) {
   if (input.dtype() == DType::f32) return input.as<float>();
@@ -53,7 +43,8 @@ std::span<const float> as_floats(ConstTensorView input, Tensor& storage) {
   storage = Tensor(DType::f32, input.shape());
   const std::span<float> floats = storage.as<float>();
   const auto* halves = reinterpret_cast<const std::uint16_t*>(input.data());
-  const Widen widen = widening_of(input.dtype());
+  const HalfKernels& kernels = half_kernels();
+  const auto widen = input.dtype() == DType::f16 ? kernels.widen_fp16 : kernels.widen_bf16;
   parallel_for(floats.size(), kWidenedAtOnce, [&](std::size_t begin, std::size_t end) {
     widen(halves + begin, &floats[begin], end - begin);
   });
@@ -62,7 +53,9 @@ std::span<const float> as_floats(ConstTensorView input, Tensor& storage) {
 
 void narrow_floats(std::span<const float> values, TensorView output) {
   auto* halves = reinterpret_cast<std::uint16_t*>(output.data());
-  const Narrow narrow = narrowing_to(output.dtype());
+  const HalfKernels& kernels = half_kernels();
+  const auto narrow =
+      output.dtype() == DType::f16 ? kernels.narrow_to_fp16 : kernels.narrow_to_bf16;
   parallel_for(values.size(), kWidenedAtOnce, [&](std::size_t begin, std::size_t end) {
     narrow(halves + begin, &values[begin], end - begin);
   });

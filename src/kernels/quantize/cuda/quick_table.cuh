@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers to a codebook of at most sixteen entries by draws: one thread's arithmetic.
+#pragma once
+
+#include "kernels/quantize/cuda/families.cuh"
+
+namespace nibble::cuda {
+
+// For single vectors: no other thread has to take part.
+struct ParameterTables : Tables<true> {
+  __device__ __forceinline__ explicit ParameterTables(const RoundJob& job)
+      : Tables<true>(job.table.thresholds, 4) {}
+};
+
+// As TableOp has it, but for draws that the definition has to decide. Draws as aligned_draws has
+// them. Beyond the first and last entry f is below 0 on the side of `toward` and above 1 on that of
+// `away`: x needs no bounds.
+template <RoundingKind, ScaleUse, bool kShort>
+struct QuickTable {
+  using Family = ParameterTables;
+  static constexpr bool kTakesInfinities = true;
+
+  struct Scaled {};
+
+  const float2* cells;  // sixteen times threshold and `away`, then `toward` and 1 / width
+  float quarter, half, three_quarters;  // thresholds
+
+  __device__ __forceinline__ QuickTable(const RoundJob& job, int)
+      : cells(shared_cells(job.table)),
+        quarter(job.table.thresholds[kSmallTable / 4 - 1]),
+        half(job.table.thresholds[kSmallTable / 2 - 1]),
+        three_quarters(job.table.thresholds[3 * kSmallTable / 4 - 1]) {}
+
+  __device__ __forceinline__ Scaled under(float, float) const { return {}; }
+
+  // Whether all four are decided.
+  __device__ __forceinline__ bool round(const Scaled&, const float (&x)[kVector],
+                                        const std::uint32_t (&draws)[kVector],
+                                        float (&values)[kVector]) const {
+    bool is_decided = true;
+#pragma unroll
+    for (int e = 0; e < kVector; ++e) {
+      const float2* const cell = cell_of(x[e]);
+      const float2 toward = cell[kSmallTable];
+      const float margin = margin_of(x[e] - toward.x, toward.y, draws[e]);
+      values[e] = margin >= 0 ? cell->y : toward.x;
+      is_decided = is_decided && fabsf(margin) >= 0x1p-20F;
+    }
+    return is_decided;
+  }
+
+ private:
+  // No two cells share a bank.
+  __device__ __forceinline__ static const float2* shared_cells(const TableJob& table) {
+    __shared__ float2 shared[2 * kSmallTable];
+    for (unsigned i = threadIdx.x; i < kSmallTable; i += blockDim.x) {
+      shared[i] = make_float2(table.thresholds[i], table.away[i]);
+      shared[kSmallTable + i] = make_float2(table.toward[i], table.inverse_width[i]);
+    }
+    __syncthreads();
+    return shared;
+  }
+
+  // As many cells on as thresholds are at most x.
+  __device__ __forceinline__ const float2* cell_of(float x) const {
+    const bool is_upper = half <= x;
+    const float2* cell = is_upper ? cells + kSmallTable / 2 : cells;
+    if ((is_upper ? three_quarters : quarter) <= x) cell += kSmallTable / 4;
+    if (cell[1].x <= x) cell += 2;
+    if (cell[0].x <= x) cell += 1;
+    return cell;
+  }
+
+  // f - u, u = (draw + 1)·2^-r, within 2^-21.
+  __device__ __forceinline__ static float margin_of(float excess, float inverse_width,
+                                                    std::uint32_t draw) {
+    if constexpr (kShort) {
+      const float two_less_u = Lane::floats(0x3F800000U + (draw << 7));
+      return __fmaf_rn(excess, inverse_width, two_less_u) - 2.0F;
+    } else {
+      const float minus_one_less_u = Lane::floats(0xBF800000U + (draw >> 9));
+      return __fmaf_rn(excess, inverse_width, minus_one_less_u) + 1.0F;
+    }
+  }
+};
+
+}  // namespace nibble::cuda
