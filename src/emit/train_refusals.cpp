@@ -7,6 +7,7 @@
 #include "emit/c_text.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
+#include "nibble/graph/operation_table.h"
 #include "nibble/integer_run/train_integers.h"
 
 namespace nibble {
@@ -14,16 +15,10 @@ namespace {
 
 constexpr std::int64_t kMostTerms = 133'144;  // products of mantissas that 32 bits hold
 
-bool is_emitted(const Op& op) {
-  return is<Input>(op) || is_weighted(op) || is<Bias>(op) || is_rectifier(op) || is<MaxPool>(op) ||
-         is_average(op) || is<Add>(op) || is<Flatten>(op) || is_box(op) || is<Dropout>(op) ||
-         is_loss(op);
-}
-
 void check_layers(const Network& network) {
   std::string refused;
   for (const Node& node : network.nodes) {
-    if (is_emitted(node.op)) continue;
+    if (support_of(node.op, Capability::emit_training).is_there) continue;
     refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
   }
   if (!refused.empty())

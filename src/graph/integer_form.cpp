@@ -12,6 +12,7 @@
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 #include "nibble/fixed/block_exponent.h"
+#include "nibble/graph/operation_table.h"
 
 namespace nibble {
 namespace {
@@ -19,10 +20,6 @@ namespace {
 constexpr int kTrainedMeanBits = 15;  // of the factor of average pools
 constexpr int kReach = 28;            // of a bias below or above its sums
 constexpr std::int64_t kFormRail = 127;
-
-bool has_integer_form(const Op& op) {
-  return !is<BatchNorm>(op) && !is<FakeQuantize>(op);
-}
 
 // Where values have no exponents, nobody knows how many of their units 6 is.
 bool needs_exponents(const Op& op) {
@@ -282,7 +279,8 @@ void refuse_floats(const Model& model) {
 void check_ops(const Network& network, bool is_frozen) {
   std::string refused;
   for (const Node& node : network.nodes) {
-    if (has_integer_form(node.op) && (is_frozen || !needs_exponents(node.op))) continue;
+    const bool has_integer_form = support_of(node.op, Capability::engine).is_there;
+    if (has_integer_form && (is_frozen || !needs_exponents(node.op))) continue;
     refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
   }
   if (!refused.empty()) {
