@@ -342,8 +342,8 @@ class NetworkWriter {
 
   IntegerValue of(const Dropout&) { return in(); }
 
-  template <class Other>
-  IntegerValue of(const Other&) {
+  IntegerValue of(const OneOf<SoftmaxCrossEntropy, SquaredError, Rescale, SumPool, Table,
+                              SoftmaxTable, ArgMax> auto&) {
     fail_node(*node_, "layer", name_of(node_->op), "one that quantization knows");
   }
 
