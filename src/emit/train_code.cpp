@@ -6,6 +6,7 @@
 
 #include "emit/train_description.h"
 #include "graph/node_error.h"
+#include "nibble/fixed/integer_laws.h"
 
 namespace nibble {
 namespace {
@@ -213,7 +214,7 @@ class PassWriter {
 
   // Of the value or the error of a dropout.
   void write_drop(std::size_t node, const std::string& data, std::string_view condition) {
-    const int k = halvings_of(std::get<Dropout>(op(node)));
+    const int k = halvings_of(std::get<Dropout>(op(node)).share);
     if (k == 0) return;
     line(fmt::format("{}e[{}] = (int16_t)(e[{}] + {});", condition, node, node, k));
     call("", fmt::format("{}train_drop", condition),

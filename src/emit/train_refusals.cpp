@@ -7,13 +7,12 @@
 #include "emit/c_text.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
+#include "nibble/fixed/integer_laws.h"
 #include "nibble/graph/operation_table.h"
 #include "nibble/integer_run/train_integers.h"
 
 namespace nibble {
 namespace {
-
-constexpr std::int64_t kMostTerms = 133'144;  // products of mantissas that 32 bits hold
 
 void check_layers(const Network& network) {
   std::string refused;
@@ -46,10 +45,10 @@ void check_options(const IntegerOptions& options) {
 }
 
 void check_terms(const Node& node, std::string_view sums, std::int64_t terms) {
-  if (terms <= kMostTerms) return;
+  if (terms <= kSafeTerms) return;
   throw Error("emit", fmt::format("terms of {} of layer {}", sums, node.name),
               std::to_string(terms),
-              fmt::format("at most {}, which 32 bits hold: a smaller batch or layer", kMostTerms));
+              fmt::format("at most {}, which 32 bits hold: a smaller batch or layer", kSafeTerms));
 }
 
 }  // namespace
