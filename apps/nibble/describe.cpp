@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include "apps/nibble/describe_operations.h"
 #include "apps/nibble/json.h"
 #include "apps/nibble/rescale_tables.h"
 #include "apps/nibble/verb.h"
@@ -31,6 +32,8 @@ struct DescribeFlags {
   std::string model;
   bool is_json = false;
   bool has_tables = false;
+  bool has_operations = false;
+  bool is_markdown = false;
 };
 
 // One line of the table.
@@ -286,6 +289,12 @@ void describe_model(const DescribeFlags& flags) {
   }
 }
 
+void describe_operations(const DescribeFlags& flags) {
+  print_operations(flags.is_json       ? TableForm::json
+                   : flags.is_markdown ? TableForm::markdown
+                                       : TableForm::text);
+}
+
 void list_networks(bool is_json) {
   Json list = Json::array();
   if (!is_json) {
@@ -316,14 +325,23 @@ void list_networks(bool is_json) {
 void add_describe(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("describe", "show the layers of a network or a model");
   const auto flags = std::make_shared<DescribeFlags>();
-  verb.add_option("MODEL", flags->model,
-                  "a network that comes with Nibble, a .toml network or a .nib model; without it "
-                  "the networks are listed")
-      ->type_name("");
+  CLI::Option* model =
+      verb.add_option("MODEL", flags->model,
+                      "a network that comes with Nibble, a .toml network or a .nib model; without "
+                      "it the networks are listed")
+          ->type_name("");
   CLI::Option* tables = verb.add_flag(
       "--tables", flags->has_tables,
       "of a model of integers: multiplier and shift of every channel, as CMSIS-NN has them");
-  verb.add_flag("--json", flags->is_json, "print JSON")->excludes(tables);
+  CLI::Option* operations =
+      verb.add_flag("--operations", flags->has_operations,
+                    "what can be done with each operation: trained, run, emitted, read, written")
+          ->excludes(model)
+          ->excludes(tables);
+  CLI::Option* json = verb.add_flag("--json", flags->is_json, "print JSON")->excludes(tables);
+  verb.add_flag("--markdown", flags->is_markdown, "of --operations: print docs/operations.md")
+      ->needs(operations)
+      ->excludes(json);
   verb.footer(
       "Parameters are all but running moments; MACs are multiply-accumulates for one example.\n"
       "Formats are those of a layer's value and, where it differs, of its weight.\n"
@@ -339,9 +357,12 @@ void add_describe(CLI::App& app) {
       "  nibble describe                       the networks that come with Nibble\n"
       "  nibble describe resnet20              one of them\n"
       "  nibble describe mine.toml             one of your own\n"
+      "  nibble describe --operations          what can be done with each operation\n"
       "  nibble describe out/model.nib --json  a trained one, with the hash of its weights");
   verb.callback([flags] {
-    if (flags->model.empty()) {
+    if (flags->has_operations) {
+      describe_operations(*flags);
+    } else if (flags->model.empty()) {
       if (flags->has_tables) throw CLI::RequiredError("MODEL");
       list_networks(flags->is_json);
     } else {

@@ -27,6 +27,11 @@ StepCode StepWriter::write(std::size_t step) {
   return std::move(code_);
 }
 
+void StepWriter::refuse_step() const {
+  const Node& node = view_.node(step_->first);
+  fail_node(node, "operation", name_of(node.op), "one that C has a kernel for");
+}
+
 std::string StepWriter::words_of(const EmitStep& step) const {
   const Node& first = view_.node(step.first);
   std::string text = fmt::format("{}: {}", view_.node(step.last).name, name_of(first.op));

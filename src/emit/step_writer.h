@@ -45,8 +45,10 @@ class StepWriter {
   void write_op(const Table& op);
   void write_op(const SoftmaxTable& op);
   void write_op(const ArgMax& op);
-  template <class Other>
-  void write_op(const Other&) {}  // networks of integers have no others
+  // Nothing is done to what enters, and networks of integers have none of the others.
+  [[noreturn]] void write_op(const Input&) { refuse_step(); }
+  [[noreturn]] void write_op(const OfReals auto&) { refuse_step(); }
+  [[noreturn]] void refuse_step() const;
 
   void write_depthwise(const Conv2d& op);
   void write_point();

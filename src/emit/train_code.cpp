@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "emit/train_description.h"
+#include "graph/node_error.h"
+#include "nibble/fixed/integer_laws.h"
 
 namespace nibble {
 namespace {
@@ -21,6 +23,11 @@ struct Operand {
   bool is_bias;
   std::string exponent;
 };
+
+// A loss is no layer of the passes.
+template <class Operation>
+concept NotTrained = OneOf<Operation, Input, BatchNorm, Concat, FakeQuantize, SoftmaxCrossEntropy,
+                           SquaredError, Rescale, SumPool, Table, SoftmaxTable, ArgMax>;
 
 class PassWriter {
  public:
@@ -139,42 +146,66 @@ class PassWriter {
   }
 
   void write_forward(std::size_t node) {
-    const std::size_t input = inputs(node)[0];
-    const std::string from = value(input);
-    const std::string to = value(node);
-    const std::string result = exponent(node);
-    if (is_weighted(op(node))) {
-      call(result, "train_product_forward",
-           {static_data(node), "s->weights", "count", from, exponent(input),
-            shift(layer(node).value_point), to});
-    } else if (is_average(op(node))) {
-      call(result, "train_average",
-           {static_data(node), "count", "0", from, exponent(input), shift(layer(node).value_point),
-            to});
-    } else if (is<Add>(op(node))) {
-      std::vector<Operand> operands;
-      for (const std::size_t each : inputs(node))
-        operands.push_back({value(each), false, exponent(each)});
-      write_sum(operands, node, to);
-    } else if (is<Bias>(op(node))) {
-      const WeightPlace bias = place_of(network_, node, "bias");
-      write_sum(
-          {{from, false, exponent(input)},
-           {fmt::format("s->weights + {}", bias.offset), true, std::to_string(bias.exponent)}},
-          node, to);
-    } else {
-      line(fmt::format("e[{}] = e[{}];", node, input));
-      if (is_rectifier(op(node)))
-        call("", "train_rectify", {elements(node), from, cuts(node), result, to, marks(node)});
-      if (is<MaxPool>(op(node)))
-        call("", "train_max_pool", {static_data(node), "count", from, to, marks(node)});
-      if (is_box(op(node))) write_box(node, is<Slice>(op(node)), from, to);
-      if (is<Dropout>(op(node))) {
-        if (from != to) call("", "train_copy", {elements(node), from, to});
-        write_drop(node, to, "if (learns) ");
-      }
-    }
+    std::visit([&](const auto& kind) { forward_of(kind, node); }, op(node));
   }
+
+  void forward_of(const OneOf<Conv2d, Linear> auto&, std::size_t node) {
+    const std::size_t input = inputs(node)[0];
+    call(exponent(node), "train_product_forward",
+         {static_data(node), "s->weights", "count", value(input), exponent(input),
+          shift(layer(node).value_point), value(node)});
+  }
+  void forward_of(const OneOf<AveragePool, GlobalAveragePool> auto&, std::size_t node) {
+    const std::size_t input = inputs(node)[0];
+    call(exponent(node), "train_average",
+         {static_data(node), "count", "0", value(input), exponent(input),
+          shift(layer(node).value_point), value(node)});
+  }
+  void forward_of(const Add&, std::size_t node) {
+    std::vector<Operand> operands;
+    for (const std::size_t each : inputs(node))
+      operands.push_back({value(each), false, exponent(each)});
+    write_sum(operands, node, value(node));
+  }
+  void forward_of(const Bias&, std::size_t node) {
+    const std::size_t input = inputs(node)[0];
+    const WeightPlace bias = place_of(network_, node, "bias");
+    write_sum({{value(input), false, exponent(input)},
+               {fmt::format("s->weights + {}", bias.offset), true, std::to_string(bias.exponent)}},
+              node, value(node));
+  }
+  void forward_of(const OneOf<Relu, Relu6> auto&, std::size_t node) {
+    keep_exponent(node);
+    call("", "train_rectify",
+         {elements(node), value(inputs(node)[0]), cuts(node), exponent(node), value(node),
+          marks(node)});
+  }
+  void forward_of(const MaxPool&, std::size_t node) {
+    keep_exponent(node);
+    call("", "train_max_pool",
+         {static_data(node), "count", value(inputs(node)[0]), value(node), marks(node)});
+  }
+  void forward_of(const OneOf<Slice, Pad> auto&, std::size_t node) {
+    keep_exponent(node);
+    write_box(node, is<Slice>(op(node)), value(inputs(node)[0]), value(node));
+  }
+  void forward_of(const Dropout&, std::size_t node) {
+    const std::string from = value(inputs(node)[0]);
+    const std::string to = value(node);
+    keep_exponent(node);
+    if (from != to) call("", "train_copy", {elements(node), from, to});
+    write_drop(node, to, "if (learns) ");
+  }
+  void forward_of(const Flatten&, std::size_t node) { keep_exponent(node); }
+  [[noreturn]] void forward_of(const NotTrained auto&, std::size_t node) { refuse(node); }
+
+  void keep_exponent(std::size_t node) {
+    line(fmt::format("{} = {};", exponent(node), exponent(inputs(node)[0])));
+  }
+  [[noreturn]] void refuse(std::size_t node) const {
+    fail_node(network_.nodes[node], "operation", name_of(op(node)), "one with emitted training");
+  }
+
   std::string cuts(std::size_t node) const { return is<Relu6>(op(node)) ? "1" : "0"; }
 
   void write_box(std::size_t node, bool to_small, const std::string& from, const std::string& to) {
@@ -183,7 +214,7 @@ class PassWriter {
 
   // Of the value or the error of a dropout.
   void write_drop(std::size_t node, const std::string& data, std::string_view condition) {
-    const int k = halvings_of(std::get<Dropout>(op(node)));
+    const int k = halvings_of(std::get<Dropout>(op(node)).share);
     if (k == 0) return;
     line(fmt::format("{}e[{}] = (int16_t)(e[{}] + {});", condition, node, node, k));
     call("", fmt::format("{}train_drop", condition),
@@ -214,35 +245,56 @@ class PassWriter {
     }
   }
 
+  // What a layer sends to one of its inputs.
+  struct SentError {
+    std::size_t node;
+    std::size_t input;
+    std::string error;   // of the layer, in memory
+    std::string to;      // where the input's is written; where it lies already: the same
+    std::string result;  // what takes its exponent
+  };
+
   // The error of an input: written, and added to what is there.
   void write_route(std::size_t node, std::size_t which, const std::string& error) {
     const ErrorRoute& route = layer(node).routes[which];
     const std::size_t input = inputs(node)[which];
-    const std::string to = buffer(route.buffer);
     const std::string joined = fmt::format("joined_{}_{}", node, which);
-    const std::string result =
-        route.joins ? fmt::format("const int16_t {}", joined) : exponent(input);
-    const std::string point = shift(layer(node).error_point);
-    if (is_weighted(op(node))) {
-      call(result, "train_product_back",
-           {static_data(node), "s->weights", "count", error, exponent(node), point, to});
-    } else if (is_average(op(node))) {
-      call(result, "train_average",
-           {static_data(node), "count", "1", error, exponent(node), point, to});
-    } else if (is<MaxPool>(op(node))) {
-      call(result, "train_max_pool_back",
-           {static_data(node), "count", error, exponent(node), marks(node), point, to});
-    } else if (is_box(op(node))) {
-      line(fmt::format("{} = e[{}];", result, node));
-      write_box(node, is<Pad>(op(node)), error, to);
-    } else {
-      line(fmt::format("{} = e[{}];", result, node));
-      if (route.buffer != *layer(node).error) call("", "train_copy", {elements(input), error, to});
-    }
+    const SentError sent{
+        .node = node,
+        .input = input,
+        .error = error,
+        .to = buffer(route.buffer),
+        .result = route.joins ? fmt::format("const int16_t {}", joined) : exponent(input)};
+    std::visit([&](const auto& kind) { back_of(kind, sent); }, op(node));
     if (!route.joins) return;
     const std::string there = buffer(*route.joins);
-    write_sum({{there, false, exponent(input)}, {to, false, joined}}, input, there);
+    write_sum({{there, false, exponent(input)}, {sent.to, false, joined}}, input, there);
   }
+
+  void back_of(const OneOf<Conv2d, Linear> auto&, const SentError& sent) {
+    call(sent.result, "train_product_back",
+         {static_data(sent.node), "s->weights", "count", sent.error, exponent(sent.node),
+          shift(layer(sent.node).error_point), sent.to});
+  }
+  void back_of(const OneOf<AveragePool, GlobalAveragePool> auto&, const SentError& sent) {
+    call(sent.result, "train_average",
+         {static_data(sent.node), "count", "1", sent.error, exponent(sent.node),
+          shift(layer(sent.node).error_point), sent.to});
+  }
+  void back_of(const MaxPool&, const SentError& sent) {
+    call(sent.result, "train_max_pool_back",
+         {static_data(sent.node), "count", sent.error, exponent(sent.node), marks(sent.node),
+          shift(layer(sent.node).error_point), sent.to});
+  }
+  void back_of(const OneOf<Slice, Pad> auto&, const SentError& sent) {
+    line(fmt::format("{} = {};", sent.result, exponent(sent.node)));
+    write_box(sent.node, is<Pad>(op(sent.node)), sent.error, sent.to);
+  }
+  void back_of(const OneOf<Bias, Relu, Relu6, Add, Flatten, Dropout> auto&, const SentError& sent) {
+    line(fmt::format("{} = {};", sent.result, exponent(sent.node)));
+    if (sent.to != sent.error) call("", "train_copy", {elements(sent.input), sent.error, sent.to});
+  }
+  [[noreturn]] void back_of(const NotTrained auto&, const SentError& sent) { refuse(sent.node); }
 
   const Network& network_;
   const TrainPlan& plan_;

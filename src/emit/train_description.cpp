@@ -8,6 +8,7 @@
 #include <array>
 
 #include "graph/int8_format.h"
+#include "graph/node_error.h"
 
 namespace nibble {
 namespace {
@@ -123,7 +124,10 @@ std::string layer_description(const Network& network, const TrainPlan& plan, std
     const bool is_slice = is<Slice>(op);
     return declared("train_box", node, box_fields(op, is_slice ? out : in, is_slice ? in : out));
   }
-  return "";
+  const bool needs_none =
+      is<Add>(op) || is<Bias>(op) || is_rectifier(op) || is<Flatten>(op) || is<Dropout>(op);
+  if (needs_none) return "";
+  fail_node(network.nodes[node], "operation", name_of(op), "one with emitted training");
 }
 
 }  // namespace nibble

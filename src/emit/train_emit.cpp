@@ -8,6 +8,7 @@
 #include "emit/train_files.h"
 #include "emit/train_refusals.h"
 #include "nibble/emit/emit_training.h"
+#include "nibble/fixed/integer_laws.h"
 #include "nibble/fixed/power_table.h"
 
 namespace nibble {
@@ -57,9 +58,11 @@ class TrainingEmitter {
     std::string text =
         "// The kernels that this network trains with.\n#ifndef NET_TRAIN_KERNELS_H\n"
         "#define NET_TRAIN_KERNELS_H\n\n";
+    const CWords laws = {{"VALUE_BIAS_REACH", std::to_string(kBiasReach)},
+                         {"VALUE_MEAN_BITS", std::to_string(kMeanBits)}};
     for (const std::string_view name : training_kernels(network_, plan_)) {
       if (name == "train_cross_entropy") text += power_table_text();
-      text += "\n" + text_of(name);
+      text += "\n" + with_names(text_of(name), "net", laws);
     }
     return text + "\n#endif\n";
   }

@@ -4,6 +4,7 @@
 
 #include "emit/train_code.h"
 #include "emit/train_description.h"
+#include "nibble/fixed/integer_laws.h"
 
 namespace nibble {
 
@@ -37,7 +38,7 @@ std::vector<std::string_view> training_kernels(const Network& network, const Tra
   });
   const bool drops = is_any([&](std::size_t i) {
     const auto* dropout = std::get_if<Dropout>(&network.nodes[i].op);
-    return dropout != nullptr && halvings_of(*dropout) > 0;
+    return dropout != nullptr && halvings_of(dropout->share) > 0;
   });
   const bool joins =
       any_route([](std::size_t, const ErrorRoute& route) { return route.joins.has_value(); });

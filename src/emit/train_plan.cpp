@@ -163,12 +163,6 @@ bool is_box(const Op& op) {
   return is<Slice>(op) || is<Pad>(op);
 }
 
-int halvings_of(const Dropout& op) {
-  int k = 0;
-  for (float left = 1; left > 1 - op.share; left /= 2) ++k;
-  return k;
-}
-
 bool TrainPlan::sends_errors() const {
   return std::ranges::any_of(layers, [](const TrainLayer& layer) {
     return std::ranges::any_of(layer.routes, &ErrorRoute::is_wanted);

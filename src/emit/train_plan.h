@@ -45,8 +45,7 @@ struct TrainPlan {
 bool is_weighted(const Op& op);   // conv2d, linear
 bool is_rectifier(const Op& op);  // relu, relu6
 bool is_average(const Op& op);
-bool is_box(const Op& op);           // slice, pad
-int halvings_of(const Dropout& op);  // k of the share 1 - 2^-k
+bool is_box(const Op& op);  // slice, pad
 
 // Of batches of at most `batch` images. The network has emitted training.
 TrainPlan plan_training(const Network& network, std::int64_t batch);

@@ -7,23 +7,17 @@
 #include "emit/c_text.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
+#include "nibble/fixed/integer_laws.h"
+#include "nibble/graph/operation_table.h"
 #include "nibble/integer_run/train_integers.h"
 
 namespace nibble {
 namespace {
 
-constexpr std::int64_t kMostTerms = 133'144;  // products of mantissas that 32 bits hold
-
-bool is_emitted(const Op& op) {
-  return is<Input>(op) || is_weighted(op) || is<Bias>(op) || is_rectifier(op) || is<MaxPool>(op) ||
-         is_average(op) || is<Add>(op) || is<Flatten>(op) || is_box(op) || is<Dropout>(op) ||
-         is_loss(op);
-}
-
 void check_layers(const Network& network) {
   std::string refused;
   for (const Node& node : network.nodes) {
-    if (is_emitted(node.op)) continue;
+    if (support_of(node.op, Capability::emit_training).is_there) continue;
     refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
   }
   if (!refused.empty())
@@ -51,10 +45,10 @@ void check_options(const IntegerOptions& options) {
 }
 
 void check_terms(const Node& node, std::string_view sums, std::int64_t terms) {
-  if (terms <= kMostTerms) return;
+  if (terms <= kSafeTerms) return;
   throw Error("emit", fmt::format("terms of {} of layer {}", sums, node.name),
               std::to_string(terms),
-              fmt::format("at most {}, which 32 bits hold: a smaller batch or layer", kMostTerms));
+              fmt::format("at most {}, which 32 bits hold: a smaller batch or layer", kSafeTerms));
 }
 
 }  // namespace

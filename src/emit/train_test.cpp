@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/test_support.h"
+#include "emit/train_code.h"
 #include "emit/train_program.h"
 #include "emit/train_random_network.h"
 #include "integer_run/integer_run_test_support.h"
@@ -221,6 +222,23 @@ layers = [
 ]
 )"),
             "[emit] layers to train: got p (concat), q (concat), expected layers with emitted "
+            "training");
+}
+
+// Past the check, too: no layer is written as nothing.
+TEST_F(TrainingInC, ALayerThatItHasNotIsNoPass) {
+  const Network network = parse_network(R"(
+name = "refused"
+input = [3]
+layers = [
+  { op = "relu", name = "a" },
+  { op = "concat", name = "p", from = ["a", "input"] },
+  { op = "softmax_cross_entropy" },
+]
+)",
+                                        "test");
+  EXPECT_EQ(error_of([&] { training_passes(network, plan_training(network, 4)); }),
+            "[network] node 'p' (concat): operation: got concat, expected one with emitted "
             "training");
 }
 

@@ -5,6 +5,8 @@
 
 #include "core/test_support.h"
 #include "engine/engine_test_support.h"
+#include "engine/plain_step.h"
+#include "engine/row_step.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble {
@@ -101,6 +103,18 @@ TEST(EngineErrors, RefusesFloatNetworks) {
   weights.add(Linear{.features = 2});
   weights.with(tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(error_of([&] { Engine(weights.model()); }), expected);
+}
+
+// A plan that takes the wrong kind of step must not compute nothing.
+TEST(EngineErrors, StepsOfOtherOperationsAreRefusedByName) {
+  EXPECT_EQ(error_of([] { make_plain_step({.node = {.name = "bn", .op = BatchNorm{}}}); }),
+            "[network] node 'bn' (batch_norm): step: got batch_norm, expected an operation that "
+            "runs by its definition");
+  EXPECT_THAT(error_of([] { make_plain_step({.node = {.name = "a", .op = Add{}}}); }),
+              HasSubstr("'a' (add)"));
+  EXPECT_EQ(error_of([] { make_row_step({.node = {.name = "f", .op = Flatten{}}}, false); }),
+            "[network] node 'f' (flatten): step: got flatten, expected an operation that runs by "
+            "rows");
 }
 
 TEST(EngineErrors, RefusesTensorsThatDoNotFit) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "graph/mean_factors.h"
+#include "graph/node_error.h"
 #include "nibble/fixed/rescale.h"
 
 namespace nibble {
@@ -27,6 +28,14 @@ struct Picture64 {
     write_value(place, base + place.at(0, y, x), c, value);
   }
 };
+
+template <class Operation>
+concept ByDefinition =
+    OneOf<Operation, Conv2d, Linear, MaxPool, SumPool, Flatten, SoftmaxTable, ArgMax>;
+
+[[noreturn]] void refuse_plain(const Node& node) {
+  fail_node(node, "step", name_of(node.op), "an operation that runs by its definition");
+}
 
 class PlainStep final : public EngineStep {
  public:
@@ -207,7 +216,9 @@ class PlainStep final : public EngineStep {
   }
 
   template <class Other>
-  void run_image(const Other&, const RunFrame&, std::int64_t) const {}  // by rows, or refused
+  requires(!ByDefinition<Other>) void run_image(const Other&, const RunFrame&, std::int64_t) const {
+    refuse_plain(spec_.node);
+  }
 
   PlainSpec spec_;
   std::optional<MeanFactors> factors_;  // of a sum pool
@@ -216,6 +227,9 @@ class PlainStep final : public EngineStep {
 }  // namespace
 
 std::unique_ptr<EngineStep> make_plain_step(PlainSpec spec) {
+  const bool runs_by_definition = std::visit(
+      []<class Operation>(const Operation&) { return ByDefinition<Operation>; }, spec.node.op);
+  if (!runs_by_definition) refuse_plain(spec.node);
   return std::make_unique<PlainStep>(std::move(spec));
 }
 

@@ -28,6 +28,8 @@ struct PlainSpec {
   bool has_rescale = false;
 };
 
+// Throws where the operation is none of these: conv2d, linear, max_pool, sum_pool, flatten,
+// softmax_table, arg_max.
 std::unique_ptr<EngineStep> make_plain_step(PlainSpec spec);
 
 }  // namespace nibble

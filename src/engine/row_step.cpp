@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "graph/node_error.h"
+
 namespace nibble {
 namespace {
 
@@ -35,6 +37,13 @@ void write_row(const Place& place, const std::int32_t* from, std::byte* pixel) {
         bytes[i] = static_cast<std::uint8_t>(from[i] | from[i + 32] << 4);
     }
   }
+}
+
+template <class Operation>
+concept ByRows = OneOf<Operation, Bias, Relu, Rescale, Table, Add, Concat, Slice, Pad>;
+
+[[noreturn]] void refuse_row(const Node& node) {
+  fail_node(node, "step", name_of(node.op), "an operation that runs by rows");
 }
 
 class RowStep final : public EngineStep {
@@ -179,7 +188,9 @@ class RowStep final : public EngineStep {
   }
 
   template <class Other>
-  void run_pixel(const Other&, const Pixel&) const {}  // see runs_by_rows
+  requires(!ByRows<Other>) void run_pixel(const Other&, const Pixel&) const {
+    refuse_row(spec_.node);
+  }
 
   PlainSpec spec_;
   bool is_wide_;
@@ -190,11 +201,11 @@ class RowStep final : public EngineStep {
 }  // namespace
 
 bool runs_by_rows(const Op& op) {
-  return is<Bias>(op) || is<Relu>(op) || is<Rescale>(op) || is<Table>(op) || is<Add>(op) ||
-         is<Concat>(op) || is<Slice>(op) || is<Pad>(op);
+  return std::visit([]<class Operation>(const Operation&) { return ByRows<Operation>; }, op);
 }
 
 std::unique_ptr<EngineStep> make_row_step(PlainSpec spec, bool is_wide) {
+  if (!runs_by_rows(spec.node.op)) refuse_row(spec.node);
   return std::make_unique<RowStep>(std::move(spec), is_wide);
 }
 

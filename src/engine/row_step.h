@@ -11,7 +11,7 @@ namespace nibble {
 // Whether the operation is one of these: bias, relu, rescale, table, add, concat, slice, pad.
 bool runs_by_rows(const Op& op);
 
-// Of a rescale: is_wide as in RescaleTile.
+// Of a rescale: is_wide as in RescaleTile. Throws where the operation does not run by rows.
 std::unique_ptr<EngineStep> make_row_step(PlainSpec spec, bool is_wide);
 
 }  // namespace nibble

@@ -342,8 +342,7 @@ class BoundsProver {
 
   Channels of(const ArgMax&) const { return {1, {0, shapes_[node_->inputs[0]][0] - 1}}; }
 
-  template <class Other>
-  Channels of(const Other&) const {
+  Channels of(const OfReals auto&) const {
     fail_node(*node_, "operation", name_of(node_->op), "one of integers");
   }
 

@@ -8,21 +8,16 @@
 
 #include "graph/int8_format.h"
 #include "graph/integer_means.h"
-#include "graph/mean_factors.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 #include "nibble/fixed/block_exponent.h"
+#include "nibble/fixed/integer_laws.h"
+#include "nibble/graph/operation_table.h"
 
 namespace nibble {
 namespace {
 
-constexpr int kTrainedMeanBits = 15;  // of the factor of average pools
-constexpr int kReach = 28;            // of a bias below or above its sums
 constexpr std::int64_t kFormRail = 127;
-
-bool has_integer_form(const Op& op) {
-  return !is<BatchNorm>(op) && !is<FakeQuantize>(op);
-}
 
 // Where values have no exponents, nobody knows how many of their units 6 is.
 bool needs_exponents(const Op& op) {
@@ -75,18 +70,15 @@ class FormWriter {
     Tensor* bias = tensor_of(i, "bias");
     Tensor& weight = *tensor_of(i, "weight");
     if (bias == nullptr) return round(add(std::move(sums), std::move(weight)), 1, products);
-    // 2^lift·Σ x·w + 2^h·b in units of 2^common
-    const int biases = exponent_of_weight(node_->bias);
-    const int common = std::max(std::min(products, biases), products - kReach);
-    const int raise = std::clamp(biases - common, 0, kReach);
-    Tensor raised = scaled_bias(*bias, std::int64_t{1} << raise);
-    if (common == products) {
+    const SumScale scale = product_scale(products, exponent_of_weight(node_->bias));
+    Tensor raised = scaled_bias(*bias, std::int64_t{1} << scale.bias_lift);
+    if (scale.product_lift == 0) {
       const std::size_t place = add(std::move(sums), std::move(weight), std::move(raised));
       return round(place, 1, products);
     }
     drop_bias(sums.op);
     const std::size_t product = add(std::move(sums), std::move(weight));
-    return round_lifted(product, products - common, common, ".bias", std::move(raised));
+    return round_lifted(product, scale.product_lift, scale.exponent, ".bias", std::move(raised));
   }
 
   // R(2^lift·x + b, s) of an x in units of 2^(exponent + lift). Where s is above lift, what lies
@@ -115,30 +107,24 @@ class FormWriter {
   }
 
   std::size_t write_relu6() {
-    const int exponent = exponent_of_input(0);
-    if (exponent < -4) {
+    const std::int64_t cut = relu6_cut(exponent_of_input(0));
+    if (cut == kFormRail) {  // nothing reaches it
       return add({.name = node_->name, .op = Relu{}, .inputs = {places_[node_->inputs[0]]}});
     }
-    const std::int64_t cut = exponent <= 0  ? std::int64_t{6} << -exponent
-                             : exponent < 3 ? std::int64_t{6} >> exponent
-                                            : 0;
-    return add_rescale_named(node_->name, places_[node_->inputs[0]], 1, 0, 0,
-                             std::min(cut, kFormRail));
+    return add_rescale_named(node_->name, places_[node_->inputs[0]], 1, 0, 0, cut);
   }
 
   std::size_t write_mean() {
     const Shape& in = shapes_[node_->inputs[0]];
     SumPool sums{.kernel = {in[0], in[1]}, .stride = {1, 1}};
-    if (const auto* pool = std::get_if<AveragePool>(&node_->op))
-      sums = sums_of(*pool, kTrainedMeanBits);
-    const std::int64_t factor =
-        sums.mean_bits > 0 ? 1 : mean_factor(sums.kernel.y * sums.kernel.x, kTrainedMeanBits);
+    if (const auto* pool = std::get_if<AveragePool>(&node_->op)) sums = sums_of(*pool, kMeanBits);
+    const std::int64_t factor = sums.mean_bits > 0 ? 1 : mean_factor(sums.kernel.y * sums.kernel.x);
     std::size_t place =
         add({.name = node_->name + ".sum", .op = sums, .inputs = {places_[node_->inputs[0]]}});
     if (is<GlobalAveragePool>(node_->op)) {
       place = add({.name = node_->name + ".flat", .op = Flatten{}, .inputs = {place}});
     }
-    return round(place, factor, exponent_of_input(0) - kTrainedMeanBits);
+    return round(place, factor, exponent_of_input(0) - kMeanBits);
   }
 
   // Add and concat: inputs aligned; of a concat each is rounded, of an add the sum.
@@ -283,7 +269,8 @@ void refuse_floats(const Model& model) {
 void check_ops(const Network& network, bool is_frozen) {
   std::string refused;
   for (const Node& node : network.nodes) {
-    if (has_integer_form(node.op) && (is_frozen || !needs_exponents(node.op))) continue;
+    const bool has_integer_form = support_of(node.op, Capability::engine).is_there;
+    if (has_integer_form && (is_frozen || !needs_exponents(node.op))) continue;
     refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
   }
   if (!refused.empty()) {

@@ -2,15 +2,15 @@
 // Writes means out.
 #include "graph/integer_means.h"
 
-#include "graph/mean_factors.h"
 #include "graph/model_writer.h"
 #include "graph/parameters.h"
+#include "nibble/fixed/integer_laws.h"
 
 namespace nibble {
 namespace {
 
-constexpr int kMeanBits = 24;         // of the factor of windows that are all alike
-constexpr int kMeanBitsByPlace = 22;  // times bytes they stay within 32 bits
+constexpr int kBitsAlike = 24;    // of the factor of windows that are all alike
+constexpr int kBitsByPlace = 22;  // times bytes they stay within 32 bits
 
 class MeanWriter {
  public:
@@ -30,7 +30,7 @@ class MeanWriter {
     const Node& node = from_.network.nodes[i];
     if (is<Dropout>(node.op)) return places_[node.inputs[0]];
     if (const auto* pool = std::get_if<AveragePool>(&node.op)) {
-      return write_mean(node, sums_of(*pool, kMeanBitsByPlace));
+      return write_mean(node, sums_of(*pool, kBitsByPlace));
     }
     if (is<GlobalAveragePool>(node.op)) {
       const Shape& in = shapes_[node.inputs[0]];
@@ -56,9 +56,9 @@ class MeanWriter {
     std::vector<Tensor> multiplier;
     multiplier.emplace_back(DType::i32, Shape{1});
     multiplier[0].as<std::int32_t>()[0] = static_cast<std::int32_t>(
-        is_by_place ? 1 : mean_factor(sums.kernel.y * sums.kernel.x, kMeanBits));
+        is_by_place ? 1 : mean_factor(sums.kernel.y * sums.kernel.x, kBitsAlike));
     return to_.add({.name = node.name,
-                    .op = Rescale{.shift = is_by_place ? kMeanBitsByPlace : kMeanBits,
+                    .op = Rescale{.shift = is_by_place ? kBitsByPlace : kBitsAlike,
                                   .low = -kMaxInteger,
                                   .high = kMaxInteger},
                     .inputs = {place},

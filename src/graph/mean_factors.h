@@ -6,14 +6,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "nibble/fixed/integer_laws.h"
 #include "nibble/graph/op.h"
 
 namespace nibble {
-
-// ⌊2^bits / count⌉
-inline std::int64_t mean_factor(std::int64_t count, std::int64_t bits) {
-  return ((std::int64_t{1} << bits) + count / 2) / count;
-}
 
 class MeanFactors {
  public:

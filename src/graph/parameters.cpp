@@ -3,6 +3,7 @@
 #include "graph/parameters.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "graph/shapes.h"
 #include "nibble/core/error.h"
@@ -10,43 +11,63 @@
 namespace nibble {
 namespace {
 
-void add_parameters(std::vector<Parameter>& list, const Node& node, std::size_t index,
-                    const Shape& in) {
-  const auto add = [&](std::string_view kind, std::span<const std::int64_t> extents,
-                       bool is_trained = true) {
-    list.push_back({.name = node.name + "." + std::string(kind),
-                    .node = index,
-                    .kind = kind,
-                    .shape = checked_shape(node, kind, extents),
-                    .is_trained = is_trained});
-  };
-  using Extents = std::initializer_list<std::int64_t>;
-  const std::int64_t channels = in.rank() == 0 ? 1 : in[in.rank() - 1];
-  if (const auto* conv = std::get_if<Conv2d>(&node.op)) {
-    add("weight", Extents{conv->channels, conv->kernel.y, conv->kernel.x, channels / conv->groups});
-    if (conv->weight_steps > 0) add("step", Extents{conv->weight_steps});
-    if (conv->has_bias) add("bias", Extents{conv->channels});
-  } else if (const auto* linear = std::get_if<Linear>(&node.op)) {
-    add("weight", Extents{linear->features, channels});
-    if (linear->weight_steps > 0) add("step", Extents{linear->weight_steps});
-    if (linear->has_bias) add("bias", Extents{linear->features});
-  } else if (const auto* rounding = std::get_if<FakeQuantize>(&node.op)) {
-    add("step", Extents{rounding->steps});
-  } else if (is<Bias>(node.op)) {
-    add("bias", Extents{channels});
-  } else if (const auto* rescale = std::get_if<Rescale>(&node.op)) {
-    const std::int64_t multipliers = rescale->is_per_channel ? channels : 1;
-    add("multiplier", Extents{multipliers}, false);
-    if (rescale->has_divisor) add("divisor", Extents{multipliers}, false);
-  } else if (is<Table>(node.op) || is<SoftmaxTable>(node.op)) {
-    add("table", Extents{kTableEntries}, false);
-  } else if (is<BatchNorm>(node.op)) {
-    add("scale", Extents{channels});
-    add("shift", Extents{channels});
-    add("mean", Extents{channels}, false);
-    add("variance", Extents{channels}, false);
+// Lists what a node needs.
+class ParameterLister {
+ public:
+  ParameterLister(std::vector<Parameter>& list, const Node& node, std::size_t index,
+                  const Shape& in)
+      : list_(list),
+        node_(node),
+        index_(index),
+        channels_(in.rank() == 0 ? 1 : in[in.rank() - 1]) {}
+
+  void operator()(const Conv2d& op) const {
+    add("weight", {op.channels, op.kernel.y, op.kernel.x, channels_ / op.groups});
+    if (op.weight_steps > 0) add("step", {op.weight_steps});
+    if (op.has_bias) add("bias", {op.channels});
   }
-}
+  void operator()(const Linear& op) const {
+    add("weight", {op.features, channels_});
+    if (op.weight_steps > 0) add("step", {op.weight_steps});
+    if (op.has_bias) add("bias", {op.features});
+  }
+  void operator()(const Bias&) const { add("bias", {channels_}); }
+  void operator()(const FakeQuantize& op) const { add("step", {op.steps}); }
+  void operator()(const Rescale& op) const {
+    const std::int64_t multipliers = op.is_per_channel ? channels_ : 1;
+    add("multiplier", {multipliers}, false);
+    if (op.has_divisor) add("divisor", {multipliers}, false);
+  }
+  void operator()(const OneOf<Table, SoftmaxTable> auto&) const {
+    add("table", {kTableEntries}, false);
+  }
+  void operator()(const BatchNorm&) const {
+    add("scale", {channels_});
+    add("shift", {channels_});
+    add("mean", {channels_}, false);
+    add("variance", {channels_}, false);
+  }
+
+  // These need none.
+  void operator()(const OneOf<Input, Relu, Relu6, MaxPool, AveragePool, GlobalAveragePool, Add,
+                              Concat, Slice, Pad, Flatten, Dropout, SoftmaxCrossEntropy,
+                              SquaredError, SumPool, ArgMax> auto&) const {}
+
+ private:
+  void add(std::string_view kind, std::initializer_list<std::int64_t> extents,
+           bool is_trained = true) const {
+    list_.push_back({.name = node_.name + "." + std::string(kind),
+                     .node = index_,
+                     .kind = kind,
+                     .shape = checked_shape(node_, kind, extents),
+                     .is_trained = is_trained});
+  }
+
+  std::vector<Parameter>& list_;
+  const Node& node_;
+  std::size_t index_;
+  std::int64_t channels_;  // that enter
+};
 
 }  // namespace
 
@@ -55,7 +76,7 @@ std::vector<Parameter> parameters_of(const Network& network) {
   std::vector<Parameter> list;
   for (std::size_t i = 1; i < network.nodes.size(); ++i) {
     const Node& node = network.nodes[i];
-    add_parameters(list, node, i, shapes[node.inputs.front()]);
+    std::visit(ParameterLister(list, node, i, shapes[node.inputs.front()]), node.op);
   }
   return list;
 }

@@ -217,11 +217,7 @@ class ShapeRule {
     return Shape{1};
   }
 
-  // Bias and activations.
-  template <class AnyOp>
-  Shape operator()(const AnyOp&) const {
-    return inputs_[0];
-  }
+  Shape operator()(const OneOf<Bias, Relu, Relu6> auto&) const { return inputs_[0]; }
 
  private:
   void check_range(std::int64_t low, std::int64_t high) const {

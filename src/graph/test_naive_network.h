@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nibble/core/dtype.h"
+#include "nibble/core/error.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
@@ -246,9 +247,9 @@ class NaiveNetwork {
       if ((*inputs[0])[k] > (*inputs[0])[best]) best = k;
     return {static_cast<std::int64_t>(best)};
   }
-  template <class Other>
-  Integers of(const Other&, std::size_t, const Inputs&) const {
-    return {};
+  Integers of(const Input&, std::size_t, const Inputs& inputs) const { return *inputs[0]; }
+  Integers of(const OfReals auto&, std::size_t i, const Inputs&) const {
+    throw Error("naive network", "operation", name_of(network_.nodes[i].op), "one of integers");
   }
 
   Network network_;

@@ -363,7 +363,7 @@ class QdqWriter {
   }
 
   template <class Other>
-  Written of(const Other&) {
+  requires OfReals<Other> || OneOf<Other, Table, SoftmaxTable, ArgMax> Written of(const Other&) {
     fail_node(node(), "layer", name_of(node().op), "one that ONNX's quantized models have");
   }
 

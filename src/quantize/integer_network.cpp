@@ -29,9 +29,9 @@ constexpr double kSixth = 6;                                     // of relu6
 constexpr std::int64_t kWidest = 32767;                          // of grids that a format has
 constexpr const char* kFeatureFormat = "fixed(31,0,symmetric)";  // less a mean: 32 bits
 constexpr double kMostMean = 1'073'741'823;
-constexpr double kFineParts = 8;  // of a step: operands are rounded to half a unit of the sums
-constexpr int kMeetingBits = 14;  // of sums below the step they are rounded to
-constexpr int kMeanBits = 30;     // of means whose windows differ, value and factor
+constexpr double kFineParts = 8;     // of a step: operands are rounded to half a unit of the sums
+constexpr int kMeetingBits = 14;     // of sums below the step they are rounded to
+constexpr int kPlacedMeanBits = 30;  // of means whose windows differ, value and factor
 constexpr double kNoCap = std::numeric_limits<double>::infinity();
 
 // real value = integer·unit[channel].
@@ -228,7 +228,8 @@ class NetworkWriter {
   }
 
   IntegerValue of(const AveragePool& op) {
-    const std::int64_t bits = kMeanBits - std::bit_width(static_cast<std::uint64_t>(in().most));
+    const std::int64_t bits =
+        kPlacedMeanBits - std::bit_width(static_cast<std::uint64_t>(in().most));
     const SumPool sums = sums_of(op, std::min(bits, kMaxMeanBits));
     if (sums.mean_bits > 0 && !in().is_rounded) {
       fail_node(*node_, "input", "sums that nothing rounds", "a fake_quantize before it");
@@ -342,8 +343,8 @@ class NetworkWriter {
 
   IntegerValue of(const Dropout&) { return in(); }
 
-  template <class Other>
-  IntegerValue of(const Other&) {
+  IntegerValue of(const OneOf<SoftmaxCrossEntropy, SquaredError, Rescale, SumPool, Table,
+                              SoftmaxTable, ArgMax> auto&) {
     fail_node(*node_, "layer", name_of(node_->op), "one that quantization knows");
   }
 

@@ -11,6 +11,7 @@ import numpy as np
 from case import Case, run
 
 CORPUS = Path(__file__).resolve().parent.parent / "corpus"
+OPERATIONS = Path(__file__).resolve().parent.parent.parent / "docs" / "operations.md"
 
 
 class Describe(Case):
@@ -81,6 +82,21 @@ class Describe(Case):
             theirs[name] = [shape[0], shape[2], shape[3], shape[1]] if len(shape) == 4 else shape
         self.assertEqual(ours, theirs)
 
+    def test_operations_say_what_can_be_done_with_them(self):
+        rows = {row["operation"]: row for row in self.json("--operations")}
+        self.assertEqual(rows["conv2d"]["emit_train"], {"is_there": True, "words": ""})
+        self.assertFalse(rows["batch_norm"]["engine"]["is_there"])
+        self.assertIn("nibble quantize", rows["batch_norm"]["engine"]["words"])
+        text = self.done("describe", "--operations").decode()
+        self.assertEqual(len(rows), text.split("\n\n")[0].count("\n") - 1)
+        self.assertRegex(text, r"\nrelu6 +yes +yes +yes\* +yes\* +yes +yes +yes\* +yes\n")
+        self.assertRegex(text, r"\nconcat +no +emit --train: ")
+
+    def test_the_page_of_operations_is_this_table(self):
+        page = self.done("describe", "--operations", "--markdown").decode()
+        self.assertEqual(page, OPERATIONS.read_text(),
+                         "stale: nibble describe --operations --markdown > docs/operations.md")
+
     def test_failures_are_one_line(self):
         self.fails(1, "'alexnet', expected mlp-64-32-10", "describe", "alexnet")
         self.fails(1, "No such file", "describe", self.folder / "none.toml")
@@ -90,6 +106,8 @@ class Describe(Case):
         (self.folder / "x.nib").write_bytes((CORPUS / "model" / "bad_hash").read_bytes())
         self.fails(1, "hash of the weights", "describe", self.folder / "x.nib")
         self.fails(2, "", "describe", "lenet", "resnet8")
+        self.fails(2, "MODEL", "describe", "lenet", "--operations")
+        self.fails(2, "--operations", "describe", "--markdown")
 
     def test_help_teaches(self):
         text = run("describe", "--help").stdout.decode()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small laws of integer networks that trainer, engine, emitted C and every device share.
+// Numbers and small laws of integer training that training, frozen networks and emitted C share.
+// docs/integer-training.md has them in words. There is no float arithmetic here: a float is looked
+// at by its bits.
 #pragma once
 
 #include <algorithm>
@@ -10,46 +12,58 @@
 
 namespace nibble {
 
-// Products of values within ±127 that an int32 holds for certain: ⌊(2^31 - 1) / 127²⌋.
+// Products of mantissas within ±127 that an int32 holds for certain: ⌊(2^31 - 1) / 127²⌋.
 inline constexpr std::int64_t kSafeTerms = 133'144;
 
-// Places by which sums or biases are lifted at most: 2^31·2^28 is far from 2^63.
+// Places by which sums of products, or a bias, are lifted at most to meet: 2^31·2^28 is far from
+// 2^63.
 inline constexpr int kBiasReach = 28;
 
-// A product's sums and a bias in one unit, 2^exponent: sum·2^product_lift + bias·2^bias_lift.
+// 2^product_lift·Σ x·w + 2^bias_lift·b counts in units of 2^exponent.
 struct SumScale {
   int exponent = 0;
-  int product_lift = 0;
-  int bias_lift = 0;
+  int product_lift = 0;  // 0 to kBiasReach
+  int bias_lift = 0;     // 0 to kBiasReach
+  bool operator==(const SumScale&) const = default;
 };
 
-// The smaller of the two exponents, so that the sum is exact; beyond kBiasReach apart the bias is
-// held there.
+// Of products in units of 2^P and a bias in units of 2^B: c = max(min(P, B), P - 28), lifts P - c
+// and min(max(B - c, 0), 28). Exact while P and B are at most 28 apart; a bias further below counts
+// in coarser units than its own, one further above is held at 28 places.
 constexpr SumScale product_scale(int product_exponent, int bias_exponent) {
   const int exponent =
       std::max(std::min(product_exponent, bias_exponent), product_exponent - kBiasReach);
-  return {exponent, product_exponent - exponent,
-          std::clamp(bias_exponent - exponent, 0, kBiasReach)};
+  return {.exponent = exponent,
+          .product_lift = product_exponent - exponent,
+          .bias_lift = std::clamp(bias_exponent - exponent, 0, kBiasReach)};
 }
 
-// A mean is a sum times ⌊2^15 / count⌉, in units 2^-15 of the operands'.
+// Means are sums times ⌊2^15 / count⌉, in units 2^-15 of what is summed.
 inline constexpr int kMeanBits = 15;
+
+// ⌊2^bits / count⌉ = ⌊(2^bits + ⌊count / 2⌋) / count⌋, count >= 1, bits <= 62.
+constexpr std::int64_t mean_factor(std::int64_t count, std::int64_t bits) {
+  return ((std::int64_t{1} << bits) + count / 2) / count;
+}
 constexpr std::int64_t mean_factor(std::int64_t count) {
-  return ((std::int64_t{1} << kMeanBits) + count / 2) / count;
+  return mean_factor(count, kMeanBits);
 }
 
-// 6 in units of 2^exponent, toward zero; 127 where no mantissa reaches it: nothing is cut.
+// What relu6 cuts mantissas to in units of 2^e: 6·2^-e for -4 <= e <= 0, ⌊6 / 2^e⌋ above (0 from 3
+// on). Below -4 no mantissa reaches 6: 127, nothing is cut.
 constexpr std::int8_t relu6_cut(int exponent) {
   if (exponent < -4) return 127;
   return static_cast<std::int8_t>(exponent <= 0 ? 6 << -exponent : 6 >> std::min(exponent, 3));
 }
 
-// k of a dropped share 1 - 2^-k, known by its bits without float arithmetic; -1: another share.
+// k of a dropout's share 1 - 2^-k, k = 0 to 4 (0, 0.5, 0.75, 0.875, 0.9375): what stays counts 2^k
+// times. -1: the share is none of these.
 constexpr int halvings_of(float share) {
-  constexpr std::array kShares = {0.0F, 0.5F, 0.75F, 0.875F, 0.9375F};
+  constexpr std::array<std::uint32_t, 5> kShares = {0x00000000, 0x3F000000, 0x3F400000, 0x3F600000,
+                                                    0x3F700000};
+  const auto bits = std::bit_cast<std::uint32_t>(share);
   for (std::size_t k = 0; k < kShares.size(); ++k) {
-    if (std::bit_cast<std::uint32_t>(share) == std::bit_cast<std::uint32_t>(kShares[k]))
-      return static_cast<int>(k);
+    if (bits == kShares[k]) return static_cast<int>(k);
   }
   return -1;
 }

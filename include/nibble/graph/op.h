@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -181,6 +182,15 @@ template <class T>
 bool is(const Op& op) {
   return std::holds_alternative<T>(op);
 }
+
+// For lists of operations that one overload takes: an operation that no list has does not compile.
+template <class Operation, class... List>
+concept OneOf = (std::is_same_v<Operation, List> || ...);
+
+// What integer_form (nibble/graph/integer_form.h) writes out or refuses: it leaves none of these.
+template <class Operation>
+concept OfReals = OneOf<Operation, Relu6, AveragePool, GlobalAveragePool, BatchNorm, FakeQuantize,
+                        Dropout, SoftmaxCrossEntropy, SquaredError>;
 
 inline bool is_loss(const Op& op) {
   return is<SoftmaxCrossEntropy>(op) || is<SquaredError>(op);

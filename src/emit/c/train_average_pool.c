@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Average pools: sums of windows times 2^15 / count to the nearest, in units 2^-15 of the input's.
 
-enum { TRAIN_MEAN_BITS = 15 };
+enum { TRAIN_MEAN_BITS = VALUE_MEAN_BITS };
 
 typedef struct {
   int32_t in_height, in_width, out_height, out_width, channels;

@@ -15,7 +15,7 @@ typedef struct {
   int16_t weight_exponent, bias_exponent;
 } train_product;
 
-enum { TRAIN_TILE = 64, TRAIN_REACH = 28 };
+enum { TRAIN_TILE = 64, TRAIN_REACH = VALUE_BIAS_REACH };
 
 static int32_t train_dot(const int8_t *a, const int8_t *b, int32_t count) {
   int32_t sum = 0;
