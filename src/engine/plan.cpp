@@ -6,7 +6,6 @@
 
 #include "core/checked.h"
 #include "engine/depthwise_step.h"
-#include "engine/fusion.h"
 #include "engine/plain_step.h"
 #include "engine/pool_steps.h"
 #include "engine/product_step.h"
@@ -14,7 +13,9 @@
 #include "engine/row_step.h"
 #include "graph/arena.h"
 #include "graph/depthwise.h"
+#include "graph/fusion.h"
 #include "graph/integer_parameters.h"
+#include "graph/node_error.h"
 
 namespace nibble {
 namespace {
@@ -37,10 +38,12 @@ class Planner {
         macs_(multiply_accumulates(network_)),
         parameters_(parameters_of(network_)),
         bounds_(prove_bounds(model)),
-        fusion_(model, bounds_, !options.keeps_layers),
+        fusion_(model, bounds_, options.keeps_layers ? FusionStyle::apart : FusionStyle::for_bytes),
         tuning_(options.tuning != nullptr ? *options.tuning : Tuning{}) {}
 
   EnginePlan plan() {
+    if (!bounds_[0].value.is_within(-kMaxInteger, kMaxInteger))
+      fail_node(node(0), "value", "beyond 32 bits", "less");
     plan_.output = network_.nodes.size() - 1;
     find_addends();
     find_packed();
@@ -175,21 +178,22 @@ class Planner {
     joins_.assign(network_.nodes.size(), nullptr);
     for (std::size_t last = 0; last < network_.nodes.size(); ++last) {
       const FusedGroup* group = fusion_.group_of(last);
-      if (group == nullptr || group->addend == kNoNode) continue;
-      joins_[group->addend_rescale != kNoNode ? group->addend_rescale : group->add] = group;
+      if (group == nullptr || !group->addend.is_given()) continue;
+      const std::size_t rescale = group->addend.rescale;
+      joins_[rescale != kNoNode ? rescale : group->add] = group;
     }
   }
 
   bool is_addend(std::size_t value, std::size_t reader) const {
     const FusedGroup* group = joins_[reader];
-    return group != nullptr && group->addend == value && has_whole_panels(group->first);
+    return group != nullptr && group->addend.node == value && has_whole_panels(group->first);
   }
 
   std::vector<std::size_t> inputs_of(std::size_t last) const {
     const FusedGroup* group = fusion_.group_of(last);
     if (group == nullptr) return node(last).inputs;
     std::vector<std::size_t> inputs = node(group->first).inputs;
-    if (group->addend != kNoNode) inputs.push_back(group->addend);
+    if (group->addend.is_given()) inputs.push_back(group->addend.node);
     return inputs;
   }
 
@@ -313,7 +317,7 @@ class Planner {
                      .is_wide = group.is_wide,
                      .macs = macs_[group.first]};
     if (const auto* conv = std::get_if<Conv2d>(&first.op)) spec.window = *conv;
-    if (group.pooled != kNoNode) {
+    if (group.pool != kNoNode) {
       spec.pool = std::get<MaxPool>(node(group.last).op);
       if (group.pools_sums) {
         spec.meeting = spec.pool.kernel;
@@ -328,10 +332,10 @@ class Planner {
     if (group.rescale != kNoNode) {
       spec.shift = static_cast<int>(std::get<Rescale>(node(group.rescale).op).shift);
     }
-    if (group.addend != kNoNode) spec.addend = plan_.places[group.addend];
-    if (group.addend_rescale != kNoNode) {
-      spec.addend_multiplier = integers(group.addend_rescale, "multiplier");
-      spec.addend_shift = static_cast<int>(std::get<Rescale>(node(group.addend_rescale).op).shift);
+    if (group.addend.is_given()) spec.addend = plan_.places[group.addend.node];
+    if (const std::size_t rescale = group.addend.rescale; rescale != kNoNode) {
+      spec.addend_multiplier = integers(rescale, "multiplier");
+      spec.addend_shift = static_cast<int>(std::get<Rescale>(node(rescale).op).shift);
     }
     return is_depthwise_node(group.first) ? make_depthwise_step(std::move(spec))
                                           : make_product_step(std::move(spec));
@@ -370,9 +374,9 @@ class Planner {
     const auto* conv = std::get_if<Conv2d>(&op);
     std::string text = conv != nullptr ? window_words(*conv) : std::string(name_of(op));
     if (is_depthwise_node(group.first)) text = "depthwise " + text;
-    if (group.addend != kNoNode) text += " + add";
+    if (group.addend.is_given()) text += " + add";
     if (group.rescale != kNoNode) text += " + rescale";
-    if (group.pooled != kNoNode) text += " + max_pool";
+    if (group.pool != kNoNode) text += " + max_pool";
     return text;
   }
 
