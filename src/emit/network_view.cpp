@@ -24,12 +24,7 @@ NetworkView::NetworkView(Model integers)
       shapes(infer_shapes(model.network)),
       parameters(parameters_of(model.network)),
       bounds(prove_bounds(model)),
-      readers(size()),
-      macs(multiply_accumulates(model.network)) {
-  for (std::size_t i = 0; i < size(); ++i) {
-    for (const std::size_t input : node(i).inputs) readers[input].push_back(i);
-  }
-}
+      macs(multiply_accumulates(model.network)) {}
 
 std::vector<std::int64_t> NetworkView::integers(std::size_t i, std::string_view kind) const {
   const std::size_t p = find_parameter(parameters, i, kind);

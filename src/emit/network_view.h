@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An integer network with all that is known of it: shapes, bounds, readers, numbers.
+// An integer network with all that is known of it: shapes, bounds, numbers.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,6 @@
 #include "nibble/graph/network.h"
 
 namespace nibble {
-
-inline constexpr std::size_t kNoNode = SIZE_MAX;
 
 // A value as a picture; vectors have one pixel.
 struct PictureSize {
@@ -45,7 +43,6 @@ struct NetworkView {
   std::vector<Shape> shapes;
   std::vector<Parameter> parameters;
   std::vector<NodeBounds> bounds;
-  std::vector<std::vector<std::size_t>> readers;
   std::vector<std::int64_t> macs;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emit/network_view.h"
+#include "graph/fusion.h"
 
 namespace nibble {
 

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes steps and places.
+// Makes the steps of an integer network.
 #include "engine/plan.h"
 
 #include <algorithm>
 
 #include "core/checked.h"
 #include "engine/depthwise_step.h"
-#include "engine/fusion.h"
 #include "engine/plain_step.h"
 #include "engine/pool_steps.h"
 #include "engine/product_step.h"
 #include "engine/product_words.h"
 #include "engine/row_step.h"
-#include "graph/arena.h"
-#include "graph/depthwise.h"
+#include "engine/value_places.h"
+#include "graph/fusion.h"
 #include "graph/integer_parameters.h"
+#include "graph/node_error.h"
 
 namespace nibble {
 namespace {
-
-constexpr std::size_t kAlignment = 64;   // of values: a line of the cache
-constexpr std::int64_t kThinBytes = 64;  // of a kernel's row that is read as one run
 
 DType dtype_of(const Interval& range) {
   if (range.is_within(-128, 127)) return DType::i8;
@@ -37,52 +34,40 @@ class Planner {
         macs_(multiply_accumulates(network_)),
         parameters_(parameters_of(network_)),
         bounds_(prove_bounds(model)),
-        fusion_(model, bounds_, !options.keeps_layers),
+        fusion_(model, bounds_, options.keeps_layers ? FusionStyle::apart : FusionStyle::for_bytes),
+        known_{network_, shapes_, bounds_, fusion_, options_},
+        places_(known_),
         tuning_(options.tuning != nullptr ? *options.tuning : Tuning{}) {}
 
   EnginePlan plan() {
-    plan_.output = network_.nodes.size() - 1;
-    find_addends();
-    find_packed();
-    place_values();
-    plan_.entry = entry_of(plan_.values[0]);
-    for (std::size_t i = 1; i < network_.nodes.size(); ++i) {
-      if (fusion_.is_absorbed(i) || home_[i] != i) continue;
-      order_.push_back(i);
+    if (!bounds_[0].value.is_within(-kMaxInteger, kMaxInteger))
+      fail_node(node(0), "value", "beyond 32 bits", "less");
+    EnginePlan plan;
+    plan.output = network_.nodes.size() - 1;
+    plan.places = places_.all();
+    plan.arena_bytes = places_.arena_bytes();
+    for (std::size_t i = 0; i < network_.nodes.size(); ++i) plan.values.push_back(value_of(i));
+    plan.entry = entry_of(plan.values[0]);
+    for (const std::size_t last : places_.order()) {
+      plan.steps.push_back(step_of(last));
+      plan.scratch_bytes = std::max(plan.scratch_bytes, plan.steps.back()->scratch_bytes());
+      plan.weight_bytes = checked_sum(plan.weight_bytes, plan.steps.back()->weight_bytes());
     }
-    plan_memory();
-    for (const std::size_t node : order_) {
-      plan_.steps.push_back(step_of(node));
-      plan_.scratch_bytes = std::max(plan_.scratch_bytes, plan_.steps.back()->scratch_bytes());
-      plan_.weight_bytes = checked_sum(plan_.weight_bytes, plan_.steps.back()->weight_bytes());
-    }
-    return std::move(plan_);
+    return plan;
   }
 
  private:
   const Node& node(std::size_t i) const { return network_.nodes[i]; }
 
-  void place_values() {
-    for (std::size_t i = 0; i < network_.nodes.size(); ++i) {
-      const Interval& range = bounds_[i].value;
-      const DType dtype = dtype_of(range);
-      plan_.values.push_back(
-          {.name = node(i).name,
-           .shape = shapes_[i],
-           .dtype = dtype,
-           .low = range.low,
-           .high = range.high,
-           .bytes = static_cast<std::size_t>(shapes_[i].elements()) * size_of(dtype)});
-      home_.push_back(i);
-      plan_.places.emplace_back();
-      if (fusion_.is_absorbed(i)) continue;
-      if (is_alias(i)) {
-        home_[i] = home_[node(i).inputs[0]];
-        plan_.places[i] = plan_.places[home_[i]];
-        continue;
-      }
-      plan_.places[i] = place_of(i);
-    }
+  ValueInfo value_of(std::size_t i) const {
+    const Interval& range = bounds_[i].value;
+    const DType dtype = dtype_of(range);
+    return {.name = node(i).name,
+            .shape = shapes_[i],
+            .dtype = dtype,
+            .low = range.low,
+            .high = range.high,
+            .bytes = static_cast<std::size_t>(shapes_[i].elements()) * size_of(dtype)};
   }
 
   // Bytes with a zero point enter as they are.
@@ -94,123 +79,6 @@ class Planner {
     info.zero = format.scaling.zero;
     info.bytes /= sizeof(std::int32_t);
     return info;
-  }
-
-  Place place_of(std::size_t i) const {
-    Place place;
-    const Shape& shape = shapes_[i];
-    place.channels = shape[shape.rank() - 1];
-    if (shape.rank() == 3) {
-      place.height = shape[0];
-      place.width = shape[1];
-    }
-    set_storage(place, bounds_[i].value, may_pack_[i]);
-    if (is<MaxPool>(node(i).op)) {  // keeps the bytes of its input
-      const std::size_t input = node(i).inputs[0];
-      const Place in = fusion_.is_absorbed(input) ? place_of(input) : plan_.places[input];
-      place.storage = in.storage;
-      place.zero = in.zero;
-      place.stride = in.stride;
-    }
-    if (i == 0 && place.storage == FilterStorage::u8 && is_thin_input()) {
-      place.border = std::get<Conv2d>(node(fusion_.readers()[0][0]).op).padding.x;
-      place.stride = place.channels;
-    }
-    check_place(place);
-    return place;
-  }
-
-  // A flattened picture lies as the picture does, where its readers know that.
-  bool is_alias(std::size_t i) const {
-    if (!is<Flatten>(node(i).op) || options_.keeps_layers) return false;
-    const std::vector<std::size_t>& readers = fusion_.readers()[i];
-    return std::ranges::all_of(readers, [&](std::size_t r) { return is<Linear>(node(r).op); }) &&
-           !readers.empty();
-  }
-
-  // Pictures of few channels whose one reader is a convolution.
-  bool is_thin_input() const {
-    const std::vector<std::size_t>& readers = fusion_.readers()[0];
-    if (readers.size() != 1 || shapes_[0].rank() != 3 || options_.keeps_layers) return false;
-    const auto* conv = std::get_if<Conv2d>(&node(readers[0]).op);
-    return conv != nullptr && conv->groups == 1 && conv->dilation.x == 1 &&
-           shapes_[0][2] % 4 != 0 && conv->kernel.x * shapes_[0][2] <= kThinBytes;
-  }
-
-  void find_packed() {
-    may_pack_.resize(network_.nodes.size());
-    for (std::size_t i = may_pack_.size(); i-- > 0;) may_pack_[i] = may_pack(i);
-  }
-
-  // Whether all who read a value take halves of bytes; later nodes know it of theirs.
-  bool may_pack(std::size_t i) const {
-    const std::vector<std::size_t>& readers = fusion_.readers()[i];
-    if (i == 0 || readers.empty() || options_.keeps_layers || !options_.packs_halves) return false;
-    if (!has_whole_panels(first_of(i))) return false;
-    return std::ranges::all_of(readers, [&](std::size_t r) {
-      const Op& op = node(r).op;
-      if (const auto* conv = std::get_if<Conv2d>(&op)) return conv->groups == 1;
-      if (is<Linear>(op) || is_alias(r)) return true;
-      if (is<MaxPool>(op)) return bool{may_pack_[r]};
-      return is_addend(i, r);
-    });
-  }
-
-  // False: a product whose panels end within groups of 64 channels.
-  bool has_whole_panels(std::size_t i) const {
-    const auto* conv = std::get_if<Conv2d>(&node(i).op);
-    return conv == nullptr || conv->groups == 1 || is_depthwise_node(i);
-  }
-  bool is_depthwise_node(std::size_t i) const {
-    const auto* conv = std::get_if<Conv2d>(&node(i).op);
-    return conv != nullptr && is_depthwise(*conv, shapes_[node(i).inputs[0]][2]);
-  }
-
-  std::size_t first_of(std::size_t last) const {
-    const FusedGroup* group = fusion_.group_of(last);
-    return group == nullptr ? last : group->first;
-  }
-
-  void find_addends() {
-    joins_.assign(network_.nodes.size(), nullptr);
-    for (std::size_t last = 0; last < network_.nodes.size(); ++last) {
-      const FusedGroup* group = fusion_.group_of(last);
-      if (group == nullptr || group->addend == kNoNode) continue;
-      joins_[group->addend_rescale != kNoNode ? group->addend_rescale : group->add] = group;
-    }
-  }
-
-  bool is_addend(std::size_t value, std::size_t reader) const {
-    const FusedGroup* group = joins_[reader];
-    return group != nullptr && group->addend == value && has_whole_panels(group->first);
-  }
-
-  std::vector<std::size_t> inputs_of(std::size_t last) const {
-    const FusedGroup* group = fusion_.group_of(last);
-    if (group == nullptr) return node(last).inputs;
-    std::vector<std::size_t> inputs = node(group->first).inputs;
-    if (group->addend != kNoNode) inputs.push_back(group->addend);
-    return inputs;
-  }
-
-  void plan_memory() {
-    std::vector<ArenaItem> items(network_.nodes.size());
-    const std::size_t end = order_.size() + 1;
-    for (std::size_t s = 0; s < order_.size(); ++s) {
-      ArenaItem& item = items[order_[s]];
-      item.first = s + 1;
-      item.last = std::max(item.last, s + 1);
-      for (const std::size_t input : inputs_of(order_[s])) items[home_[input]].last = s + 1;
-    }
-    items[home_[plan_.output]].last = end;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (fusion_.is_absorbed(i) || home_[i] != i) continue;
-      items[i].bytes = static_cast<std::size_t>(checked_sum(
-          checked_product(plan_.places[i].image_bytes(), options_.max_batch), kPlaceSlack));
-      if (options_.keeps_layers) items[i].last = end;
-    }
-    plan_.arena_bytes = plan_arena(items, kAlignment);
-    for (std::size_t i = 0; i < items.size(); ++i) plan_.places[i].offset = items[home_[i]].offset;
   }
 
   std::size_t parameter(std::size_t i, std::string_view kind) const {
@@ -228,17 +96,17 @@ class Planner {
       if (is<SumPool>(node(group->first).op)) return mean_step(*group);
       return product_step(*group);
     }
-    const Place& out = plan_.places[last];
+    const Place& out = places_[last];
     if (const auto* pool = std::get_if<MaxPool>(&node(last).op);
         pool != nullptr && out.storage != FilterStorage::s32) {
-      return make_max_pool_step(node(last).name, *pool, plan_.places[node(last).inputs[0]], out);
+      return make_max_pool_step(node(last).name, *pool, places_[node(last).inputs[0]], out);
     }
     return plain_step(last);
   }
 
   std::unique_ptr<EngineStep> plain_step(std::size_t i) {
-    PlainSpec spec{.node = node(i), .out = plan_.places[i], .macs = macs_[i]};
-    for (const std::size_t input : node(i).inputs) spec.inputs.push_back(plan_.places[input]);
+    PlainSpec spec{.node = node(i), .out = places_[i], .macs = macs_[i]};
+    for (const std::size_t input : node(i).inputs) spec.inputs.push_back(places_[input]);
     for (const char* kind : {"multiplier", "table", "bias"}) {
       if (parameter(i, kind) != parameters_.size()) spec.weights = integers(i, kind);
     }
@@ -272,7 +140,7 @@ class Planner {
   }
 
   std::unique_ptr<EngineStep> mean_step(const FusedGroup& group) {
-    const Place& in = plan_.places[node(group.first).inputs[0]];
+    const Place& in = places_[node(group.first).inputs[0]];
     const Extent2& kernel = std::get<SumPool>(node(group.first).op).kernel;
     const std::int64_t taps = std::min(kernel.y, in.height) * std::min(kernel.x, in.width);
     const bool has_wide_bytes = taps > INT32_MAX / 255;  // their sum as they are stored
@@ -282,7 +150,7 @@ class Planner {
     MeanSpec spec{.name = node(group.last).name,
                   .pool = std::get<SumPool>(node(group.first).op),
                   .in = in,
-                  .out = plan_.places[group.last],
+                  .out = places_[group.last],
                   .multiplier = multiplier_of(group),
                   .low = group.low,
                   .high = group.high,
@@ -295,17 +163,17 @@ class Planner {
 
   std::unique_ptr<EngineStep> product_step(const FusedGroup& group) {
     const Node& first = node(group.first);
-    const Place& in = plan_.places[first.inputs[0]];
+    const Place& in = places_[first.inputs[0]];
     if (group.has_wide_sums || in.storage == FilterStorage::s32) return wide_product_step(group);
     ProductSpec spec{.name = node(group.last).name,
                      .kind = kind_of(group),
                      .in = in,
-                     .out = plan_.places[group.last],
+                     .out = places_[group.last],
                      .window = {},
                      .is_linear = is<Linear>(first.op),
                      .weights = take_weights(group.first),
                      .has_small_weights = options_.packs_halves && has_small_weights(first) &&
-                                          !is_depthwise_node(group.first),
+                                          !known_.is_depthwise_node(group.first),
                      .bias = bias_of(group),
                      .multiplier = multiplier_of(group),
                      .low = group.low,
@@ -313,13 +181,13 @@ class Planner {
                      .is_wide = group.is_wide,
                      .macs = macs_[group.first]};
     if (const auto* conv = std::get_if<Conv2d>(&first.op)) spec.window = *conv;
-    if (group.pooled != kNoNode) {
+    if (group.pool != kNoNode) {
       spec.pool = std::get<MaxPool>(node(group.last).op);
       if (group.pools_sums) {
         spec.meeting = spec.pool.kernel;
       } else {
         spec.pooled = spec.out;
-        spec.out = place_of(group.pooled);
+        spec.out = places_.place_of(group.pooled);
       }
     }
     spec.shape = shape_words(spec, options_.max_batch);
@@ -328,13 +196,13 @@ class Planner {
     if (group.rescale != kNoNode) {
       spec.shift = static_cast<int>(std::get<Rescale>(node(group.rescale).op).shift);
     }
-    if (group.addend != kNoNode) spec.addend = plan_.places[group.addend];
-    if (group.addend_rescale != kNoNode) {
-      spec.addend_multiplier = integers(group.addend_rescale, "multiplier");
-      spec.addend_shift = static_cast<int>(std::get<Rescale>(node(group.addend_rescale).op).shift);
+    if (group.addend.is_given()) spec.addend = places_[group.addend.node];
+    if (const std::size_t rescale = group.addend.rescale; rescale != kNoNode) {
+      spec.addend_multiplier = integers(rescale, "multiplier");
+      spec.addend_shift = static_cast<int>(std::get<Rescale>(node(rescale).op).shift);
     }
-    return is_depthwise_node(group.first) ? make_depthwise_step(std::move(spec))
-                                          : make_product_step(std::move(spec));
+    return known_.is_depthwise_node(group.first) ? make_depthwise_step(std::move(spec))
+                                                 : make_product_step(std::move(spec));
   }
 
   std::unique_ptr<EngineStep> wide_product_step(const FusedGroup& group) {
@@ -348,8 +216,8 @@ class Planner {
   // A group whose sums need 64 bits, or whose input is not of bytes.
   PlainSpec wide_spec(const FusedGroup& group) const {
     PlainSpec spec{.node = node(group.first),
-                   .inputs = {plan_.places[node(group.first).inputs[0]]},
-                   .out = plan_.places[group.last],
+                   .inputs = {places_[node(group.first).inputs[0]]},
+                   .out = places_[group.last],
                    .macs = macs_[group.first],
                    .multiplier = multiplier_of(group),
                    .rescale = {.low = group.low, .high = group.high},
@@ -369,10 +237,10 @@ class Planner {
     const Op& op = node(group.first).op;
     const auto* conv = std::get_if<Conv2d>(&op);
     std::string text = conv != nullptr ? window_words(*conv) : std::string(name_of(op));
-    if (is_depthwise_node(group.first)) text = "depthwise " + text;
-    if (group.addend != kNoNode) text += " + add";
+    if (known_.is_depthwise_node(group.first)) text = "depthwise " + text;
+    if (group.addend.is_given()) text += " + add";
     if (group.rescale != kNoNode) text += " + rescale";
-    if (group.pooled != kNoNode) text += " + max_pool";
+    if (group.pool != kNoNode) text += " + max_pool";
     return text;
   }
 
@@ -384,12 +252,9 @@ class Planner {
   std::vector<Parameter> parameters_;
   std::vector<NodeBounds> bounds_;
   Fusion fusion_;
+  FusedNetwork known_;
+  ValuePlaces places_;
   Tuning tuning_;
-  std::vector<bool> may_pack_;            // by node: its value may lie in halves of bytes
-  std::vector<const FusedGroup*> joins_;  // by the node that reads the addend of a group
-  std::vector<std::size_t> home_;         // the node in whose place a value lies
-  std::vector<std::size_t> order_;        // of last nodes: one step each
-  EnginePlan plan_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/int8_format.h"
-#include "graph/naive_network.h"
+#include "graph/test_naive_network.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {

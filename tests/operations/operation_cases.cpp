@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "graph/int8_format.h"
-#include "graph/integer_network.h"
+#include "graph/test_network_maker.h"
 
 namespace nibble {
 namespace {

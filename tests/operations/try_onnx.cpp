@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/test_support.h"
-#include "graph/integer_network.h"
+#include "graph/test_network_maker.h"
 #include "nibble/onnx/write_onnx.h"
 #include "onnx/test_graph.h"
 #include "onnx/value_units.h"

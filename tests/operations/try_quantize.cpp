@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "graph/integer_network.h"
+#include "graph/test_network_maker.h"
 #include "nibble/quantize/integer_network.h"
 #include "nibble/quantize/quantize_model.h"
 #include "quantize/integer_units.h"
