@@ -10,6 +10,7 @@ namespace nibble::cuda {
 
 inline void check(const char* op, cudaError_t result) {
   if (result == cudaSuccess) return;
+  cudaGetLastError();  // told here, it is no error of a later launch
   throw Error(op, "CUDA", cudaGetErrorString(result), "success", ErrorKind::device);
 }
 

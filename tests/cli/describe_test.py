@@ -89,7 +89,7 @@ class Describe(Case):
         self.assertIn("nibble quantize", rows["batch_norm"]["engine"]["words"])
         text = self.done("describe", "--operations").decode()
         self.assertEqual(len(rows), text.split("\n\n")[0].count("\n") - 1)
-        self.assertRegex(text, r"\nrelu6 +yes +yes +yes\* +yes\* +yes +yes +yes\* +yes\n")
+        self.assertRegex(text, r"\nrelu6 +yes +yes +yes\* +yes\* +yes +yes +yes\* +yes\*\n")
         self.assertRegex(text, r"\nconcat +no +emit --train: ")
 
     def test_the_page_of_operations_is_this_table(self):
