@@ -99,7 +99,7 @@ class IntegerBackend {
   virtual void bias_gradient(const Values& error, Sums& sums) = 0;
   virtual void loss(const LossCase& loss, const Values& answers, const Values& error) = 0;
 
-  // Sums over all ranks, which may go on while others are computed; update waits for it.
+  // Sums over all ranks, so that every rank then makes the same update.
   virtual void reduce(Sums& sums) = 0;
   virtual void update(Weights& weights, Sums& sums) = 0;
 };

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cluster/launcher.h"
 #include "cluster/root.h"
@@ -57,25 +56,6 @@ void initialize() {
   }
 }
 
-class MpiPendingSum final : public PendingSum {
- public:
-  template <typename T>
-  MpiPendingSum(std::span<T> values, MPI_Datatype type, MPI_Comm comm) {
-    in_pieces(values, [&](T* data, int count) {
-      check("sum", MPI_Iallreduce(MPI_IN_PLACE, data, count, type, MPI_SUM, comm,
-                                  &requests_.emplace_back(MPI_REQUEST_NULL)));
-    });
-  }
-
-  void wait() override {
-    check("sum",
-          MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
-  }
-
- private:
-  std::vector<MPI_Request> requests_;
-};
-
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(int launched) {
@@ -97,13 +77,6 @@ class MpiCommunicator final : public Communicator {
   void sum(std::span<std::int32_t> values) override { reduce("sum", values, MPI_INT32_T, MPI_SUM); }
   void sum(std::span<std::int64_t> values) override { reduce("sum", values, MPI_INT64_T, MPI_SUM); }
   void max(std::span<std::int64_t> values) override { reduce("max", values, MPI_INT64_T, MPI_MAX); }
-
-  std::unique_ptr<PendingSum> start_sum(std::span<std::int32_t> values) override {
-    return std::make_unique<MpiPendingSum>(values, MPI_INT32_T, comm_);
-  }
-  std::unique_ptr<PendingSum> start_sum(std::span<std::int64_t> values) override {
-    return std::make_unique<MpiPendingSum>(values, MPI_INT64_T, comm_);
-  }
 
   void broadcast(std::span<std::byte> bytes, int root) override {
     check_root(root, size_);

@@ -231,19 +231,12 @@ Values IntegerTape::start_backward() {
 }
 
 void IntegerTape::run_backward(const StepContext& step) {
-  const bool is_alone = step.cluster == nullptr;
-  std::vector<std::size_t> waiting;
   for (std::size_t i = answer_; i > 0; --i) {
     // An empty error: nothing that counts reads this value.
     if (!layers_[i] || !memory_->wants_error(i) || memory_->error(i).is_empty()) continue;
     backward_node(step, i);
-    waiting.push_back(i);
-    // Ranks add up the gradients of a layer while they compute those of others.
-    if (!is_alone) continue;
     update(i);
-    waiting.clear();
   }
-  for (const std::size_t node : waiting) update(node);
   memory_->clear();
 }
 

@@ -4,18 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 namespace nibble {
-
-// A sum over ranks that goes on while others compute. Its numbers must live, and may be neither
-// read nor written, until wait() has returned.
-class PendingSum {
- public:
-  virtual ~PendingSum() = default;
-  virtual void wait() = 0;
-};
 
 // Sums and maxima of integers: the order cannot matter, so the result is the same bits at every
 // rank and for every launcher. Every rank makes the same calls with the same sizes, from its main
@@ -32,15 +23,6 @@ class Communicator {
   virtual void sum(std::span<std::int32_t> values) = 0;  // over all ranks, in place, at all ranks
   virtual void sum(std::span<std::int64_t> values) = 0;
   virtual void max(std::span<std::int64_t> values) = 0;
-  // Null: the sum is there already.
-  virtual std::unique_ptr<PendingSum> start_sum(std::span<std::int32_t> values) {
-    sum(values);
-    return nullptr;
-  }
-  virtual std::unique_ptr<PendingSum> start_sum(std::span<std::int64_t> values) {
-    sum(values);
-    return nullptr;
-  }
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void barrier() = 0;
 };

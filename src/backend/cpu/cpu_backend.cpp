@@ -134,7 +134,7 @@ void CpuBackend::reduce(Sums& sums) {
 }
 
 void CpuBackend::update(Weights& weights, Sums& sums) {
-  static_cast<CpuWeights&>(weights).update(cpu_sums(sums).settled(), step_.update, step_.random);
+  static_cast<CpuWeights&>(weights).update(cpu_sums(sums).gradient, step_.update, step_.random);
 }
 
 }  // namespace nibble

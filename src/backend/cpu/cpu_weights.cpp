@@ -37,7 +37,7 @@ void CpuWeights::update(const GradientSums& gradient, const UpdateRule& rule,
 }
 
 void CpuSums::read(std::span<std::int64_t> sums) {
-  if (settled().is_wide) {
+  if (gradient.is_wide) {
     std::ranges::copy(gradient.wide, sums.begin());
   } else {
     std::ranges::copy(gradient.narrow, sums.begin());
@@ -49,13 +49,11 @@ void CpuSums::write(std::span<const std::int64_t> sums) {
 }
 
 void CpuSums::reduce(Communicator& cluster) {
-  pending_ =
-      gradient.is_wide ? cluster.start_sum(gradient.wide) : cluster.start_sum(gradient.narrow);
-}
-
-const GradientSums& CpuSums::settled() {
-  if (pending_ != nullptr) std::exchange(pending_, nullptr)->wait();
-  return gradient;
+  if (gradient.is_wide) {
+    cluster.sum(gradient.wide);
+  } else {
+    cluster.sum(gradient.narrow);
+  }
 }
 
 }  // namespace nibble

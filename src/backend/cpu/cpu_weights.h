@@ -57,14 +57,9 @@ class CpuSums final : public Sums {
   void read(std::span<std::int64_t> sums) override;
   void write(std::span<const std::int64_t> sums) override;
 
-  // Adds those of all ranks up, while others are made; settled() are the totals.
-  void reduce(Communicator& cluster);
-  const GradientSums& settled();
+  void reduce(Communicator& cluster);  // adds those of all ranks up
 
   GradientSums gradient;
-
- private:
-  std::unique_ptr<PendingSum> pending_;
 };
 
 }  // namespace nibble

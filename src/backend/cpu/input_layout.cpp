@@ -7,40 +7,39 @@
 #include "nibble/core/parallel.h"
 
 namespace nibble {
-namespace {
 
-// mantissa(i, e) is element e of image i.
-template <class Mantissa>
-void fill(const BlockTensor& tensor, const Mantissa& mantissa) {
+void lay_out(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
+             std::int64_t channels, const BlockTensor& tensor) {
   const BlockPicture& picture = tensor.picture;
   clear_filling(tensor);
   parallel_for(static_cast<std::size_t>(tensor.images), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto image = static_cast<std::int64_t>(i);
-      std::int64_t element = 0;
+      const std::uint8_t* from = bytes.data() + image * picture.elements();
+      const std::int8_t* table = tables.data();  // of the next byte's channel
       for (std::int64_t pixel = 0; pixel < picture.pixels(); ++pixel) {
         std::int8_t* to = tensor.at(image / kGroup, pixel) + image % kGroup * picture.stride();
-        for (std::int64_t c = 0; c < picture.channels; ++c) to[c] = mantissa(image, element++);
+        for (std::int64_t c = 0; c < picture.channels; ++c) {
+          to[c] = table[*from++];
+          table = table == tables.data() + (channels - 1) * 256 ? tables.data() : table + 256;
+        }
       }
     }
   });
 }
 
-}  // namespace
-
-void lay_out(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
-             std::int64_t channels, const BlockTensor& tensor) {
-  const std::int64_t elements = tensor.picture.elements();
-  fill(tensor, [&](std::int64_t image, std::int64_t element) {
-    const std::uint8_t byte = bytes[static_cast<std::size_t>(image * elements + element)];
-    return tables[static_cast<std::size_t>(element % channels * 256 + byte)];
-  });
-}
-
 void lay_out(std::span<const std::int8_t> mantissas, const BlockTensor& tensor) {
-  const std::int64_t elements = tensor.picture.elements();
-  fill(tensor, [&](std::int64_t image, std::int64_t element) {
-    return mantissas[static_cast<std::size_t>(image * elements + element)];
+  const BlockPicture& picture = tensor.picture;
+  clear_filling(tensor);
+  parallel_for(static_cast<std::size_t>(tensor.images), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto image = static_cast<std::int64_t>(i);
+      const std::int8_t* from = mantissas.data() + image * picture.elements();
+      for (std::int64_t pixel = 0; pixel < picture.pixels(); ++pixel, from += picture.channels) {
+        std::copy_n(from, picture.channels,
+                    tensor.at(image / kGroup, pixel) + image % kGroup * picture.stride());
+      }
+    }
   });
 }
 
