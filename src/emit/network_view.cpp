@@ -8,11 +8,6 @@
 
 namespace nibble {
 
-PictureSize picture_size(const Shape& shape) {
-  if (shape.rank() == 3) return {shape[0], shape[1], shape[2]};
-  return {1, 1, shape.elements()};
-}
-
 Network with_plain_names(Network network) {
   network.name = comment_part(network.name);
   for (Node& node : network.nodes) node.name = file_part(node.name);

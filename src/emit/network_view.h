@@ -7,22 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/picture.h"
 #include "nibble/graph/integer_bounds.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
-
-// A value as a picture; vectors have one pixel.
-struct PictureSize {
-  std::int64_t height = 1;
-  std::int64_t width = 1;
-  std::int64_t channels = 1;
-
-  std::int64_t pixels() const { return height * width; }
-  std::int64_t elements() const { return pixels() * channels; }
-};
-
-PictureSize picture_size(const Shape& shape);
 
 // With names that can harm no text they are pasted into. A checked network has none else.
 Network with_plain_names(Network network);
@@ -32,7 +21,7 @@ struct NetworkView {
 
   const Node& node(std::size_t i) const { return model.network.nodes[i]; }
   std::size_t size() const { return model.network.nodes.size(); }
-  PictureSize picture(std::size_t i) const { return picture_size(shapes[i]); }
+  Picture picture(std::size_t i) const { return picture_of(shapes[i]); }
   std::size_t output() const { return size() - 1; }
 
   // The node's numbers of that kind; none where it has no such parameter.

@@ -136,8 +136,8 @@ class PlanMaker {
 
 bool is_pointwise(const NetworkView& view, const EmitStep& step) {
   const auto& conv = std::get<Conv2d>(view.node(step.first).op);
-  const PictureSize in = view.picture(step.inputs[0].node);
-  const PictureSize out = view.picture(step.first);
+  const Picture in = view.picture(step.inputs[0].node);
+  const Picture out = view.picture(step.first);
   return conv.kernel == Extent2{1, 1} && conv.groups == 1 && step.padding == Extent2{0, 0} &&
          (out.height - 1) * conv.stride.y < in.height && (out.width - 1) * conv.stride.x < in.width;
 }

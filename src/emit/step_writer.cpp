@@ -12,7 +12,7 @@
 namespace nibble {
 namespace {
 
-std::string size_text(const PictureSize& size) {
+std::string size_text(const Picture& size) {
   return size.pixels() == 1 ? std::to_string(size.channels)
                             : fmt::format("{}x{}x{}", size.height, size.width, size.channels);
 }
@@ -83,7 +83,7 @@ std::string StepWriter::extent_text(const Extent2& extent) {
 
 // What the code computes on the way is an int32_t too: where the last tap of the last window falls,
 // before the padding is taken off, and one tap further.
-void StepWriter::check_window(const PictureSize& out, Extent2 kernel, Extent2 stride,
+void StepWriter::check_window(const Picture& out, Extent2 kernel, Extent2 stride,
                               Extent2 dilation) const {
   const auto check = [&](std::int64_t windows, std::int64_t taps, std::int64_t step,
                          std::int64_t apart) {
@@ -97,7 +97,7 @@ void StepWriter::check_window(const PictureSize& out, Extent2 kernel, Extent2 st
   check(out.width, kernel.x, stride.x, dilation.x);
 }
 
-std::string StepWriter::window_text(const PictureSize& in, const PictureSize& out, Extent2 kernel,
+std::string StepWriter::window_text(const Picture& in, const Picture& out, Extent2 kernel,
                                     Extent2 stride, Extent2 padding, Extent2 dilation) const {
   check_window(out, kernel, stride, dilation);
   return CFields()

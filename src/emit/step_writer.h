@@ -60,9 +60,9 @@ class StepWriter {
   std::string term_text(const StepTerm& term, std::string_view kind);
   std::string product_text(StepFinish finish, std::int64_t groups, KernelTypes& types);
   static std::string extent_text(const Extent2& extent);
-  void check_window(const PictureSize& out, Extent2 kernel, Extent2 stride, Extent2 dilation) const;
-  std::string window_text(const PictureSize& in, const PictureSize& out, Extent2 kernel,
-                          Extent2 stride, Extent2 padding, Extent2 dilation = {1, 1}) const;
+  void check_window(const Picture& out, Extent2 kernel, Extent2 stride, Extent2 dilation) const;
+  std::string window_text(const Picture& in, const Picture& out, Extent2 kernel, Extent2 stride,
+                          Extent2 padding, Extent2 dilation = {1, 1}) const;
 
   std::string layer_name(std::string_view kind) const;
   void add_layer(std::string_view type, std::string_view kind, std::string_view value);

@@ -15,7 +15,7 @@ Axes axes_of(const std::vector<std::int64_t>& numbers, std::int64_t otherwise) {
   return {otherwise, otherwise, numbers[0]};
 }
 
-Axes steps_of(const PictureSize& size) {
+Axes steps_of(const Picture& size) {
   return {size.width * size.channels, size.channels, 1};
 }
 
@@ -28,7 +28,7 @@ std::string text_of(const Axes& axes) {
                      int32_text(axes[2]));
 }
 
-std::string box_text(const PictureSize& size, const Axes& from_steps, std::int64_t from,
+std::string box_text(const Picture& size, const Axes& from_steps, std::int64_t from,
                      const Axes& to_steps, std::int64_t to) {
   return CFields()
       .add("size", text_of({size.height, size.width, size.channels}))
@@ -43,10 +43,10 @@ std::string box_text(const PictureSize& size, const Axes& from_steps, std::int64
 
 void StepWriter::write_op(const Concat&) {
   const std::string function = kernels_.use("box");
-  const PictureSize out = view_.picture(step_->last);
+  const Picture out = view_.picture(step_->last);
   std::int64_t channel = 0;
   for (std::size_t k = 0; k < step_->inputs.size(); ++k) {
-    const PictureSize in = view_.picture(step_->inputs[k].node);
+    const Picture in = view_.picture(step_->inputs[k].node);
     const std::string kind = fmt::format("box{}", k);
     add_layer("net_box", kind, box_text(in, steps_of(in), 0, steps_of(out), channel));
     code_.call += "  {\n" + source("x", step_->inputs[k].node) + sink() +
@@ -56,7 +56,7 @@ void StepWriter::write_op(const Concat&) {
 }
 
 void StepWriter::write_op(const Slice& op) {
-  const PictureSize out = view_.picture(step_->last);
+  const Picture out = view_.picture(step_->last);
   const Axes in_steps = steps_of(view_.picture(step_->inputs[0].node));
   const Axes step = axes_of(op.step, 1);
   Axes strides = in_steps;
@@ -70,8 +70,8 @@ void StepWriter::write_op(const Slice& op) {
 }
 
 void StepWriter::write_op(const Pad& op) {
-  const PictureSize in = view_.picture(step_->inputs[0].node);
-  const PictureSize out = view_.picture(step_->last);
+  const Picture in = view_.picture(step_->inputs[0].node);
+  const Picture out = view_.picture(step_->last);
   const Axes out_steps = steps_of(out);
   add_layer("net_box", "box",
             box_text(in, steps_of(in), 0, out_steps, index_of(axes_of(op.before, 0), out_steps)));

@@ -11,7 +11,7 @@ namespace nibble {
 namespace {
 
 // What a sum of n numbers is multiplied with is at n.
-std::vector<std::int64_t> factors_by_count(const SumPool& op, const PictureSize& in) {
+std::vector<std::int64_t> factors_by_count(const SumPool& op, const Picture& in) {
   const std::int64_t most = std::min(op.kernel.y, in.height) * std::min(op.kernel.x, in.width);
   std::vector<std::int64_t> factors{0};
   for (std::int64_t n = 1; n <= most; ++n) factors.push_back(mean_factor(n, op.mean_bits));
@@ -22,7 +22,7 @@ std::vector<std::int64_t> factors_by_count(const SumPool& op, const PictureSize&
 
 void StepWriter::write_op(const SumPool& op) {
   const CType sum = type_of_sums(step_->finish.reach());
-  const PictureSize in = view_.picture(step_->inputs[0].node);
+  const Picture in = view_.picture(step_->inputs[0].node);
   add_layer("net_finish", "finish", finish_text(step_->finish));
   add_layer("net_window", "window",
             window_text(in, view_.picture(step_->first), op.kernel, op.stride, op.padding));
@@ -45,7 +45,7 @@ void StepWriter::write_op(const Add&) {
   const CType sum = type_of_sums(step_->finish.reach());
   add_layer("net_finish", "finish", finish_text(step_->finish));
   add_layer("net_term", "term", term_text(step_->inputs[0], "multipliers_of_x"));
-  const PictureSize size = view_.picture(step_->last);
+  const Picture size = view_.picture(step_->last);
   call(kernels_.use("add", {.sum = sum}),
        fmt::format("&{}, &{}, &x, &addend, &y, {}, {}", layer_name("finish"), layer_name("term"),
                    size.pixels(), size.channels));
@@ -56,7 +56,7 @@ void StepWriter::write_sum_of_many() {
   finish.addend = step_->inputs[1];
   add_layer("net_finish", "finish", finish_text(finish));
   add_layer("net_term", "term", term_text(step_->inputs[0], "multipliers_of_x"));
-  const PictureSize size = view_.picture(step_->last);
+  const Picture size = view_.picture(step_->last);
   const std::string function = kernels_.use("add");
   for (std::size_t k = 1; k < step_->inputs.size(); ++k) {
     code_.call += "  {\n";
@@ -72,7 +72,7 @@ void StepWriter::write_sum_of_many() {
 void StepWriter::write_point() {
   const CType sum = type_of_sums(step_->finish.reach());
   add_layer("net_finish", "finish", finish_text(step_->finish));
-  const PictureSize size = view_.picture(step_->last);
+  const Picture size = view_.picture(step_->last);
   call(kernels_.use("points", {.sum = sum}),
        fmt::format("&{}, &x, &y, {}, {}", layer_name("finish"), size.pixels(), size.channels));
 }

@@ -91,9 +91,9 @@ void StepWriter::write_op(const Linear&) {
 }
 
 void StepWriter::write_op(const Conv2d& op) {
-  const PictureSize in = view_.picture(step_->inputs[0].node);
+  const Picture in = view_.picture(step_->inputs[0].node);
   if (is_depthwise(op, in.channels)) return write_depthwise(op);
-  const PictureSize out = view_.picture(step_->first);
+  const Picture out = view_.picture(step_->first);
   KernelTypes types;
   const std::string product = product_text(step_->finish, op.groups, types);
   const MaxPool pool = step_->pool.value_or(MaxPool{{1, 1}, {1, 1}, {0, 0}});
@@ -118,7 +118,7 @@ void StepWriter::write_op(const Conv2d& op) {
 }
 
 void StepWriter::write_depthwise(const Conv2d& op) {
-  const PictureSize in = view_.picture(step_->inputs[0].node);
+  const Picture in = view_.picture(step_->inputs[0].node);
   (void)int32_text(checked_product(op.dilation.y, in.width, in.channels));  // a step of the code
   const CType sum = type_of_sums(step_->finish.reach());
   const auto taps = static_cast<std::size_t>(op.kernel.y * op.kernel.x);

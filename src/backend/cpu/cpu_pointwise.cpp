@@ -97,7 +97,7 @@ class Pointwise {
   }
 
   void operator()(const AddBias& add) {
-    const auto& weights = static_cast<const CpuWeights&>(*add.bias);
+    const auto& weights = cpu_weights(*add.bias);
     const int exponents[] = {first().exponent, weights.exponent()};
     const Alignment common = align(exponents);
     const auto bias = weights.mantissas();

@@ -37,10 +37,6 @@ class FreshWeights {
   std::uint64_t version_ = 0;
 };
 
-const CpuWeights& cpu_weights(const Weights& weights) {
-  return static_cast<const CpuWeights&>(weights);
-}
-
 class CpuProduct final : public ProductOp {
  public:
   CpuProduct(CpuBackend& backend, const ProductCase& product)
@@ -62,8 +58,7 @@ class CpuProduct final : public ProductOp {
     std::vector<std::int64_t> addend;
     if (bias != nullptr) {
       scale = product_scale(scale.exponent, cpu_weights(*bias).exponent());
-      for (const std::int64_t each : cpu_weights(*bias).mantissas())
-        addend.push_back(each * (std::int64_t{1} << scale.bias_lift));
+      addend = cpu_weights(*bias).lifted(scale.bias_lift);
     }
     run(unfolded_, forward_weights_.of(cpu_weights(weight)), is_thin_ ? patches_ : own, point,
         scale, addend, output);

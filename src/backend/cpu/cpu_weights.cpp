@@ -30,6 +30,12 @@ void CpuWeights::read_mantissas(std::span<std::int8_t> mantissas) const {
   std::ranges::copy(tensor_.mantissas.as<std::int8_t>(), mantissas.begin());
 }
 
+std::vector<std::int64_t> CpuWeights::lifted(int places) const {
+  std::vector<std::int64_t> values;
+  for (const std::int64_t each : mantissas()) values.push_back(each * (std::int64_t{1} << places));
+  return values;
+}
+
 void CpuWeights::update(const GradientSums& gradient, const UpdateRule& rule,
                         const RandomKey& random) {
   nibble::update(tensor_, gradient, rule, random);

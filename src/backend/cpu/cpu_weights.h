@@ -44,6 +44,7 @@ class CpuWeights final : public Weights {
 
   int exponent() const { return tensor_.exponent; }
   std::span<const std::int8_t> mantissas() const { return tensor_.mantissas.as<std::int8_t>(); }
+  std::vector<std::int64_t> lifted(int places) const;  // mantissas · 2^places
   // Grows with every change: what was packed of an older one is stale.
   std::uint64_t version() const { return version_; }
 
@@ -51,6 +52,10 @@ class CpuWeights final : public Weights {
   WeightData tensor_;
   std::uint64_t version_ = 1;
 };
+
+inline const CpuWeights& cpu_weights(const Weights& weights) {
+  return static_cast<const CpuWeights&>(weights);
+}
 
 class CpuSums final : public Sums {
  public:

@@ -14,18 +14,6 @@
 namespace nibble {
 namespace {
 
-const CpuWeights& weights_of_group(const Weights& weights) {
-  return static_cast<const CpuWeights&>(weights);
-}
-
-// The bias in the unit of the sums.
-std::vector<std::int64_t> lifted(const CpuWeights& bias, const SumScale& scale) {
-  std::vector<std::int64_t> addend;
-  for (const std::int64_t each : bias.mantissas())
-    addend.push_back(each * (std::int64_t{1} << scale.bias_lift));
-  return addend;
-}
-
 class GroupedProduct final : public ProductOp {
  public:
   GroupedProduct(CpuBackend& backend, const ProductCase& product)
@@ -42,11 +30,11 @@ class GroupedProduct final : public ProductOp {
   void forward(const Values& input, const Weights& weight, const Weights* bias, ShiftPoint point,
                const Values& output) override {
     const BlockTensor source = backend_.block(input);
-    SumScale scale{.exponent = source.exponent + weights_of_group(weight).exponent()};
+    SumScale scale{.exponent = source.exponent + cpu_weights(weight).exponent()};
     std::vector<std::int64_t> addend;
     if (bias != nullptr) {
-      scale = product_scale(scale.exponent, weights_of_group(*bias).exponent());
-      addend = lifted(weights_of_group(*bias), scale);
+      scale = product_scale(scale.exponent, cpu_weights(*bias).exponent());
+      addend = cpu_weights(*bias).lifted(scale.bias_lift);
     }
     backend_.round(point, scale.exponent, output,
                    [&](const RoundingJob& job, const BlockTensor& result) {
@@ -76,7 +64,7 @@ class GroupedProduct final : public ProductOp {
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                    const Values& input_error) override {
     const BlockTensor source = backend_.block(error);
-    backend_.round(point, source.exponent + weights_of_group(weight).exponent(), input_error,
+    backend_.round(point, source.exponent + cpu_weights(weight).exponent(), input_error,
                    [&](const RoundingJob& job, const BlockTensor& result) {
                      SumsOutcome outcome;
                      for (std::int64_t group = 0; group < groups_; ++group) {
@@ -119,7 +107,7 @@ class GroupedProduct final : public ProductOp {
 
  private:
   std::span<const std::int8_t> part_of(const Weights& weight, std::int64_t group) const {
-    return weights_of_group(weight).mantissas().subspan(
+    return cpu_weights(weight).mantissas().subspan(
         static_cast<std::size_t>(group * shape_.elements()),
         static_cast<std::size_t>(shape_.elements()));
   }
@@ -145,16 +133,16 @@ class DepthwiseProduct final : public ProductOp {
 
   void forward(const Values& input, const Weights& weight, const Weights* bias, ShiftPoint point,
                const Values& output) override {
-    const int exponent = backend_.exponent(input) + weights_of_group(weight).exponent();
+    const int exponent = backend_.exponent(input) + cpu_weights(weight).exponent();
     if (bias == nullptr)
       return run(ahead_, input, weight, {.exponent = exponent}, {}, point, output);
-    const SumScale scale = product_scale(exponent, weights_of_group(*bias).exponent());
-    run(ahead_, input, weight, scale, lifted(weights_of_group(*bias), scale), point, output);
+    const SumScale scale = product_scale(exponent, cpu_weights(*bias).exponent());
+    run(ahead_, input, weight, scale, cpu_weights(*bias).lifted(scale.bias_lift), point, output);
   }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                    const Values& input_error) override {
-    const int exponent = backend_.exponent(error) + weights_of_group(weight).exponent();
+    const int exponent = backend_.exponent(error) + cpu_weights(weight).exponent();
     run(back_, error, weight, {.exponent = exponent}, {}, point, input_error);
   }
 
@@ -166,7 +154,6 @@ class DepthwiseProduct final : public ProductOp {
     const BlockPicture& picture = values.picture;
     const auto bytes = static_cast<std::size_t>(picture.pixel_bytes());
     std::vector<std::int64_t> totals(static_cast<std::size_t>(taps * picture.channels));
-    // Of one group of images at a time: pixels · 127² of at most 2^16 pixels fit 32 bits.
     std::mutex mutex;
     parallel_for(static_cast<std::size_t>(errors.groups()), 1,
                  [&](std::size_t begin, std::size_t end) {
@@ -216,7 +203,7 @@ class DepthwiseProduct final : public ProductOp {
   // The weights of every tap, once for each of 16 images: [tap][image][channel].
   std::vector<std::int8_t> spread(const Weights& weight, const BlockPicture& picture) const {
     const std::int64_t taps = case_.weight.taps;
-    const auto mantissas = weights_of_group(weight).mantissas();
+    const auto mantissas = cpu_weights(weight).mantissas();
     std::vector<std::int8_t> rows(static_cast<std::size_t>(taps * picture.pixel_bytes()));
     for (std::int64_t tap = 0; tap < taps; ++tap) {
       for (std::int64_t image = 0; image < kGroup; ++image) {
