@@ -2,6 +2,8 @@
 // A tape with numbers in it, for tests.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -113,5 +115,29 @@ class TapeUnderTest {
   Tensor batch_;
   std::vector<std::int32_t> labels_;
 };
+
+// d(loss)/d(parameter) along a direction: Σ gradient·direction against (L(w+hd) - L(w-hd)) / 2h.
+inline void expect_gradients_of_the_loss(TapeUnderTest& tape, const Network& network) {
+  tape.run();
+  const std::vector<Parameter> parameters = parameters_of(network);
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    // Steps have LSQ's gradient, which is not that of the loss.
+    if (!parameters[p].is_trained || parameters[p].kind == "step") continue;
+    const auto gradient = tape.parameter(p).gradient.as<float>();
+    std::vector<float> direction(gradient.size());
+    double expected = 0;
+    double size = 0;
+    for (std::size_t i = 0; i < direction.size(); ++i) {
+      direction[i] = test_value(7 + p, i);
+      expected += static_cast<double>(gradient[i]) * static_cast<double>(direction[i]);
+      size += std::abs(static_cast<double>(gradient[i]) * static_cast<double>(direction[i]));
+    }
+    EXPECT_NEAR(tape.difference(p, direction), expected,
+                0.02 * size / std::sqrt(static_cast<double>(direction.size())) +
+                    0.06 * std::abs(expected) + 2e-4)
+        << parameters[p].name;
+    EXPECT_GT(size, 0) << parameters[p].name << " has no gradient at all";
+  }
+}
 
 }  // namespace nibble

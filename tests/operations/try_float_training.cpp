@@ -58,29 +58,6 @@ void expect_loss(TapeUnderTest& tape, const Network& network) {
   EXPECT_NEAR(tape.loss(), wanted / kTrainedImages, 1e-4 * (1 + wanted));
 }
 
-// Σ gradient·direction of each weight against the slope of the loss.
-void expect_gradients(TapeUnderTest& tape, const Network& network) {
-  tape.run();
-  const std::vector<Parameter> parameters = parameters_of(network);
-  for (std::size_t p = 0; p < parameters.size(); ++p) {
-    if (!parameters[p].is_trained || parameters[p].kind == "step") continue;
-    const auto gradient = tape.parameter(p).gradient.as<float>();
-    std::vector<float> direction(gradient.size());
-    double expected = 0;
-    double size = 0;
-    for (std::size_t i = 0; i < direction.size(); ++i) {
-      direction[i] = test_value(7 + p, i);
-      expected += static_cast<double>(gradient[i] * direction[i]);
-      size += std::abs(static_cast<double>(gradient[i] * direction[i]));
-    }
-    EXPECT_NEAR(tape.difference(p, direction), expected,
-                0.02 * size / std::sqrt(static_cast<double>(direction.size())) +
-                    0.06 * std::abs(expected) + 2e-4)
-        << parameters[p].name;
-    EXPECT_GT(size, 0) << parameters[p].name << " has no gradient at all";
-  }
-}
-
 }  // namespace
 
 void try_float_training(const OperationCase& each) {
@@ -94,7 +71,7 @@ void try_float_training(const OperationCase& each) {
   TapeUnderTest tape(network, kTrainedImages);
   expect_answers(tape, network);
   if (is_the_same_in_training(each.op)) expect_loss(tape, network);
-  expect_gradients(tape, network);
+  expect_gradients_of_the_loss(tape, network);
 }
 
 }  // namespace nibble
