@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cluster/launcher.h"
 #include "cluster/root.h"
+#include "cluster/shared_board.h"
 #include "nibble/cluster/communicator.h"
 #include "nibble/core/error.h"
 
@@ -19,6 +23,7 @@ namespace {
 
 // MPI counts in int, and its sums need a buffer as large as the message.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 22;
+constexpr std::size_t kBoardAlignment = 64;
 
 void check(std::string_view op, int code) {
   if (code == MPI_SUCCESS) return;
@@ -70,13 +75,23 @@ class MpiCommunicator final : public Communicator {
       throw Error("mpi", "processes of the world; is mpirun of the MPI that nibble is built with?",
                   std::to_string(size_), std::to_string(launched));
     }
+    if (size_ > 1) share_memory();
   }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void sum(std::span<std::int32_t> values) override { reduce("sum", values, MPI_INT32_T, MPI_SUM); }
-  void sum(std::span<std::int64_t> values) override { reduce("sum", values, MPI_INT64_T, MPI_SUM); }
-  void max(std::span<std::int64_t> values) override { reduce("max", values, MPI_INT64_T, MPI_MAX); }
+  void sum(std::span<std::int32_t> values) override {
+    if (board_) return board_->sum(values);
+    reduce("sum", values, MPI_INT32_T, MPI_SUM);
+  }
+  void sum(std::span<std::int64_t> values) override {
+    if (board_) return board_->sum(values);
+    reduce("sum", values, MPI_INT64_T, MPI_SUM);
+  }
+  void max(std::span<std::int64_t> values) override {
+    if (board_) return board_->max(values);
+    reduce("max", values, MPI_INT64_T, MPI_MAX);
+  }
 
   void broadcast(std::span<std::byte> bytes, int root) override {
     check_root(root, size_);
@@ -88,6 +103,43 @@ class MpiCommunicator final : public Communicator {
   void barrier() override { check("barrier", MPI_Barrier(comm_)); }
 
  private:
+  // Ranks of one machine need no messages. Ranks of several machines would wait for some anyway,
+  // and a machine may refuse the memory: then all sums go by messages.
+  void share_memory() {
+    MPI_Comm here = MPI_COMM_NULL;
+    check("mpi", MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here));
+    int ranks_here = 0;
+    check("mpi", MPI_Comm_size(here, &ranks_here));
+    const std::size_t bytes = SharedBoard::bytes_for(size_);
+    if (all_have(ranks_here == size_)) {
+      const std::size_t wanted = rank_ == 0 ? bytes + kBoardAlignment : 0;
+      void* own = nullptr;
+      const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(wanted), 1, MPI_INFO_NULL,
+                                               here, &own, &window_);
+      if (all_have(code == MPI_SUCCESS)) board_.emplace(board_memory(bytes), rank_, size_);
+    }
+    check("mpi", MPI_Comm_free(&here));
+  }
+
+  // Of rank 0, as this process sees it; zero when all go on.
+  std::byte* board_memory(std::size_t bytes) {
+    MPI_Aint size = 0;
+    int unit = 0;
+    void* memory = nullptr;
+    check("mpi", MPI_Win_shared_query(window_, 0, &size, &unit, &memory));
+    auto room = static_cast<std::size_t>(size);
+    std::align(kBoardAlignment, bytes, memory, room);
+    if (rank_ == 0) std::memset(memory, 0, bytes);
+    check("mpi", MPI_Barrier(comm_));
+    return static_cast<std::byte*>(memory);
+  }
+
+  bool all_have(bool it) {
+    int least = it ? 1 : 0;
+    check("mpi", MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, comm_));
+    return least == 1;
+  }
+
   template <typename T>
   void reduce(std::string_view op, std::span<T> values, MPI_Datatype type, MPI_Op operation) {
     in_pieces(values, [&](T* data, int count) {
@@ -98,6 +150,8 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::optional<SharedBoard> board_;  // where all ranks are on one machine
 };
 
 }  // namespace
