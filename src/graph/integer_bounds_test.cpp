@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/test_support.h"
-#include "graph/test_naive_network.h"
+#include "graph/defined_network.h"
 #include "graph/test_network_maker.h"
 
 namespace nibble {
@@ -22,7 +22,7 @@ void take(Interval& hull, std::int64_t value) {
 
 // What every node gives over all inputs of low … high.
 std::vector<Interval> reached(const Model& model, std::int64_t low, std::int64_t high) {
-  const NaiveNetwork naive(model);
+  const DefinedNetwork naive(model);
   Integers input(static_cast<std::size_t>(naive.shapes()[0].elements()), low);
   std::vector<Interval> hulls(model.network.nodes.size(), {INT64_MAX, INT64_MIN});
   for (;;) {

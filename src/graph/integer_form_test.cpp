@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "core/test_support.h"
+#include "graph/defined_network.h"
 #include "graph/int8_format.h"
-#include "graph/test_naive_network.h"
 #include "graph/test_network_maker.h"
 #include "nibble/fixed/rescale.h"
 #include "nibble/graph/integer_bounds.h"
@@ -44,7 +44,7 @@ Model bias_model(int input, int biases, int value, std::int64_t bias) {
 }
 
 std::int64_t answer(const Model& form, std::int64_t x) {
-  return NaiveNetwork(form).values({x}).back()[0];
+  return DefinedNetwork(form).values({x}).back()[0];
 }
 
 std::int64_t clamped(std::int64_t x) {
@@ -122,7 +122,7 @@ TEST(IntegerForm, OfMeansIsTheNearestInteger) {
   Dice dice(3);
   for (int i = 0; i < 1000; ++i) {
     const Integers x = dice.many(12, -128, 127);
-    const Integers y = NaiveNetwork(form).values(x).back();
+    const Integers y = DefinedNetwork(form).values(x).back();
     for (std::size_t w = 0; w < 8; ++w) {
       std::int64_t sum = 0, count = 0;
       for (std::int64_t r = rows[w / 2][0]; r < rows[w / 2][1]; ++r) {

@@ -2,7 +2,7 @@
 // For tests: examples by chance, and what the definitions make of them.
 #pragma once
 
-#include "graph/test_naive_network.h"
+#include "graph/defined_network.h"
 #include "graph/test_network_maker.h"
 
 namespace nibble {
@@ -16,7 +16,7 @@ struct NaiveExamples {
   NaiveExamples(const Model& model, Dice& dice, std::int64_t low, std::int64_t high,
                 std::int64_t examples)
       : values(model.network.nodes.size()), batch(examples) {
-    const NaiveNetwork naive(model);
+    const DefinedNetwork naive(model);
     for (std::int64_t e = 0; e < batch; ++e) {
       // Of some examples all numbers are extreme.
       Integers one = dice.many(naive.shapes()[0].elements(), low, high);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/test_naive_network.h"
+#include "graph/defined_network.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {

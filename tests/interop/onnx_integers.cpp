@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "graph/test_naive_network.h"
+#include "graph/defined_network.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/safetensors.h"
 #include "nibble/graph/input_table.h"
@@ -82,7 +82,7 @@ void run(int count, char** words) {
   const std::string path = words[1];
   const Model model = path.ends_with(".onnx") ? integer_network_of(read_onnx(path))
                                               : integer_form(read_model(path).model);
-  const NaiveNetwork network(model);
+  const DefinedNetwork network(model);
   const InputRounder round(model.network.nodes[0].value);
   const Tensor batch = channels_to_end(read_npy(words[2]));
   const std::int64_t images = batch.shape()[0];

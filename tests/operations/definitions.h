@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/int8_format.h"
-#include "graph/test_naive_network.h"
+#include "graph/integer_parameters.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
@@ -33,7 +33,7 @@ class Definitions {
         parameters_(parameters_of(network_)),
         numbers_(numbers) {
     for (std::size_t p = 0; p < parameters_.size(); ++p) {
-      tensors_.push_back(reals_of(model.parameters[p], parameters_[p].shape.elements()));
+      tensors_.push_back(reals_of(parameters_[p], model.parameters[p]));
       const Node& node = network_.nodes[parameters_[p].node];
       const auto exponent = exponent_of(parameters_[p].kind == "bias" ? node.bias : node.weight);
       for (double& x : tensors_[p]) x = std::ldexp(x, exponent.value_or(0));
@@ -98,12 +98,12 @@ class Definitions {
   static Extents extents(const Shape& shape) {
     return shape.rank() == 3 ? Extents{shape[0], shape[1], shape[2]} : Extents{1, 1, shape[0]};
   }
-  static Reals reals_of(const Tensor& tensor, std::int64_t elements) {
+  static Reals reals_of(const Parameter& parameter, const Tensor& tensor) {
     if (tensor.dtype() == DType::f32) {
       const auto numbers = tensor.as<float>();
       return {numbers.begin(), numbers.end()};
     }
-    const Integers numbers = naive_numbers(tensor, elements, 0);
+    const std::vector<std::int64_t> numbers = integers_of(parameter, tensor);
     return {numbers.begin(), numbers.end()};
   }
   static void round_to_int8(Reals& value, int exponent) {
