@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/nibble/device_option.h"
 #include "apps/nibble/json.h"
 #include "apps/nibble/random_examples.h"
 #include "apps/nibble/threads_option.h"
@@ -28,6 +29,7 @@ struct BenchFlags {
   std::string model;
   std::int64_t batch = 1;
   int threads = 0;
+  std::string device = "cpu";
   double seconds = 3;
   bool is_json = false;
   bool has_layers = false;
@@ -121,6 +123,7 @@ Json json_of(const Engine& engine, const BenchFlags& flags, const Measurement& m
   }
   return {{"model", engine.name()},
           {"batch", flags.batch},
+          {"device", flags.device},
           {"threads", thread_count()},
           {"isa", m.isa},
           {"tuning", tuning_of(engine)},
@@ -140,8 +143,9 @@ Json json_of(const Engine& engine, const BenchFlags& flags, const Measurement& m
 }
 
 void print_text(const Json& json, bool has_layers) {
-  fmt::print("{}: batch {}, {} threads, {}\n", json["model"].get<std::string>(),
-             json["batch"].get<int>(), json["threads"].get<int>(), json["isa"].get<std::string>());
+  fmt::print("{}: batch {}, {}, {} threads, {}\n", json["model"].get<std::string>(),
+             json["batch"].get<int>(), json["device"].get<std::string>(),
+             json["threads"].get<int>(), json["isa"].get<std::string>());
   const Json& tuning = json["tuning"];
   fmt::print("tuning {}{}\n", tuning["file"].get<std::string>(),
              tuning["is_active"].get<bool>()
@@ -174,9 +178,10 @@ void print_text(const Json& json, bool has_layers) {
 
 void run(const BenchFlags& flags) {
   use_threads(flags.threads);
-  const Engine engine = Engine::load(
-      flags.model,
-      {.max_batch = flags.batch, .threads = thread_count(), .packs_halves = !flags.is_unpacked});
+  const Engine engine = Engine::load(flags.model, {.device = flags.device,
+                                                   .max_batch = flags.batch,
+                                                   .threads = thread_count(),
+                                                   .packs_halves = !flags.is_unpacked});
   const Measurement measurement = measure(engine, flags);
   const Json json = json_of(engine, flags, measurement);
   if (flags.is_json) {
@@ -194,6 +199,7 @@ void add_bench(CLI::App& app) {
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
   add_threads_option(verb, flags->threads);
+  add_device_option(verb, flags->device);
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
       ->check(CLI::PositiveNumber);
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");

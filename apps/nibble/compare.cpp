@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/nibble/compare_models.h"
+#include "apps/nibble/device_option.h"
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
@@ -24,6 +25,7 @@ struct CompareFlags {
   std::string pictures;
   std::int64_t image_size = 0;
   bool is_json = false;
+  std::string device = "cpu";
 };
 
 Json weights_of(const Comparison& comparison) {
@@ -70,6 +72,7 @@ void run_models(const CompareFlags& flags) {
                   .data = flags.data,
                   .pictures = flags.pictures,
                   .image_size = flags.image_size,
+                  .device = flags.device,
                   .is_json = flags.is_json});
 #else
   throw Error("compare", "models: this build has no oneDNN", ErrorKind::system);
@@ -78,10 +81,12 @@ void run_models(const CompareFlags& flags) {
 
 void run(const CompareFlags& flags) {
   if (!flags.data.empty() || std::ranges::any_of(flags.runs, is_model)) return run_models(flags);
-  if (!flags.pictures.empty() || flags.image_size != 0) {
-    throw Error("compare", flags.pictures.empty() ? "--image-size" : "--pictures",
-                "folders of runs", "two models and --data");
-  }
+  const char* of_models = !flags.pictures.empty() ? "--pictures"
+                          : flags.image_size != 0 ? "--image-size"
+                          : flags.device != "cpu" ? "--device"
+                                                  : nullptr;
+  if (of_models != nullptr)
+    throw Error("compare", of_models, "folders of runs", "two models and --data");
   std::vector<RunRecord> runs;
   for (const std::string& folder : flags.runs) runs.push_back(read_run(folder));
   if (flags.is_json) return print_json(runs);
@@ -106,6 +111,7 @@ void add_compare(CLI::App& app) {
       ->type_name("FILE.html|.svg");
   verb.add_option("--image-size", flags->image_size, "of models: side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
+  add_device_option(verb, flags->device);
   verb.add_flag("--json", flags->is_json, "print JSON");
   verb.footer(
       "Examples:\n"

@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::size_t kListed = 20;
 
-std::vector<std::int32_t> answers_of(const std::string& path, const Dataset& data) {
+std::vector<std::int32_t> answers_of(const std::string& path, const Dataset& data,
+                                     const std::string& device) {
   Model model = path.ends_with(".onnx") ? read_onnx(path) : read_model(path).model;
   const bool is_float = std::ranges::all_of(
       model.parameters, [](const Tensor& each) { return each.dtype() == DType::f32; });
@@ -33,7 +34,8 @@ std::vector<std::int32_t> answers_of(const std::string& path, const Dataset& dat
     std::iota(all.begin(), all.end(), 0);
     return answered_classes(model, data, all);
   }
-  const AnswerEngine engine(std::move(model), {.max_batch = 16, .threads = thread_count()});
+  const AnswerEngine engine(std::move(model),
+                            {.device = device, .max_batch = 16, .threads = thread_count()});
   const ExampleReader reader(engine.network(), engine.engine().input());
   return evaluate_engine(engine, examples_of(data, engine.network(), reader)).answers;
 }
@@ -74,8 +76,8 @@ void compare_models(const ModelComparisonFlags& flags) {
   const Dataset data = load_dataset(flags.data, Split::test, {.image_size = flags.image_size});
   if (data.has_targets())
     throw Error("compare", flags.data, "targets", "classes", ErrorKind::input);
-  const std::vector<std::int32_t> first = answers_of(flags.first, data);
-  const std::vector<std::int32_t> second = answers_of(flags.second, data);
+  const std::vector<std::int32_t> first = answers_of(flags.first, data, flags.device);
+  const std::vector<std::int32_t> second = answers_of(flags.second, data, flags.device);
   const std::vector<DifferentPicture> list = differences(first, second, data);
   if (!flags.pictures.empty()) {
     const std::string page = draw_pictures(data, list, flags.pictures.ends_with(".html"));

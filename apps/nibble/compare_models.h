@@ -13,6 +13,7 @@ struct ModelComparisonFlags {
   std::string data;
   std::string pictures;         // empty: none
   std::int64_t image_size = 0;  // of picture folders, see LoadOptions
+  std::string device = "cpu";   // of models of integers
   bool is_json = false;
 };
 

@@ -82,7 +82,8 @@ Findings find_with_engine(Model model, const EvalFlags& flags) {
   if (is<ArgMax>(model.network.nodes.back().op) && model.network.nodes.size() > 2 &&
       model.network.nodes.back().inputs[0] + 2 == model.network.nodes.size())
     model.network.nodes.pop_back();
-  const AnswerEngine engine(std::move(model), {.max_batch = 16, .threads = thread_count()});
+  const AnswerEngine engine(std::move(model),
+                            {.device = flags.device, .max_batch = 16, .threads = thread_count()});
   const ExampleReader reader(engine.network(), engine.engine().input());
   Findings findings;
   findings.class_names = engine.network().class_names;

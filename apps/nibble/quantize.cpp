@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/nibble/device_option.h"
 #include "apps/nibble/json.h"
 #include "apps/nibble/mixed_precision.h"
 #include "apps/nibble/quantize_outcome.h"
@@ -24,6 +25,7 @@
 #include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
+#include "nibble/engine/engine.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/loop/check_data.h"
 #include "nibble/onnx/read_onnx.h"
@@ -59,6 +61,7 @@ struct QuantizeVerbFlags {
   bool has_integer_features = false;
   MixedFlags mixed = {};
   int threads = 0;
+  std::string device = "cpu";
   bool is_json = false;
   std::int64_t fine_tuning = 0;  // epochs
   double rate = 0.001;
@@ -197,6 +200,7 @@ void check_answers(const QuantizeVerbFlags& flags, const Dataset& calib) {
 
 void run(const QuantizeVerbFlags& flags) {
   use_threads(flags.threads);
+  check_device(flags.device);
   check_outputs(flags);
   QuantizeSettings settings = settings_of(flags);
   const Model model = read_float_model(flags.model);
@@ -238,7 +242,7 @@ void run(const QuantizeVerbFlags& flags) {
   if (flags.fine_tuning > 0) std::filesystem::remove(checkpoint_of(flags), ignored);
 
   const Outcome before = outcome_of_floats(model, test ? &*test : nullptr);
-  const Outcome after = outcome_of_integers(integers, test ? &*test : nullptr);
+  const Outcome after = outcome_of_integers(integers, test ? &*test : nullptr, flags.device);
   if (!flags.report.empty()) {
     write_report(flags, {.model = integers.network.name,
                          .settings = shown_settings(flags),
@@ -331,6 +335,7 @@ void add_quantize(CLI::App& app) {
   verb.add_flag("--flip", flags->flips, "of fine-tuning: mirror every other picture");
   verb.add_option("--seed", flags->seed, "of fine-tuning: decides every number");
   add_threads_option(verb, flags->threads);
+  add_device_option(verb, flags->device);
   verb.add_flag("--json", flags->is_json, "print JSON: bytes, top1, float_top1, errors");
   verb.footer(
       "Examples:\n"

@@ -50,10 +50,11 @@ Outcome outcome_of_floats(const Model& model, const Dataset* test) {
   return outcome;
 }
 
-Outcome outcome_of_integers(const Model& model, const Dataset* test) {
+Outcome outcome_of_integers(const Model& model, const Dataset* test, const std::string& device) {
   Outcome outcome{.bytes = bytes_of(model), .top1 = {}};
   if (test == nullptr) return outcome;
-  const AnswerEngine engine(copy_of(model), {.max_batch = 64, .threads = thread_count()});
+  const AnswerEngine engine(copy_of(model),
+                            {.device = device, .max_batch = 64, .threads = thread_count()});
   const ExampleReader reader(engine.network(), engine.engine().input());
   const Examples examples = examples_of(*test, engine.network(), reader);
   measure(outcome, [&] { return evaluate_engine(engine, examples).evaluation; });

@@ -19,7 +19,8 @@ struct Outcome {
 
 // Without data the bytes alone.
 Outcome outcome_of_floats(const Model& model, const Dataset* test);
-Outcome outcome_of_integers(const Model& model, const Dataset* test);
+// By an engine on that device.
+Outcome outcome_of_integers(const Model& model, const Dataset* test, const std::string& device);
 
 std::string score_text(const Outcome& outcome);  // top-1, the loss of a regression, or -
 std::string rate_text(const Outcome& outcome);

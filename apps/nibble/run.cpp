@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/nibble/device_option.h"
 #include "apps/nibble/threads_option.h"
 #include "apps/nibble/verb.h"
 #include "core/npy_header.h"
@@ -42,6 +43,7 @@ struct RunFlags {
   std::string tensors;
   std::int64_t batch = 16;
   int threads = 0;
+  std::string device = "cpu";
 };
 
 struct Inputs {
@@ -70,8 +72,10 @@ Shape batch_of(std::int64_t examples, const Shape& shape) {
 
 // Every layer in a file of its own; all of them appear at the end or none.
 std::string write_layers(const RunFlags& flags, const Inputs& inputs) {
-  const Engine engine = Engine::load(
-      flags.model, {.max_batch = flags.batch, .threads = thread_count(), .keeps_layers = true});
+  const Engine engine = Engine::load(flags.model, {.device = flags.device,
+                                                   .max_batch = flags.batch,
+                                                   .threads = thread_count(),
+                                                   .keeps_layers = true});
   WholeFolder whole(flags.layers, ExistingFiles::kept);
   std::vector<std::unique_ptr<AtomicFile>> files;
   for (std::int64_t done = 0; done < inputs.size(); done += flags.batch) {
@@ -142,8 +146,9 @@ void print_answers(const AnswerEngine& engine, const Inputs& inputs, std::span<c
 
 void run(const RunFlags& flags) {
   use_threads(flags.threads);
-  const AnswerEngine engine(read_model(flags.model).model,
-                            {.max_batch = flags.batch, .threads = thread_count()});
+  const AnswerEngine engine(
+      read_model(flags.model).model,
+      {.device = flags.device, .max_batch = flags.batch, .threads = thread_count()});
   const ExampleReader reader(engine.network(), engine.engine().input());
   const Inputs inputs = read_inputs(flags.inputs, reader);
   const ValueInfo& output = engine.engine().output();
@@ -184,6 +189,7 @@ void add_run(CLI::App& app) {
                             ->type_name("Y.npy");
   verb.add_option("--batch", flags->batch, "examples at a time (16)")->check(CLI::Range(1, 65536));
   add_threads_option(verb, flags->threads);
+  add_device_option(verb, flags->device);
   verb.add_option("--layers", flags->layers, "write every layer's integers to DIR/LAYER.npy")
       ->type_name("DIR");
   verb.add_option("--tensors", flags->tensors,

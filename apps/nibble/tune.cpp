@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/nibble/device_option.h"
 #include "apps/nibble/random_examples.h"
 #include "apps/nibble/threads_option.h"
 #include "apps/nibble/verb.h"
@@ -29,6 +30,7 @@ struct TuneFlags {
   std::string output;
   std::int64_t batch = 1;
   int threads = 0;
+  std::string device = "cpu";
   int rounds = 15;
 };
 
@@ -168,6 +170,8 @@ Tuning tuning_to_extend(const std::filesystem::path& path, const std::string& ma
 }
 
 void run(const TuneFlags& flags) {
+  if (flags.device != "cpu")
+    throw Error("tune", "--device", flags.device, "cpu: no other one has layers to cut");
   use_threads(flags.threads);
   const std::string machine = machine_name(thread_count());
   const std::filesystem::path path =
@@ -207,6 +211,7 @@ void add_tune(CLI::App& app) {
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
   add_threads_option(verb, flags->threads);
+  add_device_option(verb, flags->device);
   verb.add_option("--rounds", flags->rounds, "runs of each way (15)")->check(CLI::Range(1, 1000));
   verb.add_option("--output", flags->output, "instead of this machine's file in the cache folder")
       ->type_name("FILE");

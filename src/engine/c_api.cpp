@@ -71,11 +71,17 @@ void check_pointer(const void* pointer, std::string_view what) {
 extern "C" {
 
 nibble_engine* nibble_load(const char* path, std::int64_t max_batch, int threads) {
+  return nibble_load_on("cpu", path, max_batch, threads);
+}
+
+nibble_engine* nibble_load_on(const char* device, const char* path, std::int64_t max_batch,
+                              int threads) {
   nibble_engine* result = nullptr;
   succeeds([&] {
+    check_pointer(device, "device");
     check_pointer(path, "path");
     nibble::Engine engine =
-        nibble::Engine::load(path, {.max_batch = max_batch, .threads = threads});
+        nibble::Engine::load(path, {.device = device, .max_batch = max_batch, .threads = threads});
     result = new nibble_engine{.engine = std::move(engine), .input = {}, .output = {}};
     result->input = value_of(result->engine.input());
     result->output = value_of(result->engine.output());

@@ -45,6 +45,19 @@ TEST_F(CApi, HasLimits) {
   nibble_free(engine);
 }
 
+TEST_F(CApi, LoadsOnADevice) {
+  nibble_engine* engine = nibble_load_on("check(cpu,reference)", path_.c_str(), 1, 1);
+  ASSERT_NE(engine, nullptr) << nibble_last_error();
+  const std::array<std::int8_t, 4> input{1, 5, -7, 5};
+  std::int8_t answer = -1;
+  EXPECT_EQ(nibble_run(engine, input.data(), 1, &answer), 0) << nibble_last_error();
+  EXPECT_EQ(answer, 1);
+  nibble_free(engine);
+  EXPECT_EQ(nibble_load_on("gpu", path_.c_str(), 1, 1), nullptr);
+  EXPECT_THAT(nibble_last_error(), testing::StartsWith("[device] name: got gpu"));
+  EXPECT_EQ(nibble_load_on(nullptr, path_.c_str(), 1, 1), nullptr);
+}
+
 TEST_F(CApi, KeepsErrorsOfThreadsApart) {
   std::array<const char*, 4> wrong{};
   std::vector<std::thread> threads;

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
+#include "engine/cpu/plain_step.h"
+#include "engine/cpu/row_step.h"
 #include "engine/engine_test_support.h"
-#include "engine/plain_step.h"
-#include "engine/row_step.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble {

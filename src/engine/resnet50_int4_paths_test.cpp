@@ -32,6 +32,10 @@ TEST_F(ResNet50Int4Paths, HaveTheRecordedSumsAtEveryBlock) {
   }
 }
 
+TEST_F(ResNet50Int4Paths, AgreeWithTheDefinitionsInEveryValue) {
+  EXPECT_EQ(answers({.device = "check(cpu,reference)", .threads = 2}), answers({.threads = 1}));
+}
+
 TEST_F(ResNet50Int4Paths, AnswerTheSameWhateverTheThreadsAndBatches) {
   const std::vector<std::byte> wanted = answers({.threads = 1});
   for (const Isa isa : supported_isas()) {

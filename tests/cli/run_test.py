@@ -82,6 +82,16 @@ class Run(ToyCase):
             expected = got if expected is None else expected
             np.testing.assert_array_equal(got, expected)
 
+    def test_devices_change_nothing(self):
+        x = self.save("x.npy", self.integers)
+        _, expected, layers = self.run_on(x)
+        for device in ("reference", "check(cpu,reference)"):
+            _, answers, others = self.run_on(x, options=("--device", device))
+            np.testing.assert_array_equal(answers, expected)
+            for name, values in layers.items():
+                np.testing.assert_array_equal(others[name], values, f"{name} on {device}")
+        self.fails(2, "[device] name: got gpu, expected cpu, reference", "run", self.nib, "--input", x, "--device", "gpu")
+
     def test_every_form_of_input_is_the_same_batch(self):
         reals = (self.pictures / 255 - MEAN) / DEVIATION
         forms = {

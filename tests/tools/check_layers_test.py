@@ -61,7 +61,7 @@ class CheckLayers(unittest.TestCase):
             "include/nibble/numerics/bad.h", '#include "nibble/fixed/shift.h"\n', "includes its sibling fixed")
 
     def test_emit_does_not_know_engine(self):
-        self.expect_caught("src/emit/bad.cpp", '#include "engine/plan.h"\n', "emit must not include engine")
+        self.expect_caught("src/emit/bad.cpp", '#include "engine/program.h"\n', "emit must not include engine")
 
     def test_public_header_with_a_private_one(self):
         self.expect_caught("include/nibble/core/bad.h", '#include "core/impl.h"\n', "includes a private one")

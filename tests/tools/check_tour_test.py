@@ -94,7 +94,7 @@ class CheckTour(unittest.TestCase):
         self.expect_caught("[gone](gone.md)\n", "gone.md")
 
     def test_a_folder_that_is_left_out(self):
-        for path in ("src/engine/plan.cpp", "src/kernels/product/tile.h"):
+        for path in ("src/engine/program.cpp", "src/kernels/product/tile.h"):
             code, output = run_on(SOUND, {**TREE, path: ""})
             folder = path.rpartition("/")[0]
             self.assertEqual(code, 1, output)

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "engine/crew.h"
+#include "engine/cpu/crew.h"
 #include "nibble/core/parallel.h"
 
 namespace {

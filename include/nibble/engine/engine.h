@@ -25,6 +25,9 @@
 namespace nibble {
 
 struct EngineOptions {
+  // Who computes: "cpu", "reference" (the definitions), "check(cpu,reference)" (both, which throws
+  // at the first difference). The integers do not depend on it.
+  std::string device = "cpu";
   std::int64_t max_batch = 1;      // that is expected; larger ones run, too
   int threads = 0;                 // of one run; 0: thread_count()
   bool keeps_layers = false;       // nothing is fused, so that every layer's integers can be seen
@@ -32,6 +35,9 @@ struct EngineOptions {
   bool packs_halves = true;        // false: 4-bit weights and values lie in bytes, twice as large
   std::optional<Limits> limits = {};  // while it is loaded; none: those in force
 };
+
+// Throws where no engine of this build runs on that device.
+void check_device(const std::string& name);
 
 // One example of what enters or leaves, dense, row-major.
 struct ValueInfo {

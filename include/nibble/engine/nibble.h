@@ -42,6 +42,11 @@ typedef struct nibble_value {
  * nibble_last_error() says why. */
 nibble_engine* nibble_load(const char* path, int64_t max_batch, int threads);
 
+/* As nibble_load, on a device: "cpu", "reference" (the definitions, slowly), "cuda" or "cuda:1"
+ * where the build has it, "check(cpu,reference)" (both; a run fails at the first difference). The
+ * integers do not depend on it. */
+nibble_engine* nibble_load_on(const char* device, const char* path, int64_t max_batch, int threads);
+
 /* What files may ask for from now on, in all threads: "memory=8G,macs=1000000000", those that are
  * not named as they were; NULL or "": the defaults. docs/limits.md has them all. 0: done; otherwise
  * nibble_last_error() says what is wrong, and nothing changes. */

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products, pools and what looks at a whole example by their definitions, number by number: for
+// what is rare, for inputs that are no bytes, and for sums that 32 bits do not hold.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/cpu/place.h"
+#include "engine/cpu/step.h"
+#include "engine/program.h"
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+struct PlainSpec {
+  Node node;  // its name and operation
+  std::vector<Place> inputs = {};
+  Place out = {};
+  std::vector<std::int64_t> numbers = {};  // weight, bias, multiplier or table
+  std::optional<FinishLaw> finish = {};    // of a product or sum pool; it has no addend
+};
+
+// Throws where the operation is none of these: conv2d, linear, max_pool, sum_pool, flatten,
+// softmax_table, arg_max.
+std::unique_ptr<CpuStep> make_plain_step(PlainSpec spec);
+
+}  // namespace nibble

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices by name.
+#include "engine/runner.h"
+
+#include <map>
+
+#include "engine/check/check_runner.h"
+#include "engine/cpu/cpu_runner.h"
+#include "engine/reference/reference_runner.h"
+#include "nibble/core/device_name.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+std::map<std::string, Compiler>& added_devices() {
+  static std::map<std::string, Compiler> devices;
+  return devices;
+}
+
+Compiler compiler_of(const DeviceName& device) {
+  if (device.kind == "cpu") return make_cpu_runner;
+  if (device.kind == "reference") return make_reference_runner;
+  const auto found = added_devices().find(device.kind);
+  if (found == added_devices().end())
+    throw Error("device", device.kind, "a build without its engine", "cpu", ErrorKind::device);
+  return found->second;
+}
+
+std::unique_ptr<EngineRunner> compile_on(const DeviceName& device, const EngineProgram& program,
+                                         EngineOptions options) {
+  options.device = device.to_string();
+  if (device.both.empty()) return compiler_of(device)(program, options);
+  const auto named = [&](const DeviceName& one) {
+    return NamedRunner{one.to_string(), compile_on(one, program, options)};
+  };
+  return make_check_runner(program, named(device.both[0]), named(device.both[1]));
+}
+
+}  // namespace
+
+const TuningFile& EngineRunner::tuning() const {
+  static const TuningFile none;
+  return none;
+}
+
+void check_device(const std::string& name) {
+  const DeviceName device = parse_device(name);
+  if (device.both.empty()) (void)compiler_of(device);
+  for (const DeviceName& one : device.both) (void)compiler_of(one);
+}
+
+std::unique_ptr<EngineRunner> compile(const EngineProgram& program, const EngineOptions& options) {
+  return compile_on(parse_device(options.device), program, options);
+}
+
+void add_engine_device(std::string kind, Compiler compiler) {
+  added_devices()[std::move(kind)] = compiler;
+}
+
+}  // namespace nibble

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that a device has compiled. Memory, layout and threads are its own; the integers are
+// the same as everybody's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/program.h"
+#include "nibble/engine/engine.h"
+
+namespace nibble {
+
+// Fills in the integers of a value, dense, as its ValueInfo has them.
+using ResultReader = std::function<void(std::vector<std::byte>& values)>;
+
+// Called for the input, then after each step, with the index of the value that it gave.
+using ResultWatcher = std::function<void(std::size_t value, const ResultReader& read)>;
+
+class EngineRunner {
+ public:
+  EngineRunner() = default;
+  EngineRunner(const EngineRunner&) = delete;
+  EngineRunner& operator=(const EngineRunner&) = delete;
+  virtual ~EngineRunner() = default;
+
+  // Sizes and ranges are checked. Any number of threads call at once.
+  virtual void run(std::span<const std::byte> input, std::int64_t batch,
+                   std::span<std::byte> output) const = 0;
+
+  // Step by step, at most so many examples at a time as were planned for: watchers see pieces.
+  virtual void run_watched(std::span<const std::byte> input, std::int64_t batch,
+                           std::span<std::byte> output, const ResultWatcher& watch) const = 0;
+
+  // In the order of execution. A device may need fewer steps than the program has.
+  virtual const std::vector<StepInfo>& steps() const = 0;
+
+  virtual std::size_t weight_bytes() const = 0;  // as they lie in memory
+  virtual std::size_t arena_bytes() const = 0;   // of all values of one run
+  virtual const TuningFile& tuning() const;      // none, where nothing can be tuned
+};
+
+// By name, as EngineOptions::device has it; throws where there is none.
+std::unique_ptr<EngineRunner> compile(const EngineProgram& program, const EngineOptions& options);
+
+// A device that is not always there adds itself before main: "cuda" is asked with "cuda:1", too.
+using Compiler = std::unique_ptr<EngineRunner> (*)(const EngineProgram&, const EngineOptions&);
+void add_engine_device(std::string kind, Compiler compiler);
+
+}  // namespace nibble
