@@ -2,13 +2,13 @@
 # The functions that every CMakeLists.txt of the tree uses.
 #
 #   nibble_add_module(core [COMPUTES] SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
-#   nibble_add_isa_sources(nibble_kernels ISA avx2 FILES round/x86_avx2.cpp …)
-#   nibble_add_cuda_sources(nibble_kernels FILES round/cuda.cu …)
+#   nibble_add_isa_sources(nibble_format_kernels ISA avx2 FILES round/x86_avx2.cpp …)
+#   nibble_add_cuda_sources(nibble_format_kernels FILES round/cuda.cu …)
 #   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
 #   nibble_add_test(core_test SOURCES a_test.cpp … DEPENDS nibble::core LABELS quick)
 #   nibble_add_gpu_test(name_test SOURCES … DEPENDS …)  nibble_add_gpu_bench(name_bench …)
 #   nibble_add_python_test(name SCRIPT x.py ARGS … LABELS quick [ORACLES])
-#   nibble_add_bench(round_bench SOURCES round_bench.cpp DEPENDS nibble::kernels)
+#   nibble_add_bench(round_bench SOURCES round_bench.cpp DEPENDS nibble::format_kernels)
 #   nibble_add_fuzzer(npy_fuzz SOURCES npy_fuzz.cpp DEPENDS nibble::core)
 
 # What all code of the project is compiled with. Contraction would change bits between machines.
@@ -243,6 +243,7 @@ function(nibble_finish_benches)
     endif()
   endif()
 endfunction()
+
 
 # A libFuzzer program; the library is instrumented by the flags of the fuzz preset.
 function(nibble_add_fuzzer name)
