@@ -13,6 +13,7 @@
 #include "apps/nibble/integer_flags.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
+#include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 #include "nibble/core/hash.h"
 #include "nibble/core/name.h"

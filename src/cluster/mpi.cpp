@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "cluster/launcher.h"
-#include "cluster/root.h"
-#include "nibble/cluster/communicator.h"
+#include "cluster/local.h"
+#include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
@@ -101,10 +101,6 @@ class MpiCommunicator final : public Communicator {
 };
 
 }  // namespace
-
-bool has_mpi() {
-  return true;
-}
 
 Communicator& world() {
   const auto launched = launched_processes();

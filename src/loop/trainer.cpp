@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cluster/local.h"
 #include "loop/run_account.h"
 #include "nibble/data/batch_order.h"
 #include "nibble/run/best.h"

@@ -14,7 +14,7 @@
 #include "nibble/harness/accuracy_log.h"
 #include "nibble/harness/answer_engine.h"
 #include "nibble/harness/example_reader.h"
-#include "nibble/loop/evaluation.h"
+#include "nibble/run/metrics.h"
 #include "nibble/run/progress.h"
 
 namespace nibble {

@@ -7,7 +7,7 @@
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
 #include "nibble/integer_run/integer_recipe.h"
-#include "nibble/loop/evaluation.h"
+#include "nibble/run/metrics.h"
 #include "nibble/loop/train_options.h"
 
 namespace nibble {

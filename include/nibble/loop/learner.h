@@ -11,7 +11,7 @@
 
 #include "nibble/data/dataset.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/loop/evaluation.h"
+#include "nibble/run/metrics.h"
 #include "nibble/run/checkpoint.h"
 #include "nibble/run/events.h"
 #include "nibble/run/run_rows.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nibble/cluster/communicator.h"
-#include "nibble/loop/evaluation.h"
+#include "nibble/run/metrics.h"
 #include "nibble/run/best.h"
 #include "nibble/run/events.h"
 #include "nibble/run/progress.h"

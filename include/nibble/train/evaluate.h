@@ -4,7 +4,7 @@
 
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
-#include "nibble/loop/evaluation.h"
+#include "nibble/run/metrics.h"
 #include "nibble/run/progress.h"
 #include "nibble/train/policy.h"
 

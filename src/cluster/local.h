@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The communicator of one process: what it holds is already the result.
-#include "cluster/root.h"
+#pragma once
+
+#include <string>
+
 #include "nibble/cluster/communicator.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
-namespace {
+
+// Refuses a root that no rank has.
+inline void check_root(int root, int size) {
+  if (root >= 0 && root < size) return;
+  throw Error("broadcast", "root", std::to_string(root), "0 to " + std::to_string(size - 1));
+}
 
 class LocalCommunicator final : public Communicator {
  public:
@@ -17,9 +26,7 @@ class LocalCommunicator final : public Communicator {
   void barrier() override {}
 };
 
-}  // namespace
-
-Communicator& local_communicator() {
+inline Communicator& local_communicator() {
   static LocalCommunicator communicator;
   return communicator;
 }
