@@ -64,16 +64,12 @@ void run_models(const CompareFlags& flags) {
     throw Error("compare", "models", std::to_string(flags.runs.size()), "2");
   }
   if (flags.data.empty()) throw Error("compare", "--data", "nothing", "pictures for the models");
-#ifdef NIBBLE_HAS_TRAINING
   compare_models({.first = flags.runs[0],
                   .second = flags.runs[1],
                   .data = flags.data,
                   .pictures = flags.pictures,
                   .image_size = flags.image_size,
                   .is_json = flags.is_json});
-#else
-  throw Error("compare", "models: this build has no oneDNN", ErrorKind::system);
-#endif
 }
 
 void run(const CompareFlags& flags) {
