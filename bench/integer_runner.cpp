@@ -7,7 +7,7 @@
 #include "bench/random_batch.h"
 #include "bench/stopwatch.h"
 #include "integer_run/answers.h"
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 
 namespace nibble {
 namespace {

@@ -16,8 +16,8 @@
 #include "apps/nibble/verb.h"
 #include "kernels/product8/peak.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/isa.h"
+#include "core/hash.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/engine/engine.h"
 

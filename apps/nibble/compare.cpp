@@ -13,7 +13,7 @@
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
-#include "nibble/report/comparison.h"
+#include "report/comparison.h"
 
 namespace nibble {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 #include "nibble/graph/layer_directory.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"

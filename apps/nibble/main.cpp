@@ -20,8 +20,8 @@
 #include "core/temporary.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
-#include "nibble/core/name.h"
-#include "nibble/core/warning.h"
+#include "core/name.h"
+#include "core/warning.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/version.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "nibble/data/dataset.h"
-#include "nibble/quantize/bit_plan.h"
-#include "nibble/quantize/sensitivity.h"
+#include "quantize/bit_plan.h"
+#include "quantize/sensitivity.h"
 #include "nibble/quantize/settings.h"
 
 namespace CLI {

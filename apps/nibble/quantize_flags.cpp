@@ -9,7 +9,7 @@
 #include <span>
 
 #include "nibble/core/error.h"
-#include "nibble/core/half.h"
+#include "core/half.h"
 #include "nibble/core/npy.h"
 
 namespace nibble {

@@ -16,15 +16,15 @@
 #include "apps/nibble/verb.h"
 #include "core/npy_header.h"
 #include "core/whole_folder.h"
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
+#include "core/name.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/parallel.h"
-#include "nibble/data/harness_tensor.h"
+#include "data/harness_tensor.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/harness/answer_engine.h"
-#include "nibble/harness/example_reader.h"
+#include "harness/example_reader.h"
 
 namespace nibble {
 namespace {

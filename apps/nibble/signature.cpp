@@ -16,7 +16,7 @@
 #include "apps/nibble/signature_integers.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 #include "nibble/kernels/accumulate.h"
 #include "nibble/kernels/quantize.h"
 

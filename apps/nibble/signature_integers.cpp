@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "integer/session.h"
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {

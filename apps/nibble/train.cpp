@@ -15,11 +15,11 @@
 #include "apps/nibble/verb.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/name.h"
+#include "core/hash.h"
+#include "core/name.h"
 #include "nibble/integer_run/train_integers.h"
 #include "nibble/run/interrupt.h"
-#include "nibble/run/provenance.h"
+#include "run/provenance.h"
 
 namespace nibble {
 namespace {

@@ -16,7 +16,7 @@
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/core/text_file.h"
+#include "core/text_file.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backend/cases.h"
-#include "nibble/fixed/power_table.h"
+#include "fixed/power_table.h"
 
 namespace nibble {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/picture.h"
-#include "nibble/fixed/round_shift.h"
+#include "fixed/round_shift.h"
 
 namespace nibble {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/npy_header.h"
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

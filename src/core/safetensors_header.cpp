@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
+#include "core/name.h"
 
 namespace nibble {
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "core/test_support.h"
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
 
 namespace nibble {
 namespace {

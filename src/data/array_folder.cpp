@@ -13,7 +13,7 @@
 #include "data/array_set.h"
 #include "data/labels.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
+#include "core/name.h"
 #include "nibble/core/npy.h"
 
 namespace nibble {

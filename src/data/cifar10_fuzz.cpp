@@ -6,7 +6,7 @@
 
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/data/cifar10.h"
+#include "data/cifar10.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -15,11 +15,11 @@
 #include "data/npz_dataset.h"
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/sha256.h"
-#include "nibble/data/catalog.h"
-#include "nibble/data/cifar10.h"
-#include "nibble/data/idx.h"
+#include "core/hash.h"
+#include "core/sha256.h"
+#include "data/catalog.h"
+#include "data/cifar10.h"
+#include "data/idx.h"
 
 namespace nibble {
 namespace {

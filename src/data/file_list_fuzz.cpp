@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "nibble/core/error.h"
-#include "nibble/data/listed_files.h"
+#include "data/listed_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "nibble/core/error.h"
-#include "nibble/data/harness_tensor.h"
+#include "data/harness_tensor.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads IDX arrays without believing an extent before its bytes were seen.
-#include "nibble/data/idx.h"
+#include "data/idx.h"
 
 #include <fmt/format.h>
 

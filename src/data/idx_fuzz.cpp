@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "nibble/core/error.h"
-#include "nibble/data/idx.h"
+#include "data/idx.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "nibble/core/error.h"
-#include "nibble/data/npz.h"
+#include "data/npz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -14,9 +14,9 @@
 #include "data/file_bytes.h"
 #include "data/labels.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
+#include "core/name.h"
 #include "nibble/core/parallel.h"
-#include "nibble/data/picture.h"
+#include "data/picture.h"
 
 namespace nibble {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "nibble/core/error.h"
-#include "nibble/data/picture.h"
+#include "data/picture.h"
 
 namespace nibble {
 namespace {

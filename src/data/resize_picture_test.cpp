@@ -10,7 +10,7 @@
 
 #include "nibble/core/error.h"
 #include "nibble/core/philox.h"
-#include "nibble/data/picture.h"
+#include "data/picture.h"
 
 namespace nibble {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "emit/c_text.h"
 #include "graph/integer_parameters.h"
-#include "nibble/core/name.h"
+#include "core/name.h"
 
 namespace nibble {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "graph/node_error.h"
-#include "nibble/fixed/rescale.h"
+#include "fixed/rescale.h"
 
 namespace nibble {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "emit/train_description.h"
 #include "graph/node_error.h"
-#include "nibble/fixed/integer_laws.h"
+#include "fixed/integer_laws.h"
 
 namespace nibble {
 namespace {

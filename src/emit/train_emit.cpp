@@ -8,8 +8,8 @@
 #include "emit/train_files.h"
 #include "emit/train_refusals.h"
 #include "nibble/emit/emit_training.h"
-#include "nibble/fixed/integer_laws.h"
-#include "nibble/fixed/power_table.h"
+#include "fixed/integer_laws.h"
+#include "fixed/power_table.h"
 
 namespace nibble {
 namespace {

@@ -7,8 +7,8 @@
 #include "emit/c_text.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
-#include "nibble/fixed/integer_laws.h"
-#include "nibble/graph/operation_table.h"
+#include "fixed/integer_laws.h"
+#include "graph/operation_table.h"
 #include "nibble/integer_run/train_integers.h"
 
 namespace nibble {

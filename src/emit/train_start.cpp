@@ -4,7 +4,7 @@
 
 #include "integer_run/integer_learner.h"
 #include "nibble/emit/emit_training.h"
-#include "nibble/loop/training_data.h"
+#include "loop/training_data.h"
 
 namespace nibble {
 

@@ -10,7 +10,7 @@
 #include "emit/train_program.h"
 #include "emit/train_random_network.h"
 #include "integer_run/integer_run_test_support.h"
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/integer_run/train_integers.h"

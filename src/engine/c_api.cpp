@@ -8,7 +8,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 #include "nibble/engine/engine.h"
-#include "nibble/engine/nibble.h"
+#include "nibble.h"
 #include "nibble/version.h"
 
 struct nibble_engine {

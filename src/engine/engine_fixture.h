@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine_test_support.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 
 namespace nibble {
 

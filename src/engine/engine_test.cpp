@@ -10,7 +10,7 @@
 
 #include "engine/engine_fixture.h"
 #include "graph/integer_parameters.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 
 namespace nibble {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "nibble/graph/integer_bounds.h"
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 

@@ -8,7 +8,7 @@
 
 #include "graph/mean_factors.h"
 #include "graph/node_error.h"
-#include "nibble/fixed/rescale.h"
+#include "fixed/rescale.h"
 
 namespace nibble {
 namespace {

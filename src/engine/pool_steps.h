@@ -9,7 +9,7 @@
 #include "engine/place.h"
 #include "engine/step.h"
 #include "nibble/graph/op.h"
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 

@@ -9,7 +9,7 @@
 #include "engine/pool_steps.h"
 #include "engine/product_rescale.h"
 #include "engine/window_rows.h"
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 namespace {

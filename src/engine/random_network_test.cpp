@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "engine/engine_test_support.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/engine/engine.h"
 #include "nibble/graph/network_text.h"
 

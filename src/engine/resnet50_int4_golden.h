@@ -11,7 +11,7 @@
 #include <numeric>
 #include <optional>
 
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
 #include "nibble/graph/layer_directory.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the bits that a magnitude needs.
-#include "nibble/fixed/bit_width.h"
+#include "fixed/bit_width.h"
 
 #include <gtest/gtest.h>
 

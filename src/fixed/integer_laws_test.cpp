@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The laws against their formulas, computed another way.
-#include "nibble/fixed/integer_laws.h"
+#include "fixed/integer_laws.h"
 
 #include <gtest/gtest.h>
 

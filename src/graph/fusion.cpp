@@ -7,7 +7,7 @@
 #include "graph/depthwise.h"
 #include "graph/integer_parameters.h"
 #include "graph/node_error.h"
-#include "nibble/fixed/rescale.h"
+#include "fixed/rescale.h"
 
 namespace nibble {
 namespace {

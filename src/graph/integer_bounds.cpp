@@ -14,7 +14,7 @@
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "nibble/core/error.h"
-#include "nibble/fixed/rescale.h"
+#include "fixed/rescale.h"
 
 namespace nibble {
 namespace {

@@ -10,9 +10,9 @@
 #include "graph/integer_means.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
-#include "nibble/fixed/block_exponent.h"
-#include "nibble/fixed/integer_laws.h"
-#include "nibble/graph/operation_table.h"
+#include "fixed/block_exponent.h"
+#include "fixed/integer_laws.h"
+#include "graph/operation_table.h"
 
 namespace nibble {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "graph/model_writer.h"
 #include "graph/parameters.h"
-#include "nibble/fixed/integer_laws.h"
+#include "fixed/integer_laws.h"
 
 namespace nibble {
 namespace {

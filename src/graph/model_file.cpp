@@ -14,9 +14,9 @@
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/core/warning.h"
+#include "core/warning.h"
 
 namespace nibble {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "core/test_corpus.h"
 #include "graph/graph_test_support.h"
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/core/warning.h"
+#include "core/warning.h"
 
 namespace nibble {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/embedded_text.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
-#include "nibble/core/text_file.h"
+#include "core/text_file.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"  // in_quotes, for what the errors quote
+#include "core/name.h"  // in_quotes, for what the errors quote
 #include "nibble/graph/network.h"
 
 namespace nibble {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/graph_test_support.h"
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 #include "nibble/core/limits.h"
 
 namespace nibble {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "nibble/core/error.h"
-#include "nibble/harness/accuracy_log.h"
+#include "harness/accuracy_log.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

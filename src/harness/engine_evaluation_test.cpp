@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of evaluations by the engine.
-#include "nibble/harness/engine_evaluation.h"
+#include "harness/engine_evaluation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "core/test_support.h"
 #include "harness/harness_test_support.h"
 #include "nibble/core/npy.h"
-#include "nibble/data/harness_tensor.h"
+#include "data/harness_tensor.h"
 
 namespace nibble {
 namespace {

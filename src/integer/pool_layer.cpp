@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "integer/layer.h"
-#include "nibble/fixed/integer_laws.h"
+#include "fixed/integer_laws.h"
 
 namespace nibble {
 namespace {

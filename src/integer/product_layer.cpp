@@ -4,7 +4,7 @@
 
 #include "integer/initial_weights.h"
 #include "integer/layer.h"
-#include "nibble/fixed/integer_laws.h"
+#include "fixed/integer_laws.h"
 
 namespace nibble {
 namespace {

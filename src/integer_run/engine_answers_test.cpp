@@ -6,7 +6,7 @@
 
 #include "integer_run/integer_model.h"
 #include "integer_run/integer_run_test_support.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/engine/engine.h"
 #include "nibble/graph/model_file.h"
 

@@ -8,7 +8,7 @@
 
 #include "integer/trained_tensor.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/run/checkpoint.h"
+#include "run/checkpoint.h"
 #include "nibble/run/schedule.h"
 
 namespace nibble {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "graph/int8_format.h"
-#include "nibble/graph/input_table.h"
+#include "graph/input_table.h"
 
 namespace nibble {
 namespace {

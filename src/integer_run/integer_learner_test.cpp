@@ -7,7 +7,7 @@
 #include <set>
 
 #include "integer_run/integer_run_test_support.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "integer_run/integer_run_test_support.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

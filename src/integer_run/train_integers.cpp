@@ -14,7 +14,7 @@
 #include "integer_run/integer_learner.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/loop/run_training.h"
+#include "loop/run_training.h"
 
 namespace nibble {
 namespace {

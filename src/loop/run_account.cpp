@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "nibble/core/hash.h"
-#include "nibble/run/provenance.h"
+#include "core/hash.h"
+#include "run/provenance.h"
 #include "nibble/version.h"
 
 namespace nibble {

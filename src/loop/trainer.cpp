@@ -12,7 +12,7 @@
 
 #include "cluster/local.h"
 #include "loop/run_account.h"
-#include "nibble/data/batch_order.h"
+#include "data/batch_order.h"
 #include "nibble/run/best.h"
 #include "nibble/run/interrupt.h"
 

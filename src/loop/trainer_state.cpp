@@ -9,7 +9,7 @@
 
 #include "loop/run_account.h"
 #include "loop/trainer.h"
-#include "nibble/core/warning.h"
+#include "core/warning.h"
 
 namespace nibble {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data of a run: loaded, checked, cut in two, measured.
-#include "nibble/loop/training_data.h"
+#include "loop/training_data.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 
 #include "loop/channel_moments.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/data/batch_order.h"
-#include "nibble/loop/check_data.h"
+#include "core/hash.h"
+#include "data/batch_order.h"
+#include "loop/check_data.h"
 
 namespace nibble {
 namespace {

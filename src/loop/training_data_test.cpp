@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/loop/training_data.h"
+#include "loop/training_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "nibble/core/host_device.h"
-#include "nibble/numerics/exact_sum.h"
+#include "numerics/exact_sum.h"
 #include "nibble/numerics/rounding.h"
 
 namespace nibble {

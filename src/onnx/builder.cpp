@@ -10,7 +10,7 @@
 #include "graph/parameters.h"
 #include "graph/shapes.h"
 #include "graph/structure.h"
-#include "nibble/core/name.h"
+#include "core/name.h"
 
 namespace nibble {
 namespace {

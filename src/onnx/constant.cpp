@@ -11,7 +11,7 @@
 
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
-#include "nibble/core/half.h"
+#include "core/half.h"
 #include "onnx/external_data.h"
 
 namespace nibble {

@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/version.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "nibble/core/error.h"
-#include "nibble/core/half.h"
-#include "nibble/data/npz.h"
+#include "core/half.h"
+#include "data/npz.h"
 #include "onnx/strided_copy.h"
 
 namespace nibble {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "nibble/core/error.h"
-#include "nibble/loop/check_data.h"
+#include "loop/check_data.h"
 #include "nibble/quantize/quantize_model.h"
 #include "train/batcher.h"
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "nibble/quantize/range.h"
+#include "quantize/range.h"
 
 namespace nibble {
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "nibble/report/line_chart.h"
+#include "report/line_chart.h"
 #include "report/escape.h"
 #include "report/html_sections.h"
 

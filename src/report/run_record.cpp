@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a run folder.
-#include "nibble/report/run_record.h"
+#include "report/run_record.h"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "nibble/core/error.h"
-#include "nibble/report/comparison.h"
-#include "nibble/report/html_report.h"
+#include "report/comparison.h"
+#include "report/html_report.h"
 #include "report/run_json.h"
 #include "report/run_tables.h"
 

@@ -10,7 +10,7 @@
 #include "core/test_support.h"
 #include "nibble/core/error.h"
 #include "nibble/run/best.h"
-#include "nibble/run/checkpoint.h"
+#include "run/checkpoint.h"
 #include "nibble/run/schedule.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/test_support.h"
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
 
 namespace nibble {
 namespace {

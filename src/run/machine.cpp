@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "core/system_field.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
-#include "nibble/run/provenance.h"
+#include "run/provenance.h"
 
 namespace nibble {
 namespace {

@@ -11,7 +11,7 @@
 #include "nibble/core/safetensors.h"
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
-#include "nibble/run/checkpoint.h"
+#include "run/checkpoint.h"
 #include "nibble/train/policy.h"
 
 namespace nibble {

@@ -10,7 +10,7 @@
 
 #include "graph/layer_text.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
+#include "core/name.h"
 
 namespace nibble {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "nibble/kernels/quantize.h"
-#include "nibble/loop/learner.h"
+#include "loop/learner.h"
 #include "train/rounder.h"
 
 namespace nibble {

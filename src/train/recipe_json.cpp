@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "loop/run_settings_text.h"
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 #include "nibble/train/recipe.h"
 
 namespace nibble {

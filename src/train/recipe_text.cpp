@@ -8,7 +8,7 @@
 #include "graph/toml_reader.h"
 #include "loop/run_settings_text.h"
 #include "nibble/core/error.h"
-#include "nibble/core/text_file.h"
+#include "core/text_file.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/train/recipe.h"
 #include "train/policy_text.h"

@@ -12,7 +12,7 @@
 
 #include "core/test_support.h"
 #include "nibble/core/parallel.h"
-#include "nibble/core/text_file.h"
+#include "core/text_file.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/train/train.h"
 #include "train/test_models.h"

@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "nibble/train/evaluate.h"
-#include "nibble/train/forward.h"
 #include "nibble/train/train.h"
+#include "nibble/train/forward.h"
 
 namespace nibble {
 namespace {

@@ -18,7 +18,7 @@
 #include "graph/test_naive_network.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/graph/input_table.h"
+#include "graph/input_table.h"
 #include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/onnx/read_onnx.h"

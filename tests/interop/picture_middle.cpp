@@ -6,7 +6,7 @@
 #include <exception>
 
 #include "nibble/core/npy.h"
-#include "nibble/data/picture.h"
+#include "data/picture.h"
 
 int main(int argc, char** argv) {
   using namespace nibble;

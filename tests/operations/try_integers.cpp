@@ -7,7 +7,7 @@
 
 #include "emit/emitted_program.h"
 #include "engine/engine_test_support.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"
 

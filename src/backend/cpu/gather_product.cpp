@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/product8.h"
+#include "kernels/product8/product8.h"
 
 namespace nibble {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/integer_loops.h"
-#include "nibble/kernels/product8.h"
+#include "kernels/integer_loops/integer_loops.h"
+#include "kernels/product8/product8.h"
 
 namespace nibble {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/integer_loops.h"
+#include "kernels/integer_loops/integer_loops.h"
 
 namespace nibble {
 namespace {

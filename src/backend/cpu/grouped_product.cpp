@@ -9,7 +9,7 @@
 #include "backend/cpu/gather_product.h"
 #include "backend/cpu/round_pixels.h"
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/integer_loops.h"
+#include "kernels/integer_loops/integer_loops.h"
 
 namespace nibble {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backend/cpu/round_pixels.h"
 #include "nibble/core/parallel.h"
-#include "nibble/fixed/round_shift.h"
+#include "fixed/round_shift.h"
 
 namespace nibble {
 

@@ -8,8 +8,8 @@
 #include "backend/cpu/cpu_weights.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
-#include "nibble/fixed/bit_width.h"
-#include "nibble/kernels/integer_loops.h"
+#include "fixed/bit_width.h"
+#include "kernels/integer_loops/integer_loops.h"
 
 namespace nibble {
 namespace {

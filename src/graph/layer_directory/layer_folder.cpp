@@ -11,7 +11,7 @@
 
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
-#include "nibble/core/text_file.h"
+#include "core/text_file.h"
 #include "nibble/graph/layer_directory.h"
 
 static_assert(std::endian::native == std::endian::little, "data files are little-endian");

@@ -14,7 +14,7 @@
 #include "kernels/accumulate/double_sums.h"
 #include "kernels/accumulate/paths.h"
 #include "kernels/accumulate/reference.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/accumulate.h"
 

@@ -12,7 +12,7 @@
 
 #include "cuda/test_memory.h"
 #include "kernels/accumulate/bench_matrices.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/device_accumulate.h"
 

@@ -7,7 +7,7 @@
 #include "kernels/accumulate/check.h"
 #include "kernels/accumulate/cuda_kernels.h"
 #include "nibble/core/error.h"
-#include "nibble/cuda/upload.h"
+#include "cuda/upload.h"
 #include "nibble/kernels/device_accumulate.h"
 
 namespace nibble {

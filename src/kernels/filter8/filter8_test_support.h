@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/filter8/paths.h"
-#include "nibble/core/isa.h"
-#include "nibble/kernels/filter8.h"
+#include "core/isa.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/paths.h"
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 

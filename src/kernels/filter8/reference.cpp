@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/filter8/paths.h"
-#include "nibble/fixed/rescale.h"
+#include "fixed/rescale.h"
 
 namespace nibble::reference {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every path of the integer loops against the definitions, bit for bit.
-#include "nibble/kernels/integer_loops.h"
+#include "kernels/integer_loops/integer_loops.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/integer_loops/paths.h"
-#include "nibble/fixed/round_shift.h"
+#include "fixed/round_shift.h"
 
 namespace nibble {
 namespace {

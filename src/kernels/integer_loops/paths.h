@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/paths.h"
-#include "nibble/kernels/integer_loops.h"
+#include "kernels/integer_loops/integer_loops.h"
 
 namespace nibble {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/integer_loops/paths.h"
-#include "nibble/fixed/rescale.h"
-#include "nibble/fixed/round_shift.h"
+#include "fixed/rescale.h"
+#include "fixed/round_shift.h"
 
 namespace nibble::reference {
 namespace {

@@ -10,7 +10,7 @@
 #include "kernels/quantize/reference.h"
 #include "kernels/quantize/widening.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 #include "numerics/scaled.h"

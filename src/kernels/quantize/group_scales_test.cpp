@@ -12,7 +12,7 @@
 
 #include "kernels/quantize/test_inputs.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

@@ -16,7 +16,7 @@
 #include "kernels/quantize/test_formats.h"
 #include "kernels/quantize/test_inputs.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/kernels/quantize.h"
 #include "numerics/compat_qtorch.h"
 

@@ -13,7 +13,7 @@
 #include "kernels/quantize/test_formats.h"
 #include "kernels/quantize/test_inputs.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

@@ -12,7 +12,7 @@
 
 #include "kernels/quantize/kernels.h"
 #include "kernels/quantize/reference.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 

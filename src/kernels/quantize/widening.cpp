@@ -4,7 +4,7 @@
 
 #include "kernels/quantize/halves.h"
 #include "nibble/core/error.h"
-#include "nibble/core/half.h"
+#include "core/half.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

@@ -12,8 +12,8 @@
 
 #include "kernels/quantize/test_compare.h"
 #include "nibble/core/error.h"
-#include "nibble/core/half.h"
-#include "nibble/core/isa.h"
+#include "core/half.h"
+#include "core/isa.h"
 #include "nibble/kernels/quantize.h"
 
 namespace nibble {

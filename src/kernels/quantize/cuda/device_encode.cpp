@@ -13,7 +13,7 @@
 #include "kernels/quantize/cuda/device_layout.h"
 #include "kernels/quantize/cuda/pack.h"
 #include "nibble/core/error.h"
-#include "nibble/cuda/upload.h"
+#include "cuda/upload.h"
 #include "numerics/float_codes.h"
 
 namespace nibble {

@@ -6,7 +6,7 @@
 #include "kernels/quantize/codes.h"
 #include "kernels/quantize/cuda/device_layout.h"
 #include "kernels/quantize/group_scales.h"
-#include "nibble/cuda/upload.h"
+#include "cuda/upload.h"
 
 namespace nibble {
 namespace {

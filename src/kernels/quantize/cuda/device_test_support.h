@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cuda/test_memory.h"
-#include "nibble/core/half.h"
+#include "core/half.h"
 #include "nibble/kernels/device_quantize.h"
 
 namespace nibble {

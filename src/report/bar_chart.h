@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nibble/report/chart_theme.h"
+#include "report/chart_theme.h"
 
 namespace nibble {
 

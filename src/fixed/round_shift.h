@@ -3,23 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
-#include "nibble/fixed/rescale.h"
+#include "fixed/rescale.h"
+#include "nibble/fixed/shift_rounding.h"
 
 namespace nibble {
-
-// x / 2^s = sign(x)·(t + r / 2^s) becomes sign(x)·(t + 1) where the rounding goes up, else
-// sign(x)·t.
-enum class ShiftRounding : std::uint8_t {
-  nearest,            // up where r >= 2^(s-1): ties away from zero
-  stochastic,         // up where r > u, u uniform in [0, 2^s)
-  pseudo_stochastic,  // up where the upper half of r is above its lower half
-};
-
-// "nearest", "stochastic", "pseudo-stochastic"
-std::string_view name_of(ShiftRounding rounding);
-ShiftRounding shift_rounding_by_name(std::string_view name);
 
 // 0 <= s <= 62 and any x; s = 0 gives x. The result is not clamped.
 constexpr std::int64_t shift_nearest(std::int64_t x, int s) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 
 namespace nibble {
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nibble/core/bit_counts.h"
+#include "core/bit_counts.h"
 #include "nibble/core/host_device.h"
 
 namespace nibble {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "nibble/quantize/sensitivity.h"
+#include "quantize/sensitivity.h"
 
 namespace nibble {
 

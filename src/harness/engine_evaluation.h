@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "nibble/data/dataset.h"
-#include "nibble/data/listed_files.h"
-#include "nibble/harness/accuracy_log.h"
+#include "data/listed_files.h"
+#include "harness/accuracy_log.h"
 #include "nibble/harness/answer_engine.h"
-#include "nibble/harness/example_reader.h"
+#include "harness/example_reader.h"
 #include "nibble/run/metrics.h"
 #include "nibble/run/progress.h"
 

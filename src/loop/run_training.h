@@ -6,10 +6,10 @@
 #include <functional>
 #include <memory>
 
-#include "nibble/loop/learner.h"
+#include "loop/learner.h"
 #include "nibble/loop/run_settings.h"
 #include "nibble/loop/train_options.h"
-#include "nibble/loop/training_data.h"
+#include "loop/training_data.h"
 
 namespace nibble {
 

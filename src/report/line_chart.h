@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nibble/report/chart_theme.h"
+#include "report/chart_theme.h"
 
 namespace nibble {
 

@@ -12,9 +12,9 @@
 #include "nibble/data/dataset.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/run/metrics.h"
-#include "nibble/run/checkpoint.h"
+#include "run/checkpoint.h"
 #include "nibble/run/events.h"
-#include "nibble/run/run_rows.h"
+#include "run/run_rows.h"
 #include "nibble/run/schedule.h"
 
 namespace nibble {

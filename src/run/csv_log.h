@@ -10,7 +10,7 @@
 
 namespace nibble {
 
-// One row, cell by cell. Text with a comma or a quote is quoted, well-formed (nibble/core/name.h),
+// One row, cell by cell. Text with a comma or a quote is quoted, well-formed (core/name.h),
 // and where it could be a formula of a spreadsheet begins with an apostrophe.
 class CsvRow {
  public:

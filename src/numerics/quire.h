@@ -2,7 +2,7 @@
 // An exact accumulator of products: a fixed-point number wide enough that nothing is ever rounded.
 #pragma once
 
-#include "nibble/numerics/exact_sum.h"
+#include "numerics/exact_sum.h"
 
 namespace nibble {
 

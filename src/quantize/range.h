@@ -4,11 +4,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 
-#include "nibble/graph/fake_quantize.h"
-#include "nibble/quantize/histogram.h"
+#include "graph/fake_quantize.h"
+#include "quantize/histogram.h"
+#include "nibble/quantize/settings.h"
 
 namespace nibble {
 
@@ -41,17 +40,6 @@ struct QuantizationRange {
 // affine end may move by half a step for that. A range without extent gives the step of a range
 // that reaches 1: any step is right for a layer of zeros, this one keeps rescale factors moderate.
 QuantizationRange to_step(const RealRange& range, const GridChoice& choice);
-
-struct RangeMethod {
-  enum class Kind : std::uint8_t { max, percentile, entropy, mse, average };
-  Kind kind = Kind::max;
-  double percent = 100;  // of percentile
-  bool operator==(const RangeMethod&) const = default;
-};
-
-// max, percentile:P with 50 ≤ P ≤ 100, entropy, mse, average.
-RangeMethod parse_range_method(std::string_view text);
-std::string to_string(const RangeMethod& method);
 
 // Ranges of batches, averaged: the plain mean of the first ten, later ones count a tenth each. The
 // one observer for which the order of batches matters.

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "nibble/report/histogram_grid.h"
+#include "report/histogram_grid.h"
 
 namespace nibble {
 

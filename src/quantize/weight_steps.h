@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "nibble/core/tensor.h"
-#include "nibble/graph/fake_quantize.h"
+#include "graph/fake_quantize.h"
 
 namespace nibble {
 

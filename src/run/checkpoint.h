@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "nibble/core/safetensors.h"
-#include "nibble/run/words.h"
+#include "run/words.h"
 
 namespace nibble {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nibble/data/catalog.h"
+#include "data/catalog.h"
 
 namespace nibble {
 

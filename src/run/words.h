@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "nibble/run/schedule.h"
+
 namespace nibble {
 
 using Words = std::map<std::string, std::string>;
@@ -22,5 +24,13 @@ std::string text_word(const Words& words, const std::string& name);
 std::int64_t integer_word(const Words& words, const std::string& name);
 double number_word(const Words& words, const std::string& name);
 bool boolean_word(const Words& words, const std::string& name);
+
+// Names start with `prefix`, e.g. "best.value".
+void put_words(Words& words, const std::string& prefix, const BestSoFar& best);
+void put_words(Words& words, const std::string& prefix, const EarlyStoppingState& state);
+void put_words(Words& words, const std::string& prefix, const PlateauState& state);
+BestSoFar best_words(const Words& words, const std::string& prefix);
+EarlyStoppingState early_stopping_words(const Words& words, const std::string& prefix);
+PlateauState plateau_words(const Words& words, const std::string& prefix);
 
 }  // namespace nibble

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "nibble/core/tensor.h"
-#include "nibble/data/picture.h"
+#include "data/picture.h"
 #include "nibble/engine/engine.h"
-#include "nibble/graph/input_table.h"
+#include "graph/input_table.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {
