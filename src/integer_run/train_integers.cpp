@@ -37,8 +37,8 @@ void check_form(const IntegerRecipe& recipe) {
     for (const NamedNetwork& each : named_networks()) {
       if (has_integer_form(parse_network(each.toml, each.name))) names.push_back(each.name);
     }
-    throw Error(
-        fmt::format("{}; networks that have one: {}", error.what(), fmt::join(names, ", ")));
+    throw Error(fmt::format("{}; networks that have one: {}", error.what(), fmt::join(names, ", ")),
+                error.kind());
   }
 }
 
