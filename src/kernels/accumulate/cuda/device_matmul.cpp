@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/accumulate/check.h"
-#include "kernels/accumulate/cuda_kernels.h"
+#include "kernels/accumulate/cuda/kernels.h"
 #include "nibble/core/error.h"
 #include "cuda/upload.h"
 #include "nibble/kernels/device_accumulate.h"

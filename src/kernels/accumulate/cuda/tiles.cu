@@ -3,8 +3,8 @@
 #include <type_traits>
 
 #include "kernels/accumulate/choose_kernel.h"
-#include "kernels/accumulate/cuda_kernels.h"
-#include "kernels/accumulate/cuda_lanes.cuh"
+#include "kernels/accumulate/cuda/kernels.h"
+#include "kernels/accumulate/cuda/lanes.cuh"
 
 namespace nibble::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every accumulator on a GPU, by the definition: one output a thread.
-#include "kernels/accumulate/cuda_kernels.h"
+#include "kernels/accumulate/cuda/kernels.h"
 
 namespace nibble::cuda {
 namespace {
