@@ -14,7 +14,7 @@ ROWS = [
     ["core"],
     ["numerics", "fixed", "cuda"],
     ["kernels", "graph", "data", "run", "cluster"],
-    ["loop", "onnx", "backend"],
+    ["loop", "foreign", "backend"],
     ["train", "integer", "engine"],
     ["quantize", "integer_run"],
     ["report", "emit", "harness", "placement"],

@@ -16,7 +16,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
 #include "harness/engine_evaluation.h"
-#include "nibble/onnx/read_onnx.h"
+#include "nibble/foreign/read_onnx.h"
 #include "quantize/answered_classes.h"
 
 namespace nibble {

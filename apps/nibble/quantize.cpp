@@ -26,7 +26,7 @@
 #include "core/hash.h"
 #include "nibble/graph/model_file.h"
 #include "loop/check_data.h"
-#include "nibble/onnx/read_onnx.h"
+#include "nibble/foreign/read_onnx.h"
 #include "quantize/error_table.h"
 #include "nibble/quantize/integer_network.h"
 #include "quantize/layer_bits_text.h"

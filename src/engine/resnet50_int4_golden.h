@@ -14,7 +14,7 @@
 #include "core/isa.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
-#include "nibble/graph/layer_directory.h"
+#include "nibble/foreign/layer_directory.h"
 
 namespace nibble {
 

@@ -21,9 +21,9 @@
 #include "graph/input_table.h"
 #include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/onnx/read_onnx.h"
+#include "nibble/foreign/read_onnx.h"
 #include "nibble/quantize/integer_network.h"
-#include "onnx/strided_copy.h"
+#include "foreign/onnx/strided_copy.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 
 #include "core/test_support.h"
 #include "graph/test_network_maker.h"
-#include "nibble/onnx/write_onnx.h"
-#include "onnx/test_graph.h"
-#include "onnx/value_units.h"
+#include "nibble/foreign/write_onnx.h"
+#include "foreign/onnx/test_graph.h"
+#include "foreign/onnx/value_units.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"
 
