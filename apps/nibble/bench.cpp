@@ -12,7 +12,7 @@
 
 #include "apps/nibble/json.h"
 #include "apps/nibble/random_examples.h"
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "kernels/product8/peak.h"
 #include "nibble/core/error.h"

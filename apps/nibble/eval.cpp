@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/device_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/json.h"
-#include "apps/nibble/threads_option.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"

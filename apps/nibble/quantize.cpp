@@ -19,7 +19,7 @@
 #include "apps/nibble/mixed_precision.h"
 #include "apps/nibble/quantize_outcome.h"
 #include "apps/nibble/quantize_report.h"
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
 #include "nibble/core/error.h"

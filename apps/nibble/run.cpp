@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "core/npy_header.h"
 #include "core/whole_folder.h"

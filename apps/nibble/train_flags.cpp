@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "nibble/core/error.h"
 #include "core/text_file.h"
 #include "nibble/graph/model_file.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "apps/nibble/random_examples.h"
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"

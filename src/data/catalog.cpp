@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "data/idx_files.h"
+#include "data/idx.h"
 #include "data/cifar10.h"
 
 namespace nibble {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "data/array_folder.h"
-#include "data/idx_files.h"
+#include "data/idx.h"
 #include "data/labels.h"
 #include "data/npz_dataset.h"
 #include "data/picture_folder.h"
@@ -19,7 +19,6 @@
 #include "core/sha256.h"
 #include "data/catalog.h"
 #include "data/cifar10.h"
-#include "data/idx.h"
 
 namespace nibble {
 namespace {

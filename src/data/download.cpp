@@ -15,13 +15,12 @@
 
 #include "data/gunzip.h"
 #include "data/http.h"
-#include "data/idx_files.h"
+#include "data/idx.h"
 #include "data/tar.h"
 #include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "core/sha256.h"
 #include "data/cifar10.h"
-#include "data/idx.h"
 
 namespace nibble {
 namespace {

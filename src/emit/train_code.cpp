@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "emit/train_description.h"
 #include "graph/node_error.h"
 #include "fixed/integer_laws.h"
 

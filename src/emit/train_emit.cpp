@@ -9,7 +9,6 @@
 #include "emit/train_refusals.h"
 #include "nibble/emit/emit_training.h"
 #include "fixed/integer_laws.h"
-#include "fixed/power_table.h"
 
 namespace nibble {
 namespace {

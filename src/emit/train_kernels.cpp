@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "emit/train_code.h"
-#include "emit/train_description.h"
 #include "fixed/integer_laws.h"
 
 namespace nibble {

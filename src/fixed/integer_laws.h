@@ -9,8 +9,15 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace nibble {
+
+// How many bits a magnitude needs, the shift that brings it down to 1: 0 for m <= 1, otherwise the
+// bit length of m - 1 (ceil(log2 m)): 2^7 needs 7 bits, 2^7 + 1 needs 8.
+constexpr int bits_of(std::uint64_t magnitude) {
+  return magnitude <= 1 ? 0 : static_cast<int>(std::bit_width(magnitude - 1));
+}
 
 // Products of mantissas within ±127 that an int32 holds for certain: ⌊(2^31 - 1) / 127²⌋.
 inline constexpr std::int64_t kSafeTerms = 133'144;
@@ -67,5 +74,8 @@ constexpr int halvings_of(float share) {
   }
   return -1;
 }
+
+// Fractions of an octave, for powers of two in integers: round(2^15·2^(j/256)), j < 256.
+std::span<const std::uint16_t> power_table();
 
 }  // namespace nibble

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "nibble/data/dataset.h"
@@ -21,6 +22,14 @@ struct TrainingData {
 
 // Throws where the data does not fit the network or leaves nothing to train on.
 TrainingData load_training_data(const RunSettings& settings);
+
+// The mean and the deviation of each channel of byte pictures over the given images, as shares of
+// 255; zeros and ones for floats.
+struct ChannelMoments {
+  std::vector<float> mean;
+  std::vector<float> deviation;
+};
+ChannelMoments channel_moments(const Dataset& data, std::span<const std::int32_t> indices);
 
 // The settings as they will run: the input knows its mean and deviation, the network its classes,
 // and the data is known by its hash.

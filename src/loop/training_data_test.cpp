@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <span>
 
-#include "loop/channel_moments.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 

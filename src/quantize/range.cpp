@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "nibble/core/error.h"
-#include "quantize/range_search.h"
 
 namespace nibble {
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "graph/fake_quantize.h"
@@ -79,5 +80,12 @@ double squared_error(std::span<const ValueBin> bins, const QuantizationRange& ra
 // no matter. Zeros are left out: every range has them exactly, and after a ReLU they would drown
 // the rest.
 double divergence(std::span<const ValueBin> bins, const QuantizationRange& range);
+
+using RangeCost = std::function<double(const QuantizationRange& range)>;
+
+// Cuts the range at magnitudes in steps of 1/16 octave down to 1/256 of the largest, then looks
+// closer around the best; of equal costs the widest wins. After that the ends of an affine range
+// take turns: alone they would not find the way where both are outliers.
+RealRange cheapest_range(const RealRange& whole, const GridChoice& choice, const RangeCost& cost);
 
 }  // namespace nibble

@@ -11,8 +11,7 @@
 #include <system_error>
 
 #include "nibble/core/error.h"
-#include "report/run_json.h"
-#include "report/run_tables.h"
+#include "report/run_files.h"
 
 namespace nibble {
 namespace {

@@ -7,8 +7,7 @@
 #include "nibble/core/error.h"
 #include "report/comparison.h"
 #include "report/html_report.h"
-#include "report/run_json.h"
-#include "report/run_tables.h"
+#include "report/run_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -8,7 +8,7 @@
 #include "backend/cpu/cpu_weights.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
-#include "fixed/bit_width.h"
+#include "fixed/integer_laws.h"
 #include "kernels/integer_loops/integer_loops.h"
 
 namespace nibble {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "backend/loss_laws.h"
-#include "fixed/bit_width.h"
+#include "fixed/integer_laws.h"
 #include "fixed/round_shift.h"
 
 namespace nibble {

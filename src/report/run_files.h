@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads epochs.csv, layers.csv, integers.csv and histograms.csv of a run.
+// Reads the files of a run: settings.json and summary.json, and its tables.
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "report/run_record.h"
 
 namespace nibble {
+
+// Both throw one line that names the file, and the line or the field.
+void read_settings(const std::filesystem::path& path, std::string_view text, RunRecord& run);
+SummaryRecord read_summary(const std::filesystem::path& path, std::string_view text);
 
 // All throw one line that names the file, the line and the column.
 std::vector<EpochRecord> read_epochs(const std::filesystem::path& path, std::string_view text);

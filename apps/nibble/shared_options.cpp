@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of threads that a verb was asked for.
-#include "apps/nibble/threads_option.h"
+// How many threads compute, and who computes.
+#include "apps/nibble/shared_options.h"
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +16,13 @@ void add_threads_option(CLI::App& verb, int& threads, const std::string& note) {
 void use_threads(int threads) {
   if (threads > 0) set_thread_count(threads);
   require_threads(thread_count());
+}
+
+void add_device_option(CLI::App& verb, std::string& device) {
+  verb.add_option("--device", device,
+                  "who computes; the integers do not depend on it (cpu):\n"
+                  "cpu; reference, the definitions, slowly; check(cpu,reference), both at once,\n"
+                  "which ends at the first difference");
 }
 
 }  // namespace nibble
