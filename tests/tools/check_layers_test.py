@@ -21,7 +21,7 @@ SOUND = {
     "src/kernels/round/avx2.cpp": '#include "kernels/simd/avx2.h"\n#include "kernels/pack/pack.h"\n',
     "src/emit/emit.cpp": '#include "nibble/fixed/rescale.h"\n#include "graph/network.h"\n',
     "apps/nibble/main.cpp": '#include "apps/nibble/verb.h"\n#include "nibble/emit/emit.h"\n',
-    "tests/cross_test.cpp": '#include "nibble/engine/engine.h"\n#include <gtest/gtest.h>\n',
+    "tests/cross_test.cpp": '#include "nibble/engine/engine.h"\n#include "nibble/nibble.hpp"\n#include <gtest/gtest.h>\n',
 }
 
 
@@ -80,6 +80,9 @@ class CheckLayers(unittest.TestCase):
         code, output = run_on(files)
         self.assertEqual(code, 1, output)
         self.assertIn("include/nibble/nibble.hpp:1: does not include nibble/graph/op.h", output)
+
+    def test_umbrella_from_below(self):
+        self.expect_caught("src/graph/bad.cpp", '#include "nibble/nibble.hpp"\n', "includes the higher apps")
 
     def test_header_for_c_programs(self):
         self.expect_caught("src/graph/bad.cpp", '#include "nibble.h"\n', "graph includes the header for C")
