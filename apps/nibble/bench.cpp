@@ -14,10 +14,10 @@
 #include "apps/nibble/random_examples.h"
 #include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
-#include "kernels/product8/peak.h"
-#include "nibble/core/error.h"
 #include "core/hash.h"
 #include "core/isa.h"
+#include "kernels/product8/peak.h"
+#include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/engine/engine.h"
 

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "apps/nibble/verb.h"
-#include "nibble/core/error.h"
 #include "core/hash.h"
+#include "nibble/core/error.h"
 #include "nibble/foreign/layer_directory.h"
-#include "nibble/graph/model_file.h"
-#include "nibble/graph/network_text.h"
 #include "nibble/foreign/read_onnx.h"
 #include "nibble/foreign/read_weights.h"
 #include "nibble/foreign/write_onnx.h"
+#include "nibble/graph/model_file.h"
+#include "nibble/graph/network_text.h"
 #include "nibble/quantize/integer_network.h"
 #include "nibble/version.h"
 

@@ -14,12 +14,12 @@
 
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
-#include "nibble/core/error.h"
 #include "core/hash.h"
 #include "core/name.h"
 #include "data/catalog.h"
-#include "nibble/data/dataset.h"
 #include "data/download.h"
+#include "nibble/core/error.h"
+#include "nibble/data/dataset.h"
 #include "nibble/run/interrupt.h"
 
 namespace nibble {

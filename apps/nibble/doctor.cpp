@@ -14,13 +14,13 @@
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
 #include "core/isa.h"
-#include "nibble/core/parallel.h"
-#include "nibble/cuda/device.h"
 #include "cuda/driver.h"
 #include "data/catalog.h"
+#include "nibble/core/parallel.h"
+#include "nibble/cuda/device.h"
 #include "nibble/engine/tuning.h"
-#include "run/provenance.h"
 #include "nibble/version.h"
+#include "run/provenance.h"
 
 // Told by the build: "name=version", "name=found" or "name=-", by commas.
 #ifndef NIBBLE_BUILD_TYPE

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "apps/nibble/verb.h"
+#include "core/name.h"
 #include "core/temporary.h"
+#include "core/warning.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
-#include "core/name.h"
-#include "core/warning.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/version.h"
 

@@ -22,18 +22,18 @@
 #include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
-#include "nibble/core/error.h"
 #include "core/hash.h"
-#include "nibble/graph/model_file.h"
 #include "loop/check_data.h"
+#include "nibble/core/error.h"
 #include "nibble/foreign/read_onnx.h"
-#include "quantize/error_table.h"
+#include "nibble/graph/model_file.h"
 #include "nibble/quantize/integer_network.h"
-#include "quantize/layer_bits_text.h"
 #include "nibble/quantize/quantize_model.h"
-#include "quantize/recipe.h"
 #include "nibble/train/fine_tune.h"
 #include "nibble/version.h"
+#include "quantize/error_table.h"
+#include "quantize/layer_bits_text.h"
+#include "quantize/recipe.h"
 
 namespace nibble {
 namespace {

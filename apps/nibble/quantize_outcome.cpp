@@ -8,8 +8,8 @@
 #include <chrono>
 #include <vector>
 
-#include "nibble/core/parallel.h"
 #include "harness/engine_evaluation.h"
+#include "nibble/core/parallel.h"
 #include "nibble/train/train.h"
 
 namespace nibble {

@@ -14,17 +14,17 @@
 
 #include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
+#include "core/atomic_file.h"
+#include "core/name.h"
 #include "core/npy_header.h"
 #include "core/whole_folder.h"
-#include "core/atomic_file.h"
+#include "data/harness_tensor.h"
+#include "harness/example_reader.h"
 #include "nibble/core/error.h"
-#include "core/name.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/parallel.h"
-#include "data/harness_tensor.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/harness/answer_engine.h"
-#include "harness/example_reader.h"
 
 namespace nibble {
 namespace {

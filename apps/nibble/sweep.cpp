@@ -18,13 +18,13 @@
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
-#include "nibble/core/error.h"
 #include "core/hash.h"
 #include "core/name.h"
 #include "loop/check_data.h"
-#include "report/bar_chart.h"
+#include "nibble/core/error.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/train/train.h"
+#include "report/bar_chart.h"
 
 namespace nibble {
 namespace {

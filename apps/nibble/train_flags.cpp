@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "apps/nibble/shared_options.h"
-#include "nibble/core/error.h"
 #include "core/text_file.h"
+#include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/report/tensorboard.h"

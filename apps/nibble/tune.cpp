@@ -14,9 +14,9 @@
 #include "apps/nibble/random_examples.h"
 #include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "core/text_file.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/picture.h"
 #include "fixed/round_shift.h"
+#include "graph/picture.h"
 
 namespace nibble {
 

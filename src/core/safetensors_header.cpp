@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
-#include "nibble/core/error.h"
 #include "core/name.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <memory>
 
-#include "core/test_support.h"
 #include "core/atomic_file.h"
+#include "core/test_support.h"
 
 namespace nibble {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "data/idx.h"
 #include "data/cifar10.h"
+#include "data/idx.h"
 
 namespace nibble {
 namespace {

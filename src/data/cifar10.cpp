@@ -9,10 +9,10 @@
 #include <system_error>
 #include <vector>
 
+#include "data/catalog.h"
 #include "data/file_bytes.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "data/catalog.h"
 
 namespace nibble {
 namespace {

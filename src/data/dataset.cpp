@@ -9,16 +9,16 @@
 #include <system_error>
 #include <utility>
 
+#include "core/hash.h"
+#include "core/sha256.h"
 #include "data/array_folder.h"
+#include "data/catalog.h"
+#include "data/cifar10.h"
 #include "data/idx.h"
 #include "data/labels.h"
 #include "data/npz_dataset.h"
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
-#include "core/hash.h"
-#include "core/sha256.h"
-#include "data/catalog.h"
-#include "data/cifar10.h"
 
 namespace nibble {
 namespace {

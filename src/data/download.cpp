@@ -13,14 +13,14 @@
 #include <system_error>
 #include <utility>
 
+#include "core/atomic_file.h"
+#include "core/sha256.h"
+#include "data/cifar10.h"
 #include "data/gunzip.h"
 #include "data/http.h"
 #include "data/idx.h"
 #include "data/tar.h"
-#include "core/atomic_file.h"
 #include "nibble/core/error.h"
-#include "core/sha256.h"
-#include "data/cifar10.h"
 
 namespace nibble {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "nibble/core/error.h"
 #include "data/listed_files.h"
+#include "nibble/core/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -9,9 +9,9 @@
 #include <ostream>
 #include <string_view>
 
+#include "core/atomic_file.h"
 #include "core/npy_header.h"
 #include "data/file_bytes.h"
-#include "core/atomic_file.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "nibble/core/error.h"
 #include "data/idx.h"
+#include "nibble/core/error.h"
 
 namespace {
 

@@ -17,8 +17,8 @@
 
 #include <vector>
 
-#include "nibble/core/error.h"
 #include "data/picture.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

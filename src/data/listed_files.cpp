@@ -9,11 +9,11 @@
 #include <optional>
 #include <system_error>
 
+#include "core/text_file.h"
 #include "data/array_folder.h"
 #include "data/labels.h"
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
-#include "core/text_file.h"
 
 namespace nibble {
 namespace {

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <vector>
 
-#include "nibble/core/error.h"
 #include "data/picture.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "nibble/core/error.h"
 #include "data/picture.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

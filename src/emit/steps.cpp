@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "graph/node_error.h"
 #include "fixed/rescale.h"
+#include "graph/node_error.h"
 
 namespace nibble {
 namespace {

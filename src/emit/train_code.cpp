@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "graph/node_error.h"
 #include "fixed/integer_laws.h"
+#include "graph/node_error.h"
 
 namespace nibble {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nibble/graph/integer_bounds.h"
 #include "kernels/filter8/filter8.h"
+#include "nibble/graph/integer_bounds.h"
 
 namespace nibble {
 

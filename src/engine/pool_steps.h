@@ -8,8 +8,8 @@
 
 #include "engine/place.h"
 #include "engine/step.h"
-#include "nibble/graph/op.h"
 #include "kernels/filter8/filter8.h"
+#include "nibble/graph/op.h"
 
 namespace nibble {
 

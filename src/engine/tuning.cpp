@@ -10,11 +10,11 @@
 #include <sstream>
 #include <vector>
 
-#include "core/system_field.h"
 #include "core/atomic_file.h"
-#include "nibble/core/error.h"
 #include "core/isa.h"
+#include "core/system_field.h"
 #include "core/text_file.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

@@ -10,11 +10,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/test_corpus.h"
-#include "graph/graph_test_support.h"
 #include "core/hash.h"
-#include "nibble/core/safetensors.h"
+#include "core/test_corpus.h"
 #include "core/warning.h"
+#include "graph/graph_test_support.h"
+#include "nibble/core/safetensors.h"
 
 namespace nibble {
 namespace {

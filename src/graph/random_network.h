@@ -43,12 +43,12 @@ class RandomNetwork {
     if (dice_.is_one_of(4)) shape = {dice_.from(1, 40)};
     if (dice_.is_one_of(6)) shape = {dice_.from(14, 24), dice_.from(14, 24), dice_.from(1, 4)};
     const auto form = dice_.any<InputForm>({{"int8", 0, -128, 127},
-                                       {"uint8", 0, 0, 255},
-                                       {"uint8", 128, -128, 127},
-                                       {"uint8", 100, -100, 155},
-                                       {"uint4", 0, 0, 15},
-                                       {"int4", 0, -8, 7},
-                                       {"int16", 0, -32768, 32767}});
+                                            {"uint8", 0, 0, 255},
+                                            {"uint8", 128, -128, 127},
+                                            {"uint8", 100, -100, 155},
+                                            {"uint4", 0, 0, 15},
+                                            {"int4", 0, -8, 7},
+                                            {"int16", 0, -32768, 32767}});
     values_.push_back({shape, form.low, form.high});
     return NetworkMaker(shape, form);
   }

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "nibble/core/error.h"
 #include "harness/accuracy_log.h"
+#include "nibble/core/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

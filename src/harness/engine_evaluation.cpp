@@ -9,9 +9,9 @@
 #include <numeric>
 #include <utility>
 
+#include "loop/check_data.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "loop/check_data.h"
 
 namespace nibble {
 namespace {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "nibble/data/dataset.h"
 #include "data/listed_files.h"
 #include "harness/accuracy_log.h"
-#include "nibble/harness/answer_engine.h"
 #include "harness/example_reader.h"
+#include "nibble/data/dataset.h"
+#include "nibble/harness/answer_engine.h"
 #include "nibble/run/metrics.h"
 #include "nibble/run/progress.h"
 

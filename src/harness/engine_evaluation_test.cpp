@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
+#include "data/harness_tensor.h"
 #include "harness/harness_test_support.h"
 #include "nibble/core/npy.h"
-#include "data/harness_tensor.h"
 
 namespace nibble {
 namespace {

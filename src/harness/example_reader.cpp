@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "data/file_bytes.h"
+#include "data/harness_tensor.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
-#include "data/harness_tensor.h"
 
 namespace nibble {
 namespace {

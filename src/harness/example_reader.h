@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "nibble/core/tensor.h"
 #include "data/picture.h"
-#include "nibble/engine/engine.h"
 #include "graph/input_table.h"
+#include "nibble/core/tensor.h"
+#include "nibble/engine/engine.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {

@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "core/test_support.h"
+#include "data/harness_tensor.h"
 #include "harness/harness_test_support.h"
 #include "nibble/core/npy.h"
-#include "data/harness_tensor.h"
 
 namespace nibble {
 namespace {

@@ -2,8 +2,8 @@
 // Pools: the largest of a window, or its mean.
 #include <algorithm>
 
-#include "integer/layer.h"
 #include "fixed/integer_laws.h"
+#include "integer/layer.h"
 
 namespace nibble {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "graph/int8_format.h"
 #include "graph/input_table.h"
+#include "graph/int8_format.h"
 
 namespace nibble {
 namespace {

@@ -7,8 +7,8 @@
 #include "integer_run/answers.h"
 #include "integer_run/integer_batcher.h"
 #include "integer_run/integer_model.h"
-#include "nibble/integer_run/train_integers.h"
 #include "loop/check_data.h"
+#include "nibble/integer_run/train_integers.h"
 
 namespace nibble {
 namespace {

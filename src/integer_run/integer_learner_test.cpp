@@ -6,8 +6,8 @@
 
 #include <set>
 
-#include "integer_run/integer_run_test_support.h"
 #include "core/isa.h"
+#include "integer_run/integer_run_test_support.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

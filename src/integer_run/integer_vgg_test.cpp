@@ -3,8 +3,8 @@
 // fast path, with any number of threads, resumed in the middle. Minutes.
 #include <gtest/gtest.h>
 
-#include "integer_run/integer_run_test_support.h"
 #include "core/isa.h"
+#include "integer_run/integer_run_test_support.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

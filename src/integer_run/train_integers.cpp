@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "integer_run/integer_learner.h"
+#include "loop/run_training.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
-#include "loop/run_training.h"
 
 namespace nibble {
 namespace {

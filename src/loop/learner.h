@@ -11,11 +11,11 @@
 
 #include "nibble/data/dataset.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/run/metrics.h"
-#include "run/checkpoint.h"
 #include "nibble/run/events.h"
-#include "run/run_rows.h"
+#include "nibble/run/metrics.h"
 #include "nibble/run/schedule.h"
+#include "run/checkpoint.h"
+#include "run/run_rows.h"
 
 namespace nibble {
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
-#include "run/provenance.h"
 #include "nibble/version.h"
+#include "run/provenance.h"
 
 namespace nibble {
 namespace {

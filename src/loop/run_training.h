@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "loop/learner.h"
+#include "loop/training_data.h"
 #include "nibble/loop/run_settings.h"
 #include "nibble/loop/train_options.h"
-#include "loop/training_data.h"
 
 namespace nibble {
 

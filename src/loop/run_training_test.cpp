@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/hash.h"
 #include "core/test_support.h"
+#include "core/warning.h"
 #include "loop/run_settings_text.h"
 #include "loop/thread_ranks.h"
 #include "nibble/core/error.h"
-#include "core/hash.h"
-#include "core/warning.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {

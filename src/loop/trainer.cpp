@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cluster/local.h"
-#include "loop/run_account.h"
 #include "data/batch_order.h"
+#include "loop/run_account.h"
 #include "nibble/run/best.h"
 #include "nibble/run/interrupt.h"
 

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "loop/learner.h"
+#include "loop/training_data.h"
 #include "nibble/loop/run_settings.h"
 #include "nibble/loop/train_options.h"
-#include "loop/training_data.h"
 #include "nibble/run/best.h"
 #include "nibble/run/run_folder.h"
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "nibble/core/error.h"
 #include "core/hash.h"
 #include "data/batch_order.h"
 #include "loop/check_data.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

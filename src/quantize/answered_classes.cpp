@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "nibble/core/error.h"
 #include "loop/check_data.h"
+#include "nibble/core/error.h"
 #include "nibble/train/forward.h"
 #include "train/batcher.h"
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "graph/toml_reader.h"
 #include "core/text_file.h"
+#include "graph/toml_reader.h"
 #include "quantize/quantization_points.h"
 
 namespace nibble {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "graph/fake_quantize.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "graph/fake_quantize.h"
 #include "nibble/train/forward.h"
 #include "quantize/layer_moments.h"
 #include "quantize/nearest_plane.h"

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/name.h"
 #include "core/test_support.h"
 #include "nibble/core/error.h"
-#include "core/name.h"
 #include "quantize/recipe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

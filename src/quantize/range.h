@@ -7,8 +7,8 @@
 #include <span>
 
 #include "graph/fake_quantize.h"
-#include "quantize/histogram.h"
 #include "nibble/quantize/settings.h"
+#include "quantize/histogram.h"
 
 namespace nibble {
 

@@ -9,10 +9,10 @@
 #include <array>
 
 #include "core/embedded_text.h"
-#include "graph/toml_reader.h"
-#include "nibble/core/error.h"
 #include "core/name.h"
 #include "core/text_file.h"
+#include "graph/toml_reader.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "quantize/bit_plan.h"
-#include "quantize/weight_steps.h"
 #include "quantize/quantize_test_support.h"
+#include "quantize/weight_steps.h"
 
 namespace nibble {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "nibble/core/tensor.h"
 #include "graph/fake_quantize.h"
+#include "nibble/core/tensor.h"
 
 namespace nibble {
 

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/svg.h"
 #include "report/axis.h"
 #include "report/escape.h"
 #include "report/legend.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "nibble/core/error.h"
-#include "report/svg.h"
 #include "report/escape.h"
 #include "report/legend.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

@@ -9,10 +9,10 @@
 #include <numeric>
 
 #include "nibble/core/error.h"
-#include "report/svg.h"
 #include "report/axis.h"
 #include "report/escape.h"
 #include "report/legend.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "report/bar_chart.h"
+#include "report/escape.h"
 #include "report/heat_map.h"
 #include "report/html_page.h"
-#include "report/escape.h"
 #include "report/html_sections.h"
 #include "report/results.h"
 

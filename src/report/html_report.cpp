@@ -8,8 +8,8 @@
 
 #include "core/atomic_file.h"
 #include "nibble/core/error.h"
-#include "report/html_page.h"
 #include "report/escape.h"
+#include "report/html_page.h"
 #include "report/html_sections.h"
 
 namespace nibble {

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <optional>
 
-#include "report/svg.h"
 #include "report/axis.h"
 #include "report/legend.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

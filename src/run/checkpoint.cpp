@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "nibble/core/error.h"
 #include "core/hash.h"
 #include "core/name.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

@@ -15,8 +15,8 @@
 #include <system_error>
 
 #include "core/atomic_file.h"
-#include "nibble/core/error.h"
 #include "core/name.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "core/system_field.h"
 #include "core/isa.h"
+#include "core/system_field.h"
 #include "nibble/core/parallel.h"
 #include "run/provenance.h"
 

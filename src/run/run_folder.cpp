@@ -15,8 +15,8 @@
 #include <system_error>
 #include <vector>
 
-#include "core/temporary.h"
 #include "core/atomic_file.h"
+#include "core/temporary.h"
 #include "nibble/core/error.h"
 #include "run/csv_log.h"
 #include "run/run_files.h"

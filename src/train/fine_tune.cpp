@@ -11,12 +11,12 @@
 #include <span>
 #include <vector>
 
-#include "nibble/core/error.h"
 #include "core/hash.h"
 #include "data/batch_order.h"
 #include "loop/check_data.h"
-#include "run/checkpoint.h"
+#include "nibble/core/error.h"
 #include "nibble/run/interrupt.h"
+#include "run/checkpoint.h"
 #include "train/batcher.h"
 #include "train/session.h"
 #include "train/start.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "nibble/kernels/quantize.h"
 #include "loop/learner.h"
+#include "nibble/kernels/quantize.h"
 #include "train/rounder.h"
 
 namespace nibble {

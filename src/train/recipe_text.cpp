@@ -6,10 +6,10 @@
 #include <array>
 
 #include "core/embedded_text.h"
+#include "core/text_file.h"
 #include "graph/toml_reader.h"
 #include "loop/run_settings_text.h"
 #include "nibble/core/error.h"
-#include "core/text_file.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/train/recipe.h"
 #include "train/policy_text.h"

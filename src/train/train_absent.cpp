@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "nibble/core/error.h"
-#include "nibble/train/train.h"
 #include "nibble/train/fine_tune.h"
 #include "nibble/train/forward.h"
+#include "nibble/train/train.h"
 #include "train/product.h"
 
 namespace nibble {

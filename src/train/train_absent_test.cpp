@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "nibble/train/train.h"
 #include "nibble/train/forward.h"
+#include "nibble/train/train.h"
 
 namespace nibble {
 namespace {

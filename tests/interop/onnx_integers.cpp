@@ -15,15 +15,15 @@
 #include <map>
 #include <string>
 
+#include "foreign/onnx/strided_copy.h"
+#include "graph/input_table.h"
 #include "graph/test_naive_network.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/safetensors.h"
-#include "graph/input_table.h"
+#include "nibble/foreign/read_onnx.h"
 #include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/foreign/read_onnx.h"
 #include "nibble/quantize/integer_network.h"
-#include "foreign/onnx/strided_copy.h"
 
 namespace {
 

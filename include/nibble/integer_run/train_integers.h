@@ -12,8 +12,8 @@
 #include "nibble/graph/network.h"
 #include "nibble/integer/settings.h"
 #include "nibble/loop/run_settings.h"
-#include "nibble/run/metrics.h"
 #include "nibble/loop/train_options.h"
+#include "nibble/run/metrics.h"
 
 namespace nibble {
 

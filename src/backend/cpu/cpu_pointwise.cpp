@@ -5,10 +5,10 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/round_pixels.h"
-#include "nibble/core/parallel.h"
 #include "fixed/block_exponent.h"
 #include "fixed/integer_laws.h"
 #include "kernels/integer_loops/integer_loops.h"
+#include "nibble/core/parallel.h"
 
 namespace nibble {
 namespace {

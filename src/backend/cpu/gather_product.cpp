@@ -6,8 +6,8 @@
 #include <array>
 #include <mutex>
 
-#include "nibble/core/parallel.h"
 #include "kernels/product8/product8.h"
+#include "nibble/core/parallel.h"
 
 namespace nibble {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "nibble/core/parallel.h"
 #include "kernels/integer_loops/integer_loops.h"
 #include "kernels/product8/product8.h"
+#include "nibble/core/parallel.h"
 
 namespace nibble {
 namespace {

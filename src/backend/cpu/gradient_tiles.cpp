@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "nibble/core/parallel.h"
 #include "kernels/integer_loops/integer_loops.h"
+#include "nibble/core/parallel.h"
 
 namespace nibble {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "backend/cpu/round_pixels.h"
-#include "nibble/core/parallel.h"
 #include "fixed/round_shift.h"
+#include "nibble/core/parallel.h"
 
 namespace nibble {
 

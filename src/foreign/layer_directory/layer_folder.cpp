@@ -9,9 +9,9 @@
 #include <fstream>
 #include <system_error>
 
+#include "core/text_file.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
-#include "core/text_file.h"
 #include "nibble/foreign/layer_directory.h"
 
 static_assert(std::endian::native == std::endian::little, "data files are little-endian");

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "graph/integer_parameters.h"
 #include "foreign/layer_directory/multipliers.h"
+#include "graph/integer_parameters.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "nibble/core/error.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/integer_parameters.h"
 #include "foreign/layer_directory/filter_order.h"
 #include "foreign/layer_directory/nodes_to_layers.h"
+#include "graph/integer_parameters.h"
 
 namespace nibble {
 namespace {

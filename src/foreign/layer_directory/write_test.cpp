@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "graph/graph_test_support.h"
 #include "foreign/layer_directory/test_toy_layers.h"
+#include "graph/graph_test_support.h"
 #include "nibble/foreign/layer_directory.h"
 #include "nibble/graph/model_file.h"
 

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/name.h"
 #include "graph/parameters.h"
 #include "graph/shapes.h"
 #include "graph/structure.h"
-#include "core/name.h"
 
 namespace nibble {
 namespace {

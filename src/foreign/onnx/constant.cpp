@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "graph/node_error.h"
-#include "nibble/core/error.h"
 #include "core/half.h"
 #include "foreign/onnx/external_data.h"
+#include "graph/node_error.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

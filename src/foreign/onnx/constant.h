@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "nibble/core/tensor.h"
 #include "foreign/onnx/external_data.h"
+#include "nibble/core/tensor.h"
 
 namespace nibble {
 

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
+#include "foreign/onnx/test_graph.h"
 #include "graph/test_network_maker.h"
 #include "nibble/foreign/write_onnx.h"
-#include "foreign/onnx/test_graph.h"
 
 namespace nibble {
 namespace {

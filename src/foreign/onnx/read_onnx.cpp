@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "data/file_bytes.h"
+#include "foreign/onnx/translate.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
-#include "foreign/onnx/translate.h"
 
 namespace nibble {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "nibble/foreign/read_onnx.h"
 #include "foreign/onnx/test_graph.h"
+#include "nibble/foreign/read_onnx.h"
 
 namespace nibble {
 namespace {

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "nibble/core/error.h"
 #include "core/half.h"
 #include "data/npz.h"
 #include "foreign/onnx/strided_copy.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "nibble/core/error.h"
 #include "foreign/onnx/converters.h"
 #include "foreign/onnx/fold.h"
 #include "foreign/onnx/graph_plan.h"
+#include "nibble/core/error.h"
 
 namespace nibble {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "nibble/core/error.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/graph/network_text.h"
 #include "nibble/foreign/read_weights.h"
+#include "nibble/graph/network_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -10,13 +10,13 @@
 #include <cmath>
 #include <utility>
 
+#include "foreign/onnx/graph_writer.h"
+#include "foreign/onnx/strided_copy.h"
+#include "foreign/onnx/value_units.h"
 #include "graph/integer_parameters.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "nibble/graph/integer_form.h"
-#include "foreign/onnx/graph_writer.h"
-#include "foreign/onnx/strided_copy.h"
-#include "foreign/onnx/value_units.h"
 
 namespace nibble {
 namespace {

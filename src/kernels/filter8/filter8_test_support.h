@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
-#include "kernels/filter8/paths.h"
 #include "core/isa.h"
 #include "kernels/filter8/filter8.h"
+#include "kernels/filter8/paths.h"
 
 namespace nibble {
 

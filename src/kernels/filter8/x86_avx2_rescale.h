@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-#include "kernels/filter8/loops.h"
 #include "kernels/filter8/filter8.h"
+#include "kernels/filter8/loops.h"
 
 namespace nibble::avx2 {
 

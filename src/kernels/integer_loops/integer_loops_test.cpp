@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/integer_loops/paths.h"
 #include "fixed/round_shift.h"
+#include "kernels/integer_loops/paths.h"
 
 namespace nibble {
 namespace {

@@ -2,8 +2,8 @@
 // The paths of the integer loops: one table of functions an instruction set.
 #pragma once
 
-#include "kernels/paths.h"
 #include "kernels/integer_loops/integer_loops.h"
+#include "kernels/paths.h"
 
 namespace nibble {
 

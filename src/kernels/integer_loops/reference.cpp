@@ -2,9 +2,9 @@
 // The integer loops straight from the scalar definitions.
 #include <algorithm>
 
-#include "kernels/integer_loops/paths.h"
 #include "fixed/rescale.h"
 #include "fixed/round_shift.h"
+#include "kernels/integer_loops/paths.h"
 
 namespace nibble::reference {
 namespace {

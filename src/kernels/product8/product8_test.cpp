@@ -12,8 +12,8 @@
 #include <random>
 #include <vector>
 
-#include "kernels/product8/paths.h"
 #include "core/isa.h"
+#include "kernels/product8/paths.h"
 
 namespace nibble {
 namespace {

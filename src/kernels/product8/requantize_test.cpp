@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "kernels/product8/paths.h"
 #include "core/isa.h"
+#include "kernels/product8/paths.h"
 #include "kernels/product8/product8.h"
 
 namespace nibble {

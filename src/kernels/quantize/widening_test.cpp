@@ -10,10 +10,10 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/quantize/test_compare.h"
-#include "nibble/core/error.h"
 #include "core/half.h"
 #include "core/isa.h"
+#include "kernels/quantize/test_compare.h"
+#include "nibble/core/error.h"
 #include "nibble/kernels/quantize.h"
 
 namespace nibble {

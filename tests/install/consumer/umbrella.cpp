@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that is public, by one include: twice, and with the header for C programs beside it.
 #include <nibble/nibble.hpp>
-#include <nibble/nibble.hpp>
 
 #include <nibble.h>
 

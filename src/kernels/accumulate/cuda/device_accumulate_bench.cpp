@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/isa.h"
 #include "cuda/test_memory.h"
 #include "kernels/accumulate/bench_matrices.h"
-#include "core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/device_accumulate.h"
 

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <string>
 
+#include "cuda/upload.h"
 #include "kernels/accumulate/check.h"
 #include "kernels/accumulate/cuda/kernels.h"
 #include "nibble/core/error.h"
-#include "cuda/upload.h"
 #include "nibble/kernels/device_accumulate.h"
 
 namespace nibble {

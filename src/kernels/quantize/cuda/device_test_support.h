@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "cuda/test_memory.h"
 #include "core/half.h"
+#include "cuda/test_memory.h"
 #include "nibble/kernels/device_quantize.h"
 
 namespace nibble {
