@@ -6,6 +6,7 @@
 
 #include "nibble/graph/network.h"
 #include "nibble/quantize/settings.h"
+#include "quantize/range.h"
 
 namespace nibble {
 
