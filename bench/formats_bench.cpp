@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
 #include "nibble/kernels/quantize.h"

@@ -11,8 +11,8 @@
 #include "bench/integer_runner.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/integer_run/integer_recipe.h"
-#include "nibble/run/provenance.h"
+#include "nibble/integer_run/train_integers.h"
+#include "run/provenance.h"
 
 namespace {
 

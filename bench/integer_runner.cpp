@@ -6,8 +6,8 @@
 
 #include "bench/random_batch.h"
 #include "bench/stopwatch.h"
+#include "core/hash.h"
 #include "integer_run/answers.h"
-#include "nibble/core/hash.h"
 
 namespace nibble {
 namespace {

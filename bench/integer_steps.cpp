@@ -11,11 +11,11 @@
 #include "bench/integer_bench.h"
 #include "bench/integer_runner.h"
 #include "bench/stopwatch.h"
+#include "core/isa.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
-#include "nibble/integer_run/integer_recipe.h"
-#include "nibble/run/provenance.h"
+#include "nibble/integer_run/train_integers.h"
+#include "run/provenance.h"
 
 namespace nibble {
 namespace {

@@ -2,13 +2,13 @@
 # The functions that every CMakeLists.txt of the tree uses.
 #
 #   nibble_add_module(core [COMPUTES] SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
-#   nibble_add_isa_sources(nibble_kernels ISA avx2 FILES round/x86_avx2.cpp …)
-#   nibble_add_cuda_sources(nibble_kernels FILES round/cuda.cu …)
+#   nibble_add_isa_sources(nibble_format_kernels ISA avx2 FILES round/x86_avx2.cpp …)
+#   nibble_add_cuda_sources(nibble_format_kernels FILES round/cuda.cu …)
 #   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
 #   nibble_add_test(core_test SOURCES a_test.cpp … DEPENDS nibble::core LABELS quick)
 #   nibble_add_gpu_test(name_test SOURCES … DEPENDS …)  nibble_add_gpu_bench(name_bench …)
 #   nibble_add_python_test(name SCRIPT x.py ARGS … LABELS quick [ORACLES])
-#   nibble_add_bench(round_bench SOURCES round_bench.cpp DEPENDS nibble::kernels)
+#   nibble_add_bench(round_bench SOURCES round_bench.cpp DEPENDS nibble::format_kernels)
 #   nibble_add_fuzzer(npy_fuzz SOURCES npy_fuzz.cpp DEPENDS nibble::core)
 
 # What all code of the project is compiled with. Contraction would change bits between machines.
@@ -242,6 +242,27 @@ function(nibble_finish_benches)
       add_dependencies(bench ${benches})
     endif()
   endif()
+endfunction()
+
+# What modules link, a line each, for tools/check_links.py.
+function(nibble_write_links file)
+  get_property(modules GLOBAL PROPERTY NIBBLE_MODULES)
+  set(text "")
+  foreach(module IN LISTS modules)
+    set(links ${module})
+    foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+      get_target_property(targets ${module} ${property})
+      if(targets)
+        list(APPEND links ${targets})
+      endif()
+    endforeach()
+    list(TRANSFORM links REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1")
+    list(TRANSFORM links REPLACE "^nibble::" "nibble_")
+    list(REMOVE_DUPLICATES links)
+    list(JOIN links " " links)
+    string(APPEND text "${links}\n")
+  endforeach()
+  file(WRITE ${file} "${text}")
 endfunction()
 
 # A libFuzzer program; the library is instrumented by the flags of the fuzz preset.

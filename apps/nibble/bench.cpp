@@ -10,15 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/device_option.h"
 #include "apps/nibble/json.h"
 #include "apps/nibble/random_examples.h"
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
+#include "core/hash.h"
+#include "core/isa.h"
 #include "kernels/product8/peak.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/engine/engine.h"
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "apps/nibble/compare_models.h"
-#include "apps/nibble/device_option.h"
 #include "apps/nibble/json.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
-#include "nibble/report/comparison.h"
+#include "report/comparison.h"
 
 namespace nibble {
 namespace {
@@ -66,7 +66,6 @@ void run_models(const CompareFlags& flags) {
     throw Error("compare", "models", std::to_string(flags.runs.size()), "2");
   }
   if (flags.data.empty()) throw Error("compare", "--data", "nothing", "pictures for the models");
-#ifdef NIBBLE_HAS_TRAINING
   compare_models({.first = flags.runs[0],
                   .second = flags.runs[1],
                   .data = flags.data,
@@ -74,9 +73,6 @@ void run_models(const CompareFlags& flags) {
                   .image_size = flags.image_size,
                   .device = flags.device,
                   .is_json = flags.is_json});
-#else
-  throw Error("compare", "models: this build has no oneDNN", ErrorKind::system);
-#endif
 }
 
 void run(const CompareFlags& flags) {

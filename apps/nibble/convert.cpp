@@ -11,18 +11,16 @@
 #include <vector>
 
 #include "apps/nibble/verb.h"
+#include "core/hash.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/graph/layer_directory.h"
+#include "nibble/foreign/layer_directory.h"
+#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/read_weights.h"
+#include "nibble/foreign/write_onnx.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/onnx/read_onnx.h"
-#include "nibble/onnx/read_weights.h"
-#include "nibble/onnx/write_onnx.h"
-#include "nibble/version.h"
-#ifdef NIBBLE_HAS_TRAINING
 #include "nibble/quantize/integer_network.h"
-#endif
+#include "nibble/version.h"
 
 namespace nibble {
 namespace {
@@ -64,11 +62,7 @@ Model in_integers(Model model) {
   const bool is_quantized = std::ranges::any_of(
       model.network.nodes, [](const Node& node) { return is<FakeQuantize>(node.op); });
   if (!is_quantized) return model;
-#ifdef NIBBLE_HAS_TRAINING
   return integer_network_of(model);
-#else
-  throw Error("convert", "quantized ONNX models: this build has no oneDNN", ErrorKind::system);
-#endif
 }
 
 Model read_any(const ConvertFlags& flags, std::vector<std::string>& notes) {

@@ -14,12 +14,12 @@
 
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
+#include "core/hash.h"
+#include "core/name.h"
+#include "data/catalog.h"
+#include "data/download.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/name.h"
-#include "nibble/data/catalog.h"
 #include "nibble/data/dataset.h"
-#include "nibble/data/download.h"
 #include "nibble/run/interrupt.h"
 
 namespace nibble {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "apps/nibble/json.h"
-#include "nibble/graph/operation_table.h"
+#include "graph/operation_table.h"
 
 namespace nibble {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "nibble/core/error.h"
-#include "nibble/report/svg.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

@@ -13,14 +13,14 @@
 
 #include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
+#include "cuda/driver.h"
+#include "data/catalog.h"
 #include "nibble/core/parallel.h"
 #include "nibble/cuda/device.h"
-#include "nibble/cuda/driver.h"
-#include "nibble/data/catalog.h"
 #include "nibble/engine/tuning.h"
-#include "nibble/run/provenance.h"
 #include "nibble/version.h"
+#include "run/provenance.h"
 
 // Told by the build: "name=version", "name=found" or "name=-", by commas.
 #ifndef NIBBLE_BUILD_TYPE

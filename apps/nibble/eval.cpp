@@ -10,18 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/device_option.h"
 #include "apps/nibble/json.h"
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
+#include "core/hash.h"
+#include "harness/engine_evaluation.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/harness/engine_evaluation.h"
 #include "nibble/integer_run/train_integers.h"
-#include "nibble/train/evaluate.h"
+#include "nibble/train/train.h"
 
 namespace nibble {
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "apps/nibble/format_samples.h"
-#include "nibble/core/atomic_file.h"
-#include "nibble/report/svg.h"
+#include "core/atomic_file.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "apps/nibble/device_option.h"
+#include "apps/nibble/shared_options.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

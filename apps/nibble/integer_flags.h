@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/nibble/train_flags.h"
-#include "nibble/integer_run/integer_recipe.h"
+#include "nibble/integer_run/train_integers.h"
 
 namespace nibble {
 

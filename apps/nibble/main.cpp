@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "apps/nibble/verb.h"
+#include "core/name.h"
 #include "core/temporary.h"
+#include "core/warning.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
-#include "nibble/core/name.h"
-#include "nibble/core/warning.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/version.h"
 
@@ -71,12 +71,8 @@ struct VerbGroup {
 std::vector<VerbGroup> verb_groups() {
   using namespace nibble;
   return {{"Numbers", {add_formats, add_round, add_encode, add_decode}},
-#ifdef NIBBLE_HAS_TRAINING
           {"Train", {add_train, add_eval, add_sweep, add_report, add_compare}},
           {"Quantize and run", {add_quantize, add_run, add_bench, add_tune}},
-#else
-          {"Run", {add_run, add_bench, add_tune, add_report, add_compare}},
-#endif
           {"Models and export", {add_describe, add_convert, add_emit}},
           {"This machine", {add_data, add_doctor, add_signature}}};
 }

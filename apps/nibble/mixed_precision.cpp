@@ -13,13 +13,13 @@
 #include <string_view>
 
 #include "apps/nibble/quantize_report.h"
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/emit/emit.h"
-#include "nibble/quantize/answered_classes.h"
 #include "nibble/quantize/integer_network.h"
-#include "nibble/quantize/layer_bits_text.h"
 #include "nibble/quantize/quantize_model.h"
+#include "quantize/answered_classes.h"
+#include "quantize/layer_bits_text.h"
 
 namespace nibble {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "nibble/data/dataset.h"
-#include "nibble/quantize/bit_plan.h"
-#include "nibble/quantize/sensitivity.h"
 #include "nibble/quantize/settings.h"
+#include "quantize/bit_plan.h"
+#include "quantize/sensitivity.h"
 
 namespace CLI {
 class App;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
 #include "nibble/core/tensor.h"
 
 namespace nibble {

@@ -15,27 +15,26 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/device_option.h"
 #include "apps/nibble/json.h"
 #include "apps/nibble/mixed_precision.h"
 #include "apps/nibble/quantize_outcome.h"
 #include "apps/nibble/quantize_report.h"
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
+#include "core/hash.h"
+#include "loop/check_data.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
 #include "nibble/engine/engine.h"
+#include "nibble/foreign/read_onnx.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/loop/check_data.h"
-#include "nibble/onnx/read_onnx.h"
-#include "nibble/quantize/error_table.h"
 #include "nibble/quantize/integer_network.h"
-#include "nibble/quantize/layer_bits_text.h"
 #include "nibble/quantize/quantize_model.h"
-#include "nibble/quantize/recipe.h"
 #include "nibble/train/fine_tune.h"
 #include "nibble/version.h"
+#include "quantize/error_table.h"
+#include "quantize/layer_bits_text.h"
+#include "quantize/recipe.h"
 
 namespace nibble {
 namespace {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <span>
 
+#include "core/half.h"
 #include "nibble/core/error.h"
-#include "nibble/core/half.h"
 #include "nibble/core/npy.h"
 
 namespace nibble {

@@ -8,9 +8,9 @@
 #include <chrono>
 #include <vector>
 
+#include "harness/engine_evaluation.h"
 #include "nibble/core/parallel.h"
-#include "nibble/harness/engine_evaluation.h"
-#include "nibble/train/evaluate.h"
+#include "nibble/train/train.h"
 
 namespace nibble {
 namespace {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <set>
 
-#include "nibble/report/bar_chart.h"
-#include "nibble/report/html_page.h"
+#include "report/bar_chart.h"
+#include "report/html_page.h"
 
 namespace nibble {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "apps/nibble/quantize_outcome.h"
-#include "nibble/quantize/error_table.h"
-#include "nibble/quantize/sensitivity.h"
-#include "nibble/report/chart_theme.h"
+#include "quantize/error_table.h"
+#include "quantize/sensitivity.h"
+#include "report/chart_theme.h"
 
 namespace nibble {
 

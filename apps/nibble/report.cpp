@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/nibble/verb.h"
-#include "nibble/report/html_report.h"
+#include "report/html_report.h"
 
 namespace nibble {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "nibble/graph/rescale_factors.h"
+#include "graph/rescale_factors.h"
 
 namespace nibble {
 namespace {

@@ -12,20 +12,19 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/device_option.h"
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
+#include "core/atomic_file.h"
+#include "core/name.h"
 #include "core/npy_header.h"
 #include "core/whole_folder.h"
-#include "nibble/core/atomic_file.h"
+#include "data/harness_tensor.h"
+#include "harness/example_reader.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/parallel.h"
-#include "nibble/data/harness_tensor.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/harness/answer_engine.h"
-#include "nibble/harness/example_reader.h"
 
 namespace nibble {
 namespace {

@@ -15,8 +15,8 @@
 #include "apps/nibble/signature_inference.h"
 #include "apps/nibble/signature_integers.h"
 #include "apps/nibble/verb.h"
+#include "core/hash.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
 #include "nibble/kernels/accumulate.h"
 #include "nibble/kernels/quantize.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 #include "nibble/core/philox.h"
 #include "nibble/engine/engine.h"
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/hash.h"
 #include "integer/session.h"
-#include "nibble/core/hash.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {

@@ -17,14 +17,14 @@
 #include "apps/nibble/json.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
+#include "core/hash.h"
+#include "core/name.h"
+#include "loop/check_data.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/name.h"
-#include "nibble/loop/check_data.h"
-#include "nibble/report/bar_chart.h"
 #include "nibble/run/interrupt.h"
 #include "nibble/train/train.h"
+#include "report/bar_chart.h"
 
 namespace nibble {
 namespace {

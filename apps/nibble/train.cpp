@@ -13,12 +13,13 @@
 #include "apps/nibble/integer_flags.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
+#include "core/hash.h"
+#include "core/name.h"
+#include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/name.h"
 #include "nibble/integer_run/train_integers.h"
 #include "nibble/run/interrupt.h"
-#include "nibble/run/provenance.h"
+#include "run/provenance.h"
 
 namespace nibble {
 namespace {

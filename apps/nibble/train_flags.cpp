@@ -7,9 +7,9 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
-#include "nibble/core/text_file.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/report/tensorboard.h"

@@ -11,13 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/device_option.h"
 #include "apps/nibble/random_examples.h"
-#include "apps/nibble/threads_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/core/text_file.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble {

@@ -13,7 +13,6 @@ void add_round(CLI::App& app);
 void add_encode(CLI::App& app);
 void add_decode(CLI::App& app);
 
-// Where oneDNN is there.
 void add_train(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_sweep(CLI::App& app);

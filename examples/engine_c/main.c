@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nibble/engine/nibble.h"
+#include "nibble.h"
 
 static void print_value(const nibble_value* value) {
   static const char* const kTypes[] = {"i8", "u8", "i32"};

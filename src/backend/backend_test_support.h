@@ -13,7 +13,7 @@
 
 #include "backend/backend.h"
 #include "backend/reference_layers.h"
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backend/cases.h"
-#include "nibble/fixed/power_table.h"
+#include "fixed/integer_laws.h"
 
 namespace nibble {
 namespace {

@@ -11,7 +11,9 @@
 #include <string>
 
 #include "cluster/launcher.h"
+#include "cluster/local.h"
 #include "core/test_support.h"
+#include "nibble/cluster/world.h"
 
 namespace nibble {
 namespace {

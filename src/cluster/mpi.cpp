@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "cluster/launcher.h"
-#include "cluster/root.h"
+#include "cluster/local.h"
 #include "cluster/shared_board.h"
-#include "nibble/cluster/communicator.h"
+#include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
@@ -155,10 +155,6 @@ class MpiCommunicator final : public Communicator {
 };
 
 }  // namespace
-
-bool has_mpi() {
-  return true;
-}
 
 Communicator& world() {
   const auto launched = launched_processes();

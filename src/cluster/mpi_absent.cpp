@@ -2,14 +2,11 @@
 // Takes the place of mpi.cpp in a build without MPI: several launched processes are refused, since
 // each would take itself for the only one and write the same run.
 #include "cluster/launcher.h"
-#include "nibble/cluster/communicator.h"
+#include "cluster/local.h"
+#include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
-
-bool has_mpi() {
-  return false;
-}
 
 Communicator& world() {
   if (launched_processes().value_or(1) != 1) {

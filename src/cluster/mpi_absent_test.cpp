@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "cluster/local.h"
 #include "core/test_support.h"
-#include "nibble/cluster/communicator.h"
+#include "nibble/cluster/world.h"
 
 namespace nibble {
 namespace {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nibble/cluster/communicator.h"
+#include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

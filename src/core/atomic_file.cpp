@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // AtomicFile on POSIX calls, so that the reason of a failed write is known.
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

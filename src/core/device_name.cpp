@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes names of devices.
-#include "nibble/core/device_name.h"
+#include "core/device_name.h"
 
 #include <charconv>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions of half and bfloat16 by integer arithmetic on the bits.
-#include "nibble/core/half.h"
+#include "core/half.h"
 
 #include <bit>
 

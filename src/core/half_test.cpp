@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of half and bfloat16: every code, every midpoint and its neighbours.
-#include "nibble/core/half.h"
+#include "core/half.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // XXH3 behind the hash interface.
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>

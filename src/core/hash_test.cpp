@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of content hashes.
-#include "nibble/core/hash.h"
+#include "core/hash.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detects the instruction sets of the machine and keeps the chosen path.
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the choice of the instruction-set path.
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 
 #include <gtest/gtest.h>
 

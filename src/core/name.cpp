@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks at UTF-8 character by character.
-#include "nibble/core/name.h"
+#include "core/name.h"
 
 #include <fmt/format.h>
 

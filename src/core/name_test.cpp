@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/core/name.h"
+#include "core/name.h"
 
 #include <gtest/gtest.h>
 

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/atomic_file.h"
 #include "core/npy_header.h"
-#include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

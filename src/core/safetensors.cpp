@@ -14,10 +14,10 @@
 #include <system_error>
 #include <utility>
 
+#include "core/atomic_file.h"
+#include "core/hash.h"
 #include "core/safetensors_header.h"
-#include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
 #include "nibble/core/limits.h"
 
 namespace nibble {

@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
+#include "core/name.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SHA-256 as FIPS 180-4 defines it, section by section.
-#include "nibble/core/sha256.h"
+#include "core/sha256.h"
 
 #include <fmt/format.h>
 

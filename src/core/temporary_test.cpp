@@ -9,8 +9,8 @@
 
 #include <memory>
 
+#include "core/atomic_file.h"
 #include "core/test_support.h"
-#include "nibble/core/atomic_file.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small files of text that people write.
-#include "nibble/core/text_file.h"
+#include "core/text_file.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/core/text_file.h"
+#include "core/text_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

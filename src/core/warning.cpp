@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The warnings of a process.
-#include "nibble/core/warning.h"
+#include "core/warning.h"
 
 #include <algorithm>
 #include <mutex>

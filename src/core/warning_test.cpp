@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of warnings: each once, in their order, and not without end.
-#include "nibble/core/warning.h"
+#include "core/warning.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

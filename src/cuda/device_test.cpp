@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "nibble/cuda/driver.h"
-#include "nibble/cuda/upload.h"
+#include "cuda/driver.h"
+#include "cuda/upload.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's own files: "NVRM version: … Kernel Module  550.54.15  …", and a folder for each GPU.
-#include "nibble/cuda/driver.h"
+#include "cuda/driver.h"
 
 #include <algorithm>
 #include <cctype>

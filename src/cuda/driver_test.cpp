@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of NVIDIA's driver tell.
-#include "nibble/cuda/driver.h"
+#include "cuda/driver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

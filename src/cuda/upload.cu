@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small tables to a GPU by way of kernel parameters.
-#include "nibble/cuda/upload.h"
+#include "cuda/upload.h"
 
 #include <algorithm>
 #include <cstdint>

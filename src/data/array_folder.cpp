@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/name.h"
 #include "data/array_set.h"
 #include "data/labels.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
 #include "nibble/core/npy.h"
 
 namespace nibble {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fisher and Yates with draws by counter, unbiased by rejection.
-#include "nibble/data/batch_order.h"
+#include "data/batch_order.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of orders by counter: permutations, fair, the same for everyone.
-#include "nibble/data/batch_order.h"
+#include "data/batch_order.h"
 
 #include <gtest/gtest.h>
 

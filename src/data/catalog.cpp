@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of known data sets and the search for their files.
-#include "nibble/data/catalog.h"
+#include "data/catalog.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <system_error>
 
-#include "data/idx_files.h"
-#include "nibble/data/cifar10.h"
+#include "data/cifar10.h"
+#include "data/idx.h"
 
 namespace nibble {
 namespace {

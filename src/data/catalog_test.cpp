@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the search for data: the order of places, what counts as found, what is said otherwise.
-#include "nibble/data/catalog.h"
+#include "data/catalog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

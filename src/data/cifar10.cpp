@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns the records of CIFAR-10 into images with the channels last.
-#include "nibble/data/cifar10.h"
+#include "data/cifar10.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <system_error>
 #include <vector>
 
+#include "data/catalog.h"
 #include "data/file_bytes.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/data/catalog.h"
 
 namespace nibble {
 namespace {

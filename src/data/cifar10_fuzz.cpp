@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <span>
 
+#include "data/cifar10.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/data/cifar10.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

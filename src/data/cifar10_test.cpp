@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of CIFAR-10 batches: planes become channels, wrong records are refused.
-#include "nibble/data/cifar10.h"
+#include "data/cifar10.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

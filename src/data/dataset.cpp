@@ -9,17 +9,16 @@
 #include <system_error>
 #include <utility>
 
+#include "core/hash.h"
+#include "core/sha256.h"
 #include "data/array_folder.h"
-#include "data/idx_files.h"
+#include "data/catalog.h"
+#include "data/cifar10.h"
+#include "data/idx.h"
 #include "data/labels.h"
 #include "data/npz_dataset.h"
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/sha256.h"
-#include "nibble/data/catalog.h"
-#include "nibble/data/cifar10.h"
-#include "nibble/data/idx.h"
 
 namespace nibble {
 namespace {

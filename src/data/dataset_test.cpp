@@ -9,7 +9,7 @@
 #include <array>
 
 #include "core/test_support.h"
-#include "nibble/data/catalog.h"
+#include "data/catalog.h"
 
 namespace nibble {
 namespace {

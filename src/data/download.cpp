@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What to ask for, and what has to be true of the answer before a file is written.
-#include "nibble/data/download.h"
+#include "data/download.h"
 
 #include <fmt/format.h>
 
@@ -13,15 +13,14 @@
 #include <system_error>
 #include <utility>
 
+#include "core/atomic_file.h"
+#include "core/sha256.h"
+#include "data/cifar10.h"
 #include "data/gunzip.h"
 #include "data/http.h"
-#include "data/idx_files.h"
+#include "data/idx.h"
 #include "data/tar.h"
-#include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
-#include "nibble/core/sha256.h"
-#include "nibble/data/cifar10.h"
-#include "nibble/data/idx.h"
 
 namespace nibble {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of downloads without a server: what is asked for, and what is refused before it is asked.
 // tests/cli/data_test.py downloads from one.
-#include "nibble/data/download.h"
+#include "data/download.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "data/listed_files.h"
 #include "nibble/core/error.h"
-#include "nibble/data/listed_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes NumPy strings as pictures; the order of the axes changes on the way.
-#include "nibble/data/harness_tensor.h"
+#include "data/harness_tensor.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <ostream>
 #include <string_view>
 
+#include "core/atomic_file.h"
 #include "core/npy_header.h"
 #include "data/file_bytes.h"
-#include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <span>
 
+#include "data/harness_tensor.h"
 #include "nibble/core/error.h"
-#include "nibble/data/harness_tensor.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

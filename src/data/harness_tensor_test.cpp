@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the tensors of the MLPerf harness.
-#include "nibble/data/harness_tensor.h"
+#include "data/harness_tensor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads IDX arrays without believing an extent before its bytes were seen.
-#include "nibble/data/idx.h"
+#include "data/idx.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include <new>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "data/file_bytes.h"
@@ -136,6 +137,22 @@ Tensor parse_idx(std::span<const std::byte> bytes, const std::string& name) {
 
 Tensor read_idx(const std::filesystem::path& path) {
   return parse_idx(read_file_bytes(path, "read_idx"), path.string());
+}
+
+IdxFiles idx_files_of(std::string_view dataset, Split split) {
+  if (dataset == "digits") return {.images = "images.idx3", .labels = "labels.idx1"};
+  const std::string prefix = split == Split::train ? "train" : "t10k";
+  return {.images = prefix + "-images-idx3-ubyte", .labels = prefix + "-labels-idx1-ubyte"};
+}
+
+std::optional<std::filesystem::path> find_idx(const std::filesystem::path& folder,
+                                              const std::string& name) {
+  for (const char* ending : {"", ".gz"}) {
+    std::error_code ignored;
+    const std::filesystem::path path = folder / (name + ending);
+    if (std::filesystem::is_regular_file(path, ignored)) return path;
+  }
+  return std::nullopt;
 }
 
 }  // namespace nibble

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "data/idx.h"
 #include "nibble/core/error.h"
-#include "nibble/data/idx.h"
 
 namespace {
 

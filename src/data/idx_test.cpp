@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of IDX files: the corpus is read or refused, errors name the file and the field.
-#include "nibble/data/idx.h"
+#include "data/idx.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

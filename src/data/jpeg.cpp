@@ -17,8 +17,8 @@
 
 #include <vector>
 
+#include "data/picture.h"
 #include "nibble/core/error.h"
-#include "nibble/data/picture.h"
 
 namespace nibble {
 namespace {

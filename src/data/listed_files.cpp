@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads val_map.txt and looks for its files.
-#include "nibble/data/listed_files.h"
+#include "data/listed_files.h"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <optional>
 #include <system_error>
 
+#include "core/text_file.h"
 #include "data/array_folder.h"
 #include "data/labels.h"
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
-#include "nibble/core/text_file.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of folders with val_map.txt.
-#include "nibble/data/listed_files.h"
+#include "data/listed_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the arrays of a zip archive and hands them to the reader of .npy.
-#include "nibble/data/npz.h"
+#include "data/npz.h"
 
 #include <fmt/format.h>
 

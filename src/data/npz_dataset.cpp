@@ -3,7 +3,7 @@
 #include "data/npz_dataset.h"
 
 #include "data/array_set.h"
-#include "nibble/data/npz.h"
+#include "data/npz.h"
 
 namespace nibble {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <span>
 
+#include "data/npz.h"
 #include "nibble/core/error.h"
-#include "nibble/data/npz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of .npz files: the corpus is read or refused, and no cut or flipped byte goes unnoticed.
-#include "nibble/data/npz.h"
+#include "data/npz.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells PNG from JPEG, and grey from colours.
-#include "nibble/data/picture.h"
+#include "data/picture.h"
 
 #include <fmt/format.h>
 

@@ -11,12 +11,12 @@
 #include <system_error>
 #include <utility>
 
+#include "core/name.h"
 #include "data/file_bytes.h"
 #include "data/labels.h"
+#include "data/picture.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
 #include "nibble/core/parallel.h"
-#include "nibble/data/picture.h"
 
 namespace nibble {
 namespace {

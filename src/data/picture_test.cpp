@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of pictures: the corpora are read or refused, pixels are those that were written.
-#include "nibble/data/picture.h"
+#include "data/picture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <vector>
 
+#include "data/picture.h"
 #include "nibble/core/error.h"
-#include "nibble/data/picture.h"
 
 namespace nibble {
 namespace {

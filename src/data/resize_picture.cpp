@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/picture.h"
 #include "nibble/core/error.h"
-#include "nibble/data/picture.h"
 
 namespace nibble {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "data/picture.h"
 #include "nibble/core/error.h"
 #include "nibble/core/philox.h"
-#include "nibble/data/picture.h"
 
 namespace nibble {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "nibble/core/error.h"
 
-#include "nibble/core/name.h"
+#include "core/name.h"
 
 namespace nibble {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nibble/graph/input_table.h"
+#include "graph/input_table.h"
 
 namespace nibble {
 namespace {

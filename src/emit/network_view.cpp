@@ -2,9 +2,9 @@
 // Gathers what is known of an integer network.
 #include "emit/network_view.h"
 
+#include "core/name.h"
 #include "emit/c_text.h"
 #include "graph/integer_parameters.h"
-#include "nibble/core/name.h"
 
 namespace nibble {
 

@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "emit/train_description.h"
+#include "fixed/integer_laws.h"
 #include "graph/node_error.h"
-#include "nibble/fixed/integer_laws.h"
 
 namespace nibble {
 namespace {

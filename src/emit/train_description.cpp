@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The static data of emitted layers.
-#include "emit/train_description.h"
+#include "emit/train_code.h"
 
 #include <fmt/format.h>
 

@@ -7,9 +7,8 @@
 #include "emit/train_code.h"
 #include "emit/train_files.h"
 #include "emit/train_refusals.h"
+#include "fixed/integer_laws.h"
 #include "nibble/emit/emit_training.h"
-#include "nibble/fixed/integer_laws.h"
-#include "nibble/fixed/power_table.h"
 
 namespace nibble {
 namespace {

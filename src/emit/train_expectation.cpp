@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "data/batch_order.h"
+#include "graph/input_table.h"
 #include "graph/int8_format.h"
 #include "integer_run/integer_batcher.h"
+#include "loop/check_data.h"
 #include "nibble/core/error.h"
-#include "nibble/data/batch_order.h"
-#include "nibble/graph/input_table.h"
-#include "nibble/loop/check_data.h"
 
 namespace nibble {
 namespace {

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <set>
 
-#include "emit/train_description.h"
+#include "emit/train_code.h"
 #include "graph/int8_format.h"
 
 namespace nibble {

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "emit/train_code.h"
-#include "emit/train_description.h"
-#include "nibble/fixed/integer_laws.h"
+#include "fixed/integer_laws.h"
 
 namespace nibble {
 

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "emit/c_text.h"
+#include "fixed/integer_laws.h"
 #include "graph/node_error.h"
+#include "graph/operation_table.h"
 #include "nibble/core/error.h"
-#include "nibble/fixed/integer_laws.h"
-#include "nibble/graph/operation_table.h"
 #include "nibble/integer_run/train_integers.h"
 
 namespace nibble {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "integer_run/integer_learner.h"
+#include "loop/training_data.h"
 #include "nibble/emit/emit_training.h"
-#include "nibble/loop/training_data.h"
 
 namespace nibble {
 

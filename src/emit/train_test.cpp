@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <vector>
 
+#include "core/hash.h"
 #include "core/test_support.h"
 #include "emit/train_code.h"
 #include "emit/train_program.h"
 #include "emit/train_random_network.h"
 #include "integer_run/integer_run_test_support.h"
-#include "nibble/core/hash.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/integer_run/train_integers.h"

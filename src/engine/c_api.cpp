@@ -5,10 +5,10 @@
 #include <exception>
 #include <string_view>
 
+#include "nibble.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 #include "nibble/engine/engine.h"
-#include "nibble/engine/nibble.h"
 #include "nibble/version.h"
 
 struct nibble_engine {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nibble/engine/nibble.h"
+#include "nibble.h"
 
 const char* check_c_api(const char* path, const char* missing);
 

@@ -8,7 +8,7 @@
 
 #include "core/test_support.h"
 #include "engine/engine_test_support.h"
-#include "nibble/engine/nibble.h"
+#include "nibble.h"
 #include "nibble/graph/model_file.h"
 
 extern "C" const char* check_c_api(const char* path, const char* missing);

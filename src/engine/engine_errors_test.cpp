@@ -92,7 +92,7 @@ TEST(EngineErrors, NamesAllLayersWithoutAnIntegerForm) {
 }
 
 TEST(EngineErrors, RefusesFloatNetworks) {
-  NetworkMaker maker({3}, {});
+  NetworkMaker maker({3}, Precision{});
   maker.add(Linear{.features = 2});
   maker.with(tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
   const std::string expected =

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/isa.h"
 #include "engine/engine_test_support.h"
-#include "nibble/core/isa.h"
 
 namespace nibble {
 

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <thread>
 
+#include "core/isa.h"
 #include "engine/engine_fixture.h"
 #include "graph/integer_parameters.h"
-#include "nibble/core/isa.h"
 
 namespace nibble {
 namespace {

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/isa.h"
 #include "engine/engine_test_support.h"
-#include "nibble/core/isa.h"
 #include "nibble/engine/engine.h"
 #include "nibble/graph/network_text.h"
 

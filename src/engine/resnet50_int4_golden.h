@@ -11,10 +11,10 @@
 #include <numeric>
 #include <optional>
 
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
-#include "nibble/graph/layer_directory.h"
+#include "nibble/foreign/layer_directory.h"
 
 namespace nibble {
 

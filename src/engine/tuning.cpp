@@ -10,11 +10,11 @@
 #include <sstream>
 #include <vector>
 
+#include "core/atomic_file.h"
+#include "core/isa.h"
 #include "core/system_field.h"
-#include "nibble/core/atomic_file.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
-#include "nibble/core/text_file.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the common exponent of operands.
-#include "nibble/fixed/block_exponent.h"
+#include "fixed/block_exponent.h"
 
 #include <algorithm>
 

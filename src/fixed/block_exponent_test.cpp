@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the common exponent.
-#include "nibble/fixed/block_exponent.h"
+#include "fixed/block_exponent.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fractions of an octave: round(2^15·2^(j/256)).
-#include "nibble/fixed/power_table.h"
+#include "fixed/integer_laws.h"
 
 #include <array>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the rescale law.
-#include "nibble/fixed/rescale.h"
+#include "fixed/rescale.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <limits>
 
-#include "nibble/fixed/round_shift.h"
+#include "fixed/round_shift.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of the roundings.
-#include "nibble/fixed/round_shift.h"
+#include "fixed/round_shift.h"
 
 #include <array>
 #include <string>

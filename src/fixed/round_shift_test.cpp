@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the three roundings of a shift.
-#include "nibble/fixed/round_shift.h"
+#include "fixed/round_shift.h"
 
 #include <gtest/gtest.h>
 

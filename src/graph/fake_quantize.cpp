@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The grids of formats.
-#include "nibble/graph/fake_quantize.h"
+#include "graph/fake_quantize.h"
 
 #include "graph/node_error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/graph/fake_quantize.h"
+#include "graph/fake_quantize.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds what enters a network of integers: here, before the first layer, is where floats end.
-#include "nibble/graph/input_table.h"
+#include "graph/input_table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of what enters a network of integers.
-#include "nibble/graph/input_table.h"
+#include "graph/input_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,12 +9,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include "fixed/rescale.h"
 #include "graph/integer_parameters.h"
 #include "graph/mean_factors.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "nibble/core/error.h"
-#include "nibble/fixed/rescale.h"
 
 namespace nibble {
 namespace {

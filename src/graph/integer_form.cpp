@@ -6,13 +6,13 @@
 
 #include <algorithm>
 
+#include "fixed/block_exponent.h"
+#include "fixed/integer_laws.h"
 #include "graph/int8_format.h"
 #include "graph/integer_means.h"
 #include "graph/node_error.h"
+#include "graph/operation_table.h"
 #include "nibble/core/error.h"
-#include "nibble/fixed/block_exponent.h"
-#include "nibble/fixed/integer_laws.h"
-#include "nibble/graph/operation_table.h"
 
 namespace nibble {
 namespace {

@@ -9,14 +9,14 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/hash.h"
+#include "core/warning.h"
 #include "graph/foreign_file.h"
 #include "graph/network_json.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/core/warning.h"
 
 namespace nibble {
 namespace {

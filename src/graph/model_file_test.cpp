@@ -10,11 +10,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/hash.h"
 #include "core/test_corpus.h"
+#include "core/warning.h"
 #include "graph/graph_test_support.h"
-#include "nibble/core/hash.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/core/warning.h"
 
 namespace nibble {
 namespace {

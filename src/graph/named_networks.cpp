@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "core/embedded_text.h"
+#include "core/text_file.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
-#include "nibble/core/text_file.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {

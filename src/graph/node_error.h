@@ -4,8 +4,8 @@
 
 #include <string_view>
 
+#include "core/name.h"  // in_quotes, for what the errors quote
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"  // in_quotes, for what the errors quote
 #include "nibble/graph/network.h"
 
 namespace nibble {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the table. An operation without one does not compile.
-#include "nibble/graph/operation_table.h"
+#include "graph/operation_table.h"
 
 #include <type_traits>
 #include <utility>

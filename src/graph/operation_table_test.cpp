@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shape of the table; tests/operations tries what it says.
-#include "nibble/graph/operation_table.h"
+#include "graph/operation_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "nibble/graph/operation_table.h"
+#include "graph/operation_table.h"
 
 namespace nibble {
 namespace {

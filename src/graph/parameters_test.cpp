@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/hash.h"
 #include "graph/graph_test_support.h"
-#include "nibble/core/hash.h"
 #include "nibble/core/limits.h"
 
 namespace nibble {

@@ -42,20 +42,15 @@ class RandomNetwork {
     Shape shape{dice_.from(1, 8), dice_.from(1, 8), channels()};
     if (dice_.is_one_of(4)) shape = {dice_.from(1, 40)};
     if (dice_.is_one_of(6)) shape = {dice_.from(14, 24), dice_.from(14, 24), dice_.from(1, 4)};
-    struct Form {
-      const char* name;
-      int zero;
-      std::int64_t low, high;
-    };
-    const Form form = dice_.any<Form>({{"int8", 0, -128, 127},
-                                       {"uint8", 0, 0, 255},
-                                       {"uint8", 128, -128, 127},
-                                       {"uint8", 100, -100, 155},
-                                       {"uint4", 0, 0, 15},
-                                       {"int4", 0, -8, 7},
-                                       {"int16", 0, -32768, 32767}});
+    const auto form = dice_.any<InputForm>({{"int8", 0, -128, 127},
+                                            {"uint8", 0, 0, 255},
+                                            {"uint8", 128, -128, 127},
+                                            {"uint8", 100, -100, 155},
+                                            {"uint4", 0, 0, 15},
+                                            {"int4", 0, -8, 7},
+                                            {"int16", 0, -32768, 32767}});
     values_.push_back({shape, form.low, form.high});
-    return NetworkMaker(shape, integers_format(form.name, form.zero));
+    return NetworkMaker(shape, form);
   }
 
   std::int64_t channels() {

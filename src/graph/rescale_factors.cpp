@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses shift and multipliers.
-#include "nibble/graph/rescale_factors.h"
+#include "graph/rescale_factors.h"
 
 #include <fmt/format.h>
 

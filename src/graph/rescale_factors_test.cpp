@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/graph/rescale_factors.h"
+#include "graph/rescale_factors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

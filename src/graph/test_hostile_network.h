@@ -62,20 +62,15 @@ class HostileNetwork {
     if (dice_.is_one_of(5)) shape = {1, dice_.any<std::int64_t>({1, 255, 4096, 20000}), 1};
     if (dice_.is_one_of(5)) shape = {dice_.any<std::int64_t>({1, 255, 3000}), 1, dice_.from(1, 4)};
     if (dice_.is_one_of(12)) shape = Shape{dice_.from(1, 1LL << 20), dice_.from(1, 1LL << 20), 1};
-    struct Form {
-      const char* name;
-      int zero;
-      std::int64_t low, high;
-    };
-    const Form form = dice_.any<Form>({{"int8", 0, -128, 127},
-                                       {"uint8", 0, 0, 255},
-                                       {"uint8", 255, -255, 0},
-                                       {"uint4", 0, 0, 15},
-                                       {"int16", 0, -32768, 32767}});
+    const auto form = dice_.any<InputForm>({{"int8", 0, -128, 127},
+                                            {"uint8", 0, 0, 255},
+                                            {"uint8", 255, -255, 0},
+                                            {"uint4", 0, 0, 15},
+                                            {"int16", 0, -32768, 32767}});
     low_ = form.low;
     high_ = form.high;
     shapes_.push_back(shape);
-    return NetworkMaker(shape, integers_format(form.name, form.zero));
+    return NetworkMaker(shape, form);
   }
 
   const Shape& shape() const { return shapes_.back(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One hash over all parameters of a model; docs/networks.md has the sequence of bytes.
+#include "core/hash.h"
 #include "graph/parameters.h"
-#include "nibble/core/hash.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {

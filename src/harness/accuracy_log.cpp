@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads accuracy logs; what they say is checked before it is believed.
-#include "nibble/harness/accuracy_log.h"
+#include "harness/accuracy_log.h"
 
 #include <fmt/format.h>
 

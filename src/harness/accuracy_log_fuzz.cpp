@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "harness/accuracy_log.h"
 #include "nibble/core/error.h"
-#include "nibble/harness/accuracy_log.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

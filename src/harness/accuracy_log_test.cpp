@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of accuracy logs.
-#include "nibble/harness/accuracy_log.h"
+#include "harness/accuracy_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads, runs and counts, piece by piece.
-#include "nibble/harness/engine_evaluation.h"
+#include "harness/engine_evaluation.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <numeric>
 #include <utility>
 
+#include "loop/check_data.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/loop/check_data.h"
 
 namespace nibble {
 namespace {

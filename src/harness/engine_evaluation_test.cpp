@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of evaluations by the engine.
-#include "nibble/harness/engine_evaluation.h"
+#include "harness/engine_evaluation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
+#include "data/harness_tensor.h"
 #include "harness/harness_test_support.h"
 #include "nibble/core/npy.h"
-#include "nibble/data/harness_tensor.h"
 
 namespace nibble {
 namespace {

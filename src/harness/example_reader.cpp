@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds out what a file is and writes its examples as integers.
-#include "nibble/harness/example_reader.h"
+#include "harness/example_reader.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "data/file_bytes.h"
+#include "data/harness_tensor.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
-#include "nibble/data/harness_tensor.h"
 
 namespace nibble {
 namespace {

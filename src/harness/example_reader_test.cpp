@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of files as integers.
-#include "nibble/harness/example_reader.h"
+#include "harness/example_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "core/test_support.h"
+#include "data/harness_tensor.h"
 #include "harness/harness_test_support.h"
 #include "nibble/core/npy.h"
-#include "nibble/data/harness_tensor.h"
 
 namespace nibble {
 namespace {

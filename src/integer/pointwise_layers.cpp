@@ -2,10 +2,10 @@
 // Layers that do something to every number by itself: rectifiers, dropout, sums, boxes, copies.
 #include <utility>
 
+#include "fixed/block_exponent.h"
+#include "fixed/integer_laws.h"
 #include "integer/initial_weights.h"
 #include "integer/layer.h"
-#include "nibble/fixed/block_exponent.h"
-#include "nibble/fixed/integer_laws.h"
 
 namespace nibble {
 namespace {

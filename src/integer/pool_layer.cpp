@@ -2,8 +2,8 @@
 // Pools: the largest of a window, or its mean.
 #include <algorithm>
 
+#include "fixed/integer_laws.h"
 #include "integer/layer.h"
-#include "nibble/fixed/integer_laws.h"
 
 namespace nibble {
 namespace {

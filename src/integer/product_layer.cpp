@@ -2,9 +2,9 @@
 // Convolution and linear layers: one gathers windows, the other has a single window over all.
 #include <optional>
 
+#include "fixed/integer_laws.h"
 #include "integer/initial_weights.h"
 #include "integer/layer.h"
-#include "nibble/fixed/integer_laws.h"
 
 namespace nibble {
 namespace {

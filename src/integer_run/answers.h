@@ -8,7 +8,7 @@
 #include "integer/session.h"
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
-#include "nibble/loop/evaluation.h"
+#include "nibble/run/metrics.h"
 
 namespace nibble {
 

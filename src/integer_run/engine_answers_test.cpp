@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/isa.h"
 #include "integer_run/integer_model.h"
 #include "integer_run/integer_run_test_support.h"
-#include "nibble/core/isa.h"
 #include "nibble/engine/engine.h"
 #include "nibble/graph/model_file.h"
 

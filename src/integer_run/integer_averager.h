@@ -8,8 +8,8 @@
 
 #include "integer/trained_tensor.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/run/checkpoint.h"
 #include "nibble/run/schedule.h"
+#include "run/checkpoint.h"
 
 namespace nibble {
 

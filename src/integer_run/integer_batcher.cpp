@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/input_table.h"
 #include "graph/int8_format.h"
-#include "nibble/graph/input_table.h"
 
 namespace nibble {
 namespace {

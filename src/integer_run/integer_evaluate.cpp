@@ -7,8 +7,8 @@
 #include "integer_run/answers.h"
 #include "integer_run/integer_batcher.h"
 #include "integer_run/integer_model.h"
+#include "loop/check_data.h"
 #include "nibble/integer_run/train_integers.h"
-#include "nibble/loop/check_data.h"
 
 namespace nibble {
 namespace {

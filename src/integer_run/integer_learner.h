@@ -8,9 +8,9 @@
 
 #include "integer_run/integer_averager.h"
 #include "integer_run/integer_batcher.h"
-#include "nibble/integer_run/integer_recipe.h"
-#include "nibble/loop/learner.h"
-#include "nibble/loop/training_data.h"
+#include "loop/learner.h"
+#include "loop/training_data.h"
+#include "nibble/integer_run/train_integers.h"
 
 namespace nibble {
 

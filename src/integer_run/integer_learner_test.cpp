@@ -6,8 +6,8 @@
 
 #include <set>
 
+#include "core/isa.h"
 #include "integer_run/integer_run_test_support.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "nibble/kernels/integer_loops.h"
+#include "kernels/integer_loops/integer_loops.h"
 
 namespace nibble {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "integer/tape.h"
-#include "nibble/loop/learner.h"
+#include "loop/learner.h"
 
 namespace nibble {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "nibble/core/error.h"
-#include "nibble/integer_run/integer_recipe.h"
+#include "nibble/integer_run/train_integers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

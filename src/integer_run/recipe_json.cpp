@@ -5,7 +5,7 @@
 
 #include "loop/run_settings_text.h"
 #include "nibble/core/error.h"
-#include "nibble/integer_run/integer_recipe.h"
+#include "nibble/integer_run/train_integers.h"
 
 namespace nibble {
 namespace {

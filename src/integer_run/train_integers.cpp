@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "integer_run/integer_learner.h"
+#include "loop/run_training.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/loop/run_training.h"
 
 namespace nibble {
 namespace {
@@ -37,8 +37,8 @@ void check_form(const IntegerRecipe& recipe) {
     for (const NamedNetwork& each : named_networks()) {
       if (has_integer_form(parse_network(each.toml, each.name))) names.push_back(each.name);
     }
-    throw Error(
-        fmt::format("{}; networks that have one: {}", error.what(), fmt::join(names, ", ")));
+    throw Error(fmt::format("{}; networks that have one: {}", error.what(), fmt::join(names, ", ")),
+                error.kind());
   }
 }
 

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 
 #ifdef __x86_64__
 #define NIBBLE_ON_X86(...) __VA_ARGS__

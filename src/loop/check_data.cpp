@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a data set is one that a network can answer.
-#include "nibble/loop/check_data.h"
+#include "loop/check_data.h"
 
 #include <fmt/format.h>
 

@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "nibble/core/hash.h"
-#include "nibble/run/provenance.h"
+#include "core/hash.h"
 #include "nibble/version.h"
+#include "run/provenance.h"
 
 namespace nibble {
 namespace {

@@ -11,7 +11,7 @@
 #include "nibble/loop/train_options.h"
 #include "nibble/run/events.h"
 #include "nibble/run/progress.h"
-#include "nibble/run/run_rows.h"
+#include "run/run_rows.h"
 
 namespace nibble {
 

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "nibble/core/name.h"
+#include "core/name.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/run/checkpoint.h"
+#include "run/checkpoint.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A training run from its settings to its summary.
-#include "nibble/loop/run_training.h"
+#include "loop/run_training.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "loop/trainer.h"
 #include "nibble/core/error.h"
 #include "nibble/run/interrupt.h"
-#include "nibble/run/provenance.h"
+#include "run/provenance.h"
 
 namespace nibble {
 namespace {

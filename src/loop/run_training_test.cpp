@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop with a learner whose weights are sums of what it was shown.
-#include "nibble/loop/run_training.h"
+#include "loop/run_training.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/hash.h"
 #include "core/test_support.h"
+#include "core/warning.h"
 #include "loop/run_settings_text.h"
 #include "loop/thread_ranks.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/warning.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {

@@ -10,8 +10,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "cluster/local.h"
+#include "data/batch_order.h"
 #include "loop/run_account.h"
-#include "nibble/data/batch_order.h"
 #include "nibble/run/best.h"
 #include "nibble/run/interrupt.h"
 

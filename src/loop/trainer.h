@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <span>
 
-#include "nibble/loop/learner.h"
+#include "loop/learner.h"
+#include "loop/training_data.h"
 #include "nibble/loop/run_settings.h"
 #include "nibble/loop/train_options.h"
-#include "nibble/loop/training_data.h"
 #include "nibble/run/best.h"
 #include "nibble/run/run_folder.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/warning.h"
 #include "loop/run_account.h"
 #include "loop/trainer.h"
-#include "nibble/core/warning.h"
 
 namespace nibble {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/loop/training_data.h"
+#include "loop/training_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <span>
 
-#include "loop/channel_moments.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "nibble/core/host_device.h"
-#include "nibble/numerics/exact_sum.h"
 #include "nibble/numerics/rounding.h"
+#include "numerics/exact_sum.h"
 
 namespace nibble {
 

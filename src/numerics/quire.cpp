@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An exact accumulator of products.
-#include "nibble/numerics/quire.h"
+#include "numerics/quire.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the quire: sums are exact, and the one rounding at the end is to odd.
-#include "nibble/numerics/quire.h"
+#include "numerics/quire.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

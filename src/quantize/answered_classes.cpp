@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs chosen images in batches.
-#include "nibble/quantize/answered_classes.h"
+#include "quantize/answered_classes.h"
 
 #include <algorithm>
 #include <set>
 
+#include "loop/check_data.h"
 #include "nibble/core/error.h"
-#include "nibble/loop/check_data.h"
 #include "nibble/train/forward.h"
 #include "train/batcher.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/quantize/answered_classes.h"
+#include "quantize/answered_classes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Means of channels, float and quantized.
-#include "nibble/quantize/bias_correction.h"
+#include "quantize/bias_correction.h"
 
 #include <map>
 #include <string>

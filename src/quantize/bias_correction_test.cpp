@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/quantize/bias_correction.h"
+#include "quantize/bias_correction.h"
 
 #include <gtest/gtest.h>
 

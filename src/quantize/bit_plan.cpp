@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes bits away, the cheapest first.
-#include "nibble/quantize/bit_plan.h"
+#include "quantize/bit_plan.h"
 
 #include <fmt/format.h>
 

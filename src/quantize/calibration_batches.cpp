@@ -2,8 +2,8 @@
 // Images for calibration.
 #include <algorithm>
 
+#include "loop/check_data.h"
 #include "nibble/core/error.h"
-#include "nibble/loop/check_data.h"
 #include "nibble/quantize/quantize_model.h"
 #include "train/batcher.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/quantize/equalize.h"
+#include "quantize/equalize.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signal and noise, node by node.
-#include "nibble/quantize/error_table.h"
+#include "quantize/error_table.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "nibble/quantize/error_table.h"
+#include "quantize/error_table.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts fake quantization in: ranges from what was observed, steps from the weights.
-#include "nibble/quantize/fake_quantized.h"
+#include "quantize/fake_quantized.h"
 
 #include <algorithm>
 

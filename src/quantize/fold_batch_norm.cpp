@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch norms and biases into the products before them, or behind them.
-#include "nibble/quantize/fold_batch_norm.h"
+#include "quantize/fold_batch_norm.h"
 
 #include <fmt/format.h>
 

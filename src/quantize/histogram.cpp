@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counting into bins that double.
-#include "nibble/quantize/histogram.h"
+#include "quantize/histogram.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves the ranges of features from the input into the first layers.
-#include "nibble/quantize/integer_features.h"
+#include "quantize/integer_features.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/quantize/integer_features.h"
+#include "quantize/integer_features.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,11 +11,11 @@
 #include <limits>
 #include <optional>
 
+#include "graph/fake_quantize.h"
 #include "graph/integer_means.h"
 #include "graph/model_writer.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
-#include "nibble/graph/fake_quantize.h"
 #include "quantize/grid_format.h"
 #include "quantize/integer_units.h"
 #include "quantize/integer_weights.h"

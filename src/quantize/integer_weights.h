@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "nibble/graph/fake_quantize.h"
+#include "graph/fake_quantize.h"
 
 namespace nibble {
 

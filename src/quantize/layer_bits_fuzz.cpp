@@ -7,7 +7,7 @@
 
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/quantize/layer_bits_text.h"
+#include "quantize/layer_bits_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

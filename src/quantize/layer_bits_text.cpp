@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads and writes bits of layers.
-#include "nibble/quantize/layer_bits_text.h"
+#include "quantize/layer_bits_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "core/text_file.h"
 #include "graph/toml_reader.h"
-#include "nibble/core/text_file.h"
 #include "quantize/quantization_points.h"
 
 namespace nibble {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/quantize/layer_bits_text.h"
+#include "quantize/layer_bits_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nibble/quantize/fake_quantized.h"
+#include "quantize/fake_quantized.h"
 #include "quantize/quantize_test_support.h"
 
 namespace nibble {

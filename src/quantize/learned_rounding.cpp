@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers moments of a layer's input and of its float sums, and rounds by them.
-#include "nibble/quantize/learned_rounding.h"
+#include "quantize/learned_rounding.h"
 
 #include <algorithm>
 #include <map>
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "graph/fake_quantize.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/graph/fake_quantize.h"
 #include "nibble/train/forward.h"
 #include "quantize/layer_moments.h"
 #include "quantize/nearest_plane.h"

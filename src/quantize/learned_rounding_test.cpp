@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/quantize/learned_rounding.h"
+#include "quantize/learned_rounding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "nibble/core/parallel.h"
-#include "nibble/quantize/error_table.h"
-#include "nibble/quantize/fake_quantized.h"
+#include "quantize/error_table.h"
+#include "quantize/fake_quantized.h"
 #include "quantize/nearest_plane.h"
 #include "quantize/quantize_test_support.h"
 #include "quantize/sampled_rows.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "nibble/graph/fake_quantize.h"
+#include "graph/fake_quantize.h"
 
 namespace nibble {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "nibble/graph/fake_quantize.h"
-#include "nibble/quantize/weight_steps.h"
+#include "graph/fake_quantize.h"
+#include "quantize/weight_steps.h"
 
 namespace nibble {
 namespace {

@@ -2,12 +2,12 @@
 // The order of the passes.
 #include "nibble/quantize/quantize_model.h"
 
-#include "nibble/quantize/bias_correction.h"
-#include "nibble/quantize/equalize.h"
-#include "nibble/quantize/fake_quantized.h"
-#include "nibble/quantize/fold_batch_norm.h"
-#include "nibble/quantize/integer_features.h"
-#include "nibble/quantize/learned_rounding.h"
+#include "quantize/bias_correction.h"
+#include "quantize/equalize.h"
+#include "quantize/fake_quantized.h"
+#include "quantize/fold_batch_norm.h"
+#include "quantize/integer_features.h"
+#include "quantize/learned_rounding.h"
 
 namespace nibble {
 

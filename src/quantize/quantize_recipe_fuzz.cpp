@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/name.h"
 #include "core/test_support.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
-#include "nibble/quantize/recipe.h"
+#include "quantize/recipe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges by method, methods as text, and the integers that span ranges.
-#include "nibble/quantize/range.h"
+#include "quantize/range.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "nibble/core/error.h"
-#include "quantize/range_search.h"
 
 namespace nibble {
 namespace {

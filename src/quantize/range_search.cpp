@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a range costs, from bins: squared error and divergence. And the cheapest one by dense
 // search, both ends at once and then an end at a time.
-#include "quantize/range_search.h"
+#include "quantize/range.h"
 
 #include <algorithm>
 #include <cmath>

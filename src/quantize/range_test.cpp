@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/quantize/range.h"
+#include "quantize/range.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads recipes of quantization: those of recipes/quantize are part of the library.
-#include "nibble/quantize/recipe.h"
+#include "quantize/recipe.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,10 +9,10 @@
 #include <array>
 
 #include "core/embedded_text.h"
+#include "core/name.h"
+#include "core/text_file.h"
 #include "graph/toml_reader.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
-#include "nibble/core/text_file.h"
 
 namespace nibble {
 

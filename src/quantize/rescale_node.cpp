@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nibble/graph/rescale_factors.h"
+#include "graph/rescale_factors.h"
 
 namespace nibble {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds one weight at a time and compares answers.
-#include "nibble/quantize/sensitivity.h"
+#include "quantize/sensitivity.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/bit_packing.h"
-#include "nibble/graph/fake_quantize.h"
+#include "graph/fake_quantize.h"
 #include "nibble/train/forward.h"
 #include "quantize/product_steps.h"
 #include "quantize/quantization_points.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/quantize/sensitivity.h"
+#include "quantize/sensitivity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "nibble/quantize/bit_plan.h"
-#include "nibble/quantize/weight_steps.h"
+#include "quantize/bit_plan.h"
 #include "quantize/quantize_test_support.h"
+#include "quantize/weight_steps.h"
 
 namespace nibble {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "nibble/quantize/sensitivity.h"
+#include "quantize/sensitivity.h"
 
 namespace nibble {
 namespace {

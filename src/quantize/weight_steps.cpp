@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps from the largest weight or from the least error.
-#include "nibble/quantize/weight_steps.h"
+#include "quantize/weight_steps.h"
 
 #include <fmt/format.h>
 

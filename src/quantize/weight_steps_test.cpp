@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/quantize/weight_steps.h"
+#include "quantize/weight_steps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

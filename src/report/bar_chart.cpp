@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Horizontal bars in groups.
-#include "nibble/report/bar_chart.h"
+#include "report/bar_chart.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "nibble/report/svg.h"
 #include "report/axis.h"
 #include "report/escape.h"
 #include "report/legend.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of bars.
-#include "nibble/report/bar_chart.h"
+#include "report/bar_chart.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

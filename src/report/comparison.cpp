@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs side by side.
-#include "nibble/report/comparison.h"
+#include "report/comparison.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "nibble/report/comparison.h"
+#include "report/comparison.h"
 #include "report/escape.h"
 #include "report/results.h"
 

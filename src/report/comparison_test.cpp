@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of runs side by side.
-#include "nibble/report/comparison.h"
+#include "report/comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

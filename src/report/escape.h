@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "nibble/core/name.h"
+#include "core/name.h"
 
 namespace nibble {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of coloured cells.
-#include "nibble/report/heat_map.h"
+#include "report/heat_map.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "nibble/core/error.h"
-#include "nibble/report/svg.h"
 #include "report/escape.h"
 #include "report/legend.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of heat maps.
-#include "nibble/report/heat_map.h"
+#include "report/heat_map.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many small histograms in a table.
-#include "nibble/report/histogram_grid.h"
+#include "report/histogram_grid.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <numeric>
 
 #include "nibble/core/error.h"
-#include "nibble/report/svg.h"
 #include "report/axis.h"
 #include "report/escape.h"
 #include "report/legend.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

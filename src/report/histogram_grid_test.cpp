@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of small histograms.
-#include "nibble/report/histogram_grid.h"
+#include "report/histogram_grid.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "nibble/report/bar_chart.h"
-#include "nibble/report/heat_map.h"
-#include "nibble/report/html_page.h"
+#include "report/bar_chart.h"
 #include "report/escape.h"
+#include "report/heat_map.h"
+#include "report/html_page.h"
 #include "report/html_sections.h"
 #include "report/results.h"
 

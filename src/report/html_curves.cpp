@@ -7,9 +7,9 @@
 #include <array>
 #include <cmath>
 
-#include "nibble/report/line_chart.h"
 #include "report/escape.h"
 #include "report/html_sections.h"
+#include "report/line_chart.h"
 
 namespace nibble {
 namespace {

@@ -7,9 +7,9 @@
 #include <map>
 #include <utility>
 
-#include "nibble/report/line_chart.h"
 #include "report/escape.h"
 #include "report/html_sections.h"
+#include "report/line_chart.h"
 #include "report/results.h"
 
 namespace nibble {

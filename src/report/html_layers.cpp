@@ -7,11 +7,11 @@
 #include <cmath>
 #include <map>
 
-#include "nibble/report/heat_map.h"
-#include "nibble/report/histogram_grid.h"
-#include "nibble/report/html_page.h"
 #include "report/axis.h"
 #include "report/escape.h"
+#include "report/heat_map.h"
+#include "report/histogram_grid.h"
+#include "report/html_page.h"
 #include "report/html_sections.h"
 #include "report/results.h"
 

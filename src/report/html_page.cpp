@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame of a page, and tables.
-#include "nibble/report/html_page.h"
+#include "report/html_page.h"
 
 #include <fmt/format.h>
 

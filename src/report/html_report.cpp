@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs as one HTML page.
-#include "nibble/report/html_report.h"
+#include "report/html_report.h"
 
 #include <fmt/format.h>
 
 #include <ostream>
 
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
 #include "nibble/core/error.h"
-#include "nibble/report/html_page.h"
 #include "report/escape.h"
+#include "report/html_page.h"
 #include "report/html_sections.h"
 
 namespace nibble {

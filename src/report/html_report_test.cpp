@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the HTML report's text; tests/interop opens it in a browser.
-#include "nibble/report/html_report.h"
+#include "report/html_report.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

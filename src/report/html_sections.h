@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "nibble/report/comparison.h"
-#include "nibble/report/run_record.h"
+#include "report/comparison.h"
+#include "report/run_record.h"
 
 namespace nibble {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "nibble/report/chart_theme.h"
-#include "nibble/report/svg.h"
+#include "report/chart_theme.h"
+#include "report/svg.h"
 
 namespace nibble {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Curves over a common pair of axes.
-#include "nibble/report/line_chart.h"
+#include "report/line_chart.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <cmath>
 #include <optional>
 
-#include "nibble/report/svg.h"
 #include "report/axis.h"
 #include "report/legend.h"
+#include "report/svg.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of curves: which paths there are, and where they go.
-#include "nibble/report/line_chart.h"
+#include "report/line_chart.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

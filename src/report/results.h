@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "nibble/report/run_record.h"
+#include "report/run_record.h"
 
 namespace nibble {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a run folder.
-#include "nibble/report/run_record.h"
+#include "report/run_record.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,7 @@
 #include <system_error>
 
 #include "nibble/core/error.h"
-#include "report/run_json.h"
-#include "report/run_tables.h"
+#include "report/run_files.h"
 
 namespace nibble {
 namespace {

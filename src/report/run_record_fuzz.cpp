@@ -5,10 +5,9 @@
 #include <string_view>
 
 #include "nibble/core/error.h"
-#include "nibble/report/comparison.h"
-#include "nibble/report/html_report.h"
-#include "report/run_json.h"
-#include "report/run_tables.h"
+#include "report/comparison.h"
+#include "report/html_report.h"
+#include "report/run_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace nibble;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of run folders: whole, partial, damaged.
-#include "nibble/report/run_record.h"
+#include "report/run_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A picture as SVG text.
-#include "nibble/report/svg.h"
+#include "report/svg.h"
 
 #include <fmt/format.h>
 

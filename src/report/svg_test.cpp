@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of SVG text.
-#include "nibble/report/svg.h"
+#include "report/svg.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,6 +5,8 @@
 #include <array>
 
 #include "nibble/core/error.h"
+#include "run/run_rows.h"
+#include "run/words.h"
 
 namespace nibble {
 namespace {

@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "core/test_support.h"
+#include "run/run_rows.h"
+#include "run/words.h"
 
 namespace nibble {
 namespace {

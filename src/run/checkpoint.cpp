@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints as safetensors: words and identity in the metadata, a hash over everything.
-#include "nibble/run/checkpoint.h"
+#include "run/checkpoint.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 
+#include "core/hash.h"
+#include "core/name.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {

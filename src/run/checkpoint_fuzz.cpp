@@ -10,8 +10,8 @@
 #include "core/test_support.h"
 #include "nibble/core/error.h"
 #include "nibble/run/best.h"
-#include "nibble/run/checkpoint.h"
 #include "nibble/run/schedule.h"
+#include "run/checkpoint.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of checkpoints: they come back whole, and those of another run are refused.
-#include "nibble/run/checkpoint.h"
+#include "run/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows by single writes; what was written of a row that failed is cut away again.
-#include "nibble/run/csv_log.h"
+#include "run/csv_log.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,9 +14,9 @@
 #include <ostream>
 #include <system_error>
 
-#include "nibble/core/atomic_file.h"
+#include "core/atomic_file.h"
+#include "core/name.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {

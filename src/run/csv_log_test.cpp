@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of tables that grow by whole rows.
-#include "nibble/run/csv_log.h"
+#include "run/csv_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "core/atomic_file.h"
 #include "core/test_support.h"
-#include "nibble/core/atomic_file.h"
 
 namespace nibble {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <thread>
 
+#include "core/isa.h"
 #include "core/system_field.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
-#include "nibble/run/provenance.h"
+#include "run/provenance.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a result comes from, as JSON.
-#include "nibble/run/provenance.h"
+#include "run/provenance.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of where a result says it comes from.
-#include "nibble/run/provenance.h"
+#include "run/provenance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,11 +15,12 @@
 #include <system_error>
 #include <vector>
 
+#include "core/atomic_file.h"
 #include "core/temporary.h"
-#include "nibble/core/atomic_file.h"
 #include "nibble/core/error.h"
-#include "nibble/run/csv_log.h"
+#include "run/csv_log.h"
 #include "run/run_files.h"
+#include "run/run_rows.h"
 
 namespace nibble {
 namespace {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
+#include "run/run_rows.h"
 
 namespace nibble {
 namespace {

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "nibble/core/error.h"
+#include "run/words.h"
 
 namespace nibble {
 namespace {

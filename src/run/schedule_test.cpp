@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/test_support.h"
+#include "run/words.h"
 
 namespace nibble {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values into words and back.
-#include "nibble/run/words.h"
+#include "run/words.h"
 
 #include <fmt/format.h>
 

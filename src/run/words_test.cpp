@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that words give back the same bits.
-#include "nibble/run/words.h"
+#include "run/words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,8 +11,8 @@
 #include "nibble/core/safetensors.h"
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
-#include "nibble/run/checkpoint.h"
 #include "nibble/train/policy.h"
+#include "run/checkpoint.h"
 
 namespace nibble {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a trained model does on a data set.
-#include "nibble/train/evaluate.h"
+#include "nibble/train/train.h"
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-#include "nibble/loop/check_data.h"
+#include "loop/check_data.h"
 #include "train/batcher.h"
 #include "train/tape.h"
 

@@ -11,12 +11,12 @@
 #include <span>
 #include <vector>
 
+#include "core/hash.h"
+#include "data/batch_order.h"
+#include "loop/check_data.h"
 #include "nibble/core/error.h"
-#include "nibble/core/hash.h"
-#include "nibble/data/batch_order.h"
-#include "nibble/loop/check_data.h"
-#include "nibble/run/checkpoint.h"
 #include "nibble/run/interrupt.h"
+#include "run/checkpoint.h"
 #include "train/batcher.h"
 #include "train/session.h"
 #include "train/start.h"

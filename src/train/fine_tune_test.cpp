@@ -9,7 +9,7 @@
 #include "core/test_support.h"
 #include "nibble/core/parallel.h"
 #include "nibble/run/interrupt.h"
-#include "nibble/train/evaluate.h"
+#include "nibble/train/train.h"
 #include "train/test_models.h"
 
 namespace nibble {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "nibble/run/best.h"
-#include "nibble/train/evaluate.h"
+#include "nibble/train/train.h"
 #include "train/probe.h"
 #include "train/weight_quantizer.h"
 

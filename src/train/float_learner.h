@@ -2,8 +2,8 @@
 // Training in floats and simulated formats, as the loop over epochs knows it.
 #pragma once
 
-#include "nibble/loop/learner.h"
-#include "nibble/loop/training_data.h"
+#include "loop/learner.h"
+#include "loop/training_data.h"
 #include "nibble/train/recipe.h"
 #include "train/averager.h"
 #include "train/batcher.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "nibble/core/safetensors.h"
-#include "nibble/run/checkpoint.h"
 #include "nibble/train/recipe.h"
+#include "run/checkpoint.h"
 #include "train/layer.h"
 #include "train/rounder.h"
 

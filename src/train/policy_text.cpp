@@ -8,9 +8,9 @@
 #include <array>
 #include <filesystem>
 
+#include "core/name.h"
 #include "graph/layer_text.h"
 #include "nibble/core/error.h"
-#include "nibble/core/name.h"
 
 namespace nibble {
 namespace {

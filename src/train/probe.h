@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "loop/learner.h"
 #include "nibble/kernels/quantize.h"
-#include "nibble/loop/learner.h"
 #include "train/rounder.h"
 
 namespace nibble {

@@ -5,8 +5,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/hash.h"
 #include "loop/run_settings_text.h"
-#include "nibble/core/hash.h"
 #include "nibble/train/recipe.h"
 
 namespace nibble {

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The TOML form of recipes; docs/training.md has the grammar.
+// The TOML form of recipes, and those of the folder recipes/; docs/training.md has the grammar.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "core/embedded_text.h"
+#include "core/text_file.h"
 #include "graph/toml_reader.h"
 #include "loop/run_settings_text.h"
 #include "nibble/core/error.h"
-#include "nibble/core/text_file.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/train/recipe.h"
 #include "train/policy_text.h"
 
 namespace nibble {
+
+std::span<const EmbeddedText> recipe_texts();  // made by nibble_embed_texts
+
 namespace {
 
 constexpr std::string_view kRecipeOp = "recipe";
@@ -89,6 +93,12 @@ std::string_view name_of(Initialization initialization) {
 }
 Initialization initialization_by_name(std::string_view name) {
   return static_cast<Initialization>(place_of(kInitializations, "initialization", name));
+}
+
+std::vector<NamedRecipe> named_recipes() {
+  std::vector<NamedRecipe> recipes;
+  for (const EmbeddedText& each : recipe_texts()) recipes.push_back({each.name, each.text});
+  return recipes;
 }
 
 Recipe parse_recipe(std::string_view toml, std::string_view source) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/buffer_pool.h"
-#include "nibble/loop/learner.h"
+#include "loop/learner.h"
 #include "nibble/train/recipe.h"
 #include "train/batcher.h"
 #include "train/optimizer.h"

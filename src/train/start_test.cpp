@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "core/test_support.h"
+#include "core/text_file.h"
 #include "nibble/core/parallel.h"
-#include "nibble/core/text_file.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/train/train.h"
 #include "train/test_models.h"

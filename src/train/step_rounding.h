@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounding to multiples of a step, forward and back: fake_quantized of nibble/graph/fake_quantize.h
+// Rounding to multiples of a step, forward and back: fake_quantized of graph/fake_quantize.h
 // over many numbers, and its gradients as LSQ has them (Esser and others, 2020).
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "nibble/graph/fake_quantize.h"
+#include "graph/fake_quantize.h"
 
 namespace nibble {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "nibble/loop/run_training.h"
+#include "loop/run_training.h"
 #include "train/float_learner.h"
 
 namespace nibble {

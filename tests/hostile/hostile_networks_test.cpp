@@ -9,10 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "core/isa.h"
 #include "emit/emitted_program.h"
 #include "engine/engine_test_support.h"
 #include "graph/network_json.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/limits.h"
 #include "nibble/emit/emit.h"
 

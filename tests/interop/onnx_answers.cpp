@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <exception>
 
+#include "foreign/onnx/strided_copy.h"
 #include "nibble/core/npy.h"
+#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/read_weights.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/onnx/read_onnx.h"
-#include "nibble/onnx/read_weights.h"
 #include "nibble/train/forward.h"
-#include "onnx/strided_copy.h"
 
 int main(int count, char** words) {
   using namespace nibble;

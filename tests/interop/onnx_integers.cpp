@@ -15,15 +15,15 @@
 #include <map>
 #include <string>
 
+#include "foreign/onnx/strided_copy.h"
 #include "graph/defined_network.h"
+#include "graph/input_table.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/graph/input_table.h"
+#include "nibble/foreign/read_onnx.h"
 #include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/onnx/read_onnx.h"
 #include "nibble/quantize/integer_network.h"
-#include "onnx/strided_copy.h"
 
 namespace {
 

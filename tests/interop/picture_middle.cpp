@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "data/picture.h"
 #include "nibble/core/npy.h"
-#include "nibble/data/picture.h"
 
 int main(int argc, char** argv) {
   using namespace nibble;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks the table of operations: what it says is there runs as defined, what is not is refused by
 // name.
-#include "nibble/graph/operation_table.h"
+#include "graph/operation_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

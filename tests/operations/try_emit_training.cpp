@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "emit/train_program.h"
+#include "graph/operation_table.h"
 #include "integer_run/integer_run_test_support.h"
-#include "nibble/graph/operation_table.h"
 #include "tests/operations/trials.h"
 
 namespace nibble {

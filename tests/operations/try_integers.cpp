@@ -5,9 +5,9 @@
 
 #include <cmath>
 
+#include "core/isa.h"
 #include "emit/emitted_program.h"
 #include "engine/engine_test_support.h"
-#include "nibble/core/isa.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"
 

@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "core/test_support.h"
+#include "foreign/onnx/test_graph.h"
+#include "foreign/onnx/value_units.h"
 #include "graph/test_network_maker.h"
-#include "nibble/onnx/write_onnx.h"
-#include "onnx/test_graph.h"
-#include "onnx/value_units.h"
+#include "nibble/foreign/write_onnx.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"
 

@@ -13,12 +13,15 @@ SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 SOUND = {
     "include/nibble/core/tensor.h": "#include <vector>\n",
     "include/nibble/numerics/format.h": '#include "nibble/core/tensor.h"\n#include "nibble/version.h"\n',
+    "include/nibble/nibble.hpp": '#include "nibble/core/tensor.h"\n#include "nibble/numerics/format.h"\n',
+    "include/nibble.h": "#include <stdint.h>\n",
+    "src/engine/c_api.cpp": '#include "nibble.h"\n',
     "src/core/tensor.cpp": '#include "nibble/core/tensor.h"\n#include <fmt/core.h>\n#include <xxhash.h>\n',
     "src/numerics/cell.cpp": '#include "numerics/cell.h"\n#include "nibble/numerics/format.h"\n',
     "src/kernels/round/avx2.cpp": '#include "kernels/simd/avx2.h"\n#include "kernels/pack/pack.h"\n',
     "src/emit/emit.cpp": '#include "nibble/fixed/rescale.h"\n#include "graph/network.h"\n',
     "apps/nibble/main.cpp": '#include "apps/nibble/verb.h"\n#include "nibble/emit/emit.h"\n',
-    "tests/cross_test.cpp": '#include "nibble/engine/engine.h"\n#include <gtest/gtest.h>\n',
+    "tests/cross_test.cpp": '#include "nibble/engine/engine.h"\n#include "nibble/nibble.hpp"\n#include <gtest/gtest.h>\n',
 }
 
 
@@ -58,18 +61,31 @@ class CheckLayers(unittest.TestCase):
 
     def test_sibling_between_public_headers(self):
         self.expect_caught(
-            "include/nibble/numerics/bad.h", '#include "nibble/fixed/shift.h"\n', "includes its sibling fixed")
+            "include/nibble/numerics/format.h", '#include "nibble/fixed/shift.h"\n', "includes its sibling fixed")
 
     def test_emit_does_not_know_engine(self):
         self.expect_caught("src/emit/bad.cpp", '#include "engine/program.h"\n', "emit must not include engine")
 
     def test_public_header_with_a_private_one(self):
-        self.expect_caught("include/nibble/core/bad.h", '#include "core/impl.h"\n', "includes a private one")
+        self.expect_caught("include/nibble/core/tensor.h", '#include "core/impl.h"\n', "includes a private one")
 
     def test_public_header_with_a_third_party_one(self):
         for header in ("fmt/core.h", "CLI/CLI.hpp", "xxhash.h", "immintrin.h"):
             self.expect_caught(
-                "include/nibble/core/bad.h", f"#include <{header}>\n", "outside the standard library")
+                "include/nibble/core/tensor.h", f"#include <{header}>\n", "outside the standard library")
+
+    def test_public_header_that_the_umbrella_leaves_out(self):
+        files = {path: SPDX + body for path, body in SOUND.items()}
+        files["include/nibble/graph/op.h"] = SPDX
+        code, output = run_on(files)
+        self.assertEqual(code, 1, output)
+        self.assertIn("include/nibble/nibble.hpp:1: does not include nibble/graph/op.h", output)
+
+    def test_umbrella_from_below(self):
+        self.expect_caught("src/graph/bad.cpp", '#include "nibble/nibble.hpp"\n', "includes the higher apps")
+
+    def test_header_for_c_programs(self):
+        self.expect_caught("src/graph/bad.cpp", '#include "nibble.h"\n', "graph includes the header for C")
 
     def test_path_with_two_dots(self):
         self.expect_caught("src/core/bad.cpp", '#include "../core/impl.h"\n', 'include path with ".."')

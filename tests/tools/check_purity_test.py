@@ -23,9 +23,9 @@ FOLDERS = {  # where CMake leaves the objects of the folders
     "src/backend": "src/backend/CMakeFiles/nibble_backend.dir",
     "src/backend/cpu": "src/backend/CMakeFiles/nibble_backend.dir/cpu",
     "src/integer": "src/integer/CMakeFiles/nibble_integer.dir",
-    "src/kernels/product8": "src/kernels/CMakeFiles/nibble_kernels.dir/product8",
-    "src/kernels/integer_loops": "src/kernels/CMakeFiles/nibble_kernels.dir/integer_loops",
-    "src/kernels/filter8": "src/kernels/CMakeFiles/nibble_kernels.dir/filter8",
+    "src/kernels/product8": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/product8",
+    "src/kernels/integer_loops": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/integer_loops",
+    "src/kernels/filter8": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/filter8",
 }
 
 spec = importlib.util.spec_from_file_location("check_purity", TOOL)
@@ -56,10 +56,10 @@ class CheckPurity(unittest.TestCase):
 
     def test_sources_compiled_together_are_those_of_their_folder(self):
         half = "double run(double x) { return x / 2; }\n"
-        for place, name, code in [("src/kernels/CMakeFiles/nibble_kernels.dir/Unity", "unity_product8_0_cxx.cxx", 1),
+        for place, name, code in [("src/kernels/CMakeFiles/nibble_integer_kernels.dir/Unity", "unity_product8_0_cxx.cxx", 1),
                                   ("src/integer/CMakeFiles/nibble_integer.dir/Unity", "unity_integer_1_cxx.cxx", 1),
                                   ("src/backend/CMakeFiles/nibble_backend.dir/Unity", "unity_cpu_0_cxx.cxx", 1),
-                                  ("src/kernels/CMakeFiles/nibble_kernels.dir/Unity", "unity_quantize_0_cxx.cxx", 0),
+                                  ("src/kernels/CMakeFiles/nibble_format_kernels.dir/Unity", "unity_quantize_0_cxx.cxx", 0),
                                   ("src/integer/CMakeFiles/integer_test.dir/Unity", "unity_integer_0_cxx.cxx", 0)]:
             self.assertEqual(run_on(half, folder=place, name=name)[0], code, name)
 
@@ -111,7 +111,7 @@ class CheckPurity(unittest.TestCase):
         text = "float run(float a) { return a + 1; }\n"
         self.assertEqual(run_on(text, name="x_test.cpp")[0], 0)
         self.assertEqual(run_on(text, folder="src/integer_run/CMakeFiles/nibble_integer_run.dir")[0], 0)
-        self.assertEqual(run_on(text, folder="src/kernels/CMakeFiles/nibble_kernels.dir/quantize")[0], 0)
+        self.assertEqual(run_on(text, folder="src/kernels/CMakeFiles/nibble_format_kernels.dir/quantize")[0], 0)
 
     def test_a_folder_without_objects_fails(self):
         for folder in FOLDERS:

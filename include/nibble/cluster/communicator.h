@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that train one network together.
+// The processes that train one network together, for whoever computes: an interface that needs no
+// library.
 #pragma once
 
 #include <cstddef>
@@ -26,20 +27,5 @@ class Communicator {
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void barrier() = 0;
 };
-
-// One process alone.
-Communicator& local_communicator();
-
-// The processes that mpirun started with this one; one alone where no launcher is recognized by its
-// environment variables, and then MPI is never initialized. The first call initializes it, exit
-// finalizes it. An Error where a launcher started several processes that cannot form a world.
-Communicator& world();
-
-bool has_mpi();  // whether the build has it
-
-// Ends all processes of the world with this exit code, since others may wait for this one; returns
-// where MPI does not run. After world() an exit with a code other than 0 does the same by itself,
-// so ranks that agree to end with such a code meet at a barrier() first.
-void abort_world(int code);
 
 }  // namespace nibble

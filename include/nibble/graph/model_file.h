@@ -13,7 +13,7 @@
 namespace nibble {
 
 // Free words about where a model came from: data set, recipe, seed, version… What is not printable
-// in them (see nibble/core/name.h) is replaced where they are written and refused where they are
+// in them (see src/core/name.h) is replaced where they are written and refused where they are
 // read.
 using Origin = std::map<std::string, std::string>;
 

@@ -45,7 +45,7 @@ struct Conv2d {
 };
 
 // y[n,o] = Σ x[n,i]·w[o,i] (+ bias[o]). With weight steps, one for all or one an output, products
-// use fake_quantized(w, step) on the grid of the weight's format: nibble/graph/fake_quantize.h.
+// use fake_quantized(w, step) on the grid of the weight's format: src/graph/fake_quantize.h.
 struct Linear {
   std::int64_t features = 0;
   bool has_bias = false;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "nibble/backend/rules.h"
-#include "nibble/fixed/round_shift.h"
+#include "nibble/fixed/shift_rounding.h"
 
 namespace nibble {
 

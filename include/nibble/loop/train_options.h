@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "nibble/cluster/communicator.h"
-#include "nibble/loop/evaluation.h"
 #include "nibble/run/best.h"
 #include "nibble/run/events.h"
+#include "nibble/run/metrics.h"
 #include "nibble/run/progress.h"
 #include "nibble/run/run_folder.h"
 

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
-
-#include "nibble/quantize/range.h"
+#include <string_view>
 
 namespace nibble {
 
@@ -18,6 +17,18 @@ struct LayerBits {
   int activations = 8;  // of what the layer gives, 2 to 8
   bool operator==(const LayerBits&) const = default;
 };
+
+// How the range of a layer is found; docs/quantization.md says what each does.
+struct RangeMethod {
+  enum class Kind : std::uint8_t { max, percentile, entropy, mse, average };
+  Kind kind = Kind::max;
+  double percent = 100;  // of percentile
+  bool operator==(const RangeMethod&) const = default;
+};
+
+// max, percentile:P with 50 ≤ P ≤ 100, entropy, mse, average.
+RangeMethod parse_range_method(std::string_view text);
+std::string to_string(const RangeMethod& method);
 
 struct QuantizeSettings {
   LayerBits bits;

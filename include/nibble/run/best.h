@@ -3,13 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
-#include "nibble/run/run_rows.h"
-#include "nibble/run/words.h"
-
 namespace nibble {
+
+struct EpochRow;
 
 // The metrics that a schedule or early stopping may watch.
 enum class Metric : std::uint8_t { train_loss, train_top1, val_loss, val_top1 };
@@ -51,11 +49,5 @@ struct EarlyStoppingState {
 
 // One epoch; true where the run should end now.
 bool update(const EarlyStopping& rule, EarlyStoppingState& state, double value, std::int64_t epoch);
-
-// Names start with `prefix`, e.g. "best.value".
-void put_words(Words& words, const std::string& prefix, const BestSoFar& best);
-void put_words(Words& words, const std::string& prefix, const EarlyStoppingState& state);
-BestSoFar best_words(const Words& words, const std::string& prefix);
-EarlyStoppingState early_stopping_words(const Words& words, const std::string& prefix);
 
 }  // namespace nibble

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well a classifier did: counts that do not depend on how the images came in.
+// How well a model did: counts that do not depend on how the images came in.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,6 +50,17 @@ class Classification {
 
 // Softmax cross-entropy of one row in double: log Σ exp(x_j - max) - (x_label - max).
 double cross_entropy(std::span<const float> logits, std::int32_t label);
+
+struct Evaluation {
+  std::int64_t images = 0;
+  double loss = 0;                        // mean over the images
+  std::optional<Classification> classes;  // empty for a regression
+};
+
+struct NamedEvaluation {
+  std::string name;
+  Evaluation evaluation;
+};
 
 // {"images", "correct", "top1", "top5", "loss", "confusion", "class_names"}; names may be empty,
 // and "unanswered" comes with them where it is not 0.

@@ -8,9 +8,12 @@
 #include <span>
 #include <string_view>
 
-#include "nibble/run/run_rows.h"
-
 namespace nibble {
+
+struct EpochRow;
+struct HistogramRow;
+struct IntegerRow;
+struct LayerRow;
 
 enum class RunFolderMode : std::uint8_t {
   fresh,            // a folder that holds a run is refused

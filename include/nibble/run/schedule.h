@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "nibble/run/best.h"
-#include "nibble/run/words.h"
 
 namespace nibble {
 
@@ -96,9 +95,6 @@ double rate_at(const Schedule& schedule, double base_rate, const RunPosition& po
 
 // At the end of an epoch, with the metric the plateau watches; true where the rate goes down.
 bool update(const PlateauRate& rule, PlateauState& state, double value, std::int64_t epoch);
-
-void put_words(Words& words, const std::string& prefix, const PlateauState& state);
-PlateauState plateau_words(const Words& words, const std::string& prefix);
 
 // The text form, the same on the command line and in TOML:
 //   constant                          step(60,80;0.1)         values(0:0.1,60:0.01)

@@ -7,9 +7,9 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/meetings.h"
 #include "backend/cpu/round_pixels.h"
+#include "fixed/integer_laws.h"
+#include "kernels/integer_loops/integer_loops.h"
 #include "nibble/core/parallel.h"
-#include "nibble/fixed/integer_laws.h"
-#include "nibble/kernels/integer_loops.h"
 
 namespace nibble {
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 #include <mutex>
 
+#include "kernels/product8/product8.h"
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/product8.h"
 
 namespace nibble {
 namespace {

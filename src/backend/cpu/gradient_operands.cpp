@@ -4,9 +4,9 @@
 
 #include <cstring>
 
+#include "kernels/integer_loops/integer_loops.h"
+#include "kernels/product8/product8.h"
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/integer_loops.h"
-#include "nibble/kernels/product8.h"
 
 namespace nibble {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "kernels/integer_loops/integer_loops.h"
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/integer_loops.h"
 
 namespace nibble {
 namespace {

@@ -8,8 +8,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/gather_product.h"
 #include "backend/cpu/round_pixels.h"
+#include "kernels/integer_loops/integer_loops.h"
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/integer_loops.h"
 
 namespace nibble {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "backend/cpu/round_pixels.h"
+#include "fixed/round_shift.h"
 #include "nibble/core/parallel.h"
-#include "nibble/fixed/round_shift.h"
 
 namespace nibble {
 

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "backend/cpu/block_tensor.h"
+#include "kernels/integer_loops/integer_loops.h"
+#include "kernels/product8/product8.h"
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/integer_loops.h"
-#include "nibble/kernels/product8.h"
 
 namespace nibble {
 

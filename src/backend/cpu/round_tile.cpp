@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "backend/cpu/gather_product.h"
-#include "nibble/kernels/product8.h"
+#include "kernels/product8/product8.h"
 
 namespace nibble {
 namespace {

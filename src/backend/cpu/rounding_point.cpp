@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "nibble/fixed/bit_width.h"
+#include "fixed/integer_laws.h"
 
 namespace nibble {
 

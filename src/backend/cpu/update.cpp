@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "backend/cpu/cpu_weights.h"
+#include "fixed/integer_laws.h"
+#include "kernels/integer_loops/integer_loops.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
-#include "nibble/fixed/bit_width.h"
-#include "nibble/kernels/integer_loops.h"
 
 namespace nibble {
 namespace {

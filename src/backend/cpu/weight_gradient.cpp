@@ -8,9 +8,9 @@
 #include "backend/cpu/gradient_operands.h"
 #include "backend/cpu/gradient_split.h"
 #include "backend/cpu/gradient_tiles.h"
+#include "kernels/integer_loops/integer_loops.h"
+#include "kernels/product8/product8.h"
 #include "nibble/core/parallel.h"
-#include "nibble/kernels/integer_loops.h"
-#include "nibble/kernels/product8.h"
 
 namespace nibble {
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 
 #include "backend/loss_laws.h"
-#include "nibble/fixed/bit_width.h"
-#include "nibble/fixed/round_shift.h"
+#include "fixed/integer_laws.h"
+#include "fixed/round_shift.h"
 
 namespace nibble {
 namespace {

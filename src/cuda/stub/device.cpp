@@ -3,7 +3,7 @@
 #include "nibble/cuda/device.h"
 
 #include "cuda/stub/absent.h"
-#include "nibble/cuda/upload.h"
+#include "cuda/upload.h"
 
 namespace nibble::cuda {
 

@@ -7,7 +7,7 @@
 #include "core/checked.h"
 #include "engine/cpu/packed_filters.h"
 #include "engine/cpu/product_rescale.h"
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/filter8/filter8.h"
 #include "nibble/graph/integer_bounds.h"
-#include "nibble/kernels/filter8.h"
 
 namespace nibble {
 

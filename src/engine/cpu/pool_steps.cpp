@@ -6,7 +6,7 @@
 #include <array>
 
 #include "graph/mean_factors.h"
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 namespace {

@@ -9,8 +9,8 @@
 #include "engine/cpu/place.h"
 #include "engine/cpu/step.h"
 #include "engine/program.h"
+#include "kernels/filter8/filter8.h"
 #include "nibble/graph/op.h"
-#include "nibble/kernels/filter8.h"
 
 namespace nibble {
 

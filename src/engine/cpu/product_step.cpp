@@ -9,7 +9,7 @@
 #include "engine/cpu/pool_steps.h"
 #include "engine/cpu/product_rescale.h"
 #include "engine/cpu/window_rows.h"
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/isa.h"
 #include "kernels/accumulate/check.h"
 #include "kernels/accumulate/paths.h"
 #include "kernels/accumulate/reference.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "core/isa.h"
 #include "kernels/accumulate/double_sums.h"
 #include "kernels/accumulate/paths.h"
 #include "kernels/accumulate/reference.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/accumulate.h"
 

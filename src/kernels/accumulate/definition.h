@@ -10,7 +10,7 @@
 #include "kernels/accumulate/double_sums.h"
 #include "kernels/accumulate/reference.h"
 #include "nibble/core/host_device.h"
-#include "nibble/numerics/exact_sum.h"
+#include "numerics/exact_sum.h"
 
 namespace nibble::accumulation {
 

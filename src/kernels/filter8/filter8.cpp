@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of the path of the engine's kernel.
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 #include "kernels/filter8/paths.h"
 

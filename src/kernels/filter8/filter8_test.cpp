@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's kernel on every path against the definition, bit for bit.
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 #include <gtest/gtest.h>
 

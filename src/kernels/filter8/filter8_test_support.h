@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
+#include "core/isa.h"
+#include "kernels/filter8/filter8.h"
 #include "kernels/filter8/paths.h"
-#include "nibble/core/isa.h"
-#include "nibble/kernels/filter8.h"
 
 namespace nibble {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "nibble/fixed/rescale.h"
-#include "nibble/kernels/filter8.h"
+#include "fixed/rescale.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 

@@ -2,8 +2,8 @@
 // The paths of the engine's kernel: one table of functions an instruction set.
 #pragma once
 
+#include "kernels/filter8/filter8.h"
 #include "kernels/paths.h"
-#include "nibble/kernels/filter8.h"
 
 namespace nibble {
 

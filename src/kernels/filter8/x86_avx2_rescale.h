@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
+#include "kernels/filter8/filter8.h"
 #include "kernels/filter8/loops.h"
-#include "nibble/kernels/filter8.h"
 
 namespace nibble::avx2 {
 

@@ -4,7 +4,7 @@
 
 #include <immintrin.h>
 
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 namespace {  // a copy for each file: they are compiled with flags of their own

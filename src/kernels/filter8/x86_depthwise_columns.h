@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "nibble/kernels/filter8.h"
+#include "kernels/filter8/filter8.h"
 
 namespace nibble {
 

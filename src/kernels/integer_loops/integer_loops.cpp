@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of the integer loops.
-#include "nibble/kernels/integer_loops.h"
+#include "kernels/integer_loops/integer_loops.h"
 
 #include "kernels/integer_loops/paths.h"
 

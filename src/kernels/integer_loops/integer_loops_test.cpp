@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every path of the integer loops against the definitions, bit for bit.
-#include "nibble/kernels/integer_loops.h"
+#include "kernels/integer_loops/integer_loops.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "fixed/round_shift.h"
 #include "kernels/integer_loops/paths.h"
-#include "nibble/fixed/round_shift.h"
 
 namespace nibble {
 namespace {

@@ -2,8 +2,8 @@
 // The paths of the integer loops: one table of functions an instruction set.
 #pragma once
 
+#include "kernels/integer_loops/integer_loops.h"
 #include "kernels/paths.h"
-#include "nibble/kernels/integer_loops.h"
 
 namespace nibble {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/paths.h"
-#include "nibble/kernels/product8.h"
+#include "kernels/product8/product8.h"
 
 namespace nibble {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "nibble/core/isa.h"
+#include "core/isa.h"
 
 namespace nibble {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice of the path of the int8 product.
-#include "nibble/kernels/product8.h"
+#include "kernels/product8/product8.h"
 
 #include "kernels/product8/paths.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The int8 product on every path against the definition, bit for bit.
-#include "nibble/kernels/product8.h"
+#include "kernels/product8/product8.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,8 +12,8 @@
 #include <random>
 #include <vector>
 
+#include "core/isa.h"
 #include "kernels/product8/paths.h"
-#include "nibble/core/isa.h"
 
 namespace nibble {
 namespace {

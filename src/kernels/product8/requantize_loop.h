@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "nibble/kernels/product8.h"
+#include "kernels/product8/product8.h"
 
 namespace nibble {
 

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
+#include "core/isa.h"
 #include "kernels/product8/paths.h"
-#include "nibble/core/isa.h"
-#include "nibble/kernels/product8.h"
+#include "kernels/product8/product8.h"
 
 namespace nibble {
 namespace {

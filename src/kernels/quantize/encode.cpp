@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/isa.h"
 #include "kernels/quantize/check_call.h"
 #include "kernels/quantize/code_map.h"
 #include "kernels/quantize/codes.h"
@@ -10,7 +11,6 @@
 #include "kernels/quantize/reference.h"
 #include "kernels/quantize/widening.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 #include "numerics/scaled.h"

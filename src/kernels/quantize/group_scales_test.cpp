@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/isa.h"
 #include "kernels/quantize/test_inputs.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

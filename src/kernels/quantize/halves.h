@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs of fp16 and bf16 to fp32 and back: one table of functions an instruction set, with the bits
-// of nibble/core/half.h. Both types travel as std::uint16_t, which is no DType of its own.
+// of core/half.h. Both types travel as std::uint16_t, which is no DType of its own.
 #pragma once
 
 #include <cstddef>

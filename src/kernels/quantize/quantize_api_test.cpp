@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/isa.h"
 #include "kernels/quantize/kernels.h"
 #include "kernels/quantize/test_compare.h"
 #include "kernels/quantize/test_formats.h"
 #include "kernels/quantize/test_inputs.h"
 #include "nibble/core/error.h"
-#include "nibble/core/isa.h"
 #include "nibble/kernels/quantize.h"
 #include "numerics/compat_qtorch.h"
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/isa.h"
 #include "kernels/quantize/kernels.h"
 #include "kernels/quantize/reference.h"
-#include "nibble/core/isa.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 

@@ -2,9 +2,9 @@
 // fp16 and bf16 tensors as fp32 and back.
 #include "kernels/quantize/widening.h"
 
+#include "core/half.h"
 #include "kernels/quantize/halves.h"
 #include "nibble/core/error.h"
-#include "nibble/core/half.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

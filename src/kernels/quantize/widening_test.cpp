@@ -10,10 +10,10 @@
 #include <limits>
 #include <vector>
 
+#include "core/half.h"
+#include "core/isa.h"
 #include "kernels/quantize/test_compare.h"
 #include "nibble/core/error.h"
-#include "nibble/core/half.h"
-#include "nibble/core/isa.h"
 #include "nibble/kernels/quantize.h"
 
 namespace nibble {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "cuda/upload.h"
 #include "kernels/quantize/check_call.h"
 #include "kernels/quantize/code_map.h"
 #include "kernels/quantize/codes.h"
@@ -13,7 +14,6 @@
 #include "kernels/quantize/cuda/device_layout.h"
 #include "kernels/quantize/cuda/pack.h"
 #include "nibble/core/error.h"
-#include "nibble/cuda/upload.h"
 #include "numerics/float_codes.h"
 
 namespace nibble {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "cuda/upload.h"
 #include "kernels/quantize/cuda/device_layout.h"
 #include "kernels/quantize/cuda/encode.h"
-#include "nibble/cuda/upload.h"
 
 namespace nibble {
 namespace {

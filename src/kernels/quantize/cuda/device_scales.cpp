@@ -3,10 +3,10 @@
 #include <bit>
 #include <vector>
 
+#include "cuda/upload.h"
 #include "kernels/quantize/codes.h"
 #include "kernels/quantize/cuda/device_layout.h"
 #include "kernels/quantize/group_scales.h"
-#include "nibble/cuda/upload.h"
 
 namespace nibble {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/half.h"
 #include "cuda/test_memory.h"
-#include "nibble/core/half.h"
 #include "nibble/kernels/device_quantize.h"
 
 namespace nibble {

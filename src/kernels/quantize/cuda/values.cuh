@@ -18,7 +18,7 @@ __device__ __forceinline__ float quiet(float nan) {
   return Lane::floats(Lane::bits(nan) | 0x400000U);
 }
 
-// As nibble/core/half.h has them, by the machine's conversions; NaN by hand.
+// As core/half.h has them, by the machine's conversions; NaN by hand.
 __device__ __forceinline__ float widened_half(std::uint16_t half) {
   const float value = __half2float(__ushort_as_half(half));
   const std::uint32_t sign = (half & 0x8000U) << 16;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzz target: any bytes as weights of PyTorch either fill a whole network or throw Error and leave
+// it as it was.
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "nibble/core/error.h"
+#include "nibble/core/safetensors.h"
+#include "nibble/foreign/read_weights.h"
+#include "nibble/graph/network_text.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace nibble;
+  static const Network network = parse_network(
+      "name = \"tiny\"\ninput = [4]\nlayers = [\n"
+      "  { op = \"linear\", name = \"fc1\", features = 3, bias = true }, { op = \"relu\" },\n"
+      "  { op = \"linear\", name = \"fc2\", features = 2, bias = true },\n"
+      "  { op = \"softmax_cross_entropy\" },\n]\n",
+      "fuzz");
+  Safetensors file;
+  try {
+    file = parse_safetensors(std::as_bytes(std::span(data, size)), "fuzz");
+  } catch (const Error&) {
+    return 0;
+  }
+  Model model{.network = network, .parameters = {}};
+  try {
+    take_weights(model, file.tensors, "fuzz");
+    if (parameters_of(model.network).size() != model.parameters.size()) std::abort();
+  } catch (const Error&) {
+    if (!model.parameters.empty()) std::abort();
+  }
+  return 0;
+}

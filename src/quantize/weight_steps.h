@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that weights are rounded with.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/fake_quantize.h"
+#include "nibble/core/tensor.h"
+
+namespace nibble {
+
+enum class WeightMethod : std::uint8_t {
+  max,  // all weights fit
+  mse,  // the least Σ (w - fake_quantized(w))² among hundredths of that, from 0.20 to 1.00
+};
+
+// One step for each output channel, the first axis of f32 weights, or one for all. Weights that are
+// all zero take the largest step of the other channels, 1 where there is none: it moves neither the
+// common shift of the rescale factors nor the bias out of 32 bits.
+std::vector<float> weight_steps(ConstTensorView weight, bool is_per_channel,
+                                const IntegerGrid& grid, WeightMethod method);
+
+}  // namespace nibble
