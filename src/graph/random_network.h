@@ -50,7 +50,7 @@ class RandomNetwork {
                                             {"int4", 0, -8, 7},
                                             {"int16", 0, -32768, 32767}});
     values_.push_back({shape, form.low, form.high});
-    return NetworkMaker(shape, form);
+    return network_on(shape, form);
   }
 
   std::int64_t channels() {

@@ -70,7 +70,7 @@ class HostileNetwork {
     low_ = form.low;
     high_ = form.high;
     shapes_.push_back(shape);
-    return NetworkMaker(shape, form);
+    return network_on(shape, form);
   }
 
   const Shape& shape() const { return shapes_.back(); }

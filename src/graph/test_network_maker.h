@@ -51,13 +51,6 @@ inline Precision integers_format(const char* name, int zero = 0) {
   return precision;
 }
 
-// The integers that an input may hold.
-struct InputForm {
-  const char* format;
-  int zero;
-  std::int64_t low, high;
-};
-
 // Nodes with their numbers, one after another.
 class NetworkMaker {
  public:
@@ -67,9 +60,6 @@ class NetworkMaker {
                                     .op = Input{.shape = input, .mean = {}, .deviation = {}},
                                     .value = format});
   }
-
-  NetworkMaker(const Shape& input, const InputForm& form)
-      : NetworkMaker(input, integers_format(form.format, form.zero)) {}
 
   std::size_t add(Op op, std::vector<std::size_t> inputs) {
     const std::size_t index = model_.network.nodes.size();
@@ -108,5 +98,16 @@ class NetworkMaker {
  private:
   Model model_;
 };
+
+// The integers that an input may hold.
+struct InputForm {
+  const char* format;
+  int zero;
+  std::int64_t low, high;
+};
+
+inline NetworkMaker network_on(const Shape& input, const InputForm& form) {
+  return {input, integers_format(form.format, form.zero)};
+}
 
 }  // namespace nibble

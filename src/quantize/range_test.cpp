@@ -7,7 +7,6 @@
 #include <set>
 
 #include "quantize/quantize_test_support.h"
-#include "quantize/range_search.h"
 
 namespace nibble {
 namespace {
