@@ -87,7 +87,7 @@ TrainingFigures add_training(const TrainingStart& start, const EmitFlags& flags,
   return training.figures;
 }
 
-void emit(const EmitFlags& flags) {
+void run(const EmitFlags& flags) {
   if (!flags.is_forced) check_folder(flags.folder);
   TrainingStart start;
   if (flags.training.is_on) {
@@ -138,7 +138,7 @@ void add_emit(CLI::App& app) {
   verb.callback([flags] {
     flags->settings.has_training = flags->training.is_on;
     flags->settings.uses_dsp = flags->target == "dsp";
-    emit(*flags);
+    run(*flags);
   });
 }
 
