@@ -2,14 +2,29 @@
 // Backends by name.
 #include "backend/backend.h"
 
+#include <functional>
+#include <map>
 #include <vector>
 
 #include "backend/check/check_backend.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/reference/reference_backend.h"
+#include "backend/registry.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
+namespace {
+
+std::map<std::string, BackendFactory, std::less<>>& registered_backends() {
+  static std::map<std::string, BackendFactory, std::less<>> factories;
+  return factories;
+}
+
+}  // namespace
+
+void register_backend(const std::string& kind, BackendFactory factory) {
+  registered_backends()[kind] = factory;
+}
 
 std::string_view name_of(TrainPass pass) {
   switch (pass) {
@@ -35,6 +50,9 @@ std::unique_ptr<IntegerBackend> make_backend(std::string_view name) {
       return make_check_backend(make_backend(both.substr(0, comma)),
                                 make_backend(both.substr(comma + 1)));
   }
+  const auto& others = registered_backends();
+  if (const auto found = others.find(name.substr(0, name.find(':'))); found != others.end())
+    return found->second(name);
   if (name == "cuda" || name.starts_with("cuda:"))
     throw Error("device", "cuda", "a build without integer training on GPUs", "cpu");
   throw Error("device", "name", name, "cpu, reference, check(cpu,reference) or cuda");

@@ -88,6 +88,8 @@ class IntegerBackend {
   // Every step begins here; enter() says which layer computes, for those who report.
   virtual void begin(const StepContext& step) = 0;
   virtual void enter(std::string_view node, TrainPass pass) = 0;
+  // And ends here: whoever gathers operations runs them now.
+  virtual void end() {}
 
   virtual std::unique_ptr<ProductOp> product(const ProductCase& product) = 0;
   virtual std::unique_ptr<PoolOp> pool(const PoolCase& pool) = 0;
@@ -104,7 +106,8 @@ class IntegerBackend {
   virtual void update(Weights& weights, Sums& sums) = 0;
 };
 
-// "cpu", "reference", "check(cpu,reference)", "cuda", "cuda:1"; throws where there is none.
+// "cpu", "reference", "check(cpu,reference)", and who is registered: "cuda", "cuda:1"; throws where
+// there is none.
 std::unique_ptr<IntegerBackend> make_backend(std::string_view name);
 
 // Values of one backend to another one, through the host.

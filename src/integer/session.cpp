@@ -87,14 +87,13 @@ IntegerAnswers IntegerSession::step(const IntegerBatch& batch, int mu, int bias_
   step.update.mu = mu;
   step.update.bias_mu = bias_mu;
   const Values answers = tape_.forward(step, batch.input);
-  IntegerAnswers result = answers_from(tape_.answer_backend(), answers);
   tape_.backward(step, [&](const Values& error) {
     LossCase loss = CrossEntropyLoss{batch.labels, options_.form, kIntegerLossStream};
     if (is<SquaredError>(network_.nodes.back().op)) loss = SquaredLoss{batch.targets, loss_point_};
     tape_.answer_backend().loss(loss, answers, error);
   });
   ++steps_;
-  return result;
+  return answers_from(tape_.answer_backend(), answers);
 }
 
 PointState IntegerSession::loss_state() const {
