@@ -13,7 +13,8 @@ namespace nibble {
 
 class IntegerRunner {
  public:
-  IntegerRunner(const std::string& network, std::int64_t batch, ShiftRule rule, bool has_dropout);
+  IntegerRunner(const std::string& network, std::int64_t batch, ShiftRule rule, bool has_dropout,
+                const std::string& device = "cpu");
 
   void step() { answers_ = session_.step(batch_, kMu, kBiasMu); }
   double median_seconds(int steps);
