@@ -2,6 +2,7 @@
 // Backends by name.
 #include "backend/backend.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <vector>
@@ -21,6 +22,26 @@ std::map<std::string, BackendFactory, std::less<>>& registered_backends() {
 }
 
 }  // namespace
+
+std::unique_ptr<StoredLater> IntegerBackend::store_later(const Values& from) {
+  class Stored final : public StoredLater {
+   public:
+    Stored(IntegerBackend& backend, const Values& values)
+        : mantissas_(static_cast<std::size_t>(values.images * values.picture.elements())) {
+      backend.store(values, mantissas_);
+      exponent_ = backend.read_slots().exponent(values);
+    }
+    int get(std::span<std::int8_t> mantissas) override {
+      std::ranges::copy(mantissas_, mantissas.begin());
+      return exponent_;
+    }
+
+   private:
+    std::vector<std::int8_t> mantissas_;
+    int exponent_;
+  };
+  return std::make_unique<Stored>(*this, from);
+}
 
 void register_backend(const std::string& kind, BackendFactory factory) {
   registered_backends()[kind] = factory;

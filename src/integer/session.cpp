@@ -76,6 +76,21 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
 }
 
 IntegerAnswers IntegerSession::step(const IntegerBatch& batch, int mu, int bias_mu) {
+  submit(batch, mu, bias_mu);
+  return take_answers();
+}
+
+IntegerAnswers IntegerSession::take_answers() {
+  const Untaken oldest = std::move(untaken_.front());
+  untaken_.pop_front();
+  const Picture& picture = tape_.answer_picture();
+  IntegerAnswers result{.mantissas = {}, .exponent = 0, .width = picture.channels};
+  result.mantissas.resize(static_cast<std::size_t>(oldest.images * picture.elements()));
+  result.exponent = oldest.answers->get(result.mantissas);
+  return result;
+}
+
+void IntegerSession::submit(const IntegerBatch& batch, int mu, int bias_mu) {
   StepContext step{
       .rule = options_.rule,
       .random = {options_.seed, kIntegerLossStream, static_cast<std::uint32_t>(steps_)},
@@ -93,7 +108,7 @@ IntegerAnswers IntegerSession::step(const IntegerBatch& batch, int mu, int bias_
     tape_.answer_backend().loss(loss, answers, error);
   });
   ++steps_;
-  return answers_from(tape_.answer_backend(), answers);
+  untaken_.push_back({tape_.answer_backend().store_later(answers), answers.images});
 }
 
 PointState IntegerSession::loss_state() const {

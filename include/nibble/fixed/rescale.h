@@ -34,6 +34,12 @@ NIBBLE_HOST_DEVICE constexpr Signed rounded_shift(std::type_identity_t<Signed> p
   return with_sign_of<Signed>(p, (magnitude_of<Signed>(p) + (Magnitude{1} << (s - 1))) >> s);
 }
 
+// R(p, s) for |p| + 2^(s-1) < 2^31 and s >= 1, in the fewest instructions: below zero one less is
+// added before the arithmetic shift.
+NIBBLE_HOST_DEVICE constexpr std::int32_t rounded_shift_of_small(std::int32_t p, int s) {
+  return (p + (std::int32_t{1} << (s - 1)) + (p >> 31)) >> s;
+}
+
 // R(value·multiplier, shift), one summand of `rescale`.
 struct RescaleTerm {
   std::int64_t value = 0;

@@ -3,6 +3,7 @@
 #include "backend/cuda/cuda_backend.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "backend/cuda/cuda_memory.h"
@@ -21,6 +22,34 @@ std::uint32_t pitch_of(const Picture& picture) {
   return static_cast<std::uint32_t>((picture.channels + cuda::kChunk - 1) / cuda::kChunk *
                                     cuda::kChunk);
 }
+
+void without_filling(const std::int8_t* filled, const cuda::Rows& rows,
+                     std::span<std::int8_t> mantissas) {
+  for (std::size_t row = 0; row < rows.rows; ++row)
+    std::copy_n(filled + row * rows.pitch(), rows.channels, mantissas.data() + row * rows.channels);
+}
+
+// Rows, and behind them their exponent.
+class CudaStoredLater final : public StoredLater {
+ public:
+  CudaStoredLater(cuda::DeviceQueue& queue, const cuda::Rows& rows)
+      : rows_(rows),
+        arrival_(queue.get_later({{rows.data, bytes()}, {rows.exponent, sizeof(std::int32_t)}})) {}
+
+  int get(std::span<std::int8_t> mantissas) override {
+    const auto* filled = static_cast<const std::int8_t*>(arrival_->wait());
+    without_filling(filled, rows_, mantissas);
+    std::int32_t exponent = 0;
+    std::memcpy(&exponent, filled + bytes(), sizeof exponent);
+    return exponent;
+  }
+
+ private:
+  std::size_t bytes() const { return std::size_t{rows_.rows} * rows_.pitch(); }
+
+  cuda::Rows rows_;
+  std::unique_ptr<cuda::DeviceArrival> arrival_;
+};
 
 }  // namespace
 
@@ -127,9 +156,11 @@ void CudaBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
   const cuda::Rows source = rows(from);
   std::vector<std::int8_t> filled(std::size_t{source.rows} * source.pitch());
   queue_.get(filled.data(), source.data, filled.size());
-  for (std::size_t row = 0; row < source.rows; ++row)
-    std::copy_n(filled.data() + row * source.pitch(), source.channels,
-                mantissas.data() + row * source.channels);
+  without_filling(filled.data(), source, mantissas);
+}
+
+std::unique_ptr<StoredLater> CudaBackend::store_later(const Values& from) {
+  return std::make_unique<CudaStoredLater>(queue_, rows(from));
 }
 
 SlotTable CudaBackend::read_slots() {
@@ -168,6 +199,7 @@ cuda::RoundingSite CudaBackend::site_of(ShiftPoint point, const Values& to) cons
   const ShiftPointCase& of = cases_[static_cast<std::size_t>(point.place)];
   return {.point = points_.as<cuda::DevicePoint>() + point.place,
           .step = device_step(),
+          .second = nullptr,
           .elements = to.images * to.picture.elements(),
           .stream = of.stream,
           .rounding = of.rounding,
@@ -182,7 +214,8 @@ void CudaBackend::meet(const cuda::RoundingSite& site, const Values& to) {
   queue_.get(&largest, &site.point->largest, sizeof largest);
   step_.cluster->max({&largest, 1});
   queue_.put(&site.point->largest, &largest, sizeof largest);
-  cuda::queue(queue_, cuda::Decision{site.point, site.step, site.elements, exponent(to)});
+  cuda::queue(queue_, cuda::Decision{site.point, site.step, site.elements, exponent(to),
+                                      site.second != nullptr ? 1u : 0u});
 }
 
 void CudaBackend::bias_gradient(const Values& error, Sums& sums) {

@@ -32,6 +32,8 @@ class CudaBackend final : public IntegerBackend {
   void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
                   int exponent, const Values& to) override;
   void store(const Values& from, std::span<std::int8_t> mantissas) override;
+  std::unique_ptr<StoredLater> store_later(const Values& from) override;
+  bool runs_ahead() const override { return true; }
   SlotTable read_slots() override;
   void set_point(ShiftPoint point, const PointState& state) override;
 
@@ -55,13 +57,18 @@ class CudaBackend final : public IntegerBackend {
   cuda::Rows rows(const Values& values) const;
   std::int32_t* exponent(const Values& values) const;
   cuda::DeviceBuffer scratch(std::size_t bytes) { return pool_.take(bytes); }
+  // Second guesses pay where batches follow one another: in training.
+  bool guesses_twice() const { return step_.is_training && step_.rule == ShiftRule::exact; }
   cuda::DeviceBuffer lasting(std::size_t bytes) { return lasting_.take(bytes); }
   cuda::DeviceBuffer lasting(std::span<const std::int32_t> words);
 
-  // Calls launch(site) to guess, and again to correct it where the guess may have missed.
+  // Calls launch(site) to guess, and again to correct it where the guess may have missed. Where
+  // `second` has room for a result the guess is made twice, by the last two shifts.
   template <class Launch>
-  void round(ShiftPoint point, const Values& to, const Launch& launch) {
+  void round(ShiftPoint point, const Values& to, const Launch& launch,
+             std::int8_t* second = nullptr) {
     cuda::RoundingSite site = site_of(point, to);
+    site.second = second;
     launch(site);
     if (step_.cluster != nullptr) meet(site, to);
     if (step_.rule == ShiftRule::frozen) return;

@@ -120,22 +120,22 @@ class CudaProduct final : public ProductOp {
             .depths = 0};
   }
 
-  // Parts of the depth that keep all multiprocessors at work to the end.
+  // Into how many parts the depth is best split: blocks run in rounds, a round takes as long as a
+  // part is deep, and adding a tile of sums to memory takes as long as some depths.
   std::uint32_t even_splits(const ProductShape& shape) const {
-    constexpr std::uint32_t kLeastDepths = 6;
+    constexpr std::uint32_t kDepthsOfSums = 10;
     const std::uint32_t tiles = std::max(cuda::tiles_of(backend_.path(), shape), 1u);
     const std::uint32_t processors = backend_.queue().multiprocessors();
-    const std::uint32_t most = std::max(cuda::depths_of(shape) / kLeastDepths, 1u);
+    const std::uint32_t depths = cuda::depths_of(shape);
     std::uint32_t best = 1;
-    std::uint32_t best_share = 0;  // of multiprocessors at work, in 1/256
-    for (std::uint32_t splits = 1; splits <= std::min(most, 4 * processors / tiles + 1); ++splits) {
-      const std::uint32_t blocks = tiles * splits;
-      const std::uint32_t rounds = (blocks + processors - 1) / processors;
-      const std::uint32_t share = 256 * blocks / (rounds * processors);
-      if (share > best_share + 8) {  // more parts must pay for their sums
-        best = splits;
-        best_share = share;
-      }
+    std::uint64_t least = UINT64_MAX;
+    for (std::uint32_t splits = 1; splits <= std::min(depths, 4 * processors / tiles + 1);
+         ++splits) {
+      const std::uint64_t rounds = (tiles * splits + processors - 1) / processors;
+      const std::uint64_t time = rounds * ((depths + splits - 1) / splits + kDepthsOfSums);
+      if (time >= least) continue;
+      best = splits;
+      least = time;
     }
     return best;
   }
@@ -150,14 +150,20 @@ class CudaProduct final : public ProductOp {
     const bool has_few = tiles * 4 < queue.multiprocessors() && cuda::depths_of(shape) >= 16;
     const cuda::Rows target = backend_.rows(result);
     if (!is_wide && !has_few) {
-      return backend_.round(point, result, [&](const RoundingSite& site) {
-        cuda::queue(queue, backend_.path(),
-                    {.shape = shape,
-                     .site = site,
-                     .input_exponent = backend_.exponent(source),
-                     .bias = bias,
-                     .result = target});
-      });
+      cuda::DeviceBuffer second;
+      if (backend_.guesses_twice())
+        second = backend_.scratch(std::size_t{target.rows} * target.pitch());
+      return backend_.round(
+          point, result,
+          [&](const RoundingSite& site) {
+            cuda::queue(queue, backend_.path(),
+                        {.shape = shape,
+                         .site = site,
+                         .input_exponent = backend_.exponent(source),
+                         .bias = bias,
+                         .result = target});
+          },
+          second.as<std::int8_t>());
     }
     const std::uint64_t numbers = std::uint64_t{target.rows} * target.pitch();
     const cuda::DeviceBuffer sums = backend_.scratch(numbers * (is_wide ? 8 : 4));

@@ -32,6 +32,7 @@ struct Rows {
 struct RoundingSite {
   DevicePoint* point;
   const DeviceStep* step;
+  std::int8_t* second;  // memory of results by the shift before; null: one guess must do
   std::int64_t elements;
   std::uint32_t stream;
   ShiftRounding rounding;

@@ -25,38 +25,48 @@ struct DeviceQueue::Graph {
   ~Graph() { cudaGraphExecDestroy(runnable); }
 };
 
-// Pinned memory that copies read: a piece is used again once its copy is done.
-struct DeviceQueue::Staging {
-  struct Piece {
-    void* memory = nullptr;
-    std::size_t size = 0;
-    cudaEvent_t done = nullptr;
-  };
+// Pinned memory that copies read or write: used again once they are done.
+struct PinnedPiece {
+  void* memory = nullptr;
+  std::size_t size = 0;
+  cudaEvent_t done = nullptr;
 
-  std::array<Piece, 8> pieces;
-  std::size_t next = 0;
-
-  ~Staging() {
-    for (const Piece& each : pieces) {
-      if (each.memory != nullptr) cudaFreeHost(each.memory);
-      if (each.done != nullptr) cudaEventDestroy(each.done);
-    }
+  explicit PinnedPiece(std::size_t bytes) : size(bytes) {
+    check("cuda", cudaMallocHost(&memory, bytes));
+    check("cuda", cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
   }
-
-  Piece& take(std::size_t bytes) {
-    Piece& piece = pieces[next++ % pieces.size()];
-    if (piece.done == nullptr)
-      check("cuda", cudaEventCreateWithFlags(&piece.done, cudaEventDisableTiming));
-    check("cuda", cudaEventSynchronize(piece.done));
-    if (piece.size < bytes) {
-      if (piece.memory != nullptr) cudaFreeHost(piece.memory);
-      piece = {.memory = nullptr, .size = 0, .done = piece.done};
-      check("cuda", cudaMallocHost(&piece.memory, bytes));
-      piece.size = bytes;
-    }
-    return piece;
+  ~PinnedPiece() {
+    cudaFreeHost(memory);
+    if (done != nullptr) cudaEventDestroy(done);
   }
+  PinnedPiece(const PinnedPiece&) = delete;
+  PinnedPiece& operator=(const PinnedPiece&) = delete;
+
+  bool is_free() const { return cudaEventQuery(done) == cudaSuccess; }
 };
+
+DeviceArrival::DeviceArrival(DeviceQueue& queue, std::unique_ptr<PinnedPiece> piece)
+    : queue_(queue), piece_(std::move(piece)) {}
+
+DeviceArrival::~DeviceArrival() {
+  queue_.pieces_.push_back(std::move(piece_));
+}
+
+const void* DeviceArrival::wait() const {
+  check("cuda", cudaEventSynchronize(piece_->done));
+  return piece_->memory;
+}
+
+// One that is large enough and not in use, or a new one.
+std::unique_ptr<PinnedPiece> DeviceQueue::take_piece(std::size_t bytes) {
+  const auto found = std::ranges::find_if(
+      pieces_, [&](const auto& each) { return each->size >= bytes && each->is_free(); });
+  if (found == pieces_.end())
+    return std::make_unique<PinnedPiece>(std::max(bytes, std::size_t{4096}));
+  std::unique_ptr<PinnedPiece> piece = std::move(*found);
+  pieces_.erase(found);
+  return piece;
+}
 
 std::uint64_t DeviceQueue::Sequence::hash() const {
   Hasher hasher;
@@ -80,14 +90,13 @@ DeviceQueue::DeviceQueue(int device) : place_{.device = device} {
   check("cuda", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   place_.stream = stream;
   multiprocessors_ = static_cast<unsigned int>(cuda::multiprocessors(device));
-  staging_ = std::make_unique<Staging>();
 }
 
 DeviceQueue::~DeviceQueue() {
   const DeviceGuard guard(place_);
   cudaStreamSynchronize(stream());
   graphs_.clear();
-  staging_.reset();
+  pieces_.clear();
   cudaStreamDestroy(stream());
 }
 
@@ -102,10 +111,11 @@ void DeviceQueue::add(const void* kernel, const Grid& grid, const void* params, 
 void DeviceQueue::put(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   const DeviceGuard guard(place_);
-  Staging::Piece& piece = staging_->take(bytes);
-  std::memcpy(piece.memory, from, bytes);
-  check("cuda", cudaMemcpyAsync(to, piece.memory, bytes, cudaMemcpyHostToDevice, stream()));
-  check("cuda", cudaEventRecord(piece.done, stream()));
+  std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
+  std::memcpy(piece->memory, from, bytes);
+  check("cuda", cudaMemcpyAsync(to, piece->memory, bytes, cudaMemcpyHostToDevice, stream()));
+  check("cuda", cudaEventRecord(piece->done, stream()));
+  pieces_.push_back(std::move(piece));
 }
 
 void DeviceQueue::issue(const Sequence& sequence) {
@@ -170,6 +180,21 @@ void DeviceQueue::get(void* to, const void* from, std::size_t bytes) {
   const DeviceGuard guard(place_);
   check("cuda", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()));
   wait_for(place_);
+}
+
+std::unique_ptr<DeviceArrival> DeviceQueue::get_later(std::initializer_list<DeviceBytes> pieces) {
+  flush();
+  const DeviceGuard guard(place_);
+  std::size_t bytes = 0;
+  for (const DeviceBytes& each : pieces) bytes += each.size;
+  std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
+  auto* to = static_cast<std::byte*>(piece->memory);
+  for (const DeviceBytes& each : pieces) {
+    check("cuda", cudaMemcpyAsync(to, each.data, each.size, cudaMemcpyDeviceToHost, stream()));
+    to += each.size;
+  }
+  check("cuda", cudaEventRecord(piece->done, stream()));
+  return std::make_unique<DeviceArrival>(*this, std::move(piece));
 }
 
 }  // namespace nibble::cuda

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -22,6 +23,29 @@ struct Grid {
   unsigned int shared_bytes = 0;
   unsigned int planes = 1;  // of blocks: blockIdx.y
   bool operator==(const Grid&) const = default;
+};
+
+struct DeviceBytes {
+  const void* data;
+  std::size_t size;
+};
+
+class DeviceQueue;
+struct PinnedPiece;
+
+// Bytes on their way to the host.
+class DeviceArrival {
+ public:
+  DeviceArrival(DeviceQueue& queue, std::unique_ptr<PinnedPiece> piece);
+  ~DeviceArrival();
+  DeviceArrival(const DeviceArrival&) = delete;
+  DeviceArrival& operator=(const DeviceArrival&) = delete;
+
+  const void* wait() const;  // for them; they live as long as this
+
+ private:
+  DeviceQueue& queue_;
+  std::unique_ptr<PinnedPiece> piece_;
 };
 
 class DeviceQueue {
@@ -45,6 +69,8 @@ class DeviceQueue {
   void flush();                                             // hands launches over to the GPU
   void wait();                                              // and returns when all is done
   void get(void* to, const void* from, std::size_t bytes);  // waits
+  // One piece behind the other, without waiting. The queue must outlive them.
+  std::unique_ptr<DeviceArrival> get_later(std::initializer_list<DeviceBytes> pieces);
 
   const Place& place() const { return place_; }
   unsigned int multiprocessors() const { return multiprocessors_; }
@@ -65,7 +91,9 @@ class DeviceQueue {
     void clear();
   };
   struct Graph;
-  struct Staging;
+  friend class DeviceArrival;
+
+  std::unique_ptr<PinnedPiece> take_piece(std::size_t bytes);
 
   void add(const void* kernel, const Grid& grid, const void* params, std::size_t size);
   void issue(const Sequence& sequence);
@@ -77,7 +105,7 @@ class DeviceQueue {
   Sequence pending_;
   std::vector<std::uint64_t> seen_;  // hashes of sequences that came once
   std::vector<std::unique_ptr<Graph>> graphs_;
-  std::unique_ptr<Staging> staging_;
+  std::vector<std::unique_ptr<PinnedPiece>> pieces_;  // the one that is done first in front
 };
 
 }  // namespace nibble::cuda

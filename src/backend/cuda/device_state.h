@@ -23,15 +23,19 @@ struct DeviceStep {
   std::int32_t momentum;
 };
 
+// What became of a guess.
+enum class Guess : std::int32_t { right, wrong, second_right };
+
 // A shift point: what it remembers from batch to batch, and the pass under way.
 struct DevicePoint {
   PointState state;
-  std::uint64_t largest;      // of all sums of this batch
-  std::uint64_t saturated;    // results of the guess that were cut
-  std::int32_t sum_exponent;  // of the sums
-  std::int32_t shift;         // that counts in this batch
-  std::uint32_t blocks_done;  // of the guess
-  std::int32_t is_missed;     // the guess was wrong
+  std::uint64_t largest;           // of all sums of this batch
+  std::uint64_t saturated;         // results of the guess that were cut
+  std::uint64_t second_saturated;  // and of the second one
+  std::int32_t sum_exponent;       // of the sums
+  std::int32_t shift;              // that counts in this batch
+  std::uint32_t blocks_done;       // of the guess
+  Guess guess;
 };
 
 // An update: its outcome, and the work under way.

@@ -241,7 +241,8 @@ void queue_rounding(DeviceQueue& queue, const RoundEach<Source>& job) {
 }
 
 __global__ void decide_with_ranks(const __grid_constant__ Decision decision) {
-  decide(*decision.point, decision.step->rule, decision.elements, decision.exponent);
+  decide(*decision.point, decision.step->rule, decision.elements, decision.has_second != 0,
+         decision.exponent);
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ struct Decision {
   const DeviceStep* step;
   std::int64_t elements;
   std::int32_t* exponent;
+  std::uint64_t has_second;
 };
 void queue(DeviceQueue& queue, const Decision& decision);
 
