@@ -21,10 +21,10 @@ std::vector<std::int32_t> first_indices(std::int64_t count) {
 }  // namespace
 
 IntegerRunner::IntegerRunner(const std::string& network, std::int64_t batch, ShiftRule rule,
-                             bool has_dropout)
+                             bool has_dropout, const std::string& device)
     : network_(network_to_measure(network, has_dropout)),
       data_(random_batch(network_, batch)),
-      session_(network_, {.rule = rule}),
+      session_(network_, {.rule = rule, .device = device}),
       batcher_(data_, input_scale(input_of(network_), data_),
                session_.tape().answer_picture().channels),
       batch_(batcher_.load(first_indices(batch), {}, {})) {}
@@ -33,6 +33,16 @@ double IntegerRunner::median_seconds(int steps) {
   std::vector<double> times;
   for (int i = 0; i < steps; ++i) times.push_back(seconds_of([&] { step(); }));
   return median(std::move(times));
+}
+
+double IntegerRunner::seconds_in_a_row(int steps) {
+  return seconds_of([&] {
+    for (int i = 0; i < steps; ++i) {
+      session_.submit(batch_, kMu, kBiasMu);
+      if (i > 0) answers_ = session_.take_answers();
+    }
+    answers_ = session_.take_answers();
+  });
 }
 
 double IntegerRunner::loss() const {

@@ -13,10 +13,13 @@ namespace nibble {
 
 class IntegerRunner {
  public:
-  IntegerRunner(const std::string& network, std::int64_t batch, ShiftRule rule, bool has_dropout);
+  IntegerRunner(const std::string& network, std::int64_t batch, ShiftRule rule, bool has_dropout,
+                const std::string& device = "cpu");
 
   void step() { answers_ = session_.step(batch_, kMu, kBiasMu); }
   double median_seconds(int steps);
+  // Seconds of steps one behind the other, each asked for while the one before it may still run.
+  double seconds_in_a_row(int steps);
 
   double loss() const;                 // of the last step's answers, a mean over images
   std::uint64_t weights_hash() const;  // to compare paths

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "apps/nibble/verb.h"
+#include "backend/cuda/register.h"
 #include "core/name.h"
 #include "core/temporary.h"
 #include "core/warning.h"
@@ -131,6 +132,7 @@ int run(CLI::App& app, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  nibble::register_cuda_backend();
   std::signal(SIGPIPE, leave_quietly);
   nibble::end_on_interrupt();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk

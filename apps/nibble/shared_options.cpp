@@ -23,8 +23,8 @@ void use_threads(int threads) {
 void add_device_option(CLI::App& verb, std::string& device) {
   verb.add_option("--device", device,
                   "who computes; the integers do not depend on it (cpu):\n"
-                  "cpu; reference, the definitions, slowly; check(cpu,reference), both at once,\n"
-                  "which ends at the first difference")
+                  "cpu; cuda or cuda:1, a GPU; reference, the definitions, slowly;\n"
+                  "check(cpu,reference), both at once, which ends at the first difference")
       ->check([](const std::string& text) -> std::string {
         try {
           parse_device(text);

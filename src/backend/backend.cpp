@@ -2,14 +2,63 @@
 // Backends by name.
 #include "backend/backend.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <vector>
 
 #include "backend/check/check_backend.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/reference/reference_backend.h"
+#include "backend/registry.h"
+#include "core/device_name.h"
 #include "nibble/core/error.h"
 
 namespace nibble {
+namespace {
+
+std::map<std::string, BackendFactory, std::less<>>& registered_backends() {
+  static std::map<std::string, BackendFactory, std::less<>> factories;
+  return factories;
+}
+
+std::unique_ptr<IntegerBackend> backend_of(const DeviceName& device) {
+  if (device.kind == "cpu") return std::make_unique<CpuBackend>();
+  if (device.kind == "reference") return std::make_unique<ReferenceBackend>();
+  if (!device.both.empty())
+    return make_check_backend(backend_of(device.both[0]), backend_of(device.both[1]));
+  const auto found = registered_backends().find(device.kind);
+  if (found == registered_backends().end())
+    throw Error("device", device.kind, "a build without integer training on it", "cpu",
+                ErrorKind::device);
+  return found->second(device.to_string());
+}
+
+}  // namespace
+
+std::unique_ptr<StoredLater> IntegerBackend::store_later(const Values& from) {
+  class Stored final : public StoredLater {
+   public:
+    Stored(IntegerBackend& backend, const Values& values)
+        : mantissas_(static_cast<std::size_t>(values.images * values.picture.elements())) {
+      backend.store(values, mantissas_);
+      exponent_ = backend.read_slots().exponent(values);
+    }
+    int get(std::span<std::int8_t> mantissas) override {
+      std::ranges::copy(mantissas_, mantissas.begin());
+      return exponent_;
+    }
+
+   private:
+    std::vector<std::int8_t> mantissas_;
+    int exponent_;
+  };
+  return std::make_unique<Stored>(*this, from);
+}
+
+void register_backend(const std::string& kind, BackendFactory factory) {
+  registered_backends()[kind] = factory;
+}
 
 std::string_view name_of(TrainPass pass) {
   switch (pass) {
@@ -26,18 +75,7 @@ std::string_view name_of(TrainPass pass) {
 }
 
 std::unique_ptr<IntegerBackend> make_backend(std::string_view name) {
-  constexpr std::string_view kCheck = "check(";
-  if (name == "cpu") return std::make_unique<CpuBackend>();
-  if (name == "reference") return std::make_unique<ReferenceBackend>();
-  if (name.starts_with(kCheck) && name.ends_with(')')) {
-    const std::string_view both = name.substr(kCheck.size(), name.size() - kCheck.size() - 1);
-    if (const std::size_t comma = both.find(','); comma != std::string_view::npos)
-      return make_check_backend(make_backend(both.substr(0, comma)),
-                                make_backend(both.substr(comma + 1)));
-  }
-  if (name == "cuda" || name.starts_with("cuda:"))
-    throw Error("device", "cuda", "a build without integer training on GPUs", "cpu");
-  throw Error("device", "name", name, "cpu, reference, check(cpu,reference) or cuda");
+  return backend_of(parse_device(name));
 }
 
 void transfer(IntegerBackend& from, const Values& source, IntegerBackend& to,

@@ -53,6 +53,14 @@ class PoolOp {
                            const Values& input_error) = 0;
 };
 
+// Numbers on their way to the host.
+class StoredLater {
+ public:
+  virtual ~StoredLater() = default;
+  // Waits for them; returns their exponent.
+  virtual int get(std::span<std::int8_t> mantissas) = 0;
+};
+
 enum class TrainPass : std::uint8_t { forward, input_error, weight_gradient, update };
 std::string_view name_of(TrainPass pass);
 
@@ -82,12 +90,17 @@ class IntegerBackend {
   virtual void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
                           int exponent, const Values& to) = 0;
   virtual void store(const Values& from, std::span<std::int8_t> mantissas) = 0;
+  // The numbers as they are now, without waiting for them where the backend runs_ahead().
+  virtual std::unique_ptr<StoredLater> store_later(const Values& from);
+  virtual bool runs_ahead() const { return false; }  // of the host: the next step may be asked for
   virtual SlotTable read_slots() = 0;
   virtual void set_point(ShiftPoint point, const PointState& state) = 0;
 
   // Every step begins here; enter() says which layer computes, for those who report.
   virtual void begin(const StepContext& step) = 0;
   virtual void enter(std::string_view node, TrainPass pass) = 0;
+  // And ends here: whoever gathers operations runs them now.
+  virtual void end() {}
 
   virtual std::unique_ptr<ProductOp> product(const ProductCase& product) = 0;
   virtual std::unique_ptr<PoolOp> pool(const PoolCase& pool) = 0;
@@ -104,7 +117,8 @@ class IntegerBackend {
   virtual void update(Weights& weights, Sums& sums) = 0;
 };
 
-// "cpu", "reference", "check(cpu,reference)", "cuda", "cuda:1"; throws where there is none.
+// "cpu", "reference", "check(cpu,reference)", and who is registered: "cuda", "cuda:1"; throws where
+// there is none.
 std::unique_ptr<IntegerBackend> make_backend(std::string_view name);
 
 // Values of one backend to another one, through the host.

@@ -35,6 +35,12 @@ void on_every_path(const Body& body) {
   set_thread_count(0);
 }
 
+// Backends beside the definitions and the CPU that a program's tests run on.
+inline std::vector<std::string>& more_backends() {
+  static std::vector<std::string> names;
+  return names;
+}
+
 // Draws of (name, element): the same wherever the test runs.
 class Draws {
  public:

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "backend/loss_laws.h"
 #include "backend/values.h"
 #include "nibble/backend/rules.h"
 #include "nibble/cluster/communicator.h"
@@ -128,16 +129,13 @@ struct CopyValues {};
 using PointCase = std::variant<Rectify, RectifyError, Drop, AddValues, AddBias, ConcatValues,
                                MoveBox, CopyValues>;
 
-// Targets are in units of 2^-16, one a number of the answer, image after image.
-inline constexpr int kTargetExponent = -16;
-
 struct CrossEntropyLoss {
   std::span<const std::int32_t> labels;
   CrossEntropyForm form = CrossEntropyForm::fractional;
   std::uint32_t stream = 0;
 };
 struct SquaredLoss {
-  std::span<const std::int32_t> targets;
+  std::span<const std::int32_t> targets;  // in 2^kTargetExponent
   ShiftPoint point;
 };
 using LossCase = std::variant<CrossEntropyLoss, SquaredLoss>;

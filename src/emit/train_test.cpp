@@ -9,7 +9,7 @@
 #include "core/test_support.h"
 #include "emit/train_code.h"
 #include "emit/train_program.h"
-#include "emit/train_random_network.h"
+#include "integer/random_train_network.h"
 #include "integer_run/integer_run_test_support.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"

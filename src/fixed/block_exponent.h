@@ -2,14 +2,43 @@
 // Adding tensors of integers that each have one exponent: the exponent they can share exactly.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "nibble/core/host_device.h"
 
 namespace nibble {
 
 // The largest distance of exponents that is aligned.
 inline constexpr int kAlignmentReach = 40;
+
+// Mantissa·factor(e)·2^exponent is mantissa·2^e.
+struct CommonExponent {
+  int exponent = 0;
+  int lowest = 0;  // operands below it count nothing
+
+  NIBBLE_HOST_DEVICE constexpr std::int64_t factor(int e) const {
+    return e >= lowest ? std::int64_t{1} << (e - exponent) : 0;
+  }
+};
+
+// Of `count` operands, at least one; `exponent_of(i)` is the i-th one's.
+template <class ExponentOf>
+NIBBLE_HOST_DEVICE constexpr CommonExponent common_exponent(std::size_t count,
+                                                            const ExponentOf& exponent_of) {
+  int largest = exponent_of(std::size_t{0});
+  for (std::size_t i = 1; i < count; ++i) {
+    if (exponent_of(i) > largest) largest = exponent_of(i);
+  }
+  CommonExponent common{largest, largest - kAlignmentReach};
+  for (std::size_t i = 0; i < count; ++i) {
+    const int each = exponent_of(i);
+    if (each >= common.lowest && each < common.exponent) common.exponent = each;
+  }
+  return common;
+}
 
 // Operand i of value mantissa·2^exponents[i] is mantissa·factor[i]·2^exponent. An operand more than
 // kAlignmentReach below the largest exponent has factor 0 and no say in the common exponent.

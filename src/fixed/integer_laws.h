@@ -11,12 +11,18 @@
 #include <cstdint>
 #include <span>
 
+#include "nibble/core/host_device.h"
+
 namespace nibble {
 
 // How many bits a magnitude needs, the shift that brings it down to 1: 0 for m <= 1, otherwise the
 // bit length of m - 1 (ceil(log2 m)): 2^7 needs 7 bits, 2^7 + 1 needs 8.
-constexpr int bits_of(std::uint64_t magnitude) {
+NIBBLE_HOST_DEVICE constexpr int bits_of(std::uint64_t magnitude) {
+#ifdef __CUDA_ARCH__
+  return magnitude <= 1 ? 0 : 64 - __clzll(static_cast<long long>(magnitude - 1));
+#else
   return magnitude <= 1 ? 0 : static_cast<int>(std::bit_width(magnitude - 1));
+#endif
 }
 
 // Products of mantissas within ±127 that an int32 holds for certain: ⌊(2^31 - 1) / 127²⌋.
@@ -37,12 +43,14 @@ struct SumScale {
 // Of products in units of 2^P and a bias in units of 2^B: c = max(min(P, B), P - 28), lifts P - c
 // and min(max(B - c, 0), 28). Exact while P and B are at most 28 apart; a bias further below counts
 // in coarser units than its own, one further above is held at 28 places.
-constexpr SumScale product_scale(int product_exponent, int bias_exponent) {
+NIBBLE_HOST_DEVICE constexpr SumScale product_scale(int product_exponent, int bias_exponent) {
+  constexpr int kReach = kBiasReach;  // a GPU has no address of the other
   const int exponent =
-      std::max(std::min(product_exponent, bias_exponent), product_exponent - kBiasReach);
+      std::max(std::min(product_exponent, bias_exponent), product_exponent - kReach);
+  const int lift = bias_exponent - exponent;
   return {.exponent = exponent,
           .product_lift = product_exponent - exponent,
-          .bias_lift = std::clamp(bias_exponent - exponent, 0, kBiasReach)};
+          .bias_lift = lift < 0 ? 0 : (lift > kReach ? kReach : lift)};
 }
 
 // Means are sums times ⌊2^15 / count⌉, in units 2^-15 of what is summed.
@@ -58,7 +66,7 @@ constexpr std::int64_t mean_factor(std::int64_t count) {
 
 // What relu6 cuts mantissas to in units of 2^e: 6·2^-e for -4 <= e <= 0, ⌊6 / 2^e⌋ above (0 from 3
 // on). Below -4 no mantissa reaches 6: 127, nothing is cut.
-constexpr std::int8_t relu6_cut(int exponent) {
+NIBBLE_HOST_DEVICE constexpr std::int8_t relu6_cut(int exponent) {
   if (exponent < -4) return 127;
   return static_cast<std::int8_t>(exponent <= 0 ? 6 << -exponent : 6 >> std::min(exponent, 3));
 }

@@ -4,25 +4,40 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
+
+#include "nibble/core/host_device.h"
 
 namespace nibble {
 
-// |x| without overflow: 2^63 for the smallest of all.
-constexpr std::uint64_t magnitude_of(std::int64_t x) {
-  const auto bits = static_cast<std::uint64_t>(x);
+// |x| without overflow: 2^63 for the smallest of all 64-bit numbers.
+template <class Signed = std::int64_t>
+NIBBLE_HOST_DEVICE constexpr std::make_unsigned_t<Signed> magnitude_of(
+    std::type_identity_t<Signed> x) {
+  const auto bits = static_cast<std::make_unsigned_t<Signed>>(x);
   return x < 0 ? 0 - bits : bits;
 }
 
 // sign(x)·magnitude.
-constexpr std::int64_t with_sign_of(std::int64_t x, std::uint64_t magnitude) {
-  return static_cast<std::int64_t>(x < 0 ? 0 - magnitude : magnitude);
+template <class Signed = std::int64_t>
+NIBBLE_HOST_DEVICE constexpr Signed with_sign_of(
+    std::type_identity_t<Signed> x, std::make_unsigned_t<std::type_identity_t<Signed>> magnitude) {
+  return static_cast<Signed>(x < 0 ? 0 - magnitude : magnitude);
 }
 
-// R(p, s) = sign(p)·((|p| + 2^(s-1)) >> s), R(p, 0) = p; 0 <= s <= 62. The sum stays below 2^64 for
-// every p, so there is nothing to overflow.
-constexpr std::int64_t rounded_shift(std::int64_t p, int s) {
+// R(p, s) = sign(p)·((|p| + 2^(s-1)) >> s), R(p, 0) = p; 0 <= s <= 62, in 32 bits s <= 30. The sum
+// stays below 2^64, or 2^32, for every p, so there is nothing to overflow.
+template <class Signed = std::int64_t>
+NIBBLE_HOST_DEVICE constexpr Signed rounded_shift(std::type_identity_t<Signed> p, int s) {
+  using Magnitude = std::make_unsigned_t<Signed>;
   if (s == 0) return p;
-  return with_sign_of(p, (magnitude_of(p) + (std::uint64_t{1} << (s - 1))) >> s);
+  return with_sign_of<Signed>(p, (magnitude_of<Signed>(p) + (Magnitude{1} << (s - 1))) >> s);
+}
+
+// R(p, s) for |p| + 2^(s-1) < 2^31 and s >= 1, in the fewest instructions: below zero one less is
+// added before the arithmetic shift.
+NIBBLE_HOST_DEVICE constexpr std::int32_t rounded_shift_of_small(std::int32_t p, int s) {
+  return (p + (std::int32_t{1} << (s - 1)) + (p >> 31)) >> s;
 }
 
 // R(value·multiplier, shift), one summand of `rescale`.

@@ -73,9 +73,9 @@ inline std::vector<NamedCase> networks(bool is_long) {
 }
 
 inline void expect_agreement(const NamedCase& each, IntegerOptions options, int steps,
-                             std::int64_t images) {
+                             std::int64_t images, std::string_view both = kBoth) {
   SCOPED_TRACE(each.name);
-  options.device = kBoth;
+  options.device = both;
   IntegerSession session(each.network, options);
   EXPECT_NO_THROW(run_steps(session, steps, images));
 }

@@ -76,6 +76,21 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
 }
 
 IntegerAnswers IntegerSession::step(const IntegerBatch& batch, int mu, int bias_mu) {
+  submit(batch, mu, bias_mu);
+  return take_answers();
+}
+
+IntegerAnswers IntegerSession::take_answers() {
+  const Untaken oldest = std::move(untaken_.front());
+  untaken_.pop_front();
+  const Picture& picture = tape_.answer_picture();
+  IntegerAnswers result{.mantissas = {}, .exponent = 0, .width = picture.channels};
+  result.mantissas.resize(static_cast<std::size_t>(oldest.images * picture.elements()));
+  result.exponent = oldest.answers->get(result.mantissas);
+  return result;
+}
+
+void IntegerSession::submit(const IntegerBatch& batch, int mu, int bias_mu) {
   StepContext step{
       .rule = options_.rule,
       .random = {options_.seed, kIntegerLossStream, static_cast<std::uint32_t>(steps_)},
@@ -87,14 +102,13 @@ IntegerAnswers IntegerSession::step(const IntegerBatch& batch, int mu, int bias_
   step.update.mu = mu;
   step.update.bias_mu = bias_mu;
   const Values answers = tape_.forward(step, batch.input);
-  IntegerAnswers result = answers_from(tape_.answer_backend(), answers);
   tape_.backward(step, [&](const Values& error) {
     LossCase loss = CrossEntropyLoss{batch.labels, options_.form, kIntegerLossStream};
     if (is<SquaredError>(network_.nodes.back().op)) loss = SquaredLoss{batch.targets, loss_point_};
     tape_.answer_backend().loss(loss, answers, error);
   });
   ++steps_;
-  return result;
+  untaken_.push_back({tape_.answer_backend().store_later(answers), answers.images});
 }
 
 PointState IntegerSession::loss_state() const {

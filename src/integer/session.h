@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -45,6 +47,12 @@ class IntegerSession {
   // One step; the answers are those before the weights moved.
   IntegerAnswers step(const IntegerBatch& batch, int mu, int bias_mu);
 
+  // The same in two parts: steps whose answers nobody has taken yet may still be running, where
+  // runs_ahead() says so. Answers come in the order of the steps.
+  void submit(const IntegerBatch& batch, int mu, int bias_mu);
+  IntegerAnswers take_answers();
+  bool runs_ahead() const { return tape_.answer_backend().runs_ahead(); }
+
   IntegerTape& tape() { return tape_; }
   const IntegerTape& tape() const { return tape_; }
   PointState loss_state() const;
@@ -59,6 +67,11 @@ class IntegerSession {
   IntegerTape tape_;
   ShiftPoint loss_point_;
   std::int64_t steps_ = 0;
+  struct Untaken {
+    std::unique_ptr<StoredLater> answers;
+    std::int64_t images;
+  };
+  std::deque<Untaken> untaken_;
 };
 
 }  // namespace nibble

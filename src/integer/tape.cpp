@@ -238,6 +238,7 @@ void IntegerTape::run_backward(const StepContext& step) {
     update(i);
   }
   memory_->clear();
+  for (IntegerBackend* backend : backends_) backend->end();
 }
 
 void IntegerTape::backward_node(const StepContext& step, std::size_t node) {

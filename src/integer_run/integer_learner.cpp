@@ -28,19 +28,36 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
   const IntegerBatch batch = batcher_.load(
       plan.indices, recipe_.augment, {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)}, share);
   mu_ = recipe_.mu.at(plan.epoch);
-  const IntegerAnswers answers = session_.step(batch, mu_, recipe_.bias_mu.at(plan.epoch));
+  session_.submit(batch, mu_, recipe_.bias_mu.at(plan.epoch));
+  untold_.push_back({{batch.labels.begin(), batch.labels.end()},
+                     {batch.targets.begin(), batch.targets.end()},
+                     batch.input.images,
+                     batch.all_images});
   if (is_averaging())
     averager_.see(plan.position, recipe_.average_from, session_.tape().parameters());
   if (plan.observation != nullptr)
     observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
+  return told(session_.runs_ahead() && !plan.waits ? 1 : 0);
+}
 
-  AnswerSums sums(recipe_.network, data_.train);
-  if (batch.input.images > 0) sums.add(answers, batch);
-  constexpr int kLossBits = 20;  // sums over ranks are of integers
-  std::array<std::int64_t, 2> totals{std::llround(std::ldexp(sums.loss_sum(), kLossBits)),
-                                     sums.correct()};
-  if (cluster_ != nullptr) cluster_->sum(totals);
-  return {std::ldexp(static_cast<double>(totals[0]), -kLossBits), totals[1]};
+StepResult IntegerLearner::told(std::size_t left) {
+  StepResult all;
+  for (; untold_.size() > left; untold_.pop_front()) {
+    const Untold& step = untold_.front();
+    const IntegerAnswers answers = session_.take_answers();
+    AnswerSums sums(recipe_.network, data_.train);
+    if (step.images > 0)
+      sums.add(answers, {.input = {.images = step.images},
+                         .labels = step.labels,
+                         .targets = step.targets,
+                         .all_images = step.all_images});
+    constexpr int kLossBits = 20;  // sums over ranks are of integers
+    std::array<std::int64_t, 2> totals{std::llround(std::ldexp(sums.loss_sum(), kLossBits)),
+                                       sums.correct()};
+    if (cluster_ != nullptr) cluster_->sum(totals);
+    all.add({std::ldexp(static_cast<double>(totals[0]), -kLossBits), totals[1], step.all_images});
+  }
+  return all;
 }
 
 // Weights with shifts from examples of the train split, all in one batch, without augmentation. At

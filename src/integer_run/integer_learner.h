@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,7 @@ class IntegerLearner final : public Learner {
   IntegerLearner(IntegerRecipe recipe, const TrainingData& data, Communicator* cluster);
 
   StepResult step(const StepPlan& plan) override;
+  StepResult rest() override { return told(0); }
   std::int64_t steps() const override { return session_.steps(); }
   double rate() const override { return mu_; }
 
@@ -41,6 +43,15 @@ class IntegerLearner final : public Learner {
   std::size_t peak_bytes() const override { return session_.tape().peak_bytes(); }
 
  private:
+  // What the answers of a step are compared with.
+  struct Untold {
+    std::vector<std::int32_t> labels;
+    std::vector<std::int32_t> targets;
+    std::int64_t images = 0;  // of this rank
+    std::int64_t all_images = 0;
+  };
+
+  StepResult told(std::size_t left);  // of all steps but the last ones
   Model frozen(std::vector<Tensor> weights) const;
 
   const IntegerRecipe recipe_;
@@ -50,6 +61,7 @@ class IntegerLearner final : public Learner {
   InputScale scale_;
   IntegerBatcher batcher_;
   IntegerAverager averager_;
+  std::deque<Untold> untold_;
   mutable std::vector<WeightsState> saved_;  // what the views of put_state look at
   mutable std::optional<Model> snapshot_;
   mutable std::int64_t snapshot_steps_ = 0;  // when it was made

@@ -101,17 +101,25 @@ void Trainer::train_epoch() {
                     static_cast<std::int64_t>(order.size()),
                     {.style = is_first() ? options_.progress : ProgressStyle::silent});
   const auto batch = static_cast<std::size_t>(settings_.batch);
+  images_told_ = sums_.images;
   for (std::size_t begin = static_cast<std::size_t>(sums_.batches) * batch; begin < order.size();
        begin += batch) {
     stopped_by_ = agreed_interrupt();
     if (stopped_by_ != 0) break;
     train_batch(std::span(order).subspan(begin, std::min(batch, order.size() - begin)));
-    const auto seen = static_cast<double>(sums_.images);
+    const auto seen = static_cast<double>(std::max<std::int64_t>(images_told_, 1));
     const std::array values = {ProgressValue{"loss", sums_.loss / seen},
                                ProgressValue{"top1", static_cast<double>(sums_.correct) / seen}};
     progress.update(sums_.images, values);
   }
+  add(learner_.rest());
   epoch_seconds_ = now() - start;
+}
+
+void Trainer::add(const StepResult& result) {
+  sums_.correct += result.correct;
+  sums_.loss += result.loss_sum;
+  images_told_ += result.images;
 }
 
 void Trainer::train_batch(std::span<const std::int32_t> indices) {
@@ -124,7 +132,8 @@ void Trainer::train_batch(std::span<const std::int32_t> indices) {
                      .position = {.step = epoch_ * steps_per_epoch() + sums_.batches,
                                   .steps_per_epoch = steps_per_epoch(),
                                   .epochs = settings_.epochs},
-                     .observation = is_observed ? &observation : nullptr});
+                     .observation = is_observed ? &observation : nullptr,
+                     .waits = events_ != nullptr});
   if (is_observed) {
     folder_->add_layers(observation.layers);
     folder_->add_integers(observation.integers);
@@ -132,8 +141,7 @@ void Trainer::train_batch(std::span<const std::int32_t> indices) {
   }
   ++sums_.batches;
   sums_.images += static_cast<std::int64_t>(indices.size());
-  sums_.correct += step.correct;
-  sums_.loss += step.loss_sum;
+  add(step);
   if (events_ == nullptr) return;
   events_->scalar("batch/loss", learner_.steps(),
                   step.loss_sum / static_cast<double>(indices.size()));

@@ -41,6 +41,7 @@ class Trainer {
   int agreed_interrupt();
   void train_epoch();  // or the part of it before an interrupt
   void train_batch(std::span<const std::int32_t> indices);
+  void add(const StepResult& result);
   void finish_epoch();
   EpochRow measured_row(const Model& model) const;
   void keep_best(const Model& model, const EpochRow& row);
@@ -58,6 +59,7 @@ class Trainer {
   EventSink* events_ = nullptr;
   std::int64_t epoch_ = 0;  // done
   EpochSums sums_;
+  std::int64_t images_told_ = 0;  // of those in sums_, the ones whose results are
   BestSoFar best_;
   EarlyStoppingState early_;
   bool stops_early_ = false;

@@ -64,7 +64,7 @@ StepResult Session::step(const Batcher& batch, double rate) {
   const Op& loss = network_.nodes.back().op;
   const ConstTensorView answers = tape_.forward(pass, images);
 
-  StepResult result;
+  StepResult result{.images = images.shape()[0]};
   std::vector<double> losses(static_cast<std::size_t>(images.shape()[0]));
   image_losses(loss, answers, batch.targets(), losses);
   for (const double each : losses) result.loss_sum += each;

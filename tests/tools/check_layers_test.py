@@ -19,7 +19,7 @@ SOUND = {
     "src/core/tensor.cpp": '#include "nibble/core/tensor.h"\n#include <fmt/core.h>\n#include <xxhash.h>\n',
     "src/numerics/cell.cpp": '#include "numerics/cell.h"\n#include "nibble/numerics/format.h"\n',
     "src/kernels/round/avx2.cpp": '#include "kernels/simd/avx2.h"\n#include "kernels/pack/pack.h"\n',
-    "src/emit/emit.cpp": '#include "nibble/fixed/rescale.h"\n#include "graph/network.h"\n',
+    "src/emit/emit.cpp": '#include "fixed/rescale.h"\n#include "graph/network.h"\n',
     "apps/nibble/main.cpp": '#include "apps/nibble/verb.h"\n#include "nibble/emit/emit.h"\n',
     "tests/cross_test.cpp": '#include "nibble/engine/engine.h"\n#include "nibble/nibble.hpp"\n#include <gtest/gtest.h>\n',
 }

@@ -139,6 +139,11 @@ class CheckBackend final : public IntegerBackend {
     second_->enter(node, pass);
   }
 
+  void end() override {
+    first_->end();
+    second_->end();
+  }
+
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
 

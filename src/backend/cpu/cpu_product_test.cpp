@@ -124,6 +124,7 @@ TEST_P(Products, AreTheDefinition) {
   };
   expect_wanted(by_backend("reference"));
   on_every_path([&] { expect_wanted(by_backend("cpu")); });
+  for (const std::string& name : more_backends()) expect_wanted(by_backend(name));
 }
 
 Conv2d square(std::int64_t channels, std::int64_t kernel, std::int64_t stride = 1,

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backend/cpu/cpu_weights.h"
+#include "backend/update_law.h"
 #include "fixed/integer_laws.h"
 #include "kernels/integer_loops/integer_loops.h"
 #include "nibble/core/parallel.h"
@@ -15,7 +16,6 @@ namespace nibble {
 namespace {
 
 constexpr std::size_t kChunk = 4096;
-constexpr int kDecayBits = 15;  // a decayed weight of 1 counts 2^-15 of the largest gradient
 
 struct Step {
   WeightData& tensor;
@@ -28,39 +28,21 @@ std::int64_t magnitude(std::int64_t x) {
   return x < 0 ? -x : x;
 }
 
-// w·2^β added to the gradient, β = b(G) - 15; a negative β divides, toward zero.
-std::int64_t decay_of(std::int64_t weight, int beta) {
-  return beta >= 0 ? weight * (std::int64_t{1} << beta) : weight / (std::int64_t{1} << -beta);
-}
-
-std::int64_t clamp_to(std::int64_t value, std::int64_t limit) {
-  return std::clamp(value, -limit, limit);
-}
-
 // Any rule, by the definition.
 void move_by_definition(const Step& step, std::size_t i, std::int64_t gradient) {
   WeightData& tensor = step.tensor;
-  const int fraction = step.rule.fraction_bits;
-  const std::int64_t limit = std::int64_t{127} << fraction;
-  const std::uint32_t draw =
-      tensor.rounding == ShiftRounding::stochastic ? draw32(step.random, i) : 0;
-  std::int64_t change =
-      step.shift < 1 ? gradient : round_shift(tensor.rounding, gradient, step.shift, draw);
-  change = clamp_to(change, limit);
-  if (step.rule.momentum > 0) {
-    std::int32_t& memory = tensor.momentum[i];
-    memory = static_cast<std::int32_t>(
-        clamp_to(std::int64_t{memory} * step.rule.momentum / 16 + change, limit));
-    change = memory;
-  }
+  const UpdateLaw law{.shift = step.shift,
+                      .fraction_bits = step.rule.fraction_bits,
+                      .momentum = step.rule.momentum,
+                      .rounding = tensor.rounding};
   std::int8_t& mantissa = tensor.mantissas.as<std::int8_t>()[i];
-  if (fraction == 0) {
-    mantissa = clamp127(mantissa - change);
-    return;
-  }
-  std::int32_t& fine = tensor.fine[i];
-  fine = static_cast<std::int32_t>(clamp_to(fine - change, limit));
-  mantissa = clamp127(shift_nearest(fine, fraction));
+  WeightNumbers numbers{mantissa, law.fraction_bits > 0 ? tensor.fine[i] : 0,
+                        law.momentum > 0 ? tensor.momentum[i] : 0};
+  law.move(numbers, gradient,
+           tensor.rounding == ShiftRounding::stochastic ? draw32(step.random, i) : 0);
+  mantissa = numbers.mantissa;
+  if (law.fraction_bits > 0) tensor.fine[i] = numbers.fine;
+  if (law.momentum > 0) tensor.momentum[i] = numbers.momentum;
 }
 
 void move_fast(const Step& step, const GradientSums& gradient, std::size_t begin,
@@ -93,11 +75,11 @@ void update(WeightData& tensor, const GradientSums& gradient, const UpdateRule& 
   const auto mantissas = tensor.mantissas.as<std::int8_t>();
   int bits = bits_of(gradient.largest());
   const bool decays = rule.has_decay && !tensor.is_bias && bits > 0;
-  const int beta = bits - kDecayBits;
+  const int gradient_bits = bits;
   if (decays) {
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < tensor.size(); ++i)
-      largest = std::max(largest, magnitude(at(i) + decay_of(mantissas[i], beta)));
+      largest = std::max(largest, magnitude(at(i) + decay_of(mantissas[i], gradient_bits)));
     bits = bits_of(static_cast<std::uint64_t>(largest));
   }
   const int mu = tensor.is_bias ? rule.bias_mu : rule.mu;
@@ -118,7 +100,7 @@ void update(WeightData& tensor, const GradientSums& gradient, const UpdateRule& 
       move_fast(step, gradient, begin, end - begin);
     } else {
       for (std::size_t i = begin; i < end; ++i) {
-        const std::int64_t decay = decays ? decay_of(mantissas[i], beta) : 0;
+        const std::int64_t decay = decays ? decay_of(mantissas[i], gradient_bits) : 0;
         move_by_definition(step, i, is_still ? 0 : at(i) + decay);
       }
     }

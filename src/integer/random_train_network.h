@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: small networks by chance, of all layers that emitted training has.
+// For tests: small networks by chance, of all layers that integer training has.
 #pragma once
 
 #include <fmt/format.h>

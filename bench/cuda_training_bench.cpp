@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Speed of integer training on a GPU: whole steps, and every product of a step.
+//   cuda_training_bench [steps | layers] [NETWORK BATCH]
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "backend/cuda/register.h"
+#include "bench/integer_runner.h"
+#include "bench/layer_passes.h"
+#include "bench/random_batch.h"
+#include "bench/stopwatch.h"
+#include "nibble/core/error.h"
+
+namespace {
+
+using namespace nibble;
+
+constexpr double kLimit = 1278e12;  // int8 operations a second, mma.sync from registers of an H200
+const std::string kDevice = "cuda";
+
+// Whether some steps move the weights as the CPU does.
+bool is_right(const std::string& network, std::int64_t batch) {
+  const auto hash = [&](const std::string& device) {
+    IntegerRunner runner(network, batch, ShiftRule::exact, true, device);
+    for (int i = 0; i < 3; ++i) runner.step();
+    return runner.weights_hash();
+  };
+  return hash(kDevice) == hash("cpu");
+}
+
+bool measure_steps(const std::string& network, std::int64_t batch) {
+  constexpr int kWarmUp = 10;
+  constexpr double kSeconds = 1.5;
+  IntegerRunner runner(network, batch, ShiftRule::exact, true, kDevice);
+  runner.median_seconds(kWarmUp);
+  runner.forget_guesses();
+  constexpr int kInARow = 50;
+  int steps = 0;
+  double seconds = 0;
+  for (; seconds < kSeconds; steps += kInARow) seconds += runner.seconds_in_a_row(kInARow);
+  const IntegerRunner::Roundings roundings = runner.roundings();
+  const double each = seconds / steps;
+  fmt::print(
+      "{:<18} batch {:>4}: {:>8.1f} us a step, {:>8.0f} images/s, {:>6.1f} TOP/s, {:.1f} % "
+      "of guesses missed, {:.0f} MiB of values\n",
+      network, batch, 1e6 * each, static_cast<double>(batch) / each,
+      1e-12 * runner.operations() / each,
+      100.0 * static_cast<double>(roundings.misses) / static_cast<double>(roundings.guesses),
+      static_cast<double>(runner.peak_bytes()) / (1 << 20));
+  return true;
+}
+
+// One product on random operands, again and again.
+class LayerRun {
+ public:
+  LayerRun(const WeightedLayer& layer, std::int64_t images)
+      : backend_(make_backend(kDevice)),
+        weights_case_{.name = "layer.weight", .shape = {layer.weight.elements()}},
+        product_(backend_->product({layer.window, layer.weight, layer.input, layer.output})),
+        weights_(backend_->weights(weights_case_)),
+        sums_(backend_->sums(weights_case_)),
+        images_(images) {
+    WeightsState state{.mantissas = Tensor(DType::i8, weights_case_.shape), .exponent = -8};
+    fill(state.mantissas.as<std::int8_t>(), 1);
+    weights_->write(state);
+    begin();
+    input_ = values(layer.input, 2);
+    error_ = values(layer.output, 3);
+    output_ = values(layer.output, 4);
+    input_error_ = values(layer.input, 5);
+    for (ShiftPoint& each : points_) each = backend_->new_point({"bench"});
+  }
+
+  double seconds(LayerPass pass) {
+    constexpr int kTimes = 40;
+    const auto run = [&] {
+      begin();
+      for (int i = 0; i < kTimes; ++i) once(pass);
+      backend_->end();
+      backend_->read_slots();
+    };
+    run();  // finds shifts
+    run();
+    run();  // is recorded
+    return std::min(seconds_of(run), seconds_of(run)) / kTimes;
+  }
+
+ private:
+  void begin() { backend_->begin({.is_training = true, .all_images = images_}); }
+  void once(LayerPass pass) {
+    if (pass == LayerPass::forward)
+      return product_->forward(input_, *weights_, nullptr, points_[0], output_);
+    if (pass == LayerPass::input_error)
+      return product_->input_error(error_, *weights_, points_[1], input_error_);
+    product_->weight_gradient(input_, error_, *sums_);
+  }
+  static void fill(std::span<std::int8_t> numbers, std::uint32_t stream) {
+    for (std::size_t i = 0; i < numbers.size(); i += 4) {
+      const std::uint32_t draw = draw32({1, stream, 0}, i / 4);
+      for (std::size_t k = 0; k < 4 && i + k < numbers.size(); ++k)
+        numbers[i + k] = static_cast<std::int8_t>(draw >> 8 * k);
+    }
+  }
+  Values values(const Picture& picture, std::uint32_t stream) {
+    const Values made{.picture = picture,
+                      .images = images_,
+                      .memory = backend_->take(picture, images_),
+                      .exponent = backend_->new_slot()};
+    std::vector<std::int8_t> mantissas(static_cast<std::size_t>(images_ * picture.elements()));
+    fill(mantissas, stream);
+    backend_->load(mantissas, -7, made);
+    return made;
+  }
+
+  std::unique_ptr<IntegerBackend> backend_;
+  WeightsCase weights_case_;
+  std::unique_ptr<ProductOp> product_;
+  std::unique_ptr<Weights> weights_;
+  std::unique_ptr<Sums> sums_;
+  std::int64_t images_;
+  Values input_;
+  Values error_;
+  Values output_;
+  Values input_error_;
+  ShiftPoint points_[2];
+};
+
+bool measure_layers(const std::string& network, std::int64_t batch) {
+  fmt::print("{}, batch {}: TOP/s of each product, and share of {:.0f}\n", network, batch,
+             1e-12 * kLimit);
+  for (const WeightedLayer& layer : weighted_layers(network_to_measure(network, true))) {
+    fmt::print("{:<10}", layer.name);
+    LayerRun run(layer, batch);
+    for (const LayerPass pass :
+         {LayerPass::forward, LayerPass::input_error, LayerPass::weight_gradient}) {
+      const double seconds = run.seconds(pass);
+      const double speed = 2.0 * static_cast<double>(layer.products * batch) / seconds;
+      fmt::print("  {} {:>7.1f} us {:>7.1f} {:>5.1f} %", name_of(pass), 1e6 * seconds,
+                 1e-12 * speed, 100 * speed / kLimit);
+    }
+    fmt::print("\n");
+  }
+  return true;
+}
+
+bool run(const std::vector<std::string>& words) {
+  const bool has_network = words.size() == 3;
+  const std::string network = has_network ? words[1] : "vgg-small-7";
+  const std::int64_t batch = has_network ? std::stoll(words[2]) : 256;
+  if (!words.empty() && words[0] == "layers") return measure_layers(network, batch);
+  if (has_network) return measure_steps(network, batch);
+  bool right = is_right("vgg-small-7", 8) && is_right("lenet", 64);
+  fmt::print("{}\n",
+             right ? "weights are those of the CPU" : "WRONG: other weights than the CPU's");
+  for (const std::int64_t images : {256, 1024})
+    right = measure_steps("vgg-small-7", images) && right;
+  right = measure_steps("lenet", 64) && right;
+  return measure_steps("mlp-784-100-50-10", 64) && measure_layers(network, batch) && right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    register_cuda_backend();
+    return run({argv + 1, argv + argc}) ? 0 : 1;
+  } catch (const Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer training on a GPU: memory, slots, steps, losses, updates.
+#include "backend/cuda/cuda_backend.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "backend/cuda/cuda_memory.h"
+#include "backend/cuda/plain_kernels.h"
+#include "backend/cuda/round_sources.h"
+#include "fixed/integer_laws.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::int32_t kMostSlots = 1 << 16;
+constexpr std::size_t kMostPoints = 1 << 14;
+
+std::uint32_t pitch_of(const Picture& picture) {
+  return static_cast<std::uint32_t>((picture.channels + cuda::kChunk - 1) / cuda::kChunk *
+                                    cuda::kChunk);
+}
+
+void without_filling(const std::int8_t* filled, const cuda::Rows& rows,
+                     std::span<std::int8_t> mantissas) {
+  for (std::size_t row = 0; row < rows.rows; ++row)
+    std::copy_n(filled + row * rows.pitch(), rows.channels, mantissas.data() + row * rows.channels);
+}
+
+// Rows, and behind them their exponent.
+class CudaStoredLater final : public StoredLater {
+ public:
+  CudaStoredLater(cuda::DeviceQueue& queue, const cuda::Rows& rows)
+      : rows_(rows),
+        arrival_(queue.get_later({{rows.data, bytes()}, {rows.exponent, sizeof(std::int32_t)}})) {}
+
+  int get(std::span<std::int8_t> mantissas) override {
+    const auto* filled = static_cast<const std::int8_t*>(arrival_->wait());
+    without_filling(filled, rows_, mantissas);
+    std::int32_t exponent = 0;
+    std::memcpy(&exponent, filled + bytes(), sizeof exponent);
+    return exponent;
+  }
+
+ private:
+  std::size_t bytes() const { return std::size_t{rows_.rows} * rows_.pitch(); }
+
+  cuda::Rows rows_;
+  std::unique_ptr<cuda::DeviceArrival> arrival_;
+};
+
+}  // namespace
+
+CudaBackend::CudaBackend(std::string name, int device)
+    : name_(std::move(name)),
+      path_(cuda::product_path(device)),
+      queue_(device),
+      pool_(queue_.place()),
+      lasting_(queue_.place()),
+      step_memory_(lasting_.take(sizeof(cuda::DeviceStep))),
+      exponents_(lasting_.take(kMostSlots * sizeof(std::int32_t))),
+      points_(lasting_.take(kMostPoints * sizeof(cuda::DevicePoint))),
+      powers_(lasting_.take(power_table().size_bytes())) {
+  const std::vector<std::int32_t> exponents(kMostSlots);
+  queue_.put(exponents_.as<void>(), exponents.data(), exponents.size() * sizeof(std::int32_t));
+  const std::vector<cuda::DevicePoint> points(kMostPoints);
+  queue_.put(points_.as<void>(), points.data(), points.size() * sizeof(cuda::DevicePoint));
+  queue_.put(powers_.as<void>(), power_table().data(), power_table().size_bytes());
+}
+
+cuda::DeviceBuffer CudaBackend::lasting(std::span<const std::int32_t> words) {
+  cuda::DeviceBuffer memory = lasting_.take(words.size_bytes());
+  queue_.put(memory.as<void>(), words.data(), words.size_bytes());
+  return memory;
+}
+
+MemoryHandle CudaBackend::take(const Picture& picture, std::int64_t images, ValueStorage storage) {
+  if (storage != ValueStorage::s8 && storage != ValueStorage::u8)
+    throw Error("cuda", "storage of values", "more than a byte", "s8 or u8");
+  const auto rows = static_cast<std::size_t>(images * picture.pixels());
+  return MemoryHandle(std::make_shared<CudaMemory>(pool_.take(rows * pitch_of(picture))));
+}
+
+Slot CudaBackend::new_slot() {
+  if (slots_ == kMostSlots)
+    throw Error("cuda", "tensors", "more", "at most " + std::to_string(kMostSlots));
+  return {slots_++};
+}
+
+ShiftPoint CudaBackend::new_point(const ShiftPointCase& point) {
+  if (cases_.size() == kMostPoints)
+    throw Error("cuda", "shift points", "more", "at most " + std::to_string(kMostPoints));
+  cases_.push_back(point);
+  return {static_cast<std::int32_t>(cases_.size()) - 1};
+}
+
+std::unique_ptr<Weights> CudaBackend::weights(const WeightsCase& weights) {
+  return std::make_unique<CudaWeights>(*this, weights);
+}
+
+std::unique_ptr<Sums> CudaBackend::sums(const WeightsCase& weights) {
+  return std::make_unique<CudaSums>(*this, static_cast<std::size_t>(weights.shape.elements()));
+}
+
+std::int32_t* CudaBackend::exponent(const Values& values) const {
+  return values.exponent.place < 0 ? nullptr
+                                   : exponents_.as<std::int32_t>() + values.exponent.place;
+}
+
+cuda::Rows CudaBackend::rows(const Values& values) const {
+  const Picture& picture = values.picture;
+  const std::int64_t rows = values.images * picture.pixels();
+  if (rows * pitch_of(picture) / cuda::kChunk >= std::int64_t{1} << 31)
+    throw Error("cuda", "tensor", std::to_string(rows) + " pixels", "fewer images in a batch");
+  return {.data = static_cast<const CudaMemory*>(values.memory.get())->data(),
+          .exponent = exponent(values),
+          .rows = static_cast<std::uint32_t>(rows),
+          .channels = static_cast<std::uint32_t>(picture.channels),
+          .chunks = Divisor::of(pitch_of(picture) / cuda::kChunk),
+          .pixels = Divisor::of(static_cast<std::uint32_t>(picture.pixels()))};
+}
+
+void CudaBackend::fill(Inlet& inlet, const void* bytes, std::size_t size) {
+  if (inlet.is_used) queue_.flush();
+  inlet.is_used = true;
+  if (inlet.memory.size() < size) inlet.memory = lasting_.take(size);
+  queue_.put(inlet.memory.as<void>(), bytes, size);
+}
+
+void CudaBackend::spread(const void* bytes, const std::int8_t* tables, std::int64_t table_channels,
+                         int exponent, const Values& to) {
+  const cuda::Rows target = rows(to);
+  fill(input_, bytes, std::size_t{target.rows} * target.channels);
+  cuda::queue(queue_, cuda::SpreadJob{
+                          .from = input_.memory.as<std::uint8_t>(),
+                          .tables = tables,
+                          .to = target,
+                          .table_channels = Divisor::of(static_cast<std::uint32_t>(table_channels)),
+                          .exponent = exponent});
+}
+
+void CudaBackend::load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) {
+  spread(mantissas.data(), nullptr, 1, exponent, to);
+}
+
+void CudaBackend::load_bytes(std::span<const std::uint8_t> bytes,
+                             std::span<const std::int8_t> tables, int exponent, const Values& to) {
+  fill(tables_, tables.data(), tables.size());
+  spread(bytes.data(), tables_.memory.as<std::int8_t>(),
+         static_cast<std::int64_t>(tables.size()) / 256, exponent, to);
+}
+
+void CudaBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
+  const cuda::Rows source = rows(from);
+  std::vector<std::int8_t> filled(std::size_t{source.rows} * source.pitch());
+  queue_.get(filled.data(), source.data, filled.size());
+  without_filling(filled.data(), source, mantissas);
+}
+
+std::unique_ptr<StoredLater> CudaBackend::store_later(const Values& from) {
+  return std::make_unique<CudaStoredLater>(queue_, rows(from));
+}
+
+SlotTable CudaBackend::read_slots() {
+  SlotTable table;
+  table.exponents.resize(static_cast<std::size_t>(slots_));
+  queue_.get(table.exponents.data(), exponents_.as<void>(), table.exponents.size() * sizeof(int));
+  std::vector<cuda::DevicePoint> points(cases_.size());
+  queue_.get(points.data(), points_.as<void>(), points.size() * sizeof(cuda::DevicePoint));
+  for (const cuda::DevicePoint& each : points) table.points.push_back(each.state);
+  return table;
+}
+
+void CudaBackend::set_point(ShiftPoint point, const PointState& state) {
+  queue_.flush();
+  queue_.put(points_.as<cuda::DevicePoint>() + point.place, &state, sizeof state);
+}
+
+void CudaBackend::begin(const StepContext& step) {
+  queue_.flush();
+  for (Inlet* each : {&input_, &tables_, &targets_}) each->is_used = false;
+  step_ = step;
+  const cuda::DeviceStep told{.seed = step.random.seed,
+                              .first_image = step.first_image,
+                              .step = step.random.step,
+                              .rule = step.rule,
+                              .has_decay = step.update.has_decay,
+                              .unused = {},
+                              .mu = step.update.mu,
+                              .bias_mu = step.update.bias_mu,
+                              .fraction_bits = step.update.fraction_bits,
+                              .momentum = step.update.momentum};
+  queue_.put(step_memory_.as<void>(), &told, sizeof told);
+}
+
+cuda::RoundingSite CudaBackend::site_of(ShiftPoint point, const Values& to) const {
+  const ShiftPointCase& of = cases_[static_cast<std::size_t>(point.place)];
+  return {.point = points_.as<cuda::DevicePoint>() + point.place,
+          .step = device_step(),
+          .second = nullptr,
+          .elements = to.images * to.picture.elements(),
+          .stream = of.stream,
+          .rounding = of.rounding,
+          .is_repeat = false,
+          .meets_ranks = step_.cluster != nullptr,
+          .unused = 0};
+}
+
+// Ranks tell each other their largest sums before the shift is decided.
+void CudaBackend::meet(const cuda::RoundingSite& site, const Values& to) {
+  std::int64_t largest = 0;
+  queue_.get(&largest, &site.point->largest, sizeof largest);
+  step_.cluster->max({&largest, 1});
+  queue_.put(&site.point->largest, &largest, sizeof largest);
+  cuda::queue(queue_, cuda::Decision{site.point, site.step, site.elements, exponent(to),
+                                     site.second != nullptr ? 1u : 0u});
+}
+
+void CudaBackend::bias_gradient(const Values& error, Sums& sums) {
+  auto& own = static_cast<CudaSums&>(sums);
+  own.clear(true);
+  cuda::queue(queue_, cuda::BiasJob{rows(error), static_cast<std::int64_t*>(own.data())});
+}
+
+void CudaBackend::loss(const LossCase& loss, const Values& answers, const Values& error) {
+  const cuda::Rows given = rows(answers);
+  if (const auto* squared = std::get_if<SquaredLoss>(&loss)) {
+    fill(targets_, squared->targets.data(), squared->targets.size_bytes());
+    round(squared->point, error, [&](const cuda::RoundingSite& site) {
+      cuda::queue(queue_, cuda::RoundEach<cuda::SquaredRows>{
+                              {.answers = {given.data, given.exponent, 0, given.pitch()},
+                               .targets = targets_.memory.as<std::int32_t>()},
+                              site,
+                              rows(error)});
+    });
+    return;
+  }
+  const auto& entropy = std::get<CrossEntropyLoss>(loss);
+  fill(targets_, entropy.labels.data(), entropy.labels.size_bytes());
+  cuda::queue(queue_, cuda::EntropyJob{
+                          .answers = given,
+                          .error = rows(error),
+                          .labels = targets_.memory.as<std::int32_t>(),
+                          .powers = powers_.as<std::uint16_t>(),
+                          .step = device_step(),
+                          .stream = entropy.stream,
+                          .is_whole = entropy.form == CrossEntropyForm::whole_octaves ? 1u : 0u});
+}
+
+void CudaBackend::reduce(Sums& sums) {
+  if (step_.cluster != nullptr) static_cast<CudaSums&>(sums).reduce(*step_.cluster);
+}
+
+void CudaBackend::update(Weights& weights, Sums& sums) {
+  const auto& gradient = static_cast<const CudaSums&>(sums);
+  cuda::UpdateJob job = static_cast<const CudaWeights&>(weights).update_job();
+  job.sums = gradient.data();
+  job.is_wide = gradient.is_wide();
+  cuda::queue(queue_, job, step_.update.has_decay);
+}
+
+std::unique_ptr<ProductOp> CudaBackend::product(const ProductCase& product) {
+  return make_cuda_product(*this, product);
+}
+
+std::unique_ptr<PoolOp> CudaBackend::pool(const PoolCase& pool) {
+  return make_cuda_pool(*this, pool);
+}
+
+}  // namespace nibble

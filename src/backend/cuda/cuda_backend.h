@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer training on a GPU: everything a step needs lies in its memory, and no step waits for the
+// host.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cuda/device_params.h"
+#include "backend/cuda/device_pool.h"
+#include "backend/cuda/device_queue.h"
+#include "backend/cuda/product.h"
+
+namespace nibble {
+
+class CudaBackend final : public IntegerBackend {
+ public:
+  CudaBackend(std::string name, int device);
+
+  std::string name() const override { return name_; }
+
+  MemoryHandle take(const Picture& picture, std::int64_t images, ValueStorage storage) override;
+  Slot new_slot() override;
+  ShiftPoint new_point(const ShiftPointCase& point) override;
+  std::unique_ptr<Weights> weights(const WeightsCase& weights) override;
+  std::unique_ptr<Sums> sums(const WeightsCase& weights) override;
+  std::size_t peak_bytes() const override { return pool_.peak_bytes(); }
+
+  void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) override;
+  void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
+                  int exponent, const Values& to) override;
+  void store(const Values& from, std::span<std::int8_t> mantissas) override;
+  std::unique_ptr<StoredLater> store_later(const Values& from) override;
+  bool runs_ahead() const override { return true; }
+  SlotTable read_slots() override;
+  void set_point(ShiftPoint point, const PointState& state) override;
+
+  void begin(const StepContext& step) override;
+  void enter(std::string_view, TrainPass) override {}
+  void end() override { queue_.flush(); }
+
+  std::unique_ptr<ProductOp> product(const ProductCase& product) override;
+  std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
+  void pointwise(const PointCase& point, std::span<const Values> from, const Values& to) override;
+  void bias_gradient(const Values& error, Sums& sums) override;
+  void loss(const LossCase& loss, const Values& answers, const Values& error) override;
+  void reduce(Sums& sums) override;
+  void update(Weights& weights, Sums& sums) override;
+
+  // For the operations of this folder.
+  const StepContext& step() const { return step_; }
+  cuda::DeviceQueue& queue() { return queue_; }
+  cuda::ProductPath path() const { return path_; }
+  const cuda::DeviceStep* device_step() const { return step_memory_.as<cuda::DeviceStep>(); }
+  cuda::Rows rows(const Values& values) const;
+  std::int32_t* exponent(const Values& values) const;
+  cuda::DeviceBuffer scratch(std::size_t bytes) { return pool_.take(bytes); }
+  // Second guesses pay where batches follow one another: in training.
+  bool guesses_twice() const { return step_.is_training && step_.rule == ShiftRule::exact; }
+  cuda::DeviceBuffer lasting(std::size_t bytes) { return lasting_.take(bytes); }
+  cuda::DeviceBuffer lasting(std::span<const std::int32_t> words);
+
+  // Calls launch(site) to guess, and again to correct it where the guess may have missed. Where
+  // `second` has room for a result the guess is made twice, by the last two shifts.
+  template <class Launch>
+  void round(ShiftPoint point, const Values& to, const Launch& launch,
+             std::int8_t* second = nullptr) {
+    cuda::RoundingSite site = site_of(point, to);
+    site.second = second;
+    launch(site);
+    if (step_.cluster != nullptr) meet(site, to);
+    if (step_.rule == ShiftRule::frozen) return;
+    site.is_repeat = true;
+    launch(site);
+  }
+
+ private:
+  // Bytes of the host on their way into a step.
+  struct Inlet {
+    cuda::DeviceBuffer memory;
+    bool is_used = false;  // by launches that wait in the queue
+  };
+
+  cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
+  void meet(const cuda::RoundingSite& site, const Values& to);
+  void fill(Inlet& inlet, const void* bytes, std::size_t size);
+  void spread(const void* bytes, const std::int8_t* tables, std::int64_t table_channels,
+              int exponent, const Values& to);
+
+  std::string name_;
+  cuda::ProductPath path_;
+  cuda::DeviceQueue queue_;
+  cuda::DevicePool pool_;     // of values and errors; before all that borrows from it
+  cuda::DevicePool lasting_;  // of all else
+  cuda::DeviceBuffer step_memory_;
+  cuda::DeviceBuffer exponents_;
+  cuda::DeviceBuffer points_;
+  cuda::DeviceBuffer powers_;
+  Inlet input_;
+  Inlet tables_;
+  Inlet targets_;
+  std::int32_t slots_ = 0;
+  std::vector<ShiftPointCase> cases_;
+  StepContext step_;
+};
+
+std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product);
+std::unique_ptr<PoolOp> make_cuda_pool(CudaBackend& backend, const PoolCase& pool);
+
+}  // namespace nibble

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights and gradients in the memory of a GPU.
+#include "backend/cuda/cuda_memory.h"
+
+#include <algorithm>
+
+#include "backend/cuda/cuda_backend.h"
+
+namespace nibble {
+namespace {
+
+std::uint32_t filled_up(std::int64_t channels) {
+  return static_cast<std::uint32_t>((channels + cuda::kChunk - 1) / cuda::kChunk * cuda::kChunk);
+}
+
+Divisor divisor_of(std::int64_t number) {
+  return Divisor::of(static_cast<std::uint32_t>(number));
+}
+
+void clear_memory(cuda::DeviceQueue& queue, const cuda::DeviceBuffer& memory) {
+  cuda::queue(queue, cuda::ZeroJob{memory.as<void>(), memory.size() / 4});
+}
+
+}  // namespace
+
+CudaWeights::CudaWeights(CudaBackend& backend, const WeightsCase& weights)
+    : backend_(backend),
+      case_(weights),
+      mantissas_(backend.lasting(size())),
+      record_(backend.lasting(sizeof(cuda::DeviceUpdate))) {
+  clear_memory(backend.queue(), mantissas_);
+  clear_memory(backend.queue(), record_);
+}
+
+void CudaWeights::write(const WeightsState& state) {
+  cuda::DeviceQueue& queue = backend_.queue();
+  queue.flush();
+  queue.put(mantissas_.as<void>(), state.mantissas.data(), size());
+  exponent_ = state.exponent;
+  const auto put_words = [&](const std::vector<std::int32_t>& words, cuda::DeviceBuffer& to) {
+    if (words.empty()) return to.release();
+    if (to.is_empty()) to = backend_.lasting(words.size() * sizeof(std::int32_t));
+    queue.put(to.as<void>(), words.data(), words.size() * sizeof(std::int32_t));
+  };
+  put_words(state.fine, fine_);
+  put_words(state.momentum, momentum_);
+  if (packed_.ahead != nullptr) pack();
+}
+
+WeightsState CudaWeights::read() const {
+  WeightsState state{.mantissas = Tensor(DType::i8, case_.shape), .exponent = exponent_};
+  read_mantissas(state.mantissas.as<std::int8_t>());
+  const auto get_words = [&](const cuda::DeviceBuffer& from, std::vector<std::int32_t>& words) {
+    if (from.is_empty()) return;
+    words.resize(size());
+    backend_.queue().get(words.data(), from.as<void>(), size() * sizeof(std::int32_t));
+  };
+  get_words(fine_, state.fine);
+  get_words(momentum_, state.momentum);
+  return state;
+}
+
+void CudaWeights::read_mantissas(std::span<std::int8_t> mantissas) const {
+  backend_.queue().get(mantissas.data(), mantissas_.as<void>(), size());
+}
+
+UpdateRecord CudaWeights::last_update() const {
+  cuda::DeviceUpdate record;
+  backend_.queue().get(&record, record_.as<void>(), sizeof record);
+  return {.shift = record.shift, .moved = record.moved};
+}
+
+const cuda::PackedPlaces& CudaWeights::packed(const WeightShape& shape) {
+  if (packed_.ahead != nullptr) return packed_;
+  const std::uint32_t in_pitch = filled_up(shape.in);
+  const std::uint32_t out_pitch = filled_up(shape.out);
+  const auto taps = static_cast<std::size_t>(shape.taps);
+  ahead_ = backend_.lasting(static_cast<std::size_t>(shape.out) * taps * in_pitch);
+  back_ = backend_.lasting(static_cast<std::size_t>(shape.in) * taps * out_pitch);
+  clear_memory(backend_.queue(), ahead_);
+  clear_memory(backend_.queue(), back_);
+  packed_ = {.ahead = ahead_.as<std::int8_t>(),
+             .back = back_.as<std::int8_t>(),
+             .in = divisor_of(shape.in),
+             .taps = divisor_of(shape.taps),
+             .in_pitch = in_pitch,
+             .out_pitch = out_pitch};
+  pack();
+  return packed_;
+}
+
+void CudaWeights::pack() {
+  cuda::queue(backend_.queue(), cuda::PackJob{mantissas(), packed_, size()});
+}
+
+cuda::UpdateJob CudaWeights::update_job() const {
+  return {.sums = nullptr,
+          .mantissas = mantissas_.as<std::int8_t>(),
+          .fine = fine_.as<std::int32_t>(),
+          .momentum = momentum_.as<std::int32_t>(),
+          .record = record_.as<cuda::DeviceUpdate>(),
+          .step = backend_.device_step(),
+          .packed = packed_,
+          .elements = static_cast<std::uint32_t>(size()),
+          .stream = case_.stream,
+          .rounding = case_.rounding,
+          .is_bias = case_.is_bias,
+          .is_wide = true,
+          .unused = {}};
+}
+
+CudaSums::CudaSums(CudaBackend& backend, std::size_t size)
+    : backend_(backend), size_(size), memory_(backend.lasting(size * sizeof(std::int64_t))) {
+  clear(true);
+}
+
+void CudaSums::clear(bool is_wide) {
+  is_wide_ = is_wide;
+  const std::size_t width = is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
+  cuda::queue(backend_.queue(), cuda::ZeroJob{data(), size_ * width / 4});
+}
+
+void CudaSums::read(std::span<std::int64_t> sums) {
+  if (is_wide_) return backend_.queue().get(sums.data(), data(), sums.size_bytes());
+  std::vector<std::int32_t> narrow(size_);
+  backend_.queue().get(narrow.data(), data(), size_ * sizeof(std::int32_t));
+  std::ranges::copy(narrow, sums.begin());
+}
+
+void CudaSums::write(std::span<const std::int64_t> sums) {
+  backend_.queue().flush();
+  is_wide_ = true;
+  backend_.queue().put(data(), sums.data(), sums.size_bytes());
+}
+
+void CudaSums::reduce(Communicator& cluster) {
+  const auto add_up = [&]<class Sum>(std::vector<Sum> sums) {
+    backend_.queue().get(sums.data(), data(), size_ * sizeof(Sum));
+    cluster.sum(sums);
+    backend_.queue().put(data(), sums.data(), size_ * sizeof(Sum));
+  };
+  if (is_wide_) return add_up(std::vector<std::int64_t>(size_));
+  add_up(std::vector<std::int32_t>(size_));
+}
+
+}  // namespace nibble

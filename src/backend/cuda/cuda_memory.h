@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values, weights and gradients in the memory of a GPU.
+#pragma once
+
+#include <utility>
+
+#include "backend/backend.h"
+#include "backend/cuda/device_pool.h"
+#include "backend/cuda/training_kernels.h"
+
+namespace nibble {
+
+class CudaBackend;
+
+class CudaMemory final : public Memory {
+ public:
+  explicit CudaMemory(cuda::DeviceBuffer buffer) : buffer_(std::move(buffer)) {}
+  std::int8_t* data() const { return buffer_.as<std::int8_t>(); }
+
+ private:
+  cuda::DeviceBuffer buffer_;
+};
+
+class CudaWeights final : public Weights {
+ public:
+  CudaWeights(CudaBackend& backend, const WeightsCase& weights);
+
+  void write(const WeightsState& state) override;
+  WeightsState read() const override;
+  void read_mantissas(std::span<std::int8_t> mantissas) const override;
+  UpdateRecord last_update() const override;
+
+  int exponent() const { return exponent_; }
+  const std::int8_t* mantissas() const { return mantissas_.as<std::int8_t>(); }
+  // As products read it: made on the first call, kept up to date from then on.
+  const cuda::PackedPlaces& packed(const WeightShape& shape);
+  cuda::UpdateJob update_job() const;
+
+ private:
+  std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
+  void pack();
+
+  CudaBackend& backend_;
+  WeightsCase case_;
+  int exponent_ = 0;
+  cuda::DeviceBuffer mantissas_;
+  cuda::DeviceBuffer fine_;  // empty where there is none
+  cuda::DeviceBuffer momentum_;
+  cuda::DeviceBuffer record_;
+  cuda::DeviceBuffer ahead_;
+  cuda::DeviceBuffer back_;
+  cuda::PackedPlaces packed_ = {};
+};
+
+// Packing changes no value.
+inline CudaWeights& cuda_weights(const Weights& weights) {
+  return const_cast<CudaWeights&>(static_cast<const CudaWeights&>(weights));
+}
+
+class CudaSums final : public Sums {
+ public:
+  CudaSums(CudaBackend& backend, std::size_t size);
+  void read(std::span<std::int64_t> sums) override;
+  void write(std::span<const std::int64_t> sums) override;
+
+  // All zeros, in 64 or 32 bits.
+  void clear(bool is_wide);
+  void reduce(Communicator& cluster);
+
+  void* data() const { return memory_.as<void>(); }
+  bool is_wide() const { return is_wide_; }
+
+ private:
+  CudaBackend& backend_;
+  std::size_t size_;
+  cuda::DeviceBuffer memory_;
+  bool is_wide_ = true;
+};
+
+}  // namespace nibble

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three products of a layer on a GPU. Each is one of gathered rows: windows of the input times
+// the weights, windows of the error times the turned weights, and for gradients turned inputs at
+// every tap times turned errors, images side by side.
+#include <algorithm>
+
+#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/cuda_memory.h"
+#include "backend/cuda/round_sources.h"
+#include "backend/cuda/tap_tables.h"
+#include "fixed/integer_laws.h"
+
+namespace nibble {
+namespace {
+
+using cuda::ProductShape;
+using cuda::RoundingSite;
+
+constexpr std::uint32_t kSafeDepths =
+    static_cast<std::uint32_t>(kSafeTerms / (cuda::kDepthChunks * cuda::kChunk));
+
+Divisor divisor_by(std::int64_t number) {
+  return Divisor::of(static_cast<std::uint32_t>(number));
+}
+
+class CudaProduct final : public ProductOp {
+ public:
+  CudaProduct(CudaBackend& backend, const ProductCase& product)
+      : backend_(backend),
+        case_(product),
+        ahead_(backend.lasting(cuda::tap_table(
+            Meetings::forward(product.window, product.input, product.output), taps()))),
+        back_(backend.lasting(cuda::tap_table(
+            Meetings::backward(product.window, product.input, product.output), taps()))) {}
+
+  void forward(const Values& input, const Weights& weight, const Weights* bias, ShiftPoint point,
+               const Values& output) override {
+    CudaWeights& weights = cuda_weights(weight);
+    cuda::AddedBias added{nullptr, 0, weights.exponent()};
+    if (bias != nullptr) {
+      added.mantissas = cuda_weights(*bias).mantissas();
+      added.exponent = cuda_weights(*bias).exponent();
+    }
+    if (case_.weight.groups > 1)
+      return round_grouped(input, weights, added, ahead_, true, point, output);
+    const cuda::PackedPlaces& packed = weights.packed(case_.weight);
+    round_product(windows_of(input, ahead_, output, packed.ahead, case_.weight.out),
+                  taps() * case_.weight.in, input, added, point, output);
+  }
+
+  void input_error(const Values& error, const Weights& weight, ShiftPoint point,
+                   const Values& input_error) override {
+    CudaWeights& weights = cuda_weights(weight);
+    const cuda::AddedBias none{nullptr, 0, weights.exponent()};
+    if (case_.weight.groups > 1)
+      return round_grouped(error, weights, none, back_, false, point, input_error);
+    const cuda::PackedPlaces& packed = weights.packed(case_.weight);
+    round_product(windows_of(error, back_, input_error, packed.back, case_.weight.in),
+                  taps() * case_.weight.out, error, none, point, input_error);
+  }
+
+  void weight_gradient(const Values& input, const Values& error, Sums& sums) override {
+    auto& own = static_cast<CudaSums&>(sums);
+    const std::int64_t terms = backend_.step().all_images * case_.output.pixels();
+    own.clear(terms > kSafeTerms);
+    if (error.images == 0) return;
+    if (case_.weight.groups > 1) return add_grouped_gradient(input, error, own);
+    const std::int64_t images = (error.images + cuda::kChunk - 1) / cuda::kChunk * cuda::kChunk;
+    const cuda::DeviceBuffer inputs = turned(input, images);
+    const cuda::DeviceBuffer errors = turned(error, images);
+    const WeightShape& weight = case_.weight;
+    const ProductShape shape{.a = {.data = inputs.as<std::int8_t>(),
+                                   .table = ahead_.as<std::int32_t>(),
+                                   .q_stride = 0,
+                                   .p_stride = case_.input.pixels() * images,
+                                   .table_q = 1,
+                                   .table_p = 0,
+                                   .table_s = static_cast<std::int32_t>(taps()),
+                                   .rows = static_cast<std::uint32_t>(taps() * weight.in),
+                                   .divisor = divisor_by(weight.in),
+                                   .unused = 0},
+                             .b = errors.as<std::int8_t>(),
+                             .columns = static_cast<std::uint32_t>(weight.out),
+                             .segments = static_cast<std::uint32_t>(case_.output.pixels()),
+                             .segment_chunks = divisor_by(images / cuda::kChunk),
+                             .column_tiles = {},
+                             .tiles = 0,
+                             .depths = 0};
+    const std::uint32_t least = (cuda::depths_of(shape) + kSafeDepths - 1) / kSafeDepths;
+    cuda::queue(
+        backend_.queue(), backend_.path(),
+        {.shape = shape, .sums = own.data(), .row_step = 1, .column_step = taps() * weight.in},
+        own.is_wide(), std::max(least, even_splits(shape)));
+  }
+
+ private:
+  std::int64_t taps() const { return case_.weight.taps; }
+
+  // Rows are the windows of `source` that the pixels of `result` see.
+  ProductShape windows_of(const Values& source, const cuda::DeviceBuffer& table,
+                          const Values& result, const std::int8_t* columns,
+                          std::int64_t count) const {
+    const cuda::Rows from = backend_.rows(source);
+    return {.a = {.data = from.data,
+                  .table = table.as<std::int32_t>(),
+                  .q_stride = source.picture.pixels() * from.pitch(),
+                  .p_stride = 0,
+                  .table_q = 0,
+                  .table_p = static_cast<std::int32_t>(taps()),
+                  .table_s = 1,
+                  .rows = static_cast<std::uint32_t>(result.images * result.picture.pixels()),
+                  .divisor = divisor_by(result.picture.pixels()),
+                  .unused = 0},
+            .b = columns,
+            .columns = static_cast<std::uint32_t>(count),
+            .segments = static_cast<std::uint32_t>(taps()),
+            .segment_chunks = from.chunks,
+            .column_tiles = {},
+            .tiles = 0,
+            .depths = 0};
+  }
+
+  // Into how many parts the depth is best split: blocks run in rounds, a round takes as long as a
+  // part is deep, and adding a tile of sums to memory takes as long as some depths.
+  std::uint32_t even_splits(const ProductShape& shape) const {
+    constexpr std::uint32_t kDepthsOfSums = 10;
+    const std::uint32_t tiles = std::max(cuda::tiles_of(backend_.path(), shape), 1u);
+    const std::uint32_t processors = backend_.queue().multiprocessors();
+    const std::uint32_t depths = cuda::depths_of(shape);
+    std::uint32_t best = 1;
+    std::uint64_t least = UINT64_MAX;
+    for (std::uint32_t splits = 1; splits <= std::min(depths, 4 * processors / tiles + 1);
+         ++splits) {
+      const std::uint64_t rounds = (tiles * splits + processors - 1) / processors;
+      const std::uint64_t time = rounds * ((depths + splits - 1) / splits + kDepthsOfSums);
+      if (time >= least) continue;
+      best = splits;
+      least = time;
+    }
+    return best;
+  }
+
+  // Sums are rounded as they leave the tiles; where there are few tiles, or more terms than 32 bits
+  // hold, the depth is split and sums meet in memory first.
+  void round_product(const ProductShape& shape, std::int64_t terms, const Values& source,
+                     const cuda::AddedBias& bias, ShiftPoint point, const Values& result) {
+    cuda::DeviceQueue& queue = backend_.queue();
+    const bool is_wide = terms > kSafeTerms;
+    const std::uint32_t tiles = cuda::tiles_of(backend_.path(), shape);
+    const bool has_few = tiles * 4 < queue.multiprocessors() && cuda::depths_of(shape) >= 16;
+    const cuda::Rows target = backend_.rows(result);
+    if (!is_wide && !has_few) {
+      cuda::DeviceBuffer second;
+      if (backend_.guesses_twice())
+        second = backend_.scratch(std::size_t{target.rows} * target.pitch());
+      return backend_.round(
+          point, result,
+          [&](const RoundingSite& site) {
+            cuda::queue(queue, backend_.path(),
+                        {.shape = shape,
+                         .site = site,
+                         .input_exponent = backend_.exponent(source),
+                         .bias = bias,
+                         .result = target});
+          },
+          second.as<std::int8_t>());
+    }
+    const std::uint64_t numbers = std::uint64_t{target.rows} * target.pitch();
+    const cuda::DeviceBuffer sums = backend_.scratch(numbers * (is_wide ? 8 : 4));
+    cuda::queue(queue, cuda::ZeroJob{sums.as<void>(), numbers * (is_wide ? 2 : 1)});
+    const std::uint32_t least =
+        is_wide ? (cuda::depths_of(shape) + kSafeDepths - 1) / kSafeDepths : 1;
+    cuda::queue(
+        queue, backend_.path(),
+        {.shape = shape, .sums = sums.as<void>(), .row_step = target.pitch(), .column_step = 1},
+        is_wide, std::max(least, even_splits(shape)));
+    backend_.round(point, result, [&](const RoundingSite& site) {
+      cuda::queue(queue,
+                  cuda::RoundEach<cuda::SummedRows>{{.sums = sums.as<void>(),
+                                                     .input_exponent = backend_.exponent(source),
+                                                     .bias = bias,
+                                                     .pitch = target.pitch(),
+                                                     .is_wide = is_wide ? 1u : 0u},
+                                                    site,
+                                                    target});
+    });
+  }
+
+  void round_grouped(const Values& source, const CudaWeights& weights, const cuda::AddedBias& bias,
+                     const cuda::DeviceBuffer& table, bool is_forward, ShiftPoint point,
+                     const Values& result) {
+    const WeightShape& weight = case_.weight;
+    const std::int64_t outs = weight.out / weight.groups;
+    const cuda::Rows from = backend_.rows(source);
+    backend_.round(point, result, [&](const RoundingSite& site) {
+      cuda::queue(backend_.queue(),
+                  cuda::RoundEach<cuda::GroupedRows>{
+                      {.source = {from.data, from.exponent, 0, from.pitch()},
+                       .weight = weights.mantissas(),
+                       .bias = bias,
+                       .table = {table.as<std::int32_t>(), taps()},
+                       .group = divisor_by(is_forward ? outs : weight.in),
+                       .source_pixels = from.pixels.divisor,
+                       .in = static_cast<std::uint32_t>(weight.in),
+                       .sources = static_cast<std::uint32_t>(is_forward ? weight.in : outs),
+                       .is_forward = is_forward ? 1u : 0u,
+                       .unused = 0},
+                      site,
+                      backend_.rows(result)});
+    });
+  }
+
+  void add_grouped_gradient(const Values& input, const Values& error, const CudaSums& sums) {
+    const WeightShape& weight = case_.weight;
+    cuda::queue(backend_.queue(),
+                cuda::GroupedGradientJob{.input = backend_.rows(input),
+                                         .error = backend_.rows(error),
+                                         .sums = sums.data(),
+                                         .table = {ahead_.as<std::int32_t>(), taps()},
+                                         .in = divisor_by(weight.in),
+                                         .taps = divisor_by(taps()),
+                                         .outs = divisor_by(weight.out / weight.groups),
+                                         .elements = static_cast<std::uint32_t>(weight.elements()),
+                                         .is_wide = sums.is_wide() ? 1u : 0u});
+  }
+
+  cuda::DeviceBuffer turned(const Values& values, std::int64_t pitch) {
+    cuda::DeviceBuffer memory =
+        backend_.scratch(static_cast<std::size_t>(values.picture.elements() * pitch));
+    cuda::queue(backend_.queue(), cuda::TurnJob{.from = backend_.rows(values),
+                                                .to = memory.as<std::int8_t>(),
+                                                .images = static_cast<std::uint32_t>(values.images),
+                                                .pitch = static_cast<std::uint32_t>(pitch),
+                                                .channel_tiles = {},
+                                                .unused = 0});
+    return memory;
+  }
+
+  CudaBackend& backend_;
+  ProductCase case_;
+  cuda::DeviceBuffer ahead_;  // tables of taps
+  cuda::DeviceBuffer back_;
+};
+
+}  // namespace
+
+std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product) {
+  return std::make_unique<CudaProduct>(backend, product);
+}
+
+}  // namespace nibble

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a GPU.
+#include "backend/cuda/device_pool.h"
+
+#include <algorithm>
+#include <string>
+
+#include "cuda/errors.h"
+
+namespace nibble::cuda {
+namespace {
+
+constexpr std::size_t kGranule = 256;
+
+std::string mebibytes(std::size_t bytes) {
+  return std::to_string((bytes >> 20) + 1) + " MiB";
+}
+
+}  // namespace
+
+DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
+  release();
+  pool_ = std::exchange(other.pool_, nullptr);
+  data_ = std::exchange(other.data_, nullptr);
+  size_ = std::exchange(other.size_, 0);
+  return *this;
+}
+
+void DeviceBuffer::release() {
+  if (data_ != nullptr) pool_->give_back(data_, size_);
+  data_ = nullptr;
+}
+
+DevicePool::~DevicePool() {
+  for (void* each : all_) cudaFree(each);
+}
+
+DeviceBuffer DevicePool::take(std::size_t bytes) {
+  const std::size_t size = std::max((bytes + kGranule - 1) / kGranule, std::size_t{1}) * kGranule;
+  in_use_ += size;
+  peak_ = std::max(peak_, in_use_);
+  std::vector<void*>& ready = free_[size];
+  if (!ready.empty()) {
+    void* data = ready.back();
+    ready.pop_back();
+    return {this, data, size};
+  }
+  const DeviceGuard guard(place_);
+  void* data = nullptr;
+  if (const cudaError_t result = cudaMalloc(&data, size); result == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    std::size_t left = 0;
+    std::size_t all = 0;
+    cudaMemGetInfo(&left, &all);
+    throw Error("cuda", "memory", mebibytes(left) + " left of " + mebibytes(all),
+                mebibytes(size) + " more: a smaller batch", ErrorKind::device);
+  } else {
+    check("cuda", result);
+  }
+  all_.push_back(data);
+  return {this, data, size};
+}
+
+void DevicePool::give_back(void* data, std::size_t size) {
+  in_use_ -= size;
+  free_[size].push_back(data);
+}
+
+}  // namespace nibble::cuda

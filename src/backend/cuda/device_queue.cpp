@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches, one by one or as a graph.
+#include "backend/cuda/device_queue.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/hash.h"
+#include "cuda/errors.h"
+
+namespace nibble::cuda {
+namespace {
+
+constexpr std::size_t kLeastLaunches = 12;  // of a graph: shorter sequences are issued as they are
+constexpr std::size_t kMostGraphs = 16;     // of several batch sizes, with and without training
+constexpr std::size_t kMostSeen = 256;
+
+}  // namespace
+
+struct DeviceQueue::Graph {
+  Sequence sequence;
+  std::uint64_t hash = 0;
+  cudaGraphExec_t runnable = nullptr;
+
+  ~Graph() { cudaGraphExecDestroy(runnable); }
+};
+
+// Pinned memory that copies read or write: used again once they are done.
+struct PinnedPiece {
+  void* memory = nullptr;
+  std::size_t size = 0;
+  cudaEvent_t done = nullptr;
+
+  explicit PinnedPiece(std::size_t bytes) : size(bytes) {
+    check("cuda", cudaMallocHost(&memory, bytes));
+    check("cuda", cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+  }
+  ~PinnedPiece() {
+    cudaFreeHost(memory);
+    if (done != nullptr) cudaEventDestroy(done);
+  }
+  PinnedPiece(const PinnedPiece&) = delete;
+  PinnedPiece& operator=(const PinnedPiece&) = delete;
+
+  bool is_free() const { return cudaEventQuery(done) == cudaSuccess; }
+};
+
+DeviceArrival::DeviceArrival(DeviceQueue& queue, std::unique_ptr<PinnedPiece> piece)
+    : queue_(queue), piece_(std::move(piece)) {}
+
+DeviceArrival::~DeviceArrival() {
+  queue_.pieces_.push_back(std::move(piece_));
+}
+
+const void* DeviceArrival::wait() const {
+  check("cuda", cudaEventSynchronize(piece_->done));
+  return piece_->memory;
+}
+
+// One that is large enough and not in use, or a new one.
+std::unique_ptr<PinnedPiece> DeviceQueue::take_piece(std::size_t bytes) {
+  const auto found = std::ranges::find_if(
+      pieces_, [&](const auto& each) { return each->size >= bytes && each->is_free(); });
+  if (found == pieces_.end())
+    return std::make_unique<PinnedPiece>(std::max(bytes, std::size_t{4096}));
+  std::unique_ptr<PinnedPiece> piece = std::move(*found);
+  pieces_.erase(found);
+  return piece;
+}
+
+std::uint64_t DeviceQueue::Sequence::hash() const {
+  Hasher hasher;
+  for (const Launch& each : launches) {
+    const std::array<std::uint64_t, 3> words{reinterpret_cast<std::uintptr_t>(each.kernel),
+                                             each.grid.blocks, each.grid.planes};
+    hasher.add(std::span<const std::uint64_t>(words));
+  }
+  hasher.add(std::span<const std::byte>(params));
+  return hasher.value();
+}
+
+void DeviceQueue::Sequence::clear() {
+  launches.clear();
+  params.clear();
+}
+
+DeviceQueue::DeviceQueue(int device) : place_{.device = device} {
+  const DeviceGuard guard(place_);
+  cudaStream_t stream = nullptr;
+  check("cuda", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  place_.stream = stream;
+  multiprocessors_ = static_cast<unsigned int>(cuda::multiprocessors(device));
+}
+
+DeviceQueue::~DeviceQueue() {
+  const DeviceGuard guard(place_);
+  cudaStreamSynchronize(stream());
+  graphs_.clear();
+  pieces_.clear();
+  cudaStreamDestroy(stream());
+}
+
+void DeviceQueue::add(const void* kernel, const Grid& grid, const void* params, std::size_t size) {
+  constexpr std::size_t kAlignment = 16;
+  const std::size_t begin = pending_.params.size();
+  pending_.launches.push_back({kernel, grid, begin, size});
+  pending_.params.resize(begin + (size + kAlignment - 1) / kAlignment * kAlignment);
+  std::memcpy(pending_.params.data() + begin, params, size);
+}
+
+void DeviceQueue::put(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  const DeviceGuard guard(place_);
+  std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
+  std::memcpy(piece->memory, from, bytes);
+  check("cuda", cudaMemcpyAsync(to, piece->memory, bytes, cudaMemcpyHostToDevice, stream()));
+  check("cuda", cudaEventRecord(piece->done, stream()));
+  pieces_.push_back(std::move(piece));
+}
+
+void DeviceQueue::issue(const Sequence& sequence) {
+  for (const Launch& each : sequence.launches) {
+    void* argument = const_cast<std::byte*>(sequence.params.data() + each.begin);
+    check("cuda",
+          cudaLaunchKernel(each.kernel, dim3(each.grid.blocks, each.grid.planes),
+                           dim3(each.grid.threads), &argument, each.grid.shared_bytes, stream()));
+  }
+}
+
+void DeviceQueue::record(std::uint64_t hash) {
+  if (graphs_.size() == kMostGraphs) graphs_.erase(graphs_.begin());
+  auto graph = std::make_unique<Graph>();
+  cudaGraph_t recorded = nullptr;
+  check("cuda", cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal));
+  issue(pending_);
+  check("cuda", cudaStreamEndCapture(stream(), &recorded));
+  const cudaError_t made = cudaGraphInstantiate(&graph->runnable, recorded, 0);
+  cudaGraphDestroy(recorded);
+  check("cuda", made);
+  graph->sequence = pending_;
+  graph->hash = hash;
+  graphs_.push_back(std::move(graph));
+}
+
+void DeviceQueue::flush() {
+  if (pending_.launches.empty()) return;
+  const DeviceGuard guard(place_);
+  if (pending_.launches.size() < kLeastLaunches) {
+    issue(pending_);
+    return pending_.clear();
+  }
+  const std::uint64_t hash = pending_.hash();
+  const auto known = [&] {
+    return std::ranges::find_if(graphs_, [&](const auto& each) {
+      return each->hash == hash && each->sequence == pending_;
+    });
+  };
+  if (known() == graphs_.end()) {
+    const auto seen = std::ranges::find(seen_, hash);
+    if (seen == seen_.end()) {
+      if (seen_.size() == kMostSeen) seen_.clear();
+      seen_.push_back(hash);
+      issue(pending_);
+      return pending_.clear();
+    }
+    seen_.erase(seen);
+    record(hash);
+  }
+  check("cuda", cudaGraphLaunch((*known())->runnable, stream()));
+  pending_.clear();
+}
+
+void DeviceQueue::wait() {
+  flush();
+  wait_for(place_);
+}
+
+void DeviceQueue::get(void* to, const void* from, std::size_t bytes) {
+  flush();
+  const DeviceGuard guard(place_);
+  check("cuda", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()));
+  wait_for(place_);
+}
+
+std::unique_ptr<DeviceArrival> DeviceQueue::get_later(std::initializer_list<DeviceBytes> pieces) {
+  flush();
+  const DeviceGuard guard(place_);
+  std::size_t bytes = 0;
+  for (const DeviceBytes& each : pieces) bytes += each.size;
+  std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
+  auto* to = static_cast<std::byte*>(piece->memory);
+  for (const DeviceBytes& each : pieces) {
+    check("cuda", cudaMemcpyAsync(to, each.data, each.size, cudaMemcpyDeviceToHost, stream()));
+    to += each.size;
+  }
+  check("cuda", cudaEventRecord(piece->done, stream()));
+  return std::make_unique<DeviceArrival>(*this, std::move(piece));
+}
+
+}  // namespace nibble::cuda

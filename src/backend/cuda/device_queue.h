@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work for one GPU in the order in which it was asked for. Launches are kept until someone needs
+// their results; a sequence that comes again, byte by byte, is one CUDA graph from then on.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "nibble/cuda/device.h"
+
+namespace nibble::cuda {
+
+struct Grid {
+  unsigned int blocks = 1;
+  unsigned int threads = 256;
+  unsigned int shared_bytes = 0;
+  unsigned int planes = 1;  // of blocks: blockIdx.y
+  bool operator==(const Grid&) const = default;
+};
+
+struct DeviceBytes {
+  const void* data;
+  std::size_t size;
+};
+
+class DeviceQueue;
+struct PinnedPiece;
+
+// Bytes on their way to the host.
+class DeviceArrival {
+ public:
+  DeviceArrival(DeviceQueue& queue, std::unique_ptr<PinnedPiece> piece);
+  ~DeviceArrival();
+  DeviceArrival(const DeviceArrival&) = delete;
+  DeviceArrival& operator=(const DeviceArrival&) = delete;
+
+  const void* wait() const;  // for them; they live as long as this
+
+ private:
+  DeviceQueue& queue_;
+  std::unique_ptr<PinnedPiece> piece_;
+};
+
+class DeviceQueue {
+ public:
+  explicit DeviceQueue(int device);
+  ~DeviceQueue();
+  DeviceQueue(const DeviceQueue&) = delete;
+  DeviceQueue& operator=(const DeviceQueue&) = delete;
+
+  template <class Params>
+  void launch(void (*kernel)(Params), const Grid& grid, const Params& params) {
+    static_assert(std::has_unique_object_representations_v<Params>,
+                  "gaps have no bytes to compare");
+    add(reinterpret_cast<const void*>(kernel), grid, &params, sizeof params);
+  }
+
+  // Copies bytes of the host to memory that no launch since the last flush() touches: they arrive
+  // before those launches.
+  void put(void* to, const void* from, std::size_t bytes);
+
+  void flush();                                             // hands launches over to the GPU
+  void wait();                                              // and returns when all is done
+  void get(void* to, const void* from, std::size_t bytes);  // waits
+  // One piece behind the other, without waiting. The queue must outlive them.
+  std::unique_ptr<DeviceArrival> get_later(std::initializer_list<DeviceBytes> pieces);
+
+  const Place& place() const { return place_; }
+  unsigned int multiprocessors() const { return multiprocessors_; }
+
+ private:
+  struct Launch {
+    const void* kernel;
+    Grid grid;
+    std::size_t begin;  // of the parameters
+    std::size_t size;
+    bool operator==(const Launch&) const = default;
+  };
+  struct Sequence {
+    std::vector<Launch> launches;
+    std::vector<std::byte> params;
+    bool operator==(const Sequence&) const = default;
+    std::uint64_t hash() const;
+    void clear();
+  };
+  struct Graph;
+  friend class DeviceArrival;
+
+  std::unique_ptr<PinnedPiece> take_piece(std::size_t bytes);
+
+  void add(const void* kernel, const Grid& grid, const void* params, std::size_t size);
+  void issue(const Sequence& sequence);
+  void record(std::uint64_t hash);
+  cudaStream_t stream() const { return static_cast<cudaStream_t>(place_.stream); }
+
+  Place place_;
+  unsigned int multiprocessors_ = 0;
+  Sequence pending_;
+  std::vector<std::uint64_t> seen_;  // hashes of sequences that came once
+  std::vector<std::unique_ptr<Graph>> graphs_;
+  std::vector<std::unique_ptr<PinnedPiece>> pieces_;  // the one that is done first in front
+};
+
+}  // namespace nibble::cuda

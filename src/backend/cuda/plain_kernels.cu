@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers that change without rounding.
+#include "backend/cuda/chunks.cuh"
+#include "backend/cuda/plain_kernels.h"
+#include "core/philox_draws.h"
+#include "fixed/integer_laws.h"
+
+namespace nibble::cuda {
+namespace {
+
+constexpr std::uint32_t kEachByte = 0x01010101u;
+
+__device__ void set_exponent(const Rows& to, int exponent) {
+  if (blockIdx.x == 0 && threadIdx.x == 0 && to.exponent != nullptr) *to.exponent = exponent;
+}
+
+__device__ std::size_t place_in(const Rows& rows, const ChunkPlace& at) {
+  return offset_of(rows.chunks.divisor * kChunk, at);
+}
+
+__device__ std::uint32_t cut_bytes(bool has_cut, int exponent) {
+  return kEachByte * static_cast<std::uint8_t>(has_cut ? relu6_cut(exponent) : 127);
+}
+
+__global__ void __launch_bounds__(256) rectify(const __grid_constant__ RectifyJob job) {
+  const bool is_error = job.passed != nullptr;
+  const int exponent = *job.from.exponent;
+  const std::uint32_t cut = cut_bytes(job.has_cut != 0, is_error ? *job.passed_exponent : exponent);
+  const bool cuts = cut != kEachByte * 127u;
+  for_each_chunk(job.to, [&](const ChunkPlace& at) {
+    const std::size_t offset = place_in(job.to, at);
+    ChunkBytes chunk{load_chunk(job.from.data, offset)};
+    if (is_error) {
+      ChunkBytes passed{load_chunk(job.passed, offset)};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        std::uint32_t passes = __vcmpgts4(passed.word[i], 0u);
+        if (cuts) passes &= ~__vcmpeq4(passed.word[i], cut);
+        chunk.word[i] &= passes;
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) chunk.word[i] = __vmins4(__vmaxs4(chunk.word[i], 0u), cut);
+    }
+    store_chunk(job.to.data, offset, chunk.words);
+  });
+  set_exponent(job.to, exponent);
+}
+
+// One mask of features for all images: kept where the first bits of the draw are zeros.
+__global__ void __launch_bounds__(256) drop(const __grid_constant__ DropJob job) {
+  const RandomKey key{job.step->seed, job.stream, job.step->step};
+  for_each_chunk(job.to, [&](const ChunkPlace& at) {
+    const std::size_t offset = place_in(job.to, at);
+    ChunkBytes chunk{load_chunk(job.from.data, offset)};
+    const std::uint32_t pixel = job.to.pixels.remainder(at.row, job.to.pixels.quotient(at.row));
+    const std::uint64_t feature = std::uint64_t{pixel} * job.to.channels + at.channel;
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      if (philox::draw32(key, feature + i) >> (32 - job.halvings) != 0) chunk.bytes[i] = 0;
+    }
+    store_chunk(job.to.data, offset, chunk.words);
+  });
+  set_exponent(job.to, *job.from.exponent + job.halvings);
+}
+
+__global__ void __launch_bounds__(256) copy(const __grid_constant__ CopyJob job) {
+  if (job.from.data != job.to.data) {
+    for_each_chunk(job.to, [&](const ChunkPlace& at) {
+      const std::size_t offset = place_in(job.to, at);
+      store_chunk(job.to.data, offset, load_chunk(job.from.data, offset));
+    });
+  }
+  set_exponent(job.to, *job.from.exponent);
+}
+
+// Where number `at` of the result comes from along one axis, or -1.
+__device__ int source_along(const BoxJob& job, int axis, int at) {
+  if (job.to_small != 0) return job.begin[axis] + at * static_cast<int>(job.step[axis].divisor);
+  const int distance = at - job.begin[axis];
+  if (distance < 0) return -1;
+  const auto reached = static_cast<std::uint32_t>(distance);
+  const std::uint32_t place = job.step[axis].quotient(reached);
+  const bool is_there = job.step[axis].remainder(reached, place) == 0 &&
+                        place < static_cast<std::uint32_t>(job.small[axis]);
+  return is_there ? static_cast<int>(place) : -1;
+}
+
+__global__ void __launch_bounds__(256) move_box(const __grid_constant__ BoxJob job) {
+  for_each_chunk(job.to, [&](const ChunkPlace& at) {
+    const std::uint32_t image = job.to.pixels.quotient(at.row);
+    const std::uint32_t pixel = job.to.pixels.remainder(at.row, image);
+    const std::uint32_t y = job.width.quotient(pixel);
+    const int from_y = source_along(job, 0, static_cast<int>(y));
+    const int from_x = source_along(job, 1, static_cast<int>(job.width.remainder(pixel, y)));
+    ChunkBytes chunk{};
+    if (from_y >= 0 && from_x >= 0) {
+      const std::uint32_t row = image * job.from.pixels.divisor +
+                                static_cast<std::uint32_t>(from_y) * job.from_width +
+                                static_cast<std::uint32_t>(from_x);
+      const std::int8_t* from = job.from.data + place_in(job.from, {row, 0});
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) {
+        if (at.channel + i >= job.to.channels) continue;
+        const int channel = source_along(job, 2, static_cast<int>(at.channel) + i);
+        if (channel >= 0) chunk.bytes[i] = from[channel];
+      }
+    }
+    store_chunk(job.to.data, place_in(job.to, at), chunk.words);
+  });
+  set_exponent(job.to, *job.from.exponent);
+}
+
+// The first of the largest, in the order of taps; or the error back to where it was, for windows
+// that do not overlap.
+__global__ void __launch_bounds__(256) largest(const __grid_constant__ LargestJob job) {
+  const bool is_forward = job.is_forward != 0;
+  for_each_chunk(job.to, [&](const ChunkPlace& at) {
+    const std::uint32_t image = job.to.pixels.quotient(at.row);
+    const std::uint32_t pixel = job.to.pixels.remainder(at.row, image);
+    const std::int32_t* sources = job.table.sources + pixel * job.table.taps;
+    ChunkBytes best{};
+    ChunkBytes marks{};
+    bool is_first = true;
+    for (std::int64_t tap = 0; tap < job.table.taps; ++tap) {
+      if (sources[tap] < 0) continue;
+      const ChunkPlace there{
+          image * job.from.pixels.divisor + static_cast<std::uint32_t>(sources[tap]), at.channel};
+      const std::size_t offset = place_in(job.from, there);
+      ChunkBytes chunk{load_chunk(job.from.data, offset)};
+      const std::uint32_t mark = kEachByte * static_cast<std::uint32_t>(tap);
+      if (!is_forward) marks.words = load_chunk(job.marks, offset);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (!is_forward) {
+          best.word[i] |= chunk.word[i] & __vcmpeq4(marks.word[i], mark);
+          continue;
+        }
+        const std::uint32_t wins = is_first ? 0xffffffffu : __vcmpgts4(chunk.word[i], best.word[i]);
+        best.word[i] = (best.word[i] & ~wins) | (chunk.word[i] & wins);
+        marks.word[i] = (marks.word[i] & ~wins) | (mark & wins);
+      }
+      is_first = false;
+    }
+    const std::size_t offset = place_in(job.to, at);
+    store_chunk(job.to.data, offset, best.words);
+    if (is_forward) store_chunk(job.marks, offset, marks.words);
+  });
+  set_exponent(job.to, *job.from.exponent);
+}
+
+__global__ void __launch_bounds__(256) spread(const __grid_constant__ SpreadJob job) {
+  for_each_chunk(job.to, [&](const ChunkPlace& at) {
+    const std::uint8_t* from = job.from + std::size_t{at.row} * job.to.channels + at.channel;
+    const std::uint32_t pixel = job.to.pixels.remainder(at.row, job.to.pixels.quotient(at.row));
+    const std::uint32_t feature = pixel * job.to.channels + at.channel;
+    std::uint32_t table =
+        job.table_channels.remainder(feature, job.table_channels.quotient(feature));
+    ChunkBytes chunk{};
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      if (at.channel + i >= job.to.channels) continue;
+      chunk.bytes[i] = job.tables != nullptr ? job.tables[table * 256 + from[i]]
+                                             : static_cast<std::int8_t>(from[i]);
+      table = table + 1 == job.table_channels.divisor ? 0 : table + 1;
+    }
+    store_chunk(job.to.data, place_in(job.to, at), chunk.words);
+  });
+  set_exponent(job.to, job.exponent);
+}
+
+}  // namespace
+
+void queue(DeviceQueue& queue, const RectifyJob& job) {
+  queue.launch(rectify, grid_of(queue, job.to), job);
+}
+void queue(DeviceQueue& queue, const DropJob& job) {
+  queue.launch(drop, grid_of(queue, job.to), job);
+}
+void queue(DeviceQueue& queue, const CopyJob& job) {
+  const Grid grid = job.from.data == job.to.data ? Grid{.threads = 32} : grid_of(queue, job.to);
+  queue.launch(copy, grid, job);
+}
+void queue(DeviceQueue& queue, const BoxJob& job) {
+  queue.launch(move_box, grid_of(queue, job.to), job);
+}
+void queue(DeviceQueue& queue, const LargestJob& job) {
+  queue.launch(largest, grid_of(queue, job.to), job);
+}
+void queue(DeviceQueue& queue, const SpreadJob& job) {
+  queue.launch(spread, grid_of(queue, job.to), job);
+}
+
+}  // namespace nibble::cuda

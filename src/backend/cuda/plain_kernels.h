@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done without rounding: rectifiers, dropout, boxes that are moved, largest of windows.
+#pragma once
+
+#include "backend/cuda/device_params.h"
+#include "backend/cuda/device_queue.h"
+
+namespace nibble::cuda {
+
+struct RectifyJob {
+  Rows from;
+  Rows to;
+  const std::int8_t* passed;  // null: forward
+  const std::int32_t* passed_exponent;
+  std::uint64_t has_cut;
+};
+
+struct DropJob {
+  Rows from;
+  Rows to;
+  const DeviceStep* step;
+  std::uint32_t stream;
+  std::int32_t halvings;
+};
+
+struct CopyJob {
+  Rows from;
+  Rows to;
+};
+
+// Of (row, column, channel).
+struct BoxJob {
+  Rows from;
+  Rows to;
+  std::int32_t begin[3];
+  Divisor step[3];
+  std::int32_t small[3];  // sizes of the smaller one
+  Divisor width;          // of the result
+  std::uint32_t from_width;
+  std::uint32_t to_small;
+};
+
+struct LargestJob {
+  Rows from;
+  Rows to;
+  std::uint8_t* marks;
+  TapTable table;
+  std::uint64_t is_forward;
+};
+
+// Numbers of the host that lie without filling: mantissas, or bytes by tables of 256 a channel.
+struct SpreadJob {
+  const std::uint8_t* from;
+  const std::int8_t* tables;  // null: mantissas
+  Rows to;
+  Divisor table_channels;
+  std::int32_t exponent;
+};
+
+void queue(DeviceQueue& queue, const RectifyJob& job);
+void queue(DeviceQueue& queue, const DropJob& job);
+void queue(DeviceQueue& queue, const CopyJob& job);
+void queue(DeviceQueue& queue, const BoxJob& job);
+void queue(DeviceQueue& queue, const LargestJob& job);
+void queue(DeviceQueue& queue, const SpreadJob& job);
+
+}  // namespace nibble::cuda

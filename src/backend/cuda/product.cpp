@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instructions multiply, and how a product is cut into tiles.
+#include "backend/cuda/product.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "cuda/errors.h"
+
+namespace nibble::cuda {
+namespace {
+
+constexpr std::array kPaths = {std::pair{ProductPath::dp4a, 61}, std::pair{ProductPath::mma, 80},
+                               std::pair{ProductPath::wgmma, 90}};  // least architecture
+
+// Tiles for tensor cores of Hopper are large: less is read again.
+TileSize wgmma_tile(std::uint32_t columns) {
+  if (columns > 128) return {128, 256};
+  return {256, 128};
+}
+
+ProductShape cut(ProductPath path, ProductShape shape, std::uint32_t splits) {
+  const TileSize tile = tile_of(path, shape);
+  const std::uint32_t column_tiles = (shape.columns + tile.columns - 1) / tile.columns;
+  shape.column_tiles = Divisor::of(column_tiles);
+  shape.tiles = (shape.a.rows + tile.rows - 1) / tile.rows * column_tiles;
+  shape.depths = (depths_of(shape) + splits - 1) / splits;
+  return shape;
+}
+
+// Those with few rows, or few columns, leave most of a large tile empty.
+ProductPath fitting(ProductPath path, const ProductShape& shape) {
+  constexpr std::uint32_t kFew = 64;
+  if (path == ProductPath::wgmma && (shape.columns < kFew || shape.a.rows < kFew))
+    return ProductPath::mma;
+  return path;
+}
+
+}  // namespace
+
+std::string_view name_of(ProductPath path) {
+  switch (path) {
+    case ProductPath::dp4a:
+      return "dp4a";
+    case ProductPath::mma:
+      return "mma";
+    case ProductPath::wgmma:
+      break;
+  }
+  return "wgmma";
+}
+
+ProductPath product_path(int device) {
+  int major = 0;
+  int minor = 0;
+  check("cuda", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  check("cuda", cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  const int architecture = major * 10 + minor;
+  // wgmma is Hopper's alone.
+  const auto has = [&](ProductPath path, int least) {
+    return path == ProductPath::wgmma ? architecture == least : architecture >= least;
+  };
+  const char* forced = std::getenv("NIBBLE_CUDA");
+  ProductPath best = ProductPath::dp4a;
+  for (const auto& [path, least] : kPaths) {
+    if (forced != nullptr && name_of(path) == forced) {
+      if (has(path, least)) return path;
+      throw Error(
+          "cuda", "NIBBLE_CUDA=" + std::string(forced),
+          "a GPU of compute capability " + std::to_string(major) + "." + std::to_string(minor),
+          "one that has it", ErrorKind::device);
+    }
+    if (has(path, least)) best = path;
+  }
+  if (forced != nullptr)
+    throw Error("cuda", "NIBBLE_CUDA", forced, "dp4a, mma or wgmma", ErrorKind::device);
+  if (architecture < kPaths[0].second)
+    throw Error("cuda", "compute capability", std::to_string(major) + "." + std::to_string(minor),
+                "6.1 or newer", ErrorKind::device);
+  return best;
+}
+
+TileSize tile_of(ProductPath path, const ProductShape& shape) {
+  switch (fitting(path, shape)) {
+    case ProductPath::dp4a:
+      return {64, 64};
+    case ProductPath::mma:
+      return {128, 128};
+    case ProductPath::wgmma:
+      break;
+  }
+  return wgmma_tile(shape.columns);
+}
+
+std::uint32_t tiles_of(ProductPath path, const ProductShape& shape) {
+  return cut(path, shape, 1).tiles;
+}
+
+std::uint32_t depths_of(const ProductShape& shape) {
+  return (shape.segments * shape.segment_chunks.divisor + kDepthChunks - 1) / kDepthChunks;
+}
+
+unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int shared_bytes) {
+  static std::map<const void*, unsigned int> known;
+  if (const auto found = known.find(kernel); found != known.end()) return found->second;
+  check("cuda", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(shared_bytes)));
+  int blocks = 0;
+  check("cuda", cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                    &blocks, kernel, static_cast<int>(threads), shared_bytes));
+  return known[kernel] = static_cast<unsigned int>(std::max(blocks, 1));
+}
+
+void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job) {
+  RoundedProduct own = job;
+  own.shape = cut(path, job.shape, 1);
+  switch (fitting(path, own.shape)) {
+    case ProductPath::dp4a:
+      return queue_dp4a(queue, own);
+    case ProductPath::mma:
+      return queue_mma(queue, own);
+    case ProductPath::wgmma:
+      return queue_wgmma(queue, own);
+  }
+}
+
+void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,
+           std::uint32_t splits) {
+  SummedProduct own = job;
+  own.shape = cut(path, job.shape, splits);
+  const std::uint32_t planes = (depths_of(own.shape) + own.shape.depths - 1) / own.shape.depths;
+  switch (fitting(path, own.shape)) {
+    case ProductPath::dp4a:
+      return queue_dp4a(queue, own, is_wide, planes);
+    case ProductPath::mma:
+      return queue_mma(queue, own, is_wide, planes);
+    case ProductPath::wgmma:
+      return queue_wgmma(queue, own, is_wide, planes);
+  }
+}
+
+}  // namespace nibble::cuda

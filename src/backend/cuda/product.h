@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products of gathered rows, on the instructions that the GPU has.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "backend/cuda/device_params.h"
+#include "backend/cuda/device_queue.h"
+
+namespace nibble::cuda {
+
+enum class ProductPath : std::uint8_t { dp4a, mma, wgmma };
+std::string_view name_of(ProductPath path);
+
+// The fastest of the device, or what NIBBLE_CUDA names; throws where the device does not have it.
+ProductPath product_path(int device);
+
+struct TileSize {
+  std::uint32_t rows = 0;
+  std::uint32_t columns = 0;
+};
+inline constexpr std::uint32_t kDepthChunks = 8;  // of a tile: 128 bytes
+
+TileSize tile_of(ProductPath path, const ProductShape& shape);
+std::uint32_t tiles_of(ProductPath path, const ProductShape& shape);
+std::uint32_t depths_of(const ProductShape& shape);
+
+void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job);
+// In `splits` parts of the depth at most.
+void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,
+           std::uint32_t splits);
+
+// Lets a kernel have so much shared memory; how many of its blocks then run on a multiprocessor.
+unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int shared_bytes);
+
+// Per path: a kernel of its own source.
+void queue_dp4a(DeviceQueue& queue, const RoundedProduct& job);
+void queue_dp4a(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
+void queue_mma(DeviceQueue& queue, const RoundedProduct& job);
+void queue_mma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
+void queue_wgmma(DeviceQueue& queue, const RoundedProduct& job);
+void queue_wgmma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
+
+}  // namespace nibble::cuda

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds sums that are made number by number.
+#include "backend/cuda/chunks.cuh"
+#include "backend/cuda/round_sources.h"
+#include "backend/cuda/rounding.cuh"
+#include "backend/loss_laws.h"
+#include "fixed/block_exponent.h"
+#include "fixed/integer_laws.h"
+
+namespace nibble::cuda {
+namespace {
+
+using ChunkSums = std::int64_t[kChunk];
+
+__device__ CommonExponent common_of(const AddedRows& rows) {
+  return common_exponent(rows.count, [&](std::size_t i) { return *rows.operands[i].exponent; });
+}
+
+__device__ SumScale scale_of(int input_exponent, const AddedBias& bias) {
+  const int product = input_exponent + bias.weight_exponent;
+  return bias.mantissas == nullptr ? SumScale{product, 0, 0}
+                                   : product_scale(product, bias.exponent);
+}
+
+__device__ std::int64_t with_bias(std::int64_t sum, const SumScale& scale, const AddedBias& bias,
+                                  std::uint32_t channel) {
+  if (bias.mantissas == nullptr) return sum;
+  return sum * (std::int64_t{1} << scale.product_lift) +
+         bias.mantissas[channel] * (std::int64_t{1} << scale.bias_lift);
+}
+
+// Each source: what all of its sums share, the exponent of that, and the sums of one chunk, zeros
+// before.
+__device__ CommonExponent shared_of(const AddedRows& rows) {
+  return common_of(rows);
+}
+__device__ int exponent_of(const AddedRows&, const CommonExponent& common) {
+  return common.exponent;
+}
+__device__ void add_sums(const AddedRows& rows, const CommonExponent& common, const Rows&,
+                         const ChunkPlace& at, ChunkSums& sums) {
+  for (std::uint32_t k = 0; k < rows.count; ++k) {
+    const Operand& each = rows.operands[k];
+    const std::int64_t factor = common.factor(*each.exponent);
+    ChunkBytes chunk{load_chunk(each.data, offset_of(each.pitch, at))};
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) sums[i] += chunk.bytes[i] * factor;
+  }
+}
+
+__device__ CommonExponent shared_of(const JoinedRows& rows) {
+  return common_of(rows.of);
+}
+__device__ int exponent_of(const JoinedRows&, const CommonExponent& common) {
+  return common.exponent;
+}
+__device__ void add_sums(const JoinedRows& rows, const CommonExponent& common, const Rows& result,
+                         const ChunkPlace& at, ChunkSums& sums) {
+  std::uint32_t k = 0;
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    const std::uint32_t channel = at.channel + i;
+    if (channel >= result.channels) continue;
+    while (k + 1 < rows.of.count && channel >= rows.of.operands[k + 1].begin) ++k;
+    const Operand& each = rows.of.operands[k];
+    sums[i] = each.data[std::size_t{at.row} * each.pitch + channel - each.begin] *
+              common.factor(*each.exponent);
+  }
+}
+
+__device__ CommonExponent shared_of(const BiasedRows& rows) {
+  return common_exponent(2, [&](std::size_t i) {
+    return i == 0 ? *rows.rows.exponent : static_cast<int>(rows.bias_exponent);
+  });
+}
+__device__ int exponent_of(const BiasedRows&, const CommonExponent& common) {
+  return common.exponent;
+}
+__device__ void add_sums(const BiasedRows& rows, const CommonExponent& common, const Rows& result,
+                         const ChunkPlace& at, ChunkSums& sums) {
+  const std::int64_t factor = common.factor(*rows.rows.exponent);
+  const std::int64_t bias_factor = common.factor(static_cast<int>(rows.bias_exponent));
+  ChunkBytes chunk{load_chunk(rows.rows.data, offset_of(rows.rows.pitch, at))};
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    if (at.channel + i >= result.channels) continue;
+    sums[i] = chunk.bytes[i] * factor + rows.bias[at.channel + i] * bias_factor;
+  }
+}
+
+// Calls body(offset of the source's chunk, pixel of the source, tap).
+template <class Body>
+__device__ void for_each_source(const TapTable& table, const Operand& source,
+                                std::uint32_t source_pixels, const Rows& result,
+                                const ChunkPlace& at, const Body& body) {
+  const std::uint32_t image = result.pixels.quotient(at.row);
+  const std::uint32_t pixel = result.pixels.remainder(at.row, image);
+  const std::int32_t* sources = table.sources + pixel * table.taps;
+  for (std::int64_t tap = 0; tap < table.taps; ++tap) {
+    const std::int32_t from = sources[tap];
+    if (from < 0) continue;
+    const ChunkPlace there{image * source_pixels + static_cast<std::uint32_t>(from), at.channel};
+    body(offset_of(source.pitch, there), pixel, from, tap);
+  }
+}
+
+struct NothingShared {};
+
+__device__ NothingShared shared_of(const MeanRows&) {
+  return {};
+}
+__device__ int exponent_of(const MeanRows& rows, const NothingShared&) {
+  return *rows.source.exponent - kMeanBits;
+}
+__device__ void add_sums(const MeanRows& rows, const NothingShared&, const Rows& result,
+                         const ChunkPlace& at, ChunkSums& sums) {
+  for_each_source(
+      rows.table, rows.source, rows.source_pixels, result, at,
+      [&](std::size_t offset, std::uint32_t pixel, std::int32_t from, std::int64_t) {
+        const std::int64_t factor =
+            rows.factors[rows.is_forward != 0 ? static_cast<std::int32_t>(pixel) : from];
+        ChunkBytes chunk{load_chunk(rows.source.data, offset)};
+#pragma unroll
+        for (int i = 0; i < kChunk; ++i) sums[i] += chunk.bytes[i] * factor;
+      });
+}
+
+__device__ NothingShared shared_of(const ReturnedRows&) {
+  return {};
+}
+__device__ int exponent_of(const ReturnedRows& rows, const NothingShared&) {
+  return *rows.source.exponent;
+}
+__device__ void add_sums(const ReturnedRows& rows, const NothingShared&, const Rows& result,
+                         const ChunkPlace& at, ChunkSums& sums) {
+  for_each_source(rows.table, rows.source, static_cast<std::uint32_t>(rows.source_pixels), result,
+                  at, [&](std::size_t offset, std::uint32_t, std::int32_t, std::int64_t tap) {
+                    ChunkBytes chunk{load_chunk(rows.source.data, offset)};
+                    ChunkBytes marks{load_chunk(rows.marks, offset)};
+#pragma unroll
+                    for (int i = 0; i < kChunk; ++i) {
+                      if (static_cast<std::uint8_t>(marks.bytes[i]) == tap)
+                        sums[i] += chunk.bytes[i];
+                    }
+                  });
+}
+
+__device__ SquaredScale shared_of(const SquaredRows& rows) {
+  return squared_scale(*rows.answers.exponent);
+}
+__device__ int exponent_of(const SquaredRows&, const SquaredScale& scale) {
+  return scale.exponent;
+}
+__device__ void add_sums(const SquaredRows& rows, const SquaredScale& scale, const Rows& result,
+                         const ChunkPlace& at, ChunkSums& sums) {
+  ChunkBytes chunk{load_chunk(rows.answers.data, offset_of(rows.answers.pitch, at))};
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    if (at.channel + i >= result.channels) continue;
+    const std::int64_t target =
+        rows.targets[std::size_t{at.row} * result.channels + at.channel + i];
+    sums[i] = chunk.bytes[i] * (std::int64_t{1} << scale.answer_lift) -
+              target * (std::int64_t{1} << scale.target_lift);
+  }
+}
+
+__device__ SumScale shared_of(const SummedRows& rows) {
+  return scale_of(*rows.input_exponent, rows.bias);
+}
+__device__ int exponent_of(const SummedRows&, const SumScale& scale) {
+  return scale.exponent;
+}
+__device__ void add_sums(const SummedRows& rows, const SumScale& scale, const Rows& result,
+                         const ChunkPlace& at, ChunkSums& sums) {
+  const std::size_t offset = offset_of(rows.pitch, at);
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    if (at.channel + i >= result.channels) continue;
+    const std::int64_t sum = rows.is_wide != 0
+                                 ? static_cast<const std::int64_t*>(rows.sums)[offset + i]
+                                 : static_cast<const std::int32_t*>(rows.sums)[offset + i];
+    sums[i] = with_bias(sum, scale, rows.bias, at.channel + i);
+  }
+}
+
+__device__ SumScale shared_of(const GroupedRows& rows) {
+  return scale_of(*rows.source.exponent, rows.bias);
+}
+__device__ int exponent_of(const GroupedRows&, const SumScale& scale) {
+  return scale.exponent;
+}
+__device__ void add_sums(const GroupedRows& rows, const SumScale& scale, const Rows& result,
+                         const ChunkPlace& at, ChunkSums& sums) {
+  const ChunkPlace first{at.row, 0};
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    const std::uint32_t channel = at.channel + i;
+    if (channel >= result.channels) continue;
+    const std::uint32_t group = rows.group.quotient(channel);
+    const std::uint32_t place = rows.group.remainder(channel, group);
+    std::int64_t sum = 0;
+    for_each_source(rows.table, rows.source, rows.source_pixels, result, first,
+                    [&](std::size_t offset, std::uint32_t, std::int32_t, std::int64_t tap) {
+                      const std::int8_t* from = rows.source.data + offset + group * rows.sources;
+                      for (std::uint32_t k = 0; k < rows.sources; ++k) {
+                        const std::uint32_t out =
+                            rows.is_forward != 0 ? channel : group * rows.sources + k;
+                        const std::uint32_t in = rows.is_forward != 0 ? k : place;
+                        sum += std::int64_t{from[k]} *
+                               rows.weight[(out * rows.table.taps + tap) * rows.in + in];
+                      }
+                    });
+    sums[i] = with_bias(sum, scale, rows.bias, channel);
+  }
+}
+
+template <class Source>
+__global__ void __launch_bounds__(256) round_each(const __grid_constant__ RoundEach<Source> job) {
+  RoundingPass pass(job.site);
+  if (!pass.is_needed()) return;
+  const auto shared = shared_of(job.source);
+  const std::uint64_t before =
+      static_cast<std::uint64_t>(job.site.step->first_image) * job.result.pixels.divisor;
+  for_each_chunk(job.result, [&](const ChunkPlace& at) {
+    ChunkSums sums{};
+    add_sums(job.source, shared, job.result, at, sums);
+    ChunkBytes rounded{};
+    const std::uint64_t element = (before + at.row) * job.result.channels + at.channel;
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      if (at.channel + i < job.result.channels) rounded.bytes[i] = pass.round(sums[i], element + i);
+    }
+    store_chunk(job.result.data, offset_of(job.result.chunks.divisor * kChunk, at), rounded.words);
+  });
+  pass.end(exponent_of(job.source, shared), job.result.exponent);
+}
+
+template <class Source>
+void queue_rounding(DeviceQueue& queue, const RoundEach<Source>& job) {
+  queue.launch(round_each<Source>, grid_of(queue, job.result), job);
+}
+
+__global__ void decide_with_ranks(const __grid_constant__ Decision decision) {
+  decide(*decision.point, decision.step->rule, decision.elements, decision.has_second != 0,
+         decision.exponent);
+}
+
+}  // namespace
+
+void queue(DeviceQueue& queue, const RoundEach<AddedRows>& job) {
+  queue_rounding(queue, job);
+}
+void queue(DeviceQueue& queue, const RoundEach<JoinedRows>& job) {
+  queue_rounding(queue, job);
+}
+void queue(DeviceQueue& queue, const RoundEach<BiasedRows>& job) {
+  queue_rounding(queue, job);
+}
+void queue(DeviceQueue& queue, const RoundEach<MeanRows>& job) {
+  queue_rounding(queue, job);
+}
+void queue(DeviceQueue& queue, const RoundEach<ReturnedRows>& job) {
+  queue_rounding(queue, job);
+}
+void queue(DeviceQueue& queue, const RoundEach<SquaredRows>& job) {
+  queue_rounding(queue, job);
+}
+void queue(DeviceQueue& queue, const RoundEach<SummedRows>& job) {
+  queue_rounding(queue, job);
+}
+void queue(DeviceQueue& queue, const RoundEach<GroupedRows>& job) {
+  queue_rounding(queue, job);
+}
+
+void queue(DeviceQueue& queue, const Decision& decision) {
+  queue.launch(decide_with_ranks, {.blocks = 1, .threads = 1}, decision);
+}
+
+}  // namespace nibble::cuda

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Guess and verify: sums are rounded by the shift of the last batch while their maximum is found;
+// the last block of that pass decides, and a second pass with the right shift returns at once where
+// the guess was right.
+#pragma once
+
+#include "backend/cuda/device_params.h"
+#include "core/philox_draws.h"
+#include "fixed/integer_laws.h"
+
+namespace nibble::cuda {
+
+// Ten rounds of multiplications are better called than repeated.
+__device__ __noinline__ inline std::uint32_t draw_of(const RandomKey& key, std::uint64_t element) {
+  return philox::draw32(key, element);
+}
+
+// Of one pass, as one thread sees it.
+class RoundingPass {
+ public:
+  __device__ __forceinline__ explicit RoundingPass(const RoundingSite& site) : site_(site) {
+    const DevicePoint& point = *site.point;
+    is_needed_ = !site.is_repeat || point.guess != Guess::right;
+    shift_ = site.is_repeat ? point.shift : max(point.state.shift, 0);
+    other_ = site.is_repeat || site.second == nullptr ? PointState::kUnknown : point.state.other;
+    if (site.rounding == ShiftRounding::stochastic)
+      key_ = {site.step->seed, site.stream, site.step->step};
+  }
+
+  __device__ __forceinline__ bool is_needed() const { return is_needed_; }
+  // The results lie in the second memory already.
+  __device__ __forceinline__ bool is_done() const {
+    return site_.is_repeat && site_.point->guess == Guess::second_right;
+  }
+
+  // `element` counts through the batch of all ranks, without what fills rows up.
+  template <class Sum>
+  __device__ __forceinline__ std::int8_t round(Sum sum, std::uint64_t element) {
+    see(magnitude_of<Sum>(sum));
+    return round_by(shift_, sum, element, saturated_);
+  }
+
+  // 16 results, of which the first `count` are of the tensor, to offset `at` of the result's
+  // memory, and to the second one's. The sums lie in shared memory; zeros where there are none.
+  __device__ __forceinline__ void round_chunk(const std::int32_t* sums, std::uint64_t element,
+                                              std::uint32_t count, std::int8_t* result,
+                                              std::size_t at) {
+    int4 quads[4];
+    std::uint32_t most = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      quads[i] = reinterpret_cast<const int4*>(sums)[i];
+      most = max(
+          max(most, magnitude_of<std::int32_t>(quads[i].x)),
+          max(magnitude_of<std::int32_t>(quads[i].y),
+              max(magnitude_of<std::int32_t>(quads[i].z), magnitude_of<std::int32_t>(quads[i].w))));
+    }
+    see(most);
+    const auto store = [&](int shift, std::uint32_t& saturated, std::int8_t* to) {
+      *reinterpret_cast<uint4*>(to + at) =
+          is_quick(shift, most) ? quick_chunk(quads, shift)
+                                : slow_chunk([&](std::uint32_t i) { return sums[i]; }, shift,
+                                             element, count, saturated);
+    };
+    store(shift_, saturated_, result);
+    if (other_ != PointState::kUnknown) store(other_, second_saturated_, site_.second);
+  }
+
+  // The same of sums that sum_at(i) makes.
+  template <class SumAt>
+  __device__ __forceinline__ void round_chunk(const SumAt& sum_at, std::uint64_t element,
+                                              std::uint32_t count, std::int8_t* result,
+                                              std::size_t at) {
+    for (std::uint32_t i = 0; i < count; ++i) see(magnitude_of<std::int64_t>(sum_at(i)));
+    *reinterpret_cast<uint4*>(result + at) = slow_chunk(sum_at, shift_, element, count, saturated_);
+    if (other_ == PointState::kUnknown) return;
+    *reinterpret_cast<uint4*>(site_.second + at) =
+        slow_chunk(sum_at, other_, element, count, second_saturated_);
+  }
+
+  // Every thread of the block comes here once. `sum_exponent` is that of the sums, `exponent` where
+  // the result's goes.
+  __device__ void end(int sum_exponent, std::int32_t* exponent) const;
+
+ private:
+  __device__ __forceinline__ void see(std::uint64_t magnitude) {
+    largest_ = largest_ > magnitude ? largest_ : magnitude;
+  }
+
+  template <class Sum>
+  __device__ __forceinline__ std::int8_t round_by(int shift, Sum sum, std::uint64_t element,
+                                                  std::uint32_t& saturated) const {
+    const std::uint32_t draw =
+        site_.rounding == ShiftRounding::stochastic ? draw_of(key_, element) : 0;
+    const std::int64_t rounded = round_shift(site_.rounding, sum, shift, draw);
+    const std::int8_t kept = clamp127(rounded);
+    saturated += kept != rounded ? 1 : 0;
+    return kept;
+  }
+
+  // To the nearest, in 32 bits, and even the largest is not cut.
+  __device__ __forceinline__ bool is_quick(int shift, std::uint32_t most) const {
+    return site_.rounding == ShiftRounding::nearest && shift > 0 && shift <= kQuickShift &&
+           (most + (1u << (shift - 1))) >> shift <= 127;
+  }
+  static __device__ __forceinline__ uint4 quick_chunk(const int4 (&quads)[4], int shift) {
+    std::uint32_t words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const std::uint32_t low = __byte_perm(rounded_shift_of_small(quads[i].x, shift),
+                                            rounded_shift_of_small(quads[i].y, shift), 0x0040);
+      const std::uint32_t high = __byte_perm(rounded_shift_of_small(quads[i].z, shift),
+                                             rounded_shift_of_small(quads[i].w, shift), 0x0040);
+      words[i] = __byte_perm(low, high, 0x5410);
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+  }
+  template <class SumAt>
+  __device__ __forceinline__ uint4 slow_chunk(const SumAt& sum_at, int shift, std::uint64_t element,
+                                              std::uint32_t count, std::uint32_t& saturated) const {
+    std::uint32_t words[4] = {};
+#pragma unroll
+    for (std::uint32_t w = 0; w < 4; ++w) {
+#pragma unroll 1
+      for (std::uint32_t i = w * 4; i < min(count, w * 4 + 4); ++i) {
+        const std::int8_t kept = round_by(shift, sum_at(i), element + i, saturated);
+        words[w] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(kept)) << i % 4 * 8;
+      }
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+  }
+
+  static constexpr int kQuickShift = 24;  // 127·2^24 is below 2^31
+
+  const RoundingSite& site_;
+  RandomKey key_{};
+  std::uint64_t largest_ = 0;
+  std::uint32_t saturated_ = 0;
+  std::uint32_t second_saturated_ = 0;
+  int shift_;
+  int other_;  // by which a second guess rounds
+  bool is_needed_;
+};
+
+// The law of the shift: from the largest sum of this batch or, where the rule says so, as it was.
+__device__ inline void decide(DevicePoint& point, ShiftRule rule, std::int64_t elements,
+                              bool has_second, std::int32_t* exponent) {
+  PointState& state = point.state;
+  const int guess = max(state.shift, 0);
+  const int wanted = max(bits_of(point.largest) - 7, 0);
+  const bool is_given = rule == ShiftRule::frozen ||
+                        (rule == ShiftRule::delayed && state.shift != PointState::kUnknown);
+  point.shift = is_given ? guess : wanted;
+  point.guess = point.shift == guess                       ? Guess::right
+                : has_second && point.shift == state.other ? Guess::second_right
+                                                           : Guess::wrong;
+  if (rule != ShiftRule::frozen) {
+    if (wanted != state.shift) state.other = state.shift;
+    state.shift = wanted;
+  }
+  ++state.batches;
+  state.elements = elements;
+  state.misses += point.guess == Guess::wrong ? 1 : 0;
+  const std::uint64_t saturated = point.guess == Guess::right          ? point.saturated
+                                  : point.guess == Guess::second_right ? point.second_saturated
+                                                                       : 0;
+  state.saturated = static_cast<std::int64_t>(saturated);
+  point.largest = 0;
+  point.saturated = 0;
+  point.second_saturated = 0;
+  point.blocks_done = 0;
+  *exponent = point.sum_exponent + point.shift;
+}
+
+__device__ __forceinline__ void atomic_add(std::uint64_t* to, std::uint64_t value) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+}
+__device__ __forceinline__ void atomic_max(std::uint64_t* to, std::uint64_t value) {
+  atomicMax(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+}
+
+// The largest and the sums of all threads of a block, at its first thread.
+struct BlockTotals {
+  std::uint64_t largest;
+  std::uint64_t sum;
+  std::uint64_t second_sum;
+};
+__device__ inline BlockTotals block_totals(std::uint64_t largest, std::uint32_t count,
+                                           std::uint32_t second_count = 0) {
+  __shared__ BlockTotals parts[32];
+  const unsigned int lane = threadIdx.x % 32;
+  const unsigned int warps = blockDim.x / 32;
+  for (int reach = 16; reach > 0; reach /= 2) {
+    const std::uint64_t other = __shfl_down_sync(0xffffffffu, largest, reach);
+    largest = other > largest ? other : largest;
+  }
+  const std::uint32_t sum = __reduce_add_sync(0xffffffffu, count);
+  const std::uint32_t second_sum = __reduce_add_sync(0xffffffffu, second_count);
+  __syncthreads();  // parts may be in use from an earlier call
+  if (lane == 0) parts[threadIdx.x / 32] = {largest, sum, second_sum};
+  __syncthreads();
+  BlockTotals all{0, 0, 0};
+  if (threadIdx.x == 0) {
+    for (unsigned int i = 0; i < warps; ++i) {
+      all.largest = all.largest > parts[i].largest ? all.largest : parts[i].largest;
+      all.sum += parts[i].sum;
+      all.second_sum += parts[i].second_sum;
+    }
+  }
+  return all;
+}
+
+// True at the first thread of the block that ends last, which then sees what all others wrote.
+__device__ inline bool is_last_block(std::uint32_t* blocks_done) {
+  __threadfence();
+  const std::uint32_t blocks = gridDim.x * gridDim.y;
+  if (atomicAdd(blocks_done, 1u) + 1 != blocks) return false;
+  __threadfence();
+  return true;
+}
+
+__device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponent) const {
+  const BlockTotals all = block_totals(largest_, saturated_, second_saturated_);
+  if (threadIdx.x != 0) return;
+  DevicePoint& point = *site_.point;
+  if (site_.is_repeat) {
+    if (all.sum > 0) atomic_add(reinterpret_cast<std::uint64_t*>(&point.state.saturated), all.sum);
+    return;
+  }
+  if (all.largest > 0) atomic_max(&point.largest, all.largest);
+  if (all.sum > 0) atomic_add(&point.saturated, all.sum);
+  if (all.second_sum > 0) atomic_add(&point.second_saturated, all.second_sum);
+  if (!is_last_block(&point.blocks_done)) return;
+  point.sum_exponent = sum_exponent;
+  if (!site_.meets_ranks)
+    decide(point, site_.step->rule, site_.elements, site_.second != nullptr, exponent);
+}
+
+}  // namespace nibble::cuda

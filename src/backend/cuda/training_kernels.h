@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The error of the answers, gradients that are no matrix products, updates, and copies of weights
+// and values in the order in which products read them.
+#pragma once
+
+#include "backend/cuda/device_params.h"
+#include "backend/cuda/device_queue.h"
+
+namespace nibble::cuda {
+
+struct EntropyJob {
+  Rows answers;
+  Rows error;
+  const std::int32_t* labels;
+  const std::uint16_t* powers;  // power_table()
+  const DeviceStep* step;
+  std::uint32_t stream;
+  std::uint32_t is_whole;  // CrossEntropyForm::whole_octaves
+};
+
+struct ZeroJob {
+  void* data;
+  std::uint64_t words;  // of 4 bytes
+};
+
+// Adds the errors of every channel to 64-bit sums.
+struct BiasJob {
+  Rows error;
+  std::int64_t* sums;
+};
+
+// Of a product with groups: sums[(out, tap, in)].
+struct GroupedGradientJob {
+  Rows input;
+  Rows error;
+  void* sums;
+  TapTable table;
+  Divisor in;  // channels of a group
+  Divisor taps;
+  Divisor outs;  // results of a group
+  std::uint32_t elements;
+  std::uint64_t is_wide;
+};
+
+// Numbers of one channel and pixel side by side: to[(channel · pixels + pixel) · pitch + image].
+struct TurnJob {
+  Rows from;
+  std::int8_t* to;
+  std::uint32_t images;
+  std::uint32_t pitch;  // images, filled up with zeros to a multiple of 16
+  Divisor channel_tiles;
+  std::uint32_t unused;
+};
+
+// A weight (out, tap, in) as products read it: `ahead` (out, tap, in) with `in` filled up, `back`
+// (in, tap, out) with `out` filled up.
+struct PackedPlaces {
+  std::int8_t* ahead;  // null: none
+  std::int8_t* back;
+  Divisor in;
+  Divisor taps;
+  std::uint32_t in_pitch;
+  std::uint32_t out_pitch;
+};
+
+struct PackJob {
+  const std::int8_t* mantissas;
+  PackedPlaces packed;
+  std::uint64_t elements;
+};
+
+struct UpdateJob {
+  const void* sums;
+  std::int8_t* mantissas;
+  std::int32_t* fine;
+  std::int32_t* momentum;
+  DeviceUpdate* record;
+  const DeviceStep* step;
+  PackedPlaces packed;
+  std::uint32_t elements;
+  std::uint32_t stream;
+  ShiftRounding rounding;
+  bool is_bias;
+  bool is_wide;
+  std::uint8_t unused[5];
+};
+
+void queue(DeviceQueue& queue, const EntropyJob& job);
+void queue(DeviceQueue& queue, const ZeroJob& job);
+void queue(DeviceQueue& queue, const BiasJob& job);
+void queue(DeviceQueue& queue, const GroupedGradientJob& job);
+void queue(DeviceQueue& queue, const TurnJob& job);
+void queue(DeviceQueue& queue, const PackJob& job);
+void queue(DeviceQueue& queue, const UpdateJob& job, bool has_decay);
+
+}  // namespace nibble::cuda

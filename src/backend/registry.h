@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backends that only some programs have: who links one registers it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "backend/backend.h"
+
+namespace nibble {
+
+// Makes the backend "KIND" or "KIND:…".
+using BackendFactory = std::unique_ptr<IntegerBackend> (*)(std::string_view name);
+
+void register_backend(const std::string& kind, BackendFactory factory);
+
+}  // namespace nibble
