@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "nibble/train/recipe.h"
-#include "train/session.h"
+#include "float_training/session.h"
+#include "nibble/float_training/recipe.h"
 
 namespace nibble {
 

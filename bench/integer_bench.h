@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "nibble/integer/settings.h"
+#include "nibble/integer_step/settings.h"
 
 namespace nibble {
 

@@ -7,7 +7,7 @@
 #include "bench/random_batch.h"
 #include "bench/stopwatch.h"
 #include "core/hash.h"
-#include "integer_run/answers.h"
+#include "integer_training/answers.h"
 
 namespace nibble {
 namespace {

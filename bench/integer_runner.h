@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "integer/session.h"
-#include "integer_run/integer_batcher.h"
+#include "integer_step/session.h"
+#include "integer_training/integer_batcher.h"
 
 namespace nibble {
 

@@ -14,8 +14,8 @@
 #include "core/isa.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/integer_run/train_integers.h"
-#include "run/provenance.h"
+#include "nibble/integer_training/train_integers.h"
+#include "run_folder/provenance.h"
 
 namespace nibble {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "integer/layer.h"
+#include "integer_step/layer.h"
 #include "nibble/core/philox.h"
 
 namespace nibble {

@@ -9,8 +9,8 @@
 
 #include "bench/float_runner.h"
 #include "bench/stopwatch.h"
+#include "float_training/product.h"
 #include "nibble/core/parallel.h"
-#include "train/product.h"
 
 namespace {
 

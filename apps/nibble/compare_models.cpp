@@ -12,12 +12,12 @@
 #include "apps/nibble/different_pictures.h"
 #include "apps/nibble/json.h"
 #include "core/atomic_file.h"
-#include "harness/engine_evaluation.h"
+#include "inference/engine_evaluation.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/foreign/read_onnx.h"
 #include "nibble/graph/model_file.h"
-#include "quantize/answered_classes.h"
+#include "quantization/answered_classes.h"
 
 namespace nibble {
 namespace {

@@ -19,7 +19,7 @@
 #include "nibble/foreign/write_onnx.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/quantize/integer_network.h"
+#include "nibble/quantization/integer_network.h"
 #include "nibble/version.h"
 
 namespace nibble {

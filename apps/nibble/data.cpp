@@ -20,7 +20,7 @@
 #include "data/download.h"
 #include "nibble/core/error.h"
 #include "nibble/data/dataset.h"
-#include "nibble/run/interrupt.h"
+#include "nibble/run_folder/interrupt.h"
 
 namespace nibble {
 namespace {

@@ -20,7 +20,7 @@
 #include "nibble/cuda/device.h"
 #include "nibble/engine/tuning.h"
 #include "nibble/version.h"
-#include "run/provenance.h"
+#include "run_folder/provenance.h"
 
 // Told by the build: "name=version", "name=found" or "name=-", by commas.
 #ifndef NIBBLE_BUILD_TYPE

@@ -15,12 +15,12 @@
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
-#include "harness/engine_evaluation.h"
+#include "inference/engine_evaluation.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
+#include "nibble/float_training/train.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/integer_run/train_integers.h"
-#include "nibble/train/train.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble {
 namespace {

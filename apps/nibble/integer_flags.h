@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/nibble/train_flags.h"
-#include "nibble/integer_run/train_integers.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble {
 

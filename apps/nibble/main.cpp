@@ -23,7 +23,7 @@
 #include "core/warning.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
-#include "nibble/run/interrupt.h"
+#include "nibble/run_folder/interrupt.h"
 #include "nibble/version.h"
 
 namespace {

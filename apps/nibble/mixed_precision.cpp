@@ -16,10 +16,10 @@
 #include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/emit/emit.h"
-#include "nibble/quantize/integer_network.h"
-#include "nibble/quantize/quantize_model.h"
-#include "quantize/answered_classes.h"
-#include "quantize/layer_bits_text.h"
+#include "nibble/quantization/integer_network.h"
+#include "nibble/quantization/quantize_model.h"
+#include "quantization/answered_classes.h"
+#include "quantization/layer_bits_text.h"
 
 namespace nibble {
 namespace {

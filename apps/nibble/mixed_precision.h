@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "nibble/data/dataset.h"
-#include "nibble/quantize/settings.h"
-#include "quantize/bit_plan.h"
-#include "quantize/sensitivity.h"
+#include "nibble/quantization/settings.h"
+#include "quantization/bit_plan.h"
+#include "quantization/sensitivity.h"
 
 namespace CLI {
 class App;

@@ -8,9 +8,9 @@
 #include <chrono>
 #include <vector>
 
-#include "harness/engine_evaluation.h"
+#include "inference/engine_evaluation.h"
 #include "nibble/core/parallel.h"
-#include "nibble/train/train.h"
+#include "nibble/float_training/train.h"
 
 namespace nibble {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "apps/nibble/quantize_outcome.h"
-#include "quantize/error_table.h"
-#include "quantize/sensitivity.h"
+#include "quantization/error_table.h"
+#include "quantization/sensitivity.h"
 #include "report/chart_theme.h"
 
 namespace nibble {

@@ -19,12 +19,12 @@
 #include "core/npy_header.h"
 #include "core/whole_folder.h"
 #include "data/harness_tensor.h"
-#include "harness/example_reader.h"
+#include "inference/example_reader.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/harness/answer_engine.h"
+#include "nibble/inference/answer_engine.h"
 
 namespace nibble {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/hash.h"
-#include "integer/session.h"
+#include "integer_step/session.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble {

@@ -20,10 +20,10 @@
 #include "core/atomic_file.h"
 #include "core/hash.h"
 #include "core/name.h"
-#include "loop/check_data.h"
+#include "epoch_loop/check_data.h"
 #include "nibble/core/error.h"
-#include "nibble/run/interrupt.h"
-#include "nibble/train/train.h"
+#include "nibble/float_training/train.h"
+#include "nibble/run_folder/interrupt.h"
 #include "report/bar_chart.h"
 
 namespace nibble {

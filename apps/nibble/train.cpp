@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // nibble train: a network, a data set, a policy; a run folder with everything about it.
-#include "nibble/train/train.h"
+#include "nibble/float_training/train.h"
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@
 #include "core/name.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
-#include "nibble/integer_run/train_integers.h"
-#include "nibble/run/interrupt.h"
-#include "run/provenance.h"
+#include "nibble/integer_training/train_integers.h"
+#include "nibble/run_folder/interrupt.h"
+#include "run_folder/provenance.h"
 
 namespace nibble {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "nibble/run/events.h"
-#include "nibble/run/run_folder.h"
-#include "nibble/train/recipe.h"
+#include "nibble/float_training/recipe.h"
+#include "nibble/run_folder/events.h"
+#include "nibble/run_folder/run_folder.h"
 
 namespace CLI {
 class App;

@@ -2,7 +2,7 @@
 // The law of the losses for one image.
 #include "backend/loss_laws.h"
 
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "fixed/integer_division.h"
+#include "laws/integer_division.h"
 #include "nibble/backend/rules.h"
 #include "nibble/core/host_device.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "fixed/integer_division.h"
-#include "fixed/round_shift.h"
+#include "laws/integer_division.h"
+#include "laws/round_shift.h"
 #include "nibble/core/host_device.h"
 
 namespace nibble {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "fixed/round_shift.h"
 #include "graph/picture.h"
+#include "laws/round_shift.h"
 
 namespace nibble {
 

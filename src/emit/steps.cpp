@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "fixed/rescale.h"
 #include "graph/node_error.h"
+#include "laws/rescale.h"
 
 namespace nibble {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "fixed/integer_laws.h"
 #include "graph/node_error.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 namespace {

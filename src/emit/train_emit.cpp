@@ -7,7 +7,7 @@
 #include "emit/train_code.h"
 #include "emit/train_files.h"
 #include "emit/train_refusals.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 #include "nibble/emit/emit_training.h"
 
 namespace nibble {

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "data/batch_order.h"
+#include "epoch_loop/check_data.h"
 #include "graph/input_table.h"
 #include "graph/int8_format.h"
-#include "integer_run/integer_batcher.h"
-#include "loop/check_data.h"
+#include "integer_training/integer_batcher.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

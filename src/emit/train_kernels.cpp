@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "emit/train_code.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include "emit/c_text.h"
-#include "fixed/integer_laws.h"
 #include "graph/node_error.h"
 #include "graph/operation_table.h"
+#include "laws/integer_laws.h"
 #include "nibble/core/error.h"
-#include "nibble/integer_run/train_integers.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble {
 namespace {

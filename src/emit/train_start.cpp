@@ -2,8 +2,8 @@
 // A run of integer training before its first step.
 #include <utility>
 
-#include "integer_run/integer_learner.h"
-#include "loop/training_data.h"
+#include "epoch_loop/training_data.h"
+#include "integer_training/integer_learner.h"
 #include "nibble/emit/emit_training.h"
 
 namespace nibble {

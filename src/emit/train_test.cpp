@@ -9,11 +9,11 @@
 #include "core/test_support.h"
 #include "emit/train_code.h"
 #include "emit/train_program.h"
-#include "integer/random_train_network.h"
-#include "integer_run/integer_run_test_support.h"
+#include "integer_step/random_train_network.h"
+#include "integer_training/integer_run_test_support.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/integer_run/train_integers.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "fixed/rescale.h"
 #include "graph/depthwise.h"
 #include "graph/integer_parameters.h"
 #include "graph/node_error.h"
+#include "laws/rescale.h"
 
 namespace nibble {
 namespace {

@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <utility>
 
-#include "fixed/rescale.h"
 #include "graph/integer_parameters.h"
 #include "graph/mean_factors.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
+#include "laws/rescale.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 
-#include "fixed/block_exponent.h"
-#include "fixed/integer_laws.h"
 #include "graph/int8_format.h"
 #include "graph/integer_means.h"
 #include "graph/node_error.h"
 #include "graph/operation_table.h"
+#include "laws/block_exponent.h"
+#include "laws/integer_laws.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

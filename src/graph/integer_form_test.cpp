@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "core/test_support.h"
-#include "fixed/rescale.h"
 #include "graph/defined_network.h"
 #include "graph/int8_format.h"
 #include "graph/test_network_maker.h"
+#include "laws/rescale.h"
 #include "nibble/graph/integer_bounds.h"
 
 namespace nibble {

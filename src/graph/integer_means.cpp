@@ -2,9 +2,9 @@
 // Writes means out.
 #include "graph/integer_means.h"
 
-#include "fixed/integer_laws.h"
 #include "graph/model_writer.h"
 #include "graph/parameters.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 namespace {

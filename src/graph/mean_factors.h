@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 #include "nibble/graph/op.h"
 
 namespace nibble {

@@ -7,10 +7,10 @@
 
 #include "foreign/onnx/strided_copy.h"
 #include "nibble/core/npy.h"
+#include "nibble/float_training/forward.h"
 #include "nibble/foreign/read_onnx.h"
 #include "nibble/foreign/read_weights.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/train/forward.h"
 
 int main(int count, char** words) {
   using namespace nibble;

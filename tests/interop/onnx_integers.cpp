@@ -23,7 +23,7 @@
 #include "nibble/foreign/read_onnx.h"
 #include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/quantize/integer_network.h"
+#include "nibble/quantization/integer_network.h"
 
 namespace {
 

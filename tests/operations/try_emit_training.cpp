@@ -4,7 +4,7 @@
 
 #include "emit/train_program.h"
 #include "graph/operation_table.h"
-#include "integer_run/integer_run_test_support.h"
+#include "integer_training/integer_run_test_support.h"
 #include "tests/operations/trials.h"
 
 namespace nibble {

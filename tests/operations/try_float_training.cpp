@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "float_training/test_networks.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"
-#include "train/test_networks.h"
 
 namespace nibble {
 namespace {

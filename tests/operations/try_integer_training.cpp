@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "integer/integer_test_support.h"
-#include "integer/session.h"
-#include "integer_run/integer_run_test_support.h"
+#include "integer_step/integer_test_support.h"
+#include "integer_step/session.h"
+#include "integer_training/integer_run_test_support.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"
 

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "graph/test_network_maker.h"
-#include "nibble/quantize/integer_network.h"
-#include "nibble/quantize/quantize_model.h"
-#include "quantize/integer_units.h"
+#include "nibble/quantization/integer_network.h"
+#include "nibble/quantization/quantize_model.h"
+#include "quantization/integer_units.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"
 

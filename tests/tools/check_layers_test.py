@@ -19,7 +19,7 @@ SOUND = {
     "src/core/tensor.cpp": '#include "nibble/core/tensor.h"\n#include <fmt/core.h>\n#include <xxhash.h>\n',
     "src/numerics/cell.cpp": '#include "numerics/cell.h"\n#include "nibble/numerics/format.h"\n',
     "src/kernels/round/avx2.cpp": '#include "kernels/simd/avx2.h"\n#include "kernels/pack/pack.h"\n',
-    "src/emit/emit.cpp": '#include "fixed/rescale.h"\n#include "graph/network.h"\n',
+    "src/emit/emit.cpp": '#include "laws/rescale.h"\n#include "graph/network.h"\n',
     "apps/nibble/main.cpp": '#include "apps/nibble/verb.h"\n#include "nibble/emit/emit.h"\n',
     "tests/cross_test.cpp": '#include "nibble/engine/engine.h"\n#include "nibble/nibble.hpp"\n#include <gtest/gtest.h>\n',
 }
@@ -51,7 +51,7 @@ class CheckLayers(unittest.TestCase):
         self.expect_caught("src/core/bad.cpp", '#include "numerics/cell.h"\n', "includes the higher numerics")
 
     def test_higher_row_through_a_public_header(self):
-        self.expect_caught("src/graph/bad.cpp", "#include <nibble/train/tape.h>\n", "includes the higher train")
+        self.expect_caught("src/graph/bad.cpp", "#include <nibble/float_training/tape.h>\n", "includes the higher train")
 
     def test_front_door_from_below(self):
         self.expect_caught("src/report/bad.cpp", '#include "apps/nibble/verb.h"\n', "includes the higher apps")
@@ -61,7 +61,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_sibling_between_public_headers(self):
         self.expect_caught(
-            "include/nibble/numerics/format.h", '#include "nibble/fixed/shift.h"\n', "includes its sibling fixed")
+            "include/nibble/numerics/format.h", '#include "nibble/laws/shift.h"\n', "includes its sibling fixed")
 
     def test_emit_does_not_know_engine(self):
         self.expect_caught("src/emit/bad.cpp", '#include "engine/program.h"\n', "emit must not include engine")

@@ -19,10 +19,10 @@ IS_X86 = "x86" in subprocess.run([COMPILER, "-dumpmachine"], capture_output=True
 
 INTEGER = "int run(const signed char* x, int n) { int s = 0; for (int i = 0; i < n; ++i) s += x[i] * x[i]; return s; }\n"
 FOLDERS = {  # where CMake leaves the objects of the folders
-    "src/fixed": "src/fixed/CMakeFiles/nibble_fixed.dir",
+    "src/laws": "src/laws/CMakeFiles/nibble_fixed.dir",
     "src/backend": "src/backend/CMakeFiles/nibble_backend.dir",
     "src/backend/cpu": "src/backend/CMakeFiles/nibble_backend.dir/cpu",
-    "src/integer": "src/integer/CMakeFiles/nibble_integer.dir",
+    "src/integer_step": "src/integer_step/CMakeFiles/nibble_integer.dir",
     "src/kernels/product8": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/product8",
     "src/kernels/integer_loops": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/integer_loops",
     "src/kernels/filter8": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/filter8",
@@ -33,7 +33,7 @@ tool = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tool)
 
 
-def run_on(text, folder="src/integer", name="x.cpp", absent=None, flags=()):
+def run_on(text, folder="src/integer_step", name="x.cpp", absent=None, flags=()):
     """Exit code and output of the tool on a build with this source in the folder, pure code in all."""
     with tempfile.TemporaryDirectory() as build:
         sources = {f"{where}/pure.cpp": INTEGER for key, where in FOLDERS.items() if key != absent}
@@ -57,10 +57,10 @@ class CheckPurity(unittest.TestCase):
     def test_sources_compiled_together_are_those_of_their_folder(self):
         half = "double run(double x) { return x / 2; }\n"
         for place, name, code in [("src/kernels/CMakeFiles/nibble_integer_kernels.dir/Unity", "unity_product8_0_cxx.cxx", 1),
-                                  ("src/integer/CMakeFiles/nibble_integer.dir/Unity", "unity_integer_1_cxx.cxx", 1),
+                                  ("src/integer_step/CMakeFiles/nibble_integer.dir/Unity", "unity_integer_1_cxx.cxx", 1),
                                   ("src/backend/CMakeFiles/nibble_backend.dir/Unity", "unity_cpu_0_cxx.cxx", 1),
                                   ("src/kernels/CMakeFiles/nibble_format_kernels.dir/Unity", "unity_quantize_0_cxx.cxx", 0),
-                                  ("src/integer/CMakeFiles/integer_test.dir/Unity", "unity_integer_0_cxx.cxx", 0)]:
+                                  ("src/integer_step/CMakeFiles/integer_test.dir/Unity", "unity_integer_0_cxx.cxx", 0)]:
             self.assertEqual(run_on(half, folder=place, name=name)[0], code, name)
 
     def test_integers_pass(self):
@@ -110,7 +110,7 @@ class CheckPurity(unittest.TestCase):
     def test_tests_and_other_folders_are_not_the_step(self):
         text = "float run(float a) { return a + 1; }\n"
         self.assertEqual(run_on(text, name="x_test.cpp")[0], 0)
-        self.assertEqual(run_on(text, folder="src/integer_run/CMakeFiles/nibble_integer_run.dir")[0], 0)
+        self.assertEqual(run_on(text, folder="src/integer_training/CMakeFiles/nibble_integer_run.dir")[0], 0)
         self.assertEqual(run_on(text, folder="src/kernels/CMakeFiles/nibble_format_kernels.dir/quantize")[0], 0)
 
     def test_a_folder_without_objects_fails(self):

@@ -29,10 +29,10 @@ def run_on(files):
 
 class CheckTypes(unittest.TestCase):
     def expect_caught(self, text, name, line=2):
-        code, output = run_on({**SOUND, "src/train/bad.h": text})
+        code, output = run_on({**SOUND, "src/float_training/bad.h": text})
         self.assertEqual(code, 1, output)
         self.assertIn(f"{name} is defined more than once", output)
-        self.assertIn(f"src/train/bad.h:{line}", output)
+        self.assertIn(f"src/float_training/bad.h:{line}", output)
         self.assertIn(", 1 problems", output)
 
     def test_a_sound_tree_passes(self):

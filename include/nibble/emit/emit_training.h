@@ -10,7 +10,7 @@
 #include "nibble/data/dataset.h"
 #include "nibble/emit/emit.h"
 #include "nibble/graph/network.h"
-#include "nibble/integer_run/train_integers.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "nibble/run/events.h"
+#include "nibble/run_folder/events.h"
 
 namespace nibble {
 

@@ -5,9 +5,9 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/round_pixels.h"
-#include "fixed/block_exponent.h"
-#include "fixed/integer_laws.h"
 #include "kernels/integer_loops/integer_loops.h"
+#include "laws/block_exponent.h"
+#include "laws/integer_laws.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

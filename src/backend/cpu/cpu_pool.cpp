@@ -7,8 +7,8 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/meetings.h"
 #include "backend/cpu/round_pixels.h"
-#include "fixed/integer_laws.h"
 #include "kernels/integer_loops/integer_loops.h"
+#include "laws/integer_laws.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

@@ -6,7 +6,7 @@
 #include "backend/cpu/gather_product.h"
 #include "backend/cpu/patches.h"
 #include "backend/cpu/weight_gradient.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 namespace {

@@ -9,7 +9,7 @@
 #include "backend/cpu/meetings.h"
 #include "backend/cpu/packed_weights.h"
 #include "backend/cpu/rounding_point.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "backend/cpu/round_pixels.h"
-#include "fixed/round_shift.h"
+#include "laws/round_shift.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "backend/cpu/block_test_support.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 

@@ -7,8 +7,8 @@
 
 #include "backend/cpu/cpu_weights.h"
 #include "backend/update_law.h"
-#include "fixed/integer_laws.h"
 #include "kernels/integer_loops/integer_loops.h"
+#include "laws/integer_laws.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
 

@@ -9,7 +9,7 @@
 #include "backend/cuda/cuda_memory.h"
 #include "backend/cuda/plain_kernels.h"
 #include "backend/cuda/round_sources.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

@@ -7,7 +7,7 @@
 #include "backend/cuda/plain_kernels.h"
 #include "backend/cuda/round_sources.h"
 #include "backend/cuda/tap_tables.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 namespace {

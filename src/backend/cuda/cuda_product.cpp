@@ -8,7 +8,7 @@
 #include "backend/cuda/cuda_memory.h"
 #include "backend/cuda/round_sources.h"
 #include "backend/cuda/tap_tables.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "backend/cuda/device_state.h"
-#include "fixed/integer_division.h"
-#include "fixed/round_shift.h"
+#include "laws/integer_division.h"
+#include "laws/round_shift.h"
 
 namespace nibble::cuda {
 

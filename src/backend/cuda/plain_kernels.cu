@@ -3,7 +3,7 @@
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/plain_kernels.h"
 #include "core/philox_draws.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble::cuda {
 namespace {

@@ -15,7 +15,7 @@
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/product.h"
 #include "backend/cuda/rounding.cuh"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble::cuda {
 

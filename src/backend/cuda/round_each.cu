@@ -4,8 +4,8 @@
 #include "backend/cuda/round_sources.h"
 #include "backend/cuda/rounding.cuh"
 #include "backend/loss_laws.h"
-#include "fixed/block_exponent.h"
-#include "fixed/integer_laws.h"
+#include "laws/block_exponent.h"
+#include "laws/integer_laws.h"
 
 namespace nibble::cuda {
 namespace {

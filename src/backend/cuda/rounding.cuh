@@ -6,7 +6,7 @@
 
 #include "backend/cuda/device_params.h"
 #include "core/philox_draws.h"
-#include "fixed/integer_laws.h"
+#include "laws/integer_laws.h"
 
 namespace nibble::cuda {
 

@@ -6,8 +6,8 @@
 #include <array>
 
 #include "backend/loss_laws.h"
-#include "fixed/integer_laws.h"
-#include "fixed/round_shift.h"
+#include "laws/integer_laws.h"
+#include "laws/round_shift.h"
 
 namespace nibble {
 namespace {

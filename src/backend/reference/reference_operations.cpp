@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "backend/reference/reference_backend.h"
-#include "fixed/block_exponent.h"
-#include "fixed/integer_laws.h"
+#include "laws/block_exponent.h"
+#include "laws/integer_laws.h"
 
 namespace nibble {
 namespace {

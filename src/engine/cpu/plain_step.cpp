@@ -6,9 +6,9 @@
 #include <cstring>
 #include <optional>
 
-#include "fixed/rescale.h"
 #include "graph/mean_factors.h"
 #include "graph/node_error.h"
+#include "laws/rescale.h"
 
 namespace nibble {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "fixed/rescale.h"
 #include "kernels/filter8/filter8.h"
+#include "laws/rescale.h"
 
 namespace nibble {
 

@@ -2,8 +2,8 @@
 // The definition of the engine's kernel, number by number.
 #include <algorithm>
 
-#include "fixed/rescale.h"
 #include "kernels/filter8/paths.h"
+#include "laws/rescale.h"
 
 namespace nibble::reference {
 namespace {

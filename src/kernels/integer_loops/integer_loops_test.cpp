@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "fixed/round_shift.h"
 #include "kernels/integer_loops/paths.h"
+#include "laws/round_shift.h"
 
 namespace nibble {
 namespace {

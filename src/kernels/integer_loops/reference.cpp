@@ -2,9 +2,9 @@
 // The integer loops straight from the scalar definitions.
 #include <algorithm>
 
-#include "fixed/rescale.h"
-#include "fixed/round_shift.h"
 #include "kernels/integer_loops/paths.h"
+#include "laws/rescale.h"
+#include "laws/round_shift.h"
 
 namespace nibble::reference {
 namespace {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every training run is told, whatever its arithmetic.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nibble/data/augment.h"
+#include "nibble/graph/network.h"
+#include "nibble/run_folder/best.h"
+
+namespace nibble {
+
+struct RunSettings {
+  std::string name;
+  std::string summary;
+  std::string follows;  // the published figure or setting that it is after
+
+  Network network;
+  std::string data;
+  std::string data_hash;        // of the train split and of the test split, which decide as much as
+  std::string test_hash;        // settings do; empty until the data is loaded
+  std::int64_t image_size = 0;  // of picture folders, see LoadOptions
+  std::vector<float> mean;      // of the input, one a channel; empty: measured on the train split
+  std::vector<float> deviation;
+  AugmentOptions augment;
+
+  std::int64_t epochs = 10;
+  std::int64_t batch = 128;
+  std::uint64_t seed = 1;
+  double validation = 0;  // below 1 a share of the train split, else a number of images
+  EarlyStopping early_stopping;
+};
+
+}  // namespace nibble

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains a model for some more epochs, without a run folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "nibble/data/augment.h"
+#include "nibble/data/dataset.h"
+#include "nibble/float_training/recipe.h"
+#include "nibble/graph/network.h"
+#include "nibble/run_folder/progress.h"
+#include "nibble/run_folder/schedule.h"
+
+namespace nibble {
+
+struct FineTunedEpoch {
+  std::int64_t epoch = 0;  // from 1
+  double loss = 0;         // means over the epoch's images, as they were trained
+  double top1 = 0;         // a share; 0 for a regression
+  double seconds = 0;
+};
+
+struct FineTuneOptions {
+  std::int64_t epochs = 5;
+  std::int64_t batch = 128;
+  OptimizerSettings optimizer = {};  // sgd, rate 0.01, momentum 0.9
+  Schedule schedule = {.rate = CosineRate{}};
+  AugmentOptions augment = {};
+  std::uint64_t seed = 1;  // of order and augmentation
+  ProgressStyle progress = ProgressStyle::silent;
+  std::function<void(const FineTunedEpoch&)> after_epoch = {};
+  // Written after each epoch and at a signal, which then is thrown as Interrupted. The same call
+  // goes on from it to the same weights; one of other settings, data or weights counts as none.
+  // Whoever has the result removes it. Empty: none.
+  std::filesystem::path checkpoint = {};
+};
+
+// The model with other numbers and the very same network, whose formats and steps hold while it
+// trains. Without a loss of its own, softmax cross-entropy (for targets squared error) is trained.
+// The weights do not depend on the number of threads.
+Model fine_tune(const Model& start, const Dataset& data, const FineTuneOptions& options = {});
+
+}  // namespace nibble

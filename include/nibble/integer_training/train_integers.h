@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A complete run of integer-only training, and evaluation of what it gives.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "nibble/data/dataset.h"
+#include "nibble/epoch_loop/run_settings.h"
+#include "nibble/epoch_loop/train_options.h"
+#include "nibble/graph/network.h"
+#include "nibble/integer_step/settings.h"
+#include "nibble/run_folder/metrics.h"
+
+namespace nibble {
+
+// The learning rate of integers: bits of a layer's largest step, by epoch.
+struct MuSchedule {
+  int first = 5;
+  std::vector<std::pair<std::int64_t, int>> later = {};  // (epochs done, mu), ascending
+
+  int at(std::int64_t epoch) const;  // epoch from 0
+  bool operator==(const MuSchedule&) const = default;
+};
+
+// "5,4@100,3@150": 5, after 100 epochs 4, after 150 epochs 3. Errors name the part.
+MuSchedule parse_mu(std::string_view text);
+std::string to_string(const MuSchedule& schedule);
+
+struct IntegerRecipe : RunSettings {
+  MuSchedule mu;
+  MuSchedule bias_mu{.first = 1};
+  IntegerOptions options;           // its seed is the run's
+  std::int64_t average_from = 0;    // first epoch whose weights count, from 1; 0: no averaging
+  std::int64_t calibration = 1024;  // images of the train split that freeze the shifts
+};
+
+// As NITI: 5, then 4 after half of the epochs and 3 after three quarters; the average is that of
+// the last quarter.
+void set_usual_course(IntegerRecipe& recipe);
+
+// All settings that decide the numbers, as JSON.
+std::string to_json(const IntegerRecipe& recipe);
+
+ShiftRule shift_rule_by_name(std::string_view name);  // "exact", "delayed"
+std::string_view name_of(ShiftRule rule);
+
+// Throws where a layer has no integer form, before any data is read.
+TrainResult train_integers(const IntegerRecipe& recipe, const TrainOptions& options);
+
+// Whether the model's weights are int8 with exponents, as train_integers writes them.
+bool is_integer_model(const Model& model);
+
+struct IntegerEvaluationOptions {
+  ProgressStyle progress = ProgressStyle::silent;
+  std::string device = "cpu";  // who computes; it changes no answer
+};
+
+// With the frozen shifts of the file, so that no image's answer depends on others; or, as while
+// training, with shifts from each batch of 256.
+Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule rule,
+                             const IntegerEvaluationOptions& options = {});
+
+}  // namespace nibble

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training run from its settings to its summary, by any method.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "epoch_loop/learner.h"
+#include "epoch_loop/training_data.h"
+#include "nibble/epoch_loop/run_settings.h"
+#include "nibble/epoch_loop/train_options.h"
+
+namespace nibble {
+
+// Gets the settings completed by the data; both outlive the learner.
+using MakeLearner =
+    std::function<std::unique_ptr<Learner>(const RunSettings& settings, const TrainingData& data)>;
+
+// Throws where an average of weights would begin after the last epoch; 0: there is none.
+void check_average_start(std::int64_t first_epoch, std::int64_t epochs);
+
+TrainResult run_training(const RunSettings& settings, const TrainOptions& options,
+                         const MakeLearner& make_learner);
+
+}  // namespace nibble

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network in training: one step.
+#include "float_training/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "float_training/initialize.h"
+#include "float_training/start.h"
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+constexpr double kLeastScale = 1.0 / 16777216;
+
+bool is_finite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
+}
+
+std::int64_t count_correct(ConstTensorView answers, std::span<const std::int32_t> labels) {
+  const auto values = answers.as<float>();
+  const std::size_t width = labels.empty() ? 0 : values.size() / labels.size();
+  std::int64_t correct = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto row = values.subspan(i * width, width);
+    correct += std::ranges::max_element(row) - row.begin() == labels[i] ? 1 : 0;
+  }
+  return correct;
+}
+
+}  // namespace
+
+Session::Session(const Recipe& recipe)
+    : recipe_(recipe),
+      network_(with_formats(recipe.network, recipe.policy)),
+      rounder_(network_, recipe.seed),
+      tape_(network_, recipe.policy, rounder_),
+      optimizer_(recipe.optimizer, network_, recipe.policy, rounder_, tape_.parameters()),
+      loss_scale_{recipe.policy.loss_scale.start, 0} {
+  if (recipe.start) {
+    check_start(network_, *recipe.start);
+    optimizer_.set_masters(recipe.start->parameters);
+  } else {
+    optimizer_.set_masters(initial_parameters(network_, recipe.initialization, recipe.seed));
+  }
+  optimizer_.refresh_weights();
+}
+
+Pass Session::pass_for(std::int64_t images) {
+  return {.slices = cut_batch(images, recipe_.batch, recipe_.is_fast),
+          .is_training = true,
+          .random = {recipe_.seed, 0, static_cast<std::uint32_t>(steps_)},
+          .pool = &pool_};
+}
+
+StepResult Session::step(const Batcher& batch, double rate) {
+  const ConstTensorView images = batch.images();
+  const Pass pass = pass_for(images.shape()[0]);
+  const Op& loss = network_.nodes.back().op;
+  const ConstTensorView answers = tape_.forward(pass, images);
+
+  StepResult result{.images = images.shape()[0]};
+  std::vector<double> losses(static_cast<std::size_t>(images.shape()[0]));
+  image_losses(loss, answers, batch.targets(), losses);
+  for (const double each : losses) result.loss_sum += each;
+  result.correct = count_correct(answers, batch.targets().labels);
+  const bool is_dynamic = recipe_.policy.loss_scale.is_dynamic;
+  if (!std::isfinite(result.loss_sum)) explain_loss(batch, result.loss_sum);
+
+  if (error_.elements() != answers.elements()) error_ = Tensor(DType::f32, answers.shape());
+  const TensorView error(error_.data(), DType::f32, answers.shape());
+  loss_error(loss, answers, batch.targets(), loss_scale_.scale, error);
+  tape_.backward(pass, error);
+
+  ++steps_;
+  const bool is_skipped = !optimizer_.step(rate, loss_scale_.scale, is_dynamic);
+  if (!is_dynamic) return result;
+  if (is_skipped) {  // a gradient was not finite
+    loss_scale_ = {std::max(loss_scale_.scale / 2, kLeastScale), 0};
+  } else if (++loss_scale_.good_steps == recipe_.policy.loss_scale.growth_interval) {
+    loss_scale_ = {loss_scale_.scale * 2, 0};
+  }
+  return result;
+}
+
+std::string Session::broken_parameter() const {
+  const std::vector<Parameter> parameters = parameters_of(network_);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!is_finite(tape_.parameters()[i]->value.as<float>())) return parameters[i].name;
+  }
+  return "";
+}
+
+void Session::check_parameters() const {
+  if (const std::string name = broken_parameter(); !name.empty()) {
+    throw Error("train", fmt::format("parameter {} after step {}", name, steps_),
+                "numbers that are not finite", "finite ones; a smaller learning rate may help");
+  }
+}
+
+// The same step again, looking at every value: it gives the same numbers.
+void Session::explain_loss(const Batcher& batch, double loss) {
+  const auto fail = [&](std::string_view culprit) {
+    throw Error("train", fmt::format("loss at step {}", steps_ + 1),  // as the tables count
+                fmt::format("{}, first in {}", loss, culprit),
+                "a finite number; a smaller learning rate may help");
+  };
+  if (const std::string name = broken_parameter(); !name.empty()) fail("parameter " + name);
+  std::string first;
+  tape_.set_watcher([&](std::size_t node, ConstTensorView value) {
+    if (first.empty() && !is_finite(value.as<float>())) first = network_.nodes[node].name;
+  });
+  tape_.forward(pass_for(batch.images().shape()[0]), batch.images());
+  tape_.set_watcher(nullptr);
+  fail("layer " + (first.empty() ? network_.nodes.back().name : first));
+  throw Error("train", "loss is not finite");
+}
+
+Model Session::snapshot() const {
+  Model model{network_, {}};
+  for (const LayerParameter* parameter : tape_.parameters()) {
+    Tensor copy(DType::f32, parameter->value.shape());
+    std::memcpy(copy.data(), parameter->value.data(), copy.bytes());
+    model.parameters.push_back(std::move(copy));
+  }
+  return model;
+}
+
+void Session::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
+  put_integer(words, "steps", steps_);
+  put_integer(words, "updates", optimizer_.updates());
+  put_number(words, "loss_scale", loss_scale_.scale);
+  put_integer(words, "loss_scale.good_steps", loss_scale_.good_steps);
+  for (NamedTensorView& each : optimizer_.state()) tensors.push_back(std::move(each));
+}
+
+void Session::take_state(const Checkpoint& checkpoint) {
+  const Words& words = checkpoint.words;
+  loss_scale_ = {number_word(words, "loss_scale"), integer_word(words, "loss_scale.good_steps")};
+  optimizer_.set_state(checkpoint, integer_word(words, "updates"));
+  steps_ = integer_word(words, "steps");
+  optimizer_.refresh_weights();
+}
+
+}  // namespace nibble

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network in training: its tape, its optimizer, and one step of both.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/buffer_pool.h"
+#include "epoch_loop/learner.h"
+#include "float_training/batcher.h"
+#include "float_training/optimizer.h"
+#include "float_training/rounder.h"
+#include "float_training/tape.h"
+#include "nibble/float_training/recipe.h"
+
+namespace nibble {
+
+struct LossScaleState {
+  double scale = 1;
+  std::int64_t good_steps = 0;
+};
+
+class Session {
+ public:
+  // The recipe must outlive the session; its network has the input's normalization.
+  explicit Session(const Recipe& recipe);
+
+  // One step on a batch. Throws, with the step and the layer, where the loss is not finite.
+  StepResult step(const Batcher& batch, double rate);
+
+  // Throws where the last step left a parameter that is not finite.
+  void check_parameters() const;
+
+  // The weights as products use them, with formats and class names in the network.
+  Model snapshot() const;
+
+  // For checkpoints: all that the next step depends on. The views live as long as the session is
+  // left alone.
+  void put_state(Words& words, std::vector<NamedTensorView>& tensors) const;
+  void take_state(const Checkpoint& checkpoint);
+
+  Rounder& rounder() { return rounder_; }
+  const Optimizer& optimizer() const { return optimizer_; }
+  const LossScaleState& loss_scale() const { return loss_scale_; }
+  std::int64_t steps() const { return steps_; }
+  std::size_t peak_bytes() const { return pool_.peak_bytes(); }
+
+ private:
+  Pass pass_for(std::int64_t images);
+  std::string broken_parameter() const;  // empty: all are finite
+  [[noreturn]] void explain_loss(const Batcher& batch, double loss);
+
+  const Recipe& recipe_;
+  Network network_;  // with the policy's formats
+  BufferPool pool_;
+  Rounder rounder_;
+  Tape tape_;
+  Optimizer optimizer_;
+  LossScaleState loss_scale_;
+  std::int64_t steps_ = 0;
+  Tensor error_;
+};
+
+}  // namespace nibble

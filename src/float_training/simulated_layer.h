@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution and linear layers whose products are summed in a simulated accumulator: slow by
+// nature, every sum is rounded.
+#pragma once
+
+#include <memory>
+
+#include "float_training/layer.h"
+
+namespace nibble {
+
+std::unique_ptr<Layer> make_simulated(const LayerSettings& settings);
+
+}  // namespace nibble

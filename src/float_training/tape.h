@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reverse-mode differentiation over a network: values forward, errors back, memory freed as soon as
+// nobody needs it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "float_training/layer.h"
+#include "float_training/rounder.h"
+#include "graph/tape_memory.h"
+
+namespace nibble {
+
+class Tape {
+ public:
+  // The network and the policy must outlive the tape.
+  Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder);
+
+  // In the order of parameters_of; values and gradients are made here, values are not set.
+  const std::vector<LayerParameter*>& parameters() const { return parameters_; }
+
+  // Takes the values of a model, f32 in that order.
+  void set_parameters(std::span<const Tensor> values);
+
+  // Runs the network on a batch (images, …) of f32, which must live until the way back has ended;
+  // the answer lives until the next call.
+  ConstTensorView forward(const Pass& pass, ConstTensorView batch);
+
+  // Runs back from the error of the answer and leaves all gradients in the parameters.
+  void backward(const Pass& pass, ConstTensorView answer_error);
+
+  // Called with each node's value, where set.
+  using Watcher = std::function<void(std::size_t node, ConstTensorView value)>;
+  void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
+
+ private:
+  Shape batch_shape(std::size_t node) const;
+  float* value_at(std::size_t node) const;
+  void round_value(const Pass& pass, std::size_t node);
+  void backward_node(const Pass& pass, std::size_t node);
+
+  const Network& network_;
+  std::vector<Shape> shapes_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<const RoundingRule*> value_rules_;
+  std::vector<const RoundingRule*> error_rules_;
+  RoundingPoints points_;
+  Rounder& rounder_;
+  std::size_t answer_;
+  std::optional<TapeMemory<Buffer>> memory_;        // made once the layers are
+  std::vector<std::vector<std::uint8_t>> clamped_;  // by node: where no gradient passes
+  std::vector<LayerParameter*> parameters_;
+  ConstTensorView batch_;  // of the pass
+  std::int64_t images_ = 0;
+  Watcher watcher_;
+};
+
+}  // namespace nibble

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads accuracy logs; what they say is checked before it is believed.
+#include "inference/accuracy_log.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+// "0F020000": the lowest byte first, two digits each.
+std::optional<std::int32_t> class_of(std::string_view hex) {
+  if (hex.size() != 8 && hex.size() != 16) return std::nullopt;
+  std::uint64_t value = 0;
+  for (std::size_t i = hex.size(); i > 0; i -= 2) {
+    unsigned byte = 0;
+    const char* end = hex.data() + i;
+    const auto [last, error] = std::from_chars(end - 2, end, byte, 16);
+    if (error != std::errc() || last != end) return std::nullopt;
+    value = value << 8 | byte;
+  }
+  if (value > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  return static_cast<std::int32_t>(value);
+}
+
+}  // namespace
+
+LoggedAnswers parse_accuracy_log(std::string_view text, const std::string& name) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_array()) {
+    throw Error("accuracy log", name, json.is_discarded() ? "no JSON" : json.type_name(),
+                "a list of answers", ErrorKind::input);
+  }
+  LoggedAnswers answers;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const auto fail = [&](std::string_view what, std::string_view expected) {
+      throw Error("accuracy log", fmt::format("{}: answer {}: {}", name, i, what), "another",
+                  expected, ErrorKind::input);
+    };
+    const auto& entry = json[i];
+    const auto index = entry.is_object() ? entry.find("qsl_idx") : entry.end();
+    if (index == entry.end() || !index->is_number_unsigned() ||
+        index->get<std::uint64_t>() > std::numeric_limits<std::int32_t>::max()) {
+      fail("qsl_idx", "an index from 0");
+    }
+    const auto data = entry.find("data");
+    if (data == entry.end() || !data->is_string()) fail("data", "8 or 16 hex digits");
+    const std::optional<std::int32_t> answer = class_of(data->get_ref<const std::string&>());
+    if (!answer) fail("data", "8 or 16 hex digits of a class");
+    answers.emplace(index->get<std::int64_t>(), *answer);
+  }
+  return answers;
+}
+
+LoggedAnswers read_accuracy_log(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in.is_open()) throw Error("accuracy log", "cannot open " + path.string(), ErrorKind::system);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) throw Error("accuracy log", "cannot read " + path.string(), ErrorKind::system);
+  return parse_accuracy_log(text, path.string());
+}
+
+}  // namespace nibble

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cuts the network where its integers end.
+#include "nibble/inference/answer_engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "nibble/core/error.h"
+#include "nibble/graph/integer_form.h"
+
+namespace nibble {
+namespace {
+
+bool ends_divided(const Network& network) {
+  const Node& last = network.nodes.back();
+  const auto* rescale = std::get_if<Rescale>(&last.op);
+  return rescale != nullptr && rescale->has_divisor && last.inputs[0] + 2 == network.nodes.size() &&
+         last.inputs[0] > 0;
+}
+
+std::vector<float> floats_of(const Parameter& parameter, const Tensor& tensor) {
+  if (tensor.dtype() != DType::f32)
+    throw Error("engine", parameter.name, name_of(tensor.dtype()), "f32");
+  const auto values = tensor.as<float>();
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+AnswerEngine::Parts AnswerEngine::parts_of(Model model) {
+  Parts parts;
+  parts.model = integer_form(std::move(model));
+  Network& network = parts.model.network;
+  parts.network = network;
+  if (ends_divided(network)) {
+    const std::vector<Parameter> parameters = parameters_of(network);
+    std::vector<Tensor>& tensors = parts.model.parameters;
+    while (!tensors.empty() && parameters[tensors.size() - 1].node == network.nodes.size() - 1) {
+      const Parameter& parameter = parameters[tensors.size() - 1];
+      if (parameter.kind == "divisor") parts.divisor = floats_of(parameter, tensors.back());
+      tensors.pop_back();
+    }
+    network.nodes.pop_back();
+  }
+  const Scaling& scaling = network.nodes.back().value.format.scaling;
+  if (parts.divisor.empty() && scaling.kind == ScaleKind::given) parts.scale = scaling.scale;
+  return parts;
+}
+
+AnswerEngine::AnswerEngine(Model model, const EngineOptions& options)
+    : parts_(parts_of(std::move(model))), engine_(std::move(parts_.model), options) {}
+
+bool AnswerEngine::gives_class() const {
+  return is<ArgMax>(parts_.network.nodes.back().op);
+}
+
+void AnswerEngine::to_reals(std::span<const std::byte> integers, std::span<float> reals) const {
+  const DType dtype = engine_.output().dtype;
+  const std::size_t size = size_of(dtype);
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    const std::byte* at = integers.data() + i * size;
+    std::int32_t value = 0;
+    if (dtype == DType::i32) {
+      std::memcpy(&value, at, sizeof value);
+    } else {
+      value = dtype == DType::i8 ? std::int32_t{static_cast<std::int8_t>(*at)}
+                                 : std::int32_t{static_cast<std::uint8_t>(*at)};
+    }
+    const auto real = static_cast<float>(value);
+    reals[i] = parts_.divisor.empty() ? real * parts_.scale
+                                      : real / parts_.divisor[i % parts_.divisor.size()];
+  }
+}
+
+std::vector<std::int32_t> largest(std::span<const float> reals, std::size_t count) {
+  std::vector<std::int32_t> order(reals.size());
+  std::iota(order.begin(), order.end(), 0);
+  count = std::min(count, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    [&](std::int32_t a, std::int32_t b) {
+                      const float left = reals[static_cast<std::size_t>(a)];
+                      const float right = reals[static_cast<std::size_t>(b)];
+                      return left != right ? left > right : a < b;
+                    });
+  order.resize(count);
+  return order;
+}
+
+}  // namespace nibble

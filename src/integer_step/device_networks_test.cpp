@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks trained on a GPU: every operation is that of the CPU, and so are the weights after
+// recorded steps.
+#include <gtest/gtest.h>
+
+#include "backend/cuda/register.h"
+#include "integer_step/integer_session_test_support.h"
+#include "integer_step/random_train_network.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::string_view kCpuAndCuda = "check(cpu,cuda)";
+
+const bool is_known = [] {
+  register_cuda_backend();
+  more_backends().emplace_back("cuda");
+  return true;
+}();
+
+IntegerOptions with_everything(ShiftRule rule) {
+  IntegerOptions options{.rule = rule, .form = CrossEntropyForm::whole_octaves};
+  options.update = {.fraction_bits = 6, .momentum = 13, .has_decay = true};
+  options.roundings.all = {ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic,
+                           ShiftRounding::stochastic};
+  return options;
+}
+
+Network named(std::string_view name) {
+  for (const NamedNetwork& each : named_networks()) {
+    if (each.name == name) return parse_network(each.toml, each.name);
+  }
+  throw Error("test", "network", name, "one of the tree");
+}
+
+// Several batch sizes: steps are recorded anew, and replayed.
+std::vector<std::vector<std::int8_t>> trained(const Network& network, IntegerOptions options,
+                                              std::string_view device, int steps,
+                                              std::initializer_list<std::int64_t> batches) {
+  options.device = device;
+  IntegerSession session(network, options);
+  for (const std::int64_t images : batches) run_steps(session, steps, images);
+  return weights_of(session);
+}
+
+void expect_same_weights(const Network& network, const IntegerOptions& options, int steps,
+                         std::initializer_list<std::int64_t> batches) {
+  EXPECT_TRUE(trained(network, options, "cuda", steps, batches) ==
+              trained(network, options, "cpu", steps, batches));
+}
+
+TEST(DeviceNetworks, AgreeInEveryOperation) {
+  ASSERT_TRUE(is_known);
+  for (const NamedCase& each : networks(false)) expect_agreement(each, {}, 2, 3, kCpuAndCuda);
+}
+
+TEST(DeviceNetworks, AgreeUnderEveryRule) {
+  for (const ShiftRule rule : {ShiftRule::exact, ShiftRule::delayed}) {
+    for (const NamedCase& each : networks(false))
+      expect_agreement(each, with_everything(rule), 3, 17, kCpuAndCuda);
+  }
+}
+
+TEST(DeviceNetworks, LargeOnesAgree) {
+  for (const NamedCase& each : networks(true)) {
+    if (each.name == "vgg-small-7" || each.name == "resnet20-nobn")
+      expect_agreement(each, {}, 1, 19, kCpuAndCuda);
+  }
+}
+
+TEST(DeviceNetworks, RandomOnesAgree) {
+  constexpr ShiftRounding kRoundings[] = {ShiftRounding::nearest, ShiftRounding::stochastic,
+                                          ShiftRounding::pseudo_stochastic};
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    NamedCase one{"seed " + std::to_string(seed),
+                  parse_network(RandomTrainNetwork(seed).toml(), "by chance")};
+    if (!has_form(one.network)) continue;
+    Draws draws(seed);
+    IntegerOptions options{
+        .rule = seed % 2 == 0 ? ShiftRule::exact : ShiftRule::delayed,
+        .form = seed % 3 == 0 ? CrossEntropyForm::whole_octaves : CrossEntropyForm::fractional};
+    options.update = {.fraction_bits = draws.in(0, 1) * 8,
+                      .momentum = draws.in(0, 1) * 12,
+                      .has_decay = draws.in(0, 1) == 1};
+    options.roundings.all = {kRoundings[draws.in(0, 2)], kRoundings[draws.in(0, 2)],
+                             kRoundings[draws.in(0, 2)]};
+    expect_agreement(one, options, 2, draws.in(1, 37), kCpuAndCuda);
+  }
+}
+
+TEST(DeviceNetworks, RecordedStepsGiveTheWeightsOfTheCpu) {
+  const Network lenet = named("lenet");
+  expect_same_weights(lenet, {}, 8, {64, 13, 64});
+  expect_same_weights(lenet, with_everything(ShiftRule::delayed), 6, {33, 64});
+  expect_same_weights(named("convnet-8x8"), {}, 20, {32, 5});
+}
+
+TEST(DeviceNetworks, LargeOnesGiveTheWeightsOfTheCpu) {
+  expect_same_weights(named("vgg-small-7"), {}, 4, {64});
+  expect_same_weights(named("resnet20-nobn"), {}, 4, {64});
+}
+
+}  // namespace
+}  // namespace nibble

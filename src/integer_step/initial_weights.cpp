@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// How weights begin.
+#include "integer_step/initial_weights.h"
+
+#include <algorithm>
+
+namespace nibble {
+
+WeightsState initial_state(const TrainedTensor& tensor, const UpdateRule& rule,
+                           const RandomKey& key) {
+  WeightsState state{.mantissas = Tensor(DType::i8, tensor.shape()), .exponent = tensor.exponent()};
+  const auto mantissas = state.mantissas.as<std::int8_t>();
+  for (std::size_t i = 0; i < mantissas.size(); ++i) {
+    const std::uint64_t scaled = (std::uint64_t{draw32(key, i)} * 255) >> 32;
+    mantissas[i] = static_cast<std::int8_t>(static_cast<int>(scaled) - 127);
+  }
+  if (tensor.is_bias()) std::ranges::fill(mantissas, std::int8_t{0});
+  if (rule.fraction_bits > 0) {
+    for (const std::int8_t each : mantissas) state.fine.push_back(each * (1 << rule.fraction_bits));
+  }
+  if (rule.momentum > 0) state.momentum.assign(mantissas.size(), 0);
+  return state;
+}
+
+// The smallest k with √(6 / fans) ≤ 2^k, that is 6 ≤ fans·4^k.
+int xavier_exponent(std::int64_t fan_in, std::int64_t fan_out) {
+  const std::int64_t fans = fan_in + fan_out;
+  int k = 0;
+  while (6 > fans << (2 * k)) ++k;
+  while (k > -28 && std::int64_t{6} << (-2 * (k - 1)) <= fans) --k;
+  return k - 7;
+}
+
+}  // namespace nibble

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the integer tape asks of a layer. A layer is the law: which operations make its value, its
+// errors and its gradients; backends compute them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "integer_step/placement.h"
+#include "integer_step/trained_tensor.h"
+#include "nibble/graph/network.h"
+
+namespace nibble {
+
+// Values without memory: not kept, or wanted by nobody. Each list lies on the backend of its pass.
+struct IntegerBackward {
+  const StepContext& step;
+  std::span<const Values> inputs;        // as the gradient of weights needs them
+  const Values& output;                  // as errors need it
+  const Values& error;                   // may be destroyed
+  const Values& gradient_error;          // the same, as the gradient of weights needs it
+  std::span<const Values> input_errors;  // to be written
+};
+
+// A shift point by its name, with its backend.
+struct PlacedPoint {
+  std::string name;
+  IntegerBackend* backend = nullptr;
+  ShiftPoint point;
+};
+
+class IntegerLayer {
+ public:
+  virtual ~IntegerLayer() = default;
+  virtual void forward(const StepContext& step, std::span<const Values> inputs,
+                       const Values& output) = 0;
+
+  // Passes errors on by the weights as they are, and makes the gradients of weights.
+  virtual void backward(const IntegerBackward& arguments) = 0;
+
+  virtual bool keeps_inputs() const { return false; }
+  virtual bool keeps_output() const { return false; }
+  virtual bool works_in_place() const { return false; }
+
+  // In the order of parameters_of(network).
+  virtual std::vector<TrainedTensor*> parameters() { return {}; }
+
+  // The exponent of the sums that the value's point rounds, or of the value where nothing is
+  // rounded, in evaluation.
+  virtual int sum_exponent(std::span<const int> inputs) const { return inputs[0]; }
+
+  // Where values are rounded (one at most) and where errors are.
+  virtual std::vector<PlacedPoint> value_points() const { return {}; }
+  virtual std::vector<PlacedPoint> error_points() const { return {}; }
+};
+
+// Which stream of draws belongs to whom.
+inline constexpr std::uint32_t kIntegerRoundingStreams = 0x50000000u;  // + node·8 + point
+inline constexpr std::uint32_t kIntegerDropoutStreams = 0x60000000u;   // + node
+inline constexpr std::uint32_t kIntegerInitialStreams = 0x70000000u;   // + place in parameters_of
+inline constexpr std::uint32_t kIntegerLossStream = 0x80000000u;
+inline constexpr std::uint32_t kIntegerUpdateStreams = 0x90000000u;  // + place in parameters_of
+
+struct IntegerLayerSettings {
+  const Node& node;
+  std::size_t index;
+  std::vector<Picture> inputs;
+  Picture output;
+  LayerPlace place;
+  std::uint32_t first_parameter = 0;  // place of the layer's first in parameters_of
+  ShiftRounding value_rounding = ShiftRounding::nearest;
+  ShiftRounding error_rounding = ShiftRounding::nearest;
+  ShiftRounding gradient_rounding = ShiftRounding::pseudo_stochastic;
+
+  PlacedPoint value_point() const;
+  PlacedPoint error_point() const;
+  WeightsCase weights(std::string_view kind, const Shape& shape, std::uint32_t which) const;
+};
+
+// Throws where the operation has no integer form.
+std::unique_ptr<IntegerLayer> make_integer_layer(const IntegerLayerSettings& settings);
+
+std::unique_ptr<IntegerLayer> make_integer_product(const IntegerLayerSettings& settings);
+std::unique_ptr<IntegerLayer> make_integer_pool(const IntegerLayerSettings& settings);
+std::unique_ptr<IntegerLayer> make_integer_pointwise(const IntegerLayerSettings& settings);
+
+// What the picture of a node's value is.
+std::vector<Picture> pictures_of(const Network& network);
+
+[[noreturn]] void refuse_layer(const Node& node, std::string_view got, std::string_view expected);
+
+}  // namespace nibble

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes of layers on backends of their own: the weights do not depend on who computes what.
+#include "integer_step/placement.h"
+
+#include <gtest/gtest.h>
+
+#include "integer_step/integer_session_test_support.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::string_view kPlacedNetwork = R"(
+input = [6, 6, 3]
+layers = [
+  { op = "conv2d", name = "a", channels = 6, kernel = 3, padding = 1, bias = true },
+  { op = "relu", name = "b" },
+  { op = "conv2d", name = "c", channels = 6, kernel = 3, padding = 1 },
+  { op = "add", name = "d", from = ["b", "c"] },
+  { op = "relu6", name = "e" },
+  { op = "max_pool", name = "f", kernel = 3, stride = 2, padding = 1 },
+  { op = "dropout", name = "g" },
+  { op = "global_average_pool", name = "h" },
+  { op = "linear", name = "i", features = 7, bias = true },
+  { op = "softmax_cross_entropy" },
+])";
+
+// Which of two a pass of a node runs on.
+using Choice = bool (*)(std::size_t node, TrainPass pass);
+
+std::vector<std::vector<std::int8_t>> weights_after(Choice is_second, std::string_view second) {
+  const Network network = parse_network(kPlacedNetwork, "test");
+  const std::shared_ptr<IntegerBackend> other = make_backend(second);
+  Placement placement(make_backend("cpu"));
+  for (std::size_t node = 0; node < network.nodes.size(); ++node) {
+    for (const TrainPass pass : {TrainPass::forward, TrainPass::input_error,
+                                 TrainPass::weight_gradient, TrainPass::update}) {
+      if (is_second(node, pass)) placement.place(node, pass, other);
+    }
+  }
+  IntegerOptions options;
+  options.roundings.all.error = ShiftRounding::stochastic;
+  options.update = {.fraction_bits = 4, .momentum = 8};
+  IntegerSession session(network, options, nullptr, placement);
+  run_steps(session, 4, 19);
+  return weights_of(session);
+}
+
+TEST(Placement, DoesNotChangeAWeight) {
+  const auto nothing = [](std::size_t, TrainPass) { return false; };
+  const auto wanted = weights_after(nothing, "cpu");
+  const Choice choices[] = {
+      [](std::size_t, TrainPass) { return true; },
+      [](std::size_t node, TrainPass) { return node % 2 == 1; },
+      [](std::size_t node, TrainPass) { return node > 4; },
+      [](std::size_t, TrainPass pass) { return pass == TrainPass::forward; },
+      [](std::size_t, TrainPass pass) { return pass == TrainPass::input_error; },
+      [](std::size_t, TrainPass pass) { return pass == TrainPass::weight_gradient; },
+      [](std::size_t, TrainPass pass) { return pass == TrainPass::update; },
+      [](std::size_t node, TrainPass pass) {
+        return (node + static_cast<std::size_t>(pass)) % 3 == 0;
+      },
+  };
+  for (const std::string_view second : {"cpu", "reference"}) {
+    for (const Choice& each : choices) {
+      SCOPED_TRACE(std::string(second) + ", choice " + std::to_string(&each - choices));
+      EXPECT_EQ(weights_after(each, second), wanted);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nibble

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers of an integer network.
+#include "integer_step/predictor.h"
+
+namespace nibble {
+
+IntegerPredictor::IntegerPredictor(const Network& network, const std::string& device)
+    : tape_(network, {}, Placement(make_backend(device))) {}
+
+void IntegerPredictor::set_weight(std::size_t parameter, std::span<const std::int8_t> mantissas,
+                                  int exponent) {
+  TrainedTensor& tensor = *tape_.parameters()[parameter];
+  tensor.set_exponent(exponent);
+  tensor.write_mantissas(mantissas);
+}
+
+std::vector<int> IntegerPredictor::calibrate(const InputBatch& examples) {
+  answer(examples, ShiftRule::exact);
+  return tape_.value_exponents();
+}
+
+void IntegerPredictor::freeze(std::span<const int> value_exponents) {
+  tape_.freeze(value_exponents);
+}
+
+IntegerAnswers IntegerPredictor::answer(const InputBatch& examples, ShiftRule rule) {
+  const StepContext step{.rule = rule, .all_images = examples.images};
+  return answers_from(tape_.answer_backend(), tape_.forward(step, examples));
+}
+
+}  // namespace nibble

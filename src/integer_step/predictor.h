@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers of an integer network: with shifts of each batch, or frozen, so that one image's answer
+// does not depend on its neighbours.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "integer_step/session.h"
+
+namespace nibble {
+
+class IntegerPredictor {
+ public:
+  // The network must outlive the predictor.
+  explicit IntegerPredictor(const Network& network, const std::string& device = "cpu");
+
+  // In the order of parameters_of.
+  void set_weight(std::size_t parameter, std::span<const std::int8_t> mantissas, int exponent);
+
+  // Shifts by the largest sums of these examples; returns the exponents of all values.
+  std::vector<int> calibrate(const InputBatch& examples);
+  void freeze(std::span<const int> value_exponents);
+
+  const Picture& input_picture() const { return tape_.input_picture(); }
+  const Picture& answer_picture() const { return tape_.answer_picture(); }
+  IntegerAnswers answer(const InputBatch& examples, ShiftRule rule);
+
+ private:
+  IntegerTape tape_;
+};
+
+}  // namespace nibble

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network in integer training.
+#include "integer_step/session.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "integer_step/initial_weights.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::int64_t kMostClasses = 4096;  // the sums of the loss then fit 64 bits
+
+void check_loss(const Node& node) {
+  const auto* loss = std::get_if<SoftmaxCrossEntropy>(&node.op);
+  if (loss != nullptr && std::bit_cast<std::uint32_t>(loss->smoothing) != 0)
+    refuse_layer(node, "smoothing", "none: it has no integer form");
+  if (!is_loss(node.op)) refuse_layer(node, name_of(node.op), "a loss at the end");
+}
+
+// The end of a residual branch.
+bool only_adds_read(const Network& network, std::size_t node) {
+  bool is_read = false;
+  for (const Node& reader : network.nodes) {
+    if (std::find(reader.inputs.begin(), reader.inputs.end(), node) == reader.inputs.end())
+      continue;
+    if (!is<Add>(reader.op)) return false;
+    is_read = true;
+  }
+  return is_read;
+}
+
+}  // namespace
+
+IntegerAnswers answers_from(IntegerBackend& backend, const Values& answers) {
+  IntegerAnswers result{.mantissas = {}, .exponent = 0, .width = answers.picture.channels};
+  result.mantissas.resize(static_cast<std::size_t>(answers.images * answers.picture.elements()));
+  backend.store(answers, result.mantissas);
+  result.exponent = backend.read_slots().exponent(answers);
+  return result;
+}
+
+void check_integer_answer(const Network& network) {
+  check_loss(network.nodes.back());
+  const std::size_t answer = output_of(network);
+  const Picture picture = pictures_of(network)[answer];
+  if (picture.pixels() != 1)
+    refuse_layer(network.nodes[answer], "a picture", "an answer of one pixel");
+  if (picture.channels > kMostClasses)
+    refuse_layer(network.nodes[answer], "more answers", "at most 4096");
+}
+
+IntegerSession::IntegerSession(const Network& network, const IntegerOptions& options,
+                               Communicator* cluster)
+    : IntegerSession(network, options, cluster, Placement(make_backend(options.device))) {}
+
+IntegerSession::IntegerSession(const Network& network, const IntegerOptions& options,
+                               Communicator* cluster, Placement placement)
+    : network_(network),
+      options_(options),
+      cluster_(cluster),
+      tape_(network, options.roundings, std::move(placement)),
+      loss_point_(tape_.answer_backend().new_point(
+          {"loss", options.roundings.all.error, kIntegerLossStream})) {
+  check_integer_answer(network);
+  const std::vector<Parameter> described = parameters_of(network);
+  for (std::size_t i = 0; i < tape_.parameters().size(); ++i) {
+    TrainedTensor& parameter = *tape_.parameters()[i];
+    if (!parameter.is_bias() && only_adds_read(network, described[i].node))
+      parameter.set_exponent(parameter.exponent() - options.residual_bits);
+    const std::uint32_t stream = kIntegerInitialStreams + static_cast<std::uint32_t>(i);
+    parameter.write(initial_state(parameter, options.update, {options.seed, stream, 0}));
+  }
+}
+
+IntegerAnswers IntegerSession::step(const IntegerBatch& batch, int mu, int bias_mu) {
+  submit(batch, mu, bias_mu);
+  return take_answers();
+}
+
+IntegerAnswers IntegerSession::take_answers() {
+  const Untaken oldest = std::move(untaken_.front());
+  untaken_.pop_front();
+  const Picture& picture = tape_.answer_picture();
+  IntegerAnswers result{.mantissas = {}, .exponent = 0, .width = picture.channels};
+  result.mantissas.resize(static_cast<std::size_t>(oldest.images * picture.elements()));
+  result.exponent = oldest.answers->get(result.mantissas);
+  return result;
+}
+
+void IntegerSession::submit(const IntegerBatch& batch, int mu, int bias_mu) {
+  StepContext step{
+      .rule = options_.rule,
+      .random = {options_.seed, kIntegerLossStream, static_cast<std::uint32_t>(steps_)},
+      .is_training = true,
+      .update = options_.update,
+      .first_image = batch.first_image,
+      .all_images = batch.all_images,
+      .cluster = cluster_};
+  step.update.mu = mu;
+  step.update.bias_mu = bias_mu;
+  const Values answers = tape_.forward(step, batch.input);
+  tape_.backward(step, [&](const Values& error) {
+    LossCase loss = CrossEntropyLoss{batch.labels, options_.form, kIntegerLossStream};
+    if (is<SquaredError>(network_.nodes.back().op)) loss = SquaredLoss{batch.targets, loss_point_};
+    tape_.answer_backend().loss(loss, answers, error);
+  });
+  ++steps_;
+  untaken_.push_back({tape_.answer_backend().store_later(answers), answers.images});
+}
+
+PointState IntegerSession::loss_state() const {
+  return tape_.answer_backend().read_slots().point(loss_point_);
+}
+
+void IntegerSession::set_loss_state(const PointState& state) {
+  tape_.answer_backend().set_point(loss_point_, state);
+}
+
+}  // namespace nibble

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer values forward, integer errors back.
+#include "integer_step/tape.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "nibble/core/error.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::uint32_t kJoinPoint = 7;  // of a node's eight streams
+constexpr std::size_t kValueSlot = 0;
+constexpr std::size_t kFirstErrorSlot = 1;
+
+}  // namespace
+
+void Resident::set(IntegerBackend& backend, const Values& values) {
+  copies_.clear();
+  add(backend, values);
+}
+
+void Resident::add(IntegerBackend& backend, const Values& values) {
+  copies_.push_back({&backend, values.memory, values.exponent});
+}
+
+const Resident::Copy* Resident::find(const IntegerBackend& backend) const {
+  const auto found = std::ranges::find(copies_, &backend, &Copy::backend);
+  return found == copies_.end() ? nullptr : &*found;
+}
+
+IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundings,
+                         Placement placement)
+    : network_(network),
+      placement_(std::move(placement)),
+      pictures_(pictures_of(network)),
+      layers_(network.nodes.size()),
+      answer_(output_of(network)),
+      arrivals_(network.nodes.size()) {
+  std::vector<LayerNeeds> needs;
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Node& node = network.nodes[i];
+    const RoundingChoice& choice = roundings.of(node.name);
+    const LayerPlace place = placement_.of(i);
+    for (IntegerBackend* each :
+         {place.forward, place.input_error, place.weight_gradient, place.update}) {
+      if (std::ranges::find(backends_, each) == backends_.end()) backends_.push_back(each);
+    }
+    const std::string join = node.name + ".errors";
+    joins_.push_back(
+        {join, place.input_error,
+         place.input_error->new_point(
+             {join, choice.error,
+              kIntegerRoundingStreams + static_cast<std::uint32_t>(i) * 8 + kJoinPoint})});
+    if (!is<Input>(node.op) && !is_loss(node.op)) {
+      IntegerLayerSettings settings{
+          .node = node,
+          .index = i,
+          .inputs = {},
+          .output = pictures_[i],
+          .place = place,
+          .first_parameter = static_cast<std::uint32_t>(parameters_.size()),
+          .value_rounding = choice.value,
+          .error_rounding = choice.error,
+          .gradient_rounding = choice.gradient};
+      for (const std::size_t input : node.inputs) settings.inputs.push_back(pictures_[input]);
+      layers_[i] = make_integer_layer(settings);
+      for (TrainedTensor* parameter : layers_[i]->parameters()) parameters_.push_back(parameter);
+      for (PlacedPoint& point : layers_[i]->value_points()) points_.push_back(std::move(point));
+      for (PlacedPoint& point : layers_[i]->error_points()) points_.push_back(std::move(point));
+    }
+    points_.push_back(joins_[i]);
+    needs.push_back(needs_of(layers_[i].get()));
+    // A layer that runs elsewhere than what it reads has its own memory there.
+    if (!node.inputs.empty() && &placement_.of(node.inputs[0], TrainPass::forward) != place.forward)
+      needs.back().works_in_place = false;
+  }
+  memory_.emplace(network, std::move(needs));
+}
+
+std::vector<PointState> IntegerTape::point_states() const {
+  std::map<const IntegerBackend*, SlotTable> tables;
+  for (IntegerBackend* backend : backends_) tables.emplace(backend, backend->read_slots());
+  std::vector<PointState> states;
+  for (const PlacedPoint& each : points_)
+    states.push_back(tables.at(each.backend).point(each.point));
+  return states;
+}
+
+std::vector<int> IntegerTape::value_exponents() const {
+  std::map<const IntegerBackend*, SlotTable> tables;
+  for (IntegerBackend* backend : backends_) tables.emplace(backend, backend->read_slots());
+  std::vector<int> exponents;
+  for (std::size_t i = 0; i <= answer_; ++i) {
+    const IntegerBackend* backend = &placement_.of(i, TrainPass::forward);
+    const Slot slot = slots_.at({i, kValueSlot, backend});
+    exponents.push_back(tables.at(backend).exponents[static_cast<std::size_t>(slot.place)]);
+  }
+  return exponents;
+}
+
+void IntegerTape::freeze(std::span<const int> value_exponents) {
+  constexpr int kMostShift = 62;
+  for (std::size_t i = 1; i <= answer_; ++i) {
+    if (!layers_[i]) continue;
+    for (const PlacedPoint& point : layers_[i]->value_points()) {
+      std::vector<int> inputs;
+      for (const std::size_t input : network_.nodes[i].inputs)
+        inputs.push_back(value_exponents[input]);
+      const int shift = value_exponents[i] - layers_[i]->sum_exponent(inputs);
+      if (shift < 0 || shift > kMostShift) {
+        throw Error("integers", "shift of layer " + network_.nodes[i].name, std::to_string(shift),
+                    "0 to 62: its exponent does not fit those of its inputs");
+      }
+      point.backend->set_point(point.point, {.shift = shift});
+    }
+  }
+}
+
+std::size_t IntegerTape::peak_bytes() const {
+  std::size_t bytes = 0;
+  for (const IntegerBackend* backend : backends_) bytes += backend->peak_bytes();
+  return bytes;
+}
+
+Slot IntegerTape::slot(std::size_t node, std::size_t number, IntegerBackend& backend) {
+  const auto [place, is_new] = slots_.try_emplace({node, number, &backend});
+  if (is_new) place->second = backend.new_slot();
+  return place->second;
+}
+
+Slot IntegerTape::value_slot(std::size_t node, IntegerBackend& backend) {
+  return slot(node, kValueSlot, backend);
+}
+
+Slot IntegerTape::arrival_slot(std::size_t node, IntegerBackend& backend) {
+  return slot(node, kFirstErrorSlot + arrivals_[node]++, backend);
+}
+
+Values IntegerTape::fresh_value(std::size_t node, IntegerBackend& backend) {
+  return {.picture = pictures_[node],
+          .images = images_,
+          .memory = backend.take(pictures_[node], images_),
+          .exponent = value_slot(node, backend)};
+}
+
+Values IntegerTape::fresh_error(std::size_t node, IntegerBackend& backend) {
+  return {.picture = pictures_[node],
+          .images = images_,
+          .memory = backend.take(pictures_[node], images_),
+          .exponent = arrival_slot(node, backend)};
+}
+
+Values IntegerTape::value_on(std::size_t node, IntegerBackend& backend) {
+  Resident& home = memory_->value(node);
+  const auto at = [&](const Resident::Copy& copy) {
+    return Values{.picture = pictures_[node],
+                  .images = images_,
+                  .memory = copy.memory,
+                  .exponent = value_slot(node, *copy.backend)};
+  };
+  if (const Resident::Copy* there = home.find(backend)) return at(*there);
+  const Values copy = fresh_value(node, backend);
+  transfer(*home.first().backend, at(home.first()), backend, copy);
+  home.add(backend, copy);
+  return copy;
+}
+
+Values IntegerTape::error_on(std::size_t node, IntegerBackend& backend) {
+  Resident& home = memory_->error(node);
+  const auto at = [&](const Resident::Copy& copy) {
+    return Values{.picture = pictures_[node],
+                  .images = images_,
+                  .memory = copy.memory,
+                  .exponent = copy.exponent};
+  };
+  if (const Resident::Copy* there = home.find(backend)) return at(*there);
+  const Values copy = fresh_error(node, backend);
+  transfer(*home.first().backend, at(home.first()), backend, copy);
+  home.add(backend, copy);
+  return copy;
+}
+
+Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
+  memory_->start();
+  images_ = batch.images;
+  for (IntegerBackend* backend : backends_) backend->begin(step);
+  IntegerBackend& entry = placement_.of(0, TrainPass::forward);
+  const Values input = fresh_value(0, entry);
+  if (batch.tables.empty()) {
+    entry.load(batch.mantissas, batch.exponent, input);
+  } else {
+    entry.load_bytes(batch.bytes, batch.tables, batch.exponent, input);
+  }
+  memory_->value(0).set(entry, input);
+  for (std::size_t i = 1; i <= answer_; ++i) {
+    if (!layers_[i]) continue;
+    forward_node(step, i);
+    memory_->end_forward(i, step.is_training);
+  }
+  return value_on(answer_, answer_backend());
+}
+
+void IntegerTape::forward_node(const StepContext& step, std::size_t node) {
+  IntegerBackend& backend = placement_.of(node, TrainPass::forward);
+  backend.enter(network_.nodes[node].name, TrainPass::forward);
+  std::vector<Values> inputs;
+  for (const std::size_t input : network_.nodes[node].inputs)
+    inputs.push_back(value_on(input, backend));
+  Values output;
+  if (memory_->is_in_place(node)) {
+    output = inputs[0];
+    output.picture = pictures_[node];
+    output.exponent = value_slot(node, backend);
+  } else {
+    output = fresh_value(node, backend);
+  }
+  layers_[node]->forward(step, inputs, output);
+  memory_->value(node).set(backend, output);
+}
+
+Values IntegerTape::start_backward() {
+  std::ranges::fill(arrivals_, std::size_t{0});
+  IntegerBackend& backend = answer_backend();
+  const Values error = fresh_error(answer_, backend);
+  memory_->error(answer_).set(backend, error);
+  backend.enter("loss", TrainPass::input_error);
+  return error;
+}
+
+void IntegerTape::run_backward(const StepContext& step) {
+  for (std::size_t i = answer_; i > 0; --i) {
+    // An empty error: nothing that counts reads this value.
+    if (!layers_[i] || !memory_->wants_error(i) || memory_->error(i).is_empty()) continue;
+    backward_node(step, i);
+    update(i);
+  }
+  memory_->clear();
+  for (IntegerBackend* backend : backends_) backend->end();
+}
+
+void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
+  const Node& description = network_.nodes[node];
+  IntegerLayer& layer = *layers_[node];
+  IntegerBackend& backend = placement_.of(node, TrainPass::input_error);
+  IntegerBackend& learner = placement_.of(node, TrainPass::weight_gradient);
+  const bool is_in_place = memory_->is_in_place(node);
+  const Values error = error_on(node, backend);
+  const Values gradient_error = layer.parameters().empty() ? Values{} : error_on(node, learner);
+  const Values output = layer.keeps_output() ? value_on(node, backend) : Values{};
+
+  const std::size_t count = description.inputs.size();
+  std::vector<Values> inputs(count);
+  std::vector<Values> input_errors(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t input = description.inputs[k];
+    if (layer.keeps_inputs()) inputs[k] = value_on(input, learner);
+    if (!memory_->wants_error(input)) continue;
+    if (is_in_place && k == 0) {
+      input_errors[k] = error;
+      input_errors[k].picture = pictures_[input];
+      input_errors[k].exponent = arrival_slot(input, backend);
+    } else {
+      input_errors[k] = fresh_error(input, backend);
+    }
+  }
+  backend.enter(description.name, TrainPass::input_error);
+  if (&learner != &backend) learner.enter(description.name, TrainPass::weight_gradient);
+  layer.backward({step, inputs, output, error, gradient_error, input_errors});
+  for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t input = description.inputs[k];
+    if (input_errors[k].memory.is_empty()) continue;
+    if (is_in_place && k == 0) {
+      memory_->error(input).set(backend, input_errors[k]);
+    } else {
+      join_error(input, backend, input_errors[k]);
+    }
+  }
+  memory_->end_backward(node);
+}
+
+// The first error of a value is its error; a second one is added, on the backend that will pass the
+// sum on.
+void IntegerTape::join_error(std::size_t node, IntegerBackend& backend, Values error) {
+  Resident& target = memory_->error(node);
+  if (target.is_empty()) return target.set(backend, error);
+  IntegerBackend& meeting = *joins_[node].backend;
+  if (&meeting != &backend) {
+    const Values moved = fresh_error(node, meeting);
+    transfer(backend, error, meeting, moved);
+    error = moved;
+  }
+  const Values operands[] = {error_on(node, meeting), error};
+  const Values sum = fresh_error(node, meeting);
+  meeting.enter(network_.nodes[node].name + ".errors", TrainPass::input_error);
+  meeting.pointwise(AddValues{joins_[node].point}, operands, sum);
+  target.set(meeting, sum);
+}
+
+void IntegerTape::update(std::size_t node) {
+  for (TrainedTensor* parameter : layers_[node]->parameters()) {
+    placement_.of(node, TrainPass::update).enter(parameter->name(), TrainPass::update);
+    parameter->update();
+  }
+}
+
+}  // namespace nibble

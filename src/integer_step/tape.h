@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer values forward, integer errors back; every layer moves its weights.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "graph/tape_memory.h"
+#include "integer_step/layer.h"
+#include "nibble/integer_step/settings.h"
+
+namespace nibble {
+
+// A batch on the host: bytes with a table of 256 mantissas for every channel of theirs, or
+// mantissas that are there already.
+struct InputBatch {
+  std::int64_t images = 0;
+  std::span<const std::uint8_t> bytes = {};
+  std::span<const std::int8_t> tables = {};  // empty: mantissas
+  std::span<const std::int8_t> mantissas = {};
+  int exponent = 0;
+};
+
+// One value or error in the memory of every backend that has it.
+class Resident {
+ public:
+  struct Copy {
+    IntegerBackend* backend;
+    MemoryHandle memory;
+    Slot exponent;
+  };
+
+  bool is_empty() const { return copies_.empty(); }
+  void release() { copies_.clear(); }
+
+  // A new version, on this backend alone.
+  void set(IntegerBackend& backend, const Values& values);
+  // A copy of the newest version.
+  void add(IntegerBackend& backend, const Values& values);
+
+  const Copy* find(const IntegerBackend& backend) const;
+  const Copy& first() const { return copies_.front(); }
+
+ private:
+  std::vector<Copy> copies_;
+};
+
+class IntegerTape {
+ public:
+  // The network must outlive the tape. Weights are not set.
+  IntegerTape(const Network& network, const IntegerRoundings& roundings, Placement placement);
+
+  // In the order of parameters_of(network).
+  const std::vector<TrainedTensor*>& parameters() const { return parameters_; }
+
+  // Points that keep shifts from batch to batch, and what they know, in the same order.
+  const std::vector<PlacedPoint>& points() const { return points_; }
+  std::vector<PointState> point_states() const;
+
+  const Picture& input_picture() const { return pictures_[0]; }
+  const Picture& answer_picture() const { return pictures_[answer_]; }
+
+  // Runs the network on a batch; the answer lives until the next call, on the backend of the last
+  // layer.
+  Values forward(const StepContext& step, const InputBatch& batch);
+
+  // Runs back from the error that `fill` writes for the answer, and moves all weights.
+  template <class Fill>
+  void backward(const StepContext& step, const Fill& fill) {
+    fill(start_backward());
+    run_backward(step);
+  }
+
+  IntegerBackend& answer_backend() const { return placement_.of(answer_, TrainPass::forward); }
+
+  // Of all values, in the order of nodes; freezing sets the shifts that lead to them.
+  std::vector<int> value_exponents() const;
+  void freeze(std::span<const int> value_exponents);
+
+  std::size_t peak_bytes() const;
+
+ private:
+  // Values of one backend have a slot for each node, for layers that work in place share memory;
+  // errors one for each that arrives, since several do before they are added.
+  Slot value_slot(std::size_t node, IntegerBackend& backend);
+  Slot arrival_slot(std::size_t node, IntegerBackend& backend);
+  Slot slot(std::size_t node, std::size_t number, IntegerBackend& backend);
+
+  Values fresh_value(std::size_t node, IntegerBackend& backend);
+  Values fresh_error(std::size_t node, IntegerBackend& backend);
+  // What is there, brought to this backend if it is elsewhere: at most once a version.
+  Values value_on(std::size_t node, IntegerBackend& backend);
+  Values error_on(std::size_t node, IntegerBackend& backend);
+
+  Values start_backward();
+  void run_backward(const StepContext& step);
+  void forward_node(const StepContext& step, std::size_t node);
+  void backward_node(const StepContext& step, std::size_t node);
+  void join_error(std::size_t node, IntegerBackend& backend, Values error);
+  void update(std::size_t node);
+
+  const Network& network_;
+  Placement placement_;  // before all that borrows from backends
+  std::vector<IntegerBackend*> backends_;
+  std::vector<Picture> pictures_;
+  std::vector<std::unique_ptr<IntegerLayer>> layers_;
+  std::vector<PlacedPoint> joins_;              // by node: of errors that meet
+  std::optional<TapeMemory<Resident>> memory_;  // made once the layers are
+  std::size_t answer_;
+  std::int64_t images_ = 0;
+  std::map<std::tuple<std::size_t, std::size_t, const IntegerBackend*>, Slot> slots_;
+  std::vector<std::size_t> arrivals_;  // by node: slots of errors that this batch has used
+  std::vector<TrainedTensor*> parameters_;
+  std::vector<PlacedPoint> points_;
+};
+
+}  // namespace nibble

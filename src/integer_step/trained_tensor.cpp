@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A weight in training.
+#include "integer_step/trained_tensor.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nibble {
+
+TrainedTensor::TrainedTensor(WeightsCase weights, const LayerPlace& place)
+    : case_(std::move(weights)), place_(place) {
+  add_copy(*place.update);
+  add_copy(*place.forward);
+  add_copy(*place.input_error);
+  gradient_ = place.weight_gradient->sums(case_);
+}
+
+void TrainedTensor::add_copy(IntegerBackend& backend) {
+  const bool is_there =
+      std::ranges::any_of(copies_, [&](const Copy& copy) { return copy.backend == &backend; });
+  if (!is_there) copies_.push_back({&backend, backend.weights(case_)});
+}
+
+void TrainedTensor::write(const WeightsState& state) {
+  exponent_ = state.exponent;
+  for (const Copy& copy : copies_) copy.weights->write(state);
+}
+
+void TrainedTensor::write_mantissas(std::span<const std::int8_t> mantissas) {
+  WeightsState state = read();
+  std::ranges::copy(mantissas, state.mantissas.as<std::int8_t>().begin());
+  state.exponent = exponent_;
+  write(state);
+}
+
+std::vector<std::int8_t> TrainedTensor::mantissas() const {
+  std::vector<std::int8_t> mantissas(size());
+  master().read_mantissas(mantissas);
+  return mantissas;
+}
+
+const Weights& TrainedTensor::on(const IntegerBackend& backend) const {
+  return *std::ranges::find(copies_, &backend, &Copy::backend)->weights;
+}
+
+void TrainedTensor::update() {
+  if (place_.weight_gradient == place_.update) {
+    place_.update->update(master(), *gradient_);
+  } else {
+    const std::unique_ptr<Sums> moved = place_.update->sums(case_);
+    std::vector<std::int64_t> sums(size());
+    gradient_->read(sums);
+    moved->write(sums);
+    place_.update->update(master(), *moved);
+  }
+  if (copies_.size() == 1) return;
+  const WeightsState state = master().read();
+  for (std::size_t i = 1; i < copies_.size(); ++i) copies_[i].weights->write(state);
+}
+
+}  // namespace nibble

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A weight in training: on every backend that needs it, moved on one of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "integer_step/placement.h"
+
+namespace nibble {
+
+class TrainedTensor {
+ public:
+  TrainedTensor(WeightsCase weights, const LayerPlace& place);
+
+  const std::string& name() const { return case_.name; }
+  const Shape& shape() const { return case_.shape; }
+  bool is_bias() const { return case_.is_bias; }
+  std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
+  int exponent() const { return exponent_; }  // fixed for life
+  void set_exponent(int exponent) { exponent_ = exponent; }
+
+  // With the host, outside of steps. Mantissas alone leave the rest as it was.
+  void write(const WeightsState& state);
+  void write_mantissas(std::span<const std::int8_t> mantissas);
+  WeightsState read() const { return master().read(); }
+  std::vector<std::int8_t> mantissas() const;
+  UpdateRecord last_update() const { return master().last_update(); }
+
+  const Weights& on(const IntegerBackend& backend) const;
+
+  // The gradient: made where the place says, summed over ranks, then applied.
+  Sums& gradient() { return *gradient_; }
+  void reduce() { place_.weight_gradient->reduce(*gradient_); }
+  void update();
+
+ private:
+  struct Copy {
+    const IntegerBackend* backend;
+    std::unique_ptr<Weights> weights;
+  };
+
+  void add_copy(IntegerBackend& backend);
+  Weights& master() const { return *copies_.front().weights; }  // that of the update
+
+  WeightsCase case_;
+  LayerPlace place_;
+  int exponent_ = 0;
+  std::vector<Copy> copies_;
+  std::unique_ptr<Sums> gradient_;
+};
+
+}  // namespace nibble

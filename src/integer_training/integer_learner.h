@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer-only training to the loop over epochs: batches, session, average, frozen models.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "epoch_loop/learner.h"
+#include "epoch_loop/training_data.h"
+#include "integer_training/integer_averager.h"
+#include "integer_training/integer_batcher.h"
+#include "nibble/integer_training/train_integers.h"
+
+namespace nibble {
+
+class IntegerLearner final : public Learner {
+ public:
+  // The data must outlive the learner; the recipe is complete. `cluster` null: alone.
+  IntegerLearner(IntegerRecipe recipe, const TrainingData& data, Communicator* cluster);
+
+  StepResult step(const StepPlan& plan) override;
+  StepResult rest() override { return told(0); }
+  std::int64_t steps() const override { return session_.steps(); }
+  double rate() const override { return mu_; }
+
+  void end_epoch(std::int64_t) override {}
+
+  Model snapshot() const override;
+  bool is_averaging() const override { return recipe_.average_from > 0; }
+  std::optional<Model> average() const override;
+  Evaluation evaluate(const Model& model, const Dataset& data) const override;
+  std::vector<NamedEvaluation> more(const Model& model, const Dataset& data) const override;
+
+  std::string kind() const override { return "integer training"; }
+  std::string settings_json() const override { return to_json(recipe_); }
+  Origin origin() const override { return {{"arithmetic", "int8"}}; }
+
+  void put_state(Words& words, std::vector<NamedTensorView>& tensors) const override;
+  void take_state(const Checkpoint& checkpoint) override;
+
+  std::size_t peak_bytes() const override { return session_.tape().peak_bytes(); }
+
+ private:
+  // What the answers of a step are compared with.
+  struct Untold {
+    std::vector<std::int32_t> labels;
+    std::vector<std::int32_t> targets;
+    std::int64_t images = 0;  // of this rank
+    std::int64_t all_images = 0;
+  };
+
+  StepResult told(std::size_t left);  // of all steps but the last ones
+  Model frozen(std::vector<Tensor> weights) const;
+
+  const IntegerRecipe recipe_;
+  const TrainingData& data_;
+  Communicator* cluster_;
+  IntegerSession session_;
+  InputScale scale_;
+  IntegerBatcher batcher_;
+  IntegerAverager averager_;
+  std::deque<Untold> untold_;
+  mutable std::vector<WeightsState> saved_;  // what the views of put_state look at
+  mutable std::optional<Model> snapshot_;
+  mutable std::int64_t snapshot_steps_ = 0;  // when it was made
+  int mu_ = 0;                               // of the last step
+};
+
+}  // namespace nibble

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same weights after fifty steps, whatever the instruction set, the threads and the pauses.
+#include "integer_training/integer_learner.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/isa.h"
+#include "integer_training/integer_run_test_support.h"
+#include "nibble/core/parallel.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::int64_t kSteps = 50;
+
+constexpr std::string_view kNetwork = R"(
+input = [8, 8, 3]
+layers = [
+  { op = "conv2d", name = "a", channels = 8, kernel = 3, padding = 1, bias = true },
+  { op = "relu", name = "a1" },
+  { op = "conv2d", name = "b", channels = 8, kernel = 3, padding = 1 },
+  { op = "add", name = "c", from = ["b", "a1"] }, { op = "relu" },
+  { op = "max_pool", kernel = 3, stride = 2, padding = 1 },
+  { op = "conv2d", name = "d", channels = 20, kernel = 3, stride = 2 }, { op = "relu6" },
+  { op = "flatten" }, { op = "dropout" },
+  { op = "linear", name = "e", features = 10, bias = true },
+  { op = "softmax_cross_entropy" },
+])";
+
+class IntegerLearners : public ::testing::Test {
+ protected:
+  IntegerLearners() : data_(made_up_data({8, 8, 3}, 60, 10)) {
+    recipe_.network = parse_network(kNetwork, "test");
+    recipe_.network.class_names = data_.train.class_names;
+    recipe_.batch = 9;
+    recipe_.epochs = 5;
+    recipe_.augment = {.padding = 1, .has_flip = true};
+    recipe_.mu = parse_mu("5,4@2,3@4");
+    recipe_.average_from = 4;
+  }
+  void TearDown() override {
+    set_thread_count(0);
+    reset_isa();
+  }
+
+  // The hashes of all ways to take the same steps: one, where the numbers do not depend on the way.
+  std::set<std::vector<std::uint64_t>> all_ways() {
+    std::set<std::vector<std::uint64_t>> hashes;
+    for (const Isa isa : supported_isas()) {
+      set_isa(isa);
+      for (const int threads : {1, 2, 3}) {
+        if (isa == Isa::reference && threads != 2) continue;  // it is slow
+        set_thread_count(threads);
+        hashes.insert(train_made_up(recipe_, data_, kSteps, isa == Isa::avx2 ? 0 : 13 * threads));
+      }
+    }
+    return hashes;
+  }
+
+  TrainingData data_;
+  IntegerRecipe recipe_;
+};
+
+TEST_F(IntegerLearners, ComeToTheSameWeightsOnEveryPathWithAnyThreadsAndPauses) {
+  const auto exact = all_ways();
+  EXPECT_EQ(exact.size(), 1U);
+  ASSERT_EQ(exact.begin()->size(), 2U);
+  EXPECT_NE((*exact.begin())[0], (*exact.begin())[1]);
+  recipe_.seed = recipe_.options.seed = 2;
+  EXPECT_FALSE(exact.contains(train_made_up(recipe_, data_, kSteps)));
+}
+
+TEST_F(IntegerLearners, SoDoDelayedShifts) {
+  recipe_.options.rule = ShiftRule::delayed;
+  EXPECT_EQ(all_ways().size(), 1U);
+}
+
+TEST_F(IntegerLearners, SoDoOtherRoundingsAndUpdates) {
+  recipe_.options.update = {.fraction_bits = 6, .momentum = 12, .has_decay = true};
+  recipe_.options.roundings.all = {ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic,
+                                   ShiftRounding::stochastic};
+  recipe_.options.roundings.layers = {{"b", {}}};
+  recipe_.options.form = CrossEntropyForm::whole_octaves;
+  EXPECT_EQ(all_ways().size(), 1U);
+}
+
+TEST_F(IntegerLearners, DependOnWhatACheckpointHolds) {
+  recipe_.options.rule = ShiftRule::delayed;
+  recipe_.options.update = {.fraction_bits = 4, .momentum = 8};
+  IntegerLearner learner(recipe_, data_, nullptr);
+  take_steps(learner, data_, recipe_.batch, 20, kSteps);
+  const Checkpoint whole = checkpoint_of(learner);
+  take_steps(learner, data_, recipe_.batch, 10, kSteps);
+  const auto wanted = hashes_of(learner);
+  const auto resumed = [&](const Checkpoint& checkpoint) {
+    IntegerLearner other(recipe_, data_, nullptr);
+    other.take_state(checkpoint);
+    take_steps(other, data_, recipe_.batch, 10, kSteps);
+    return hashes_of(other);
+  };
+  EXPECT_EQ(resumed(whole), wanted);
+  for (const std::string word : {"shift.a.value", "shift.d.error", "steps"}) {
+    Checkpoint other = checkpoint_of(learner);
+    other = {whole.words, std::move(other.tensors)};
+    EXPECT_NE(resumed(other), wanted);  // the tensors of another step
+    Checkpoint changed{whole.words, {}};
+    for (const NamedTensor& each : whole.tensors) {
+      Tensor copy(each.tensor.dtype(), each.tensor.shape());
+      std::memcpy(copy.data(), each.tensor.data(), each.tensor.bytes());
+      changed.tensors.push_back({each.name, std::move(copy)});
+    }
+    EXPECT_EQ(resumed(changed), wanted);
+    put_integer(changed.words, word, integer_word(whole.words, word) + 1);
+    EXPECT_NE(resumed(changed), wanted) << word;
+  }
+}
+
+TEST_F(IntegerLearners, LearnWhatIsThereToBeLearned) {
+  recipe_.network = parse_network(R"(
+input = [8, 8, 3]
+layers = [
+  { op = "conv2d", name = "a", channels = 16, kernel = 3, padding = 1 }, { op = "relu" },
+  { op = "max_pool", kernel = 2 }, { op = "flatten" },
+  { op = "linear", name = "e", features = 4 },
+  { op = "softmax_cross_entropy" },
+])",
+                                  "test");
+  data_ = made_up_data({8, 8, 3}, 200, 4);
+  recipe_.network.class_names = data_.train.class_names;
+  recipe_.augment = {};
+  recipe_.batch = 20;
+  IntegerLearner learner(recipe_, data_, nullptr);
+  take_steps(learner, data_, recipe_.batch, kSteps, kSteps);
+  const Evaluation evaluation = learner.evaluate(learner.snapshot(), data_.train);
+  EXPECT_GT(evaluation.classes->top1(), 0.9);
+}
+
+}  // namespace
+}  // namespace nibble

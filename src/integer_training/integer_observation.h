@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one step of integer training shows: shifts, saturation, weights at the rails, weights moved.
+#pragma once
+
+#include <cstdint>
+
+#include "epoch_loop/learner.h"
+#include "integer_step/tape.h"
+
+namespace nibble {
+
+void observe_integers(const IntegerTape& tape, std::int64_t epoch, std::int64_t step,
+                      Observation& observation);
+
+}  // namespace nibble

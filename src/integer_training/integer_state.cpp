@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// How integer training is saved and goes on.
+#include <algorithm>
+#include <string>
+
+#include "integer_training/integer_learner.h"
+
+namespace nibble {
+namespace {
+
+// What a checkpoint calls a point: "shift.conv1.value".
+struct PointWords {
+  explicit PointWords(const std::string& name)
+      : shift("shift." + name),
+        other("other." + name),
+        misses("misses." + name),
+        batches("batches." + name) {}
+  std::string shift, other, misses, batches;
+};
+
+void take_words(const Checkpoint& checkpoint, const std::string& name,
+                std::vector<std::int32_t>& values) {
+  if (values.empty()) return;
+  const Shape shape{static_cast<std::int64_t>(values.size())};
+  std::ranges::copy(checkpoint.tensor(name, DType::i32, shape).as<std::int32_t>(), values.begin());
+}
+
+}  // namespace
+
+void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
+  put_integer(words, "steps", session_.steps());
+  put_integer(words, "mu", mu_);
+  put_integer(words, "average.count", averager_.count());
+  const std::vector<PointState> states = session_.tape().point_states();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const PointWords names(session_.tape().points()[i].name);
+    put_integer(words, names.shift, states[i].shift);
+    put_integer(words, names.other, states[i].other);
+    put_integer(words, names.misses, states[i].misses);
+    put_integer(words, names.batches, states[i].batches);
+  }
+  put_integer(words, "shift.loss", session_.loss_state().shift);
+  saved_.clear();
+  for (const TrainedTensor* each : session_.tape().parameters()) {
+    const WeightsState& state = saved_.emplace_back(each->read());
+    tensors.push_back({each->name(), state.mantissas.view()});
+    const auto add = [&](const std::string& kind, std::span<const std::int32_t> values) {
+      if (!values.empty()) tensors.push_back({each->name() + kind, view_of(values)});
+    };
+    add(".fine", state.fine);
+    add(".momentum", state.momentum);
+  }
+  for (NamedTensorView& sum : averager_.state()) tensors.push_back(std::move(sum));
+}
+
+void IntegerLearner::take_state(const Checkpoint& checkpoint) {
+  const Words& words = checkpoint.words;
+  mu_ = static_cast<int>(integer_word(words, "mu"));
+  for (const PlacedPoint& point : session_.tape().points()) {
+    const PointWords names(point.name);
+    point.backend->set_point(point.point,
+                             {.shift = static_cast<int>(integer_word(words, names.shift)),
+                              .other = static_cast<int>(integer_word(words, names.other)),
+                              .misses = integer_word(words, names.misses),
+                              .batches = integer_word(words, names.batches)});
+  }
+  session_.set_loss_state({.shift = static_cast<int>(integer_word(words, "shift.loss"))});
+  for (TrainedTensor* each : session_.tape().parameters()) {
+    WeightsState state = each->read();
+    std::ranges::copy(checkpoint.tensor(each->name(), DType::i8, each->shape()).as<std::int8_t>(),
+                      state.mantissas.as<std::int8_t>().begin());
+    take_words(checkpoint, each->name() + ".fine", state.fine);
+    take_words(checkpoint, each->name() + ".momentum", state.momentum);
+    each->write(state);
+  }
+  session_.set_steps(integer_word(words, "steps"));
+  snapshot_.reset();
+  averager_.set_state(checkpoint, integer_word(words, "average.count"),
+                      session_.tape().parameters());
+}
+
+}  // namespace nibble

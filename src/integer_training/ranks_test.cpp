@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks, here threads, come to the weights of one alone; some of them may have no image of a batch.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "epoch_loop/thread_ranks.h"
+#include "nibble/core/parallel.h"
+#include "nibble/graph/network_text.h"
+#include "nibble/integer_training/train_integers.h"
+
+namespace nibble {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Ranks : public ::testing::Test {
+ protected:
+  Ranks() : folder_(fs::temp_directory_path() / ("nibble_ranks_" + std::to_string(::getpid()))) {
+    fs::remove_all(folder_);
+    recipe_.network = load_network("convnet-8x8");
+    recipe_.data = "digits";
+    recipe_.epochs = 1;
+    set_usual_course(recipe_);
+    set_thread_count(1);
+  }
+  ~Ranks() override {
+    fs::remove_all(folder_);
+    set_thread_count(0);
+  }
+
+  std::uint64_t train(int ranks) {
+    Assembly meeting(ranks);
+    std::vector<TrainResult> results(static_cast<std::size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        ThreadRank communicator(rank, meeting);
+        results[static_cast<std::size_t>(rank)] =
+            train_integers(recipe_, {.folder = folder_ / std::to_string(next_),
+                                     .progress = ProgressStyle::silent,
+                                     .communicator = &communicator});
+      });
+    }
+    for (std::thread& each : threads) each.join();
+    ++next_;
+    for (const TrainResult& each : results) EXPECT_EQ(each.weights_hash, results[0].weights_hash);
+    return results[0].weights_hash;
+  }
+
+  fs::path folder_;
+  IntegerRecipe recipe_;
+  int next_ = 0;
+};
+
+TEST_F(Ranks, MayBeAnyNumber) {
+  recipe_.batch = 75;  // a last batch of 12
+  const std::uint64_t wanted = train(1);
+  for (const int ranks : {2, 3, 5}) EXPECT_EQ(train(ranks), wanted) << ranks;
+}
+
+TEST_F(Ranks, MayBeMoreThanTheImagesOfTheLastBatch) {
+  for (const std::int64_t batch : {718, 359}) {  // 1437: a last batch of one image
+    recipe_.batch = batch;
+    for (const ShiftRule rule : {ShiftRule::exact, ShiftRule::delayed}) {
+      recipe_.options.rule = rule;
+      const std::uint64_t wanted = train(1);
+      for (const int ranks : {2, 4}) EXPECT_EQ(train(ranks), wanted) << ranks << ", " << batch;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nibble

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of an integer run, told as JSON.
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "epoch_loop/run_settings_text.h"
+#include "nibble/core/error.h"
+#include "nibble/integer_training/train_integers.h"
+
+namespace nibble {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 3> kRules = {"exact", "delayed", "frozen"};
+
+Json json_of(const RoundingChoice& choice) {
+  return {{"value", name_of(choice.value)},
+          {"error", name_of(choice.error)},
+          {"gradient", name_of(choice.gradient)}};
+}
+
+}  // namespace
+
+std::string_view name_of(ShiftRule rule) {
+  return kRules[static_cast<std::size_t>(rule)];
+}
+
+ShiftRule shift_rule_by_name(std::string_view name) {
+  if (name == "exact") return ShiftRule::exact;
+  if (name == "delayed") return ShiftRule::delayed;
+  throw Error("train", "shifts", "'" + std::string(name) + "'", "exact or delayed");
+}
+
+std::string to_json(const IntegerRecipe& recipe) {
+  const IntegerOptions& options = recipe.options;
+  const Json method = {
+      {"arithmetic", "int8"},
+      {"mu", to_string(recipe.mu)},
+      {"bias_mu", to_string(recipe.bias_mu)},
+      {"momentum_sixteenths", options.update.momentum},
+      {"fraction_bits", options.update.fraction_bits},
+      {"residual_bits", options.residual_bits},
+      {"weight_decay", options.update.has_decay},
+      {"loss_form", options.form == CrossEntropyForm::fractional ? "fractional" : "whole octaves"},
+      {"average_from", recipe.average_from},
+      {"calibration", recipe.calibration}};
+  Json layers = Json::object();
+  for (const auto& [layer, choice] : options.roundings.layers) layers[layer] = json_of(choice);
+  const Json numbers = {{"shifts", name_of(options.rule)},
+                        {"rounding", json_of(options.roundings.all)},
+                        {"rounding_of_layers", layers}};
+  return run_settings_json(recipe, method.dump(), numbers.dump());
+}
+
+}  // namespace nibble

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer-only training: the loop, with the learner of integers.
+#include "nibble/integer_training/train_integers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "epoch_loop/run_training.h"
+#include "integer_training/integer_learner.h"
+#include "nibble/core/error.h"
+#include "nibble/graph/network_text.h"
+
+namespace nibble {
+namespace {
+
+bool has_integer_form(const Network& network) {
+  try {
+    check_integer_form(network);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// What has no integer form is refused, and what has one is named.
+void check_form(const IntegerRecipe& recipe) {
+  try {
+    check_integer_form(recipe.network);
+  } catch (const Error& error) {
+    std::vector<std::string_view> names;
+    for (const NamedNetwork& each : named_networks()) {
+      if (has_integer_form(parse_network(each.toml, each.name))) names.push_back(each.name);
+    }
+    throw Error(fmt::format("{}; networks that have one: {}", error.what(), fmt::join(names, ", ")),
+                error.kind());
+  }
+}
+
+// Options that would do nothing in this network.
+void check_options(const IntegerRecipe& recipe) {
+  const std::vector<Node>& nodes = recipe.network.nodes;
+  const bool has_adds =
+      std::ranges::any_of(nodes, [](const Node& node) { return is<Add>(node.op); });
+  if (recipe.options.residual_bits > 0 && !has_adds)
+    throw Error("train", "residual bits", "a network without adds", "one with residual branches");
+  if (recipe.options.form == CrossEntropyForm::whole_octaves && is<SquaredError>(nodes.back().op))
+    throw Error("train", "loss form", "squared_error", "softmax_cross_entropy, which has two");
+  check_average_start(recipe.average_from, recipe.epochs);
+}
+
+void check(const IntegerRecipe& recipe) {
+  check_options(recipe);
+  check_form(recipe);
+  for (const auto& [layer, choice] : recipe.options.roundings.layers)
+    find_node(recipe.network, layer);
+}
+
+// With the settings as they will run.
+IntegerRecipe complete(IntegerRecipe recipe, const RunSettings& settings,
+                       const TrainingData& data) {
+  static_cast<RunSettings&>(recipe) = settings;
+  recipe.options.seed = settings.seed;
+  const auto images = static_cast<std::int64_t>(data.indices.size());
+  if (recipe.batch > images) {
+    throw Error("train", "batch", std::to_string(recipe.batch),
+                fmt::format("at most {}, the images that train", images));
+  }
+  return recipe;
+}
+
+}  // namespace
+
+TrainResult train_integers(const IntegerRecipe& recipe, const TrainOptions& options) {
+  check(recipe);
+  return run_training(recipe, options, [&](const RunSettings& settings, const TrainingData& data) {
+    return std::make_unique<IntegerLearner>(complete(recipe, settings, data), data,
+                                            options.communicator);
+  });
+}
+
+}  // namespace nibble

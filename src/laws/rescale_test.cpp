@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the rescale law.
+#include "laws/rescale.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+
+#include "laws/round_shift.h"
+
+namespace nibble {
+namespace {
+
+constexpr std::int64_t kFar = (std::int64_t{1} << 62) - 1;
+
+TEST(Rescale, TiesGoAwayFromZero) {
+  static_assert(rounded_shift(5, 1) == 3 && rounded_shift(-5, 1) == -3);
+  static_assert(rounded_shift(6, 2) == 2 && rounded_shift(-6, 2) == -2);
+  static_assert(rounded_shift(5, 2) == 1 && rounded_shift(-5, 2) == -1);
+}
+
+TEST(Rescale, NoShiftIsTheIdentity) {
+  EXPECT_EQ(rounded_shift(-12345, 0), -12345);
+  EXPECT_EQ(rounded_shift(std::numeric_limits<std::int64_t>::min(), 0),
+            std::numeric_limits<std::int64_t>::min());
+}
+
+TEST(Rescale, TheWholeRangeIsDefined) {
+  EXPECT_EQ(rounded_shift(kFar, 62), 1);
+  EXPECT_EQ(rounded_shift(-kFar, 62), -1);
+  EXPECT_EQ(rounded_shift((kFar >> 1), 62), 0);
+  EXPECT_EQ(rounded_shift((kFar >> 1) + 1, 62), 1);
+  EXPECT_EQ(rounded_shift(kFar, 1), std::int64_t{1} << 61);
+  EXPECT_EQ(rounded_shift(std::numeric_limits<std::int64_t>::min(), 62), -2);
+  EXPECT_EQ(rounded_shift(std::numeric_limits<std::int64_t>::max(), 62), 2);
+}
+
+TEST(Rescale, ItEqualsTheTruncatedQuotientPlusTheHalf) {
+  for (int s = 1; s <= 12; ++s) {
+    const std::int64_t unit = std::int64_t{1} << s;
+    for (std::int64_t p = -3 * unit; p <= 3 * unit; ++p) {
+      const std::int64_t rest = p % unit;
+      const std::int64_t up = 2 * (rest < 0 ? -rest : rest) >= unit ? (p < 0 ? -1 : 1) : 0;
+      ASSERT_EQ(rounded_shift(p, s), p / unit + up) << p << " >> " << s;
+      ASSERT_EQ(shift_nearest(p, s), rounded_shift(p, s));
+    }
+  }
+}
+
+TEST(Rescale, TermsAreRoundedThenAddedThenRoundedAgain) {
+  // R(3·3, 1) = 5, R(-7·1, 2) = -2, (5 - 2)·5 = 15, R(15, 2) = 4
+  constexpr std::array<RescaleTerm, 2> kTerms = {{{3, 3, 1}, {-7, 1, 2}}};
+  static_assert(rescale(kTerms, 5, 2, 0, -128, 127) == 4);
+  EXPECT_EQ(rescale(kTerms, 5, 2, 10, -128, 127), 14);
+  EXPECT_EQ(rescale(kTerms, -5, 2, 10, -128, 127), 6);
+}
+
+TEST(Rescale, TheClampComesAfterTheZero) {
+  const std::array<RescaleTerm, 1> term = {{{1000, 1, 0}}};
+  EXPECT_EQ(rescale(term, 1, 0, -900, 0, 255), 100);
+  EXPECT_EQ(rescale(term, 1, 0, 0, 0, 255), 255);
+  EXPECT_EQ(rescale(term, -1, 0, 0, -128, 127), -128);
+  EXPECT_EQ(rescale({}, 1, 0, 3, -128, 127), 3);
+}
+
+TEST(RoundedShift, OfSmallNumbersIsTheSame) {
+  for (int s = 1; s <= 24; ++s) {
+    const std::int32_t most = (std::int32_t{1} << s) * 3;
+    for (std::int32_t k = 0; k < 4000; ++k) {
+      for (const std::int32_t p :
+           {k, most - k, (1 << (s - 1)) - k, std::int32_t{2'000'000'000} >> s}) {
+        EXPECT_EQ(rounded_shift_of_small(p, s), rounded_shift(p, s)) << p << " " << s;
+        EXPECT_EQ(rounded_shift_of_small(-p, s), rounded_shift(-p, s)) << -p << " " << s;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nibble

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts fake quantization in: ranges from what was observed, steps from the weights.
+#include "quantization/fake_quantized.h"
+
+#include <algorithm>
+
+#include "graph/model_writer.h"
+#include "graph/parameters.h"
+#include "nibble/core/error.h"
+#include "nibble/float_training/forward.h"
+#include "quantization/product_steps.h"
+#include "quantization/quantization_points.h"
+
+namespace nibble {
+namespace {
+
+constexpr double kAnswerRoom = 4;  // answers may be so much larger than those observed
+
+Tensor one_step(float step) {
+  Tensor tensor(DType::f32, {1});
+  tensor.as<float>()[0] = step;
+  return tensor;
+}
+
+class FakeQuantizer {
+ public:
+  FakeQuantizer(const Model& from, const Observations& observations,
+                const QuantizeSettings& settings)
+      : from_(from),
+        network_(from.network),
+        observations_(observations),
+        settings_(settings),
+        parameters_(checked_parameters(from)),
+        points_(quantization_points(network_)),
+        to_(network_) {
+    for (std::size_t i = 0; i < network_.nodes.size(); ++i) {
+      if (is_product(network_.nodes[i].op)) products_.push_back(i);
+    }
+  }
+
+  Model write() {
+    for (std::size_t i = 0; i < network_.nodes.size(); ++i) {
+      places_.push_back(write_node(i));
+      if (points_[i]) places_[i] = write_point(i, places_[i]);
+    }
+    return to_.finished();
+  }
+
+ private:
+  std::size_t write_node(std::size_t i) {
+    Node node = network_.nodes[i];
+    for (std::size_t& input : node.inputs) input = places_[input];
+    std::vector<Tensor> tensors;
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      if (parameters_[p].node == i) tensors.push_back(copy_of(from_.parameters[p].view()));
+    }
+    if (is_product(node.op)) add_steps(i, node, tensors);
+    return to_.add(std::move(node), std::move(tensors));
+  }
+
+  void add_steps(std::size_t i, Node& node, std::vector<Tensor>& tensors) const {
+    const auto [format, steps] = product_steps(node, tensors[0], weight_bits(i), settings_);
+    node.weight.format = format;
+    const auto count = static_cast<std::int64_t>(steps.size());
+    std::visit(
+        [&](auto& op) {
+          if constexpr (requires { op.weight_steps; }) op.weight_steps = count;
+        },
+        node.op);
+    Tensor tensor(DType::f32, {count});
+    std::ranges::copy(steps, tensor.as<float>().begin());
+    tensors.insert(tensors.begin() + 1, std::move(tensor));
+  }
+
+  std::size_t write_point(std::size_t i, std::size_t place) {
+    const QuantizationRange range = range_at(i);
+    std::vector<Tensor> tensors;
+    tensors.push_back(one_step(range.step));
+    return to_.add({.name = to_.fresh_name(network_.nodes[i].name + ".q"),
+                    .op = FakeQuantize{.low = range.grid.low, .high = range.grid.high},
+                    .inputs = {place}},
+                   std::move(tensors));
+  }
+
+  QuantizationRange range_at(std::size_t i) const {
+    const ValueObserver& seen = observations_[i];
+    if (i == output_of(network_)) {
+      const double most =
+          std::max(std::abs(double{seen.histogram.min()}), std::abs(double{seen.histogram.max()}));
+      return to_step({-kAnswerRoom * most, kAnswerRoom * most},
+                     {.kind = GridKind::symmetric, .bits = kOutputBits});
+    }
+    // The input is symmetric, so that i8 holds it wherever it comes from.
+    const bool is_symmetric = settings_.is_symmetric || is_input(i);
+    GridChoice choice{.kind = is_symmetric ? GridKind::symmetric : GridKind::affine,
+                      .bits = value_bits(i)};
+    if (seen.histogram.min() >= 0) choice.kind = GridKind::positive;
+    const RangeMethod method = is_input(i) ? RangeMethod{} : settings_.method;
+    return to_step(range_of(seen, method, choice), choice);
+  }
+
+  // Integer features go through a batch_norm first.
+  bool is_input(std::size_t i) const { return i == 0 || is<BatchNorm>(network_.nodes[i].op); }
+
+  int weight_bits(std::size_t i) const {
+    const LayerBits* own = own_bits(i);
+    if (own != nullptr && own->weights != 0) return own->weights;
+    const bool is_edge = i == products_.front() || i == products_.back();
+    return is_edge && settings_.edge_bits != 0 ? settings_.edge_bits : settings_.bits.weights;
+  }
+
+  int value_bits(std::size_t i) const {
+    if (is_input(i)) return kInputBits;
+    const LayerBits* own = own_bits(product_of(network_, i));
+    if (own != nullptr && own->activations != 0) return own->activations;
+    return enters_last_product(i) && settings_.edge_bits != 0 ? settings_.edge_bits
+                                                              : settings_.bits.activations;
+  }
+
+  bool enters_last_product(std::size_t i) const {
+    std::size_t source = network_.nodes[products_.back()].inputs[0];
+    while (is<Flatten>(network_.nodes[source].op)) source = network_.nodes[source].inputs[0];
+    return source == i;
+  }
+
+  const LayerBits* own_bits(std::size_t product) const {
+    const auto found = settings_.layers.find(network_.nodes[product].name);
+    return found == settings_.layers.end() ? nullptr : &found->second;
+  }
+
+  const Model& from_;
+  const Network& network_;
+  const Observations& observations_;
+  const QuantizeSettings& settings_;
+  std::vector<Parameter> parameters_;
+  std::vector<bool> points_;
+  std::vector<std::size_t> products_;
+  ModelWriter to_;
+  std::vector<std::size_t> places_;  // of the old nodes' values
+};
+
+}  // namespace
+
+Observations observe(const Model& model, const std::vector<Tensor>& batches) {
+  const std::vector<bool> points = quantization_points(model.network);
+  Observations observations(points.size());
+  const auto watch = [&](std::size_t node, ConstTensorView value) {
+    if (points[node]) observations[node].add(value.as<float>());
+  };
+  FloatForward forward(model);
+  for (const Tensor& batch : batches) (void)forward.answers(batch.view(), watch);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!points[i]) continue;
+    const ValueHistogram& seen = observations[i].histogram;
+    check_finite(seen, model.network.nodes[i].name);
+    if (seen.zeros() == seen.count()) {
+      throw Error("quantize", "values of layer '" + model.network.nodes[i].name + "'",
+                  "zeros alone in all calibration data", "others among them", ErrorKind::input);
+    }
+  }
+  return observations;
+}
+
+Model fake_quantized(const Model& model, const Observations& observations,
+                     const QuantizeSettings& settings) {
+  return FakeQuantizer(model, observations, settings).write();
+}
+
+}  // namespace nibble

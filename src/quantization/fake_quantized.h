@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A float network with fake quantization where its integer form would round.
+#pragma once
+
+#include <vector>
+
+#include "nibble/graph/network.h"
+#include "nibble/quantization/settings.h"
+#include "quantization/range.h"
+
+namespace nibble {
+
+// By node of a float network, what calibration saw of its value; nodes that are not rounded have
+// empty observers.
+using Observations = std::vector<ValueObserver>;
+
+// Batches of f32 through the network; throws, naming the layer, where a value is not finite.
+Observations observe(const Model& model, const std::vector<Tensor>& batches);
+
+// The network without batch norms and dropout, with a fake_quantize NAME.q behind each point
+// and weight steps in every product.
+Model fake_quantized(const Model& model, const Observations& observations,
+                     const QuantizeSettings& settings);
+
+}  // namespace nibble

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of a network that run by themselves, so that passes layer by layer need not start over.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "quantization/model_parts.h"
+
+namespace nibble {
+
+// By node, the last one before it (0: the input) whose value is all that it and later nodes depend
+// on: nothing before that is read after it.
+std::vector<std::size_t> narrow_places(const Network& network);
+
+// Of a network whose parameters may change between calls; both must outlive it.
+class Stretches {
+ public:
+  Stretches(const Network& network, const ParametersByName& parameters)
+      : network_(network), parameters_(parameters), shapes_(infer_shapes(network)) {}
+
+  // The model that gives the value of `to`, from that of the narrow place `from`.
+  Model between(std::size_t from, std::size_t to) const;
+
+ private:
+  const Network& network_;
+  const ParametersByName& parameters_;
+  std::vector<Shape> shapes_;
+};
+
+std::vector<Tensor> answers_to(const Model& model, std::span<const Tensor> batches);
+
+}  // namespace nibble
