@@ -75,7 +75,7 @@ fuzz:  ## each fuzzer for FUZZ_SECONDS (30) from another seed (FUZZ_SEED); finds
 	@cmake --build --preset fuzz -j $(JOBS)
 	@tools/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED)
 
-tsan:  ## engine crews and parallel_for under ThreadSanitizer
+tsan:  ## engine teams and parallel_for under ThreadSanitizer
 	@tools/setup --tsan
 	@cmake --preset tsan
 	@cmake --build --preset tsan -j $(JOBS) --target core_test engine_test planted_race

@@ -10,8 +10,8 @@
 #include "bench/layer_passes.h"
 #include "bench/random_batch.h"
 #include "bench/stopwatch.h"
-#include "kernels/product8/paths.h"
-#include "kernels/product8/peak.h"
+#include "kernels/products/paths.h"
+#include "kernels/products/peak.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {
@@ -24,7 +24,7 @@ constexpr std::array kPasses = {LayerPass::forward, LayerPass::input_error,
 // between what is measured. 0 where nothing can say.
 class Peak {
  public:
-  Peak() : isa_(best_path(kProduct8Paths, active_isa()).isa) {
+  Peak() : isa_(best_path(kProductKernelPaths, active_isa()).isa) {
     constexpr int kFirstSlices = 200;
     for (int i = 0; i < kFirstSlices; ++i) run_slice();
   }

@@ -124,10 +124,10 @@ WeightedLayer reduced(WeightedLayer layer) {
 
 LayerProblem::LayerProblem(const WeightedLayer& layer, std::int64_t images)
     : layer_(layer),
-      ahead_(Meetings::forward(layer.window, layer.input, layer.output)),
-      back_(Meetings::backward(layer.window, layer.input, layer.output)),
+      ahead_(TapMap::forward(layer.window, layer.input, layer.output)),
+      back_(TapMap::backward(layer.window, layer.input, layer.output)),
       is_thin_(is_thin(layer.input, layer.weight)),
-      unfolded_(is_thin_ ? Meetings::forward({}, layer.output, layer.output) : ahead_),
+      unfolded_(is_thin_ ? TapMap::forward({}, layer.output, layer.output) : ahead_),
       unfolded_shape_(is_thin_ ? WeightShape{.out = layer.weight.out,
                                              .taps = 1,
                                              .in = layer.weight.taps * layer.weight.in}

@@ -52,10 +52,10 @@ class LayerProblem {
   SumsOutcome multiply(LayerPass pass, int shift);
 
   const WeightedLayer layer_;
-  Meetings ahead_;
-  Meetings back_;
+  TapMap ahead_;
+  TapMap back_;
   bool is_thin_;
-  Meetings unfolded_;  // for the products that read the input: as it is, or unfolded
+  TapMap unfolded_;  // for the products that read the input: as it is, or unfolded
   WeightShape unfolded_shape_;
   PackedWeights forward_weights_;
   PackedWeights backward_weights_;

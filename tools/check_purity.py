@@ -4,8 +4,8 @@
 
 usage: check_purity.py BUILD_DIR [objdump]
 
-Disassembles what was built of src/laws, src/backend and its cpu, src/integer_step, src/kernels/product8,
-src/kernels/integer_loops and src/kernels/filter8, the engine's, tests and benchmarks aside. Arithmetic, comparison, conversion and
+Disassembles what was built of src/laws, src/backend and its cpu, src/integer_step, src/kernels/products,
+src/kernels/integer_loops and src/kernels/engine, the engine's, tests and benchmarks aside. Arithmetic, comparison, conversion and
 rounding of floats are refused; moving, shuffling and masking of registers is no arithmetic.
 """
 
@@ -14,8 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-FOLDERS = ("src/laws", "src/backend", "src/backend/cpu", "src/integer_step", "src/kernels/product8", "src/kernels/integer_loops",
-           "src/kernels/filter8")
+FOLDERS = ("src/laws", "src/backend", "src/backend/cpu", "src/integer_step", "src/kernels/products", "src/kernels/integer_loops",
+           "src/kernels/engine")
 NOT_THE_STEP = re.compile(r"(_test|_bench|_fuzz|peak\w*)\.cpp\.o$")
 UNITY = re.compile(r"^unity_(\w+)_\d+_cxx\.cxx\.o$")
 
@@ -81,10 +81,10 @@ def float_instructions(listing):
 
 def folder_of(path):
     """The folder of the sources in an object below a build folder, or None for a test or benchmark."""
-    # src/integer_step/CMakeFiles/nibble_integer.dir/x.cpp.o, or …/nibble_integer_kernels.dir/product8/x.cpp.o
+    # src/integer_step/CMakeFiles/nibble_integer.dir/x.cpp.o, or …/nibble_integer_kernels.dir/products/x.cpp.o
     parts = [part for part in path.parts[:-1] if part != "CMakeFiles" and not part.endswith(".dir")]
     if match := UNITY.match(path.name):
-        # The sources of a folder as one: …/nibble_integer_kernels.dir/Unity/unity_product8_0_cxx.cxx.o
+        # The sources of a folder as one: …/nibble_integer_kernels.dir/Unity/unity_product_kernels_0_cxx.cxx.o
         library = next(part for part in path.parts if part.endswith(".dir"))
         if not library.startswith("nibble_") or "peak" in library:
             return None

@@ -16,7 +16,7 @@
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
 #include "core/isa.h"
-#include "kernels/product8/peak.h"
+#include "kernels/products/peak.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/engine/engine.h"

@@ -23,9 +23,9 @@ FOLDERS = {  # where CMake leaves the objects of the folders
     "src/backend": "src/backend/CMakeFiles/nibble_backend.dir",
     "src/backend/cpu": "src/backend/CMakeFiles/nibble_backend.dir/cpu",
     "src/integer_step": "src/integer_step/CMakeFiles/nibble_integer.dir",
-    "src/kernels/product8": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/product8",
+    "src/kernels/products": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/product_kernels",
     "src/kernels/integer_loops": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/integer_loops",
-    "src/kernels/filter8": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/filter8",
+    "src/kernels/engine": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/engine_kernels",
 }
 
 spec = importlib.util.spec_from_file_location("check_purity", TOOL)
@@ -56,7 +56,7 @@ class CheckPurity(unittest.TestCase):
 
     def test_sources_compiled_together_are_those_of_their_folder(self):
         half = "double run(double x) { return x / 2; }\n"
-        for place, name, code in [("src/kernels/CMakeFiles/nibble_integer_kernels.dir/Unity", "unity_product8_0_cxx.cxx", 1),
+        for place, name, code in [("src/kernels/CMakeFiles/nibble_integer_kernels.dir/Unity", "unity_product_kernels_0_cxx.cxx", 1),
                                   ("src/integer_step/CMakeFiles/nibble_integer.dir/Unity", "unity_integer_1_cxx.cxx", 1),
                                   ("src/backend/CMakeFiles/nibble_backend.dir/Unity", "unity_cpu_0_cxx.cxx", 1),
                                   ("src/kernels/CMakeFiles/nibble_format_kernels.dir/Unity", "unity_quantize_0_cxx.cxx", 0),

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/meetings.h"
 #include "backend/cpu/round_pixels.h"
+#include "backend/cpu/tap_map.h"
 #include "kernels/integer_loops/integer_loops.h"
 #include "laws/integer_laws.h"
 #include "nibble/core/parallel.h"
@@ -32,8 +32,8 @@ class LargestPool final : public PoolOp {
  public:
   LargestPool(CpuBackend& backend, const PoolCase& pool)
       : backend_(backend),
-        ahead_(Meetings::forward(pool.window, pool.input, pool.output)),
-        back_(Meetings::backward(pool.window, pool.input, pool.output)) {}
+        ahead_(TapMap::forward(pool.window, pool.input, pool.output)),
+        back_(TapMap::backward(pool.window, pool.input, pool.output)) {}
 
   void forward(const Values& from, ShiftPoint, const Values& marks, const Values& to) override {
     const BlockTensor input = backend_.block(from);
@@ -45,7 +45,7 @@ class LargestPool final : public PoolOp {
       std::int8_t* best = output.at(group, pixel);
       auto* place = reinterpret_cast<std::uint8_t*>(taps.at(group, pixel));
       bool is_first = true;
-      for (const Meeting& each : ahead_.of(pixel)) {
+      for (const TapSource& each : ahead_.of(pixel)) {
         const std::int8_t* value = input.at(group, each.source);
         const auto tap = static_cast<std::uint8_t>(each.tap);
         if (is_first) {
@@ -71,7 +71,7 @@ class LargestPool final : public PoolOp {
           return round_pixels<std::int32_t>(
               job, result, backend_.step().first_image,
               [&](std::int64_t group, std::int64_t pixel, std::int32_t* sums) {
-                for (const Meeting& each : back_.of(pixel)) {
+                for (const TapSource& each : back_.of(pixel)) {
                   integer_loops().give_back_add(error.at(group, each.source),
                                                 place_of(taps, group, each.source),
                                                 static_cast<std::uint8_t>(each.tap), sums, bytes);
@@ -94,7 +94,7 @@ class LargestPool final : public PoolOp {
     for_each_pixel_of(target, [&](std::int64_t group, std::int64_t pixel) {
       std::int8_t* result = target.at(group, pixel);
       if (back_.of(pixel).empty()) std::memset(result, 0, bytes);
-      for (const Meeting& each : back_.of(pixel)) {
+      for (const TapSource& each : back_.of(pixel)) {
         integer_loops().give_back(error.at(group, each.source), place_of(taps, group, each.source),
                                   static_cast<std::uint8_t>(each.tap), result, bytes);
       }
@@ -102,16 +102,16 @@ class LargestPool final : public PoolOp {
   }
 
   CpuBackend& backend_;
-  Meetings ahead_;
-  Meetings back_;
+  TapMap ahead_;
+  TapMap back_;
 };
 
 class MeanPool final : public PoolOp {
  public:
   MeanPool(CpuBackend& backend, const PoolCase& pool)
       : backend_(backend),
-        ahead_(Meetings::forward(pool.window, pool.input, pool.output)),
-        back_(Meetings::backward(pool.window, pool.input, pool.output)) {
+        ahead_(TapMap::forward(pool.window, pool.input, pool.output)),
+        back_(TapMap::backward(pool.window, pool.input, pool.output)) {
     for (std::int64_t pixel = 0; pixel < ahead_.pixels(); ++pixel) {
       const auto there = static_cast<std::int64_t>(ahead_.of(pixel).size());
       factors_.push_back(static_cast<std::int32_t>(mean_factor(
@@ -128,7 +128,7 @@ class MeanPool final : public PoolOp {
 
  private:
   // The factor is the window's: of the result on the way forward, of the source on the way back.
-  void run(const Meetings& meetings, const Values& from, ShiftPoint point, const Values& to,
+  void run(const TapMap& meetings, const Values& from, ShiftPoint point, const Values& to,
            bool is_forward) {
     const BlockTensor source = backend_.block(from);
     backend_.round(point, source.exponent - kMeanBits, to,
@@ -137,7 +137,7 @@ class MeanPool final : public PoolOp {
                      return round_pixels<std::int32_t>(
                          job, result, backend_.step().first_image,
                          [&](std::int64_t group, std::int64_t pixel, std::int32_t* sums) {
-                           for (const Meeting& each : meetings.of(pixel)) {
+                           for (const TapSource& each : meetings.of(pixel)) {
                              const std::int64_t window = is_forward ? pixel : each.source;
                              integer_loops().add_scaled(sums, source.at(group, each.source),
                                                         factors_[static_cast<std::size_t>(window)],
@@ -148,8 +148,8 @@ class MeanPool final : public PoolOp {
   }
 
   CpuBackend& backend_;
-  Meetings ahead_;
-  Meetings back_;
+  TapMap ahead_;
+  TapMap back_;
   std::vector<std::int32_t> factors_;  // of every window
 };
 

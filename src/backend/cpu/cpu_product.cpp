@@ -42,10 +42,10 @@ class CpuProduct final : public ProductOp {
   CpuProduct(CpuBackend& backend, const ProductCase& product)
       : backend_(backend),
         case_(product),
-        ahead_(Meetings::forward(product.window, product.input, product.output)),
-        back_(Meetings::backward(product.window, product.input, product.output)),
+        ahead_(TapMap::forward(product.window, product.input, product.output)),
+        back_(TapMap::backward(product.window, product.input, product.output)),
         is_thin_(is_thin(product.input, product.weight)),
-        unfolded_(is_thin_ ? Meetings::forward({}, product.output, product.output) : ahead_),
+        unfolded_(is_thin_ ? TapMap::forward({}, product.output, product.output) : ahead_),
         unfolded_shape_(is_thin_ ? unfolded(product.weight) : product.weight),
         forward_weights_(unfolded_shape_, PackedWeights::Direction::forward),
         backward_weights_(product.weight, PackedWeights::Direction::backward) {}
@@ -92,7 +92,7 @@ class CpuProduct final : public ProductOp {
   BlockTensor block(const Values& values) const { return backend_.block(values); }
   BufferPool& pool() const { return backend_.buffers(); }
 
-  void run(const Meetings& meetings, const PackedWeights& weights, const BlockTensor& source,
+  void run(const TapMap& meetings, const PackedWeights& weights, const BlockTensor& source,
            ShiftPoint point, const SumScale& scale, std::span<const std::int64_t> addend,
            const Values& output) {
     backend_.round(point, scale.exponent, output,
@@ -111,10 +111,10 @@ class CpuProduct final : public ProductOp {
 
   CpuBackend& backend_;
   ProductCase case_;
-  Meetings ahead_;
-  Meetings back_;
+  TapMap ahead_;
+  TapMap back_;
   bool is_thin_;
-  Meetings unfolded_;  // for the products that read the input: as it is, or unfolded
+  TapMap unfolded_;  // for the products that read the input: as it is, or unfolded
   WeightShape unfolded_shape_;
   FreshWeights forward_weights_;
   FreshWeights backward_weights_;

@@ -6,7 +6,7 @@
 #include <array>
 #include <mutex>
 
-#include "kernels/product8/product8.h"
+#include "kernels/products/product_kernels.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {
@@ -32,7 +32,7 @@ class Runner {
   Runner(const GatherProduct& product, const RoundingJob& job)
       : product_(product),
         job_(job),
-        path_(product8_path()),
+        path_(product_kernels()),
         is_wide_(product.is_wide()),
         pool_(product.pool != nullptr ? *product.pool : own_) {
     sum_source();
@@ -113,7 +113,7 @@ class Runner {
   void list_terms(const Task& task, std::int64_t pixel, std::vector<ProductTerm>& terms) const {
     terms.clear();
     const BlockTensor& source = product_.source;
-    for (const Meeting& each : product_.meetings.of(pixel)) {
+    for (const TapSource& each : product_.meetings.of(pixel)) {
       const std::int64_t row = (task.group * source.picture.pixels() + each.source) * kGroup;
       terms.push_back({source.at(task.group, each.source),
                        product_.weights.panel(each.tap, task.block),
@@ -191,7 +191,7 @@ class Runner {
 
   const GatherProduct& product_;
   const RoundingJob& job_;
-  const Product8& path_;
+  const ProductKernels& path_;
   bool is_wide_;
   BufferPool own_;
   BufferPool& pool_;

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "backend/cpu/meetings.h"
 #include "backend/cpu/packed_weights.h"
 #include "backend/cpu/rounding_point.h"
+#include "backend/cpu/tap_map.h"
 #include "laws/integer_laws.h"
 
 namespace nibble {
@@ -16,7 +16,7 @@ namespace nibble {
 // result[p][i][c] = round(2^lift·(Σ_(s,t) Σ_k source[s][i][k]·weights[t][k][c]) + addend[c]), over
 // the meetings (s, t) of pixel p.
 struct GatherProduct {
-  const Meetings& meetings;
+  const TapMap& meetings;
   const PackedWeights& weights;
   const BlockTensor& source;
   const BlockTensor& result;                  // without its exponent

@@ -30,7 +30,7 @@ TEST(GatherProduct, WideSumsGiveWhatNarrowOnesGive) {
   const auto weights = random_mantissas(static_cast<std::size_t>(kShape.elements()), draws);
   const Block wanted = reference::convolve(kConv, input, {weights, 0}, nullptr);
   on_every_path([&] {
-    const Meetings meetings = Meetings::forward(kWindow, kInput, kOutput);
+    const TapMap meetings = TapMap::forward(kWindow, kInput, kOutput);
     PackedWeights packed(kShape, PackedWeights::Direction::forward);
     packed.pack(weights);
     const OwnBlock source(input);
@@ -55,7 +55,7 @@ TEST(GatherProduct, WideSumsGiveWhatNarrowOnesGive) {
 }
 
 TEST(GatherProduct, AnAddendThatCouldOverflowMakesItWide) {
-  const Meetings meetings = Meetings::forward(kWindow, kInput, kOutput);
+  const TapMap meetings = TapMap::forward(kWindow, kInput, kOutput);
   const PackedWeights packed(kShape, PackedWeights::Direction::forward);
   const BlockTensor none;
   const std::int64_t room = INT32_MAX - 9 * 8 * 127 * 127;
@@ -83,7 +83,7 @@ TEST(WeightGradient, WideSumsGiveWhatNarrowOnesGive) {
   const Block error = random_block(kOutput, kImages, 0, draws);
   const reference::Sums wanted = reference::gradient_of_convolution(kConv, input, error);
   on_every_path([&] {
-    const Meetings meetings = Meetings::forward(kWindow, kInput, kOutput);
+    const TapMap meetings = TapMap::forward(kWindow, kInput, kOutput);
     const OwnBlock own_input(input);
     const OwnBlock own_error(error);
     for (const std::int64_t safe : {kSafeTerms, std::int64_t{100}, std::int64_t{1}}) {
@@ -114,8 +114,8 @@ TEST(WeightGradient, PartsGiveTheWhole) {
   const Block input = random_block(kIn, kMany, 0, draws);
   const Block error = random_block(kOut, kMany, 0, draws);
   const reference::Sums wanted = reference::gradient_of_convolution(conv, input, error);
-  const Meetings meetings =
-      Meetings::forward({.kernel = conv.kernel, .padding = conv.padding}, kIn, kOut);
+  const TapMap meetings =
+      TapMap::forward({.kernel = conv.kernel, .padding = conv.padding}, kIn, kOut);
   on_every_path([&] {
     const OwnBlock own_input(input);
     const OwnBlock own_error(error);
@@ -148,7 +148,7 @@ TEST(WeightGradient, MoreTermsThanInt32HoldsAreExact) {
   const std::int64_t terms = kMany * kPicture.pixels();
   ASSERT_GT(terms, kSafeTerms);
   const SlidingWindow window{};
-  const Meetings meetings = Meetings::forward(window, kPicture, kPicture);
+  const TapMap meetings = TapMap::forward(window, kPicture, kPicture);
   const WeightShape shape{.out = 1, .taps = 1, .in = 1};
   on_every_path([&] {
     const OwnBlock own_input(input);
@@ -167,7 +167,7 @@ TEST(WeightGradient, TheImagesOfAllRanksDecideTheWidth) {
   const Block error = random_block({1, 1, 2}, 4, 0, draws);
   const OwnBlock own_input(input);
   const OwnBlock own_error(error);
-  const Meetings meetings = Meetings::forward({}, input.picture, error.picture);
+  const TapMap meetings = TapMap::forward({}, input.picture, error.picture);
   const WeightShape shape{.out = 2, .taps = 1, .in = 3};
   for (const std::int64_t all : {kSafeTerms, kSafeTerms + 1}) {
     GradientSums sums;
@@ -181,7 +181,7 @@ TEST(WeightGradient, TheImagesOfAllRanksDecideTheWidth) {
 TEST(WeightGradient, ARankWithoutImagesAddsZeros) {
   const Picture picture{2, 2, 3};
   const OwnBlock nothing(picture, 0);
-  const Meetings meetings = Meetings::forward({}, picture, picture);
+  const TapMap meetings = TapMap::forward({}, picture, picture);
   const WeightShape shape{.out = 3, .taps = 1, .in = 3};
   GradientSums sums{false, {1, 2, 3}, {}};
   WeightGradient{meetings, shape, nothing.tensor(), nothing.tensor(), 5}.run(sums);
@@ -193,7 +193,7 @@ TEST(WeightGradient, ARankWithoutImagesAddsZeros) {
 TEST(GatherProduct, ARankWithoutImagesHasNoSums) {
   const OwnBlock source(kInput, 0);
   const OwnBlock result(kOutput, 0);
-  const Meetings meetings = Meetings::forward(kWindow, kInput, kOutput);
+  const TapMap meetings = TapMap::forward(kWindow, kInput, kOutput);
   const PackedWeights packed(kShape, PackedWeights::Direction::forward);
   const GatherProduct product{.meetings = meetings,
                               .weights = packed,

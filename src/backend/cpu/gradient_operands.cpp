@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "kernels/integer_loops/integer_loops.h"
-#include "kernels/product8/product8.h"
+#include "kernels/products/product_kernels.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {
@@ -28,7 +28,7 @@ ErrorRows::ErrorRows(const BlockTensor& error, std::int64_t bundles, BufferPool&
     : error_(error),
       rows_(round_up(error.picture.channels, kProductRows)),
       memory_(pool.take<std::int8_t>(bundles * error.picture.pixels() * rows_ * kBundle)) {
-  if (product8_path().needs_sums())
+  if (product_kernels().needs_sums())
     sums_ = pool.take<std::int32_t>(bundles * error.picture.pixels() * rows_);
 }
 
@@ -62,7 +62,7 @@ void ErrorRows::turn(std::int64_t from, std::int64_t bundle, std::int64_t pixel)
                                 static_cast<std::size_t>(channels));
   }
   if (sums_.is_empty()) return;
-  product8_path().sums(to, rows_, images, kBundle, sums_.as<std::int32_t>() + place);
+  product_kernels().sums(to, rows_, images, kBundle, sums_.as<std::int32_t>() + place);
 }
 
 InputColumns::InputColumns(const BlockTensor& input, std::int64_t bundles, BufferPool& pool)
@@ -87,7 +87,7 @@ void InputColumns::turn(std::int64_t from, std::int64_t bundle, std::int64_t pix
   std::int8_t* to =
       memory_.as<std::int8_t>() + (bundle * input_.picture.pixels() + pixel) * columns_ * kBundle;
   const IntegerLoops& loops = integer_loops();
-  const std::uint8_t flip = product8_path().b_flip;
+  const std::uint8_t flip = product_kernels().b_flip;
   const std::int64_t stride = input_.picture.stride();
   const std::int64_t quads = images_of_bundle(input_, from) / 4;
   for (std::int64_t block = 0; block < blocks(); ++block, to += kBlock * kBundle) {

@@ -22,8 +22,8 @@ class GroupedProduct final : public ProductOp {
         shape_{.out = product.weight.out / groups_,
                .taps = product.weight.taps,
                .in = product.weight.in},
-        ahead_(Meetings::forward(product.window, product.input, product.output)),
-        back_(Meetings::backward(product.window, product.input, product.output)),
+        ahead_(TapMap::forward(product.window, product.input, product.output)),
+        back_(TapMap::backward(product.window, product.input, product.output)),
         forward_weights_(shape_, PackedWeights::Direction::forward),
         backward_weights_(shape_, PackedWeights::Direction::backward) {}
 
@@ -115,8 +115,8 @@ class GroupedProduct final : public ProductOp {
   CpuBackend& backend_;
   std::int64_t groups_;
   WeightShape shape_;  // of one group
-  Meetings ahead_;
-  Meetings back_;
+  TapMap ahead_;
+  TapMap back_;
   PackedWeights forward_weights_;
   PackedWeights backward_weights_;
   GradientSums part_sums_;
@@ -128,8 +128,8 @@ class DepthwiseProduct final : public ProductOp {
   DepthwiseProduct(CpuBackend& backend, const ProductCase& product)
       : backend_(backend),
         case_(product),
-        ahead_(Meetings::forward(product.window, product.input, product.output)),
-        back_(Meetings::backward(product.window, product.input, product.output)) {}
+        ahead_(TapMap::forward(product.window, product.input, product.output)),
+        back_(TapMap::backward(product.window, product.input, product.output)) {}
 
   void forward(const Values& input, const Weights& weight, const Weights* bias, ShiftPoint point,
                const Values& output) override {
@@ -215,14 +215,13 @@ class DepthwiseProduct final : public ProductOp {
     return rows;
   }
 
-  void run(const Meetings& meetings, const Values& from, const Weights& weight,
-           const SumScale& scale, const std::vector<std::int64_t>& addend, ShiftPoint point,
-           const Values& to) {
+  void run(const TapMap& meetings, const Values& from, const Weights& weight, const SumScale& scale,
+           const std::vector<std::int64_t>& addend, ShiftPoint point, const Values& to) {
     const BlockTensor source = backend_.block(from);
     const std::vector<std::int8_t> rows = spread(weight, source.picture);
     const std::int64_t bytes = source.picture.pixel_bytes();
     const auto add = [&](std::int64_t group, std::int64_t pixel, std::int32_t* sums) {
-      for (const Meeting& each : meetings.of(pixel)) {
+      for (const TapSource& each : meetings.of(pixel)) {
         integer_loops().add_products(sums, source.at(group, each.source),
                                      rows.data() + each.tap * bytes,
                                      static_cast<std::size_t>(bytes));
@@ -251,8 +250,8 @@ class DepthwiseProduct final : public ProductOp {
 
   CpuBackend& backend_;
   ProductCase case_;
-  Meetings ahead_;
-  Meetings back_;
+  TapMap ahead_;
+  TapMap back_;
 };
 
 }  // namespace

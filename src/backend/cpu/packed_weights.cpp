@@ -8,7 +8,7 @@
 
 #include "backend/cpu/block_tensor.h"
 #include "kernels/integer_loops/integer_loops.h"
-#include "kernels/product8/product8.h"
+#include "kernels/products/product_kernels.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {
@@ -42,7 +42,7 @@ void PackedWeights::pack(std::span<const std::int8_t> weights) {
     const std::int64_t tap = static_cast<std::int64_t>(task) % shape_.taps;
     const std::int64_t block = static_cast<std::int64_t>(task) / shape_.taps;
     if (is_filled_up_)
-      std::memset(at(tap, block), product8_path().b_flip,
+      std::memset(at(tap, block), product_kernels().b_flip,
                   static_cast<std::size_t>(depth_ * width(block)));  // zeros
     if (direction_ == Direction::forward) {
       pack_forward(tap, block, weights);
@@ -57,7 +57,7 @@ void PackedWeights::pack(std::span<const std::int8_t> weights) {
 void PackedWeights::pack_forward(std::int64_t tap, std::int64_t block,
                                  std::span<const std::int8_t> weights) {
   const std::int64_t step = width(block) * 4;
-  const std::uint8_t flip = product8_path().b_flip;
+  const std::uint8_t flip = product_kernels().b_flip;
   std::int8_t* panel = at(tap, block);
   const std::int64_t end = std::min(kBlock, columns_ - block * kBlock);
   const std::int64_t row = shape_.taps * shape_.in;
@@ -85,7 +85,7 @@ void PackedWeights::pack_forward(std::int64_t tap, std::int64_t block,
 void PackedWeights::pack_groups(std::int64_t tap, std::int64_t block,
                                 std::span<const std::int8_t> weights) {
   const std::int64_t step = width(block) * 4;
-  const std::uint8_t flip = product8_path().b_flip;
+  const std::uint8_t flip = product_kernels().b_flip;
   const bool is_forward = direction_ == Direction::forward;
   std::int8_t* panel = at(tap, block);
   for (std::int64_t out = 0; out < shape_.out; ++out) {
@@ -116,7 +116,7 @@ void PackedWeights::pack_backward(std::int64_t tap, std::int64_t block,
   for (std::int64_t out = 0; out < shape_.out; out += 4) {
     const std::int8_t* const rows[4] = {row(out), row(out + 1), row(out + 2), row(out + 3)};
     integer_loops().interleave4(rows, panel + out / 4 * step, static_cast<std::size_t>(end),
-                                product8_path().b_flip);
+                                product_kernels().b_flip);
   }
 }
 

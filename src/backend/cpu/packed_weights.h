@@ -12,8 +12,8 @@
 namespace nibble {
 
 // For every tap and every block of up to 64 columns one panel: depth / 4 quads of the block's
-// columns, 4 bytes each, as kernels/product8/product8.h wants them. Forward the depth runs over
-// `in` and columns are `out`; for errors it is the other way round.
+// columns, 4 bytes each, as kernels/products/product_kernels.h wants them. Forward the depth runs
+// over `in` and columns are `out`; for errors it is the other way round.
 class PackedWeights {
  public:
   enum class Direction : std::uint8_t { forward, backward };

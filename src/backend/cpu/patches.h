@@ -2,8 +2,8 @@
 // Thin inputs unfolded: all that one window covers side by side, as the channels of one pixel.
 #pragma once
 
-#include "backend/cpu/meetings.h"
 #include "backend/cpu/packed_weights.h"
+#include "backend/cpu/tap_map.h"
 #include "core/buffer_pool.h"
 
 namespace nibble {

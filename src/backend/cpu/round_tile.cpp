@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "backend/cpu/gather_product.h"
-#include "kernels/product8/product8.h"
+#include "kernels/products/product_kernels.h"
 
 namespace nibble {
 namespace {
@@ -40,13 +40,13 @@ SumsOutcome round_once(const RoundingJob& job, const std::int32_t* sums, std::in
     return round_by_definition(job, sums, stride, place);
   const std::int64_t rows = place.result.images_in(place.group);
   const TileOutcome outcome =
-      product8_path().requantize({.c = sums,
-                                  .c_stride = stride,
-                                  .rows = static_cast<int>(rows),
-                                  .columns = static_cast<int>(place.columns),
-                                  .shift = job.shift,
-                                  .out = place.result.at(place.group, place.pixel) + place.column,
-                                  .out_stride = place.result.picture.stride()});
+      product_kernels().requantize({.c = sums,
+                                    .c_stride = stride,
+                                    .rows = static_cast<int>(rows),
+                                    .columns = static_cast<int>(place.columns),
+                                    .shift = job.shift,
+                                    .out = place.result.at(place.group, place.pixel) + place.column,
+                                    .out_stride = place.result.picture.stride()});
   return {.largest = outcome.max_magnitude,
           .saturated = outcome.saturated,
           .elements = rows * place.columns};

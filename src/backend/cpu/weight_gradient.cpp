@@ -9,7 +9,7 @@
 #include "backend/cpu/gradient_split.h"
 #include "backend/cpu/gradient_tiles.h"
 #include "kernels/integer_loops/integer_loops.h"
-#include "kernels/product8/product8.h"
+#include "kernels/products/product_kernels.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble {
@@ -27,7 +27,7 @@ class GradientRunner {
   GradientRunner(const WeightGradient& gradient, GradientSums& sums)
       : gradient_(gradient),
         sums_(sums),
-        path_(product8_path()),
+        path_(product_kernels()),
         pool_(gradient.pool != nullptr ? *gradient.pool : own_),
         bundles_at_once_(bundles_at_once()),
         pixels_at_once_(std::clamp<std::int64_t>(gradient.safe_terms / kBundle, 1, kPixelsOfStep)),
@@ -191,7 +191,7 @@ class GradientRunner {
 
   const WeightGradient& gradient_;
   GradientSums& sums_;
-  const Product8& path_;
+  const ProductKernels& path_;
   BufferPool own_;
   BufferPool& pool_;
   std::int64_t bundles_at_once_;

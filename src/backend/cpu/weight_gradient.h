@@ -25,7 +25,7 @@ struct GradientSums {
 inline constexpr std::int64_t kTurnedBytes = 32 * 1024 * 1024;
 
 struct WeightGradient {
-  const Meetings& meetings;  // forward
+  const TapMap& meetings;  // forward
   const WeightShape& shape;
   const BlockTensor& input;
   const BlockTensor& error;

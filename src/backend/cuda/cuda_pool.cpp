@@ -20,8 +20,8 @@ std::uint8_t* marks_of(const Values& marks) {
 class CudaPool final : public PoolOp {
  public:
   CudaPool(CudaBackend& backend, const PoolCase& pool) : backend_(backend), case_(pool) {
-    const Meetings ahead = Meetings::forward(pool.window, pool.input, pool.output);
-    const Meetings back = Meetings::backward(pool.window, pool.input, pool.output);
+    const TapMap ahead = TapMap::forward(pool.window, pool.input, pool.output);
+    const TapMap back = TapMap::backward(pool.window, pool.input, pool.output);
     overlap_ = back.most() > 1;
     ahead_ = backend.lasting(cuda::tap_table(ahead, pool.window.taps()));
     back_ = backend.lasting(cuda::tap_table(back, pool.window.taps()));

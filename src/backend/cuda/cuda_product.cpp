@@ -29,9 +29,9 @@ class CudaProduct final : public ProductOp {
       : backend_(backend),
         case_(product),
         ahead_(backend.lasting(cuda::tap_table(
-            Meetings::forward(product.window, product.input, product.output), taps()))),
+            TapMap::forward(product.window, product.input, product.output), taps()))),
         back_(backend.lasting(cuda::tap_table(
-            Meetings::backward(product.window, product.input, product.output), taps()))) {}
+            TapMap::backward(product.window, product.input, product.output), taps()))) {}
 
   void forward(const Values& input, const Weights& weight, const Weights* bias, ShiftPoint point,
                const Values& output) override {

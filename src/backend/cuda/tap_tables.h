@@ -6,14 +6,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/cpu/meetings.h"
+#include "backend/cpu/tap_map.h"
 
 namespace nibble::cuda {
 
-inline std::vector<std::int32_t> tap_table(const Meetings& meetings, std::int64_t taps) {
+inline std::vector<std::int32_t> tap_table(const TapMap& meetings, std::int64_t taps) {
   std::vector<std::int32_t> table(static_cast<std::size_t>(meetings.pixels() * taps), -1);
   for (std::int64_t pixel = 0; pixel < meetings.pixels(); ++pixel) {
-    for (const Meeting& each : meetings.of(pixel))
+    for (const TapSource& each : meetings.of(pixel))
       table[static_cast<std::size_t>(pixel * taps + each.tap)] = each.source;
   }
   return table;

@@ -22,7 +22,7 @@ constexpr std::int64_t kPiece = 4;
 // The memory of one run at a time.
 struct Workspace {
   Workspace(const CpuPlan& plan, int workers, int arenas_wanted)
-      : crew(workers), alone(1), marks(static_cast<std::size_t>(workers)) {
+      : team(workers), alone(1), marks(static_cast<std::size_t>(workers)) {
     for (int a = 0; a < arenas_wanted; ++a) {
       arenas.emplace_back(DType::u8, Shape{static_cast<std::int64_t>(plan.arena_bytes)});
     }
@@ -33,15 +33,15 @@ struct Workspace {
   }
 
   // All workers on one piece of a batch.
-  RunFrame together(std::int64_t batch) { return {arenas[0].data(), batch, crew, pointers, marks}; }
+  RunFrame together(std::int64_t batch) { return {arenas[0].data(), batch, team, pointers, marks}; }
   // One worker on a piece of its own.
   RunFrame apart(std::size_t worker, std::int64_t batch) {
     return {arenas[worker].data(), batch, alone, std::span(pointers).subspan(worker, 1),
             std::span(marks).subspan(worker, 1)};
   }
 
-  Crew crew;
-  Crew alone;
+  ThreadTeam team;
+  ThreadTeam alone;
   std::vector<Tensor> arenas;
   std::vector<std::int64_t> marks;
   std::vector<Tensor> scratch;
@@ -153,7 +153,7 @@ class CpuRunner final : public EngineRunner {
     const std::int64_t pieces =
         std::max<std::int64_t>(workers_, (batch + max_batch_ - 1) / max_batch_);
     std::unique_ptr<Workspace> workspace = take();
-    workspace->crew.run(pieces, [&](int worker, std::int64_t piece) {
+    workspace->team.run(pieces, [&](int worker, std::int64_t piece) {
       const std::int64_t first = batch * piece / pieces;
       const std::int64_t count = batch * (piece + 1) / pieces - first;
       run_examples(workspace->apart(static_cast<std::size_t>(worker), count), first, input, output,

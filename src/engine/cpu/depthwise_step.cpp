@@ -7,7 +7,7 @@
 #include "core/checked.h"
 #include "engine/cpu/packed_filters.h"
 #include "engine/cpu/product_rescale.h"
-#include "kernels/filter8/filter8.h"
+#include "kernels/engine/engine_kernels.h"
 
 namespace nibble {
 namespace {
@@ -48,14 +48,14 @@ class DepthwiseStep final : public CpuStep {
   }
 
   void run(const RunFrame& frame) const override {
-    const Filter8& path = filter8_path();
-    frame.crew.run(frame.batch * spec_.out.height, [&](int worker, std::int64_t row) {
+    const EngineKernels& path = engine_kernels();
+    frame.team.run(frame.batch * spec_.out.height, [&](int worker, std::int64_t row) {
       run_row(frame, path, frame.scratch[static_cast<std::size_t>(worker)], row);
     });
   }
 
  private:
-  void run_row(const RunFrame& frame, const Filter8& path, std::byte* scratch,
+  void run_row(const RunFrame& frame, const EngineKernels& path, std::byte* scratch,
                std::int64_t row) const {
     DepthwiseTile tile = whole_;
     tile.sums = reinterpret_cast<std::int32_t*>(scratch);

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/filter8/filter8.h"
+#include "kernels/engine/engine_kernels.h"
 #include "nibble/graph/integer_bounds.h"
 
 namespace nibble {

@@ -54,7 +54,7 @@ class PlainStep final : public CpuStep {
   }
 
   void run(const RunFrame& frame) const override {
-    frame.crew.run(frame.batch, [&](int, std::int64_t image) {
+    frame.team.run(frame.batch, [&](int, std::int64_t image) {
       std::visit([&](const auto& op) { run_image(op, frame, image); }, spec_.node.op);
     });
   }

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "graph/mean_factors.h"
-#include "kernels/filter8/filter8.h"
+#include "kernels/engine/engine_kernels.h"
 
 namespace nibble {
 namespace {
@@ -54,10 +54,10 @@ class MaxPoolStep final : public CpuStep {
       : rows_(pool, in, out), in_(in), out_(out) {}
 
   void run(const RunFrame& frame) const override {
-    const Filter8& path = filter8_path();
+    const EngineKernels& path = engine_kernels();
     const auto* in = reinterpret_cast<const std::uint8_t*>(frame.arena + in_.offset);
     auto* out = reinterpret_cast<std::uint8_t*>(frame.arena + out_.offset);
-    frame.crew.run(frame.batch * out_.height, [&](int, std::int64_t row) {
+    frame.team.run(frame.batch * out_.height, [&](int, std::int64_t row) {
       rows_.run_row(path, in + row / out_.height * in_.image_bytes(), row % out_.height,
                     out + row * out_.row_bytes());
     });
@@ -88,15 +88,15 @@ class MeanStep final : public CpuStep {
   }
 
   void run(const RunFrame& frame) const override {
-    const Filter8& path = filter8_path();
-    frame.crew.run(frame.batch * spec_.out.pixels(), [&](int worker, std::int64_t pixel) {
+    const EngineKernels& path = engine_kernels();
+    frame.team.run(frame.batch * spec_.out.pixels(), [&](int worker, std::int64_t pixel) {
       auto* sums = reinterpret_cast<std::int32_t*>(frame.scratch[static_cast<std::size_t>(worker)]);
       run_pixel(frame, path, sums, pixel);
     });
   }
 
  private:
-  void run_pixel(const RunFrame& frame, const Filter8& path, std::int32_t* sums,
+  void run_pixel(const RunFrame& frame, const EngineKernels& path, std::int32_t* sums,
                  std::int64_t pixel) const {
     const Place& in = spec_.in;
     const auto* base = reinterpret_cast<const std::uint8_t*>(frame.arena + in.offset);
@@ -145,7 +145,7 @@ std::int64_t MaxPoolRows::end_row(std::int64_t y) const {
   return std::min(y * pool_.stride.y - pool_.padding.y + pool_.kernel.y, in_.height);
 }
 
-void MaxPoolRows::run_row(const Filter8& path, const std::uint8_t* from, std::int64_t y,
+void MaxPoolRows::run_row(const EngineKernels& path, const std::uint8_t* from, std::int64_t y,
                           std::uint8_t* to) const {
   const auto largest = in_.storage == FilterStorage::u4 ? path.largest_u4 : path.largest_u8;
   const std::int64_t row_bytes = in_.row_bytes();

@@ -9,7 +9,7 @@
 #include "engine/cpu/place.h"
 #include "engine/cpu/step.h"
 #include "engine/program.h"
-#include "kernels/filter8/filter8.h"
+#include "kernels/engine/engine_kernels.h"
 #include "nibble/graph/op.h"
 
 namespace nibble {
@@ -25,7 +25,7 @@ class MaxPoolRows {
   std::int64_t end_row(std::int64_t y) const;
 
   // Row y of the picture whose row 0 is at `from`.
-  void run_row(const Filter8& path, const std::uint8_t* from, std::int64_t y,
+  void run_row(const EngineKernels& path, const std::uint8_t* from, std::int64_t y,
                std::uint8_t* to) const;
 
  private:

@@ -9,7 +9,7 @@
 #include "engine/cpu/pool_steps.h"
 #include "engine/cpu/product_rescale.h"
 #include "engine/cpu/window_rows.h"
-#include "kernels/filter8/filter8.h"
+#include "kernels/engine/engine_kernels.h"
 
 namespace nibble {
 namespace {
@@ -81,7 +81,7 @@ class ProductStep final : public CpuStep {
     if (spec_.pooled.is_stored()) return run_pooled(frame);
     const Job job = job_of(frame);
     std::ranges::fill(frame.marks, -1);
-    frame.crew.run(job.blocks * job.panel_groups, [&](int worker, std::int64_t task) {
+    frame.team.run(job.blocks * job.panel_groups, [&](int worker, std::int64_t task) {
       const auto w = static_cast<std::size_t>(worker);
       run_task(job, cut(frame.scratch[w]), frame.marks[w], task);
     });
@@ -100,7 +100,7 @@ class ProductStep final : public CpuStep {
   // Tasks of one block come one after another, so that a worker looks at each block once.
   struct Job {
     const RunFrame& frame;
-    const Filter8& path;
+    const EngineKernels& path;
     std::int64_t blocks = 0;
     std::int64_t panel_groups = 0;
     std::uint8_t* out = nullptr;  // of pixel 0 of picture 0
@@ -108,12 +108,12 @@ class ProductStep final : public CpuStep {
 
   Job job_of(const RunFrame& frame) const {
     const std::int64_t units = frame.batch * spec_.out.pixels() / unit();
-    const std::int64_t per_block = (frame.crew.workers() == 1 ? block_ : shared_block_) / unit();
+    const std::int64_t per_block = (frame.team.workers() == 1 ? block_ : shared_block_) / unit();
     const std::int64_t blocks = (units + per_block - 1) / per_block;
     const auto panels = static_cast<std::int64_t>(filters_.panels().size());
-    const std::int64_t wanted = frame.crew.workers() * kTasksPerWorker;
-    const std::int64_t groups = frame.crew.workers() == 1 ? 1 : (wanted + blocks - 1) / blocks;
-    return {frame, filter8_path(), blocks, std::clamp<std::int64_t>(groups, 1, panels),
+    const std::int64_t wanted = frame.team.workers() * kTasksPerWorker;
+    const std::int64_t groups = frame.team.workers() == 1 ? 1 : (wanted + blocks - 1) / blocks;
+    return {frame, engine_kernels(), blocks, std::clamp<std::int64_t>(groups, 1, panels),
             reinterpret_cast<std::uint8_t*>(frame.arena + spec_.out.offset)};
   }
 
@@ -190,14 +190,14 @@ class ProductStep final : public CpuStep {
 
   // Parts of pictures, so that every worker has some.
   void run_pooled(const RunFrame& frame) const {
-    const std::int64_t wanted = frame.crew.workers() * kTasksPerWorker;
+    const std::int64_t wanted = frame.team.workers() * kTasksPerWorker;
     const std::int64_t parts =
-        frame.crew.workers() == 1
+        frame.team.workers() == 1
             ? 1
             : std::clamp<std::int64_t>((wanted + frame.batch - 1) / frame.batch, 1,
                                        spec_.pooled.height);
-    const Filter8& path = filter8_path();
-    frame.crew.run(frame.batch * parts, [&](int worker, std::int64_t task) {
+    const EngineKernels& path = engine_kernels();
+    frame.team.run(frame.batch * parts, [&](int worker, std::int64_t task) {
       const std::int64_t part = task % parts;
       const Scratch scratch = cut(frame.scratch[static_cast<std::size_t>(worker)]);
       Job job{frame, path};

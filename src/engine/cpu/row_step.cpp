@@ -66,7 +66,7 @@ class RowStep final : public CpuStep {
 
   void run(const RunFrame& frame) const override {
     const Place& out = spec_.out;
-    frame.crew.run(frame.batch * out.height, [&](int worker, std::int64_t row) {
+    frame.team.run(frame.batch * out.height, [&](int worker, std::int64_t row) {
       auto* values =
           reinterpret_cast<std::int32_t*>(frame.scratch[static_cast<std::size_t>(worker)]);
       for (std::int64_t x = 0; x < out.width; ++x) {
@@ -132,7 +132,7 @@ class RowStep final : public CpuStep {
     read(at, 0, at.values);
     const Place& out = spec_.out;
     for (std::int64_t c = 0; c < out.channels; c += kFilterColumns) {
-      filter8_path().rescale(
+      engine_kernels().rescale(
           {.sums = at.values + c,
            .pixels = 1,
            .columns = static_cast<int>(std::min<std::int64_t>(kFilterColumns, out.channels - c)),

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "engine/cpu/crew.h"
+#include "engine/cpu/thread_team.h"
 
 namespace nibble {
 
@@ -16,7 +16,7 @@ namespace nibble {
 struct RunFrame {
   std::byte* arena = nullptr;
   std::int64_t batch = 0;
-  Crew& crew;
+  ThreadTeam& team;
   std::span<std::byte* const> scratch;  // one a worker, as large as the steps asked for
   std::span<std::int64_t> marks;        // one a worker, for a step to note what its scratch holds
 };

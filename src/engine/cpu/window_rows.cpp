@@ -45,7 +45,7 @@ std::size_t WindowRows::expanded_bytes(std::int64_t block) const {
       checked_sum(checked_product(rows, in_.width, pixel_bytes_), kPlaceSlack));
 }
 
-void WindowRows::find(const Filter8& path, const std::byte* arena, const PixelSpan& span,
+void WindowRows::find(const EngineKernels& path, const std::byte* arena, const PixelSpan& span,
                       const std::uint8_t** all_rows, FilterPiece* pieces,
                       std::uint8_t* expanded) const {
   const auto* input = reinterpret_cast<const std::uint8_t*>(arena + in_.offset);

@@ -28,7 +28,7 @@ class WindowRows {
   // Fills rows, [tile][tap][pixel of the tile], and the pieces of all tiles. Where y is the largest
   // of a window, its outputs are pixels of a tile, one after another. An input in halves of bytes
   // goes to `expanded` first.
-  void find(const Filter8& path, const std::byte* arena, const PixelSpan& span,
+  void find(const EngineKernels& path, const std::byte* arena, const PixelSpan& span,
             const std::uint8_t** rows, FilterPiece* pieces, std::uint8_t* expanded) const;
 
   // What `expanded` needs for so many pixels.

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles of many pixels in one call, where products of one run beside the rescale of another.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/engine/engine_kernels_test_support.h"
+#include "kernels/engine/paths.h"
+
+namespace nibble {
+namespace {
+
+constexpr FilterStorage kStorages[] = {FilterStorage::none, FilterStorage::u8, FilterStorage::u4,
+                                       FilterStorage::s32};
+
+// Pieces of so many pixels of one product with 64 outputs.
+class Pieces {
+ public:
+  Pieces(const std::vector<int>& pixels, int taps, int depth, Random& random) {
+    for (const int count : pixels) {
+      products_.emplace_back(
+          ProductShape{.blocks = kFilterBlocks, .pixels = count, .taps = taps, .depth = depth},
+          static_cast<unsigned>(random.word(1, 1000)));
+      // Some pieces lack the first of their taps.
+      first_taps_.push_back(taps > 1 && random.is_one_of(4) ? 1 : 0);
+    }
+    sums_.resize(kFilterPixels * kFilterColumns);
+  }
+
+  std::vector<std::uint8_t> rescaled_on(const EngineKernels& path, RescaleTile rescale) {
+    std::vector<std::uint8_t> out(4 * kFilterPixels * kFilterColumns + 16, 0xA5);
+    rescale.sums = sums_.data();
+    rescale.out = out.data();
+    const FilterTile whole = products_[0].tile(sums_.data());
+    std::vector<FilterPiece> pieces;
+    for (std::size_t i = 0; i < products_.size(); ++i) {
+      const FilterTile tile = products_[i].tile(sums_.data());
+      pieces.push_back({.rows = tile.rows + first_taps_[i] * tile.pixels,
+                        .first_tap = first_taps_[i],
+                        .taps = tile.taps - first_taps_[i],
+                        .pixels = tile.pixels});
+    }
+    if (path.multiply_rescale != nullptr) {
+      path.multiply_rescale(whole, rescale, pieces);
+      return out;
+    }
+    for (const FilterPiece& piece : pieces) {
+      path.multiply(piece.of(whole));
+      rescale.pixels = piece.pixels;
+      path.rescale(rescale);
+      rescale.out = static_cast<std::uint8_t*>(rescale.out) + piece.pixels * rescale.stride;
+      rescale.addend.data += piece.pixels * rescale.addend.stride;
+    }
+    return out;
+  }
+
+ private:
+  std::vector<Product> products_;
+  std::vector<int> first_taps_;
+  std::vector<std::int32_t> sums_;
+};
+
+// Sums stay below 2^25, times multipliers below 2^31.
+TEST(FilterPieces, AreRescaledAsOneByOne) {
+  Random random(11);
+  const std::vector<std::uint8_t> addends = random.bytes(kFilterPixels * kFilterColumns);
+  std::vector<std::int32_t> multipliers, large, factors;
+  for (int o = 0; o < kFilterColumns; ++o) {
+    multipliers.push_back(random.word(0, 100));
+    large.push_back(random.word(0, INT32_MAX));
+    factors.push_back(random.word(0, 100));
+  }
+  for (const auto& [taps, depth] : {std::pair{1, 64},
+                                    {1, 48},
+                                    {1, 52},
+                                    {1, 44},
+                                    {2, 24},
+                                    {7, 24},
+                                    {3, 28},
+                                    {2, 20},
+                                    {9, 64},
+                                    {1, 24}}) {
+    for (const std::vector<int>& pixels : std::vector<std::vector<int>>{
+             {6}, {6, 6}, {5, 6, 6, 6}, {6, 5, 6, 1}, {6, 6, 6, 6, 2}, {3, 3}}) {
+      Pieces pieces(pixels, taps, depth, random);
+      for (const FilterStorage storage : std::span(kStorages).subspan(1)) {
+        for (const FilterStorage addend : std::span(kStorages).first(3)) {
+          const int width = random.word(0, 2);  // narrow, wide, of 31 bits
+          const int largest = storage == FilterStorage::u4 ? 15 : random.word(1, 255);
+          const int zero = random.is_one_of(2) ? 0 : random.word(1, largest);
+          const RescaleTile rescale = {
+              .columns = storage == FilterStorage::u4 || !random.is_one_of(3) ? 64 : 60,
+              .addend = {.storage = addend,
+                         .data = addends.data(),
+                         .stride = kFilterColumns,
+                         .multiplier = factors.data(),
+                         .shift = random.word(0, 4),
+                         .zero = addend == FilterStorage::u8 ? 9 : 0},
+              .multiplier = width == 2 ? large.data() : multipliers.data(),
+              .shift = width == 2 ? random.word(31, 45) : random.word(0, 26),
+              .low = -zero,
+              .high = largest - zero,
+              .zero = zero,
+              .is_wide = width > 0,
+              .storage = storage,
+              .stride = kFilterColumns * 4};
+          const std::vector<std::uint8_t> wanted =
+              pieces.rescaled_on(reference::kEngineKernels, rescale);
+          for (const EngineKernelsPath& path : fast_paths()) {
+            ASSERT_EQ(pieces.rescaled_on(*path.kernel, rescale), wanted)
+                << name_of(path.isa) << ": " << taps << " taps of " << depth << ", "
+                << pixels.size() << " pieces, storage " << static_cast<int>(storage) << ", addend "
+                << static_cast<int>(addend) << ", width " << width;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nibble

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's kernel on AVX-512 VNNI: 24 sums of 16 outputs stay in registers over all taps, each
+// pixel's four values go to all 16 lanes.
+#include <immintrin.h>
+
+#include <algorithm>
+
+#include "kernels/engine/loops.h"
+#include "kernels/engine/paths.h"
+#include "kernels/engine/x86_avx512_depthwise.h"
+#include "kernels/engine/x86_avx512_rescale.h"
+
+namespace nibble::avx512vnni {
+namespace {
+
+struct Path {};
+using Loops = EngineLoops<Path>;
+
+__m512i quad_of(const std::uint8_t* from) {
+  int quad = 0;
+  __builtin_memcpy(&quad, from, sizeof quad);
+  return _mm512_set1_epi32(quad);
+}
+
+// What is needed after these tiles comes near while they are multiplied, a line with each step of
+// four channels: the processor by itself stops fetching at the end of every page.
+class Ahead {
+ public:
+  explicit Ahead(const FilterTile& tile)
+      : line_(reinterpret_cast<const std::uint8_t*>(tile.weights)), last_(line_) {
+    if (tile.ahead.empty()) return;
+    line_ = tile.ahead.data();
+    last_ = line_ + tile.ahead.size() - kLine;
+    step_ = kLine;
+  }
+
+  void fetch() {
+    _mm_prefetch(line_, _MM_HINT_T1);
+    line_ += step_;
+  }
+  void end_tile() {
+    line_ = std::min(line_, last_);
+    if (line_ == last_) step_ = 0;
+  }
+
+ private:
+  static constexpr std::int64_t kLine = 64;
+  const std::uint8_t* line_;
+  const std::uint8_t* last_;
+  std::int64_t step_ = 0;
+};
+
+// For tiles of fewer than 64 outputs, whose weights are few.
+struct NothingAhead {
+  void fetch() {}
+  void end_tile() {}
+};
+
+// When all is summed, finish() gives what takes a pixel's sums from the registers, or the largest
+// of a window's; it is asked for no earlier, since its constants would need registers too.
+template <int Pixels, int Blocks, int Window = 1, class Fetched, class Finish>
+void multiply_part(const FilterTile& tile, Fetched& ahead, const Finish& finish) {
+  __m512i sums[Pixels][Blocks];
+#pragma GCC unroll 14
+  for (int p = 0; p < Pixels; ++p) {
+#pragma GCC unroll 4
+    for (int b = 0; b < Blocks; ++b) sums[p][b] = _mm512_loadu_si512(tile.bias + b * 16);
+  }
+  const std::int8_t* weights = tile.weights;
+  const std::uint8_t* const* rows = tile.rows;
+  const std::int64_t depth = tile.depth;
+  Fetched near = ahead;
+  for (std::int64_t t = 0; t < tile.taps; ++t, rows += Pixels) {
+    const std::uint8_t* row[Pixels];
+#pragma GCC unroll 14
+    for (int p = 0; p < Pixels; ++p) row[p] = rows[p];
+    for (std::int64_t k = 0; k < depth; k += 4, weights += Blocks * 64) {
+      near.fetch();
+      __m512i columns[Blocks];
+#pragma GCC unroll 4
+      for (int b = 0; b < Blocks; ++b) columns[b] = _mm512_loadu_si512(weights + b * 64);
+#pragma GCC unroll 14
+      for (int p = 0; p < Pixels; ++p) {
+        const __m512i quad = quad_of(row[p] + k);
+#pragma GCC unroll 4
+        for (int b = 0; b < Blocks; ++b) {
+          sums[p][b] = _mm512_dpbusd_epi32(sums[p][b], quad, columns[b]);
+        }
+      }
+    }
+  }
+  near.end_tile();
+  ahead = near;
+  __asm__ volatile("" : : : "memory");
+  const auto take = finish();
+#pragma GCC unroll 14
+  for (int p = 0; p < Pixels / Window; ++p) {
+    __m512i of_pixel[Blocks];  // a copy, so that the sums themselves have no address
+#pragma GCC unroll 4
+    for (int b = 0; b < Blocks; ++b) {
+      of_pixel[b] = sums[p * Window][b];
+      __asm__ volatile("" : "+v"(of_pixel[b]));
+#pragma GCC unroll 4
+      for (int w = 1; w < Window; ++w) {
+        __m512i other = sums[p * Window + w][b];
+        __asm__ volatile("" : "+v"(other));
+        of_pixel[b] = _mm512_max_epi32(of_pixel[b], other);
+      }
+    }
+    take(p, of_pixel);
+  }
+}
+
+template <int Blocks, int Pixels, class Fetched, class Finish>
+void multiply_pixels(const FilterTile& tile, Fetched& ahead, const Finish& finish) {
+  if (tile.pixels == Pixels) return multiply_part<Pixels, Blocks>(tile, ahead, finish);
+  if constexpr (Pixels > 1) multiply_pixels<Blocks, Pixels - 1>(tile, ahead, finish);
+}
+
+constexpr int kPixels[kFilterBlocks + 1] = {0, 12, 12, 8, 6};
+
+template <int Blocks>
+void multiply_blocks(const FilterTile& tile) {
+  NothingAhead ahead;
+  multiply_pixels<Blocks, kPixels[Blocks]>(tile, ahead, [&] {
+    return [&](int p, const __m512i* sums) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+      for (int b = 0; b < Blocks; ++b) {
+        _mm512_storeu_si512(tile.sums + p * kFilterColumns + b * 16, sums[b]);
+      }
+    };
+  });
+}
+
+void multiply(const FilterTile& tile) {
+  switch (tile.blocks) {
+    case 1:
+      return multiply_blocks<1>(tile);
+    case 2:
+      return multiply_blocks<2>(tile);
+    case 3:
+      return multiply_blocks<3>(tile);
+    default:
+      return multiply_blocks<4>(tile);
+  }
+}
+
+void expand_s4(const std::uint8_t* from, std::int8_t* to, std::int64_t groups) {
+  const __m512i half = _mm512_set1_epi8(15);
+  const __m512i values =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1));
+  for (std::int64_t g = 0; g < groups; ++g, from += 64, to += 128) {
+    const __m512i both = _mm512_loadu_si512(from);
+    const __m512i high = _mm512_and_si512(_mm512_srli_epi16(both, 4), half);
+    _mm512_storeu_si512(to, _mm512_shuffle_epi8(values, _mm512_and_si512(both, half)));
+    _mm512_storeu_si512(to + 64, _mm512_shuffle_epi8(values, high));
+  }
+}
+
+void expand_u4(const std::uint8_t* from, std::uint8_t* to, std::int64_t groups) {
+  const __m256i half = _mm256_set1_epi8(15);
+  for (std::int64_t g = 0; g < groups; ++g, from += 32, to += 64) {
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(both, 4), half);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_and_si256(both, half));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 32), high);
+  }
+}
+
+void largest_u8(const std::uint8_t* const* rows, int count, std::uint8_t* to, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += 64) {
+    const __mmask64 mask = first_bytes(bytes - i);
+    __m512i most = _mm512_maskz_loadu_epi8(mask, rows[0] + i);
+    for (int r = 1; r < count; ++r) {
+      most = _mm512_max_epu8(most, _mm512_maskz_loadu_epi8(mask, rows[r] + i));
+    }
+    _mm512_mask_storeu_epi8(to + i, mask, most);
+  }
+}
+
+// The largest byte has the largest high half.
+void largest_u4(const std::uint8_t* const* rows, int count, std::uint8_t* to, std::int64_t bytes) {
+  const __m512i half = _mm512_set1_epi8(15);
+  for (std::int64_t i = 0; i < bytes; i += 64) {
+    const __mmask64 mask = first_bytes(bytes - i);
+    __m512i high = _mm512_maskz_loadu_epi8(mask, rows[0] + i);
+    __m512i low = _mm512_and_si512(high, half);
+    for (int r = 1; r < count; ++r) {
+      const __m512i both = _mm512_maskz_loadu_epi8(mask, rows[r] + i);
+      high = _mm512_max_epu8(high, both);
+      low = _mm512_max_epu8(low, _mm512_and_si512(both, half));
+    }
+    _mm512_mask_storeu_epi8(to + i, mask, _mm512_or_si512(_mm512_andnot_si512(half, high), low));
+  }
+}
+
+// Where the next piece of pixels goes.
+void advance(RescaleTile& rescale, int pixels) {
+  rescale.out = static_cast<std::uint8_t*>(rescale.out) + pixels * rescale.stride;
+  rescale.addend.data += pixels * rescale.addend.stride;
+}
+
+// A pixel's sums go to its place without leaving the registers.
+template <int Blocks, class Law>
+auto finish(const RescaleTile& rescale) {
+  return [&rescale] {
+    return [law = Law(rescale)](int p, const __m512i* sums) __attribute__((always_inline)) {
+      law.template pixel<Blocks>(
+          p, [&](int b) __attribute__((always_inline)) { return sums[b]; });
+    };
+  };
+}
+
+void multiply_then_rescale(const FilterTile& tile, RescaleTile& rescale) {
+  multiply(tile);
+  rescale.pixels = tile.pixels / rescale.window;
+  avx512_rescale<Path>(rescale);
+}
+
+// Tiles of `Pixels` at once, the others in two steps.
+template <int Blocks, int Pixels, int Window>
+void multiply_rescale_plain(const FilterTile& tile, const RescaleTile& rescale,
+                            std::span<const FilterPiece> pieces) {
+  RescaleTile next = rescale;
+  NothingAhead ahead;
+  with_plain_rescale(rescale, [&]<class Law>() {
+    for (const FilterPiece& piece : pieces) {
+      if (piece.pixels == Pixels) {
+        multiply_part<Pixels, Blocks, Window>(piece.of(tile), ahead, finish<Blocks, Law>(next));
+      } else {
+        multiply_then_rescale(piece.of(tile), next);
+      }
+      advance(next, piece.pixels / Window);
+    }
+  });
+}
+
+template <int Blocks>
+void multiply_rescale_blocks(const FilterTile& tile, const RescaleTile& rescale,
+                             std::span<const FilterPiece> pieces) {
+  if (rescale.window == 4)
+    return multiply_rescale_plain<Blocks, kPixels[Blocks] / 4 * 4, 4>(tile, rescale, pieces);
+  return multiply_rescale_plain<Blocks, kPixels[Blocks], 1>(tile, rescale, pieces);
+}
+
+// Six pixels by two of the four blocks at a time: while these are multiplied, the sums of the two
+// before, which wait in registers, are rescaled. Much of that is done by other units of the
+// processor. A step of four channels takes a block of a pixel along.
+constexpr int kPaired = 6;
+
+struct PairSums {
+  __m512i of[kPaired][2];
+};
+
+// The pair that begins with block `first` (0 or 1), its other block is two further. `sums` are
+// those of the pixels from `before` on, of the other pair; the first Taps taps rescale them, 0:
+// none.
+template <int Taps, class Law>
+[[gnu::always_inline]] inline void multiply_pair(const FilterTile& tile, Ahead& ahead, int first,
+                                                 PairSums& sums, const Law& law,
+                                                 std::int64_t before) {
+  PairSums now;
+#pragma GCC unroll 6
+  for (int p = 0; p < kPaired; ++p) {
+    now.of[p][0] = _mm512_loadu_si512(tile.bias + first * 16);
+    now.of[p][1] = _mm512_loadu_si512(tile.bias + first * 16 + 32);
+  }
+  const std::int8_t* weights = tile.weights + first * 64;
+  const std::uint8_t* const* rows = tile.rows;
+  Ahead near = ahead;
+  const auto tap = [&]<int FirstPixel, int Pixels>() __attribute__((always_inline)) {
+    const std::uint8_t* row[kPaired] = {rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]};
+    const auto step = [&](std::int64_t k) __attribute__((always_inline)) {
+      near.fetch();
+      const __m512i column = _mm512_loadu_si512(weights);
+      const __m512i second = _mm512_loadu_si512(weights + 128);
+#pragma GCC unroll 6
+      for (int p = 0; p < kPaired; ++p) {
+        const __m512i quad = quad_of(row[p] + k);
+        now.of[p][0] = _mm512_dpbusd_epi32(now.of[p][0], quad, column);
+        now.of[p][1] = _mm512_dpbusd_epi32(now.of[p][1], quad, second);
+      }
+      weights += kFilterColumns * 4;
+    };
+    std::int64_t k = 0;
+#pragma GCC unroll 6
+    for (int p = FirstPixel; p < FirstPixel + Pixels; ++p, k += 8) {
+      __m512i(&y)[2] = sums.of[p];
+      step(k);
+      y[0] = law.template half_of_pair<false>(before + p, 1 - first, y[0]);
+      step(k + 4);
+      y[1] = law.template half_of_pair<true>(before + p, 1 - first, y[1]);
+      law.put_pair(before + p, 1 - first, y[0], y[1]);
+    }
+    for (; k < tile.depth; k += 4) step(k);
+    rows += kPaired;
+  };
+  if constexpr (Taps == 1) tap.template operator()<0, kPaired>();
+  if constexpr (Taps == 2) {
+    tap.template operator()<0, kPaired / 2>();
+    tap.template operator()<kPaired / 2, kPaired / 2>();
+  }
+  for (std::int64_t t = Taps; t < tile.taps; ++t) tap.template operator()<0, 0>();
+  sums = now;
+  near.end_tile();
+  ahead = near;
+}
+
+// All pieces have six pixels.
+template <class Law, int Taps>
+void multiply_rescale_pairs(const FilterTile& tile, Ahead& ahead, const RescaleTile& rescale,
+                            std::span<const FilterPiece> pieces) {
+  const Law law(rescale);
+  PairSums sums;
+  std::int64_t pixel = 0;
+  multiply_pair<0>(pieces[0].of(tile), ahead, 0, sums, law, 0);
+  multiply_pair<Taps>(pieces[0].of(tile), ahead, 1, sums, law, 0);
+  for (const FilterPiece& piece : pieces.subspan(1)) {
+    multiply_pair<Taps>(piece.of(tile), ahead, 0, sums, law, pixel);
+    pixel += kPaired;
+    multiply_pair<Taps>(piece.of(tile), ahead, 1, sums, law, pixel);
+  }
+#pragma GCC unroll 6
+  for (int p = 0; p < kPaired; ++p) {
+    law.put_pair(pixel + p, 1, law.template half_of_pair<false>(pixel + p, 1, sums.of[p][0]),
+                 law.template half_of_pair<true>(pixel + p, 1, sums.of[p][1]));
+  }
+}
+
+// Tiles of 64 outputs. Those without pairs are rescaled when all is summed.
+template <class Law>
+void multiply_rescale_whole(const FilterTile& tile, RescaleTile next,
+                            std::span<const FilterPiece> pieces) {
+  constexpr std::int64_t kLeastDepth = 8 * kPaired;  // of one tap that takes all parts along
+  const bool is_deep = tile.depth >= kLeastDepth;
+  const bool has_pairs = next.columns == kFilterColumns &&
+                         (is_deep || (Law::kIsPlain && tile.depth >= kLeastDepth / 2));
+  const auto is_paired = [&](const FilterPiece& piece) {
+    return has_pairs && piece.pixels == kPaired && (is_deep || piece.taps >= 2);
+  };
+  Ahead ahead(tile);
+  while (!pieces.empty()) {
+    const auto other = std::ranges::find_if_not(pieces, is_paired);
+    std::span paired = pieces.first(static_cast<std::size_t>(other - pieces.begin()));
+    if (paired.empty()) {
+      multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(pieces[0].of(tile), ahead,
+                                                             finish<kFilterBlocks, Law>(next));
+      advance(next, pieces[0].pixels);
+      pieces = pieces.subspan(1);
+      continue;
+    }
+    if (is_deep) {
+      multiply_rescale_pairs<Law, 1>(tile, ahead, next, paired);
+    } else if constexpr (Law::kIsPlain) {
+      multiply_rescale_pairs<Law, 2>(tile, ahead, next, paired);
+    }
+    advance(next, static_cast<int>(paired.size()) * kPaired);
+    pieces = pieces.subspan(paired.size());
+  }
+}
+
+void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale,
+                      std::span<const FilterPiece> pieces) {
+  const int blocks = tile.blocks;
+  const bool is_whole = blocks == kFilterBlocks && rescale.window == 1;
+  if (is_plain(rescale) && (rescale.window == 4 || (rescale.window == 1 && !is_whole))) {
+    if (blocks == 1) return multiply_rescale_blocks<1>(tile, rescale, pieces);
+    if (blocks == 2) return multiply_rescale_blocks<2>(tile, rescale, pieces);
+    if (blocks == 3) return multiply_rescale_blocks<3>(tile, rescale, pieces);
+    return multiply_rescale_blocks<4>(tile, rescale, pieces);
+  }
+  RescaleTile next = rescale;
+  if (!is_whole || width_of(rescale) == RescaleWidth::wide ||
+      rescale.storage == FilterStorage::s32) {
+    for (const FilterPiece& piece : pieces) {
+      multiply_then_rescale(piece.of(tile), next);
+      advance(next, piece.pixels / rescale.window);
+    }
+    return;
+  }
+  with_avx512_rescale(rescale, [&]<class Law>() {
+    if constexpr (Law::kIsLight) multiply_rescale_whole<Law>(tile, rescale, pieces);
+  });
+}
+
+}  // namespace
+
+constinit const EngineKernels kEngineKernels = {
+    .multiply = multiply,
+    .rescale = avx512_rescale<Path>,
+    .multiply_rescale = multiply_rescale,
+    .depthwise = avx512_depthwise<Path>,
+    .depthwise_rescale = avx512_depthwise_rescale<Path>,
+    .expand_s4 = expand_s4,
+    .expand_u4 = expand_u4,
+    .largest_u8 = largest_u8,
+    .largest_u4 = largest_u4,
+    .add_u8 = Loops::add_u8,
+    .pixels = {0, kPixels[1], kPixels[2], kPixels[3], kPixels[4]}};
+
+}  // namespace nibble::avx512vnni
