@@ -118,8 +118,9 @@ endfunction()
 # core/embedded_text.h explains, gives each file under its name without extension, in this order.
 function(nibble_embed_texts target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FUNCTION" "FILES")
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME module)
   set(code "// Made by nibble_embed_texts from files of the tree.\n#include \"core/embedded_text.h\"\n
-namespace nibble {\n\nstd::span<const EmbeddedText> ${arg_FUNCTION}();\n
+namespace nibble::inline ${module} {\n\nstd::span<const EmbeddedText> ${arg_FUNCTION}();\n
 std::span<const EmbeddedText> ${arg_FUNCTION}() {\n  static constexpr EmbeddedText kTexts[] = {\n")
   foreach(file IN LISTS arg_FILES)
     cmake_path(ABSOLUTE_PATH file)
@@ -128,7 +129,7 @@ std::span<const EmbeddedText> ${arg_FUNCTION}() {\n  static constexpr EmbeddedTe
     file(READ ${file} text)
     string(APPEND code "      {\"${name}\", R\"nibble(${text})nibble\"},\n")
   endforeach()
-  string(APPEND code "  };\n  return kTexts;\n}\n\n}  // namespace nibble\n")
+  string(APPEND code "  };\n  return kTexts;\n}\n\n}  // namespace nibble::inline ${module}\n")
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${arg_FUNCTION}.cpp)
   set(old "")
   if(EXISTS ${source})

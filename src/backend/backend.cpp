@@ -14,7 +14,7 @@
 #include "core/device_name.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 std::map<std::string, BackendFactory, std::less<>>& registered_backends() {
@@ -87,4 +87,4 @@ void transfer(IntegerBackend& from, const Values& source, IntegerBackend& to,
   to.load(mantissas, exponent, target);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

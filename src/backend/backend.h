@@ -12,7 +12,7 @@
 #include "backend/cases.h"
 #include "backend/values.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // A weight or bias in a backend's memory.
 class Weights {
@@ -124,4 +124,4 @@ std::unique_ptr<IntegerBackend> make_backend(std::string_view name);
 // Values of one backend to another one, through the host.
 void transfer(IntegerBackend& from, const Values& source, IntegerBackend& to, const Values& target);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -16,7 +16,7 @@
 #include "core/isa.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // Calls body() on every instruction set of the machine, with 1, 2 and 3 threads; the scalar
 // definition, which is slow, with 2.
@@ -124,4 +124,4 @@ inline std::vector<std::int8_t> mantissas_of(const Weights& weights) {
   return {values.begin(), values.end()};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -17,7 +17,7 @@
 #include "nibble/core/tensor.h"
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 class Weights;
 
@@ -140,4 +140,4 @@ struct SquaredLoss {
 };
 using LossCase = std::variant<CrossEntropyLoss, SquaredLoss>;
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -4,7 +4,7 @@
 
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 std::vector<std::int64_t> cross_entropy_differences(std::span<const std::int8_t> answers,
                                                     int exponent, std::int32_t label,
@@ -27,4 +27,4 @@ std::vector<std::int64_t> cross_entropy_differences(std::span<const std::int8_t>
   return shares;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

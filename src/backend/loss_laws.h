@@ -11,7 +11,7 @@
 #include "nibble/backend/rules.h"
 #include "nibble/core/host_device.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 inline constexpr int kProbabilityBits = 11;
 inline constexpr int kCrossEntropyExponent = -7;
@@ -83,4 +83,4 @@ NIBBLE_HOST_DEVICE constexpr SquaredScale squared_scale(int answer_exponent) {
   return {common, held - common, kTargetExponent - common};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -10,7 +10,7 @@
 #include "backend/reference/reference_backend.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 using reference::Block;
@@ -144,4 +144,4 @@ TEST(Backends, CheckStopsAtTheFirstDifference) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -11,7 +11,7 @@
 #include "graph/picture.h"
 #include "nibble/graph/op.h"
 
-namespace nibble::reference {
+namespace nibble::inline backend::reference {
 
 using Sums = std::vector<std::int64_t>;
 
@@ -297,4 +297,4 @@ inline Block error_of_average(const Op& op, const Block& in, const Block& error)
   return rounded(sums, in.picture, in.images, error.exponent - 15);
 }
 
-}  // namespace nibble::reference
+}  // namespace nibble::inline backend::reference

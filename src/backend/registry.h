@@ -8,11 +8,11 @@
 
 #include "backend/backend.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // Makes the backend "KIND" or "KIND:…".
 using BackendFactory = std::unique_ptr<IntegerBackend> (*)(std::string_view name);
 
 void register_backend(const std::string& kind, BackendFactory factory);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "laws/round_shift.h"
 #include "nibble/core/host_device.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 inline constexpr int kDecayBits = 15;  // a decayed weight of 1 counts 2^-15 of the largest gradient
 
@@ -53,4 +53,4 @@ struct UpdateLaw {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -11,7 +11,7 @@
 #include "graph/picture.h"
 #include "laws/round_shift.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 enum class ValueStorage : std::uint8_t { s8, u8, u4, s16, s32, s64 };
 
@@ -91,4 +91,4 @@ struct SlotTable {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

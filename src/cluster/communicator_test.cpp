@@ -15,7 +15,7 @@
 #include "core/test_support.h"
 #include "nibble/cluster/world.h"
 
-namespace nibble {
+namespace nibble::inline cluster {
 namespace {
 
 using testing::ElementsAre;
@@ -71,4 +71,4 @@ TEST_F(Alone, SeesALauncherInTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline cluster

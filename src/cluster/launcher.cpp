@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline cluster {
 
 std::optional<int> launched_processes() {
   // Open MPI's mpirun; MPICH's, Intel's and Slurm's with PMI.
@@ -24,4 +24,4 @@ std::optional<int> launched_processes() {
   return std::nullopt;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline cluster

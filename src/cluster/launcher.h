@@ -4,9 +4,9 @@
 
 #include <optional>
 
-namespace nibble {
+namespace nibble::inline cluster {
 
 // How many processes it started together with this one; 0: it does not say.
 std::optional<int> launched_processes();
 
-}  // namespace nibble
+}  // namespace nibble::inline cluster

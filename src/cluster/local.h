@@ -7,7 +7,7 @@
 #include "nibble/cluster/communicator.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline cluster {
 
 // Refuses a root that no rank has.
 inline void check_root(int root, int size) {
@@ -31,4 +31,4 @@ inline Communicator& local_communicator() {
   return communicator;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline cluster

@@ -18,7 +18,7 @@
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline cluster {
 namespace {
 
 // MPI counts in int, and its sums need a buffer as large as the message.
@@ -173,4 +173,4 @@ void abort_world(int code) {
   MPI_Abort(MPI_COMM_WORLD, code);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline cluster

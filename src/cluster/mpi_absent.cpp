@@ -6,7 +6,7 @@
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline cluster {
 
 Communicator& world() {
   if (launched_processes().value_or(1) != 1) {
@@ -17,4 +17,4 @@ Communicator& world() {
 
 void abort_world(int) {}
 
-}  // namespace nibble
+}  // namespace nibble::inline cluster

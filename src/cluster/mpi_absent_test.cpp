@@ -7,7 +7,7 @@
 #include "core/test_support.h"
 #include "nibble/cluster/world.h"
 
-namespace nibble {
+namespace nibble::inline cluster {
 namespace {
 
 TEST(MpiAbsent, RefusesToBeOneOfMany) {
@@ -18,4 +18,4 @@ TEST(MpiAbsent, RefusesToBeOneOfMany) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline cluster

@@ -19,7 +19,7 @@
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline cluster {
 namespace {
 
 // None, few, and more than one message of MPI with a rest.
@@ -124,7 +124,7 @@ int fail(Communicator& all, std::string_view how) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline cluster
 
 int main(int argc, char** argv) {
   try {

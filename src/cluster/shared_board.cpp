@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstring>
 
-namespace nibble {
+namespace nibble::inline cluster {
 namespace {
 
 constexpr std::size_t kLine = 64;                          // of the cache
@@ -110,4 +110,4 @@ void SharedBoard::max(std::span<std::int64_t> values) {
   reduce(values, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline cluster

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace nibble {
+namespace nibble::inline cluster {
 
 class SharedBoard {
  public:
@@ -40,4 +40,4 @@ class SharedBoard {
   std::uint32_t meetings_ = 0;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline cluster

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline cluster {
 namespace {
 
 constexpr std::size_t kSizes[] = {0, 1, 3, 128, 129, 1000, 131072, 131073, 300001, 2};
@@ -66,4 +66,4 @@ TEST(SharedBoard, GivesAllRanksWhatAllHave) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline cluster

@@ -18,7 +18,7 @@
 #include "core/temporary.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ void AtomicFile::commit() {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -6,7 +6,7 @@
 #include <iosfwd>
 #include <memory>
 
-namespace nibble {
+namespace nibble::inline core {
 
 class AtomicFile {
  public:
@@ -26,4 +26,4 @@ class AtomicFile {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline core

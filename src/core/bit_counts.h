@@ -8,7 +8,7 @@
 
 #include "nibble/core/host_device.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 // x is not 0.
 NIBBLE_HOST_DEVICE inline int trailing_zeros(std::uint64_t x) {
@@ -27,4 +27,4 @@ NIBBLE_HOST_DEVICE inline int leading_zeros(std::uint64_t x) {
 #endif
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

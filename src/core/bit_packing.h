@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace nibble {
+namespace nibble::inline core {
 
 constexpr std::size_t packed_bytes(std::size_t codes, int bits) {
   return (codes * static_cast<std::size_t>(bits) + 7) / 8;
@@ -34,4 +34,4 @@ constexpr void pack_code(std::span<std::uint8_t> packed, std::size_t index, int 
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -8,7 +8,7 @@
 #include "core/checked.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 // Capacities are rounded up so that the shorter last batch of an epoch finds its buffers again.
@@ -65,4 +65,4 @@ void BufferPool::give_back(Tensor memory) {
   free_.emplace(memory.elements(), std::move(memory));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

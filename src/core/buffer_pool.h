@@ -10,7 +10,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 class BufferPool;
 
@@ -57,4 +57,4 @@ class BufferPool {
   std::size_t peak_ = 0;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -6,7 +6,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 template <std::integral T>
 T checked_sum(T first, std::same_as<T> auto... more) {
@@ -34,4 +34,4 @@ T checked_round_up(T size, T step) {
   return checked_sum(size, static_cast<T>(step - 1)) / step * step;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

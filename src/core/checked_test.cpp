@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::int64_t kMost64 = std::numeric_limits<std::int64_t>::max();
@@ -28,4 +28,4 @@ TEST(CheckedArithmetic, ThrowsWhereItWouldWrap) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -6,7 +6,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::string_view kCheckStart = "check(";
@@ -46,4 +46,4 @@ DeviceName parse_device(std::string_view text) {
   return name;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline core {
 
 struct DeviceName {
   std::string kind = "cpu";           // of a check: "check"
@@ -20,4 +20,4 @@ struct DeviceName {
 // Throws where the text is none of these; whether there is such a device is not its question.
 DeviceName parse_device(std::string_view text);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -5,7 +5,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 TEST(DeviceName, ReadsAllThatItWrites) {
@@ -26,4 +26,4 @@ TEST(DeviceName, RefusesTheRest) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -2,7 +2,7 @@
 // Names of the element types.
 #include "nibble/core/dtype.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 std::string_view name_of(DType type) {
   switch (type) {
@@ -34,4 +34,4 @@ std::string_view name_of(DType type) {
   return "unknown";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

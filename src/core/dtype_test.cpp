@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 TEST(DType, NamesAreDistinctAndTellTheSize) {
@@ -31,4 +31,4 @@ TEST(DType, SizesAreThoseOfTheCppTypes) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

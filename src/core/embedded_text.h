@@ -5,11 +5,11 @@
 #include <span>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline core {
 
 struct EmbeddedText {
   std::string_view name;  // of the file, without folder and extension
   std::string_view text;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -2,7 +2,7 @@
 // Builds the one-line text of an error.
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 std::string text_of(std::string_view op, std::string_view what) {
@@ -29,4 +29,4 @@ std::string_view Error::reason() const {
   return end == std::string_view::npos ? text : text.substr(end + 2);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -11,7 +11,7 @@
 #include "nibble/core/npy.h"
 #include "nibble/core/shape.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 TEST(Error, SaysWhereWhatGotAndExpected) {
@@ -48,4 +48,4 @@ TEST(Error, KindsAreTheCausesWhateverTheTextsSay) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::uint32_t kFloatInfinity = 0x7F800000u;
@@ -65,4 +65,4 @@ std::uint16_t bfloat_from_float(float value) {
   return static_cast<std::uint16_t>(rounded_shift(bits, 16));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

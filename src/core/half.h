@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // Every half is a float. A signaling NaN becomes quiet, as F16C does it.
 float float_from_half(std::uint16_t half);
@@ -18,4 +18,4 @@ float float_from_bfloat(std::uint16_t bfloat);
 // To nearest, ties to even, overflow to infinity. A NaN is quiet and keeps its top payload bits.
 std::uint16_t bfloat_from_float(float value);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

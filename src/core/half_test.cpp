@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -146,4 +146,4 @@ TEST(Half, ASignalingNanDecodesToAQuietOne) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -7,7 +7,7 @@
 
 #include <new>
 
-namespace nibble {
+namespace nibble::inline core {
 
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
@@ -45,4 +45,4 @@ std::string hex(std::uint64_t hash) {
   return fmt::format("{:016x}", hash);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

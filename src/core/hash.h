@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline core {
 
 std::uint64_t hash_of(std::span<const std::byte> bytes);
 
@@ -37,4 +37,4 @@ class Hasher {
 
 std::string hex(std::uint64_t hash);  // 16 lower-case digits
 
-}  // namespace nibble
+}  // namespace nibble::inline core

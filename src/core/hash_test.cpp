@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 std::vector<std::uint32_t> counted(std::size_t n) {
@@ -59,4 +59,4 @@ TEST(Hash, HexHasSixteenLowerCaseDigits) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

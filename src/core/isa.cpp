@@ -17,7 +17,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 struct NamedIsa {
@@ -146,4 +146,4 @@ Isa last_isa_used() {
   return last_used.load(std::memory_order_relaxed);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // The paths by name. `reference` is the scalar definition itself; `portable` is the fast algorithm
 // compiled for the baseline of the platform; the others use more of the processor. Where a machine
@@ -66,4 +66,4 @@ void reset_isa();  // NIBBLE_ISA is read again
 void report_isa_used(Isa isa);
 Isa last_isa_used();
 
-}  // namespace nibble
+}  // namespace nibble::inline core

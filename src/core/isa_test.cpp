@@ -11,7 +11,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr Isa kAll[] = {Isa::reference, Isa::portable,   Isa::avx2,
@@ -130,4 +130,4 @@ TEST_F(IsaChoice, TheReportedPathIsRemembered) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

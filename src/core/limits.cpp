@@ -11,7 +11,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::int64_t kFreeInflation = std::int64_t{64} << 20;  // bytes
@@ -128,4 +128,4 @@ std::int64_t most_inflated(std::int64_t packed) {
   return std::max(kFreeInflation, packed > INT64_MAX / times ? INT64_MAX : packed * times);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

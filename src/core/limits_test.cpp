@@ -7,7 +7,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 std::string parse_error(std::string_view text) {
@@ -80,4 +80,4 @@ TEST(Limits, LetSmallDataGrowAndLargeDataByAFactor) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

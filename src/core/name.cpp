@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
@@ -126,4 +126,4 @@ std::string file_part(std::string_view name) {
   return part;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

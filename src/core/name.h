@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // Valid UTF-8 without control characters (C1, line separators and those that turn the direction of
 // text included): what a terminal, a comment or a table shows as it is.
@@ -36,4 +36,4 @@ std::string in_quotes(std::string_view words);
 // '-', '_' or '.' becomes '_', and so does a first '.' or '-'.
 std::string file_part(std::string_view name);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -7,7 +7,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 TEST(Name, GoodWordsStayAsTheyAre) {
@@ -70,4 +70,4 @@ RC_GTEST_PROP(Name, WellFormedWordsArePrintable, (const std::string& words)) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -22,7 +22,7 @@
 #include "core/npy_header.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ void write_npy(std::ostream& out, ConstTensorView tensor, const std::string& nam
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -15,7 +15,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -236,4 +236,4 @@ std::string npy_header_text(DType dtype, const Shape& shape) {
   return header + text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -8,7 +8,7 @@
 
 #include "nibble/core/npy.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 struct NpyPreamble {
   std::size_t text_offset = 0;
@@ -21,4 +21,4 @@ NpyPreamble parse_npy_preamble(std::span<const std::byte> bytes, const std::stri
 // A whole version 1.0 header in C order, padded so that the data is 64-byte aligned.
 std::string npy_header_text(DType dtype, const Shape& shape);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -14,7 +14,7 @@
 #include "core/test_corpus.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -249,4 +249,4 @@ TEST_F(NpyFile, OpeningErrorsNameThePathAndTheReason) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -18,7 +18,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 std::atomic<int> requested_threads{0};
@@ -147,4 +147,4 @@ void require_threads(int threads) {
   largest_team = threads;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -17,7 +17,7 @@
 #include "core/test_support.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 class ScopedThreads {
@@ -152,4 +152,4 @@ TEST(ParallelTasks, EveryTaskRunsOnceAndTheFirstFailureIsTold) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

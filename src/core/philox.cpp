@@ -4,7 +4,7 @@
 
 #include "core/philox_draws.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 PhiloxBlock philox4x32_10(const PhiloxBlock& counter, const std::array<std::uint32_t, 2>& key) {
   return philox::block(counter, key);
@@ -18,4 +18,4 @@ std::uint16_t draw16(const RandomKey& key, std::uint64_t element) {
   return philox::draw16(key, element);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

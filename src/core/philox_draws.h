@@ -8,7 +8,7 @@
 #include "nibble/core/host_device.h"
 #include "nibble/core/philox.h"
 
-namespace nibble::philox {
+namespace nibble::inline core::philox {
 
 NIBBLE_HOST_DEVICE inline PhiloxBlock block(const PhiloxBlock& counter,
                                             const std::array<std::uint32_t, 2>& key) {
@@ -47,4 +47,4 @@ NIBBLE_HOST_DEVICE inline std::uint16_t draw16(const RandomKey& key, std::uint64
   return static_cast<std::uint16_t>(lane % 2 == 0 ? word : word >> 16);
 }
 
-}  // namespace nibble::philox
+}  // namespace nibble::inline core::philox

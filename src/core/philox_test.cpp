@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 TEST(Philox, GivesTheKnownAnswersOfRandom123) {
@@ -46,4 +46,4 @@ TEST(Philox, EveryPartOfTheKeyChangesTheDraw) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -20,7 +20,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ std::string content_hash(const SafetensorsMetadata& metadata, std::vector<NamedT
   return hex(hasher.value());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

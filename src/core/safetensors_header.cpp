@@ -14,7 +14,7 @@
 #include "core/name.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 using Json = nlohmann::json;
@@ -351,4 +351,4 @@ std::string safetensors_header_text(const SafetensorsHeader& header) {
   return length + text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

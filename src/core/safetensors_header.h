@@ -11,7 +11,7 @@
 
 #include "nibble/core/safetensors.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 inline constexpr std::size_t kSafetensorsLength = 8;               // bytes of the header's length
 inline constexpr std::uint64_t kSafetensorsMaxHeader = 100000000;  // as the reference has it
@@ -40,4 +40,4 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t 
 // Length and text, padded so that the data begins at a multiple of eight.
 std::string safetensors_header_text(const SafetensorsHeader& header);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -14,7 +14,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,4 +186,4 @@ TEST(Safetensors, WrongHeadersSayWhere) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

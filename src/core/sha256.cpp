@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstring>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::size_t kBlock = 64;  // bytes
@@ -88,4 +88,4 @@ std::string Sha256::hex() const {
   return text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // Of a sequence of pieces; independent of how the bytes were cut.
 class Sha256 {
@@ -25,4 +25,4 @@ class Sha256 {
   std::uint64_t bytes_ = 0;  // added; the last bytes_ % 64 wait in block_
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline core

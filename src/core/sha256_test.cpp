@@ -6,7 +6,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 std::string sha256_of(const std::string& text) {
@@ -48,4 +48,4 @@ TEST(Sha256, DoesNotDependOnHowTheBytesWereCut) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

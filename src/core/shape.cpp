@@ -7,7 +7,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 // With eight bytes an element the byte count still fits a signed 64-bit integer.
@@ -65,4 +65,4 @@ std::string Shape::to_string() const {
   return text + (rank_ == 1 ? ",)" : ")");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

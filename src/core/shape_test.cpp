@@ -8,7 +8,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::int64_t kTwoTo60 = std::int64_t{1} << 60;
@@ -63,4 +63,4 @@ TEST(Shape, AByteCountThatOverflowsIsRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 std::string without_frame(std::string text) {
@@ -39,4 +39,4 @@ std::string processor_name() {
   return system.machine[0] != '\0' ? system.machine : "unknown";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

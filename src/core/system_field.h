@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // The value of the first line "key <separator> value", without blanks and quotes around it; empty
 // where there is none.
@@ -15,4 +15,4 @@ std::string system_field(const std::filesystem::path& path, std::string_view key
 // As the system names it; its architecture where the system has no name for it.
 std::string processor_name();
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -5,7 +5,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 TEST(SystemField, IsTheFirstOfItsKeyWithoutBlanksAndQuotes) {
@@ -32,4 +32,4 @@ TEST(SystemField, OfTheProcessorIsItsName) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

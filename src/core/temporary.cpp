@@ -24,7 +24,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,4 +220,4 @@ void sync_folder(const fs::path& folder) {
   if (code != 0 && !is_nothing_to_sync(code)) fail_write("sync", path, code);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

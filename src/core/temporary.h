@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace nibble {
+namespace nibble::inline core {
 
 class Temporary {
  public:
@@ -47,4 +47,4 @@ void sync_folder(const std::filesystem::path& folder);  // its entries, after a 
 // "[write] cannot ACTION PATH: REASON"
 [[noreturn]] void fail_write(const char* action, const std::filesystem::path& path, int code);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -12,7 +12,7 @@
 #include "core/atomic_file.h"
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ TEST_F(TemporaryTest, TheFirstWriterInAFolderSweepsIt) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -9,7 +9,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
@@ -46,4 +46,4 @@ Tensor copy_of(ConstTensorView view) {
   return copy;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

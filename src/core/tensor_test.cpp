@@ -10,7 +10,7 @@
 #include "core/test_support.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 TEST(Tensor, DataIsAlignedTo64Bytes) {
@@ -71,4 +71,4 @@ TEST(TensorView, BorrowsTheMemoryOfASpan) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // Calls body(path, is_valid) for every file of a corpus, which must have `least` files or more.
 template <class Body>
@@ -23,4 +23,4 @@ void for_each_corpus_file(const std::string& corpus, int least, const Body& body
   EXPECT_GE(files, least);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -18,7 +18,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 class TemporaryFolder {
  public:
@@ -143,4 +143,4 @@ inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -12,7 +12,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,4 +36,4 @@ std::string read_text_file(const fs::path& path, std::string_view op) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // The whole file. What is missing, no regular file or longer than 16 MiB is an error of `op` that
 // names the path.
 std::string read_text_file(const std::filesystem::path& path, std::string_view op);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -6,7 +6,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 using ::testing::AllOf;
@@ -31,4 +31,4 @@ TEST(TextFile, WhatCannotBeReadIsNamed) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

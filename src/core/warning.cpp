@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 constexpr std::size_t kMostWarnings = 16;
@@ -31,4 +31,4 @@ std::vector<std::string> take_warnings() {
   return std::exchange(warnings(), {});
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

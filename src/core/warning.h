@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline core {
 
 void warn(std::string_view text);  // one line; each is kept once, and no more than a few
 
@@ -14,4 +14,4 @@ void warn(std::string_view text);  // one line; each is kept once, and no more t
 // done its work; a failure stays one line.
 std::vector<std::string> take_warnings();
 
-}  // namespace nibble
+}  // namespace nibble::inline core

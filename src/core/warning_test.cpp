@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 TEST(Warnings, AreKeptOnceUntilTheyAreAskedFor) {
@@ -23,4 +23,4 @@ TEST(Warnings, DoNotGrowWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -13,7 +13,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -167,4 +167,4 @@ void WholeFolder::move_files() const {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

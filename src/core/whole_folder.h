@@ -10,7 +10,7 @@
 
 #include "core/temporary.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 enum class ExistingFiles : std::uint8_t {
   refused,  // a place where something is, but for an empty folder
@@ -41,4 +41,4 @@ class WholeFolder {
   std::optional<Temporary> temporary_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -7,7 +7,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline core {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,4 +90,4 @@ TEST_F(WholeFolderTest, AFullDiskLeavesTheOldFiles) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -16,7 +16,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -71,4 +71,4 @@ Dataset read_array_folder(const fs::path& folder, Split split) {
   return dataset;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -6,7 +6,7 @@
 
 #include "nibble/data/dataset.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 bool has_array_split(const std::filesystem::path& folder, Split split);
 
@@ -15,4 +15,4 @@ bool is_array_folder(const std::filesystem::path& folder);
 
 Dataset read_array_folder(const std::filesystem::path& folder, Split split);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -13,7 +13,7 @@
 #include "core/test_support.h"
 #include "nibble/core/npy.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 using testing::HasSubstr;
@@ -152,4 +152,4 @@ TEST_F(ArrayFolder, EveryWidthOfIntegersIsALabel) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

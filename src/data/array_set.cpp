@@ -12,7 +12,7 @@
 #include "data/labels.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 struct ArrayNames {
@@ -108,4 +108,4 @@ Dataset read_array_set(const ArraySet& set, Split split) {
   return dataset;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -8,7 +8,7 @@
 
 #include "nibble/data/dataset.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 struct ArraySet {
   std::string place;  // the folder or the archive, in errors
@@ -24,4 +24,4 @@ bool has_split(const ArraySet& set, Split split);
 // Everything of the data set but its name.
 Dataset read_array_set(const ArraySet& set, Split split);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

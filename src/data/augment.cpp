@@ -11,7 +11,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::uint64_t kDrawsPerImage = 8;
@@ -149,4 +149,4 @@ void gather_images(ConstTensorView images, std::span<const std::int32_t> indices
     gather<float>(images, indices, size, options, key, batch);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -13,7 +13,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::int64_t kHeight = 7;
@@ -184,4 +184,4 @@ TEST(GatherImages, WrongCallsAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -10,7 +10,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 // Uniform in 0 to bound - 1. A try is refused with probability below bound / 2^32.
@@ -54,4 +54,4 @@ HoldOut hold_out(std::int32_t count, std::int32_t validation_count, std::uint64_
   return parts;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

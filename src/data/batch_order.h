@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline data {
 
 inline constexpr std::uint32_t kOrderStream = 0xDA7A0001u;
 inline constexpr std::uint32_t kHoldOutStream = 0xDA7A0002u;
@@ -27,4 +27,4 @@ struct HoldOut {
 // kHoldOutStream and step 0.
 HoldOut hold_out(std::int32_t count, std::int32_t validation_count, std::uint64_t seed);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

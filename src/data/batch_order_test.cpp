@@ -12,7 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 using Order = std::vector<std::int32_t>;
@@ -102,4 +102,4 @@ TEST(HoldOut, MayBeNothingOrEverythingButNotMore) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

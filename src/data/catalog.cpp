@@ -9,7 +9,7 @@
 #include "data/cifar10.h"
 #include "data/idx.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ std::string explain_absence(std::string_view name) {
          "; 'nibble data get " + std::string(name) + "' downloads it or says what to put where";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

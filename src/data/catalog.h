@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline data {
 
 struct KnownDataset {
   std::string_view name;
@@ -42,4 +42,4 @@ std::optional<std::string> unpack_command(std::string_view name);
 // One line for people: why a known data set was not found and what to do about it.
 std::string explain_absence(std::string_view name);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

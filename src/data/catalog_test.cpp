@@ -7,7 +7,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ TEST_F(Catalog, KnownDataSetsAreFoundByName) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -14,7 +14,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ std::optional<fs::path> find_cifar10_batches(const fs::path& folder) {
   return std::nullopt;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -11,7 +11,7 @@
 
 #include "nibble/data/dataset.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 // One or more records of 3,073 bytes: the label (0 to 9), then 32×32 bytes of red, of green, of
 // blue. `name` is used in errors.
@@ -26,4 +26,4 @@ Dataset read_cifar10(const std::filesystem::path& folder, Split split);
 // The folder with all six batches: the given one, or cifar-10-batches-bin inside it.
 std::optional<std::filesystem::path> find_cifar10_batches(const std::filesystem::path& folder);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -11,7 +11,7 @@
 #include "core/test_corpus.h"
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,4 +83,4 @@ TEST(Cifar10, BatchesAreReadInOrderFromEitherFolder) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::uint32_t kReflected = 0xEDB88320u;
@@ -31,4 +31,4 @@ std::uint32_t crc32_of(std::span<const std::byte> bytes) {
   return ~crc;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

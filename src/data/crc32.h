@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-namespace nibble {
+namespace nibble::inline data {
 
 // CRC-32 of IEEE 802.3: the polynomial 0x04C11DB7, bits reflected, all ones before and after.
 std::uint32_t crc32_of(std::span<const std::byte> bytes);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

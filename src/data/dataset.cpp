@@ -20,7 +20,7 @@
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -165,4 +165,4 @@ std::string sha256_of(const Dataset& dataset) {
   return hash.hex();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

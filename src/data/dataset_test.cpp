@@ -11,7 +11,7 @@
 #include "core/test_support.h"
 #include "data/catalog.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 using testing::HasSubstr;
@@ -125,4 +125,4 @@ TEST_F(BrokenDataset, DigitsOfAnotherCountAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -22,7 +22,7 @@
 #include "data/tar.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ fs::path download_dataset(const KnownDataset& known,
   return folder;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -11,7 +11,7 @@
 
 #include "data/catalog.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 // Where a known data set comes from: the address is a folder that ends in '/'.
 struct DownloadSource {
@@ -40,4 +40,4 @@ struct DownloadProgress {
 std::filesystem::path download_dataset(
     const KnownDataset& known, const std::function<bool(const DownloadProgress&)>& on_progress);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

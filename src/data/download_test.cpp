@@ -9,7 +9,7 @@
 #include "core/test_support.h"
 #include "data/http.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 using testing::ElementsAre;
@@ -48,4 +48,4 @@ TEST(Http, SpeaksHttpsOnlyAndHttpWithThisMachineAlone) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

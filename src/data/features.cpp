@@ -10,7 +10,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 void check_finite(const Tensor& tensor, const std::string& name) {
@@ -62,4 +62,4 @@ Tensor targets_from(Tensor values, std::int64_t count, const std::string& name) 
   return reshaped(std::move(values), {count, shape.rank() == 2 ? shape[1] : 1});
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

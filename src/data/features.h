@@ -7,7 +7,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 // u8 or f32 (n, h, w, c); of (n, h, w) the one channel is added, f32 (n, k) becomes (n, 1, 1, k).
 // Throws on other shapes and types and on numbers that are not finite; `name` is the array in
@@ -17,4 +17,4 @@ Tensor images_from(Tensor values, const std::string& name);
 // f32 (n, k); (n) becomes (n, 1). Throws unless there are `count` rows of finite numbers.
 Tensor targets_from(Tensor values, std::int64_t count, const std::string& name);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -11,7 +11,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 std::vector<std::byte> read_file_bytes(const std::filesystem::path& path, std::string_view op) {
   const auto fail = [&](const std::string& why) {
@@ -33,4 +33,4 @@ std::vector<std::byte> read_file_bytes(const std::filesystem::path& path, std::s
   return bytes;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

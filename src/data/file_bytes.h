@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline data {
 
 // Throws "[op] cannot read PATH: why".
 std::vector<std::byte> read_file_bytes(const std::filesystem::path& path, std::string_view op);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr int kGzipOnly = 16 + MAX_WBITS;
@@ -92,4 +92,4 @@ std::size_t Gunzip::most() const {
   return state_->most;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

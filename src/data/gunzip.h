@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline data {
 
 inline bool is_gzip(std::span<const std::byte> bytes) {
   return bytes.size() >= 2 && bytes[0] == std::byte{0x1F} && bytes[1] == std::byte{0x8B};
@@ -34,4 +34,4 @@ class Gunzip {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline data

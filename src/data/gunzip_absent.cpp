@@ -3,7 +3,7 @@
 #include "data/gunzip.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 struct Gunzip::State {};
 
@@ -22,4 +22,4 @@ std::size_t Gunzip::most() const {
   return 0;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -11,7 +11,7 @@
 #include "core/test_support.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 std::string gzip(const std::string& text) {
@@ -91,4 +91,4 @@ TEST(Gunzip, WhatFollowsTheLastMemberIsAnError) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -14,7 +14,7 @@
 #include "data/file_bytes.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::string_view kBefore = "{'descr': '|S";
@@ -118,4 +118,4 @@ void write_harness_tensor(const std::filesystem::path& path, ConstTensorView pic
   file.commit();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -9,7 +9,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 // What numpy.save(path, bytes) writes: a .npy file of no axis and the type |Sn, of which n bytes
 // follow a header, in all 128 bytes. They are one picture of int8, channel by channel.
@@ -24,4 +24,4 @@ Tensor read_harness_tensor(const std::filesystem::path& path, const Shape& pictu
 // An i8 or u8 picture (height, width, channels); written beside and renamed.
 void write_harness_tensor(const std::filesystem::path& path, ConstTensorView picture);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

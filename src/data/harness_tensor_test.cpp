@@ -10,7 +10,7 @@
 #include "core/test_support.h"
 #include "nibble/core/npy.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 using ::testing::ElementsAre;
@@ -85,4 +85,4 @@ TEST(HarnessTensor, OtherSizesAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/version.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr long kConnectSeconds = 30;
@@ -143,4 +143,4 @@ std::vector<std::byte> http_get(const HttpRequest& request) {
   return std::move(transfer.bytes);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline data {
 
 bool has_http();
 
@@ -22,4 +22,4 @@ struct HttpRequest {
 // Throws "[download] ADDRESS: why".
 std::vector<std::byte> http_get(const HttpRequest& request);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

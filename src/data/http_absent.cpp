@@ -3,7 +3,7 @@
 #include "data/http.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 bool has_http() {
   return false;
@@ -13,4 +13,4 @@ std::vector<std::byte> http_get(const HttpRequest& request) {
   throw Error("download", request.address + ": this build has no libcurl", ErrorKind::system);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

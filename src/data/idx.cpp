@@ -20,7 +20,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::size_t kMagicBytes = 4;
@@ -155,4 +155,4 @@ std::optional<std::filesystem::path> find_idx(const std::filesystem::path& folde
   return std::nullopt;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

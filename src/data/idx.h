@@ -12,7 +12,7 @@
 #include "nibble/core/tensor.h"
 #include "nibble/data/dataset.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 // Two zero bytes, the type (8: unsigned bytes, the only one read), the rank (1 to 8), the extents
 // as 32-bit big-endian integers, the data. Anything missing or left over is an error; `name` is
@@ -34,4 +34,4 @@ IdxFiles idx_files_of(std::string_view dataset, Split split);
 std::optional<std::filesystem::path> find_idx(const std::filesystem::path& folder,
                                               const std::string& name);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

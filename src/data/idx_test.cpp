@@ -11,7 +11,7 @@
 #include "core/test_corpus.h"
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,4 +79,4 @@ TEST(Idx, EveryCutOfAFileIsRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -12,7 +12,7 @@
 #include "data/promised_bytes.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::size_t kMostInflatedAtOnce = std::numeric_limits<uInt>::max();
@@ -93,4 +93,4 @@ std::vector<std::byte> inflate_all(std::span<const std::byte> packed, std::size_
   return data;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline data {
 
 // Throws unless all of `packed` is one stream of exactly `size` bytes. Memory grows with what
 // arrives; `name` is used in errors.
 std::vector<std::byte> inflate_all(std::span<const std::byte> packed, std::size_t size,
                                    const std::string& name);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

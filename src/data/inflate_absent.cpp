@@ -3,7 +3,7 @@
 #include "data/inflate.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 std::vector<std::byte> inflate_all(std::span<const std::byte>, std::size_t,
                                    const std::string& name) {
@@ -11,4 +11,4 @@ std::vector<std::byte> inflate_all(std::span<const std::byte>, std::size_t,
               ErrorKind::system);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

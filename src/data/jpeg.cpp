@@ -20,7 +20,7 @@
 #include "data/picture.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr int kMostScans = 500;  // a progressive file may ask for all its pixels again and again
@@ -201,4 +201,4 @@ Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& name) {
   return picture;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

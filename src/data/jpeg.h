@@ -8,7 +8,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 bool can_read_jpeg();
 
@@ -21,4 +21,4 @@ inline bool is_jpeg(std::span<const std::byte> bytes) {
 Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& name);
 Shape jpeg_shape(std::span<const std::byte> bytes, const std::string& name);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

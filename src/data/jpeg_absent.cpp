@@ -3,7 +3,7 @@
 #include "data/jpeg.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 bool can_read_jpeg() {
   return false;
@@ -17,4 +17,4 @@ Shape jpeg_shape(std::span<const std::byte>, const std::string& name) {
   throw Error("read_jpeg", name + ": this build has no libjpeg", ErrorKind::system);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -9,7 +9,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 template <class T>
@@ -66,4 +66,4 @@ Tensor labels_from(ConstTensorView values, std::int64_t count, std::int64_t clas
   return labels;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

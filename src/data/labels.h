@@ -7,7 +7,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 inline constexpr std::int64_t kMostClasses = 65536;
 
@@ -16,4 +16,4 @@ inline constexpr std::int64_t kMostClasses = 65536;
 Tensor labels_from(ConstTensorView values, std::int64_t count, std::int64_t classes,
                    const std::string& name);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

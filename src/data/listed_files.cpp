@@ -15,7 +15,7 @@
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -105,4 +105,4 @@ std::vector<ListedFile> read_file_list(const fs::path& folder) {
   return files;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline data {
 
 struct ListedFile {
   std::filesystem::path path;
@@ -30,4 +30,4 @@ struct FileLine {
 // Throws, naming the line, where it is not of that form.
 std::vector<FileLine> parse_file_list(std::string_view text, const std::string& name);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

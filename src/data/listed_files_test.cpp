@@ -7,7 +7,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 using ::testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST(FileList, FilesAreFoundThereOrAsTensorsAndTheListBeside) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -15,7 +15,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::string_view kEnding = ".npy";
@@ -83,4 +83,4 @@ Tensor Npz::read(std::string_view name) const {
               fmt::format("{}", fmt::join(state_->names, ", ")), ErrorKind::input);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -11,7 +11,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 // The archive is held in memory, arrays are unpacked when they are read. Sizes, offsets and
 // checksums are verified; errors name the file and the array.
@@ -32,4 +32,4 @@ class Npz {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline data

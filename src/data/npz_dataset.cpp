@@ -5,7 +5,7 @@
 #include "data/array_set.h"
 #include "data/npz.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 // The archive must outlive the set.
@@ -30,4 +30,4 @@ Dataset read_npz_dataset(const std::filesystem::path& path, Split split) {
   return dataset;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

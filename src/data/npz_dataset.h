@@ -6,10 +6,10 @@
 
 #include "nibble/data/dataset.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 bool has_npz_split(const std::filesystem::path& path, Split split);
 
 Dataset read_npz_dataset(const std::filesystem::path& path, Split split);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -7,7 +7,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 using testing::HasSubstr;
@@ -69,4 +69,4 @@ TEST_F(NpzDataset, OtherArchivesAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

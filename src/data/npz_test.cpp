@@ -13,7 +13,7 @@
 #include "data/crc32.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,4 +114,4 @@ TEST(Crc32, HasTheCheckValueOfItsDefinition) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

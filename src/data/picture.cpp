@@ -12,7 +12,7 @@
 #include "data/png.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 [[noreturn]] void refuse(std::span<const std::byte> bytes, const std::string& name) {
@@ -65,4 +65,4 @@ Tensor with_channels(Tensor picture, std::int64_t channels) {
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

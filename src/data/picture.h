@@ -10,7 +10,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 inline constexpr std::int64_t kMostPictureSide = 32768;
 inline constexpr std::int64_t kMostPicturePixels = std::int64_t{1} << 26;
@@ -50,4 +50,4 @@ Tensor middle_of_picture(ConstTensorView picture, const MiddleOptions& options =
 // 2^16, as PIL has it. `channels` is 1 or 3.
 Tensor with_channels(Tensor picture, std::int64_t channels);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

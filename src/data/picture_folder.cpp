@@ -18,7 +18,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,4 +208,4 @@ Dataset read_picture_folder(const fs::path& folder, Split split, std::int64_t im
   return dataset;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

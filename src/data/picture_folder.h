@@ -6,7 +6,7 @@
 
 #include "nibble/data/dataset.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 // Whether there is a picture in a folder that can be a class.
 bool is_picture_folder(const std::filesystem::path& folder);
@@ -21,4 +21,4 @@ Dataset read_picture_folder(const std::filesystem::path& folder, Split split,
 bool has_unlabelled_pictures(const std::filesystem::path& folder);
 Dataset read_unlabelled_pictures(const std::filesystem::path& folder, std::int64_t image_size);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

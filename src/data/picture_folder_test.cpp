@@ -9,7 +9,7 @@
 #include "data/jpeg.h"
 #include "data/png.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -124,4 +124,4 @@ TEST_F(PictureFolder, OnlyPicturesAreResized) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -14,7 +14,7 @@
 #include "data/jpeg.h"
 #include "data/png.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,4 +131,4 @@ TEST(PictureErrors, SayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

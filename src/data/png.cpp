@@ -15,7 +15,7 @@
 #include "data/picture.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 struct PngReader {
@@ -124,4 +124,4 @@ Tensor decode_png(std::span<const std::byte> bytes, const std::string& name) {
   return picture;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

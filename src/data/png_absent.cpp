@@ -3,7 +3,7 @@
 #include "data/png.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 bool can_read_png() {
   return false;
@@ -17,4 +17,4 @@ Shape png_shape(std::span<const std::byte>, const std::string& name) {
   throw Error("read_png", name + ": this build has no libpng", ErrorKind::system);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

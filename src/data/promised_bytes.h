@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline data {
 
 // take(span) fills as much as there is and gives the count. Memory grows with what arrives: at most
 // twice the bytes seen, plus one piece. The result is shorter where the source ends early.
@@ -26,4 +26,4 @@ std::vector<std::byte> read_promised(std::size_t size, const Take& take) {
   return data;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

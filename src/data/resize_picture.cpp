@@ -9,7 +9,7 @@
 #include "data/picture.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::int64_t kMostSize = 4096;
@@ -134,4 +134,4 @@ Tensor middle_of_picture(ConstTensorView picture, const MiddleOptions& options) 
   return resize_axes(narrow.view(), y, {x.count, 0, x.count});
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

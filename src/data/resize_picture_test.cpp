@@ -12,7 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 Tensor noise(std::int64_t height, std::int64_t width, std::int64_t channels) {
@@ -160,4 +160,4 @@ TEST(ResizePicture, RefusesOtherSizes) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -11,7 +11,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::size_t kBlock = 512;
@@ -88,4 +88,4 @@ std::vector<TarFile> parse_tar(std::span<const std::byte> bytes, const std::stri
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline data {
 
 struct TarFile {
   std::string name;
@@ -19,4 +19,4 @@ struct TarFile {
 // used in errors.
 std::vector<TarFile> parse_tar(std::span<const std::byte> bytes, const std::string& name);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -9,7 +9,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 using testing::HasSubstr;
@@ -70,8 +70,7 @@ TEST(Tar, WrongHeadersAreRefused) {
     changed[at] = static_cast<char>(changed[at] ^ 1);
     EXPECT_NE(error_of_tar(changed), "no error") << at;
   }
-  EXPECT_THAT(error_of_tar(header("a", "77777777777", '0') + kEnd),
-              HasSubstr("size: got 858993"));
+  EXPECT_THAT(error_of_tar(header("a", "77777777777", '0') + kEnd), HasSubstr("size: got 858993"));
   EXPECT_THAT(error_of_tar(header("a", "12x", '0') + kEnd), HasSubstr("no octal number"));
   EXPECT_THAT(error_of_tar(header("a", "\x80\x01", '0') + kEnd), HasSubstr("no octal number"));
 }
@@ -84,4 +83,4 @@ TEST(Tar, EveryCutIsRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline data

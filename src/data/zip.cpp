@@ -14,7 +14,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline data {
 namespace {
 
 constexpr std::uint32_t kLocalHeader = 0x04034B50u;
@@ -198,4 +198,4 @@ std::vector<std::byte> ZipReader::read(const ZipEntry& entry) const {
   return data;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline data

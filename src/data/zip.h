@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline data {
 
 struct ZipEntry {
   std::string name;
@@ -35,4 +35,4 @@ class ZipReader {
   std::vector<ZipEntry> entries_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline data

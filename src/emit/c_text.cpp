@@ -11,7 +11,7 @@
 
 #include "core/name.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 struct TypeNames {
@@ -177,4 +177,4 @@ std::string_view without_license(std::string_view text) {
              : text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

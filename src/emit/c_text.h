@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline emit {
 
 // Integer types of emitted code.
 enum class CType : std::uint8_t { s8, u8, s16, u16, s32, s64 };
@@ -61,4 +61,4 @@ std::string with_names(std::string_view text, std::string_view prefix, const CWo
 // Without its line on the license.
 std::string_view without_license(std::string_view text);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

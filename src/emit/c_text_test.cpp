@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 TEST(CText, NamesBeginWithThePrefix) {
@@ -56,4 +56,4 @@ TEST(CText, WordsInCommentsEndNoCommentAndNoLine) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline emit

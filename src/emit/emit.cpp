@@ -12,7 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/integer_form.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 Model checked_form(const Model& model, const EmitSettings& settings) {
@@ -117,4 +117,4 @@ EmittedNetwork emit_c(const Model& model, const EmitSettings& settings,
   return {.files = Folder(parts, settings, vectors).files(), .figures = parts.figures()};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

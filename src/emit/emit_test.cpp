@@ -11,7 +11,7 @@
 #include "graph/naive_examples.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 using ::testing::HasSubstr;
@@ -169,4 +169,4 @@ TEST(Emit, RefusesFloatsAndNamesAllOfThem) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -9,7 +9,7 @@
 #include "emit/step_writer.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 std::int64_t bytes_of(const std::vector<CArray>& arrays) {
@@ -55,4 +55,4 @@ EmitFigures EmittedParts::figures() const {
   return figures;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -11,7 +11,7 @@
 #include "emit/plan.h"
 #include "nibble/emit/emit.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 // One step, as the README lists it.
 struct StepLine {
@@ -36,4 +36,4 @@ struct EmittedParts {
   std::vector<StepLine> lines;  // by step
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -10,7 +10,7 @@
 #include "core/test_support.h"
 #include "nibble/emit/emit.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 class EmittedProgram {
  public:
@@ -31,4 +31,4 @@ class EmittedProgram {
   TemporaryFolder folder_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -6,7 +6,7 @@
 
 #include "emit/readme.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 // In main, after the vectors.
@@ -110,4 +110,4 @@ CWords folder_words(const EmittedParts& parts, const EmitSettings& settings, std
   return words;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

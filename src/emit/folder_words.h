@@ -4,8 +4,8 @@
 
 #include "emit/emitted_parts.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 CWords folder_words(const EmittedParts& parts, const EmitSettings& settings, std::int64_t vectors);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -6,7 +6,7 @@
 
 #include "graph/input_table.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 bool is_channel_like_first(const std::vector<std::int64_t>& codes, std::size_t begin) {
@@ -35,4 +35,4 @@ std::optional<CArray> table_of_bytes(const NetworkView& view, const EmitPlan& pl
   return table;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

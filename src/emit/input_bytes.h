@@ -6,10 +6,10 @@
 
 #include "emit/plan.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 // code = table[byte], or table[256·channel + byte] where channels differ. None: the input has no
 // scale, so that bytes mean nothing to it, or its codes are the bytes themselves.
 std::optional<CArray> table_of_bytes(const NetworkView& view, const EmitPlan& plan);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

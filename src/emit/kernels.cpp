@@ -10,7 +10,7 @@
 #include "core/embedded_text.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 std::span<const EmbeddedText> emit_texts();  // made by nibble_embed_texts
 
@@ -95,4 +95,4 @@ std::string KernelSet::text(std::string_view prefix) const {
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

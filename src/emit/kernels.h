@@ -10,7 +10,7 @@
 
 #include "emit/c_text.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 // A text of src/emit/c; throws where there is none.
 std::string_view kernel_text(std::string_view name);
@@ -34,4 +34,4 @@ class KernelSet {
   std::set<std::pair<std::size_t, std::string>> used_;  // by place in the list of kernels
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

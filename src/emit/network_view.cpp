@@ -6,7 +6,7 @@
 #include "emit/c_text.h"
 #include "graph/integer_parameters.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 Network with_plain_names(Network network) {
   network.name = comment_part(network.name);
@@ -32,4 +32,4 @@ std::vector<std::int8_t> NetworkView::weights(std::size_t i) const {
   return weights_of(model.network, parameters[p], model.parameters[p]);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -11,7 +11,7 @@
 #include "nibble/graph/integer_bounds.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 // With names that can harm no text they are pasted into. A checked network has none else.
 Network with_plain_names(Network network);
@@ -35,4 +35,4 @@ struct NetworkView {
   std::vector<std::int64_t> macs;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -10,7 +10,7 @@
 #include "graph/depthwise.h"
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 constexpr std::size_t kMostColumn = 80;  // longer names stick out of the table
@@ -182,4 +182,4 @@ std::string plan_text(const NetworkView& view, const EmitPlan& plan) {
   return text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -10,7 +10,7 @@
 #include "emit/steps.h"
 #include "emit/storage.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 inline constexpr std::size_t kArenaAlignment = 4;  // of the largest type that is stored
 
@@ -44,4 +44,4 @@ std::size_t largest_step(const EmitPlan& plan);
 // A table of pieces: where they lie, how large they are, who uses them.
 std::string plan_text(const NetworkView& view, const EmitPlan& plan);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

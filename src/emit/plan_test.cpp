@@ -6,7 +6,7 @@
 
 #include "graph/random_network.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 using ::testing::ElementsAre;
@@ -127,4 +127,4 @@ TEST(PlanOfRandomNetworks, KeepsWhatIsUsedAtOneTimeApart) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline emit

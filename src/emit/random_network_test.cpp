@@ -10,7 +10,7 @@
 #include "graph/naive_examples.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 constexpr std::int64_t kExamples = 3;
@@ -54,4 +54,4 @@ TEST(RandomNetworks, InCAnswerAsTheDefinitionsSay) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline emit

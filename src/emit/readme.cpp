@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 std::string range_text(const Interval& range) {
@@ -71,4 +71,4 @@ std::string input_words(const EmittedParts& parts) {
   return text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -6,10 +6,10 @@
 
 #include "emit/emitted_parts.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 std::string figures_table(const EmittedParts& parts);
 std::string certificate_table(const EmittedParts& parts);
 std::string input_words(const EmittedParts& parts);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

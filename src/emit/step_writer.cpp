@@ -9,7 +9,7 @@
 #include "core/checked.h"
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 std::string size_text(const Picture& size) {
@@ -142,4 +142,4 @@ void StepWriter::call(std::string_view function, std::string_view arguments) {
   code_.call += fmt::format("    {}({});\n  }}\n", function, arguments);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

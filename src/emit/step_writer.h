@@ -9,7 +9,7 @@
 #include "emit/kernels.h"
 #include "emit/plan.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 struct StepCode {
   std::vector<CArray> arrays;
@@ -81,4 +81,4 @@ class StepWriter {
   StepCode code_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

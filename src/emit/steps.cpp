@@ -7,7 +7,7 @@
 #include "graph/node_error.h"
 #include "laws/rescale.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 __extension__ typedef __int128 Wide;
@@ -143,4 +143,4 @@ std::vector<EmitStep> make_steps(const NetworkView& view) {
   return StepMaker(view).make();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -11,7 +11,7 @@
 #include "emit/network_view.h"
 #include "graph/fusion.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 // R(x·multiplier[channel], shift) of a stored value.
 struct StepTerm {
@@ -59,4 +59,4 @@ inline bool is_sum_of_many(const Node& node) {
 // In the order of execution. A flatten is a step only where nothing else writes the answer.
 std::vector<EmitStep> make_steps(const NetworkView& view);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -8,7 +8,7 @@
 #include "nibble/graph/integer_bounds.h"
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 struct Storage {
   CType type = CType::s32;
@@ -35,4 +35,4 @@ inline CType type_of_sums(const Interval& reach) {
   return reach.is_within(-kMaxInteger, kMaxInteger) ? CType::s32 : CType::s64;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

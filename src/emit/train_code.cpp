@@ -7,7 +7,7 @@
 #include "graph/node_error.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 constexpr std::size_t kColumns = 100;
@@ -309,4 +309,4 @@ std::string training_passes(const Network& network, const TrainPlan& plan) {
   return text + "\n" + writer.forward() + "\n" + writer.answer_error() + "\n" + writer.backward();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -10,7 +10,7 @@
 
 #include "emit/train_plan.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 // The texts of src/emit/c that the step calls, by name, in the order of their needs.
 std::vector<std::string_view> training_kernels(const Network& network, const TrainPlan& plan);
@@ -32,4 +32,4 @@ WeightPlace place_of(const Network& network, std::size_t node, std::string_view 
 // "static const train_product layer_1 = { … };", or nothing for layers that need none.
 std::string layer_description(const Network& network, const TrainPlan& plan, std::size_t node);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -10,7 +10,7 @@
 #include "graph/int8_format.h"
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 std::string line(std::string_view name, std::int64_t value) {
@@ -130,4 +130,4 @@ std::string layer_description(const Network& network, const TrainPlan& plan, std
   fail_node(network.nodes[node], "operation", name_of(op), "one with emitted training");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

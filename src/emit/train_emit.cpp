@@ -10,7 +10,7 @@
 #include "laws/integer_laws.h"
 #include "nibble/emit/emit_training.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 std::string text_of(std::string_view name) {
@@ -112,4 +112,4 @@ EmittedTraining emit_training(const Model& start, const Dataset& examples,
   return emitter.emit(expected_training(start, examples, settings));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -12,7 +12,7 @@
 #include "integer_training/integer_batcher.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 constexpr std::int64_t kHashes = 4;
@@ -104,4 +104,4 @@ TrainExpectation expected_training(const Model& start, const Dataset& examples,
   return expectation;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -7,7 +7,7 @@
 
 #include "nibble/emit/emit_training.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 struct WeightsAt {
   std::int64_t steps = 0;  // done
@@ -23,4 +23,4 @@ struct TrainExpectation {
 TrainExpectation expected_training(const Model& start, const Dataset& examples,
                                    const TrainEmitSettings& settings);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -10,7 +10,7 @@
 #include "emit/train_code.h"
 #include "graph/int8_format.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 std::string macro(std::string_view name, std::string_view value, std::string_view words = "") {
@@ -111,4 +111,4 @@ std::string check_hashes(const TrainExpectation& expectation) {
   return text + "};\n";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

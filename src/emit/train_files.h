@@ -9,7 +9,7 @@
 #include "emit/train_expectation.h"
 #include "emit/train_plan.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 std::int64_t weight_count(const Network& network);
 
@@ -26,4 +26,4 @@ std::string check_constants(const TrainExpectation& expectation, const TrainEmit
 std::vector<CArray> check_arrays(const TrainExpectation& expectation);
 std::string check_hashes(const TrainExpectation& expectation);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

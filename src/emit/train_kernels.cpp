@@ -5,7 +5,7 @@
 #include "emit/train_code.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 std::vector<std::string_view> training_kernels(const Network& network, const TrainPlan& plan) {
   const auto is_any = [&](const auto& test) {
@@ -71,4 +71,4 @@ std::vector<std::string_view> training_kernels(const Network& network, const Tra
   return kernels;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -5,7 +5,7 @@
 #include "emit/train_program.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 TEST(TrainingInC, OfLeNetGivesTheTrainersWeightsAfterFiveHundredSteps) {
@@ -26,4 +26,4 @@ TEST(TrainingInC, OfLeNetGivesTheTrainersWeightsAfterFiveHundredSteps) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline emit

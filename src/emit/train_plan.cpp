@@ -6,7 +6,7 @@
 
 #include "core/checked.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 // Moments: node i runs forward at i, the loss at answer + 1, node i back at 2·(answer + 1) - i.
@@ -184,4 +184,4 @@ TrainPlan plan_training(const Network& network, std::int64_t batch) {
   return Planner(network, batch).plan();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

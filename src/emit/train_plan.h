@@ -10,7 +10,7 @@
 #include "graph/picture.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 // The error that a layer sends to one of its inputs.
 struct ErrorRoute {
@@ -50,4 +50,4 @@ bool is_box(const Op& op);  // slice, pad
 // Of batches of at most `batch` images. The network has emitted training.
 TrainPlan plan_training(const Network& network, std::int64_t batch);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -10,7 +10,7 @@
 #include "emit/kernels.h"
 #include "nibble/emit/emit_training.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 // Runs the check, then two states by turns, and calls that must be refused.
 inline constexpr std::string_view kTrainMain = R"(
@@ -97,4 +97,4 @@ inline bool has_program(const std::string& name) {
   return std::system(("command -v " + name + " > /dev/null").c_str()) == 0;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -11,7 +11,7 @@
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 void check_layers(const Network& network) {
@@ -93,4 +93,4 @@ void check_sums(const Network& network, const TrainPlan& plan, std::int64_t batc
     throw Error("emit", "memory of a step", std::to_string(plan.memory), "less than 2 GiB");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -6,7 +6,7 @@
 #include "integer_training/integer_learner.h"
 #include "nibble/emit/emit_training.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 TrainingStart training_start(const IntegerRecipe& recipe) {
   TrainingData data = load_training_data(recipe);
@@ -17,4 +17,4 @@ TrainingStart training_start(const IntegerRecipe& recipe) {
   return {std::move(model), std::move(data.train)};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -15,7 +15,7 @@
 #include "nibble/graph/model_file.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 const std::vector<std::string>& compilers() {
@@ -280,4 +280,4 @@ TEST_F(TrainingInC, RefusesFloatWeights) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -4,7 +4,7 @@
 
 #include "emit/step_writer.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 using Axes = std::array<std::int64_t, 3>;  // rows, columns, channels
@@ -80,4 +80,4 @@ void StepWriter::write_op(const Pad& op) {
   call(kernels_.use("box"), fmt::format("&{}, &x, &y", layer_name("box")));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

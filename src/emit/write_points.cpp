@@ -7,7 +7,7 @@
 #include "emit/step_writer.h"
 #include "graph/mean_factors.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 // What a sum of n numbers is multiplied with is at n.
@@ -94,4 +94,4 @@ void StepWriter::write_op(const ArgMax&) {
                               view_.picture(step_->inputs[0].node).elements()));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

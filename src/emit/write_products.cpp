@@ -10,7 +10,7 @@
 #include "graph/depthwise.h"
 #include "graph/integer_parameters.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -139,4 +139,4 @@ void StepWriter::write_depthwise(const Conv2d& op) {
        fmt::format("&{}, &x, {}, &y", layer_name("layer"), addend_argument()));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -56,7 +56,7 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
 }
 #endif
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 TEST(Allocations, AreCounted) {
@@ -86,4 +86,4 @@ TEST(Allocations, AreNoneWhileRunning) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -13,7 +13,7 @@
 
 extern "C" const char* check_c_api(const char* path, const char* missing);
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 class CApi : public ::testing::Test {
@@ -84,4 +84,4 @@ TEST_F(CApi, ThreadsThatTheSystemRefusesAreAnErrorOfTheCall) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -9,7 +9,7 @@
 #include "graph/random_network.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 TEST(EngineDevices, AnswerAlike) {
@@ -93,4 +93,4 @@ TEST(EngineDevices, RefuseWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -16,7 +16,7 @@
 #include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 template <class Number>
@@ -166,4 +166,4 @@ void Engine::run_layers(std::span<const std::byte> input, std::int64_t batch,
   for (std::size_t i = 0; i < layers.size(); ++i) visit(parts_->values[i], layers[i]);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

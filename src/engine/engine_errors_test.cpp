@@ -9,7 +9,7 @@
 #include "engine/engine_test_support.h"
 #include "nibble/engine/engine.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 using ::testing::AllOf;
@@ -125,4 +125,4 @@ TEST(EngineErrors, RefusesTensorsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -7,7 +7,7 @@
 #include "core/isa.h"
 #include "engine/engine_test_support.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 inline constexpr std::int64_t kBatch = 5;
 
@@ -58,4 +58,4 @@ class EngineFixture : public ::testing::Test {
   Dice dice_{20261115};
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -12,7 +12,7 @@
 #include "engine/engine_fixture.h"
 #include "graph/integer_parameters.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 class EngineTest : public EngineFixture {};
@@ -385,4 +385,4 @@ TEST_F(EngineTest, RunsInManyThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

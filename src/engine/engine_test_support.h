@@ -8,7 +8,7 @@
 #include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 inline std::vector<std::byte> as_bytes(const ValueInfo& info, const Integers& numbers) {
   std::vector<std::byte> bytes(numbers.size() * size_of(info.dtype));
@@ -25,4 +25,4 @@ inline Integers answers_of(const Engine& engine, const Integers& input, std::int
   return as_integers(engine.output(), output);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

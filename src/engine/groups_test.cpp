@@ -4,7 +4,7 @@
 
 #include "engine/engine_fixture.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 class GroupsTest : public EngineFixture {};
@@ -92,4 +92,4 @@ TEST_F(GroupsTest, AddsHalvesOfBytesToGroups) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

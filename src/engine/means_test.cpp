@@ -5,7 +5,7 @@
 #include "engine/engine_fixture.h"
 #include "nibble/graph/integer_form.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 class Means : public EngineFixture {
@@ -53,4 +53,4 @@ TEST_F(Means, RunAsAveragePoolsOfIntegers) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

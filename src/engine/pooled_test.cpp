@@ -4,7 +4,7 @@
 
 #include "engine/engine_fixture.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 class PooledTest : public EngineFixture {};
@@ -42,4 +42,4 @@ TEST_F(PooledTest, PoolsProductsInOnePass) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -8,7 +8,7 @@
 #include "graph/integer_parameters.h"
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 DType dtype_of(const Interval& range) {
@@ -216,4 +216,4 @@ EngineProgram make_program(Model model, bool is_fused) {
   return program;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -15,7 +15,7 @@
 #include "nibble/engine/engine.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // The value of a node.
 struct ProgramValue {
@@ -97,4 +97,4 @@ std::string window_words(const Conv2d& conv);
 // the node, where a value that is stored needs more than 32 bits.
 EngineProgram make_program(Model model, bool is_fused);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

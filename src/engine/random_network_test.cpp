@@ -14,7 +14,7 @@
 #include "nibble/engine/engine.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 constexpr std::int64_t kBatch = 5;
@@ -84,4 +84,4 @@ TEST_F(RandomNetworks, AnswerAsTheDefinitionsSay) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

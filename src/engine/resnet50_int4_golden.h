@@ -16,7 +16,7 @@
 #include "nibble/engine/engine.h"
 #include "nibble/foreign/layer_directory.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 inline constexpr std::int64_t kSide = 224;
 using Sums = std::map<std::string, std::int64_t>;
@@ -158,4 +158,4 @@ class ResNet50Int4 : public ::testing::Test {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -5,7 +5,7 @@
 
 #include "engine/resnet50_int4_golden.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 class ResNet50Int4Paths : public ResNet50Int4 {
@@ -48,4 +48,4 @@ TEST_F(ResNet50Int4Paths, AnswerTheSameWhateverTheThreadsAndBatches) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

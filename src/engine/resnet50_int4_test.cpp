@@ -5,7 +5,7 @@
 
 #include "engine/resnet50_int4_golden.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 TEST_F(ResNet50Int4, HasTheRecordedSumsAtEveryBlock) {
@@ -39,4 +39,4 @@ TEST_F(ResNet50Int4, AnswersTheSameFusedInBatchesOnAnyThreads) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -10,7 +10,7 @@
 #include "engine/reference/reference_runner.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 std::map<std::string, Compiler>& added_devices() {
@@ -58,4 +58,4 @@ void add_engine_device(std::string kind, Compiler compiler) {
   added_devices()[std::move(kind)] = compiler;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

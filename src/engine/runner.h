@@ -14,7 +14,7 @@
 #include "engine/program.h"
 #include "nibble/engine/engine.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // Fills in the integers of a value, dense, as its ValueInfo has them.
 using ResultReader = std::function<void(std::vector<std::byte>& values)>;
@@ -52,4 +52,4 @@ std::unique_ptr<EngineRunner> compile(const EngineProgram& program, const Engine
 using Compiler = std::unique_ptr<EngineRunner> (*)(const EngineProgram&, const EngineOptions&);
 void add_engine_device(std::string kind, Compiler compiler);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

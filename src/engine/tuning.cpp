@@ -16,7 +16,7 @@
 #include "core/text_file.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ bool shows_gain(std::span<const double> usual, std::span<const double> tuned) {
          gains >= kSureShare * static_cast<double>(ratios.size());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

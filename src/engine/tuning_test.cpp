@@ -11,7 +11,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 using testing::HasSubstr;
@@ -91,4 +91,4 @@ TEST(ShowsGain, NoiseIsNone) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -8,7 +8,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 namespace {
 
 void check_shape(const Network& network, const Dataset& data) {
@@ -56,4 +56,4 @@ void check_augment(const AugmentOptions& augment, const Dataset& data) {
               ErrorKind::input);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

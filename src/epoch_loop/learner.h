@@ -17,7 +17,7 @@
 #include "run_folder/checkpoint.h"
 #include "run_folder/run_rows.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 // What one step an epoch shows of every layer.
 struct Observation {
@@ -90,4 +90,4 @@ class Learner {
   virtual std::size_t peak_bytes() const = 0;  // of values, errors and partial gradients
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

@@ -10,7 +10,7 @@
 #include "nibble/version.h"
 #include "run_folder/provenance.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -84,4 +84,4 @@ std::string summary_json(const TrainResult& result, const RunSettings& settings,
   return json.dump(2);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

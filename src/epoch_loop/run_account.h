@@ -13,7 +13,7 @@
 #include "nibble/run_folder/progress.h"
 #include "run_folder/run_rows.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 // Of a model file; `more` is what the learner adds.
 Origin origin_of(const RunSettings& settings, const Origin& more, std::int64_t epoch);
@@ -25,4 +25,4 @@ void report_epoch(const EpochRow& row, std::int64_t epochs, EventSink* events, P
 std::string summary_json(const TrainResult& result, const RunSettings& settings,
                          const Dataset& names_from);
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

@@ -13,7 +13,7 @@
 #include "nibble/graph/network_text.h"
 #include "run_folder/checkpoint.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -102,4 +102,4 @@ std::string run_settings_json(const RunSettings& settings, std::string_view meth
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

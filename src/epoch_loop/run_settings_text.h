@@ -10,7 +10,7 @@
 #include "nibble/core/error.h"
 #include "nibble/epoch_loop/run_settings.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 // A word that `read` understands, which must be there; what is wrong with it, at its line.
 template <class Read>
@@ -38,4 +38,4 @@ RunSettings read_run_settings(TomlReader& table, std::string_view source);
 std::string run_settings_json(const RunSettings& settings, std::string_view method,
                               std::string_view numbers);
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

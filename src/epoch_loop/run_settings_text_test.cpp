@@ -8,7 +8,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 namespace {
 
 using ::testing::AllOf;
@@ -92,4 +92,4 @@ TEST(RunSettingsText, TheKeysOfTheMethodStandAmongItsOwn) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

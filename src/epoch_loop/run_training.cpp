@@ -12,7 +12,7 @@
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/provenance.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 namespace {
 
 void check(const RunSettings& settings) {
@@ -75,4 +75,4 @@ TrainResult run_training(const RunSettings& settings, const TrainOptions& option
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

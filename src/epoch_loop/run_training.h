@@ -11,7 +11,7 @@
 #include "nibble/epoch_loop/run_settings.h"
 #include "nibble/epoch_loop/train_options.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 // Gets the settings completed by the data; both outlive the learner.
 using MakeLearner =
@@ -23,4 +23,4 @@ void check_average_start(std::int64_t first_epoch, std::int64_t epochs);
 TrainResult run_training(const RunSettings& settings, const TrainOptions& options,
                          const MakeLearner& make_learner);
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

@@ -25,7 +25,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 namespace {
 
 namespace fs = std::filesystem;
@@ -271,4 +271,4 @@ TEST_F(Loop, AnInterruptOfOneRankStopsAllAfterTheSameStepAndAllResume) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

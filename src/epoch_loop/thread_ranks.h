@@ -13,7 +13,7 @@
 
 #include "nibble/cluster/communicator.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 // What the ranks share.
 class Assembly {
@@ -77,4 +77,4 @@ class ThreadRank final : public Communicator {
   Assembly& meeting_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

@@ -16,7 +16,7 @@
 #include "nibble/run_folder/best.h"
 #include "nibble/run_folder/interrupt.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 namespace {
 
 double now() {
@@ -201,4 +201,4 @@ void Trainer::finish_epoch() {
   epoch_seconds_ = 0;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

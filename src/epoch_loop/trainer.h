@@ -12,7 +12,7 @@
 #include "nibble/run_folder/best.h"
 #include "nibble/run_folder/run_folder.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 // What an epoch has seen so far; part of a checkpoint.
 struct EpochSums {
@@ -68,4 +68,4 @@ class Trainer {
   double epoch_seconds_ = 0;  // of this epoch's batches
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

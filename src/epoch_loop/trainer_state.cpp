@@ -11,7 +11,7 @@
 #include "epoch_loop/run_account.h"
 #include "epoch_loop/trainer.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 namespace fs = std::filesystem;
 
@@ -98,4 +98,4 @@ void Trainer::finish(TrainResult& result) {
   folder_->replace_old_run();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

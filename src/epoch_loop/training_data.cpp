@@ -15,7 +15,7 @@
 #include "epoch_loop/check_data.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 namespace {
 
 Dataset chosen_images(const Dataset& data, std::span<const std::int32_t> indices) {
@@ -145,4 +145,4 @@ RunSettings complete(const RunSettings& settings, const TrainingData& data) {
   return completed;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

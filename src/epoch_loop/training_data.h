@@ -10,7 +10,7 @@
 #include "nibble/data/dataset.h"
 #include "nibble/epoch_loop/run_settings.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 // The train split is cut in two where a validation split is held out.
 struct TrainingData {
@@ -35,4 +35,4 @@ ChannelMoments channel_moments(const Dataset& data, std::span<const std::int32_t
 // and the data is known by its hash.
 RunSettings complete(const RunSettings& settings, const TrainingData& data);
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

@@ -10,7 +10,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 namespace {
 
 using ::testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(ChannelMoments, AreThoseOfTheChosenImages) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

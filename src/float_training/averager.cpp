@@ -7,7 +7,7 @@
 #include "float_training/batcher.h"
 #include "float_training/tape.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 std::string name_at(std::size_t i) {
@@ -82,4 +82,4 @@ void measure_moments(Model& model, const PrecisionPolicy& policy, const Dataset&
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

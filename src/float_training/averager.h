@@ -14,7 +14,7 @@
 #include "nibble/graph/network.h"
 #include "run_folder/checkpoint.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 class Averager {
  public:
@@ -38,4 +38,4 @@ class Averager {
 void measure_moments(Model& model, const PrecisionPolicy& policy, const Dataset& data,
                      std::span<const std::int32_t> indices, std::int64_t batch);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -5,7 +5,7 @@
 
 #include "float_training/layer.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 // Rows whose sums are kept in float before they join the double ones.
@@ -186,4 +186,4 @@ std::unique_ptr<Layer> make_batch_norm(const LayerSettings& settings) {
   return std::make_unique<BatchNormLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -7,7 +7,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kImagesAtOnce = 16;  // images a task
@@ -78,4 +78,4 @@ void Batcher::load(std::span<const std::int32_t> indices, const AugmentOptions& 
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -11,7 +11,7 @@
 #include "nibble/data/dataset.h"
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 class Batcher {
  public:
@@ -35,4 +35,4 @@ class Batcher {
   std::vector<float> values_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -5,7 +5,7 @@
 #include "float_training/layer.h"
 #include "float_training/slice_sums.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 class BiasLayer final : public Layer {
@@ -50,4 +50,4 @@ std::unique_ptr<Layer> make_bias(const LayerSettings& settings) {
   return std::make_unique<BiasLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -11,7 +11,7 @@
 #include "float_training/slice_sums.h"
 #include "float_training/weight_quantizer.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 using Arguments = std::unordered_map<int, dnnl::memory>;
@@ -216,4 +216,4 @@ std::unique_ptr<Layer> make_convolution(const LayerSettings& settings) {
   return std::make_unique<ConvolutionLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -7,7 +7,7 @@
 #include "float_training/onednn.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 using dnnl::algorithm;
@@ -105,4 +105,4 @@ const memory& ReorderedWeights::get(const memory::desc& wanted, const memory::de
   return entry->memory;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -10,7 +10,7 @@
 
 #include "float_training/layer.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 struct ConvolutionShape {
   Conv2d op;
@@ -62,4 +62,4 @@ class ReorderedWeights {
   std::list<Entry> entries_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -8,7 +8,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kDrawnAtOnce =
@@ -68,4 +68,4 @@ std::unique_ptr<Layer> make_dropout(const LayerSettings& settings) {
   return std::make_unique<DropoutLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -10,7 +10,7 @@
 #include "float_training/batcher.h"
 #include "float_training/tape.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::int64_t kBatch = 256;  // fixed: slices, and with them sums, follow from it
@@ -59,4 +59,4 @@ Evaluation evaluate(const Model& model, const Dataset& data, const EvaluateOptio
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

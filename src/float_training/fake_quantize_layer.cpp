@@ -8,7 +8,7 @@
 #include "float_training/layer.h"
 #include "float_training/step_rounding.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 // The values that enter are kept: what rounding cut off is the gradient of the step. A rectifier
@@ -82,4 +82,4 @@ std::unique_ptr<Layer> make_fake_quantize(const LayerSettings& settings) {
   return std::make_unique<FakeQuantizeLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -13,7 +13,7 @@
 #include "float_training/weight_quantizer.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -292,4 +292,4 @@ TEST(StepsAndPolicies, StepsDoNotDecayAndStayAboveZero) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -21,7 +21,7 @@
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/checkpoint.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 Recipe recipe_for(const Model& start, const Dataset& data, const FineTuneOptions& options) {
@@ -175,4 +175,4 @@ Model fine_tune(const Model& start, const Dataset& data, const FineTuneOptions& 
   return model;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -12,7 +12,7 @@
 #include "nibble/float_training/train.h"
 #include "nibble/run_folder/interrupt.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 using ::testing::HasSubstr;
@@ -125,4 +125,4 @@ TEST(FineTune, RefusesDataThatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

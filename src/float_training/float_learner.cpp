@@ -11,7 +11,7 @@
 #include "nibble/float_training/train.h"
 #include "nibble/run_folder/best.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 FloatLearner::FloatLearner(Recipe recipe, const TrainingData& data)
     : recipe_(std::move(recipe)),
@@ -96,4 +96,4 @@ void FloatLearner::take_state(const Checkpoint& checkpoint) {
                       session_.optimizer().masters());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

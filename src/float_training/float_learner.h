@@ -9,7 +9,7 @@
 #include "float_training/session.h"
 #include "nibble/float_training/recipe.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 class FloatLearner final : public Learner {
  public:
@@ -51,4 +51,4 @@ class FloatLearner final : public Learner {
   double rate_ = 0;  // of the last step
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -7,7 +7,7 @@
 #include "float_training/tape.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 void check_batch(const Network& network, ConstTensorView batch) {
@@ -58,4 +58,4 @@ Tensor answers_of(const Model& model, ConstTensorView batch, const ValueWatcher&
   return FloatForward(model).answers(batch, watcher);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

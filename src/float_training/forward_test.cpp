@@ -13,7 +13,7 @@
 #include "float_training/test_models.h"
 #include "float_training/test_networks.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -74,4 +74,4 @@ TEST(FloatForward, RefusesABatchOfAnotherShape) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -4,7 +4,7 @@
 
 #include "float_training/layer.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 class GlobalAverageLayer final : public Layer {
@@ -48,4 +48,4 @@ std::unique_ptr<Layer> make_global_average_pool(const LayerSettings& settings) {
   return std::make_unique<GlobalAverageLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -9,7 +9,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr double kWageLimit = 0.75;  // 1.5 steps of the 2-bit grid
@@ -83,4 +83,4 @@ std::vector<Tensor> initial_parameters(const Network& network, Initialization in
   return tensors;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

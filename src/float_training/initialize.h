@@ -7,7 +7,7 @@
 
 #include "nibble/float_training/recipe.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // One tensor a parameter, in the order of parameters_of.
 std::vector<Tensor> initial_parameters(const Network& network, Initialization initialization,
@@ -16,4 +16,4 @@ std::vector<Tensor> initial_parameters(const Network& network, Initialization in
 // WAGE divides what a layer gives by max(1, 2^round(log2(0.75 / √(6 / in)))).
 float wage_scale(const Shape& weight);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -6,7 +6,7 @@
 #include "float_training/layer.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kJoinedAtOnce = 32768;
@@ -114,4 +114,4 @@ std::unique_ptr<Layer> make_flatten(const LayerSettings& settings) {
   return std::make_unique<FlattenLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -14,7 +14,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/kernels/accumulate.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // A trained tensor as layers see it. `version` grows whenever the values change.
 struct LayerParameter {
@@ -88,4 +88,4 @@ std::unique_ptr<Layer> make_concat(const LayerSettings& settings);
 std::unique_ptr<Layer> make_window(const LayerSettings& settings);  // slice and pad
 std::unique_ptr<Layer> make_flatten(const LayerSettings& settings);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -8,7 +8,7 @@
 #include "float_training/slice_sums.h"
 #include "float_training/weight_quantizer.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 class LinearLayer final : public Layer {
@@ -72,4 +72,4 @@ std::unique_ptr<Layer> make_linear(const LayerSettings& settings) {
   return std::make_unique<LinearLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

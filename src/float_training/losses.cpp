@@ -8,7 +8,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kLossesAtOnce = 64;  // images a task
@@ -102,4 +102,4 @@ void loss_error(const Op& loss, ConstTensorView answers, const Targets& targets,
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -8,7 +8,7 @@
 #include "nibble/core/tensor.h"
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // What the answers should be: labels (n), or numbers (n, k) for squared error.
 struct Targets {
@@ -24,4 +24,4 @@ void image_losses(const Op& loss, ConstTensorView answers, const Targets& target
 void loss_error(const Op& loss, ConstTensorView answers, const Targets& targets, double scale,
                 TensorView error);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

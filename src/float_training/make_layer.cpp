@@ -3,7 +3,7 @@
 #include "float_training/layer.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 std::unique_ptr<Layer> make_layer(const LayerSettings& settings) {
   const Op& op = settings.node.op;
@@ -24,4 +24,4 @@ std::unique_ptr<Layer> make_layer(const LayerSettings& settings) {
               "an operation that computes");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -11,7 +11,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 void require_room() {
   // Far more than the code of a primitive takes, and for each thread the heap that malloc reserves
@@ -77,4 +77,4 @@ void fail_in_layer(const std::string& layer, const dnnl::error& error) {
               error.status == dnnl_out_of_memory ? ErrorKind::memory : ErrorKind::internal);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

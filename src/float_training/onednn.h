@@ -9,7 +9,7 @@
 
 #include "nibble/core/shape.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // oneDNN writes code where it makes a primitive, and at the first matrix product of a kind; it does
 // not survive that there is no memory for that. Throws where too little is left.
@@ -47,4 +47,4 @@ void in_layer(const std::string& layer, const Work& work) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

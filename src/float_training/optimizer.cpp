@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kUpdatedAtOnce = 8192;
@@ -276,4 +276,4 @@ std::vector<ConstTensorView> Optimizer::masters() const {
   return views;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

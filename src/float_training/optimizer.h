@@ -13,7 +13,7 @@
 #include "nibble/float_training/recipe.h"
 #include "run_folder/checkpoint.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 class Optimizer {
  public:
@@ -80,4 +80,4 @@ class Optimizer {
   Tensor scratch_;            // one update
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

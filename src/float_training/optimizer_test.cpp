@@ -11,7 +11,7 @@
 #include "float_training/tape.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr const char* kNetwork = R"(
@@ -144,4 +144,4 @@ TEST(Optimizer, ALossScaleIsDividedOutAndOverflowSkipsTheStep) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -11,7 +11,7 @@
 #include "float_training/weight_quantizer.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::array<std::string_view, kRoles> kNames = {
@@ -176,4 +176,4 @@ Network with_formats(Network network, const PrecisionPolicy& policy) {
   return network;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -7,7 +7,7 @@
 #include "core/test_support.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 using ::testing::AllOf;
@@ -130,4 +130,4 @@ TEST(WithFormats, TheNetworkSaysWhatItsNumbersAre) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -12,7 +12,7 @@
 #include "graph/layer_text.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::string_view kOp = "policy";
@@ -159,4 +159,4 @@ PrecisionPolicy parse_policy(std::string_view toml, std::string_view source) {
   return policy;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

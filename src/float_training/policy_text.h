@@ -5,9 +5,9 @@
 #include "graph/toml_reader.h"
 #include "nibble/float_training/policy.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // The keys round and loss_scale of a table.
 PrecisionPolicy read_policy(TomlReader& table, std::string_view source);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -8,7 +8,7 @@
 #include "float_training/layer.h"
 #include "float_training/onednn.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 using dnnl::memory;
@@ -133,4 +133,4 @@ std::unique_ptr<Layer> make_pool(const LayerSettings& settings) {
   return std::make_unique<PoolLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

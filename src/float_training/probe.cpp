@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kBins = 64;
@@ -119,4 +119,4 @@ void Probe::add(Role role, std::string_view layer, std::string format, ConstTens
   if (events != nullptr) events->histogram(name, step_, values);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -9,7 +9,7 @@
 #include "float_training/rounder.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 class Probe final : public RoundingObserver {
  public:
@@ -32,4 +32,4 @@ class Probe final : public RoundingObserver {
   Observation& observation_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -9,7 +9,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::int64_t kTasks = 16;                         // as many as a batch has slices
@@ -75,4 +75,4 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, co
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

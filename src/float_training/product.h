@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 struct Matrix {
   const float* data;
@@ -16,4 +16,4 @@ struct Matrix {
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
              float* c, bool accumulates, bool is_fast);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

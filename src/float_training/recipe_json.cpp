@@ -9,7 +9,7 @@
 #include "epoch_loop/run_settings_text.h"
 #include "nibble/float_training/recipe.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -84,4 +84,4 @@ std::string to_json(const Recipe& recipe) {
   return run_settings_json(recipe, text_of(method), text_of(numbers));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

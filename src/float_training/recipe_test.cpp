@@ -6,7 +6,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 using ::testing::AllOf;
@@ -87,4 +87,4 @@ TEST(Recipes, BadInputNamesLineAndKey) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -14,7 +14,7 @@
 #include "nibble/float_training/recipe.h"
 #include "nibble/graph/model_file.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 std::span<const EmbeddedText> recipe_texts();  // made by nibble_embed_texts
 
@@ -131,4 +131,4 @@ Recipe load_recipe(std::string_view name_or_path) {
   return parse_recipe(read_text_file(name_or_path, kRecipeOp), name_or_path);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

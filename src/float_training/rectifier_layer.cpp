@@ -8,7 +8,7 @@
 #include "float_training/layer.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kRectifiedAtOnce = 32768;  // elements a task; a multiple of 8 for the bits
@@ -83,4 +83,4 @@ std::unique_ptr<Layer> make_rectifier(const LayerSettings& settings) {
   return std::make_unique<RectifierLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -13,7 +13,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kRoundedAtOnce = 65536;
@@ -109,4 +109,4 @@ void zero_where(const std::vector<std::uint8_t>& mask, TensorView values) {
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -12,7 +12,7 @@
 #include "nibble/core/tensor.h"
 #include "nibble/float_training/policy.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // Sees tensors before and after rounding, of each layer the first parameter only; the two are the
 // same where nothing is rounded.
@@ -61,4 +61,4 @@ std::vector<std::uint8_t> clamp_mask(ConstTensorView values, const Format& forma
 
 void zero_where(const std::vector<std::uint8_t>& mask, TensorView values);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -13,7 +13,7 @@
 #include "float_training/start.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr double kLeastScale = 1.0 / 16777216;
@@ -147,4 +147,4 @@ void Session::take_state(const Checkpoint& checkpoint) {
   optimizer_.refresh_weights();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

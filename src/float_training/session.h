@@ -14,7 +14,7 @@
 #include "float_training/tape.h"
 #include "nibble/float_training/recipe.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 struct LossScaleState {
   double scale = 1;
@@ -62,4 +62,4 @@ class Session {
   Tensor error_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

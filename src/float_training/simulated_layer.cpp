@@ -10,7 +10,7 @@
 #include "float_training/streams.h"
 #include "float_training/weight_quantizer.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 // Which of the three products; part of the stream, so that no draw is used twice.
@@ -194,4 +194,4 @@ std::unique_ptr<Layer> make_simulated(const LayerSettings& settings) {
   return std::make_unique<SimulatedLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -7,8 +7,8 @@
 
 #include "float_training/layer.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 std::unique_ptr<Layer> make_simulated(const LayerSettings& settings);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

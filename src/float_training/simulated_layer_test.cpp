@@ -8,7 +8,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr const char* kSimulatedNetwork = R"(
@@ -67,4 +67,4 @@ TEST(SimulatedLayers, StochasticSumsDoNotDependOnTheNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -7,7 +7,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 void sum_slices(const float* parts, std::int64_t slices, std::int64_t stride, std::int64_t count,
                 float* sum) {
@@ -38,4 +38,4 @@ void sum_channels(const Pass& pass, const float* values, std::int64_t rows, std:
   sum_slices(parts.as<float>(), slices.count(), channels, channels, sums);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

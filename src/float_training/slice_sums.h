@@ -6,7 +6,7 @@
 
 #include "float_training/layer.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // sum[i] = ((parts[i] + parts[stride + i]) + parts[2·stride + i]) + … for i < count; sum may be
 // parts itself.
@@ -18,4 +18,4 @@ void sum_slices(const float* parts, std::int64_t slices, std::int64_t stride, st
 void sum_channels(const Pass& pass, const float* values, std::int64_t rows, std::int64_t channels,
                   float* sums);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

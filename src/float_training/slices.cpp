@@ -8,7 +8,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 // Enough for the cores of most machines; more would make the sums over slices costly.
@@ -47,4 +47,4 @@ void for_each_task(std::int64_t tasks, const std::function<void(std::int64_t tas
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 struct Slices {
   std::int64_t images = 0;
@@ -44,4 +44,4 @@ void for_each_slice(const Slices& slices, const std::function<void(std::int64_t 
 // The same for independent tasks, always one thread each.
 void for_each_task(std::int64_t tasks, const std::function<void(std::int64_t task)>& body);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -12,7 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/float_training/recipe.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 std::string text_at(const std::vector<Parameter>& parameters, std::size_t i) {
@@ -70,4 +70,4 @@ void start_from(Recipe& recipe, Model model) {
   recipe.start = std::make_shared<const Model>(std::move(model));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -4,7 +4,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // Throws, naming the first parameter that differs, where the model is no start for the network:
 // it needs the same parameters in f32, and steps above 0.
@@ -13,4 +13,4 @@ void check_start(const Network& network, const Model& start);
 // The network with a loss at its end, where it has none.
 Network with_loss(Network network, const Op& loss);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

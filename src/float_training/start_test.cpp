@@ -17,7 +17,7 @@
 #include "nibble/float_training/train.h"
 #include "nibble/graph/model_file.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -181,4 +181,4 @@ TEST_F(Starting, TheModelFileAnswersAsTheRunDid) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

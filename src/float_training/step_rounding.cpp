@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 // Below it x + 1.5·2^23 is rounded to an integer.
@@ -107,4 +107,4 @@ double step_gradient_factor(std::int64_t elements, const IntegerGrid& grid) {
   return 1 / std::sqrt(static_cast<double>(elements) * static_cast<double>(most));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

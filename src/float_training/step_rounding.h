@@ -8,7 +8,7 @@
 
 #include "graph/fake_quantize.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // What rounds a tensor: one step, or one for each index of its first axis.
 struct StepGrid {
@@ -28,4 +28,4 @@ double pass_back_steps(std::span<const float> x, const float* dy, float step,
 // elements share the step. A grid without positive integers counts its negative ones.
 double step_gradient_factor(std::int64_t elements, const IntegerGrid& grid);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -10,7 +10,7 @@
 
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr IntegerGrid kGrids[] = {{-127, 127},
@@ -82,4 +82,4 @@ TEST(StepRounding, TheFactorCountsElementsAndTheHighEnd) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

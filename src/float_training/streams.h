@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 inline constexpr std::uint32_t kRoundingStreams = 0x10000000u;  // + role·2^20 + node·16 + parameter
 inline constexpr std::uint32_t kDropoutStreams = 0x20000000u;  // + node
@@ -16,4 +16,4 @@ inline std::uint32_t stream_of(std::uint32_t base, std::size_t index) {
   return base + static_cast<std::uint32_t>(index);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -10,7 +10,7 @@
 #include "float_training/onednn.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kAddedAtOnce = 32768;
@@ -189,4 +189,4 @@ void Tape::backward_node(const Pass& pass, std::size_t node) {
   memory_->end_backward(node);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -14,7 +14,7 @@
 #include "float_training/rounder.h"
 #include "graph/tape_memory.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 class Tape {
  public:
@@ -60,4 +60,4 @@ class Tape {
   Watcher watcher_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -12,7 +12,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::int64_t kTapeImages = 5;
@@ -146,4 +146,4 @@ TEST(Tape, ClampedValuesPassNoGradientWhereAsked) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

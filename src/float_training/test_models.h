@@ -12,7 +12,7 @@
 #include "nibble/float_training/fine_tune.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 constexpr const char* kFloatDigits = R"(
 name = "digits"
@@ -72,4 +72,4 @@ inline Model quantized_digits(const Model& from) {
   return model;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -13,7 +13,7 @@
 #include "float_training/tape.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // In [-1, 1), a function of its place.
 inline float test_value(std::size_t stream, std::size_t i) {
@@ -140,4 +140,4 @@ inline void expect_gradients_of_the_loss(TapeUnderTest& tape, const Network& net
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

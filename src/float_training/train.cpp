@@ -8,7 +8,7 @@
 #include "epoch_loop/run_training.h"
 #include "float_training/float_learner.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 // With the settings as they will run, and with the rules that the network brings. What enters is
@@ -36,4 +36,4 @@ TrainResult train(const Recipe& recipe, const TrainOptions& options) {
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -9,7 +9,7 @@
 #include "nibble/float_training/forward.h"
 #include "nibble/float_training/train.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 [[noreturn]] void refuse_floats(std::string_view op, std::string_view what) {
@@ -53,4 +53,4 @@ void product(std::int64_t, std::int64_t, std::int64_t, const Matrix&, const Matr
   refuse_floats("product", "float matrices");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -6,7 +6,7 @@
 #include "nibble/float_training/forward.h"
 #include "nibble/float_training/train.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 TEST(TrainAbsent, FloatsAreRefusedInOneLine) {
@@ -21,4 +21,4 @@ TEST(TrainAbsent, FloatsAreRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -17,7 +17,7 @@
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -264,4 +264,4 @@ TEST_F(Training, LearnsARegression) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -8,7 +8,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::int64_t kWeightsAtOnce = 32768;  // weights a task, about
@@ -88,4 +88,4 @@ void WeightQuantizer::finish_gradient() {
     step_gradient[k] = static_cast<float>(factor * sums[k]);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

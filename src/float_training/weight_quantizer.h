@@ -12,7 +12,7 @@
 #include "float_training/layer.h"
 #include "float_training/step_rounding.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // Of a convolution or linear layer: 0, 1 or one an output; 0 of all others.
 std::int64_t weight_steps_of(const Op& op);
@@ -47,4 +47,4 @@ class WeightQuantizer {
   std::optional<std::uint64_t> step_version_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

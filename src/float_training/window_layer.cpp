@@ -6,7 +6,7 @@
 
 #include "float_training/layer.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 namespace {
 
 constexpr std::size_t kAxes = 3;
@@ -92,4 +92,4 @@ std::unique_ptr<Layer> make_window(const LayerSettings& settings) {
   return std::make_unique<WindowLayer>(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

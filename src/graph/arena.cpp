@@ -8,7 +8,7 @@
 
 #include "core/checked.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 // Finds the placed items that live at the same time as another, without a look at all the others:
@@ -92,4 +92,4 @@ std::size_t plan_arena(std::vector<ArenaItem>& items, std::size_t alignment) {
   return size;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

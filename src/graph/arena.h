@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline graph {
 
 struct ArenaItem {
   std::size_t bytes = 0;
@@ -18,4 +18,4 @@ struct ArenaItem {
 // returns the size of the arena. Largest first, each at the lowest place that is free.
 std::size_t plan_arena(std::vector<ArenaItem>& items, std::size_t alignment);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

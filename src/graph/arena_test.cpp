@@ -9,7 +9,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 bool lives_beside(const ArenaItem& a, const ArenaItem& b) {
@@ -131,4 +131,4 @@ TEST(Arena, OfNothingIsEmpty) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -9,7 +9,7 @@
 #include "graph/shapes.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 // Weights of one output; 0: it has none.
@@ -72,4 +72,4 @@ std::vector<std::int64_t> multiply_accumulates(const Network& network) {
   return counts;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

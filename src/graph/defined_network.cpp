@@ -7,7 +7,7 @@
 #include "graph/integer_parameters.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 // A node at work.
@@ -234,4 +234,4 @@ std::vector<Integers> DefinedNetwork::values(const Integers& input,
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -9,7 +9,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 using Integers = std::vector<std::int64_t>;
 
@@ -30,4 +30,4 @@ class DefinedNetwork {
   std::vector<Integers> biases_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

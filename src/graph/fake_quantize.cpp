@@ -4,7 +4,7 @@
 
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 IntegerGrid grid_of(const Node& node, const Format& format) {
   const auto* grid = std::get_if<GridElement>(&format.element);
@@ -15,4 +15,4 @@ IntegerGrid grid_of(const Node& node, const Format& format) {
           static_cast<std::int64_t>(grid->highest_n()) - format.scaling.zero};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -9,7 +9,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 struct IntegerGrid {
   std::int64_t low = -127;
@@ -31,4 +31,4 @@ inline float fake_quantized(float x, float step, const IntegerGrid& grid) {
 // to 7. Throws, naming the node, where it is no such format.
 IntegerGrid grid_of(const Node& node, const Format& format);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

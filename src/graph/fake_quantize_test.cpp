@@ -7,7 +7,7 @@
 #include "core/test_support.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 TEST(FakeQuantize, TiesGoAwayFromZeroAndEndsHold) {
@@ -60,4 +60,4 @@ TEST(FakeQuantize, ABadGridOrNumberOfStepsIsNamed) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline graph {
 
 double short_double(float x) {
   // Through a double a decimal is rounded twice, which in rare cases leads elsewhere.
@@ -15,4 +15,4 @@ double short_double(float x) {
   return static_cast<float>(rounded) == x ? rounded : static_cast<double>(x);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

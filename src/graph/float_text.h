@@ -2,9 +2,9 @@
 // Floats in text: few digits, and the same float when read back through a double.
 #pragma once
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // The double with the fewest digits whose nearest float is x.
 double short_double(float x);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -13,7 +13,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 namespace fs = std::filesystem;
@@ -106,4 +106,4 @@ void refuse_foreign_file(const fs::path& path) {
     refuse(path, "a file of text", "'nibble train' and 'nibble convert' make one");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Throws "[read_model] PATH: got WHAT, expected a .nib model: ADVICE" where the path is a folder or
 // a file of a known other kind. Models, files that are not there and all else pass.
 void refuse_foreign_file(const std::filesystem::path& path);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

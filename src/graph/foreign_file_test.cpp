@@ -6,7 +6,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(ForeignFile, ModelsAndWhatNobodyKnowsPass) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

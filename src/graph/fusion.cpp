@@ -9,7 +9,7 @@
 #include "graph/node_error.h"
 #include "laws/rescale.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 constexpr std::int64_t kMost32 = INT32_MAX;
@@ -320,4 +320,4 @@ bool Fusion::is_narrow(const FusedGroup& group) const {
   return is_narrow_product(group.product, rescale.shift);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -11,7 +11,7 @@
 #include "nibble/graph/integer_bounds.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 inline constexpr std::size_t kNoNode = SIZE_MAX;
 
@@ -121,4 +121,4 @@ class Fusion {
   std::vector<std::optional<FusedGroup>> groups_;  // by last node
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

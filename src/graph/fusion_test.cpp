@@ -8,7 +8,7 @@
 #include "core/test_support.h"
 #include "graph/test_network_maker.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using ::testing::ElementsAre;
@@ -203,4 +203,4 @@ TEST(Fusion, AValueBeyond32BitsMustBeRescaledAtOnce) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

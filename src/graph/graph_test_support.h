@@ -10,7 +10,7 @@
 #include "core/test_support.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Each operation takes the value of the one before it.
 inline Network chain(const Shape& input, const std::vector<Op>& ops) {
@@ -44,4 +44,4 @@ inline Model counted_model(const Network& network) {
   return model;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

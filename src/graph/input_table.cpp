@@ -9,7 +9,7 @@
 #include "graph/int8_format.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 constexpr double kRail = 127;  // of integer training
@@ -63,4 +63,4 @@ std::vector<std::int32_t> input_table(const Input& input, const Precision& preci
   return table;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

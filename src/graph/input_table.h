@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Of value = x·scale the integer x = clamp(R(value / scale), low, high), in double. R is to the
 // nearest, ties away from zero where the format says so, else to even. Low and high are the ends of
@@ -34,4 +34,4 @@ double normalized(const Input& input, std::size_t channel, double byte);
 std::vector<std::int32_t> input_table(const Input& input, const Precision& precision,
                                       std::size_t channels);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -12,7 +12,7 @@
 #include "graph/int8_format.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using ::testing::ElementsAre;
@@ -78,4 +78,4 @@ TEST(InputTable, WithoutMeanIsTheByteItself) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

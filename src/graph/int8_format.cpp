@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace nibble {
+namespace nibble::inline graph {
 
 Precision int8_of(int exponent) {
   Precision precision{.format = parse_format("int8")};
@@ -24,4 +24,4 @@ std::optional<int> exponent_of(const Precision& precision) {
   return exponent - 1;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -6,9 +6,9 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 Precision int8_of(int exponent);
 std::optional<int> exponent_of(const Precision& precision);  // empty: it is no such format
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -16,7 +16,7 @@
 #include "laws/rescale.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 __extension__ typedef __int128 Wide;
@@ -366,4 +366,4 @@ std::vector<NodeBounds> prove_bounds(const Model& model) {
   return BoundsProver(model).prove();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

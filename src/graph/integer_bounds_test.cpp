@@ -10,7 +10,7 @@
 #include "graph/defined_network.h"
 #include "graph/test_network_maker.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using ::testing::AllOf;
@@ -252,4 +252,4 @@ TEST(IntegerBounds, KnowTheBitsOfAnInterval) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

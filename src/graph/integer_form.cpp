@@ -14,7 +14,7 @@
 #include "laws/integer_laws.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 constexpr std::int64_t kFormRail = 127;
@@ -293,4 +293,4 @@ Model integer_form(Model model) {
   return model;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

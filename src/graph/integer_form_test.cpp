@@ -13,7 +13,7 @@
 #include "laws/rescale.h"
 #include "nibble/graph/integer_bounds.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 // One number times one weight, and a bias: value = mantissa·2^exponent of each.
@@ -136,4 +136,4 @@ TEST(IntegerForm, OfMeansIsTheNearestInteger) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

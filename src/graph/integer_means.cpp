@@ -6,7 +6,7 @@
 #include "graph/parameters.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 constexpr int kBitsAlike = 24;    // of the factor of windows that are all alike
@@ -84,4 +84,4 @@ Model with_written_means(Model model) {
   return MeanWriter(model).write();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

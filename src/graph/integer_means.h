@@ -4,7 +4,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Of a network of integers whose values have no exponents: average pools become NAME.sum, exact,
 // and the rescale NAME to the nearest integer; dropout goes. All after the answer goes, too.
@@ -13,4 +13,4 @@ Model with_written_means(Model model);
 // The sums of an average pool; those that do not count zeros around have mean bits.
 SumPool sums_of(const AveragePool& pool, std::int64_t mean_bits);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

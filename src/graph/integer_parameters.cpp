@@ -5,7 +5,7 @@
 #include "core/bit_packing.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 template <class Number, class Body>
@@ -90,4 +90,4 @@ std::vector<std::uint8_t> packed_weights(std::span<const std::int8_t> values, in
   return bytes;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

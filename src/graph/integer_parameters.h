@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // The format of its weight where that is integers of less than 8 bits, otherwise none.
 const GridElement* narrow_weight(const Node& node);
@@ -23,4 +23,4 @@ std::vector<std::int8_t> weights_of(const Network& network, const Parameter& par
 // Two's complement of a few bits one after another, least significant bit first.
 std::vector<std::uint8_t> packed_weights(std::span<const std::int8_t> values, int bits);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

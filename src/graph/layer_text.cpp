@@ -10,7 +10,7 @@
 #include "graph/shapes.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 // Keys that are absent leave the member as it is.
@@ -149,4 +149,4 @@ std::string_view name_stem(std::string_view op) {
   return op;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

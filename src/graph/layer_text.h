@@ -8,7 +8,7 @@
 #include "graph/toml_reader.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Reads all numbers of the operation; `in` is the shape of its first input.
 Op read_op(TomlReader& layer, std::string_view name, const Shape& in);
@@ -19,4 +19,4 @@ Precision read_precision(TomlReader& table, const std::string& prefix);
 // "conv" for conv2d and depthwise, "pool" for all pools, … to be numbered.
 std::string_view name_stem(std::string_view op);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -9,7 +9,7 @@
 #include "laws/integer_laws.h"
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 class MeanFactors {
  public:
@@ -60,4 +60,4 @@ class MeanFactors {
   std::vector<std::int64_t> columns_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

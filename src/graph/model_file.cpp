@@ -18,7 +18,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/safetensors.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using Json = nlohmann::json;
@@ -148,4 +148,4 @@ ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name)
   return model_from(parse_safetensors(bytes, name), name);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -16,7 +16,7 @@
 #include "graph/graph_test_support.h"
 #include "nibble/core/safetensors.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 namespace fs = std::filesystem;
@@ -173,4 +173,4 @@ TEST(NibCorpus, EveryFileIsReadOrRefusedAsItsNameSays) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

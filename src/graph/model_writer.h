@@ -9,7 +9,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 class ModelWriter {
  public:
@@ -46,4 +46,4 @@ class ModelWriter {
   Model model_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

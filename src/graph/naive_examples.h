@@ -5,7 +5,7 @@
 #include "graph/defined_network.h"
 #include "graph/test_network_maker.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Examples one behind the other, and what the definitions make of them.
 struct NaiveExamples {
@@ -37,4 +37,4 @@ struct NaiveExamples {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -8,7 +8,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 std::span<const EmbeddedText> network_texts();  // made by nibble_embed_texts
 
@@ -30,4 +30,4 @@ Network load_network(std::string_view name_or_path) {
   throw Error("network", "network", in_quotes(name_or_path), names + "or the path of a .toml file");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -10,7 +10,7 @@
 #include "nibble/core/limits.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 struct Expected {
@@ -110,4 +110,4 @@ TEST(NamedNetworks, TheResidualOnesAreThoseOfTheirPapers) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -7,7 +7,7 @@
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 bool Precision::is_float32() const {
   return format == Format{};
@@ -38,4 +38,4 @@ std::size_t find_node(const Network& network, std::string_view name) {
   return static_cast<std::size_t>(found - network.nodes.begin());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

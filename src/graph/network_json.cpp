@@ -15,7 +15,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;  // for writing: keys stay in their order
@@ -280,4 +280,4 @@ Network network_from_json(std::string_view text, const std::string& source) {
   return network;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

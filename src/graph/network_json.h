@@ -7,11 +7,11 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 std::string to_json(const Network& network);
 
 // Strict: all keys, no others. `source` is used in errors. The network is checked.
 Network network_from_json(std::string_view text, const std::string& source);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -8,7 +8,7 @@
 #include "graph/graph_test_support.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(NetworkJson, BrokenAndDeepTextIsRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -8,7 +8,7 @@
 #include "graph/op_fields.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 std::string text_of(std::int64_t value) {
@@ -132,4 +132,4 @@ std::string to_toml(const Network& network) {
   return text + "]\n";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -9,7 +9,7 @@
 #include "graph/test_network_generator.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 RC_GTEST_PROP(NetworkPrint, AnyNetworkComesBackFromToml, ()) {
@@ -63,4 +63,4 @@ TEST(NetworkPrint, ImpossibleNetworksAreNotWritten) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

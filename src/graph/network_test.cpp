@@ -7,7 +7,7 @@
 
 #include "graph/graph_test_support.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using testing::HasSubstr;
@@ -118,4 +118,4 @@ TEST(Network, PrecisionsAreChecked) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -19,7 +19,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 constexpr std::string_view kOp = "network";
@@ -180,4 +180,4 @@ Network parse_network(std::string_view toml, std::string_view source) {
   return NetworkReader(root, source).read();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -13,7 +13,7 @@
 #include "graph/graph_test_support.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 namespace fs = std::filesystem;
@@ -231,4 +231,4 @@ TEST(LoadNetwork, TakesNamesAndPaths) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

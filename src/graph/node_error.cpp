@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace nibble {
+namespace nibble::inline graph {
 
 void fail_node(const Node& node, std::string_view what, std::string_view got,
                std::string_view expected, ErrorKind kind) {
@@ -13,4 +13,4 @@ void fail_node(const Node& node, std::string_view what, std::string_view got,
               expected, kind);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -8,10 +8,10 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // "[network] node 'conv1' (conv2d): what: got X, expected Y"
 [[noreturn]] void fail_node(const Node& node, std::string_view what, std::string_view got,
                             std::string_view expected, ErrorKind kind = ErrorKind::input);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

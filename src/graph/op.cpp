@@ -7,7 +7,7 @@
 
 #include "graph/op_fields.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 // In the order of the variant.
@@ -39,4 +39,4 @@ std::string_view name_of(const Op& op) {
   return kNames[op.index()];
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

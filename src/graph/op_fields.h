@@ -8,7 +8,7 @@
 
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // The operation of that name with its usual numbers.
 std::optional<Op> op_of(std::string_view name);
@@ -79,4 +79,4 @@ void visit_fields(AnyOp& op, Visitor&& visit) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

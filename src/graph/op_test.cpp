@@ -8,7 +8,7 @@
 
 #include "graph/op_fields.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 TEST(Op, EveryNameLeadsBackToItsOperation) {
@@ -45,4 +45,4 @@ TEST(Op, FieldsAreVisitedInTheOrderOfTheText) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 constexpr Support yes(std::string_view words = {}) {
@@ -163,4 +163,4 @@ const Support& support_of(const Op& op, Capability capability) {
   return operation_table()[op.index()].of(capability);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -12,7 +12,7 @@
 
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 enum class Capability : std::uint8_t {
   float_training,
@@ -55,4 +55,4 @@ std::string operation_table_text();
 // docs/operations.md.
 std::string operation_table_page();
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

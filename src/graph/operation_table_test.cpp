@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using ::testing::HasSubstr;
@@ -28,4 +28,4 @@ TEST(OperationTable, IsShownWithItsWords) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

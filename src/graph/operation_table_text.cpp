@@ -7,7 +7,7 @@
 
 #include "graph/operation_table.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 // A cell in one word; the words of a starred one stand below the table.
@@ -126,4 +126,4 @@ std::string operation_table_page() {
   return text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -8,7 +8,7 @@
 #include "graph/shapes.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 // Lists what a node needs.
@@ -121,4 +121,4 @@ std::vector<Parameter> checked_parameters(const Model& model) {
   return parameters;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // parameters_of the network; throws, naming the first that differs, unless the tensors have their
 // shapes.
@@ -17,4 +17,4 @@ std::vector<Parameter> checked_parameters(const Model& model);
 // The place of a node's first parameter in the list of parameters_of, which has the order of nodes.
 std::size_t first_parameter(std::span<const Parameter> parameters, std::size_t node);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -9,7 +9,7 @@
 #include "graph/graph_test_support.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using testing::ElementsAre;
@@ -87,4 +87,4 @@ TEST(WeightsHash, ATensorThatDoesNotFitIsNamed) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

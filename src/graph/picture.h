@@ -6,7 +6,7 @@
 
 #include "nibble/core/shape.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 struct Picture {
   std::int64_t height = 1;
@@ -24,4 +24,4 @@ inline Picture picture_of(const Shape& example) {
   return {1, 1, example.elements()};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -11,7 +11,7 @@
 #include "graph/test_network_maker.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Ranges are kept roughly (never too small), so that sums stay within what a value may have.
 class RandomNetwork {
@@ -373,4 +373,4 @@ class RandomNetwork {
   NetworkMaker maker_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

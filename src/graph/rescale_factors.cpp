@@ -11,7 +11,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 RescaleFactors rescale_factors(std::span<const double> factors, int bits) {
   const double limit = std::ldexp(1.0, bits);
@@ -41,4 +41,4 @@ NormalizedFactor normalized_factor(std::int32_t multiplier, std::int64_t shift) 
   return {multiplier << zeros, 31 - static_cast<int>(shift) - zeros};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // factor[c] ≈ multiplier[c] / 2^shift.
 struct RescaleFactors {
@@ -29,4 +29,4 @@ struct NormalizedFactor {
 // Of multiplier / 2^shift, exactly.
 NormalizedFactor normalized_factor(std::int32_t multiplier, std::int64_t shift);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -9,7 +9,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using testing::ElementsAre;
@@ -54,4 +54,4 @@ TEST(RescaleFactors, RefusesWhatIsNoFactor) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -14,7 +14,7 @@
 #include "graph/structure.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 void check_number(const Node& node, std::string_view what, std::int64_t got, std::int64_t least) {
@@ -368,4 +368,4 @@ std::vector<Shape> infer_shapes(const Network& network) {
   return shapes;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

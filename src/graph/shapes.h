@@ -8,7 +8,7 @@
 #include "nibble/core/limits.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Bounds that keep sums over a network below 2^63, whatever the limits in force are.
 inline constexpr std::int64_t kMaxNumber = (std::int64_t{1} << 31) - 1;  // extents, channels, …
@@ -23,4 +23,4 @@ Shape checked_shape(const Node& node, std::string_view what, std::span<const std
 // Throws, naming the node, where weights or work of all nodes up to it are beyond the limits.
 void check_costs(const Network& network, std::span<const Shape> shapes, const Limits& most);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -11,7 +11,7 @@
 #include "graph/graph_test_support.h"
 #include "nibble/core/limits.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 using testing::HasSubstr;
@@ -210,4 +210,4 @@ TEST(Shapes, NodesAndNamesAreBounded) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -12,7 +12,7 @@
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 struct Arity {
@@ -111,4 +111,4 @@ void check_structure(const Network& network, const Limits& most) {
   check_readers(network);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -8,7 +8,7 @@
 #include "nibble/core/limits.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Letters, digits, '-', '_' and '.', of them no '-' or '.' first: names of files and, but for two
 // signs, of C.
@@ -21,4 +21,4 @@ void check_node(const Node& node, std::size_t index);
 
 void check_structure(const Network& network, const Limits& most);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

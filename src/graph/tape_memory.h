@@ -8,7 +8,7 @@
 
 #include "graph/tape_plan.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Handle: memory that is_empty() by default and goes with release(), such as Buffer.
 template <class Handle>
@@ -103,4 +103,4 @@ void TapeMemory<Handle>::release_kept(std::size_t node) {
   if (--place.keepers_left == 0) place.value.release();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

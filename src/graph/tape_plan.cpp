@@ -2,7 +2,7 @@
 // Which values share memory, and how long each must live.
 #include "graph/tape_plan.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 TapePlan plan_tape(const Network& network, std::span<const LayerNeeds> needs) {
   const std::size_t count = network.nodes.size();
@@ -37,4 +37,4 @@ TapePlan plan_tape(const Network& network, std::span<const LayerNeeds> needs) {
   return plan;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

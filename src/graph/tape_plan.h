@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // What the way back asks of a node's layer.
 struct LayerNeeds {
@@ -43,4 +43,4 @@ struct TapePlan {
 
 TapePlan plan_tape(const Network& network, std::span<const LayerNeeds> needs);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -11,7 +11,7 @@
 #include "graph/test_network_maker.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Most networks are possible under the limits in force; some have one node that cannot be.
 class HostileNetwork {
@@ -285,4 +285,4 @@ class HostileNetwork {
   NetworkMaker maker_;  // made last: its input needs the others
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

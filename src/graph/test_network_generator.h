@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 class NetworkGenerator {
  public:
@@ -193,4 +193,4 @@ inline rc::Gen<Network> any_network() {
   return rc::gen::exec([] { return NetworkGenerator().make(); });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

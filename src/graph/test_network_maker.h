@@ -10,7 +10,7 @@
 #include "graph/defined_network.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Numbers that are the same on every machine.
 class Dice {
@@ -110,4 +110,4 @@ inline NetworkMaker network_on(const Shape& input, const InputForm& form) {
   return {input, integers_format(form.format, form.zero)};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -9,7 +9,7 @@
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 std::string shown(const TomlValue& value) {
@@ -159,4 +159,4 @@ std::string TomlReader::string_of(const TomlValue& value, std::string_view key) 
   return *text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

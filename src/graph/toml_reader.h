@@ -12,7 +12,7 @@
 #include "graph/toml_value.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 struct IntegerRange {
   std::int64_t least = 0;
@@ -64,4 +64,4 @@ class TomlReader {
   std::vector<std::string> known_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -10,7 +10,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 namespace {
 
 TomlValue value_of(const toml::node& node) {
@@ -71,4 +71,4 @@ std::string_view kind_of(const TomlValue& value) {
   return kKinds[value.data.index()];
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline graph {
 
 struct TomlEntry;
 
@@ -34,4 +34,4 @@ TomlValue parse_toml(std::string_view text, std::string_view source, std::string
 // For errors: "an integer", "a list", …
 std::string_view kind_of(const TomlValue& value);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -4,7 +4,7 @@
 #include "graph/parameters.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 std::uint64_t weights_hash(const Model& model) {
   constexpr std::string_view kEnd("\0", 1);
@@ -23,4 +23,4 @@ std::uint64_t weights_hash(const Model& model) {
   return hasher.value();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -13,7 +13,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 namespace {
 
 // "0F020000": the lowest byte first, two digits each.
@@ -68,4 +68,4 @@ LoggedAnswers read_accuracy_log(const std::filesystem::path& path) {
   return parse_accuracy_log(text, path.string());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline inference

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline inference {
 
 // Classes by the index of the example in the data set.
 using LoggedAnswers = std::map<std::int64_t, std::int32_t>;
@@ -18,4 +18,4 @@ using LoggedAnswers = std::map<std::int64_t, std::int32_t>;
 LoggedAnswers parse_accuracy_log(std::string_view text, const std::string& name);
 LoggedAnswers read_accuracy_log(const std::filesystem::path& path);
 
-}  // namespace nibble
+}  // namespace nibble::inline inference

@@ -8,7 +8,7 @@
 #include "core/test_corpus.h"
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 namespace {
 
 using ::testing::ElementsAre;
@@ -48,4 +48,4 @@ TEST(AccuracyLog, CorpusNamesSayWhatIsValid) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline inference

@@ -12,7 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/integer_form.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 namespace {
 
 bool ends_divided(const Network& network) {
@@ -90,4 +90,4 @@ std::vector<std::int32_t> largest(std::span<const float> reals, std::size_t coun
   return order;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline inference

@@ -7,7 +7,7 @@
 
 #include "inference/harness_test_support.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 namespace {
 
 using ::testing::ElementsAre;
@@ -50,4 +50,4 @@ TEST(AnswerEngine, OfEqualNumbersTheFirstIsLarger) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline inference

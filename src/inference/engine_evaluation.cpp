@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 namespace {
 
 constexpr std::size_t kPiece = 64;
@@ -145,4 +145,4 @@ Agreement agreement_of(const Examples& examples, std::span<const std::int32_t> a
   return agreement;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline inference

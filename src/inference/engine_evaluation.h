@@ -17,7 +17,7 @@
 #include "nibble/run_folder/metrics.h"
 #include "nibble/run_folder/progress.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 
 // Examples that are read when they are needed, with labels or with targets of a regression.
 struct Examples {
@@ -53,4 +53,4 @@ struct Agreement {
 Agreement agreement_of(const Examples& examples, std::span<const std::int32_t> answers,
                        const LoggedAnswers& log);
 
-}  // namespace nibble
+}  // namespace nibble::inline inference

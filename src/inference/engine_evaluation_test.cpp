@@ -10,7 +10,7 @@
 #include "inference/harness_test_support.h"
 #include "nibble/core/npy.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 namespace {
 
 using ::testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(EngineEvaluation, AFileIsOneExample) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline inference

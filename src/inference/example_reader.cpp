@@ -15,7 +15,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 namespace {
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
@@ -230,4 +230,4 @@ std::int64_t ExampleReader::read(const std::filesystem::path& path,
   return 1;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline inference

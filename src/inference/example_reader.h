@@ -14,7 +14,7 @@
 #include "nibble/engine/engine.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 
 class ExampleReader {
  public:
@@ -50,4 +50,4 @@ class ExampleReader {
   std::vector<std::int32_t> table_;  // of the bytes of pictures
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline inference

@@ -12,7 +12,7 @@
 #include "inference/harness_test_support.h"
 #include "nibble/core/npy.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 namespace {
 
 using ::testing::ElementsAre;
@@ -123,4 +123,4 @@ TEST_F(ExampleFiles, OtherArraysAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline inference

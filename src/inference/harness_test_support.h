@@ -10,7 +10,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 
 template <class Number>
 Tensor tensor_of(const Shape& shape, std::initializer_list<Number> numbers) {
@@ -46,4 +46,4 @@ inline Model channel_sums(bool is_divided, const std::string& format = "int8(sca
   return model;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline inference

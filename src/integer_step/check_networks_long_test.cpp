@@ -5,7 +5,7 @@
 
 #include "integer_step/integer_session_test_support.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 TEST(EveryNetworkLong, TrainsAsTheDefinitionsSay) {
@@ -13,4 +13,4 @@ TEST(EveryNetworkLong, TrainsAsTheDefinitionsSay) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -5,7 +5,7 @@
 
 #include "integer_step/integer_session_test_support.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 TEST(EveryNetwork, TrainsAsTheDefinitionsSay) {
@@ -26,4 +26,4 @@ TEST(EveryNetwork, TrainsAsTheDefinitionsSayUnderEveryRule) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

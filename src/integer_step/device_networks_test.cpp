@@ -7,7 +7,7 @@
 #include "integer_step/integer_session_test_support.h"
 #include "integer_step/random_train_network.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 constexpr std::string_view kCpuAndCuda = "check(cpu,cuda)";
@@ -101,4 +101,4 @@ TEST(DeviceNetworks, LargeOnesGiveTheWeightsOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

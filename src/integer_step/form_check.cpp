@@ -3,7 +3,7 @@
 // nothing, so that only their refusals are left.
 #include "integer_step/session.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 class NoWeights final : public Weights {
@@ -49,4 +49,4 @@ void check_integer_form(const Network& network) {
   const IntegerTape tape(network, {}, Placement(std::make_shared<NoBackend>()));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 WeightsState initial_state(const TrainedTensor& tensor, const UpdateRule& rule,
                            const RandomKey& key) {
@@ -31,4 +31,4 @@ int xavier_exponent(std::int64_t fan_in, std::int64_t fan_out) {
   return k - 7;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

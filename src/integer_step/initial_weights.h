@@ -6,7 +6,7 @@
 
 #include "integer_step/trained_tensor.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 inline constexpr int kBiasExponent = -10;  // of biases, for life: they reach ±0.124
 
@@ -17,4 +17,4 @@ WeightsState initial_state(const TrainedTensor& tensor, const UpdateRule& rule,
 // ⌈log2 √(6 / (fan_in + fan_out))⌉ - 7: Xavier's bound is what the mantissa 127 stands for.
 int xavier_exponent(std::int64_t fan_in, std::int64_t fan_out);
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

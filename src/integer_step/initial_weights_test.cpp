@@ -10,7 +10,7 @@
 #include "integer_step/tape.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 using ::testing::ElementsAre;
@@ -65,4 +65,4 @@ TEST(Initial, LayersTakeTheirExponentsFromTheirShapes) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

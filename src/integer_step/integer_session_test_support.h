@@ -12,7 +12,7 @@
 #include "integer_step/session.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 // Steps on pictures and labels from counters alone.
 inline void run_steps(IntegerSession& session, int steps, std::int64_t images) {
@@ -80,4 +80,4 @@ inline void expect_agreement(const NamedCase& each, IntegerOptions options, int 
   EXPECT_NO_THROW(run_steps(session, steps, images));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -15,7 +15,7 @@
 #include "integer_step/tape.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 inline Network network_of(std::string_view toml) {
   return parse_network(toml, "test");
@@ -99,4 +99,4 @@ inline void expect_as_defined(std::string_view toml, std::initializer_list<std::
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -13,7 +13,7 @@
 #include "integer_step/trained_tensor.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 // Values without memory: not kept, or wanted by nobody. Each list lies on the backend of its pass.
 struct IntegerBackward {
@@ -92,4 +92,4 @@ std::vector<Picture> pictures_of(const Network& network);
 
 [[noreturn]] void refuse_layer(const Node& node, std::string_view got, std::string_view expected);
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

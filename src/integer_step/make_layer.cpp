@@ -5,7 +5,7 @@
 #include "integer_step/layer.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 bool keeps_picture(const Op& op) {
@@ -79,4 +79,4 @@ std::unique_ptr<IntegerLayer> make_integer_layer(const IntegerLayerSettings& set
   return make_integer_pointwise(settings);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

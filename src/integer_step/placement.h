@@ -9,7 +9,7 @@
 
 #include "backend/backend.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 // Where a layer's passes run.
 struct LayerPlace {
@@ -43,4 +43,4 @@ class Placement {
   std::map<std::pair<std::size_t, TrainPass>, std::shared_ptr<IntegerBackend>> placed_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

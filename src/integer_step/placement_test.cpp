@@ -6,7 +6,7 @@
 
 #include "integer_step/integer_session_test_support.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 constexpr std::string_view kPlacedNetwork = R"(
@@ -69,4 +69,4 @@ TEST(Placement, DoesNotChangeAWeight) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -7,7 +7,7 @@
 #include "laws/block_exponent.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 class PointLayer : public IntegerLayer {
@@ -229,4 +229,4 @@ std::unique_ptr<IntegerLayer> make_integer_pointwise(const IntegerLayerSettings&
   refuse_layer(settings.node, name_of(op), "an operation that has an integer form");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

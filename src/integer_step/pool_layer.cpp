@@ -5,7 +5,7 @@
 #include "integer_step/layer.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 constexpr std::int64_t kMostFactors = std::int64_t{1} << 24;  // 127 times it fits 32 bits
@@ -118,4 +118,4 @@ std::unique_ptr<IntegerLayer> make_integer_pool(const IntegerLayerSettings& sett
   return std::make_unique<PoolLayer>(settings, pool);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -2,7 +2,7 @@
 // Answers of an integer network.
 #include "integer_step/predictor.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 IntegerPredictor::IntegerPredictor(const Network& network, const std::string& device)
     : tape_(network, {}, Placement(make_backend(device))) {}
@@ -28,4 +28,4 @@ IntegerAnswers IntegerPredictor::answer(const InputBatch& examples, ShiftRule ru
   return answers_from(tape_.answer_backend(), tape_.forward(step, examples));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

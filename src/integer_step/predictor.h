@@ -9,7 +9,7 @@
 
 #include "integer_step/session.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 class IntegerPredictor {
  public:
@@ -31,4 +31,4 @@ class IntegerPredictor {
   IntegerTape tape_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -6,7 +6,7 @@
 #include "integer_step/layer.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 ProductCase product_of(const IntegerLayerSettings& settings) {
@@ -122,4 +122,4 @@ std::unique_ptr<IntegerLayer> make_integer_product(const IntegerLayerSettings& s
   return std::make_unique<ProductLayer>(settings, product_of(settings));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -9,7 +9,7 @@
 
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 class RandomTrainNetwork {
  public:
@@ -150,4 +150,4 @@ class RandomTrainNetwork {
   std::string text_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -9,7 +9,10 @@
 #include "integer_step/layer.h"
 #include "nibble/graph/network.h"
 
-namespace nibble::reference {
+namespace nibble::inline integer_step::reference {
+
+using namespace backend::reference;
+using backend::reference::Sums;
 
 struct Step {
   bool is_training = true;
@@ -245,4 +248,4 @@ class ReferenceNetwork {
   std::vector<bool> wants_error_;
 };
 
-}  // namespace nibble::reference
+}  // namespace nibble::inline integer_step::reference

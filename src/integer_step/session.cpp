@@ -8,7 +8,7 @@
 
 #include "integer_step/initial_weights.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 constexpr std::int64_t kMostClasses = 4096;  // the sums of the loss then fit 64 bits
@@ -119,4 +119,4 @@ void IntegerSession::set_loss_state(const PointState& state) {
   tape_.answer_backend().set_point(loss_point_, state);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

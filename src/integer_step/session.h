@@ -11,7 +11,7 @@
 #include "integer_step/tape.h"
 #include "nibble/cluster/communicator.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 // What the examples of this rank are, and where they stand in the batch of all ranks.
 struct IntegerBatch {
@@ -74,4 +74,4 @@ class IntegerSession {
   std::deque<Untaken> untaken_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

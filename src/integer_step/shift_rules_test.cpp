@@ -6,7 +6,7 @@
 #include "integer_step/predictor.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 using reference::Block;
@@ -139,4 +139,4 @@ TEST_F(Networks, ExponentsThatDoNotFitAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

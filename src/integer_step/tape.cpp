@@ -8,7 +8,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 constexpr std::uint32_t kJoinPoint = 7;  // of a node's eight streams
@@ -307,4 +307,4 @@ void IntegerTape::update(std::size_t node) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -14,7 +14,7 @@
 #include "integer_step/layer.h"
 #include "nibble/integer_step/settings.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 // A batch on the host: bytes with a table of 256 mantissas for every channel of theirs, or
 // mantissas that are there already.
@@ -119,4 +119,4 @@ class IntegerTape {
   std::vector<PlacedPoint> points_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -10,7 +10,7 @@
 #include "integer_step/session.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 namespace {
 
 using reference::Block;
@@ -266,4 +266,4 @@ TEST(IntegerTape, ADeepNetworkOfZerosStaysInRange) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 TrainedTensor::TrainedTensor(WeightsCase weights, const LayerPlace& place)
     : case_(std::move(weights)), place_(place) {
@@ -58,4 +58,4 @@ void TrainedTensor::update() {
   for (std::size_t i = 1; i < copies_.size(); ++i) copies_[i].weights->write(state);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -10,7 +10,7 @@
 
 #include "integer_step/placement.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 class TrainedTensor {
  public:
@@ -53,4 +53,4 @@ class TrainedTensor {
   std::unique_ptr<Sums> gradient_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 std::vector<float> values_of(const IntegerAnswers& answers) {
   std::vector<float> values;
@@ -53,4 +53,4 @@ Evaluation AnswerSums::evaluation() const {
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -10,7 +10,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/run_folder/metrics.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 // The answers as real numbers.
 std::vector<float> values_of(const IntegerAnswers& answers);
@@ -30,4 +30,4 @@ class AnswerSums {
   double loss_sum_ = 0;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -10,7 +10,7 @@
 #include "nibble/engine/engine.h"
 #include "nibble/graph/model_file.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 struct Case {
@@ -127,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(Networks, EngineAnswers, ::testing::ValuesIn(kCases),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

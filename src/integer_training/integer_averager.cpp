@@ -6,7 +6,7 @@
 #include <bit>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 constexpr std::int64_t kMostSamples = 4096;
@@ -64,4 +64,4 @@ void IntegerAverager::set_state(const Checkpoint& checkpoint, std::int64_t count
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -11,7 +11,7 @@
 #include "nibble/run_folder/schedule.h"
 #include "run_folder/checkpoint.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 class IntegerAverager {
  public:
@@ -32,4 +32,4 @@ class IntegerAverager {
   std::int64_t count_ = 0;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -9,7 +9,7 @@
 #include "graph/input_table.h"
 #include "graph/int8_format.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 constexpr int kMantissaBits = 7;
@@ -105,4 +105,4 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -11,7 +11,7 @@
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 // How numbers of a data set become mantissas: bytes by a table of 256 for every channel, floats by
 // a multiplication. Here, before the step, is where floats end.
@@ -50,4 +50,4 @@ class IntegerBatcher {
   std::vector<std::int32_t> targets_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -9,7 +9,7 @@
 
 #include "integer_training/integer_run_test_support.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -115,4 +115,4 @@ TEST(IntegerBatcher, RanksCutABatchInOrder) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -10,7 +10,7 @@
 #include "integer_training/integer_model.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 constexpr std::int64_t kBatch = 256;
@@ -46,4 +46,4 @@ Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule 
   return sums.evaluation();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -12,7 +12,7 @@
 #include "integer_training/integer_observation.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
                                Communicator* cluster)
     : recipe_(std::move(recipe)),
@@ -109,4 +109,4 @@ std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Data
            evaluate_integers(model, data, ShiftRule::exact, {.device = recipe_.options.device})}};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

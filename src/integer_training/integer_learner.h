@@ -13,7 +13,7 @@
 #include "integer_training/integer_batcher.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 class IntegerLearner final : public Learner {
  public:
@@ -68,4 +68,4 @@ class IntegerLearner final : public Learner {
   int mu_ = 0;                               // of the last step
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -10,7 +10,7 @@
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 constexpr std::int64_t kSteps = 50;
@@ -138,4 +138,4 @@ layers = [
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

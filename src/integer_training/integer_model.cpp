@@ -6,7 +6,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 std::vector<int> value_exponents_of(const Network& network) {
   std::vector<int> exponents;
@@ -52,4 +52,4 @@ IntegerPredictor predictor_of(const Model& model, const std::string& device) {
   return predictor;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

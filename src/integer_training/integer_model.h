@@ -9,7 +9,7 @@
 #include "integer_step/predictor.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 // The exponents of all values up to the answer; throws where one has none.
 std::vector<int> value_exponents_of(const Network& network);
@@ -21,4 +21,4 @@ Model integer_model(const Network& network, std::vector<Tensor> weights,
 // With the model's weights, and its shifts frozen. The model must outlive it.
 IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu");
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -13,7 +13,7 @@
 #include "nibble/graph/model_file.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 using ::testing::ElementsAre;
@@ -188,4 +188,4 @@ TEST(MuSchedule, TheUsualCourseIsThatOfNiti) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

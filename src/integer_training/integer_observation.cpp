@@ -9,7 +9,7 @@
 
 #include "kernels/integer_loops/integer_loops.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 constexpr int kBins = 64;
@@ -109,4 +109,4 @@ void observe_integers(const IntegerTape& tape, std::int64_t epoch, std::int64_t 
   for (const TrainedTensor* each : tape.parameters()) add_weight(*each, epoch, step, observation);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

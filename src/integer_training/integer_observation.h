@@ -7,9 +7,9 @@
 #include "epoch_loop/learner.h"
 #include "integer_step/tape.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 void observe_integers(const IntegerTape& tape, std::int64_t epoch, std::int64_t step,
                       Observation& observation);
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

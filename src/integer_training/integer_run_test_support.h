@@ -12,7 +12,7 @@
 #include "nibble/core/philox.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 // Bytes by chance, brighter in the row of their label.
 inline Dataset made_up_pictures(const Shape& picture, std::int64_t count, std::int32_t classes) {
@@ -97,4 +97,4 @@ inline std::vector<std::uint64_t> train_made_up(const IntegerRecipe& recipe,
   return hashes_of(*learner);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

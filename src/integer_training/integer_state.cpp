@@ -5,7 +5,7 @@
 
 #include "integer_training/integer_learner.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 // What a checkpoint calls a point: "shift.conv1.value".
@@ -79,4 +79,4 @@ void IntegerLearner::take_state(const Checkpoint& checkpoint) {
                       session_.tape().parameters());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

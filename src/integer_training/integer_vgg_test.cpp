@@ -7,7 +7,7 @@
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 constexpr std::int64_t kSteps = 50;
@@ -42,4 +42,4 @@ TEST(VggSmall7, ComesToTheSameWeightsOnEveryPathWithAnyThreadsAndPauses) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -7,7 +7,7 @@
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 constexpr int kLeastMu = -8;
@@ -75,4 +75,4 @@ void set_usual_course(IntegerRecipe& recipe) {
   recipe.average_from = recipe.epochs >= 4 ? recipe.epochs - recipe.epochs / 4 + 1 : 0;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -11,7 +11,7 @@
 #include "nibble/graph/network_text.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 namespace fs = std::filesystem;
@@ -73,4 +73,4 @@ TEST_F(Ranks, MayBeMoreThanTheImagesOfTheLastBatch) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -7,7 +7,7 @@
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -53,4 +53,4 @@ std::string to_json(const IntegerRecipe& recipe) {
   return run_settings_json(recipe, method.dump(), numbers.dump());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

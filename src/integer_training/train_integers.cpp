@@ -16,7 +16,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 namespace {
 
 bool has_integer_form(const Network& network) {
@@ -84,4 +84,4 @@ TrainResult train_integers(const IntegerRecipe& recipe, const TrainOptions& opti
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

@@ -19,7 +19,7 @@
 #define NIBBLE_ON_X86(...)
 #endif
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 template <class Kernel>
 struct KernelPath {
@@ -46,4 +46,4 @@ std::vector<KernelPath<Kernel>> supported_paths(const KernelPath<Kernel> (&paths
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr KernelPath<int> kPaths[] = {{Isa::reference, 0}, {Isa::avx2, 1}, {Isa::avx512vnni, 2}};
@@ -36,4 +36,4 @@ TEST(KernelPaths, OfThisMachineAreThoseItSupports) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -4,7 +4,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 
 Alignment align(std::span<const int> exponents) {
   if (exponents.empty()) throw Error("align", "exponents", "none", "at least one");
@@ -15,4 +15,4 @@ Alignment align(std::span<const int> exponents) {
   return alignment;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline laws

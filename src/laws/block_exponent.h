@@ -9,7 +9,7 @@
 
 #include "nibble/core/host_device.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 
 // The largest distance of exponents that is aligned.
 inline constexpr int kAlignmentReach = 40;
@@ -52,4 +52,4 @@ struct Alignment {
 // At least one exponent, each of magnitude below 2^30.
 Alignment align(std::span<const int> exponents);
 
-}  // namespace nibble
+}  // namespace nibble::inline laws

@@ -8,7 +8,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 namespace {
 
 using Factors = std::vector<std::int64_t>;
@@ -51,4 +51,4 @@ TEST(BlockExponent, NoOperandIsAnError) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline laws

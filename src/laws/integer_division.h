@@ -8,7 +8,7 @@
 #include "laws/rescale.h"
 #include "nibble/core/host_device.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 
 // ⌊n / d⌋ for many n below 2^31 and one d from 1 to 2^31: with l = ⌈log2 d⌉ and
 // m = ⌊2^32·(2^l - d) / d⌋ + 1 it is (⌊n·m / 2^32⌋ + n) >> l (Granlund and Montgomery 1994).
@@ -49,4 +49,4 @@ NIBBLE_HOST_DEVICE constexpr std::int64_t shift_toward_zero(std::int64_t x, int 
   return with_sign_of(x, magnitude_of(x) >> s);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline laws

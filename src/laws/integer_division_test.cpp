@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace nibble {
+namespace nibble::inline laws {
 namespace {
 
 constexpr std::uint32_t kMost = 0x7FFFFFFFu;
@@ -40,4 +40,4 @@ RC_GTEST_PROP(ShiftTowardZero, IsTheQuotient, (std::int64_t x)) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline laws

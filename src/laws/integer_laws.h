@@ -13,7 +13,7 @@
 
 #include "nibble/core/host_device.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 
 // How many bits a magnitude needs, the shift that brings it down to 1: 0 for m <= 1, otherwise the
 // bit length of m - 1 (ceil(log2 m)): 2^7 needs 7 bits, 2^7 + 1 needs 8.
@@ -86,4 +86,4 @@ constexpr int halvings_of(float share) {
 // Fractions of an octave, for powers of two in integers: round(2^15·2^(j/256)), j < 256.
 std::span<const std::uint16_t> power_table();
 
-}  // namespace nibble
+}  // namespace nibble::inline laws

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace nibble {
+namespace nibble::inline laws {
 namespace {
 
 TEST(IntegerLaws, SafeTermsAreTheMostThat32BitsHold) {
@@ -92,4 +92,4 @@ TEST(IntegerLaws, ItIsTheSmallestPowerOfTwoThatHoldsTheMagnitude) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline laws

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace nibble {
+namespace nibble::inline laws {
 namespace {
 
 // clang-format off
@@ -40,4 +40,4 @@ std::span<const std::uint16_t> power_table() {
   return kPowers;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline laws

@@ -8,7 +8,7 @@
 
 #include "nibble/core/host_device.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 
 // |x| without overflow: 2^63 for the smallest of all 64-bit numbers.
 template <class Signed = std::int64_t>
@@ -59,4 +59,4 @@ constexpr std::int64_t rescale(std::span<const RescaleTerm> terms, std::int64_t 
   return y < lo ? lo : (y > hi ? hi : y);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline laws

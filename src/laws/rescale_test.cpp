@@ -9,7 +9,7 @@
 
 #include "laws/round_shift.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 namespace {
 
 constexpr std::int64_t kFar = (std::int64_t{1} << 62) - 1;
@@ -78,4 +78,4 @@ TEST(RoundedShift, OfSmallNumbersIsTheSame) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline laws

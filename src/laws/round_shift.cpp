@@ -7,7 +7,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 namespace {
 
 constexpr std::array kAll = {ShiftRounding::nearest, ShiftRounding::stochastic,
@@ -36,4 +36,4 @@ ShiftRounding shift_rounding_by_name(std::string_view name) {
   throw Error("shift_rounding", "name", name, names);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline laws

@@ -7,7 +7,7 @@
 #include "laws/rescale.h"
 #include "nibble/laws/shift_rounding.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 
 // 0 <= s <= 62 and any x; s = 0 gives x. The result is not clamped. In 32 bits, which a GPU likes
 // better, s <= 30.
@@ -62,4 +62,4 @@ NIBBLE_HOST_DEVICE constexpr std::int8_t clamp127(std::int64_t x) {
   return static_cast<std::int8_t>(x < -127 ? -127 : (x > 127 ? 127 : x));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline laws

@@ -10,7 +10,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline laws {
 namespace {
 
 constexpr std::int64_t kLow = std::numeric_limits<std::int64_t>::min();
@@ -137,4 +137,4 @@ TEST(RoundShift, NamesLeadBackToTheRounding) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline laws

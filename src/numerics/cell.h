@@ -10,7 +10,7 @@
 #include "nibble/numerics/rounding.h"
 #include "numerics/exact_sum.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 // The neighbours of a value in a set of numbers: `toward` on the side of zero, `away` on the other.
 struct Cell {
@@ -81,4 +81,4 @@ NIBBLE_HOST_DEVICE inline Cell uniform_cell(double magnitude, double step) {
           .toward_is_odd = (static_cast<std::int64_t>(n) & 1) != 0};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

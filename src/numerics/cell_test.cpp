@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 bool moves(RoundingMode mode, const Cell& cell, double x) {
@@ -91,4 +91,4 @@ TEST(Cell, FractionsBelowOneDrawNeverMove) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

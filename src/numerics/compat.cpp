@@ -7,7 +7,7 @@
 #include "nibble/core/error.h"
 #include "numerics/words.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 constexpr Words<Compat, 4> kNames = {{{Compat::none, "none"},
@@ -26,4 +26,4 @@ std::string_view to_string(Compat compat) {
   return word_of(kNames, compat);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -8,7 +8,7 @@
 #include "nibble/core/error.h"
 #include "numerics/compat_qtorch.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 struct Refusal {
@@ -107,4 +107,4 @@ void check_compat(const Format& format, const Rounding& rounding, Compat compat)
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -6,7 +6,7 @@
 
 #include "numerics/compat_rounding.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 float compat_group_max(float max_abs, float x) {
   const float magnitude = std::fabs(x);
@@ -32,4 +32,4 @@ float compat_round(const Format& format, Compat compat, const Rounding& rounding
   return round_table(values.data(), values.size(), scale, x);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

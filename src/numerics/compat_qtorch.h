@@ -8,7 +8,7 @@
 #include "nibble/numerics/compat.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 // Whether the package has the format with the rounding. Formats are read as
 //   fixed(wl,fl[,symmetric][,clamp=off]) -> fixed point        bfp(wl[,axis=d]) -> block, dim = d
@@ -32,4 +32,4 @@ float compat_group_max(float max_abs, float x);
 float compat_round(const Format& format, Compat compat, const Rounding& rounding,
                    float group_max_abs, float x, std::uint32_t draw);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

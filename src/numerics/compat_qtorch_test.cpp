@@ -17,7 +17,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -381,4 +381,4 @@ TEST(CompatGolden, ValueModeLeavesTheDoubleRoundingOfSubnormalsOnly) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -15,7 +15,7 @@
 #include "nibble/numerics/scaling.h"
 #include "numerics/round_posit.h"
 
-namespace nibble::packages {
+namespace nibble::inline numerics::packages {
 
 using Bits = std::uint32_t;
 
@@ -194,4 +194,4 @@ NIBBLE_HOST_DEVICE inline float round_table(const float* values, std::size_t cou
   return (y < 0 ? -best : best) / scale;
 }
 
-}  // namespace nibble::packages
+}  // namespace nibble::inline numerics::packages

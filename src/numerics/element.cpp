@@ -13,7 +13,7 @@
 #include "numerics/round_grid.h"
 #include "numerics/round_posit.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 ElementInfo describe(const Element& element) {
   return std::visit([](const auto& e) { return describe_element(e); }, element);
@@ -43,4 +43,4 @@ double decode_code(const Element& element, std::uint32_t code) {
   return std::visit([&](const auto& e) { return decode_element(e, code); }, element);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

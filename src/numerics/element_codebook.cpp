@@ -9,7 +9,7 @@
 #include "nibble/core/error.h"
 #include "numerics/round_codebook.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 ElementInfo describe_element(const CodebookElement& c) {
   ElementInfo info;
   info.code_bits = std::max(1, static_cast<int>(std::bit_width(c.values.size() - 1)));
@@ -61,4 +61,4 @@ double decode_element(const CodebookElement& c, std::uint32_t code) {
   return c.values[code];
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -4,7 +4,7 @@
 
 #include "nibble/numerics/element.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 ElementInfo describe_element(const CodebookElement& element);
 void check_element(const CodebookElement& element);
@@ -13,4 +13,4 @@ double round_element(const CodebookElement& element, double x, const Rounding& r
 std::uint32_t encode_element(const CodebookElement& element, double value);
 double decode_element(const CodebookElement& element, std::uint32_t code);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -8,7 +8,7 @@
 #include "numerics/format_names.h"
 #include "numerics/number_line.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 CodebookElement table(std::vector<float> values) {
@@ -150,4 +150,4 @@ TEST(CodebookElement, TablesAreFiniteAscendingAndOfTwoEntriesAtLeast) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -12,7 +12,7 @@
 #include "numerics/float_codes.h"
 #include "numerics/round_posit.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 NIBBLE_HOST_DEVICE inline std::uint32_t code_of_value(const FloatElement& f, double value) {
   using namespace float_codes;
@@ -118,4 +118,4 @@ NIBBLE_HOST_DEVICE inline double value_of_code(const PositElement& p, std::uint3
   return negative ? -value : value;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

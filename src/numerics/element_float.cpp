@@ -10,7 +10,7 @@
 #include "numerics/element_codes.h"
 #include "numerics/float_codes.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -81,4 +81,4 @@ double decode_element(const FloatElement& f, std::uint32_t code) {
   return value_of_code(f, code);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -5,7 +5,7 @@
 #include "nibble/numerics/format.h"
 #include "numerics/test_float_line.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 const double kAnyNaN = std::nan("");
@@ -159,4 +159,4 @@ TEST(FloatRounding, ExtremeDrawsTakeTheExtremeDecisions) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

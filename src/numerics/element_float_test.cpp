@@ -11,7 +11,7 @@
 #include "numerics/number_line.h"
 #include "numerics/test_float_line.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 FloatElement float_named(std::string_view name) {
@@ -174,4 +174,4 @@ TEST(FloatElement, ImpossibleSplitsAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -9,7 +9,7 @@
 #include "nibble/core/error.h"
 #include "numerics/element_codes.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 ElementInfo describe_element(const GridElement& g) {
   ElementInfo info;
@@ -58,4 +58,4 @@ double decode_element(const GridElement& g, std::uint32_t code) {
   return value_of_code(g, code);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -4,11 +4,11 @@
 
 #include "nibble/numerics/element.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 ElementInfo describe_element(const GridElement& element);
 void check_element(const GridElement& element);
 std::uint32_t encode_element(const GridElement& element, double value);
 double decode_element(const GridElement& element, std::uint32_t code);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

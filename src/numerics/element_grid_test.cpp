@@ -8,7 +8,7 @@
 #include "nibble/numerics/format.h"
 #include "numerics/number_line.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 GridElement grid(std::string_view text) {
@@ -156,4 +156,4 @@ TEST(GridElement, ImpossibleWordLengthsAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -9,7 +9,7 @@
 #include "numerics/element_codes.h"
 #include "numerics/round_posit.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 using namespace posit_codes;
 
 ElementInfo describe_element(const PositElement& p) {
@@ -44,4 +44,4 @@ double decode_element(const PositElement& p, std::uint32_t code) {
   return value_of_code(p, code);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -4,11 +4,11 @@
 
 #include "nibble/numerics/element.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 ElementInfo describe_element(const PositElement& element);
 void check_element(const PositElement& element);
 std::uint32_t encode_element(const PositElement& element, double value);
 double decode_element(const PositElement& element, std::uint32_t code);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

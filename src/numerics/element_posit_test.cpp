@@ -9,7 +9,7 @@
 #include "nibble/core/error.h"
 #include "numerics/number_line.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 // The value of a positive code from the standard's formula, read from a string of its bits.
@@ -153,4 +153,4 @@ TEST(PositElement, ImpossiblePositsAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -6,7 +6,7 @@
 #include "numerics/number_line.h"
 #include "numerics/test_format_generator.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 Rounding any_rounding() {
@@ -109,4 +109,4 @@ RC_GTEST_PROP(AnyElement, AnFp32ValueStaysOneWhereTheElementSaysSo, ()) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

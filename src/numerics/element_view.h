@@ -12,7 +12,7 @@
 #include "numerics/round_grid.h"
 #include "numerics/round_posit.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 struct ElementView {
   enum class Family : std::uint8_t { floats, grid, posit, codebook };
@@ -63,4 +63,4 @@ NIBBLE_HOST_DEVICE inline double round_to(const ElementView& element, double x,
   return x;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -11,7 +11,7 @@
 #include "core/bit_counts.h"
 #include "nibble/core/host_device.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 // |x| = integer · 2^exponent with an odd integer below 2^53, or both 0.
 struct Significand {
@@ -107,4 +107,4 @@ class ExactSum {
   std::array<std::uint64_t, kWords> words_{};  // two's complement, least significant first
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -8,7 +8,7 @@
 #include "nibble/core/host_device.h"
 #include "nibble/numerics/element.h"
 
-namespace nibble::float_codes {
+namespace nibble::inline numerics::float_codes {
 
 NIBBLE_HOST_DEVICE inline std::uint32_t low_bits(int count) {
   return static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1);
@@ -69,4 +69,4 @@ NIBBLE_HOST_DEVICE inline double magnitude_value(const FloatElement& f, std::uin
   return std::ldexp(significand, field - f.bias - f.mantissa_bits);
 }
 
-}  // namespace nibble::float_codes
+}  // namespace nibble::inline numerics::float_codes

@@ -3,7 +3,7 @@
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 void check_combination(const Format& format, const Rounding& rounding, Overflow overflow) {
   if (rounding.random_bits < 1 || rounding.random_bits > 32) {
@@ -22,4 +22,4 @@ void check_combination(const Format& format, const Rounding& rounding, Overflow 
   if (overflow == Overflow::nan && (!info.has_nan || !is_float)) refuse("native or saturate");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -11,7 +11,7 @@
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,4 +41,4 @@ TEST(FormatCorpus, GoodTextsSurviveARoundTripAndBadOnesThrow) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -8,7 +8,7 @@
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 std::string error_of(std::string_view text) {
@@ -131,4 +131,4 @@ TEST(FormatError, RefusesNumbersThatWouldOverflow) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 Format plain(const Element& element) {
@@ -180,4 +180,4 @@ std::optional<CodebookElement> codebook_by_name(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -8,7 +8,7 @@
 
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 struct NameEntry {
   NamedFormat listing;
@@ -24,4 +24,4 @@ std::optional<Format> format_by_name(std::string_view name);
 // The named tables of `codebook(NAME)`: nf4, new_format, act_format.
 std::optional<CodebookElement> codebook_by_name(std::string_view name);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

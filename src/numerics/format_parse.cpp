@@ -12,7 +12,7 @@
 #include "numerics/format_text.h"
 #include "numerics/format_words.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 Format float_base(FormatText& text) {
@@ -236,4 +236,4 @@ Format parse_format(std::string_view text) {
   return format;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

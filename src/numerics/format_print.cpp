@@ -9,7 +9,7 @@
 #include "numerics/format_names.h"
 #include "numerics/format_words.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 // A name and its arguments; joined at the end.
@@ -157,4 +157,4 @@ std::span<const NamedFormat> named_formats() {
   return kList;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -10,7 +10,7 @@
 
 #include "numerics/test_format_generator.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 std::string canonical(std::string_view text) {
@@ -159,4 +159,4 @@ RC_GTEST_PROP(Format, ARandomFormatSurvivesItsText, ()) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

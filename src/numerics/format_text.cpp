@@ -7,7 +7,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -142,4 +142,4 @@ void FormatText::reject_leftovers() const {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 class FormatText {
  public:
@@ -71,4 +71,4 @@ T FormatText::number(std::string_view digits, std::size_t column) const {
   return value;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

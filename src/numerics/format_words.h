@@ -5,7 +5,7 @@
 #include "nibble/numerics/format.h"
 #include "numerics/words.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 inline constexpr Words<Specials, 5> kSpecialsWords = {{{Specials::ieee, "ieee"},
                                                        {Specials::finite, "finite"},
@@ -24,4 +24,4 @@ inline constexpr Words<ScaleKind, 4> kScaleKindWords = {{{ScaleKind::power_of_tw
                                                          {ScaleKind::minmax, "minmax"},
                                                          {ScaleKind::two_level, "two-level"}}};
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -14,7 +14,7 @@
 
 #include "nibble/numerics/element.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -138,4 +138,4 @@ inline std::uint32_t draws_that_move(const Element& element, double x, double st
   return count;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

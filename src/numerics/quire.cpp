@@ -6,7 +6,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 bool is_in_range(double a, double b) {
@@ -29,4 +29,4 @@ void Quire::add_product(double a, double b) {
   sum_.add_product(a, b);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

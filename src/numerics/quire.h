@@ -4,7 +4,7 @@
 
 #include "numerics/exact_sum.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 // Holds sums of products a·b where a and b are multiples of 2^-256 below 2^256 (every fp32 value
 // and every posit of 32 bits is): products are multiples of 2^-512 below 2^512, and 64 more bits
@@ -24,4 +24,4 @@ class Quire {
   ExactSum sum_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

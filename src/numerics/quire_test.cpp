@@ -13,7 +13,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 __extension__ using i128 = __int128;
@@ -141,4 +141,4 @@ RC_GTEST_PROP(Quire, DoesNotDependOnTheOrder, (std::vector<std::pair<float, floa
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

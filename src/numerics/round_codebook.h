@@ -9,7 +9,7 @@
 #include "nibble/core/host_device.h"
 #include "numerics/cell.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 // Sign of 2x - (low + high), exact whatever the exponents.
 NIBBLE_HOST_DEVICE inline int versus_middle(double x, double low, double high) {
@@ -49,4 +49,4 @@ NIBBLE_HOST_DEVICE inline double round_codebook(const float* values, std::size_t
   return goes_away(cell, x, rounding, draw) ? cell.away : cell.toward;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

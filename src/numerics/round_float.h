@@ -12,7 +12,7 @@
 #include "numerics/cell.h"
 #include "numerics/float_codes.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace float_codes {
 
 NIBBLE_HOST_DEVICE inline Cell cell_of(const FloatElement& f, double magnitude) {
@@ -95,4 +95,4 @@ NIBBLE_HOST_DEVICE inline double round_element(const FloatElement& f, double x,
   return negative ? -magnitude : magnitude;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -10,7 +10,7 @@
 #include "nibble/numerics/element.h"
 #include "numerics/cell.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 NIBBLE_HOST_DEVICE inline double round_element(const GridElement& g, double x,
                                                const Rounding& rounding, Overflow,
@@ -33,4 +33,4 @@ NIBBLE_HOST_DEVICE inline double round_element(const GridElement& g, double x,
   return x + 0.0;  // one zero: -0 becomes +0
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

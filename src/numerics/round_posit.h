@@ -10,7 +10,7 @@
 #include "nibble/numerics/element.h"
 #include "numerics/cell.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace posit_codes {
 
 // How the n-1 bits after the sign are spent in the binade 2^E.
@@ -79,4 +79,4 @@ NIBBLE_HOST_DEVICE inline double round_element(const PositElement& p, double x,
   return goes_away(cell, x, rounding, draw) ? cell.away : cell.toward;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -14,7 +14,7 @@
 #include "numerics/round_posit.h"
 #include "numerics/scaled.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 // A codebook wherever its values are.
 struct CodebookTable {
@@ -99,4 +99,4 @@ NIBBLE_HOST_DEVICE inline ScaledValue round_scaled_element(const E& element, Sca
   return {q, value_of(q)};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -7,7 +7,7 @@
 #include "nibble/core/error.h"
 #include "numerics/words.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 constexpr Words<RoundingMode, 7> kModes = {{{RoundingMode::nearest_even, "nearest-even"},
@@ -61,4 +61,4 @@ std::string_view to_string(Overflow overflow) {
   return word_of(kOverflows, overflow);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -7,7 +7,7 @@
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 std::string error_of_rounding(std::string_view text) {
@@ -97,4 +97,4 @@ TEST(Rounding, RandomBitsAreOneToThirtyTwo) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -9,7 +9,7 @@
 #include "nibble/numerics/scaling.h"
 #include "numerics/round_float.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 struct ScaleRules {
   double max = 1;         // of the element
@@ -83,4 +83,4 @@ NIBBLE_HOST_DEVICE inline float two_level_block_scale(const ScaleRules& rules, f
       round_element(e4m3, static_cast<double>(wanted), {}, Overflow::native, 0));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -4,7 +4,7 @@
 
 #include "numerics/round_scaled.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 ScaledValue round_scaled(const Format& format, const GroupScale& group, double x,
                          const Rounding& rounding, Overflow overflow, std::uint32_t draw) {
@@ -35,4 +35,4 @@ double decode_scaled(const Format& format, const GroupScale& group, std::uint32_
              : static_cast<double>(static_cast<float>(value));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

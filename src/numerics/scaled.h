@@ -6,7 +6,7 @@
 
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 struct ScaledValue {
   double element = 0;  // what is encoded, before the zero point
@@ -22,4 +22,4 @@ ScaledValue round_scaled(const Format& format, const GroupScale& group, double x
 std::uint32_t encode_scaled(const Format& format, const GroupScale& group, double element);
 double decode_scaled(const Format& format, const GroupScale& group, std::uint32_t code);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -10,7 +10,7 @@
 #include "numerics/number_line.h"
 #include "numerics/test_format_generator.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 const double kNoNumber = std::nan("");
@@ -187,4 +187,4 @@ RC_GTEST_PROP(Scaled, ABlockUnderASharedExponentStaysWhenItsExponentIsFoundAgain
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -8,7 +8,7 @@
 
 #include "numerics/scale_rules.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 // Fraction bits of an element in its top binade, which is where the largest magnitude lands.
@@ -58,4 +58,4 @@ float scaling_magnitude(float x) {
   return std::min(std::fabs(x), std::numeric_limits<float>::max());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -11,7 +11,7 @@
 
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 namespace {
 
 constexpr float kMaxFloat = std::numeric_limits<float>::max();
@@ -164,4 +164,4 @@ TEST(ScalingMagnitude, InfinityCountsAsTheLargestValueAndNanAsNothing) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -8,7 +8,7 @@
 #include "nibble/core/error.h"
 #include "numerics/number_line.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 struct FloatLine {
   FloatElement f;
@@ -113,4 +113,4 @@ inline std::vector<FloatElement> floats_up_to(int bits) {
   return list;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

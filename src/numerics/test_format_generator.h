@@ -12,7 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 inline bool is_possible(const Element& element) {
   try {
@@ -108,4 +108,4 @@ inline rc::Gen<double> number_near(const Element& element) {
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 template <class Enum, std::size_t kCount>
 using Words = std::array<std::pair<Enum, std::string_view>, kCount>;
@@ -40,4 +40,4 @@ std::string list_of(const Words<Enum, kCount>& words) {
   return list;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -10,7 +10,7 @@
 #include "nibble/core/error.h"
 #include "nibble/float_training/forward.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr std::size_t kBatch = 64;
@@ -71,4 +71,4 @@ double top1_of(const Model& model, const Dataset& data, std::span<const std::int
   return static_cast<double>(right) / static_cast<double>(indices.size());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

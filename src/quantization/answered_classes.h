@@ -9,7 +9,7 @@
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // By index the largest answer, of equal ones the first.
 std::vector<std::int32_t> answered_classes(const Model& model, const Dataset& data,
@@ -23,4 +23,4 @@ std::vector<std::int32_t> held_images(const Dataset& data, std::int64_t calibrat
 // The share of these images whose label is the answer. Throws where the data has no classes.
 double top1_of(const Model& model, const Dataset& data, std::span<const std::int32_t> indices);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

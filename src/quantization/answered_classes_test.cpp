@@ -6,7 +6,7 @@
 
 #include "quantization/quantize_test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 using testing::ElementsAre;
@@ -62,4 +62,4 @@ TEST(HeldImages, AreNoneOfThoseThatCalibrate) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

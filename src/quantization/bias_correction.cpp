@@ -12,7 +12,7 @@
 #include "quantization/quantization_points.h"
 #include "quantization/stretches.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 class ChannelMeans {
@@ -78,4 +78,4 @@ Model with_corrected_biases(const Model& floating, Model quantized,
   return model_of(std::move(network), std::move(parameters));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

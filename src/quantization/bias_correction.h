@@ -6,7 +6,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // For each conv2d and linear of the float network that the quantized one has under the same name,
 // in the order of the quantized: its bias (made where there is none) grows by the mean over
@@ -16,4 +16,4 @@ namespace nibble {
 Model with_corrected_biases(const Model& floating, Model quantized,
                             std::span<const Tensor> batches);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -6,7 +6,7 @@
 #include "nibble/float_training/forward.h"
 #include "quantization/quantize_test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 // The mean of each channel of the node with that name.
@@ -103,4 +103,4 @@ TEST(BiasCorrection, FakeQuantizedTwinsAreFoundByName) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

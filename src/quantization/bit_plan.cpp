@@ -10,7 +10,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 struct Move {
@@ -120,4 +120,4 @@ std::string bit_plan_text(const BitPlan& plan) {
   return text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

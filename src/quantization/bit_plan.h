@@ -10,7 +10,7 @@
 
 #include "quantization/sensitivity.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // The noise of layers is taken to add up.
 struct BitPlan {
@@ -29,4 +29,4 @@ BitPlan choose_bits(std::span<const LayerSensitivity> layers, std::int64_t most_
 
 std::string bit_plan_text(const BitPlan& plan);  // "700 bytes of weights, layers: 1 int8, 2 int4"
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

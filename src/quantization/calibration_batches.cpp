@@ -7,7 +7,7 @@
 #include "nibble/core/error.h"
 #include "nibble/quantization/quantize_model.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr std::int64_t kImagesABatch = 64;
@@ -33,4 +33,4 @@ std::vector<Tensor> calibration_batches(const Dataset& data, const Network& netw
   return batches;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -12,7 +12,7 @@
 #include "quantization/model_parts.h"
 #include "quantization/quantization_points.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 struct Chain {
@@ -149,4 +149,4 @@ Model equalized(Model model, const EqualizeSettings& settings) {
   return model_of(std::move(network), std::move(parameters));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -4,7 +4,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 struct EqualizeSettings {
   int most_rounds = 40;
@@ -22,4 +22,4 @@ struct EqualizeSettings {
 // them first.
 Model equalized(Model model, const EqualizeSettings& settings = {});
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -8,7 +8,7 @@
 
 #include "quantization/quantize_test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 // Channels of very different sizes, which the next layer makes up for.
@@ -108,4 +108,4 @@ TEST(Equalize, AValueWithTwoReadersEndsAChain) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

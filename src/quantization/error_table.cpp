@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/float_training/forward.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 double decibels(double signal, double noise) {
@@ -97,4 +97,4 @@ std::vector<NodeError> node_errors(const Model& exact, const Model& rounded,
   return errors;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

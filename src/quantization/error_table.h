@@ -9,7 +9,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // Signal to quantization noise: 10·log₁₀(Σ x² / Σ (x - y)²) dB, infinite where x = y.
 struct NodeError {
@@ -45,4 +45,4 @@ std::string error_table_text(std::span<const NodeError> errors);  // columns, a 
 // number is the string "inf" or "-inf".
 std::string error_table_json(std::span<const NodeError> errors);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

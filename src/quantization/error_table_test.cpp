@@ -9,7 +9,7 @@
 
 #include "quantization/quantize_test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 ConstTensorView pairs_of(std::span<const float> values) {
@@ -90,4 +90,4 @@ TEST(ErrorTable, TextAndJson) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

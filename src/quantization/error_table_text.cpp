@@ -9,7 +9,7 @@
 
 #include "quantization/error_table.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr std::size_t kColumns = 6;
@@ -59,4 +59,4 @@ std::string error_table_json(std::span<const NodeError> errors) {
   return list.dump();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

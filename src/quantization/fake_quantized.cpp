@@ -11,7 +11,7 @@
 #include "quantization/product_steps.h"
 #include "quantization/quantization_points.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr double kAnswerRoom = 4;  // answers may be so much larger than those observed
@@ -166,4 +166,4 @@ Model fake_quantized(const Model& model, const Observations& observations,
   return FakeQuantizer(model, observations, settings).write();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -8,7 +8,7 @@
 #include "nibble/quantization/settings.h"
 #include "quantization/range.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // By node of a float network, what calibration saw of its value; nodes that are not rounded have
 // empty observers.
@@ -22,4 +22,4 @@ Observations observe(const Model& model, const std::vector<Tensor>& batches);
 Model fake_quantized(const Model& model, const Observations& observations,
                      const QuantizeSettings& settings);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -15,7 +15,7 @@
 #include "quantization/model_parts.h"
 #include "quantization/quantization_points.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 Line line_of(const Node& node, const ParametersByName& parameters) {
@@ -140,4 +140,4 @@ Model fold_batch_norm(Model model) {
   return model_of(without_nodes(std::move(network), substitutes), std::move(parameters));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -6,7 +6,7 @@
 
 #include "quantization/quantize_test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 using testing::ElementsAre;
@@ -92,4 +92,4 @@ TEST(FoldBatchNorm, AVarianceBelowZeroIsRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

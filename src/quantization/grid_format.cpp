@@ -6,7 +6,7 @@
 
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 Precision grid_format(const Node& node, const FakeQuantize& grid, float step) {
   Precision precision;
@@ -27,4 +27,4 @@ Precision grid_format(const Node& node, const FakeQuantize& grid, float step) {
   return precision;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr std::uint32_t kInfinityBits = 0x7f800000;
@@ -196,4 +196,4 @@ void check_finite(const ValueHistogram& histogram, std::string_view layer) {
               "finite numbers", ErrorKind::input);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

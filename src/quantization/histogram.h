@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // Values from `low` to `high`; one value alone where they are equal.
 struct ValueBin {
@@ -76,4 +76,4 @@ double quantile(const ValueHistogram& histogram, double share);
 // Throws, naming the layer, where a value was no finite number.
 void check_finite(const ValueHistogram& histogram, std::string_view layer);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

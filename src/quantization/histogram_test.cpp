@@ -11,7 +11,7 @@
 #include "nibble/core/parallel.h"
 #include "quantization/quantize_test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 ValueHistogram histogram_in_order(const std::vector<std::vector<float>>& parts) {
@@ -133,4 +133,4 @@ TEST(Quantile, IsLinearInsideABin) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -12,7 +12,7 @@
 #include "quantization/line.h"
 #include "quantization/quantization_points.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr float kNoEpsilon = 1e-30F;  // below what a variance of 1 or more can show
@@ -112,4 +112,4 @@ Model with_feature_ranges(Model model, const std::vector<Tensor>& batches) {
   return to.finished();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

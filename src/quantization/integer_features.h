@@ -7,7 +7,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // The same float network with its features brought to ±1 first, by a batch_norm with the middle and
 // half the width of each feature's range in the calibration batches; the linear layers that read
@@ -15,4 +15,4 @@ namespace nibble {
 // and a rescale from int32 to int8. Throws where the input is a picture, or read by other layers.
 Model with_feature_ranges(Model model, const std::vector<Tensor>& batches);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -15,7 +15,7 @@
 #include "nibble/quantization/integer_network.h"
 #include "nibble/quantization/quantize_model.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 // A flag, a byte, a counter far from 0 and a sum of both signs.
@@ -110,4 +110,4 @@ TEST_F(Features, OfAPictureOrWithoutALinearLayerAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

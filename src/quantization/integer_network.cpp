@@ -22,7 +22,7 @@
 #include "quantization/quantization_points.h"
 #include "quantization/rescale_node.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr double kSixth = 6;                                     // of relu6
@@ -402,4 +402,4 @@ std::vector<std::vector<double>> units_of(const Model& fake_quantized) {
   return NetworkWriter(fake_quantized).units();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

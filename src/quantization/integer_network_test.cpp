@@ -15,7 +15,7 @@
 #include "nibble/float_training/forward.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 using testing::HasSubstr;
@@ -204,4 +204,4 @@ TEST(IntegerNetwork, WhatCannotBeIsNamed) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -11,7 +11,7 @@
 #include "quantization/integer_units.h"
 #include "quantization/integer_weights.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 Model with_rounded_addends(Model fake_quantized) {
   const std::vector<UnitChange> changes = unit_changes_of(fake_quantized);
@@ -67,4 +67,4 @@ IntegerTwins integer_twins_of(Model fake_quantized) {
   return {.fake = std::move(fake), .integers = std::move(integers)};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

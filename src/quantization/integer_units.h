@@ -7,7 +7,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // An operand of an add that is brought to another unit.
 struct UnitChange {
@@ -20,4 +20,4 @@ std::vector<UnitChange> unit_changes_of(const Model& fake_quantized);
 // By node: the unit of its integers, one for all or one a channel.
 std::vector<std::vector<double>> units_of(const Model& fake_quantized);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -9,7 +9,7 @@
 #include "graph/integer_parameters.h"
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr float kLeastShare = 1.0F / 4096;
@@ -65,4 +65,4 @@ Tensor integer_bias(const Node& node, const Tensor& bias, std::span<const double
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -6,7 +6,7 @@
 
 #include "graph/fake_quantize.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // The steps that integers count in: those given, but none below 2^-12 of the largest. Channels that
 // died in training have steps near 0, in which a bias or an addend would leave 32 bits.
@@ -22,4 +22,4 @@ Precision integer_weight_format(const IntegerGrid& grid);  // int2 … int8
 // R(bias / unit) as i32; throws, naming the node, where that does not fit.
 Tensor integer_bias(const Node& node, const Tensor& bias, std::span<const double> units);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

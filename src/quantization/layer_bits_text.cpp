@@ -10,7 +10,7 @@
 #include "graph/toml_reader.h"
 #include "quantization/quantization_points.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr std::string_view kOp = "quantize";
@@ -87,4 +87,4 @@ std::string layer_bits_text(const std::map<std::string, LayerBits>& layers) {
   return text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -15,7 +15,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/quantization/settings.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // int2 to int8, and where they may be unsigned uint2 to uint8; nothing of other words.
 std::optional<int> integer_bits(std::string_view format, bool may_be_unsigned);
@@ -29,4 +29,4 @@ std::map<std::string, LayerBits> read_layer_bits(const std::filesystem::path& pa
 
 std::string layer_bits_text(const std::map<std::string, LayerBits>& layers);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

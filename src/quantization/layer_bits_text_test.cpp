@@ -7,7 +7,7 @@
 #include "quantization/fake_quantized.h"
 #include "quantization/quantize_test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 using testing::HasSubstr;
@@ -67,4 +67,4 @@ TEST(LayerBits, ZerosStandForTheSettings) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr double kRoundingShare = 1e-5;
@@ -92,4 +92,4 @@ float LayerMoments::bias_for(std::span<const float> weights, std::size_t output)
   return static_cast<float>(sum / rows_);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

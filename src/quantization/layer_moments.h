@@ -8,7 +8,7 @@
 
 #include "float_training/product.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // Of rows x and targets t: Σ x·xᵀ, Σ x·t, Σ x, Σ t. They say all about Σ (t - x·w)².
 class LayerMoments {
@@ -42,4 +42,4 @@ class LayerMoments {
   std::vector<double> target_sums_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -19,7 +19,7 @@
 #include "quantization/sampled_rows.h"
 #include "quantization/stretches.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 // The places of a layer's sums that are looked at, and the float network's sums there.
@@ -203,4 +203,4 @@ Model with_learned_rounding(const Model& floating, Model fake, std::span<const T
   return RoundingLearner(floating, std::move(fake), batches, settings).learn();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -7,7 +7,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 struct LearnedRoundingSettings {
   std::int64_t rows = 8192;  // sums of each output that are looked at, at most
@@ -28,4 +28,4 @@ struct LearnedRoundingSettings {
 Model with_learned_rounding(const Model& floating, Model fake, std::span<const Tensor> batches,
                             const LearnedRoundingSettings& settings = {});
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -11,7 +11,7 @@
 #include "quantization/quantize_test_support.h"
 #include "quantization/sampled_rows.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 using testing::ElementsAre;
@@ -129,7 +129,7 @@ TEST(LearnedRounding, InputsOfZerosLeaveTheNearestIntegers) {
   const auto steps = parameter(learned, "n1.step");
   for (std::size_t i = 0; i < weights.size(); ++i) {
     EXPECT_EQ(weights[i],
-              fake_quantized(parameter(expected, "n1.weight")[i], steps[i / 4], {-8, 7}));
+              graph::fake_quantized(parameter(expected, "n1.weight")[i], steps[i / 4], {-8, 7}));
   }
 }
 
@@ -248,4 +248,4 @@ TEST(SampledRows, TimesWeightsAreTheSums) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

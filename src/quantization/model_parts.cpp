@@ -8,7 +8,7 @@
 #include "graph/parameters.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 ParametersByName take_parameters(Model model) {
   const std::vector<Parameter> parameters = checked_parameters(model);
@@ -62,4 +62,4 @@ std::span<float> bias_of(Node& product, ParametersByName& parameters) {
   return bias.as<float>();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -12,7 +12,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 using ParametersByName = std::map<std::string, Tensor, std::less<>>;
 
@@ -30,4 +30,4 @@ std::string parameter_name(const Node& node, std::string_view kind);  // NODE.KI
 // The bias of a conv2d or linear; zeros, which it then has, where there was none.
 std::span<float> bias_of(Node& product, ParametersByName& parameters);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -11,7 +11,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr std::size_t kPanel = 64;  // columns that all rows fill before the next
@@ -100,4 +100,4 @@ std::vector<float> NearestPlane::integers(std::span<const double> weights, float
   return chosen;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

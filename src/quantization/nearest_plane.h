@@ -8,7 +8,7 @@
 
 #include "graph/fake_quantize.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // Babai's nearest plane for eᵀ·H·e, e = weights - step·integers. With H = L·Lᵀ the form is |Lᵀ·e|²,
 // whose term i has the errors i and after it alone: from the last weight to the first each integer
@@ -33,4 +33,4 @@ class NearestPlane {
   std::vector<double> lower_;        // L, row by row
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -8,7 +8,7 @@
 #include "graph/fake_quantize.h"
 #include "quantization/weight_steps.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 // Of the largest step of a weight. Channels that died in training have weights near 0; with steps
@@ -29,4 +29,4 @@ ProductSteps product_steps(const Node& node, const Tensor& weight, int bits,
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -7,7 +7,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/quantization/settings.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 struct ProductSteps {
   Format format;             // of the weight: its integers
@@ -17,4 +17,4 @@ struct ProductSteps {
 ProductSteps product_steps(const Node& node, const Tensor& weight, int bits,
                            const QuantizeSettings& settings);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

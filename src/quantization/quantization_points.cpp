@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 bool makes_sums(const Op& op) {
@@ -84,4 +84,4 @@ bool is_product(const Op& op) {
   return is<Conv2d>(op) || is<Linear>(op);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -6,7 +6,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // By node: whether its value is rounded. Sums are rounded once, after what can be done before: a
 // relu, the add that takes them (the last sum among its operands), a concat. The answer always is.
@@ -20,4 +20,4 @@ std::vector<std::vector<std::size_t>> readers_of(const Network& network);
 
 bool is_product(const Op& op);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

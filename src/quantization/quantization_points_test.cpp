@@ -6,7 +6,7 @@
 
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 using testing::ElementsAre;
@@ -56,4 +56,4 @@ TEST(QuantizationPoints, AConcatOfSumsIsRoundedOnce) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

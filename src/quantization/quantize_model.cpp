@@ -9,7 +9,7 @@
 #include "quantization/integer_features.h"
 #include "quantization/learned_rounding.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 Model folded_model(const Model& model, const QuantizeSettings& settings) {
   Model folded = fold_batch_norm(copy_of(model));
@@ -35,4 +35,4 @@ QuantizedModel quantize_model(const Model& model, const std::vector<Tensor>& cal
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

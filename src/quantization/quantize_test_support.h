@@ -17,7 +17,7 @@
 #include "nibble/float_training/forward.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // In [-1, 1), a function of its place.
 inline float random_value(std::size_t stream, std::size_t i) {
@@ -85,4 +85,4 @@ inline std::vector<std::string> node_names(const Network& network) {
   return names;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

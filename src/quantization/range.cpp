@@ -13,7 +13,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr int kMaxBits = 16;
@@ -157,4 +157,4 @@ RealRange range_of(const ValueObserver& observer, const RangeMethod& method,
   return whole;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

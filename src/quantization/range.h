@@ -10,7 +10,7 @@
 #include "nibble/quantization/settings.h"
 #include "quantization/histogram.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 struct RealRange {
   double low = 0;
@@ -88,4 +88,4 @@ using RangeCost = std::function<double(const QuantizationRange& range)>;
 // take turns: alone they would not find the way where both are outliers.
 RealRange cheapest_range(const RealRange& whole, const GridChoice& choice, const RangeCost& cost);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 // The integer of x, in doubles.
@@ -154,4 +154,4 @@ RealRange cheapest_range(const RealRange& whole, const GridChoice& choice, const
   return range;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -8,7 +8,7 @@
 
 #include "quantization/quantize_test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr GridChoice kPositive{.kind = GridKind::positive, .bits = 8};
@@ -264,4 +264,4 @@ TEST(RangeSearch, LooksAtManyRanges) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

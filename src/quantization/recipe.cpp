@@ -14,7 +14,7 @@
 #include "graph/toml_reader.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 std::span<const EmbeddedText> quantize_recipe_texts();  // made by nibble_embed_texts
 
@@ -77,4 +77,4 @@ std::vector<RecipeOption> quantize_recipe(std::string_view name_or_path) {
   return parse(read_text_file(name_or_path, kRecipeOp), name_or_path);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 struct RecipeOption {
   std::string name;   // without the dashes
@@ -19,4 +19,4 @@ std::vector<std::string_view> quantize_recipe_names();  // of the folder recipes
 // are refused, as unknown ones are: a recipe says how to quantize, not what or where.
 std::vector<RecipeOption> quantize_recipe(std::string_view name_or_path);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -6,7 +6,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 using testing::ElementsAre;
@@ -54,4 +54,4 @@ TEST(QuantizeRecipe, AnUnknownNameListsTheKnownOnes) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

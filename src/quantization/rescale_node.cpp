@@ -6,7 +6,7 @@
 
 #include "graph/rescale_factors.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 std::size_t add_rescale(ModelWriter& to, RescaleNode rescale) {
   std::vector<double>& factors = rescale.factors;
@@ -27,4 +27,4 @@ std::size_t add_rescale(ModelWriter& to, RescaleNode rescale) {
                 std::move(tensors));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

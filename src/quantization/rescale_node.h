@@ -8,7 +8,7 @@
 
 #include "graph/model_writer.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 struct RescaleNode {
   std::string name;
@@ -22,4 +22,4 @@ struct RescaleNode {
 // One multiplier where all factors are equal.
 std::size_t add_rescale(ModelWriter& to, RescaleNode rescale);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

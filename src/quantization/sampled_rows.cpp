@@ -6,7 +6,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 64;
@@ -69,4 +69,4 @@ void ProductRows::copy_window(ConstTensorView batch, std::int64_t place, std::in
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -9,7 +9,7 @@
 #include "nibble/core/philox.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // Ascending, of 0 … available - 1: all where there are no more than `most`, otherwise one drawn
 // from each of `most` stretches of like length.
@@ -40,4 +40,4 @@ class ProductRows {
   std::int64_t order_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

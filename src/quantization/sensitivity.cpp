@@ -15,7 +15,7 @@
 #include "quantization/quantization_points.h"
 #include "quantization/stretches.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 Tensor rounded(const Node& node, const Tensor& weight, int bits, const QuantizeSettings& settings) {
@@ -140,4 +140,4 @@ std::vector<LayerSensitivity> scan_sensitivity(const Model& folded,
   return Scanner(folded, settings, batches, bits).scan();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -10,7 +10,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/quantization/settings.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 struct BitNoise {
   int bits = 8;
@@ -46,4 +46,4 @@ std::string sensitivity_text(std::span<const LayerSensitivity> layers);
 // the string "inf".
 std::string sensitivity_json(std::span<const LayerSensitivity> layers);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -10,7 +10,7 @@
 #include "quantization/quantize_test_support.h"
 #include "quantization/weight_steps.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 using testing::HasSubstr;
@@ -142,4 +142,4 @@ TEST(BitPlan, RoomThatIsLeftIsUsed) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -10,7 +10,7 @@
 
 #include "quantization/sensitivity.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 std::string cell(const LayerSensitivity& layer, int bits) {
@@ -57,4 +57,4 @@ std::string sensitivity_json(std::span<const LayerSensitivity> layers) {
   return list.dump();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

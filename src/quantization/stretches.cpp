@@ -7,7 +7,7 @@
 #include "nibble/float_training/forward.h"
 #include "quantization/quantization_points.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 std::vector<std::size_t> narrow_places(const Network& network) {
   const auto readers = readers_of(network);
@@ -53,4 +53,4 @@ std::vector<Tensor> answers_to(const Model& model, std::span<const Tensor> batch
   return answers;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -8,7 +8,7 @@
 
 #include "quantization/model_parts.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // By node, the last one before it (0: the input) whose value is all that it and later nodes depend
 // on: nothing before that is read after it.
@@ -31,4 +31,4 @@ class Stretches {
 
 std::vector<Tensor> answers_to(const Model& model, std::span<const Tensor> batches);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

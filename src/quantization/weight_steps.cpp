@@ -12,7 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 constexpr int kLeastHundredth = 20;
@@ -102,4 +102,4 @@ std::vector<float> weight_steps(ConstTensorView weight, bool is_per_channel,
   return steps;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

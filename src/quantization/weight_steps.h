@@ -8,7 +8,7 @@
 #include "graph/fake_quantize.h"
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 enum class WeightMethod : std::uint8_t {
   max,  // all weights fit
@@ -21,4 +21,4 @@ enum class WeightMethod : std::uint8_t {
 std::vector<float> weight_steps(ConstTensorView weight, bool is_per_channel,
                                 const IntegerGrid& grid, WeightMethod method);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -6,7 +6,7 @@
 
 #include "quantization/quantize_test_support.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 namespace {
 
 using testing::ElementsAre;
@@ -87,4 +87,4 @@ TEST(WeightSteps, WhatCannotBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr double kMost = std::numeric_limits<double>::max();
@@ -91,4 +91,4 @@ double Axis::share(double value) const {
   return (value / 2 - low_ / 2) / (high_ / 2 - low_ / 2);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct Tick {
   double value = 0;
@@ -39,4 +39,4 @@ class Axis {
 // As few digits as tell it: 0.05, 1200, 3e-7.
 std::string short_number(double value);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -8,7 +8,7 @@
 #include <rapidcheck/gtest.h>
 #include <cmath>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 std::vector<std::string> labels(const Axis& axis) {
@@ -57,4 +57,4 @@ RC_GTEST_PROP(Axis, TicksLieOnItAndAreFew, (int a, int b, int exponent)) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

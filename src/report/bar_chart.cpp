@@ -12,7 +12,7 @@
 #include "report/legend.h"
 #include "report/svg.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr double kTop = 40;
@@ -87,4 +87,4 @@ std::string draw(const BarChart& chart, const std::vector<BarGroup>& groups) {
   return svg.finish();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -7,7 +7,7 @@
 
 #include "report/chart_theme.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct BarChart {
   std::string title = {};
@@ -26,4 +26,4 @@ struct BarGroup {
 // The axis starts at zero, or at the smallest value below it.
 std::string draw(const BarChart& chart, const std::vector<BarGroup>& groups);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -9,7 +9,7 @@
 
 #include "report/report_test_support.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using testing::HasSubstr;
@@ -40,4 +40,4 @@ TEST(BarChart, NothingIsDrawnOfNothing) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

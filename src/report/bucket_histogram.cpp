@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr double kFirst = 1e-12;  // smaller magnitudes share the two buckets around zero
@@ -52,4 +52,4 @@ BucketHistogram bucket_histogram(std::span<const float> values) {
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

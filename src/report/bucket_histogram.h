@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline report {
 
 // Of the finite values. Bucket i holds limits[i-1] <= x < limits[i]; empty buckets at both ends are
 // left out.
@@ -23,4 +23,4 @@ struct BucketHistogram {
 
 BucketHistogram bucket_histogram(std::span<const float> values);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

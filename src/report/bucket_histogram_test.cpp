@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 TEST(BucketHistogram, AValueLiesBelowItsLimit) {
@@ -56,4 +56,4 @@ RC_GTEST_PROP(BucketHistogram, CountsEveryValueOnceAndInItsBucket, (std::vector<
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct ChartTheme {
   std::string_view background = "#ffffff";  // empty: none
@@ -35,4 +35,4 @@ constexpr ChartTheme kPageTheme = {.background = "",
 // Of the lines of one colour: solid, then these.
 constexpr std::array<std::string_view, 4> kChartDashes = {"", "6 3", "1.5 2.5", "9 3 2 3"};
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -10,7 +10,7 @@
 
 #include "report/results.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 // Keys of all runs: the first run's order, others behind the key that they follow in theirs.
@@ -73,4 +73,4 @@ Comparison compare(const std::vector<RunRecord>& runs) {
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

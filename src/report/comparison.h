@@ -8,7 +8,7 @@
 
 #include "report/run_record.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct ComparedSetting {
   std::string key = {};
@@ -40,4 +40,4 @@ std::string comparison_table(const std::vector<RunRecord>& runs);
 // Names of folders, or the paths where those are not all different.
 std::vector<std::string> distinct_names(const std::vector<RunRecord>& runs);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

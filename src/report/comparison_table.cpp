@@ -9,7 +9,7 @@
 #include "report/escape.h"
 #include "report/results.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr std::size_t kMostHeadLetters = 60;
@@ -98,4 +98,4 @@ std::string comparison_table(const std::vector<RunRecord>& runs) {
   return text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -8,7 +8,7 @@
 #include "report/report_test_support.h"
 #include "report/results.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using testing::ElementsAre;
@@ -104,4 +104,4 @@ TEST(Results, TimesAreShort) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr std::uint32_t kReversedPolynomial = 0x82f63b78;
@@ -37,4 +37,4 @@ std::uint32_t masked_crc32c(std::string_view bytes) {
   return std::rotr(crc32c(bytes), 15) + 0xa282ead8;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

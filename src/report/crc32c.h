@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline report {
 
 std::uint32_t crc32c(std::string_view bytes);
 
@@ -13,4 +13,4 @@ std::uint32_t crc32c(std::string_view bytes);
 // that hold checksums stays a good one.
 std::uint32_t masked_crc32c(std::string_view bytes);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

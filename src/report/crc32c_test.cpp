@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 TEST(Crc32c, GivesThePublishedValues) {  // RFC 3720, B.4
@@ -22,4 +22,4 @@ TEST(Crc32c, TheMaskTurnsAndAdds) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

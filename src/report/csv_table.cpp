@@ -10,7 +10,7 @@
 #include "nibble/core/error.h"
 #include "report/escape.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 // The fields of a line; nothing where a quote is not closed or stands inside a plain field.
@@ -110,4 +110,4 @@ std::int64_t CsvTable::whole(std::size_t row, std::string_view column) const {
   return value;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

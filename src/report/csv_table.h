@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline report {
 
 class CsvTable {
  public:
@@ -44,4 +44,4 @@ class CsvTable {
   std::vector<Row> rows_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline report

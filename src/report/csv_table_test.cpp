@@ -8,7 +8,7 @@
 
 #include "report/report_test_support.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 std::string error_in(const std::string& text, const std::string& column = "") {
@@ -54,4 +54,4 @@ TEST(CsvTable, DamageIsNamedByFileAndLine) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -2,7 +2,7 @@
 // Words from elsewhere in pages.
 #include "report/escape.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 std::string escaped(std::string_view words) {
   std::string result;
@@ -23,4 +23,4 @@ std::string escaped(std::string_view words) {
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -7,9 +7,9 @@
 
 #include "core/name.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 // Well-formed, and fit for the text and the quoted attributes of XML and HTML.
 std::string escaped(std::string_view words);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -6,7 +6,7 @@
 
 #include <rapidcheck/gtest.h>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 TEST(Escape, MarkupBecomesText) {
@@ -20,4 +20,4 @@ RC_GTEST_PROP(Escape, NoMarkupSurvivesAndAllIsWellFormed, (const std::string& wo
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

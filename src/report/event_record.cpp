@@ -6,7 +6,7 @@
 #include "report/escape.h"
 #include "report/proto_message.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 std::string framed(const ProtoMessage& event) {
@@ -70,4 +70,4 @@ std::string text_record(const EventTime& time, std::string_view tag, std::string
                                   .add_message(9, ProtoMessage().add_message(1, plugin)));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -9,7 +9,7 @@
 
 #include "report/bucket_histogram.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct EventTime {
   double seconds = 0;  // since 1970
@@ -24,4 +24,4 @@ std::string histogram_record(const EventTime& time, std::string_view tag,
                              const BucketHistogram& histogram);
 std::string text_record(const EventTime& time, std::string_view tag, std::string_view words);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -11,7 +11,7 @@
 #include "report/legend.h"
 #include "report/svg.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr double kLetterSize = 11.5;
@@ -79,4 +79,4 @@ std::string draw(const HeatMap& map, const std::vector<HeatCell>& cells) {
   return svg.finish();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

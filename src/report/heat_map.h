@@ -7,7 +7,7 @@
 
 #include "report/chart_theme.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct HeatCell {
   double strength = 0;  // 0 (background) to 1 (full colour)
@@ -30,4 +30,4 @@ struct HeatMap {
 // `cells` are row by row, as many as rows times columns.
 std::string draw(const HeatMap& map, const std::vector<HeatCell>& cells);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

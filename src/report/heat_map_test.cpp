@@ -7,7 +7,7 @@
 
 #include "report/report_test_support.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using testing::HasSubstr;
@@ -37,4 +37,4 @@ TEST(HeatMap, AWrongNumberOfCellsIsRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -14,7 +14,7 @@
 #include "report/legend.h"
 #include "report/svg.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr double kFirstRow = 62;
@@ -147,4 +147,4 @@ std::string draw(const HistogramGrid& grid, const std::vector<HistogramCell>& ce
   return svg.finish();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

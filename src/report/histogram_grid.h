@@ -8,7 +8,7 @@
 
 #include "report/chart_theme.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 // Counts over equal bins of [low, high].
 struct EqualBins {
@@ -36,4 +36,4 @@ struct HistogramGrid {
 // Heights are square roots of densities, so that tails show beside a peak.
 std::string draw(const HistogramGrid& grid, const std::vector<HistogramCell>& cells);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

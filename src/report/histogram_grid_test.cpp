@@ -7,7 +7,7 @@
 
 #include "report/report_test_support.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using testing::HasSubstr;
@@ -48,4 +48,4 @@ TEST(HistogramGrid, AWrongNumberOfCellsIsRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

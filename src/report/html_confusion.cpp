@@ -13,7 +13,7 @@
 #include "report/html_sections.h"
 #include "report/results.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr std::size_t kMostClasses = 40;  // of a matrix that can be read
@@ -144,4 +144,4 @@ std::string confusion_section(const ReportRuns& report) {
          html + by_class(report);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

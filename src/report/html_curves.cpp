@@ -11,7 +11,7 @@
 #include "report/html_sections.h"
 #include "report/line_chart.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 struct Split {
@@ -138,4 +138,4 @@ std::string curves_section(const ReportRuns& report) {
                      charts);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -12,7 +12,7 @@
 #include "report/line_chart.h"
 #include "report/results.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 struct Look {
@@ -158,4 +158,4 @@ std::string integers_section(const ReportRuns& report) {
          html;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -15,7 +15,7 @@
 #include "report/html_sections.h"
 #include "report/results.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr double kGoodSqnr = 60;  // dB from which a cell has no colour
@@ -163,4 +163,4 @@ std::string histograms_section(const ReportRuns& report) {
          html;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

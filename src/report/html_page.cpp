@@ -8,7 +8,7 @@
 #include "report/escape.h"
 #include "report/html_style.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 std::string html_page(std::string_view title, std::string_view body, std::string_view writer) {
   std::string html =
@@ -44,4 +44,4 @@ std::string html_figure(std::string_view svg) {
   return fmt::format("<figure class=\"scroll\" tabindex=\"0\">{}</figure>\n", svg);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline report {
 
 // The body is HTML below a heading with the title, which is plain text.
 std::string html_page(std::string_view title, std::string_view body, std::string_view writer);
@@ -18,4 +18,4 @@ std::string html_table(const std::vector<std::string>& head,
 // A chart drawn with kPageTheme.
 std::string html_figure(std::string_view svg);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -12,7 +12,7 @@
 #include "report/html_page.h"
 #include "report/html_sections.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 std::string title_of(const Comparison& comparison) {
@@ -56,4 +56,4 @@ void write_report(const std::filesystem::path& path, const std::vector<RunRecord
   file.commit();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -8,11 +8,11 @@
 
 #include "report/run_record.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 std::string report_html(const std::vector<RunRecord>& runs);
 
 // The file appears whole or not at all.
 void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

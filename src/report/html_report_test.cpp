@@ -9,7 +9,7 @@
 #include "report/html_sections.h"
 #include "report/report_test_support.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using testing::ElementsAre;
@@ -179,4 +179,4 @@ TEST(HtmlReport, TheFileIsWholeOrNotThere) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

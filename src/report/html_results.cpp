@@ -9,7 +9,7 @@
 #include "report/html_sections.h"
 #include "report/results.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr std::size_t kMostCards = 8;
@@ -139,4 +139,4 @@ std::string results_section(const ReportRuns& report) {
   return weights.empty() ? html : html + "<p class=\"note\">" + weights + "</p>\n";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -9,7 +9,7 @@
 #include "report/comparison.h"
 #include "report/run_record.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct ReportRuns {
   const std::vector<RunRecord>& runs;
@@ -33,4 +33,4 @@ std::string swatch(std::size_t colour);
 std::vector<std::string> layer_order(const std::vector<std::string>& names);
 std::vector<std::string> role_order(const std::vector<std::string>& names);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -7,7 +7,7 @@
 #include "report/escape.h"
 #include "report/html_sections.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 std::string table_of(const ReportRuns& report, const std::vector<const ComparedSetting*>& rows) {
@@ -47,4 +47,4 @@ std::string settings_section(const ReportRuns& report) {
          table_of(report, equal) + "</details>\n";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline report {
 
 // --s0 to --s7 are the series of kPageTheme.
 constexpr std::string_view kHtmlStyle = R"(
@@ -78,4 +78,4 @@ footer { margin-top: 44px; color: var(--grey); font-size: 13px; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";
 
-}  // namespace nibble
+}  // namespace nibble::inline report

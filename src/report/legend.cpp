@@ -4,7 +4,7 @@
 
 #include "report/escape.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr double kSize = 11.5;
@@ -59,4 +59,4 @@ void draw_legend(Svg& svg, const std::vector<LegendEntry>& entries, double left,
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -9,7 +9,7 @@
 #include "report/chart_theme.h"
 #include "report/svg.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct LegendEntry {
   std::string name = {};
@@ -25,4 +25,4 @@ void draw_legend(Svg& svg, const std::vector<LegendEntry>& entries, double left,
 // About how wide a text of this size is drawn.
 double drawn_width(std::string_view words, double size);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -12,7 +12,7 @@
 #include "report/legend.h"
 #include "report/svg.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr double kLinesTop = 40;
@@ -170,4 +170,4 @@ std::string draw(const LineChart& chart, const std::vector<ChartSeries>& series)
   return drawing.finish();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -9,7 +9,7 @@
 
 #include "report/chart_theme.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct ChartPoint {
   double x = 0;
@@ -40,4 +40,4 @@ struct LineChart {
 // A series without a point that can be drawn is left out; without any, the chart says so.
 std::string draw(const LineChart& chart, const std::vector<ChartSeries>& series);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

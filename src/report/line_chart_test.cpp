@@ -9,7 +9,7 @@
 
 #include "report/report_test_support.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using testing::HasSubstr;
@@ -61,4 +61,4 @@ TEST(LineChart, ExtremeValuesMakeNoNonsense) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

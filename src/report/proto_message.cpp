@@ -4,7 +4,7 @@
 
 #include <bit>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 constexpr int kVarint = 0;
@@ -74,4 +74,4 @@ ProtoMessage& ProtoMessage::add_message(int field, const ProtoMessage& message) 
   return add_bytes(field, message.bytes());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

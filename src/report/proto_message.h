@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline report {
 
 // Fields in the order in which they are added; the number is the one of the .proto file.
 class ProtoMessage {
@@ -32,4 +32,4 @@ class ProtoMessage {
 void append_fixed32(std::string& bytes, std::uint32_t value);
 void append_fixed64(std::string& bytes, std::uint64_t value);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -7,7 +7,7 @@
 #include <array>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using namespace std::string_literals;
@@ -40,4 +40,4 @@ TEST(ProtoMessage, MessagesNestAsBytes) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

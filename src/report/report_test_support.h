@@ -6,7 +6,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 inline std::size_t count_of(std::string_view text, std::string_view part) {
   std::size_t count = 0;
@@ -16,4 +16,4 @@ inline std::size_t count_of(std::string_view text, std::string_view part) {
   return count;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 // The last epoch that has it.
@@ -110,4 +110,4 @@ std::string shown(const ResultKind& kind, double value) {
   return fmt::format("{:.0f}", value);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -8,7 +8,7 @@
 
 #include "report/run_record.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 enum class ResultUnit { share, number, seconds, mebibytes, count };
 
@@ -26,4 +26,4 @@ std::string shown(const ResultKind& kind, double value);
 std::string shown_share(double share);
 std::string shown_time(double seconds);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

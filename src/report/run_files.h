@@ -9,7 +9,7 @@
 
 #include "report/run_record.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 // Both throw one line that names the file, and the line or the field.
 void read_settings(const std::filesystem::path& path, std::string_view text, RunRecord& run);
@@ -22,4 +22,4 @@ std::vector<IntegerRecord> read_integers(const std::filesystem::path& path, std:
 std::vector<HistogramRecord> read_histograms(const std::filesystem::path& path,
                                              std::string_view text);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -10,7 +10,7 @@
 #include "nibble/core/error.h"
 #include "report/escape.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -203,4 +203,4 @@ SummaryRecord read_summary(const fs::path& path, std::string_view text) {
   return record;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "report/run_files.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ RunRecord read_run(const fs::path& folder) {
   return run;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

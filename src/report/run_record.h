@@ -12,7 +12,7 @@
 
 #include "report/histogram_grid.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
 
@@ -111,4 +111,4 @@ struct RunRecord {
 // Anything else that is wrong throws one line with the file, and the line in it.
 RunRecord read_run(const std::filesystem::path& folder);
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -9,7 +9,7 @@
 
 #include "report/report_test_support.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using testing::ElementsAre;
@@ -181,4 +181,4 @@ TEST_F(RunRecordTest, WhatIsNoRunIsRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -10,7 +10,7 @@
 
 #include "report/csv_table.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ std::vector<HistogramRecord> read_histograms(const fs::path& path, std::string_v
   return records;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -8,7 +8,7 @@
 
 #include "report/escape.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 Svg::Svg(double width, double height, std::string_view title, std::string_view background)
     : body_(fmt::format(
@@ -84,4 +84,4 @@ std::string Svg::finish() const {
   return body_ + "</svg>\n";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline report {
 
 struct TextStyle {
   double size = 13;
@@ -49,4 +49,4 @@ class Svg {
   std::string body_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using testing::HasSubstr;
@@ -41,4 +41,4 @@ TEST(Svg, MarksCarryOnlyWhatTheyNeed) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

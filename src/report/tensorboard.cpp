@@ -14,7 +14,7 @@
 #include "nibble/core/error.h"
 #include "report/event_record.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,4 +119,4 @@ const fs::path& TensorBoardSink::path() const {
   return state_->path;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -12,7 +12,7 @@
 #include "report/crc32c.h"
 #include "report/report_test_support.h"
 
-namespace nibble {
+namespace nibble::inline report {
 namespace {
 
 using testing::HasSubstr;
@@ -97,4 +97,4 @@ TEST(TensorBoard, AFolderThatIsNotThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline report

@@ -8,7 +8,7 @@
 #include "run_folder/run_rows.h"
 #include "run_folder/words.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 constexpr std::array kMetrics{Metric::train_loss, Metric::train_top1, Metric::val_loss,
@@ -96,4 +96,4 @@ EarlyStoppingState early_stopping_words(const Words& words, const std::string& p
           .epochs_without = integer_word(words, prefix + "epochs_without")};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

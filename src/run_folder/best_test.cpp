@@ -11,7 +11,7 @@
 #include "run_folder/run_rows.h"
 #include "run_folder/words.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::HasSubstr;
@@ -83,4 +83,4 @@ TEST(Metric, HasANameAndIsFoundByIt) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

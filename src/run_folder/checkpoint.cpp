@@ -10,7 +10,7 @@
 #include "core/name.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ std::string digest_of(std::string_view text) {
   return hex(hash_of(std::as_bytes(std::span(text))));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

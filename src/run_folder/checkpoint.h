@@ -12,7 +12,7 @@
 #include "nibble/core/safetensors.h"
 #include "run_folder/words.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 // Which run a checkpoint belongs to. `must_match` holds what cannot change between stop and resume,
 // each under the name that an error should show: {"network", name}, {"seed", "1"}, …; long values
@@ -43,4 +43,4 @@ Checkpoint load_checkpoint(const std::filesystem::path& path, const CheckpointId
 // A short digest of a long text (a network, a policy) for must_match: 16 hexadecimal digits.
 std::string digest_of(std::string_view text);
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

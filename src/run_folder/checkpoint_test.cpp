@@ -10,7 +10,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::HasSubstr;
@@ -138,4 +138,4 @@ TEST(Checkpoint, DigestIsOfTheText) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

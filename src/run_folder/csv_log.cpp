@@ -18,7 +18,7 @@
 #include "core/name.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 namespace fs = std::filesystem;
@@ -154,4 +154,4 @@ void cut_after_epoch(const fs::path& path, std::int64_t last_epoch) {
   file.commit();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

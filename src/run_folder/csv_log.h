@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 // One row, cell by cell. Text with a comma or a quote is quoted, well-formed (core/name.h),
 // and where it could be a formula of a spreadsheet begins with an apostrophe.
@@ -48,4 +48,4 @@ class CsvLog {
 // `last_epoch`; a missing file is left missing. The file is replaced at once or not at all.
 void cut_after_epoch(const std::filesystem::path& path, std::int64_t last_epoch);
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -7,7 +7,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::HasSubstr;
@@ -99,4 +99,4 @@ TEST_F(CsvLogTest, RowsAfterAnEpochAreCut) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -2,7 +2,7 @@
 // Tells everybody who listens, in the order of the list.
 #include "nibble/run_folder/events.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 void EventFan::scalar(std::string_view tag, std::int64_t step, double value) {
   for (const auto& sink : sinks_) sink->scalar(tag, step, value);
@@ -20,4 +20,4 @@ void EventFan::flush() {
   for (const auto& sink : sinks_) sink->flush();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

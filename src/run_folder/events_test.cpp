@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 class Notes final : public EventSink {
@@ -55,4 +55,4 @@ TEST(EventFan, NobodyListeningIsFine) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

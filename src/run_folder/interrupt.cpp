@@ -12,7 +12,7 @@
 
 #include "core/temporary.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 constexpr std::array kSignals{SIGINT, SIGTERM};
@@ -91,4 +91,4 @@ int interrupt_signal() {
   return received.load(std::memory_order_relaxed);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

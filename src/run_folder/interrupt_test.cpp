@@ -9,7 +9,7 @@
 #include "core/atomic_file.h"
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 TEST(Interrupt, IsRememberedAndForgotten) {
@@ -87,4 +87,4 @@ TEST(InterruptDeathTest, WithoutAGuardAProgramEndsInOneLineWithoutATrace) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

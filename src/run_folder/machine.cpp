@@ -13,7 +13,7 @@
 #include "nibble/core/parallel.h"
 #include "run_folder/provenance.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 double kibibytes_of(const char* path, std::string_view key) {
@@ -53,4 +53,4 @@ double peak_memory_mib() {
   return kibibytes_of("/proc/self/status", "VmHWM") / 1024.0;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -10,7 +10,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 constexpr std::int64_t kBest = 5;
@@ -165,4 +165,4 @@ std::string to_json(const Classification& result, std::span<const std::string> c
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

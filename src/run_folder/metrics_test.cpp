@@ -13,7 +13,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::HasSubstr;
@@ -157,4 +157,4 @@ TEST(Classification, IsJson) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

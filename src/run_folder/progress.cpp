@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <optional>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -146,4 +146,4 @@ void Progress::finish() {
   state_->is_finished = true;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -14,7 +14,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::EndsWith;
@@ -178,4 +178,4 @@ TEST_F(Terminal, ThatIsDumbGetsLines) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -10,7 +10,7 @@
 
 #include "nibble/run_folder/progress.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 constexpr int kMostBarColumns = 30;
@@ -131,4 +131,4 @@ std::string line_text(const ProgressView& view) {
   return text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -9,7 +9,7 @@
 
 #include "nibble/run_folder/progress.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::HasSubstr;
@@ -91,4 +91,4 @@ TEST(Duration, IsShort) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

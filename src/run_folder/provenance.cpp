@@ -14,7 +14,7 @@
 #include "nibble/version.h"
 #include "run_folder/commit.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -105,4 +105,4 @@ std::string settings_json(const Provenance& provenance, std::string_view setting
   return text_of(all, 2) + "\n";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

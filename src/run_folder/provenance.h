@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 struct Machine {
   std::string cpu = {};  // "unknown" where the system does not say
@@ -40,4 +40,4 @@ std::string to_json(const Provenance& provenance);
 // settings.json: the keys of `provenance`, then those of `settings` (a JSON object), indented.
 std::string settings_json(const Provenance& provenance, std::string_view settings);
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

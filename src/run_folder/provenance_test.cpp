@@ -12,7 +12,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/version.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::HasSubstr;
@@ -65,4 +65,4 @@ TEST(Provenance, StandsInFrontOfTheSettings) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

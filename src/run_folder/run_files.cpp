@@ -13,7 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/run_folder/run_folder.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,4 +115,4 @@ void recover_replacement(const fs::path& folder) {
   if (has_entry(folder / kWhole) || has_entry(folder / kMoving)) finish_replacement(folder);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

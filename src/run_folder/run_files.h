@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 std::vector<std::filesystem::path> files_of_run(const std::filesystem::path& folder);
 void remove_run_file(const std::filesystem::path& path);
@@ -22,4 +22,4 @@ void finish_replacement(const std::filesystem::path& folder);
 // Drops what was not committed and finishes what was, whatever had ended the process.
 void recover_replacement(const std::filesystem::path& folder);
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -22,7 +22,7 @@
 #include "run_folder/run_files.h"
 #include "run_folder/run_rows.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 namespace fs = std::filesystem;
@@ -237,4 +237,4 @@ void RunFolder::add_histograms(std::span<const HistogramRow> rows) {
   add_rows(state_->histograms, histograms_path(), kHistogramHeader, rows);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -8,7 +8,7 @@
 #include "core/test_support.h"
 #include "run_folder/run_rows.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 namespace fs = std::filesystem;
@@ -241,4 +241,4 @@ TEST_F(RunFolderTest, OnAFullDiskKeepsWhatItHad) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 // epochs.csv. A split that was not evaluated has empty cells. Accuracies are shares from 0 to 1.
 struct EpochRow {
@@ -55,4 +55,4 @@ struct HistogramRow {
   std::vector<std::int64_t> counts = {};
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

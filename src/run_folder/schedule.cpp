@@ -9,7 +9,7 @@
 #include "nibble/core/error.h"
 #include "run_folder/words.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 struct Time {
@@ -124,4 +124,4 @@ PlateauState plateau_words(const Words& words, const std::string& prefix) {
           .reductions = integer_word(words, prefix + "reductions")};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -10,7 +10,7 @@
 #include "core/test_support.h"
 #include "run_folder/words.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::HasSubstr;
@@ -129,4 +129,4 @@ TEST(Schedule, ImpossiblePositionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

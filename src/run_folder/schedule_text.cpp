@@ -9,7 +9,7 @@
 #include "nibble/core/error.h"
 #include "nibble/run_folder/schedule.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 constexpr std::string_view kNames = "constant, step, values, cosine, linear, plateau or warmup";
@@ -331,4 +331,4 @@ std::string to_string(const Schedule& schedule) {
   return text + std::visit(Writer{}, schedule.rate);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -7,7 +7,7 @@
 #include "core/test_support.h"
 #include "nibble/run_folder/schedule.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::HasSubstr;
@@ -127,4 +127,4 @@ RC_GTEST_PROP(ScheduleText, AnyTextIsReadOrRefused, ()) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -8,7 +8,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 template <class T>
@@ -64,4 +64,4 @@ bool boolean_word(const Words& words, const std::string& name) {
   return text == "true";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -9,7 +9,7 @@
 
 #include "nibble/run_folder/schedule.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 using Words = std::map<std::string, std::string>;
 
@@ -33,4 +33,4 @@ BestSoFar best_words(const Words& words, const std::string& prefix);
 EarlyStoppingState early_stopping_words(const Words& words, const std::string& prefix);
 PlateauState plateau_words(const Words& words, const std::string& prefix);
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -12,7 +12,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 namespace {
 
 using testing::HasSubstr;
@@ -52,4 +52,4 @@ TEST(Words, ErrorsNameTheWord) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // Where the shift comes from that makes sums int8 again.
 enum class ShiftRule : std::uint8_t {
@@ -28,4 +28,4 @@ struct UpdateRule {
   bool operator==(const UpdateRule&) const = default;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace nibble {
+namespace nibble::inline cluster {
 
 // Sums and maxima of integers: the order cannot matter, so the result is the same bits at every
 // rank and for every launcher. Every rank makes the same calls with the same sizes, from its main
@@ -28,4 +28,4 @@ class Communicator {
   virtual void barrier() = 0;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline cluster

@@ -4,7 +4,7 @@
 
 #include "nibble/cluster/communicator.h"
 
-namespace nibble {
+namespace nibble::inline cluster {
 
 // One process alone where no launcher is recognized by its environment variables, and then MPI is
 // never initialized. The first call initializes it, exit finalizes it. An Error where a launcher
@@ -16,4 +16,4 @@ Communicator& world();
 // so ranks that agree to end with such a code meet at a barrier() first.
 void abort_world(int code);
 
-}  // namespace nibble
+}  // namespace nibble::inline cluster

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline core {
 
 enum class DType : std::uint8_t { f32, f64, f16, bf16, i8, u8, i16, u16, i32, u32, i64, u64 };
 
@@ -78,4 +78,4 @@ struct DTypeOf<std::uint64_t> {
   static constexpr DType value = DType::u64;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline core

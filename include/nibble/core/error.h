@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // For programs, which act on the kind and never search the text: that is for people.
 enum class ErrorKind {
@@ -45,4 +45,4 @@ inline ErrorKind input_kind(const Error& error) {
   return error.kind() == ErrorKind::usage ? ErrorKind::input : error.kind();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline core

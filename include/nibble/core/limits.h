@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // The defaults are far above what any real network needs.
 struct Limits {
@@ -55,4 +55,4 @@ void check_limit(std::string_view limit, std::int64_t got, std::string_view op,
 // How many bytes data of that packed size may become.
 std::int64_t most_inflated(std::int64_t packed);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

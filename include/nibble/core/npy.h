@@ -10,7 +10,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 struct NpyHeader {
   DType dtype = DType::f32;
@@ -33,4 +33,4 @@ void write_npy(const std::filesystem::path& path,
 // `name` is used in errors.
 void write_npy(std::ostream& out, ConstTensorView tensor, const std::string& name = "an array");
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace nibble {
+namespace nibble::inline core {
 
 // Calls body(begin, end) for the chunks [k·grain, min((k+1)·grain, count)). Chunk k goes to a
 // thread fixed by k and the thread count. The first exception of a chunk is rethrown after all have
@@ -29,4 +29,4 @@ void set_thread_count(int threads);  // 0: back to the default
 // whoever lets another library start a team asks first.
 void require_threads(int threads);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

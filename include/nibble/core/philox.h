@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace nibble {
+namespace nibble::inline core {
 
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 
@@ -24,4 +24,4 @@ std::uint32_t draw32(const RandomKey& key, std::uint64_t element);
 // 16-bit draw of an element: 16-bit lane i mod 8 of counter i div 8 (low half of a word first).
 std::uint16_t draw16(const RandomKey& key, std::uint64_t element);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

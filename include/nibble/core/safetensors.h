@@ -13,7 +13,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 struct NamedTensor {
   std::string name;
@@ -51,4 +51,4 @@ std::vector<NamedTensorView> views_of(const std::vector<NamedTensor>& tensors);
 std::string content_hash(const SafetensorsMetadata& metadata, std::vector<NamedTensorView> tensors,
                          std::string_view but);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline core {
 
 inline constexpr std::size_t kMaxRank = 8;
 
@@ -38,4 +38,4 @@ class Shape {
   std::size_t rank_ = 0;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -11,7 +11,7 @@
 #include "nibble/core/dtype.h"
 #include "nibble/core/shape.h"
 
-namespace nibble {
+namespace nibble::inline core {
 
 struct Device {
   enum class Kind : std::uint8_t { cpu, cuda };
@@ -108,4 +108,4 @@ class Tensor {
 
 Tensor copy_of(ConstTensorView view);
 
-}  // namespace nibble
+}  // namespace nibble::inline core

@@ -7,7 +7,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 inline constexpr std::uint32_t kAugmentStream = 0xDA7A0003u;
 
@@ -47,4 +47,4 @@ Augmentation draw_augmentation(const AugmentOptions& options, std::int64_t heigh
 void gather_images(ConstTensorView images, std::span<const std::int32_t> indices,
                    const AugmentOptions& options, const AugmentKey& key, TensorView batch);
 
-}  // namespace nibble
+}  // namespace nibble::inline data

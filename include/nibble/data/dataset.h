@@ -9,7 +9,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline data {
 
 enum class Split : std::uint8_t { train, test };
 
@@ -63,4 +63,4 @@ bool has_split(std::string_view name_or_path, Split split);
 std::uint64_t hash_of(const Dataset& dataset);
 std::string sha256_of(const Dataset& dataset);  // of the same bytes
 
-}  // namespace nibble
+}  // namespace nibble::inline data

@@ -9,7 +9,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 struct EmitSettings {
   std::string prefix = "net";         // of all names; a C identifier
@@ -54,4 +54,4 @@ EmitFigures emit_figures(const Model& model, const EmitSettings& settings);
 // Any network that integer_form takes and check_emittable lets pass.
 EmittedNetwork emit_c(const Model& model, const EmitSettings& settings, const TestVectors& vectors);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

@@ -12,7 +12,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/integer_training/train_integers.h"
 
-namespace nibble {
+namespace nibble::inline emit {
 
 struct TrainEmitSettings {
   std::string prefix = "net";
@@ -52,4 +52,4 @@ struct TrainingStart {
 
 TrainingStart training_start(const IntegerRecipe& recipe);
 
-}  // namespace nibble
+}  // namespace nibble::inline emit

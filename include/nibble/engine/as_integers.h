@@ -10,7 +10,7 @@
 
 #include "nibble/engine/engine.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 inline std::vector<std::int64_t> as_integers(const ValueInfo& info,
                                              std::span<const std::byte> bytes) {
@@ -23,4 +23,4 @@ inline std::vector<std::int64_t> as_integers(const ValueInfo& info,
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

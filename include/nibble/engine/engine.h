@@ -22,7 +22,7 @@
 #include "nibble/engine/tuning.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 struct EngineOptions {
   // Who computes: "cpu", "reference" (the definitions), "check(cpu,reference)" (both, which throws
@@ -97,4 +97,4 @@ class Engine {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

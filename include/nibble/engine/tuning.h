@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // How a convolution or linear layer is cut; 0: as usual.
 struct ProductCut {
@@ -60,4 +60,4 @@ TuningFile find_tuning(int threads);
 inline constexpr double kWorthwhileGain = 0.02;
 bool shows_gain(std::span<const double> usual, std::span<const double> tuned);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -10,7 +10,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/run_folder/best.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 struct RunSettings {
   std::string name;
@@ -33,4 +33,4 @@ struct RunSettings {
   EarlyStopping early_stopping;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

@@ -17,7 +17,7 @@
 #include "nibble/run_folder/progress.h"
 #include "nibble/run_folder/run_folder.h"
 
-namespace nibble {
+namespace nibble::inline epoch_loop {
 
 struct TrainOptions {
   std::filesystem::path folder;
@@ -50,4 +50,4 @@ struct TrainResult {
   std::size_t peak_value_bytes = 0;           // of values, errors and partial gradients
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline epoch_loop

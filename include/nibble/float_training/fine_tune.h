@@ -13,7 +13,7 @@
 #include "nibble/run_folder/progress.h"
 #include "nibble/run_folder/schedule.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 struct FineTunedEpoch {
   std::int64_t epoch = 0;  // from 1
@@ -42,4 +42,4 @@ struct FineTuneOptions {
 // The weights do not depend on the number of threads.
 Model fine_tune(const Model& start, const Dataset& data, const FineTuneOptions& options = {});
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // Called with the value of each node, (batch, …) of f32, in the order of execution; the view lives
 // for the call alone.
@@ -34,4 +34,4 @@ class FloatForward {
 // For a single batch.
 Tensor answers_of(const Model& model, ConstTensorView batch, const ValueWatcher& watcher = {});
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

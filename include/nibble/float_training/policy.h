@@ -11,7 +11,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/kernels/accumulate.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 // Where in training a number lives. docs/training.md says at which points each is rounded.
 enum class Role : std::uint8_t {
@@ -87,4 +87,4 @@ std::vector<PolicyRule> own_rules(const Network& network);
 // The network with the formats of weights and activations that the policy gives it.
 Network with_formats(Network network, const PrecisionPolicy& policy);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

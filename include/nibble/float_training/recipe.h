@@ -12,7 +12,7 @@
 #include "nibble/float_training/policy.h"
 #include "nibble/run_folder/schedule.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 enum class OptimizerKind : std::uint8_t { sgd, adam, adamw };
 std::string_view name_of(OptimizerKind kind);
@@ -80,4 +80,4 @@ std::vector<NamedRecipe> named_recipes();
 // All settings that decide the numbers, as JSON; `nibble train` writes it to settings.json.
 std::string to_json(const Recipe& recipe);
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

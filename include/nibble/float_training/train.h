@@ -9,7 +9,7 @@
 #include "nibble/run_folder/metrics.h"
 #include "nibble/run_folder/progress.h"
 
-namespace nibble {
+namespace nibble::inline float_training {
 
 TrainResult train(const Recipe& recipe, const TrainOptions& options);
 
@@ -23,4 +23,4 @@ struct EvaluateOptions {
 // Stochastic rounding draws with seed 0, so that the same model gives the same answer anywhere.
 Evaluation evaluate(const Model& model, const Dataset& data, const EvaluateOptions& options = {});
 
-}  // namespace nibble
+}  // namespace nibble::inline float_training

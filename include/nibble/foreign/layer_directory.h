@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 struct LayerDirectoryOptions {
   std::int64_t input_size = 224;  // rows and columns of a picture: the files do not say it
@@ -26,4 +26,4 @@ Model read_layer_directory(const std::filesystem::path& folder,
 // express. The folder appears whole or not at all; one that holds something is not touched.
 void write_layer_directory(const Model& model, const std::filesystem::path& folder);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -10,7 +10,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 bool can_read_onnx();  // whether this build has the messages of ONNX
 
@@ -23,4 +23,4 @@ Model read_onnx(const std::filesystem::path& path, std::vector<std::string>* not
 // The same of a file in memory, which may have no external data.
 Model parse_onnx(std::span<const std::byte> bytes, const std::string& name);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -9,7 +9,7 @@
 #include "nibble/core/safetensors.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // Fills all parameters of the model's network, whatever it held before. A parameter NODE.weight
 // takes the array of that name; scale, shift, mean and variance of a batch norm take NODE.weight,
@@ -23,4 +23,4 @@ void read_weights(Model& model, const std::filesystem::path& path);
 // The same of arrays in memory; `source` is used in errors.
 void take_weights(Model& model, std::span<const NamedTensor> arrays, const std::string& source);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

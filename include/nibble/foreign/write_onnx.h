@@ -6,7 +6,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // A network of integer operations (integer_form) as opset 13 with pairs of QuantizeLinear and
 // DequantizeLinear around float operations: every rescale to a format of at most 8 bits is such a
@@ -16,4 +16,4 @@ namespace nibble {
 // no such form (tables, arg-max). Written beside and renamed.
 void write_onnx(const Model& model, const std::filesystem::path& path);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 struct Interval {
   std::int64_t low = 0;
@@ -32,4 +32,4 @@ struct NodeBounds {
 // what could happen.
 std::vector<NodeBounds> prove_bounds(const Model& model);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

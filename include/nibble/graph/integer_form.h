@@ -4,7 +4,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Networks whose values have int8 formats with powers of two as scales (what integer training
 // writes) become networks of integers alone: a layer NAME that rounds becomes NAME.sum, exact, and
@@ -13,4 +13,4 @@ namespace nibble {
 // form.
 Model integer_form(Model model);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -10,7 +10,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Free words about where a model came from: data set, recipe, seed, version… What is not printable
 // in them (see src/core/name.h) is replaced where they are written and refused where they are
@@ -30,4 +30,4 @@ void write_model(const std::filesystem::path& path, const Model& model, const Or
 ModelFile read_model(const std::filesystem::path& path);
 ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -14,7 +14,7 @@
 #include "nibble/numerics/format.h"
 #include "nibble/numerics/rounding.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // How the numbers of one tensor are kept.
 struct Precision {
@@ -90,4 +90,4 @@ bool is_packed(const Network& network, const Parameter& parameter, const Tensor&
 // Hash of all parameters: names, element types, shapes, bytes.
 std::uint64_t weights_hash(const Model& model);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // `source` is used in errors, which name line and key.
 Network parse_network(std::string_view toml, std::string_view source);
@@ -24,4 +24,4 @@ std::vector<NamedNetwork> named_networks();
 // A name of the above, or the path of a .toml file.
 Network load_network(std::string_view name_or_path);
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -12,7 +12,7 @@
 
 #include "nibble/core/shape.h"
 
-namespace nibble {
+namespace nibble::inline graph {
 
 // Extents of pictures: rows, then columns.
 struct Extent2 {
@@ -196,4 +196,4 @@ inline bool is_loss(const Op& op) {
   return is<SoftmaxCrossEntropy>(op) || is<SquaredError>(op);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline graph

@@ -10,7 +10,7 @@
 #include "nibble/engine/engine.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline inference {
 
 class AnswerEngine {
  public:
@@ -42,4 +42,4 @@ class AnswerEngine {
 // The indices of the `count` largest numbers, largest first, of equal ones the first.
 std::vector<std::int32_t> largest(std::span<const float> reals, std::size_t count);
 
-}  // namespace nibble
+}  // namespace nibble::inline inference

@@ -11,7 +11,7 @@
 #include "nibble/backend/rules.h"
 #include "nibble/laws/shift_rounding.h"
 
-namespace nibble {
+namespace nibble::inline integer_step {
 
 struct RoundingChoice {
   ShiftRounding value = ShiftRounding::nearest;
@@ -43,4 +43,4 @@ struct IntegerOptions {
   std::string device = "cpu";  // who computes; it changes no number
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_step

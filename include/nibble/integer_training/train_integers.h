@@ -15,7 +15,7 @@
 #include "nibble/integer_step/settings.h"
 #include "nibble/run_folder/metrics.h"
 
-namespace nibble {
+namespace nibble::inline integer_training {
 
 // The learning rate of integers: bits of a layer's largest step, by epoch.
 struct MuSchedule {
@@ -64,4 +64,4 @@ struct IntegerEvaluationOptions {
 Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule rule,
                              const IntegerEvaluationOptions& options = {});
 
-}  // namespace nibble
+}  // namespace nibble::inline integer_training

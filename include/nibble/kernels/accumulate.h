@@ -6,7 +6,7 @@
 #include "nibble/core/tensor.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 enum class SumOrder : std::uint8_t {
   sequential,  // ((0 + p0) + p1) + …
@@ -39,4 +39,4 @@ Accumulator accumulator_of(const Format& format);
 // docs/accumulation.md has the definition, the numbering of random draws included.
 void matmul(ConstTensorView a, ConstTensorView b, TensorView c, const Accumulator& accumulator);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -8,7 +8,7 @@
 #include "nibble/cuda/device.h"
 #include "nibble/kernels/accumulate.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // Bytes of memory that device_matmul needs beside its operands, aligned to 16: the tables of
 // codebooks, otherwise 0. It is the call's own until its work is done.
@@ -21,4 +21,4 @@ void device_matmul(const float* a, const float* b, float* c, std::int64_t m, std
                    std::int64_t n, const Accumulator& accumulator, void* workspace,
                    const cuda::Place& place);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

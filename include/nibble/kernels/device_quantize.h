@@ -10,7 +10,7 @@
 #include "nibble/cuda/device.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // Values: f32, f16, bf16. Codes: u8, u16, u32. Aligned to their elements.
 struct DeviceArray {
@@ -61,4 +61,4 @@ void device_encode(DeviceArray input, const DeviceEncoded& encoded, const Shape&
 void device_decode(const DeviceEncoded& encoded, DeviceArray output, const Shape& shape,
                    const Format& format, void* workspace, const cuda::Place& place);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

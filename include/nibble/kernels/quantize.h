@@ -14,7 +14,7 @@
 #include "nibble/numerics/compat.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 struct QuantizeOptions {
   Rounding rounding = {};
@@ -67,4 +67,4 @@ struct ErrorStatistics {
 ErrorStatistics error_statistics(ConstTensorView input, ConstTensorView quantized,
                                  const Format& format, const QuantizeOptions& options = {});
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline laws {
 
 // x / 2^s = sign(x)·(t + r / 2^s) becomes sign(x)·(t + 1) where the rounding goes up, else
 // sign(x)·t.
@@ -19,4 +19,4 @@ enum class ShiftRounding : std::uint8_t {
 std::string_view name_of(ShiftRounding rounding);
 ShiftRounding shift_rounding_by_name(std::string_view name);
 
-}  // namespace nibble
+}  // namespace nibble::inline laws

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 enum class Compat : std::uint8_t {
   none,         // Nibble's own definitions
@@ -17,4 +17,4 @@ enum class Compat : std::uint8_t {
 Compat parse_compat(std::string_view text);  // "none", "qtorch", "qtorch-bits", "qtorch+"
 std::string_view to_string(Compat compat);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

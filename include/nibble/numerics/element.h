@@ -11,7 +11,7 @@
 #include "nibble/core/host_device.h"
 #include "nibble/numerics/rounding.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 // What the codes at the edge of a float mean.
 enum class Specials : std::uint8_t {
@@ -105,4 +105,4 @@ std::uint32_t encode_value(const Element& element, double value);
 // Value of a code; codes beyond a codebook's table and bits above code_bits are refused.
 double decode_code(const Element& element, std::uint32_t code);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -9,7 +9,7 @@
 #include "nibble/numerics/element.h"
 #include "nibble/numerics/scaling.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 struct Format {
   Element element;
@@ -40,4 +40,4 @@ std::span<const NamedFormat> named_formats();
 // Throws where the rounding or the overflow has no meaning for the format.
 void check_combination(const Format& format, const Rounding& rounding, Overflow overflow);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

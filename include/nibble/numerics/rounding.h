@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 enum class RoundingMode : std::uint8_t {
   nearest_even,  // ties to the neighbour whose code is even
@@ -41,4 +41,4 @@ enum class Overflow : std::uint8_t {
 Overflow parse_overflow(std::string_view text);
 std::string_view to_string(Overflow overflow);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

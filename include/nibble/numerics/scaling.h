@@ -6,7 +6,7 @@
 
 #include "nibble/numerics/element.h"
 
-namespace nibble {
+namespace nibble::inline numerics {
 
 enum class ScaleKind : std::uint8_t {
   none,
@@ -74,4 +74,4 @@ float two_level_block_scale(const Element& element, float block_amax, float tens
 // value, NaN as nothing.
 float scaling_magnitude(float x);
 
-}  // namespace nibble
+}  // namespace nibble::inline numerics

@@ -4,7 +4,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // The input must be read by a fake_quantize alone, every product must have weight steps and take
 // what was rounded. Each fake_quantize becomes a rescale with the name of what it rounds; a relu
@@ -29,4 +29,4 @@ struct IntegerTwins {
 // The end of quantization, after all that learns from the fake-quantized network.
 IntegerTwins integer_twins_of(Model fake_quantized);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

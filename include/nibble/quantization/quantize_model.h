@@ -9,7 +9,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/quantization/settings.h"
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 // `samples` images of the data, evenly spread over it, as batches of f32 that the network takes.
 // Throws where they are not what it takes.
@@ -29,4 +29,4 @@ struct QuantizedModel {
 QuantizedModel quantize_model(const Model& model, const std::vector<Tensor>& calibration,
                               const QuantizeSettings& settings);
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline quantization {
 
 inline constexpr int kInputBits = 8;    // pictures are bytes
 inline constexpr int kOutputBits = 16;  // of answers: a class is the largest of them
@@ -46,4 +46,4 @@ struct QuantizeSettings {
   bool has_integer_features = false;  // see with_feature_ranges
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline quantization

@@ -11,7 +11,7 @@
 
 #include "nibble/run_folder/events.h"
 
-namespace nibble {
+namespace nibble::inline report {
 
 class TensorBoardSink final : public EventSink {
  public:
@@ -38,4 +38,4 @@ class TensorBoardSink final : public EventSink {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline report

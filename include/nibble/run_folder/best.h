@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 struct EpochRow;
 
@@ -50,4 +50,4 @@ struct EarlyStoppingState {
 // One epoch; true where the run should end now.
 bool update(const EarlyStopping& rule, EarlyStoppingState& state, double value, std::int64_t epoch);
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 class EventSink {
  public:
@@ -39,4 +39,4 @@ class EventFan final : public EventSink {
   std::vector<std::unique_ptr<EventSink>> sinks_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

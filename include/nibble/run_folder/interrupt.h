@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 // Work that stopped at a signal, and what was saved of it.
 class Interrupted : public std::runtime_error {
@@ -35,4 +35,4 @@ class InterruptGuard {
 bool interrupt_requested();
 int interrupt_signal();  // SIGINT or SIGTERM, 0: none
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

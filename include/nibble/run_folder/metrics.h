@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 // The answer is the class with the largest logit, the first of equal ones. A label is among the
 // best five when fewer than five classes are larger, or equal and before it. A row with a NaN has
@@ -66,4 +66,4 @@ struct NamedEvaluation {
 // and "unanswered" comes with them where it is not 0.
 std::string to_json(const Classification& result, std::span<const std::string> class_names = {});
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

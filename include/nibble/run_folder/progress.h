@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 enum class ProgressStyle : std::uint8_t {
   automatic,  // bar on a terminal, else lines
@@ -72,4 +72,4 @@ class Progress {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 struct EpochRow;
 struct HistogramRow;
@@ -76,4 +76,4 @@ class RunFolder {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -12,7 +12,7 @@
 
 #include "nibble/run_folder/best.h"
 
-namespace nibble {
+namespace nibble::inline run_folder {
 
 struct ConstantRate {
   bool operator==(const ConstantRate&) const = default;
@@ -105,4 +105,4 @@ bool update(const PlateauRate& rule, PlateauState& state, double value, std::int
 Schedule parse_schedule(std::string_view text);
 std::string to_string(const Schedule& schedule);
 
-}  // namespace nibble
+}  // namespace nibble::inline run_folder

@@ -8,7 +8,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 class TwinMemory final : public Memory {
@@ -336,4 +336,4 @@ std::unique_ptr<IntegerBackend> make_check_backend(std::unique_ptr<IntegerBacken
   return std::make_unique<CheckBackend>(std::move(first), std::move(second));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -8,9 +8,9 @@
 
 #include "backend/backend.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 std::unique_ptr<IntegerBackend> make_check_backend(std::unique_ptr<IntegerBackend> first,
                                                    std::unique_ptr<IntegerBackend> second);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -6,7 +6,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 BlockTensor channels_of(const BlockTensor& tensor, std::int64_t first, std::int64_t count) {
   BlockTensor part = tensor;
@@ -34,4 +34,4 @@ void clear_filling(const BlockTensor& tensor) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -6,7 +6,7 @@
 
 #include "graph/picture.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // Images go through a network 16 at a time: they are the rows of every product's tile. So no border
 // is ever multiplied, any stride is a list of pixels, and flattening moves nothing.
@@ -62,4 +62,4 @@ void copy_bytes(const BlockTensor& from, const BlockTensor& to);  // of one shap
 // Zeros in all that no layer writes: images and channels that only fill up.
 void clear_filling(const BlockTensor& tensor);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "backend/backend_test_support.h"
 #include "backend/cpu/input_layout.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // Memory of its own, in the layout of layers.
 class OwnBlock {
@@ -51,4 +51,4 @@ inline reference::Block plain(const BlockTensor& tensor) {
   return block;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "backend/cpu/losses.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 class CpuMemory final : public Memory {
@@ -137,4 +137,4 @@ void CpuBackend::update(Weights& weights, Sums& sums) {
   static_cast<CpuWeights&>(weights).update(cpu_sums(sums).gradient, step_.update, step_.random);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

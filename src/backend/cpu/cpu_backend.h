@@ -14,7 +14,7 @@
 #include "backend/cpu/rounding_point.h"
 #include "core/buffer_pool.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 class CpuBackend final : public IntegerBackend {
  public:
@@ -72,4 +72,4 @@ std::unique_ptr<ProductOp> make_cpu_grouped_product(CpuBackend& backend,
                                                     const ProductCase& product);
 std::unique_ptr<PoolOp> make_cpu_pool(CpuBackend& backend, const PoolCase& pool);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

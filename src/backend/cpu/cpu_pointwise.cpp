@@ -10,7 +10,7 @@
 #include "laws/integer_laws.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::size_t kByteGrain = 65536;
@@ -226,4 +226,4 @@ void CpuBackend::pointwise(const PointCase& point, std::span<const Values> from,
   std::visit(Pointwise(*this, from, to), point);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

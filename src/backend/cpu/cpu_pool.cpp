@@ -11,7 +11,7 @@
 #include "laws/integer_laws.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::size_t kPixelGrain = 8;
@@ -160,4 +160,4 @@ std::unique_ptr<PoolOp> make_cpu_pool(CpuBackend& backend, const PoolCase& pool)
   return std::make_unique<LargestPool>(backend, pool);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -8,7 +8,7 @@
 #include "backend/cpu/weight_gradient.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 // The same memory with one tap.
@@ -135,4 +135,4 @@ std::unique_ptr<ProductOp> make_cpu_product(CpuBackend& backend, const ProductCa
   return std::make_unique<CpuProduct>(backend, product);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

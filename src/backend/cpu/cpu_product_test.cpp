@@ -6,7 +6,7 @@
 
 #include "backend/backend_test_support.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 using reference::Block;
@@ -185,4 +185,4 @@ INSTANTIATE_TEST_SUITE_P(All, Products, ::testing::ValuesIn(kCases),
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline backend

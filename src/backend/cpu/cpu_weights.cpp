@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nibble {
+namespace nibble::inline backend {
 
 CpuWeights::CpuWeights(const WeightsCase& weights) {
   tensor_.mantissas = Tensor(DType::i8, weights.shape);
@@ -62,4 +62,4 @@ void CpuSums::reduce(Communicator& cluster) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -11,7 +11,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/weight_gradient.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 struct WeightData {
   Tensor mantissas;  // i8
@@ -67,4 +67,4 @@ class CpuSums final : public Sums {
   GradientSums gradient;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "kernels/products/product_kernels.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::int64_t kWidest = PackedWeights::kBlock;
@@ -214,4 +214,4 @@ SumsOutcome GatherProduct::run(const RoundingJob& job) const {
   return Runner(*this, job).run();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

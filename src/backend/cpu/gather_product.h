@@ -11,7 +11,7 @@
 #include "backend/cpu/tap_map.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // result[p][i][c] = round(2^lift·(Σ_(s,t) Σ_k source[s][i][k]·weights[t][k][c]) + addend[c]), over
 // the meetings (s, t) of pixel p.
@@ -47,4 +47,4 @@ SumsOutcome round_tile(const RoundingJob& job, const std::int32_t* sums, std::in
 SumsOutcome round_tile(const RoundingJob& job, const std::int64_t* sums, std::int64_t stride,
                        const TilePlace& place);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

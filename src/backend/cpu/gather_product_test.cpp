@@ -7,7 +7,7 @@
 #include "backend/cpu/block_test_support.h"
 #include "backend/cpu/weight_gradient.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 using reference::Block;
@@ -204,4 +204,4 @@ TEST(GatherProduct, ARankWithoutImagesHasNoSums) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline backend

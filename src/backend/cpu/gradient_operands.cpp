@@ -8,7 +8,7 @@
 #include "kernels/products/product_kernels.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 template <class Body>
@@ -106,4 +106,4 @@ void InputColumns::turn(std::int64_t from, std::int64_t bundle, std::int64_t pix
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "backend/cpu/packed_weights.h"
 #include "core/buffer_pool.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 inline constexpr std::int64_t kBundle = 64;  // images of one term
 
@@ -73,4 +73,4 @@ class InputColumns {
   Buffer memory_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

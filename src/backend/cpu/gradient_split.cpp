@@ -7,7 +7,7 @@
 #include "backend/cpu/block_tensor.h"
 #include "backend/cpu/packed_weights.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::int64_t kPartBytes = 640 * 1024;  // of sums: beside operands in the second cache
@@ -49,4 +49,4 @@ GradientSplit split_gradient(const GradientExtent& extent, std::int64_t threads)
   return split;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

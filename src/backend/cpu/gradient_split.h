@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // The sums are [rows][columns][taps], in blocks as products write them.
 struct GradientExtent {
@@ -31,4 +31,4 @@ struct GradientSplit {
 // that are done early: one task more than needed waits for them.
 GradientSplit split_gradient(const GradientExtent& extent, std::int64_t threads);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

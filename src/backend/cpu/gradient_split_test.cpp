@@ -8,7 +8,7 @@
 #include <array>
 #include <string>
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 bool is_whole(const GradientSplit& split, const GradientExtent& extent) {
@@ -62,4 +62,4 @@ TEST(GradientSplit, FewSumsShareTermsManySumsShareRowsAndColumns) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline backend

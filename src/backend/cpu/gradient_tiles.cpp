@@ -7,7 +7,7 @@
 #include "kernels/integer_loops/integer_loops.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::int64_t kLeastWritten = 16 * 1024;  // sums that are worth a thread
@@ -63,4 +63,4 @@ void GradientTiles::write_row(const WeightShape& shape, std::int64_t out,
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

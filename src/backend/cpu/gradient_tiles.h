@@ -10,7 +10,7 @@
 #include "backend/cpu/weight_gradient.h"
 #include "core/buffer_pool.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // [part of the terms][row block][column block][tap], each a tile of 16 rows and 64 columns. A part
 // that no term went into holds nothing, not even zeros.
@@ -55,4 +55,4 @@ class GradientTiles {
   std::vector<std::uint8_t> used_;  // bytes, as tasks write them side by side
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -11,7 +11,7 @@
 #include "kernels/integer_loops/integer_loops.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 class GroupedProduct final : public ProductOp {
@@ -264,4 +264,4 @@ std::unique_ptr<ProductOp> make_cpu_grouped_product(CpuBackend& backend,
   return std::make_unique<GroupedProduct>(backend, product);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -6,7 +6,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 void lay_out(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
              std::int64_t channels, const BlockTensor& tensor) {
@@ -54,4 +54,4 @@ void gather(const BlockTensor& tensor, std::span<std::int8_t> mantissas) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -7,7 +7,7 @@
 
 #include "backend/cpu/block_tensor.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // Bytes, image after image as (height, width, channels), become mantissas by a table of 256 entries
 // for each of `channels`.
@@ -20,4 +20,4 @@ void lay_out(std::span<const std::int8_t> mantissas, const BlockTensor& tensor);
 // The way back: image after image.
 void gather(const BlockTensor& tensor, std::span<std::int8_t> mantissas);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "laws/round_shift.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 std::span<const std::int8_t> answers_of(const BlockTensor& answers, std::int64_t image) {
   return {answers.at(image / kGroup, 0) + image % kGroup * answers.picture.stride(),
@@ -56,4 +56,4 @@ SumsOutcome squared_error(const BlockTensor& answers, std::span<const std::int32
       });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -11,7 +11,7 @@
 #include "backend/loss_laws.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // 128·(softmax - one-hot), rounded stochastically to int8 in units of 2^-7.
 void cross_entropy_error(const BlockTensor& answers, std::span<const std::int32_t> labels,
@@ -26,4 +26,4 @@ SumsOutcome squared_error(const BlockTensor& answers, std::span<const std::int32
 // The mantissas of one image's answer: one pixel.
 std::span<const std::int8_t> answers_of(const BlockTensor& answers, std::int64_t image);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -11,7 +11,7 @@
 #include "backend/cpu/block_test_support.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 using ::testing::ElementsAre;
@@ -166,4 +166,4 @@ TEST(SquaredError, HoldsAnyExponent) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline backend

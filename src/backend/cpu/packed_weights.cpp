@@ -11,7 +11,7 @@
 #include "kernels/products/product_kernels.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 PackedWeights::PackedWeights(const WeightShape& shape, Direction direction)
     : shape_(shape),
@@ -120,4 +120,4 @@ void PackedWeights::pack_backward(std::int64_t tap, std::int64_t block,
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

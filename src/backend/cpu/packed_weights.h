@@ -9,7 +9,7 @@
 #include "backend/cases.h"
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // For every tap and every block of up to 64 columns one panel: depth / 4 quads of the block's
 // columns, 4 bytes each, as kernels/products/product_kernels.h wants them. Forward the depth runs
@@ -45,4 +45,4 @@ class PackedWeights {
   Tensor memory_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

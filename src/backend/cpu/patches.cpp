@@ -8,7 +8,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::int64_t kThin = 16;    // channels
@@ -107,4 +107,4 @@ BlockTensor unfold(const SlidingWindow& window, const Picture& result, const Blo
   return patches;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

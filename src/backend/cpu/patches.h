@@ -6,7 +6,7 @@
 #include "backend/cpu/tap_map.h"
 #include "core/buffer_pool.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // Products read 4 channels at once and sum gradients in 16 columns: inputs of fewer channels would
 // leave most of that empty. Their windows are small, so unfolding them costs little.
@@ -16,4 +16,4 @@ bool is_thin(const Picture& input, const WeightShape& weight);
 BlockTensor unfold(const SlidingWindow& window, const Picture& result, const BlockTensor& input,
                    BufferPool& pool, Buffer& memory);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "backend/cpu/gather_product.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // fill(group, pixel, sums) adds to zeros, [image][channel] with the result's stride.
 template <class Sum, class Fill>
@@ -43,4 +43,4 @@ SumsOutcome round_pixels(const RoundingJob& job, const BlockTensor& result,
   return all;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -5,7 +5,7 @@
 #include "backend/cpu/gather_product.h"
 #include "kernels/products/product_kernels.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 // The definition, for the roundings that have no kernel and for 64-bit sums.
@@ -89,4 +89,4 @@ SumsOutcome round_tile(const RoundingJob& job, const std::int64_t* sums, std::in
   return round_by_guesses(job, sums, stride, place);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -7,7 +7,7 @@
 
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 void SumsOutcome::join(const SumsOutcome& other) {
   largest = std::max(largest, other.largest);
@@ -62,4 +62,4 @@ int RoundingPoint::round(const PassRule& rule, const BlockTensor& result,
   return wanted;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

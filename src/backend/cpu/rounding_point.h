@@ -13,7 +13,7 @@
 #include "nibble/cluster/communicator.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // What one pass over the sums found.
 struct SumsOutcome {
@@ -65,4 +65,4 @@ class RoundingPoint {
 // max(b(m) - 7, 0): the largest sum then fits 7 bits and a sign.
 int shift_for(std::uint64_t largest);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 using ::testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(Shifts, AreThoseOfTheLargestSumOfAllRanks) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline backend

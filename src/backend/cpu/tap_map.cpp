@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 std::int64_t source_of(std::int64_t result, std::int64_t tap, std::int64_t stride,
@@ -61,4 +61,4 @@ TapMap TapMap::backward(const SlidingWindow& window, const Picture& source, cons
   return meetings;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -8,7 +8,7 @@
 
 #include "backend/cases.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 struct TapSource {
   std::int32_t source;  // pixel
@@ -51,4 +51,4 @@ class TapMap {
   std::int64_t most_ = 0;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -12,7 +12,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::size_t kChunk = 4096;
@@ -109,4 +109,4 @@ void update(WeightData& tensor, const GradientSums& gradient, const UpdateRule& 
   tensor.record.moved = moved;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

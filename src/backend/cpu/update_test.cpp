@@ -6,7 +6,7 @@
 #include "backend/cpu/block_test_support.h"
 #include "backend/cpu/cpu_weights.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 using reference::Sums;
@@ -209,4 +209,4 @@ TEST(Update, AGradientBeyondInt32IsExact) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline backend

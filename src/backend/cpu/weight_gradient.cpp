@@ -12,7 +12,7 @@
 #include "kernels/products/product_kernels.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::int64_t kPixelsOfStep = 32;  // their operands stay in the second cache
@@ -248,4 +248,4 @@ void bias_gradient(const BlockTensor& error, std::int64_t all_images, GradientSu
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "backend/cpu/gather_product.h"
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 // Exact sums, (out, tap, in) as the weight; in 32 bits where images · pixels · 127² is sure to fit.
 struct GradientSums {
@@ -41,4 +41,4 @@ struct WeightGradient {
 // The sum of errors of every channel over images and pixels: the gradient of a bias.
 void bias_gradient(const BlockTensor& error, std::int64_t all_images, GradientSums& sums);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

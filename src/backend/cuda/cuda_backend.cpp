@@ -12,7 +12,7 @@
 #include "laws/integer_laws.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::int32_t kMostSlots = 1 << 16;
@@ -269,4 +269,4 @@ std::unique_ptr<PoolOp> CudaBackend::pool(const PoolCase& pool) {
   return make_cuda_pool(*this, pool);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -13,7 +13,7 @@
 #include "backend/cuda/device_queue.h"
 #include "backend/cuda/product.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 class CudaBackend final : public IntegerBackend {
  public:
@@ -109,4 +109,4 @@ class CudaBackend final : public IntegerBackend {
 std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product);
 std::unique_ptr<PoolOp> make_cuda_pool(CudaBackend& backend, const PoolCase& pool);
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

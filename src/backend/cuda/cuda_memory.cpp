@@ -6,7 +6,7 @@
 
 #include "backend/cuda/cuda_backend.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 std::uint32_t filled_up(std::int64_t channels) {
@@ -143,4 +143,4 @@ void CudaSums::reduce(Communicator& cluster) {
   add_up(std::vector<std::int32_t>(size_));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -8,7 +8,7 @@
 #include "backend/cuda/device_pool.h"
 #include "backend/cuda/training_kernels.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 class CudaBackend;
 
@@ -77,4 +77,4 @@ class CudaSums final : public Sums {
   bool is_wide_ = true;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

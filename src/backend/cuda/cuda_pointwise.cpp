@@ -6,7 +6,7 @@
 #include "backend/cuda/round_sources.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 class CudaPointwise {
@@ -112,4 +112,4 @@ void CudaBackend::pointwise(const PointCase& point, std::span<const Values> from
   std::visit(CudaPointwise(*this, from, to), point);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "backend/cuda/tap_tables.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 std::uint8_t* marks_of(const Values& marks) {
@@ -104,4 +104,4 @@ std::unique_ptr<PoolOp> make_cuda_pool(CudaBackend& backend, const PoolCase& poo
   return std::make_unique<CudaPool>(backend, pool);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -10,7 +10,7 @@
 #include "backend/cuda/tap_tables.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 using cuda::ProductShape;
@@ -248,4 +248,4 @@ std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const Product
   return std::make_unique<CudaProduct>(backend, product);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

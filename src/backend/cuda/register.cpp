@@ -10,7 +10,7 @@
 #include "nibble/core/error.h"
 #include "nibble/cuda/device.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 int device_named(std::string_view name) {
@@ -42,4 +42,4 @@ void register_cuda_backend() {
   register_backend("cuda", make_cuda_backend);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

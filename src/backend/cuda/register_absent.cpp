@@ -2,8 +2,8 @@
 // A build without CUDA: the names stay unknown.
 #include "backend/cuda/register.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 void register_cuda_backend() {}
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

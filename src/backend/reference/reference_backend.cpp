@@ -9,7 +9,7 @@
 #include "laws/integer_laws.h"
 #include "laws/round_shift.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 constexpr int kDecayBits = 15;  // a decayed weight of 1 counts 2^-15 of the largest gradient
@@ -219,4 +219,4 @@ void ReferenceBackend::update(Weights& weights, Sums& sums) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

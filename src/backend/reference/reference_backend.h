@@ -8,7 +8,7 @@
 
 #include "backend/backend.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 
 class ReferenceMemory final : public Memory {
  public:
@@ -83,4 +83,4 @@ class ReferenceBackend : public IntegerBackend {
   StepContext step_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

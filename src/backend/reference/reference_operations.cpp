@@ -7,7 +7,7 @@
 #include "laws/block_exponent.h"
 #include "laws/integer_laws.h"
 
-namespace nibble {
+namespace nibble::inline backend {
 namespace {
 
 using Totals = std::vector<std::int64_t>;
@@ -320,4 +320,4 @@ void ReferenceBackend::pointwise(const PointCase& point, std::span<const Values>
   std::visit(ReferencePointwise(*this, from, to), point);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline backend

@@ -9,7 +9,7 @@
 #include "nibble/core/error.h"
 #include "nibble/engine/as_integers.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 class CheckRunner final : public EngineRunner {
@@ -88,4 +88,4 @@ std::unique_ptr<EngineRunner> make_check_runner(const EngineProgram& program, Na
   return std::make_unique<CheckRunner>(program, std::move(first), std::move(second));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -7,7 +7,7 @@
 
 #include "engine/runner.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // A runner and its name.
 struct NamedRunner {
@@ -19,4 +19,4 @@ struct NamedRunner {
 std::unique_ptr<EngineRunner> make_check_runner(const EngineProgram& program, NamedRunner first,
                                                 NamedRunner second);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -14,7 +14,7 @@
 #include "engine/cpu/row_step.h"
 #include "engine/cpu/value_places.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 // All that the speed of a product depends on, but for the machine: the key of tunings.
@@ -144,4 +144,4 @@ CpuPlan compile_for_cpu(const EngineProgram& program, const EngineOptions& optio
   return CpuCompiler(program, options, tuning).plan();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -10,7 +10,7 @@
 #include "engine/program.h"
 #include "nibble/engine/engine.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // A value of the program where it lies.
 struct PlacedValue {
@@ -35,4 +35,4 @@ struct CpuPlan {
 CpuPlan compile_for_cpu(const EngineProgram& program, const EngineOptions& options,
                         const Tuning& tuning);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -12,7 +12,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 // Larger batches run in pieces of so many examples: what weights cost is shared by then, and values
@@ -178,4 +178,4 @@ std::unique_ptr<EngineRunner> make_cpu_runner(const EngineProgram& program,
   return std::make_unique<CpuRunner>(program, options);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -9,7 +9,7 @@
 #include "engine/cpu/product_rescale.h"
 #include "kernels/engine/engine_kernels.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 constexpr std::int64_t kTileBytes = 12 << 10;  // of a tile's columns: they stay in L1
@@ -124,4 +124,4 @@ std::unique_ptr<CpuStep> make_depthwise_step(ProductSpec spec) {
   return std::make_unique<DepthwiseStep>(std::move(spec));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -4,9 +4,9 @@
 
 #include "engine/cpu/product_step.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // The input must lie as u8.
 std::unique_ptr<CpuStep> make_depthwise_step(ProductSpec spec);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

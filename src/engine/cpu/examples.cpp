@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 std::int32_t int32_at(const std::byte* from) {
@@ -78,4 +78,4 @@ void store_examples(const Place& place, const ValueInfo& info, const std::byte* 
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

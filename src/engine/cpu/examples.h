@@ -9,7 +9,7 @@
 #include "engine/cpu/place.h"
 #include "nibble/engine/engine.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // `batch` examples to the place of a value, and from it.
 void load_examples(const Place& place, const ValueInfo& info, const std::byte* from,
@@ -17,4 +17,4 @@ void load_examples(const Place& place, const ValueInfo& info, const std::byte* f
 void store_examples(const Place& place, const ValueInfo& info, const std::byte* arena,
                     std::int64_t batch, std::byte* to);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

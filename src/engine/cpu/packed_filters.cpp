@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 constexpr std::size_t kPackedGroup = 128;  // weights of 64 packed bytes
@@ -138,4 +138,4 @@ void PackedFilters::pack_panel(const ProductSpec& spec, const FilterShape& shape
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

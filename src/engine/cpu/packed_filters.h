@@ -9,7 +9,7 @@
 
 #include "engine/cpu/product_step.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // Where the numbers of one pixel's window lie: `taps` runs of `depth` bytes.
 struct FilterShape {
@@ -74,4 +74,4 @@ class PackedFilters {
   bool is_packed_ = false;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -4,7 +4,7 @@
 
 #include "core/checked.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 constexpr std::int64_t kSides = 2;  // of a row that have a border
@@ -34,4 +34,4 @@ void check_place(const Place& place) {
   (void)checked_product(place.height, columns, place.stride);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -8,7 +8,7 @@
 #include "kernels/engine/engine_kernels.h"
 #include "nibble/graph/integer_bounds.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // Pictures are NHWC; a vector is a picture of one pixel. Storage u8 keeps value + zero, u4 halves
 // of bytes as the kernel has them, s32 the value itself.
@@ -80,4 +80,4 @@ inline void write_value(const Place& place, std::byte* pixel, std::int64_t chann
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

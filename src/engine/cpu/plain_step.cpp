@@ -10,7 +10,7 @@
 #include "graph/node_error.h"
 #include "laws/rescale.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 // A stored picture of one example.
@@ -225,4 +225,4 @@ std::unique_ptr<CpuStep> make_plain_step(PlainSpec spec) {
   return std::make_unique<PlainStep>(std::move(spec));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -15,7 +15,7 @@
 #include "engine/program.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 struct PlainSpec {
   Node node;  // its name and operation
@@ -29,4 +29,4 @@ struct PlainSpec {
 // softmax_table, arg_max.
 std::unique_ptr<CpuStep> make_plain_step(PlainSpec spec);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -8,7 +8,7 @@
 #include "graph/mean_factors.h"
 #include "kernels/engine/engine_kernels.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 constexpr int kMostRows = 64;  // of a window, gathered at once
@@ -180,4 +180,4 @@ std::unique_ptr<CpuStep> make_mean_step(const MeanSpec& spec) {
   return std::make_unique<MeanStep>(spec);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

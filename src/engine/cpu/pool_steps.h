@@ -12,7 +12,7 @@
 #include "kernels/engine/engine_kernels.h"
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // A max pool, row by row. Both places have the same storage, u8 or u4, and the same zero.
 class MaxPoolRows {
@@ -44,4 +44,4 @@ struct MeanSpec {
 };
 std::unique_ptr<CpuStep> make_mean_step(const MeanSpec& spec);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -2,7 +2,7 @@
 // Fills in the kernel's rescale from a product.
 #include "engine/cpu/product_rescale.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 RescaleTile rescale_of(const ProductSpec& spec, const PackedFilters& filters, std::size_t panel,
                        const std::byte* arena, std::uint8_t* out) {
@@ -34,4 +34,4 @@ void advance_tile(RescaleTile& tile, std::int64_t pixels) {
   tile.addend.data += pixels * tile.addend.stride;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

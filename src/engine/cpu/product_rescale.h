@@ -4,7 +4,7 @@
 
 #include "engine/cpu/packed_filters.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // For the first pixel of the first picture, which lies at `out`; without sums and pixels.
 RescaleTile rescale_of(const ProductSpec& spec, const PackedFilters& filters, std::size_t panel,
@@ -13,4 +13,4 @@ RescaleTile rescale_of(const ProductSpec& spec, const PackedFilters& filters, st
 // `pixels` further.
 void advance_tile(RescaleTile& tile, std::int64_t pixels);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

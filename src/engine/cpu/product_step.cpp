@@ -11,7 +11,7 @@
 #include "engine/cpu/window_rows.h"
 #include "kernels/engine/engine_kernels.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 constexpr std::int64_t kBlockBytes = 224 << 10;  // of a block's input: it shares L2 with weights
@@ -300,4 +300,4 @@ std::unique_ptr<CpuStep> make_product_step(ProductSpec spec) {
   return std::make_unique<ProductStep>(std::move(spec));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

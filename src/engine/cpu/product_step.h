@@ -13,7 +13,7 @@
 #include "nibble/engine/tuning.h"
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // A ProductLaw and where its values lie.
 struct ProductSpec {
@@ -34,4 +34,4 @@ struct ProductSpec {
 
 std::unique_ptr<CpuStep> make_product_step(ProductSpec spec);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -6,7 +6,7 @@
 
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 // The channels of a stored pixel.
@@ -206,4 +206,4 @@ std::unique_ptr<CpuStep> make_row_step(PlainSpec spec, bool is_wide) {
   return std::make_unique<RowStep>(std::move(spec), is_wide);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -6,7 +6,7 @@
 
 #include "engine/cpu/plain_step.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // Whether the operation is one of these: bias, relu, rescale, table, add, concat, slice, pad.
 bool runs_by_rows(const Op& op);
@@ -14,4 +14,4 @@ bool runs_by_rows(const Op& op);
 // Of a rescale: is_wide as in RescaleTile. Throws where the operation does not run by rows.
 std::unique_ptr<CpuStep> make_row_step(PlainSpec spec, bool is_wide);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

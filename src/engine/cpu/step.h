@@ -10,7 +10,7 @@
 
 #include "engine/cpu/thread_team.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // The memory of one run.
 struct RunFrame {
@@ -31,4 +31,4 @@ class CpuStep {
   virtual std::size_t weight_bytes() const { return 0; }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

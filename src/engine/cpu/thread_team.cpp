@@ -9,7 +9,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 constexpr int kSpins = 20'000;  // some 100 µs: steps follow each other faster than threads wake
@@ -112,4 +112,4 @@ void ThreadTeam::serve(int worker) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

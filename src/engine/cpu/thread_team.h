@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline engine {
 
 class ThreadTeam {
  public:
@@ -59,4 +59,4 @@ class ThreadTeam {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

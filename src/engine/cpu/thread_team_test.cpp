@@ -7,7 +7,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 TEST(ThreadTeam, RunsEveryTaskOnceWhateverTheirCount) {
@@ -62,4 +62,4 @@ TEST(ThreadTeam, ThreadsThatTheSystemRefusesAreAnError) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

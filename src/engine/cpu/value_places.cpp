@@ -7,7 +7,7 @@
 #include "core/checked.h"
 #include "graph/arena.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 constexpr std::size_t kAlignment = 64;   // of values: a line of the cache
@@ -169,4 +169,4 @@ void ValuePlaces::plan_memory() {
   for (std::size_t i = 0; i < items.size(); ++i) places_[i].offset = items[home_[i]].offset;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

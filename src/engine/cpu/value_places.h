@@ -10,7 +10,7 @@
 #include "engine/program.h"
 #include "nibble/engine/engine.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 class ValuePlaces {
  public:
@@ -54,4 +54,4 @@ class ValuePlaces {
   std::size_t arena_bytes_ = 0;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -4,7 +4,7 @@
 
 #include "core/checked.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 std::int64_t pixel_bytes_of(const Place& in) {
   return in.storage == FilterStorage::u4 ? in.channels : in.stride;
@@ -176,4 +176,4 @@ std::pair<std::int64_t, std::int64_t> WindowRows::input_range(const PixelSpan& s
           last / pictures * in.pixels() + to * in.width};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

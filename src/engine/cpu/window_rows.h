@@ -8,7 +8,7 @@
 
 #include "engine/cpu/packed_filters.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 // Pixels of y that follow one another, over all pictures, and how they are cut into tiles.
 struct PixelSpan {
@@ -89,4 +89,4 @@ class WindowRows {
 // Bytes of a pixel of the input, expanded.
 std::int64_t pixel_bytes_of(const Place& in);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

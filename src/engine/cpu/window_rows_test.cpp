@@ -5,7 +5,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 // A 1 by 1 convolution over a row of pixels with 64 channels of halves of bytes.
@@ -38,4 +38,4 @@ TEST(WindowRows, RefuseWhatNoMemoryHolds) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline engine

@@ -7,7 +7,7 @@
 #include "graph/defined_network.h"
 #include "nibble/engine/as_integers.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 namespace {
 
 // Dense, as the value's info has them.
@@ -82,4 +82,4 @@ std::unique_ptr<EngineRunner> make_reference_runner(const EngineProgram& program
   return std::make_unique<ReferenceRunner>(program);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

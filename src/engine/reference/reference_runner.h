@@ -6,9 +6,9 @@
 
 #include "engine/runner.h"
 
-namespace nibble {
+namespace nibble::inline engine {
 
 std::unique_ptr<EngineRunner> make_reference_runner(const EngineProgram& program,
                                                     const EngineOptions& options);
 
-}  // namespace nibble
+}  // namespace nibble::inline engine

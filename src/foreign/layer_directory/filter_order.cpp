@@ -2,7 +2,7 @@
 // Reorders the weights of filters.
 #include "foreign/layer_directory/filter_order.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 // Each filter is a matrix of `rows` by `columns`, which is transposed.
@@ -29,4 +29,4 @@ std::vector<std::int8_t> channels_first(std::span<const std::int8_t> weights, co
   return transposed(weights, shape[0], shape[1] * shape[2], shape[3]);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

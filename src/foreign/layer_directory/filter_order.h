@@ -8,10 +8,10 @@
 
 #include "nibble/core/shape.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // `shape` is ours, (out, rows, columns, in), whichever way it goes.
 std::vector<std::int8_t> channels_last(std::span<const std::int8_t> weights, const Shape& shape);
 std::vector<std::int8_t> channels_first(std::span<const std::int8_t> weights, const Shape& shape);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -11,7 +11,7 @@
 #include "foreign/layer_directory/layer_record.h"
 #include "nibble/graph/op.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 enum class StoredType : std::uint8_t { s4, s8, s16, u16, s32, f32 };
 std::string_view name_of(StoredType type);
@@ -117,4 +117,4 @@ Layer parse_layer(const LayerRecord& record);
 // With the keys in their usual order.
 std::string to_text(const Layer& layer);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -9,7 +9,7 @@
 
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 std::string text_of(const StoredTensor& tensor) {
@@ -48,4 +48,4 @@ void check_tensor(const LayerRecord& record, std::string_view key, const StoredT
   record.fail(key, text_of(got), fmt::format("{}", fmt::join(expected, " or ")));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -9,7 +9,7 @@
 
 #include "foreign/layer_directory/layer.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // `why` follows the expected number.
 void check_equal(const LayerRecord& record, std::string_view key, std::int64_t got,
@@ -22,4 +22,4 @@ void check_mode(const LayerRecord& record, const std::string& got, const std::st
 void check_tensor(const LayerRecord& record, std::string_view key, const StoredTensor& got,
                   const std::vector<StoredType>& types, const std::vector<std::int64_t>& extents);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

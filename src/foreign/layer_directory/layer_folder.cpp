@@ -16,7 +16,7 @@
 
 static_assert(std::endian::native == std::endian::little, "data files are little-endian");
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ Tensor LayerFolder::read_tensor(const LayerRecord& record, std::string_view key,
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

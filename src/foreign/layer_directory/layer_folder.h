@@ -9,7 +9,7 @@
 #include "foreign/layer_directory/layer.h"
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 struct LayerFile {
   LayerRecord record;
@@ -51,4 +51,4 @@ class LayerFolder {
   std::set<std::filesystem::path> used_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -6,7 +6,7 @@
 
 #include "foreign/layer_directory/layer.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // Calls visit(key, member) for each key.
 template <class AnyLayer, class Visitor>
@@ -60,4 +60,4 @@ void visit_keys(AnyLayer& layer, Visitor&& visit) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -14,7 +14,7 @@
 #include "graph/shapes.h"
 #include "nibble/core/shape.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr std::array<StoredType, 6> kStoredTypes = {StoredType::s4,  StoredType::s8,
@@ -158,4 +158,4 @@ Layer parse_layer(const LayerRecord& record) {
   return layer;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -5,7 +5,7 @@
 
 #include "foreign/layer_directory/layer_keys.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 std::string tuple_text(const std::vector<std::int64_t>& numbers) {
@@ -67,4 +67,4 @@ std::string to_text(const Layer& layer) {
       layer);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

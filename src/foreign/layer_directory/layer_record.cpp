@@ -9,7 +9,7 @@
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr std::size_t kMaxLines = 64;
@@ -116,4 +116,4 @@ LayerRecord parse_record(std::string_view text, const std::string& source) {
   return record;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 struct LayerEntry {
   std::string key;
@@ -35,4 +35,4 @@ LayerRecord parse_record(std::string_view text, const std::string& source);
 
 inline constexpr std::string_view kLineEnd = "\r\n";  // of what is written
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -9,7 +9,7 @@
 #include "core/test_support.h"
 #include "foreign/layer_directory/layer.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 std::string error_with(const std::string& text) {
@@ -80,4 +80,4 @@ TEST(LayerRecordCorpus, EveryFileIsReadOrRefusedAsItsNameSays) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

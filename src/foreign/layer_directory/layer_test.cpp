@@ -7,7 +7,7 @@
 
 #include "foreign/layer_directory/test_toy_layers.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 Layer parse(const std::string& text) {
@@ -98,4 +98,4 @@ TEST(Layer, TensorsHaveATypeAndASizeThatCanBe) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -15,7 +15,7 @@
 #include "graph/shapes.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 Precision weight_precision(StoredType type) {
@@ -280,4 +280,4 @@ Model LayersToNodes::finished(std::string name) {
   return std::move(model_);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -10,7 +10,7 @@
 #include "foreign/layer_directory/value_code.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 class LayersToNodes {
  public:
@@ -47,4 +47,4 @@ class LayersToNodes {
   std::vector<ValueCode> codes_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

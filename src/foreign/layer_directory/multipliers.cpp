@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr std::int64_t kMaxLogitShift = 26;
@@ -58,4 +58,4 @@ std::optional<LogitMultipliers> logit_multipliers(std::span<const float> divisor
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

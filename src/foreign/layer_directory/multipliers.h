@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 inline constexpr std::int64_t kAverageShift = 24;
 inline constexpr std::int64_t kMaxAverageKernel = 64;
@@ -26,4 +26,4 @@ struct LogitMultipliers {
 // Nothing where a divisor is no number above 0 or no shift gives all of them a multiplier.
 std::optional<LogitMultipliers> logit_multipliers(std::span<const float> divisors);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

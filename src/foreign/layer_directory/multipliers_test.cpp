@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 TEST(AverageMultiplier, GivesTheNearestMeanOfEverySumOf49) {
@@ -57,4 +57,4 @@ TEST(LogitMultipliers, RefuseWhatHasNone) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -13,7 +13,7 @@
 #include "graph/parameters.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 NodesToLayers::NodesToLayers(const Model& model)
     : model_(model), parameters_(checked_parameters(model)), shapes_(infer_shapes(model.network)) {}
@@ -262,4 +262,4 @@ std::vector<WrittenFile> NodesToLayers::finished() {
   return std::move(files_);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

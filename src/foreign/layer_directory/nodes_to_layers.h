@@ -10,7 +10,7 @@
 #include "foreign/layer_directory/value_code.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // A file of a layer directory: its path there and its bytes.
 struct WrittenFile {
@@ -71,4 +71,4 @@ class NodesToLayers {
   std::vector<WrittenFile> files_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

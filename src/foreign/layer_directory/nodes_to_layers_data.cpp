@@ -9,7 +9,7 @@
 #include "foreign/layer_directory/nodes_to_layers.h"
 #include "graph/integer_parameters.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 std::string bytes_of(const Tensor& tensor) {
@@ -78,4 +78,4 @@ StoredTensor NodesToLayers::add_bias() {
                   extents_of(bias.shape()), bytes_of(bias));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

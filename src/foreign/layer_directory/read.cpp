@@ -6,7 +6,7 @@
 #include "graph/shapes.h"
 #include "nibble/foreign/layer_directory.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr std::int64_t kMaxBlocks = 1024;  // of one stage; nodes stay below 2^16
@@ -117,4 +117,4 @@ Model read_layer_directory(const std::filesystem::path& folder,
   return Walk(folder).network(options.input_size);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -6,7 +6,7 @@
 #include "foreign/layer_directory/test_toy_layers.h"
 #include "nibble/foreign/layer_directory.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 namespace fs = std::filesystem;
@@ -297,4 +297,4 @@ TEST_F(LayerDirectory, OtherFoldersAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -7,7 +7,7 @@
 #include "foreign/layer_directory/test_toy_layers.h"
 #include "nibble/foreign/layer_directory.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 TEST(ResNet50Int4, GoesThroughAModelAndComesBackByteForByte) {
@@ -29,4 +29,4 @@ TEST(ResNet50Int4, GoesThroughAModelAndComesBackByteForByte) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

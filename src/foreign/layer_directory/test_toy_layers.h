@@ -11,7 +11,7 @@
 
 #include "core/test_support.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 using LayerFiles = std::map<std::string, std::string>;  // path in the folder: bytes
 
@@ -145,4 +145,4 @@ inline LayerFiles files_below(const std::filesystem::path& folder) {
   return files;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 struct CodeRow {
@@ -73,4 +73,4 @@ Node input_node(std::int64_t rows, std::int64_t columns) {
   return node;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

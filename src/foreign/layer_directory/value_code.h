@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 enum class ValueCode : std::uint8_t { u4, u7, s8, u31, s32 };
 
@@ -34,4 +34,4 @@ Node input_node(std::int64_t rows, std::int64_t columns);
 inline constexpr ValueCode kInputCode = ValueCode::s8;
 inline constexpr std::string_view kNetworkMode = "s8f32";
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -7,7 +7,7 @@
 #include "graph/shapes.h"
 #include "nibble/foreign/layer_directory.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr int kWrittenStages = 4;
@@ -101,4 +101,4 @@ void write_layer_directory(const Model& model, const std::filesystem::path& fold
   whole.commit();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -8,7 +8,7 @@
 #include "nibble/foreign/layer_directory.h"
 #include "nibble/graph/model_file.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 namespace fs = std::filesystem;
@@ -187,4 +187,4 @@ TEST_F(WrittenLayers, NetworksThatGoOnOrEndEarlyAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

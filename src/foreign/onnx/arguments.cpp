@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 std::string text_of(const Extents& extents) {
@@ -141,4 +141,4 @@ std::vector<SliceRange> slice_ranges(const NodeView& node, Constants inputs, con
   return ranges;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -11,7 +11,7 @@
 #include "foreign/onnx/constant.h"
 #include "foreign/onnx/node_view.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // The inputs of a node, in order; null where one is missing or no constant.
 using Constants = std::span<const Constant* const>;
@@ -43,4 +43,4 @@ struct SliceRange {
 };
 std::vector<SliceRange> slice_ranges(const NodeView& node, Constants inputs, const Extents& from);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

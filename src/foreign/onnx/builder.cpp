@@ -12,7 +12,7 @@
 #include "graph/shapes.h"
 #include "graph/structure.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr std::size_t kLongestName = 80;
@@ -66,4 +66,4 @@ Model Builder::finish(std::string name) {
   return std::move(model_);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -11,7 +11,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 class Builder {
  public:
@@ -37,4 +37,4 @@ class Builder {
   std::unordered_map<std::string, std::size_t> wishes_;  // how often a name was asked for
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -14,7 +14,7 @@
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 using Proto = onnx::TensorProto;
@@ -213,4 +213,4 @@ std::vector<float> to_reals(const Constant& constant) {
   return reals;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

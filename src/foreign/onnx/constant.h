@@ -12,7 +12,7 @@
 #include "foreign/onnx/external_data.h"
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // Integers that a constant was made from: number = code·step, one step for all or one for each
 // index along an axis.
@@ -45,4 +45,4 @@ Constant constant_of(std::span<const std::int64_t> list);
 std::vector<std::int64_t> to_integers(const Constant& constant);  // throws for floats
 std::vector<float> to_reals(const Constant& constant);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -10,7 +10,7 @@
 #include "foreign/onnx/products.h"
 #include "foreign/onnx/strided_copy.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 // The constant as one number for each index of the value's last axis; Unsupported where it differs
@@ -128,4 +128,4 @@ Value convert_concat(Translation& translation, const NodeView& node) {
   return joined;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -9,7 +9,7 @@
 
 #include "foreign/onnx/converters.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr float kMostFloat = std::numeric_limits<float>::max();
@@ -85,4 +85,4 @@ Value convert_cast(Translation& translation, const NodeView& node) {
   return translation.value(node, 0);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -9,7 +9,7 @@
 #include "foreign/onnx/converters.h"
 #include "foreign/onnx/window.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 // Zeros around such a value win no maximum that was not theirs.
@@ -141,4 +141,4 @@ Value convert_reduce_mean(Translation& translation, const NodeView& node) {
   return mean;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

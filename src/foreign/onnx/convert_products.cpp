@@ -11,7 +11,7 @@
 #include "foreign/onnx/strided_copy.h"
 #include "foreign/onnx/window.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 const Constant& checked_weight(const Constant& weight, std::size_t rank) {
@@ -176,4 +176,4 @@ Value convert_mat_mul(Translation& translation, const NodeView& node) {
                     checked_weight(translation.constant(node, 1), 2), false, {});
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -11,7 +11,7 @@
 #include "foreign/onnx/converters.h"
 #include "foreign/onnx/products.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 using Proto = onnx::TensorProto;
@@ -264,4 +264,4 @@ Value convert_q_linear_global_average_pool(Translation& translation, const NodeV
   return rounded(translation, node, convert_global_average_pool(translation, node), 3);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

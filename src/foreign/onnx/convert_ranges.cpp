@@ -7,7 +7,7 @@
 
 #include "foreign/onnx/converters.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 // Numbers of the axes of one example, in the order of ONNX, in that of the network.
@@ -106,4 +106,4 @@ Value convert_pad(Translation& translation, const NodeView& node) {
   return add_moved(translation, node, x, std::move(pad));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

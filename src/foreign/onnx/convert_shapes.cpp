@@ -7,7 +7,7 @@
 
 #include "foreign/onnx/converters.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 // The same numbers with other axes. A vector takes any, since rows of one order stay so; a picture
@@ -76,4 +76,4 @@ Value convert_unsqueeze(Translation& translation, const NodeView& node) {
       unsqueezed_extents(node, translation.constants(node), translation.extents_with_batch(x)));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

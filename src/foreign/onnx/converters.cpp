@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 Converter find_converter(std::string_view domain, std::string_view op) {
   constexpr std::pair<std::string_view, Converter> kConverters[] = {
@@ -55,4 +55,4 @@ Converter find_converter(std::string_view domain, std::string_view op) {
   return domain == "com.microsoft" ? find(kMicrosoft) : nullptr;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -6,7 +6,7 @@
 
 #include "foreign/onnx/translation.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // Adds what the node needs to the network and gives its first output.
 using Converter = Value (*)(Translation& translation, const NodeView& node);
@@ -53,4 +53,4 @@ Value convert_q_linear_add(Translation& translation, const NodeView& node);     
 Value convert_q_linear_average_pool(Translation& translation, const NodeView& node);         // *
 Value convert_q_linear_global_average_pool(Translation& translation, const NodeView& node);  // *
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

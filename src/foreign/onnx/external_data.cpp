@@ -14,7 +14,7 @@
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,4 +91,4 @@ std::string ExternalFiles::read(const onnx::TensorProto& proto, std::size_t size
   return bytes;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 class ExternalFiles {
  public:
@@ -27,4 +27,4 @@ class ExternalFiles {
   std::map<std::filesystem::path, std::uint64_t> taken_;  // bytes
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

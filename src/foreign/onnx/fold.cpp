@@ -11,7 +11,7 @@
 
 #include "foreign/onnx/strided_copy.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 Constant with_type(Tensor tensor, int type) {
@@ -225,4 +225,4 @@ Folder find_folder(std::string_view op) {
   return find_arithmetic(op);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

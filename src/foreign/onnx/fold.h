@@ -7,7 +7,7 @@
 #include "foreign/onnx/arguments.h"
 #include "foreign/onnx/fold_budget.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 struct FoldArguments {
   const NodeView& node;
@@ -26,4 +26,4 @@ Folder find_folder(std::string_view op);
 // The rules of numbers; find_folder has those of shapes.
 Folder find_arithmetic(std::string_view op);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -8,7 +8,7 @@
 #include "foreign/onnx/fold.h"
 #include "foreign/onnx/strided_copy.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 Shape broadcast_shape(const NodeView& node, const Shape& a, const Shape& b) {
@@ -138,4 +138,4 @@ Folder find_arithmetic(std::string_view op) {
   return nullptr;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -7,7 +7,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // As many as the file has bytes, and some more for small files.
 class FoldBudget {
@@ -27,4 +27,4 @@ class FoldBudget {
   std::int64_t left_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

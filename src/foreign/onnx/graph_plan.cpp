@@ -10,7 +10,7 @@
 #include "graph/shapes.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr std::string_view kDropped[] = {"Softmax", "LogSoftmax", "ArgMax", "Identity", "Cast"};
@@ -110,4 +110,4 @@ GraphPlan plan_graph(const onnx::GraphProto& graph) {
   return plan;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -13,7 +13,7 @@
 
 #include "nibble/core/shape.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 struct GraphInput {
   std::string name;
@@ -32,4 +32,4 @@ struct GraphPlan {
 // Throws unless there is one input of pictures or vectors and one output.
 GraphPlan plan_graph(const onnx::GraphProto& graph);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

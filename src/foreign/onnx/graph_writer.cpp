@@ -8,7 +8,7 @@
 #include "nibble/core/error.h"
 #include "nibble/version.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 using Proto = onnx::TensorProto;
@@ -110,4 +110,4 @@ void GraphWriter::write(const std::filesystem::path& path) const {
   file.commit();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -12,7 +12,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 class GraphWriter {
  public:
@@ -42,4 +42,4 @@ class GraphWriter {
   onnx::ModelProto model_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -7,7 +7,7 @@
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 using Attribute = onnx::AttributeProto;
@@ -89,4 +89,4 @@ void NodeView::fail(std::string_view what, std::string_view got, std::string_vie
   throw Error("read_onnx", fmt::format("{}: {}", title(), what), got, expected, ErrorKind::input);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

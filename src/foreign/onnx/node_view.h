@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // What this node asks for has no form in Nibble's networks; all such nodes end in one message.
 struct Unsupported {
@@ -52,4 +52,4 @@ class NodeView {
   std::int64_t opset_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -4,7 +4,7 @@
 #include "nibble/foreign/read_onnx.h"
 #include "nibble/foreign/write_onnx.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 bool can_read_onnx() {
   return false;
@@ -22,4 +22,4 @@ void write_onnx(const Model&, const std::filesystem::path& path) {
   throw Error("write_onnx", path.string() + ": this build has no libonnx", ErrorKind::system);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -6,7 +6,7 @@
 #include "core/test_support.h"
 #include "nibble/foreign/read_onnx.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 TEST(OnnxAbsent, FilesAreRefusedInOneLine) {
@@ -16,4 +16,4 @@ TEST(OnnxAbsent, FilesAreRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

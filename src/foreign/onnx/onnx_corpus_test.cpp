@@ -6,7 +6,7 @@
 #include "nibble/core/error.h"
 #include "nibble/foreign/read_onnx.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 TEST(OnnxCorpus, FilesAreReadOrRefusedAsTheirNamesSay) {
@@ -20,4 +20,4 @@ TEST(OnnxCorpus, FilesAreReadOrRefusedAsTheirNamesSay) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -6,7 +6,7 @@
 
 #include "foreign/onnx/translation.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // A convolution with the node's attributes; weights (out, in / groups, y, x).
 Value add_convolution(Translation& translation, const NodeView& node, const Activation& x,
@@ -24,4 +24,4 @@ Value add_sum(Translation& translation, const NodeView& node, const Activation& 
 Tensor bias_of(Translation& translation, const NodeView& node, const Constant& constant,
                std::int64_t channels);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -9,7 +9,7 @@
 #include "graph/test_network_maker.h"
 #include "nibble/foreign/write_onnx.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 using ::testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST(WriteOnnx, FloatNetworksAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -12,7 +12,7 @@
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 Model parse(std::span<const std::byte> bytes, const std::string& source,
@@ -50,4 +50,4 @@ Model parse_onnx(std::span<const std::byte> bytes, const std::string& name) {
   return parse(bytes, name, {.name = name, .bytes = bytes.size()});
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

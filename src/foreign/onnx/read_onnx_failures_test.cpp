@@ -7,7 +7,7 @@
 #include "foreign/onnx/test_graph.h"
 #include "nibble/foreign/read_onnx.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 using ::testing::AllOf;
@@ -172,4 +172,4 @@ TEST_F(ExternalData, MustHoldWhatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

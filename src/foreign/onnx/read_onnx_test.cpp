@@ -8,7 +8,7 @@
 
 #include "foreign/onnx/test_graph.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 using ::testing::ElementsAre;
@@ -200,4 +200,4 @@ TEST(ReadOnnx, NumbersOfEveryFloatTypeAreWidened) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

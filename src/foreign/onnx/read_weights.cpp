@@ -17,7 +17,7 @@
 #include "foreign/onnx/strided_copy.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr std::string_view kParallel = "module.";
@@ -193,4 +193,4 @@ void read_weights(Model& model, const std::filesystem::path& path) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

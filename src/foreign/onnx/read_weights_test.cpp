@@ -10,7 +10,7 @@
 #include "core/test_support.h"
 #include "nibble/graph/network_text.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 using ::testing::AllOf;
@@ -78,4 +78,4 @@ TEST(ReadWeights, OtherFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline foreign

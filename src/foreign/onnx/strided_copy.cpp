@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 std::vector<std::int64_t> strides_of(const Shape& shape) {
   std::vector<std::int64_t> strides(shape.rank());
@@ -61,4 +61,4 @@ Tensor reshaped(ConstTensorView from, const Shape& shape) {
   return copy_of(ConstTensorView(from.data(), from.dtype(), shape));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -8,7 +8,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // Of a row-major tensor, in elements.
 std::vector<std::int64_t> strides_of(const Shape& shape);
@@ -27,4 +27,4 @@ Tensor channels_last(ConstTensorView weight, std::span<const std::int64_t> pictu
 
 Tensor reshaped(ConstTensorView from, const Shape& shape);  // a copy
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

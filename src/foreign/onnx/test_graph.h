@@ -11,7 +11,7 @@
 
 #include "nibble/foreign/read_onnx.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // One node; its attributes are set by name.
 class TestNode {
@@ -113,4 +113,4 @@ class TestGraph {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -13,7 +13,7 @@
 #include "foreign/onnx/graph_plan.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 constexpr std::int64_t kFirstOpset = 9;
@@ -141,4 +141,4 @@ Model translate(const onnx::ModelProto& model, const TranslateOptions& options) 
   return translation.builder().finish(options.name);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

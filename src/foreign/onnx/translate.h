@@ -10,7 +10,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 struct TranslateOptions {
   std::string name;                           // of the network
@@ -21,4 +21,4 @@ struct TranslateOptions {
 
 Model translate(const onnx::ModelProto& model, const TranslateOptions& options);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

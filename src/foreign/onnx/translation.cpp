@@ -8,7 +8,7 @@
 
 #include "graph/node_error.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 Translation::Translation(const onnx::GraphProto& graph, std::filesystem::path folder,
                          std::size_t bytes)
@@ -100,4 +100,4 @@ Extents Translation::extents_with_batch(const Activation& x) const {
   return extents;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -14,7 +14,7 @@
 #include "foreign/onnx/fold_budget.h"
 #include "foreign/onnx/value.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 class Translation {
  public:
@@ -60,4 +60,4 @@ class Translation {
   Builder builder_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -9,7 +9,7 @@
 
 #include "foreign/onnx/arguments.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 // What a quantized value may be: step·n with low ≤ n ≤ high.
 struct ValueGrid {
@@ -32,4 +32,4 @@ struct Activation {
 // Neither: the value of a node that has no form here.
 using Value = std::variant<std::monostate, Constant, Activation>;
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

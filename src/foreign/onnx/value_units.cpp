@@ -6,7 +6,7 @@
 
 #include "graph/integer_parameters.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 std::int64_t channels_of(const Shape& shape) {
@@ -89,4 +89,4 @@ std::vector<Units> wanted_units(const Model& model) {
   return units;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

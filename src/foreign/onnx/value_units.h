@@ -8,7 +8,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 using Units = std::vector<double>;  // one for all channels, or one a channel
 
@@ -33,4 +33,4 @@ Units factors_of(const Rescale& op, const std::vector<std::int64_t>& multipliers
 // rescale after them changes no real number. What nobody says is 1.
 std::vector<Units> wanted_units(const Model& model);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -8,7 +8,7 @@
 
 #include "graph/shapes.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 void check(const NodeView& node, std::string_view what, std::int64_t got, std::int64_t least) {
@@ -144,4 +144,4 @@ std::size_t add_padding(Translation& translation, const NodeView& node, std::siz
                                     .inputs = {picture}});
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -6,7 +6,7 @@
 
 #include "foreign/onnx/translation.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 
 struct Window {
   Extent2 kernel;
@@ -39,4 +39,4 @@ std::optional<EvenWindows> even_windows(const Window& window, const Extents& pic
 std::size_t add_padding(Translation& translation, const NodeView& node, std::size_t picture,
                         const Window& window);
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

@@ -18,7 +18,7 @@
 #include "graph/parameters.h"
 #include "nibble/graph/integer_form.h"
 
-namespace nibble {
+namespace nibble::inline foreign {
 namespace {
 
 using List = std::vector<std::int64_t>;
@@ -383,4 +383,4 @@ void write_onnx(const Model& model, const std::filesystem::path& path) {
   QdqWriter(integers).write(path);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline foreign

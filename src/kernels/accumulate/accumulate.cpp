@@ -12,7 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 using accumulation::Job;
@@ -110,4 +110,4 @@ void matmul(ConstTensorView a, ConstTensorView b, TensorView c, const Accumulato
   report_isa_used(isa);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

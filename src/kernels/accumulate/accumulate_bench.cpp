@@ -18,7 +18,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/accumulate.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 using accumulation::Operands;
@@ -178,7 +178,7 @@ int run(int count, char** arguments) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels
 
 int main(int count, char** arguments) {
   return nibble::run(count, arguments);

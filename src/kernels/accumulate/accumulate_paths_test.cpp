@@ -3,7 +3,7 @@
 #include "kernels/accumulate/accumulate_test_formats.h"
 #include "kernels/accumulate/accumulate_test_support.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 namespace {
 
 struct Sizes {
@@ -162,4 +162,4 @@ TEST_F(Accumulate, TheFormatsOfTheFastPathHaveAKernel) {
 }
 
 }  // namespace
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -5,7 +5,7 @@
 #include "kernels/accumulate/accumulate_test_support.h"
 #include "nibble/core/error.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 namespace {
 
 TEST_F(Accumulate, AHalfStopsCountingAt2048UnlessItCountsInPairs) {
@@ -160,4 +160,4 @@ TEST_F(Accumulate, WrongArgumentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -6,7 +6,7 @@
 
 #include "nibble/kernels/accumulate.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 inline std::vector<Rounding> kernel_roundings() {
   std::vector<Rounding> roundings = {{RoundingMode::nearest_even}, {RoundingMode::toward_zero}};
@@ -68,4 +68,4 @@ inline std::vector<Rounding> all_roundings() {
   return roundings;
 }
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

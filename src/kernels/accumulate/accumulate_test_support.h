@@ -18,7 +18,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/accumulate.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 class Matrix {
  public:
@@ -147,4 +147,4 @@ class Accumulate : public ::testing::Test {
   }
 };
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

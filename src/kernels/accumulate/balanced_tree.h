@@ -6,7 +6,7 @@
 
 #include "kernels/simd/inline.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 inline constexpr int kTreeLevels = 36;  // chunks of at most 2^36 products
 
@@ -36,4 +36,4 @@ NIBBLE_INLINE void balanced_tree(std::int64_t begin, std::int64_t end, Sum& resu
   }
 }
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -8,7 +8,7 @@
 #include "nibble/core/philox.h"
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // Box and Muller's normal numbers from the draws of a stream.
 inline Tensor random_normal(std::int64_t rows, std::int64_t columns, std::uint32_t stream) {
@@ -25,4 +25,4 @@ inline Tensor random_normal(std::int64_t rows, std::int64_t columns, std::uint32
   return tensor;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -6,7 +6,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 namespace {
 
 void check_format(const Format& format, const Accumulator& accumulator) {
@@ -34,4 +34,4 @@ void check_accumulator(const Accumulator& accumulator) {
   }
 }
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -4,9 +4,9 @@
 
 #include "nibble/kernels/accumulate.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 // Throws where a format, a chunk length or an order cannot be computed with.
 void check_accumulator(const Accumulator& accumulator);
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

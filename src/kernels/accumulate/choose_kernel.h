@@ -5,7 +5,7 @@
 #include "kernels/accumulate/job.h"
 #include "kernels/accumulate/lane_rounding.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 // The instance of Kernels::of<Round, kPlainSums, kMethod, kOrder> for a job's methods and elements.
 template <class Kernels, class Round, bool kPlainSums>
@@ -45,4 +45,4 @@ auto choose_rounding(const Job& job) {
   }
 }
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -12,7 +12,7 @@
 #include "nibble/core/host_device.h"
 #include "numerics/exact_sum.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 struct SumRules {
   SumMethod method = SumMethod::separate;
@@ -129,4 +129,4 @@ class Output {
   Round round_;
 };
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -9,7 +9,7 @@
 
 #include "nibble/core/host_device.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 // x + y in 53 bits, rounded to odd: an inexact sum takes the neighbour whose last bit is 1. Such a
 // double lies on the same side of every number of at most 52 bits as the exact sum does, so
@@ -33,4 +33,4 @@ NIBBLE_HOST_DEVICE inline float stored(double value) {
   return std::isnan(value) ? __builtin_nanf("") : static_cast<float>(value);
 }
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -127,4 +127,4 @@ std::optional<Job> make_job(const Operands& operands, float* c, const Accumulato
              .draws_per_output = draws_per_output(accumulator, operands.inner)};
 }
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

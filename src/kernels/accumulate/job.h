@@ -8,7 +8,7 @@
 
 #include "kernels/accumulate/reference.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 // An element as the lanes round to it. The spacing of numbers around a magnitude y is
 // clamp(2^floor(log2 y), least_scale, most_scale) / 2^mantissa_bits.
@@ -61,4 +61,4 @@ struct TileKernel {
   RunTile run = nullptr;
 };
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

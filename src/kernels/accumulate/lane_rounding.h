@@ -11,7 +11,7 @@
 #include "kernels/accumulate/job.h"
 #include "kernels/simd/inline.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 // Roundings that draw nothing.
 template <class L>
@@ -176,4 +176,4 @@ class AnyElement {
   double fraction_unit_;
 };
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -9,7 +9,7 @@
 #include "kernels/accumulate/double_sums.h"
 #include "kernels/simd/inline.h"
 
-namespace nibble::portable {
+namespace nibble::inline kernels::portable {
 
 struct OneLane {
   using Real = double;
@@ -63,4 +63,4 @@ struct OneLane {
   NIBBLE_INLINE static Real real_of(Word x) { return static_cast<double>(x); }
 };
 
-}  // namespace nibble::portable
+}  // namespace nibble::inline kernels::portable

@@ -5,7 +5,7 @@
 #include "kernels/accumulate/job.h"
 #include "kernels/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 #define NIBBLE_TILE_PATHS(PATH) PATH(portable) NIBBLE_ON_X86(PATH(avx2) PATH(avx512))
 
@@ -22,4 +22,4 @@ inline constexpr KernelPath<accumulation::TileKernel (*)(const accumulation::Job
     {Isa::reference, nullptr}, NIBBLE_TILE_PATHS(NIBBLE_PATH)};
 #undef NIBBLE_PATH
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

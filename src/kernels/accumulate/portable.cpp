@@ -3,10 +3,10 @@
 #include "kernels/accumulate/one_lane.h"
 #include "kernels/accumulate/processor_tiles.h"
 
-namespace nibble::portable {
+namespace nibble::inline kernels::portable {
 
 accumulation::TileKernel tile_kernel(const accumulation::Job& job) {
   return accumulation::choose_kernel<OneLane>(job);
 }
 
-}  // namespace nibble::portable
+}  // namespace nibble::inline kernels::portable

@@ -8,7 +8,7 @@
 #include "kernels/accumulate/paths.h"
 #include "kernels/accumulate/tile.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 // Rows beyond the matrix repeat the last one, lanes beyond it hold zeros.
 template <class L>
@@ -57,4 +57,4 @@ TileKernel choose_kernel(const Job& job) {
   return {L::kRows, L::kColumns * L::kLanes, choose_rounding<TileKernels<L>>(job)};
 }
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -6,7 +6,7 @@
 
 #include "kernels/accumulate/definition.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 namespace {
 
 std::int64_t chunk_count(const Accumulator& accumulator, std::int64_t inner) {
@@ -72,4 +72,4 @@ float output_of(const Operands& operands, const Accumulator& accumulator, std::i
   return stored(Output(operands, rules, row, column, roundings).value());
 }
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

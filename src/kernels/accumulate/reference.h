@@ -6,7 +6,7 @@
 
 #include "nibble/kernels/accumulate.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 // Row-major operands: a is rows × inner, b inner × columns.
 struct Operands {
@@ -28,4 +28,4 @@ std::uint64_t draws_per_output(const Accumulator& accumulator, std::int64_t inne
 float output_of(const Operands& operands, const Accumulator& accumulator, std::int64_t row,
                 std::int64_t column);
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

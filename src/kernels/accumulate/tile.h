@@ -14,7 +14,7 @@
 #include "kernels/simd/inline.h"
 #include "nibble/core/host_device.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 
 // How many of the L::kLanes columns from `first` on lie in the matrix.
 template <class L>
@@ -161,4 +161,4 @@ class Tile {
   Draws draws_[kOutputs];
 };
 
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

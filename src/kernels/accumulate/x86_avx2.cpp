@@ -4,7 +4,7 @@
 
 #include "kernels/accumulate/processor_tiles.h"
 
-namespace nibble::avx2 {
+namespace nibble::inline kernels::avx2 {
 namespace {
 
 struct Lanes {
@@ -93,4 +93,4 @@ accumulation::TileKernel tile_kernel(const accumulation::Job& job) {
   return accumulation::choose_kernel<Lanes>(job);
 }
 
-}  // namespace nibble::avx2
+}  // namespace nibble::inline kernels::avx2

@@ -4,7 +4,7 @@
 
 #include "kernels/accumulate/processor_tiles.h"
 
-namespace nibble::avx512 {
+namespace nibble::inline kernels::avx512 {
 namespace {
 
 struct Lanes {
@@ -87,4 +87,4 @@ accumulation::TileKernel tile_kernel(const accumulation::Job& job) {
   return accumulation::choose_kernel<Lanes>(job);
 }
 
-}  // namespace nibble::avx512
+}  // namespace nibble::inline kernels::avx512

@@ -8,7 +8,7 @@
 #include "kernels/engine/engine_kernels_test_support.h"
 #include "kernels/engine/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 TEST(Depthwise8, IsWhatTheFormulaSays) {
@@ -110,4 +110,4 @@ TEST(Depthwise8, RescaledAtOnceIsExact) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

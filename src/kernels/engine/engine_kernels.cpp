@@ -4,7 +4,7 @@
 
 #include "kernels/engine/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 const EngineKernels& engine_kernels() {
   const auto& path = best_path(kEngineKernelPaths, active_isa());
@@ -12,4 +12,4 @@ const EngineKernels& engine_kernels() {
   return *path.kernel;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

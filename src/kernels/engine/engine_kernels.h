@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 inline constexpr int kFilterOutputs = 16;  // of a block: columns of a tile come in blocks
 inline constexpr int kFilterBlocks = 4;    // at most in a tile
@@ -140,4 +140,4 @@ struct EngineKernels {
 // The path of active_isa().
 const EngineKernels& engine_kernels();
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -12,7 +12,7 @@
 #include "kernels/engine/engine_kernels_test_support.h"
 #include "kernels/engine/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 TEST(EngineKernels, ProductIsWhatTheFormulaSays) {
@@ -422,4 +422,4 @@ TEST(EngineKernels, LargestValuesAndSumsOfRowsAreExact) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

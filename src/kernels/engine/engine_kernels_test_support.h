@@ -13,7 +13,7 @@
 #include "kernels/engine/engine_kernels.h"
 #include "kernels/engine/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 using EngineKernelsPath = KernelPath<const EngineKernels*>;
 
@@ -346,4 +346,4 @@ class RandomRescale {
   std::vector<std::uint8_t> addend_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -9,7 +9,7 @@
 #include "kernels/engine/engine_kernels.h"
 #include "laws/rescale.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 template <class Path>
 struct EngineLoops {
@@ -176,4 +176,4 @@ struct EngineLoops {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

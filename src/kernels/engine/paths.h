@@ -5,7 +5,7 @@
 #include "kernels/engine/engine_kernels.h"
 #include "kernels/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 #define NIBBLE_FILTER8_PATHS(PATH) \
   PATH(reference) PATH(portable) NIBBLE_ON_X86(PATH(avx2) PATH(avx512vnni) PATH(amx))
@@ -22,4 +22,4 @@ inline constexpr KernelPath<const EngineKernels*> kEngineKernelPaths[] = {
     NIBBLE_FILTER8_PATHS(NIBBLE_PATH)};
 #undef NIBBLE_PATH
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -7,7 +7,7 @@
 #include "kernels/engine/engine_kernels_test_support.h"
 #include "kernels/engine/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr FilterStorage kStorages[] = {FilterStorage::none, FilterStorage::u8, FilterStorage::u4,
@@ -119,4 +119,4 @@ TEST(FilterPieces, AreRescaledAsOneByOne) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -3,7 +3,7 @@
 #include "kernels/engine/loops.h"
 #include "kernels/engine/paths.h"
 
-namespace nibble::portable {
+namespace nibble::inline kernels::portable {
 namespace {
 struct Path {};
 using Loops = EngineLoops<Path>;
@@ -19,4 +19,4 @@ constinit const EngineKernels kEngineKernels = {.multiply = Loops::multiply,
                                                 .add_u8 = Loops::add_u8,
                                                 .pixels = {0, 8, 8, 8, 8}};
 
-}  // namespace nibble::portable
+}  // namespace nibble::inline kernels::portable

@@ -5,7 +5,7 @@
 #include "kernels/engine/paths.h"
 #include "laws/rescale.h"
 
-namespace nibble::reference {
+namespace nibble::inline kernels::reference {
 namespace {
 
 void multiply(const FilterTile& tile) {
@@ -129,4 +129,4 @@ constinit const EngineKernels kEngineKernels = {.multiply = multiply,
                                                 .add_u8 = add_u8,
                                                 .pixels = {0, 4, 4, 4, 4}};
 
-}  // namespace nibble::reference
+}  // namespace nibble::inline kernels::reference

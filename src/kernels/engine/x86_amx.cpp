@@ -11,7 +11,7 @@
 #include "kernels/engine/x86_avx512_rescale.h"
 #include "kernels/products/tile_shape.h"
 
-namespace nibble::amx {
+namespace nibble::inline kernels::amx {
 namespace {
 
 struct Path {};
@@ -233,4 +233,4 @@ constinit const EngineKernels kEngineKernels = {.multiply = multiply,
                                                 .add_u8 = Loops::add_u8,
                                                 .pixels = {0, 32, 32, 32, 32}};
 
-}  // namespace nibble::amx
+}  // namespace nibble::inline kernels::amx

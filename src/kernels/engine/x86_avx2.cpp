@@ -10,7 +10,7 @@
 #include "kernels/engine/x86_avx2_depthwise.h"
 #include "kernels/engine/x86_avx2_rescale.h"
 
-namespace nibble::avx2 {
+namespace nibble::inline kernels::avx2 {
 namespace {
 
 struct Path {};
@@ -213,4 +213,4 @@ constinit const EngineKernels kEngineKernels = {.multiply = multiply,
                                                 .add_u8 = Loops::add_u8,
                                                 .pixels = {0, kPixels, kPixels, kPixels, kPixels}};
 
-}  // namespace nibble::avx2
+}  // namespace nibble::inline kernels::avx2

@@ -7,7 +7,7 @@
 
 #include "kernels/engine/x86_depthwise_columns.h"
 
-namespace nibble::avx2 {
+namespace nibble::inline kernels::avx2 {
 
 // Eight channels of `Pixels` pixels.
 template <class Path, int Pixels>
@@ -57,4 +57,4 @@ void avx2_depthwise(const DepthwiseTile& tile) {
   }
 }
 
-}  // namespace nibble::avx2
+}  // namespace nibble::inline kernels::avx2

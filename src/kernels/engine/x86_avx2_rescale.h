@@ -9,7 +9,7 @@
 #include "kernels/engine/engine_kernels.h"
 #include "kernels/engine/loops.h"
 
-namespace nibble::avx2 {
+namespace nibble::inline kernels::avx2 {
 
 // R(x, s) of 32-bit lanes where |x| + 2^(s-1) is below 2^31.
 struct NarrowShift {
@@ -187,4 +187,4 @@ void avx2_rescale(const RescaleTile& tile) {
                       : rescale_pixels<Path, false, false>(tile);
 }
 
-}  // namespace nibble::avx2
+}  // namespace nibble::inline kernels::avx2

@@ -7,7 +7,7 @@
 #include "kernels/engine/x86_avx512_rescale.h"
 #include "kernels/engine/x86_depthwise_columns.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // 64 channels of up to four rows, side by side.
 template <class Path>
@@ -132,4 +132,4 @@ void avx512_depthwise_rescale(const DepthwiseTile& tile, const RescaleTile& resc
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

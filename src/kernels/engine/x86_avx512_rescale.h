@@ -6,7 +6,7 @@
 
 #include "kernels/engine/engine_kernels.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {  // a copy for each file: they are compiled with flags of their own
 
 // R(x, s) of 32-bit lanes where |x| + 2^(s-1) is below 2^31: (x + 2^(s-1) - [x < 0]) >> s.
@@ -353,4 +353,4 @@ void avx512_rescale(const RescaleTile& tile) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

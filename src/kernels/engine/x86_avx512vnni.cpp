@@ -10,7 +10,7 @@
 #include "kernels/engine/x86_avx512_depthwise.h"
 #include "kernels/engine/x86_avx512_rescale.h"
 
-namespace nibble::avx512vnni {
+namespace nibble::inline kernels::avx512vnni {
 namespace {
 
 struct Path {};
@@ -398,4 +398,4 @@ constinit const EngineKernels kEngineKernels = {
     .add_u8 = Loops::add_u8,
     .pixels = {0, kPixels[1], kPixels[2], kPixels[3], kPixels[4]}};
 
-}  // namespace nibble::avx512vnni
+}  // namespace nibble::inline kernels::avx512vnni

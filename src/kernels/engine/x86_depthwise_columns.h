@@ -7,7 +7,7 @@
 
 #include "kernels/engine/engine_kernels.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // 32 channels of up to four rows, side by side.
 template <class Path>
@@ -80,4 +80,4 @@ class DepthwiseColumns {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -4,7 +4,7 @@
 
 #include "kernels/integer_loops/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 const IntegerLoops& integer_loops(Isa isa) {
   return *best_path(kIntegerLoopsPaths, isa).kernel;
@@ -14,4 +14,4 @@ const IntegerLoops& integer_loops() {
   return integer_loops(active_isa());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

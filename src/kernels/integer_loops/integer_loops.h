@@ -7,7 +7,7 @@
 
 #include "core/isa.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // n may be 0 and needs no multiple, pointers need no alignment. What is written overlaps nothing
 // that is read through another argument.
@@ -62,4 +62,4 @@ const IntegerLoops& integer_loops();  // of active_isa()
 // The loops of one path. Above avx512 there is nothing to gain: its loops run.
 const IntegerLoops& integer_loops(Isa isa);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

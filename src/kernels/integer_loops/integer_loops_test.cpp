@@ -13,7 +13,7 @@
 #include "kernels/integer_loops/paths.h"
 #include "laws/round_shift.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 using Bytes = std::vector<std::int8_t>;
@@ -288,4 +288,4 @@ TEST(IntegerLoops, OfAPathWithoutOnesOfItsOwnAreThoseItIncludes) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

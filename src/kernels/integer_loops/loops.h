@@ -8,7 +8,7 @@
 
 #include "kernels/integer_loops/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // Nothing here calls a function that another file may have compiled for a lesser machine, or leaves
 // one for it: all is static under the Path, and what is shared is inlined by force.
@@ -227,4 +227,4 @@ constexpr IntegerLoops loops_of() {
   };
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

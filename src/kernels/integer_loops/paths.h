@@ -5,7 +5,7 @@
 #include "kernels/integer_loops/integer_loops.h"
 #include "kernels/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 #define NIBBLE_INTEGER_LOOPS_PATHS(PATH) \
   PATH(reference) PATH(portable) NIBBLE_ON_X86(PATH(avx2) PATH(avx512))
@@ -22,4 +22,4 @@ inline constexpr KernelPath<const IntegerLoops*> kIntegerLoopsPaths[] = {
     NIBBLE_INTEGER_LOOPS_PATHS(NIBBLE_PATH)};
 #undef NIBBLE_PATH
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

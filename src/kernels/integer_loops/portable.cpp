@@ -2,7 +2,7 @@
 // The integer loops for machines without AVX2.
 #include "kernels/integer_loops/loops.h"
 
-namespace nibble::portable {
+namespace nibble::inline kernels::portable {
 namespace {
 
 struct Path {};
@@ -11,4 +11,4 @@ struct Path {};
 
 constinit const IntegerLoops kIntegerLoops = loops_of<Path>();
 
-}  // namespace nibble::portable
+}  // namespace nibble::inline kernels::portable

@@ -6,7 +6,7 @@
 #include "laws/rescale.h"
 #include "laws/round_shift.h"
 
-namespace nibble::reference {
+namespace nibble::inline kernels::reference {
 namespace {
 
 template <class Magnitude, class X>
@@ -121,4 +121,4 @@ constinit const IntegerLoops kIntegerLoops = {
     .transpose16 = transpose16,
 };
 
-}  // namespace nibble::reference
+}  // namespace nibble::inline kernels::reference

@@ -4,7 +4,7 @@
 
 #include "kernels/integer_loops/loops.h"
 
-namespace nibble::avx2 {
+namespace nibble::inline kernels::avx2 {
 namespace {
 
 struct Path {};
@@ -78,4 +78,4 @@ constexpr IntegerLoops make_loops() {
 
 constinit const IntegerLoops kIntegerLoops = make_loops();
 
-}  // namespace nibble::avx2
+}  // namespace nibble::inline kernels::avx2

@@ -4,7 +4,7 @@
 
 #include "kernels/integer_loops/loops.h"
 
-namespace nibble::avx512 {
+namespace nibble::inline kernels::avx512 {
 namespace {
 
 struct Path {};
@@ -124,4 +124,4 @@ constexpr IntegerLoops make_loops() {
 
 constinit const IntegerLoops kIntegerLoops = make_loops();
 
-}  // namespace nibble::avx512
+}  // namespace nibble::inline kernels::avx512

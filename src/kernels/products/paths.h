@@ -5,7 +5,7 @@
 #include "kernels/paths.h"
 #include "kernels/products/product_kernels.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 #define NIBBLE_PRODUCT8_PATHS(PATH) \
   PATH(reference) PATH(portable) NIBBLE_ON_X86(PATH(avx2) PATH(avx512vnni) PATH(amx))
@@ -26,4 +26,4 @@ namespace avx512vnni {
 TileOutcome requantize(const TileRounding& tile);  // amx has no other
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

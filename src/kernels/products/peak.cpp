@@ -8,7 +8,7 @@
 
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 std::int64_t run_peak(Isa isa) {
 #ifdef __x86_64__
@@ -32,4 +32,4 @@ double peak_of_threads(Isa isa) {
   return std::accumulate(speeds.begin(), speeds.end(), 0.0);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

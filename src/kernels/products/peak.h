@@ -6,7 +6,7 @@
 
 #include "core/isa.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // For half a millisecond or so, on this thread; returns how many operations that were, a product
 // and its sum being two. 0, at once, where nothing can say what `isa` could do.
@@ -23,4 +23,4 @@ namespace amx {
 std::int64_t run_peak(std::int64_t rounds);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -6,7 +6,7 @@
 #include "kernels/products/paths.h"
 #include "kernels/products/requantize_loop.h"
 
-namespace nibble::portable {
+namespace nibble::inline kernels::portable {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "bytes are taken from words");
@@ -70,4 +70,4 @@ void multiply(std::span<const ProductTerm> terms, const ProductTile& tile) {
 constinit const ProductKernels kProductKernels = {
     .multiply = multiply, .sums = nullptr, .requantize = requantize_rows<Path>, .b_flip = 0};
 
-}  // namespace nibble::portable
+}  // namespace nibble::inline kernels::portable

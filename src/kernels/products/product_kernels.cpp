@@ -4,7 +4,7 @@
 
 #include "kernels/products/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 const ProductKernels& product_kernels() {
   const auto& path = best_path(kProductKernelPaths, active_isa());
@@ -12,4 +12,4 @@ const ProductKernels& product_kernels() {
   return *path.kernel;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

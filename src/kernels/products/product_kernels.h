@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // All int8 values lie in [-127, 127]. Sums may leave int32 on the way (they wrap), not at the end.
 struct ProductTerm {
@@ -66,4 +66,4 @@ struct ProductKernels {
 // The path of active_isa().
 const ProductKernels& product_kernels();
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

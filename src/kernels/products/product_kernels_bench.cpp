@@ -11,7 +11,7 @@
 #include "kernels/products/paths.h"
 #include "kernels/products/peak.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 struct Shape {
@@ -136,7 +136,7 @@ bool measure_all() {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels
 
 int main() {
   return nibble::measure_all() ? 0 : 1;

@@ -15,7 +15,7 @@
 #include "core/isa.h"
 #include "kernels/products/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 struct Shape {
@@ -235,4 +235,4 @@ TEST(ProductKernels, SumsOfRowsAreOneHundredTwentyEightfold) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -4,7 +4,7 @@
 
 #include "kernels/products/paths.h"
 
-namespace nibble::reference {
+namespace nibble::inline kernels::reference {
 namespace {
 
 void multiply(std::span<const ProductTerm> terms, const ProductTile& tile) {
@@ -46,4 +46,4 @@ TileOutcome requantize(const TileRounding& tile) {
 constinit const ProductKernels kProductKernels = {
     .multiply = multiply, .sums = nullptr, .requantize = requantize, .b_flip = 0};
 
-}  // namespace nibble::reference
+}  // namespace nibble::inline kernels::reference

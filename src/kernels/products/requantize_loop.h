@@ -7,7 +7,7 @@
 
 #include "kernels/products/product_kernels.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 template <class Path>
 TileOutcome requantize_rows(const TileRounding& tile) {
@@ -33,4 +33,4 @@ TileOutcome requantize_rows(const TileRounding& tile) {
   return {.max_magnitude = largest, .saturated = saturated};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -12,7 +12,7 @@
 #include "kernels/products/paths.h"
 #include "kernels/products/product_kernels.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 struct Rounded {
@@ -112,4 +112,4 @@ TEST(Requantize, ASmallTileSaysItsOwnLargestMagnitude) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace nibble::amx {
+namespace nibble::inline kernels::amx {
 
 struct alignas(64) TileShapes {
   std::uint8_t palette = 1;
@@ -24,4 +24,4 @@ struct alignas(64) TileShapes {
 };
 static_assert(sizeof(TileShapes) == 64);
 
-}  // namespace nibble::amx
+}  // namespace nibble::inline kernels::amx

@@ -6,7 +6,7 @@
 #include "kernels/products/paths.h"
 #include "kernels/products/tile_shape.h"
 
-namespace nibble::amx {
+namespace nibble::inline kernels::amx {
 namespace {
 
 constexpr std::int64_t kPiece = 64;  // of the depth
@@ -144,4 +144,4 @@ void multiply(std::span<const ProductTerm> terms, const ProductTile& tile) {
 constinit const ProductKernels kProductKernels = {
     .multiply = multiply, .sums = nullptr, .requantize = avx512vnni::requantize, .b_flip = 0};
 
-}  // namespace nibble::amx
+}  // namespace nibble::inline kernels::amx

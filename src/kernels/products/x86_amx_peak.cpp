@@ -5,7 +5,7 @@
 #include "kernels/products/peak.h"
 #include "kernels/products/tile_shape.h"
 
-namespace nibble::amx {
+namespace nibble::inline kernels::amx {
 
 std::int64_t run_peak(std::int64_t rounds) {
   TileShapes shapes;
@@ -22,4 +22,4 @@ std::int64_t run_peak(std::int64_t rounds) {
   return rounds * 6 * 16 * 16 * 64 * 2;
 }
 
-}  // namespace nibble::amx
+}  // namespace nibble::inline kernels::amx

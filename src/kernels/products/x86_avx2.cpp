@@ -5,7 +5,7 @@
 #include "kernels/products/paths.h"
 #include "kernels/products/requantize_loop.h"
 
-namespace nibble::avx2 {
+namespace nibble::inline kernels::avx2 {
 namespace {
 
 struct Path {};
@@ -71,4 +71,4 @@ void multiply(std::span<const ProductTerm> terms, const ProductTile& tile) {
 constinit const ProductKernels kProductKernels = {
     .multiply = multiply, .sums = nullptr, .requantize = requantize_rows<Path>, .b_flip = 0};
 
-}  // namespace nibble::avx2
+}  // namespace nibble::inline kernels::avx2

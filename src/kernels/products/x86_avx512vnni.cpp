@@ -5,7 +5,7 @@
 
 #include "kernels/products/paths.h"
 
-namespace nibble::avx512vnni {
+namespace nibble::inline kernels::avx512vnni {
 namespace {
 
 // Σ_t -a_sums of the 16 rows.
@@ -132,4 +132,4 @@ TileOutcome requantize(const TileRounding& tile) {
 constinit const ProductKernels kProductKernels = {
     .multiply = multiply, .sums = sum_rows, .requantize = requantize, .b_flip = 0x80};
 
-}  // namespace nibble::avx512vnni
+}  // namespace nibble::inline kernels::avx512vnni

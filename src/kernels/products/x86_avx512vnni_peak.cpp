@@ -4,7 +4,7 @@
 
 #include "kernels/products/peak.h"
 
-namespace nibble::avx512vnni {
+namespace nibble::inline kernels::avx512vnni {
 
 std::int64_t run_peak(std::int64_t rounds) {
   constexpr int kChains = 16;
@@ -19,4 +19,4 @@ std::int64_t run_peak(std::int64_t rounds) {
   return rounds * kChains * 128;
 }
 
-}  // namespace nibble::avx512vnni
+}  // namespace nibble::inline kernels::avx512vnni

@@ -8,7 +8,7 @@
 #include "kernels/quantize/float_op.h"
 #include "kernels/quantize/kernels.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // What the bits of a magnitude add to the largest: infinities count as the largest finite value,
 // NaN as nothing.
@@ -119,4 +119,4 @@ struct BlockScales {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

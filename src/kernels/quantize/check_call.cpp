@@ -8,7 +8,7 @@
 #include "nibble/core/error.h"
 #include "numerics/compat_qtorch.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 void check_quantizable(const Format& format, const QuantizeOptions& options) {
   check_combination(format, options.rounding, options.overflow);
@@ -49,4 +49,4 @@ void check_compat_options(const Format& format, const QuantizeOptions& options) 
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

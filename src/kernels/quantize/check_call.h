@@ -4,7 +4,7 @@
 
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 void check_quantizable(const Format& format, const QuantizeOptions& options);
 void check_encodable(const Format& format, const QuantizeOptions& options);
@@ -15,4 +15,4 @@ void check_value_types(DType input, DType output);
 // What compat refuses beside check_compat.
 void check_compat_options(const Format& format, const QuantizeOptions& options);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

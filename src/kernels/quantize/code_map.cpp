@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 std::uint32_t pattern_of(float value) {
@@ -63,4 +63,4 @@ std::uint32_t CodeMap::code_of(float value) const {
                                     values_.begin());
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -8,7 +8,7 @@
 
 #include "nibble/numerics/element.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 class CodeMap {
  public:
@@ -32,4 +32,4 @@ class CodeMap {
   std::uint32_t grid_mask_ = 0;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

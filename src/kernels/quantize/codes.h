@@ -6,7 +6,7 @@
 #include "nibble/core/tensor.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 inline DType code_type(int bits) {
   if (bits <= 8) return DType::u8;
@@ -36,4 +36,4 @@ void with_codes(View& codes, const Body& body) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

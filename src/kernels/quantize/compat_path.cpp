@@ -8,7 +8,7 @@
 #include "nibble/core/parallel.h"
 #include "numerics/compat_qtorch.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 void quantize_by_compat(std::span<const float> input, std::span<float> output, const Format& format,
                         const Grouping& grouping, const QuantizeOptions& options) {
@@ -33,4 +33,4 @@ void quantize_by_compat(std::span<const float> input, std::span<float> output, c
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

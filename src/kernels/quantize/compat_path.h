@@ -7,9 +7,9 @@
 #include "kernels/quantize/grouping.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 void quantize_by_compat(std::span<const float> input, std::span<float> output, const Format& format,
                         const Grouping& grouping, const QuantizeOptions& options);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -5,7 +5,7 @@
 #include "kernels/quantize/draws.h"
 #include "kernels/quantize/loops.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // Calls body(op, kind) with the operation of the plan and, as a type, its kind of rounding.
 template <class V, class Body>
@@ -88,4 +88,4 @@ constexpr QuantizeKernels kernels_of() {
   return {round_run<V>, round_scales<V>, round_blocks<V>, largest_magnitude<V>, fill_draws<V>};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -6,7 +6,7 @@
 
 #include "kernels/quantize/kernels.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // The four words of kBatch · kCounters counters from `first` on, in order; their upper halves are
 // those of `first`. A round waits for its multiplications, so several vectors of counters go
@@ -98,4 +98,4 @@ const std::uint32_t* fill_draws(const RandomKey& shared_key, int random_bits, st
   return out + offset;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

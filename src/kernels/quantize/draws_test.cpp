@@ -8,7 +8,7 @@
 
 #include "kernels/quantize/kernels.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 using Path = KernelPath<const QuantizeKernels*>;
@@ -84,4 +84,4 @@ TEST(Draws, CarryIntoTheUpperWordOfTheCounter) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

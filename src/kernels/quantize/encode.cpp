@@ -15,7 +15,7 @@
 #include "nibble/kernels/quantize.h"
 #include "numerics/scaled.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr std::size_t kCodesAtOnce = std::size_t{1} << 14;
@@ -228,4 +228,4 @@ Tensor decode(const Encoded& encoded, const Format& format) {
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -17,7 +17,7 @@
 #include "nibble/kernels/quantize.h"
 #include "numerics/scaled.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 using testing::ElementsAre;
@@ -373,4 +373,4 @@ TEST(Decode, RefusesCodesBeyondTheFormat) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -9,7 +9,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr std::size_t kErrorsAtOnce = std::size_t{1} << 14;
@@ -98,4 +98,4 @@ ErrorStatistics error_statistics(ConstTensorView input, ConstTensorView quantize
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

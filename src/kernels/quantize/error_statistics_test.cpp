@@ -12,7 +12,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -131,4 +131,4 @@ TEST(ErrorStatistics, RefuseOtherShapesAndTypes) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -11,7 +11,7 @@
 #include "kernels/quantize/group_scales.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr std::size_t kChunk = 4096;         // elements: input, output and draws stay in L1 and L2
@@ -213,4 +213,4 @@ bool quantize_by_kernels(std::span<const float> input, std::span<float> output,
   return FastQuantizer(input, output, format, grouping, options, kernels).run();
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -4,7 +4,7 @@
 
 #include "kernels/quantize/rounding_ops.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 template <class V, RoundingKind kKind>
 struct FloatOp {
@@ -131,4 +131,4 @@ struct FloatOp {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

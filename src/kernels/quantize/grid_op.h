@@ -4,7 +4,7 @@
 
 #include "kernels/quantize/rounding_ops.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 template <class V, RoundingKind kKind>
 struct GridOp {
@@ -68,4 +68,4 @@ struct GridOp {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

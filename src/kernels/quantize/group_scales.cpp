@@ -12,7 +12,7 @@
 #include "nibble/core/parallel.h"
 #include "numerics/scale_rules.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 struct Range {
@@ -176,4 +176,4 @@ GroupScales group_scales(std::span<const float> values, const Format& format,
   return result;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -8,7 +8,7 @@
 #include "kernels/quantize/grouping.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 struct GroupScales {
   std::vector<GroupScale> groups;
@@ -33,4 +33,4 @@ float tensor_scale_of(std::span<const float> values, const Format& format);
 // Largest scaling_magnitude of a tensor, over threads and vectors.
 float largest_magnitude_of(std::span<const float> values);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

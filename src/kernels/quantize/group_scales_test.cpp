@@ -15,7 +15,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr float kEndless = std::numeric_limits<float>::infinity();
@@ -192,4 +192,4 @@ TEST_F(GroupScalesTest, AnEmptyTensorHasTheScaleOfZeros) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

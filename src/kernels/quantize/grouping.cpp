@@ -8,7 +8,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 std::int64_t Grouping::groups() const {
   switch (granularity) {
@@ -69,4 +69,4 @@ Grouping grouping_of(const Shape& shape, const Scaling& scaling) {
   return g;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

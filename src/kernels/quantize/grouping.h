@@ -8,7 +8,7 @@
 #include "nibble/core/shape.h"
 #include "nibble/numerics/scaling.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // A tensor seen as outer × length × inner around the scaling's axis.
 struct Grouping {
@@ -53,4 +53,4 @@ struct Grouping {
 
 Grouping grouping_of(const Shape& shape, const Scaling& scaling);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

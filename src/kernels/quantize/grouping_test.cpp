@@ -9,7 +9,7 @@
 
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 Scaling along(Granularity granularity, int axis, int block = 0) {
@@ -111,4 +111,4 @@ TEST(Grouping, RefusesAnAxisThatTheTensorDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -8,7 +8,7 @@
 
 #include "kernels/paths.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 using WidenHalves = void (*)(const std::uint16_t* halves, float* floats, std::size_t count);
 using NarrowToHalves = void (*)(std::uint16_t* halves, const float* floats, std::size_t count);
@@ -33,4 +33,4 @@ NIBBLE_HALF_PATHS(NIBBLE_PATH)
 inline constexpr KernelPath<const HalfKernels*> kHalfPaths[] = {NIBBLE_HALF_PATHS(NIBBLE_PATH)};
 #undef NIBBLE_PATH
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

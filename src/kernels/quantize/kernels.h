@@ -9,7 +9,7 @@
 #include "kernels/quantize/rounding_ops.h"
 #include "nibble/core/philox.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // One stretch of contiguous elements. `draws` has one entry an element, null unless stochastic.
 struct Run {
@@ -61,4 +61,4 @@ inline constexpr KernelPath<const QuantizeKernels*> kQuantizePaths[] = {
     {Isa::reference, nullptr}, NIBBLE_QUANTIZE_PATHS(NIBBLE_PATH)};
 #undef NIBBLE_PATH
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

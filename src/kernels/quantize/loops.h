@@ -12,7 +12,7 @@
 #include "kernels/quantize/round_vector.h"
 #include "kernels/quantize/table_op.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 template <class V, ScaleUse kUse, RoundingKind kKind, class Op>
 NIBBLE_INLINE void run_loop(const Op& shared, const Run& run, typename V::F s,
@@ -90,4 +90,4 @@ void blocks_loop(const Op& shared, const Run& run, const BlockPlan& blocks) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

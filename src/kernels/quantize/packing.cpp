@@ -6,7 +6,7 @@
 #include "kernels/quantize/codes.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 void check_width(std::string_view op, int bits) {
@@ -49,4 +49,4 @@ Tensor unpack_codes(const std::vector<std::uint8_t>& packed, int bits, const Sha
   return codes;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

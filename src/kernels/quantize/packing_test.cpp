@@ -11,7 +11,7 @@
 #include "nibble/core/philox.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 using testing::ElementsAre;
@@ -76,4 +76,4 @@ TEST(Unpacking, RefusesAnyOtherNumberOfBytes) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

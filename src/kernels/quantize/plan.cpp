@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 std::uint32_t bits_of(double x) {
@@ -260,4 +260,4 @@ std::optional<BlockPlan> make_block_plan(const Format& format) {
   return plan;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

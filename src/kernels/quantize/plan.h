@@ -11,7 +11,7 @@
 
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // Bit patterns below are of fp32 magnitudes unless said otherwise.
 struct FloatPlan {
@@ -140,4 +140,4 @@ struct BlockPlan {
 // Nothing where blocks are not scaled by their largest magnitude.
 std::optional<BlockPlan> make_block_plan(const Format& format);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -15,7 +15,7 @@
 #include "kernels/quantize/block_scales.h"
 #include "kernels/quantize/test_formats.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -124,4 +124,4 @@ TEST(Plan, OnlyScalesFromTheLargestMagnitudeMakeABlockPlan) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

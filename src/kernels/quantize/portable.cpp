@@ -3,8 +3,8 @@
 #include "kernels/simd/portable.h"
 #include "kernels/quantize/dispatch.h"
 
-namespace nibble::portable {
+namespace nibble::inline kernels::portable {
 
 const QuantizeKernels kQuantizeKernels = kernels_of<Simd>();
 
-}  // namespace nibble::portable
+}  // namespace nibble::inline kernels::portable

@@ -4,7 +4,7 @@
 
 #include "kernels/quantize/rounding_ops.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // The fp32 pattern less its bias, E ‖ fraction, is the posit's regime ‖ exponent ‖ fraction with
 // the regime as a number k instead of a run. Cutting a posit to n bits cuts the low bits of that
@@ -71,4 +71,4 @@ struct PositOp {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

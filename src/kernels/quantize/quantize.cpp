@@ -10,7 +10,7 @@
 #include "kernels/quantize/widening.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 void quantize_floats(std::span<const float> input, std::span<float> output, const Shape& shape,
@@ -53,4 +53,4 @@ void quantize(ConstTensorView input, TensorView output, const Format& format,
   narrow_floats(values, output);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -20,7 +20,7 @@
 #include "nibble/kernels/quantize.h"
 #include "numerics/compat_qtorch.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 using testing::HasSubstr;
@@ -360,4 +360,4 @@ TEST_F(QuantizeCall, RefusesAnAxisThatAScalarDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

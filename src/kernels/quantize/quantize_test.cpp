@@ -16,7 +16,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 class EveryFormat : public testing::TestWithParam<std::string> {
@@ -120,4 +120,4 @@ INSTANTIATE_TEST_SUITE_P(Quantize, EveryFormat, testing::ValuesIn(formats_under_
                          });
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -5,7 +5,7 @@
 #include "nibble/core/parallel.h"
 #include "numerics/scaled.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 std::uint32_t draw_of(const QuantizeOptions& options, std::uint64_t element) {
   if (!options.rounding.is_stochastic()) return 0;
@@ -29,4 +29,4 @@ void quantize_by_definition(std::span<const float> input, std::span<float> outpu
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

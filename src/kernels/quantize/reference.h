@@ -6,7 +6,7 @@
 
 #include "kernels/quantize/group_scales.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // The draw of an element: r bits, the top ones of its 16-bit (r <= 16) or 32-bit lane.
 std::uint32_t draw_of(const QuantizeOptions& options, std::uint64_t element);
@@ -15,4 +15,4 @@ void quantize_by_definition(std::span<const float> input, std::span<float> outpu
                             const Format& format, const Grouping& grouping,
                             const GroupScales& scales, const QuantizeOptions& options);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -5,7 +5,7 @@
 #include "kernels/quantize/plan.h"
 #include "kernels/simd/inline.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 template <class V>
 struct RoundedVector {
@@ -52,4 +52,4 @@ NIBBLE_INLINE RoundedVector<V> round_vector(const Op& op, typename V::F x, typen
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

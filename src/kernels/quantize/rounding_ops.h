@@ -8,7 +8,7 @@
 #include "kernels/simd/inline.h"
 #include "nibble/core/host_device.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // numerics/element.h's round_to, reached through a pointer so that no code of it is compiled here.
 using Definition = float (*)(const RoundPlan& plan, float y, std::uint32_t draw);
@@ -73,4 +73,4 @@ NIBBLE_HOST_DEVICE typename V::F patched(const RoundPlan& plan, const D& definit
   return V::load(results);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

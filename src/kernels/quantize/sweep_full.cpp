@@ -11,7 +11,7 @@
 #include "kernels/quantize/test_sweep.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 std::string isa_names() {
@@ -53,7 +53,7 @@ int run(const std::vector<std::string>& formats) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels
 
 int main(int argc, char** argv) {
   std::vector<std::string> formats(argv + 1, argv + argc);

@@ -6,7 +6,7 @@
 
 #include "kernels/quantize/test_formats.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 TEST(StridedSweep, EqualsTheDefinitionUnderEveryRounding) {
@@ -26,4 +26,4 @@ TEST(StridedSweep, EqualsTheDefinitionUnderEveryRounding) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

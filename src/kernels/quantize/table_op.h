@@ -4,7 +4,7 @@
 
 #include "kernels/quantize/rounding_ops.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // Sixteen entries in registers, or any number of them in memory.
 template <class V>
@@ -107,4 +107,4 @@ struct TableOp {
   }
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -13,7 +13,7 @@
 
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 inline ConstTensorView shaped(const std::vector<float>& values, const Shape& shape) {
   return {reinterpret_cast<const std::byte*>(values.data()), DType::f32, shape};
@@ -43,4 +43,4 @@ inline void expect_same(const std::vector<float>& input, const std::vector<float
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

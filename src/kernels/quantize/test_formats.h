@@ -7,7 +7,7 @@
 
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 inline std::vector<std::string> formats_under_test() {
   std::vector<std::string> texts;
@@ -109,4 +109,4 @@ inline std::vector<Rounding> all_roundings() {
           {RoundingMode::stochastic, 5}, {RoundingMode::stochastic, 20}};
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

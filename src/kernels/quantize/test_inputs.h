@@ -11,7 +11,7 @@
 #include "nibble/core/philox.h"
 #include "nibble/numerics/format.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 inline std::vector<float> mixed_inputs(std::size_t count, const Format& format) {
   const ElementInfo info = describe(format.element);
@@ -73,4 +73,4 @@ inline std::vector<float> mixed_inputs(std::size_t count, const Format& format) 
   return values;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -16,7 +16,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // The formats whose 2^32 inputs are tried: every family, with and without NaN and infinity.
 inline constexpr const char* kSweptFormats[] = {"e4m3", "e5m2", "e2m1", "posit(8,1)", "fixed(8,4)"};
@@ -85,4 +85,4 @@ class Sweep {
   std::vector<float> got_;
 };
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -7,7 +7,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr std::size_t kWidenedAtOnce = std::size_t{1} << 16;
@@ -61,4 +61,4 @@ void narrow_floats(std::span<const float> values, TensorView output) {
   });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -6,7 +6,7 @@
 
 #include "nibble/core/tensor.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // The elements as fp32: the tensor's own where it is f32, otherwise a copy kept in `storage`.
 std::span<const float> as_floats(ConstTensorView input, Tensor& storage);
@@ -14,4 +14,4 @@ std::span<const float> as_floats(ConstTensorView input, Tensor& storage);
 // Rounds to nearest even into an f16 or bf16 tensor.
 void narrow_floats(std::span<const float> values, TensorView output);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

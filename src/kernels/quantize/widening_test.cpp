@@ -16,7 +16,7 @@
 #include "nibble/core/error.h"
 #include "nibble/kernels/quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 std::span<std::uint16_t> halves_of(Tensor& tensor) {
@@ -145,4 +145,4 @@ TEST(Widening, EncodeTakesHalvesToo) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

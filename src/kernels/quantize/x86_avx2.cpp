@@ -3,8 +3,8 @@
 #include "kernels/quantize/dispatch.h"
 #include "kernels/simd/avx2.h"
 
-namespace nibble::avx2 {
+namespace nibble::inline kernels::avx2 {
 
 const QuantizeKernels kQuantizeKernels = kernels_of<Simd>();
 
-}  // namespace nibble::avx2
+}  // namespace nibble::inline kernels::avx2

@@ -6,7 +6,7 @@
 
 #include "kernels/quantize/halves.h"
 
-namespace nibble::avx2 {
+namespace nibble::inline kernels::avx2 {
 namespace {
 
 constexpr std::size_t kLanes = 8;
@@ -72,4 +72,4 @@ const HalfKernels kHalfKernels = {.widen_fp16 = widen<Half>,
                                   .narrow_to_fp16 = narrow<Half>,
                                   .narrow_to_bf16 = narrow<Bfloat>};
 
-}  // namespace nibble::avx2
+}  // namespace nibble::inline kernels::avx2

@@ -3,8 +3,8 @@
 #include "kernels/quantize/dispatch.h"
 #include "kernels/simd/avx512.h"
 
-namespace nibble::avx512 {
+namespace nibble::inline kernels::avx512 {
 
 const QuantizeKernels kQuantizeKernels = kernels_of<Simd>();
 
-}  // namespace nibble::avx512
+}  // namespace nibble::inline kernels::avx512

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace nibble::avx2 {
+namespace nibble::inline kernels::avx2 {
 
 struct Simd {
   using F = __m256;
@@ -135,4 +135,4 @@ struct Simd {
   }
 };
 
-}  // namespace nibble::avx2
+}  // namespace nibble::inline kernels::avx2

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace nibble::avx512 {
+namespace nibble::inline kernels::avx512 {
 
 struct Simd {
   using F = __m512;
@@ -107,4 +107,4 @@ struct Simd {
   }
 };
 
-}  // namespace nibble::avx512
+}  // namespace nibble::inline kernels::avx512

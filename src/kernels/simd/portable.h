@@ -9,7 +9,7 @@
 
 #include "kernels/simd/inline.h"
 
-namespace nibble::portable {
+namespace nibble::inline kernels::portable {
 
 struct Simd {
   using F = float;
@@ -113,4 +113,4 @@ struct Simd {
   }
 };
 
-}  // namespace nibble::portable
+}  // namespace nibble::inline kernels::portable

@@ -16,7 +16,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/device_accumulate.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr std::int64_t kMostSize = 2048;
@@ -128,7 +128,7 @@ int run() {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels
 
 int main() {
   return nibble::run();

@@ -7,7 +7,7 @@
 #include "kernels/accumulate/accumulate_test_support.h"
 #include "nibble/core/error.h"
 
-namespace nibble::accumulation {
+namespace nibble::inline kernels::accumulation {
 namespace {
 
 struct Sizes {
@@ -239,4 +239,4 @@ TEST_F(DeviceAccumulate, WrongArgumentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace nibble::accumulation
+}  // namespace nibble::inline kernels::accumulation

@@ -10,7 +10,7 @@
 #include "nibble/core/error.h"
 #include "nibble/kernels/device_accumulate.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 using accumulation::Job;
@@ -86,4 +86,4 @@ void device_matmul(const float* a, const float* b, float* c, std::int64_t m, std
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

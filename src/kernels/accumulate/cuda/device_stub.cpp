@@ -3,7 +3,7 @@
 #include "cuda/stub/absent.h"
 #include "nibble/kernels/device_accumulate.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 std::size_t device_matmul_workspace(const Accumulator&) {
   return 0;
@@ -14,4 +14,4 @@ void device_matmul(const float*, const float*, float*, std::int64_t, std::int64_
   cuda::refuse_without_cuda("matmul");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -16,7 +16,7 @@
 #include "nibble/core/error.h"
 #include "numerics/float_codes.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 cuda::CodeJob code_job(const Format& format, void* codes, bool packs_nibbles) {
@@ -179,4 +179,4 @@ void device_decode(const DeviceEncoded& encoded, DeviceArray output, const Shape
   cuda::decode_elements(job, place);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -13,7 +13,7 @@
 #include "kernels/quantize/test_inputs.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 template <class T>
@@ -300,4 +300,4 @@ TEST(DeviceEncode, TiesUnderScalesAreTheCpus) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -6,7 +6,7 @@
 
 #include "kernels/quantize/codes.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr std::int64_t kShortest = 4;   // of the blocks that a kernel scales by itself: a vector,
@@ -111,4 +111,4 @@ DeviceLayout layout_of(const Shape& shape, const Format& format, const QuantizeO
   return layout;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -7,7 +7,7 @@
 #include "kernels/quantize/cuda/define.h"
 #include "nibble/kernels/device_quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // Pieces of the workspace, each aligned to 16 bytes.
 class WorkspaceLayout {
@@ -68,4 +68,4 @@ void round_on_device(const DeviceLayout& layout, DeviceArray input, DeviceArray 
                      const Format& format, const QuantizeOptions& options, void* workspace,
                      const cuda::Place& place);
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -5,7 +5,7 @@
 #include "kernels/quantize/check_call.h"
 #include "kernels/quantize/cuda/device_layout.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 std::size_t device_quantize_workspace(const Shape& shape, const Format& format,
                                       const QuantizeOptions& options) {
@@ -27,4 +27,4 @@ void device_quantize(DeviceArray input, DeviceArray output, const Shape& shape,
   round_on_device(layout, input, output, {}, scales, shape, format, options, workspace, place);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

@@ -13,7 +13,7 @@
 #include "nibble/core/philox.h"
 #include "nibble/kernels/device_quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr std::size_t kElements = std::size_t{1} << 28;
@@ -150,7 +150,7 @@ void run() {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels
 
 int main() {
   if (nibble::cuda::device_count() == 0) {

@@ -14,7 +14,7 @@
 #include "nibble/core/error.h"
 #include "numerics/compat_qtorch.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 std::uint32_t element_bits(const std::vector<std::uint8_t>& bytes, DType type, std::size_t i) {
@@ -196,4 +196,4 @@ TEST(DeviceQuantize, RunsOnSideStreamsAndInGraphs) {
 }
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels

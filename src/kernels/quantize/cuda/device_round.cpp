@@ -8,7 +8,7 @@
 #include "kernels/quantize/cuda/device_layout.h"
 #include "kernels/quantize/cuda/encode.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 ScaleUse scale_use(ScaleKind kind) {
@@ -155,4 +155,4 @@ void round_on_device(const DeviceLayout& layout, DeviceArray input, DeviceArray 
   cuda::round_by_compat(job, place);
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

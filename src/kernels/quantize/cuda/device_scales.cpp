@@ -8,7 +8,7 @@
 #include "kernels/quantize/cuda/device_layout.h"
 #include "kernels/quantize/group_scales.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 cuda::RangeJob range_job(DeviceArray input, const Shape& shape, const Grouping& grouping) {
@@ -121,4 +121,4 @@ cuda::ScaleJob prepare_scales(const DeviceLayout& layout, DeviceArray input, con
   return job;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

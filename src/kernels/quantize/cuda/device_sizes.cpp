@@ -5,7 +5,7 @@
 #include "kernels/quantize/grouping.h"
 #include "nibble/kernels/device_quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 DeviceEncodedSizes device_encoded_sizes(const Shape& shape, const Format& format, bool packed) {
   const int bits = describe(format.element).code_bits;
@@ -22,4 +22,4 @@ DeviceEncodedSizes device_encoded_sizes(const Shape& shape, const Format& format
   return sizes;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

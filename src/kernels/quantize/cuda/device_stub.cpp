@@ -3,7 +3,7 @@
 #include "cuda/stub/absent.h"
 #include "nibble/kernels/device_quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 std::size_t device_quantize_workspace(const Shape&, const Format&, const QuantizeOptions&) {
   return 0;
@@ -32,4 +32,4 @@ void device_decode(const DeviceEncoded&, DeviceArray, const Shape&, const Format
   cuda::refuse_without_cuda("decode");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels

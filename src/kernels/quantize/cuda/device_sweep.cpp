@@ -21,7 +21,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/device_quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 namespace {
 
 constexpr std::size_t kStretch = std::size_t{1} << 24;
@@ -179,7 +179,7 @@ class DeviceSweep {
 };
 
 }  // namespace
-}  // namespace nibble
+}  // namespace nibble::inline kernels
 
 int main(int count, char** arguments) {
   if (nibble::cuda::device_count() == 0) {

@@ -10,7 +10,7 @@
 #include "cuda/test_memory.h"
 #include "nibble/kernels/device_quantize.h"
 
-namespace nibble {
+namespace nibble::inline kernels {
 
 // Values in one of the types that arrays have, as bytes.
 inline std::vector<std::uint8_t> bytes_as(DType type, const std::vector<float>& values) {
@@ -72,4 +72,4 @@ inline std::vector<std::uint8_t> quantized_on_host(const std::vector<std::uint8_
   return bytes;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline kernels
