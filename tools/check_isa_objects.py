@@ -7,7 +7,7 @@ usage: check_isa_objects.py BUILD_DIR [nm]
 The linker keeps one copy of a weak symbol. If it were the copy of x86_avx512.cpp, any caller would
 run AVX-512 code, also on a machine without it. So what these objects define must be their own:
 each weak symbol has to name the object's namespace. An object <processor>_<isa>*.cpp.o, as
-x86_avx512.cpp.o or arm_neon_halves.cpp.o, has the namespace nibble::<isa>.
+x86_avx512.cpp.o or arm_neon_halves.cpp.o, has the namespace nibble::<module>::<isa>.
 """
 
 import re
@@ -22,7 +22,7 @@ SYMBOL = re.compile(r"^[0-9a-fA-F]*\s+(\w) (.*)$")
 
 def shared_symbols(listing, isa):
     """The weak symbols of an `nm -C` listing that do not name the instruction set."""
-    own = re.compile(rf"\bnibble::{isa}\b")
+    own = re.compile(rf"\bnibble::(?:\w+::)?{isa}\b")
     for line in listing.splitlines():
         match = SYMBOL.match(line)
         if match and match.group(1) in WEAK_TYPES and not own.search(match.group(2)):

@@ -14,7 +14,7 @@ from pathlib import Path
 GPUS = ("nibble_cuda", "CUDA::")
 PROCESSES = ("nibble_cluster", "MPI::")
 FORMATS = ("nibble_format_kernels",)
-FLOATS = ("nibble_train", "DNNL::")
+FLOATS = ("nibble_float_training", "DNNL::")
 DATA = ("nibble_data", "PNG::", "JPEG::", "CURL::")
 ONNX = ("nibble_onnx", "onnx_proto")
 
@@ -22,9 +22,9 @@ ONNX = ("nibble_onnx", "onnx_proto")
 FORBIDDEN = {
     "nibble_engine": GPUS + PROCESSES + FORMATS + FLOATS + DATA + ONNX,
     "nibble_emit": GPUS + PROCESSES + FORMATS + FLOATS + DATA + ONNX + ("nibble_engine",),
-    "nibble_harness": GPUS + PROCESSES + FORMATS + FLOATS + ONNX,
+    "nibble_inference": GPUS + PROCESSES + FORMATS + FLOATS + ONNX,
     "nibble_backend": GPUS + PROCESSES + FORMATS + FLOATS + DATA + ONNX,
-    "nibble_integer_run": GPUS + PROCESSES + FORMATS + FLOATS + ONNX,
+    "nibble_integer_training": GPUS + PROCESSES + FORMATS + FLOATS + ONNX,
 }
 
 

@@ -81,10 +81,10 @@ def float_instructions(listing):
 
 def folder_of(path):
     """The folder of the sources in an object below a build folder, or None for a test or benchmark."""
-    # src/integer_step/CMakeFiles/nibble_integer.dir/x.cpp.o, or …/nibble_integer_kernels.dir/products/x.cpp.o
+    # src/integer_step/CMakeFiles/nibble_integer_step.dir/x.cpp.o, or …/nibble_integer_kernels.dir/products/x.cpp.o
     parts = [part for part in path.parts[:-1] if part != "CMakeFiles" and not part.endswith(".dir")]
     if match := UNITY.match(path.name):
-        # The sources of a folder as one: …/nibble_integer_kernels.dir/Unity/unity_product_kernels_0_cxx.cxx.o
+        # The sources of a folder as one: …/nibble_integer_kernels.dir/Unity/unity_products_0_cxx.cxx.o
         library = next(part for part in path.parts if part.endswith(".dir"))
         if not library.startswith("nibble_") or "peak" in library:
             return None

@@ -17,13 +17,13 @@ SOUND = {
     "nibble_cluster": ["nibble_core", "MPI::MPI_CXX"],
     "nibble_format_kernels": ["nibble_cuda"],
     "nibble_integer_kernels": ["nibble_core"],
-    "nibble_train": ["nibble_format_kernels", "DNNL::dnnl"],
+    "nibble_float_training": ["nibble_format_kernels", "DNNL::dnnl"],
     "nibble_engine": ["nibble_graph", "nibble_integer_kernels"],
     "nibble_emit": ["nibble_graph"],
     "nibble_data": ["nibble_core", "PNG::PNG"],
-    "nibble_harness": ["nibble_engine", "nibble_data"],
+    "nibble_inference": ["nibble_engine", "nibble_data"],
     "nibble_backend": ["nibble_graph", "nibble_integer_kernels"],
-    "nibble_integer_run": ["nibble_backend", "nibble_data"],
+    "nibble_integer_training": ["nibble_backend", "nibble_data"],
 }
 
 
@@ -54,8 +54,8 @@ class CheckLinks(unittest.TestCase):
     def test_a_link_of_what_is_linked(self):
         self.expect_caught("nibble_graph", "nibble_cluster",
                            "nibble_engine must not link MPI::MPI_CXX: nibble_engine -> nibble_graph -> nibble_cluster -> MPI::MPI_CXX")
-        self.expect_caught("nibble_data", "MPI::MPI_CXX", "nibble_harness must not link MPI::MPI_CXX")
-        self.expect_caught("nibble_integer_kernels", "DNNL::dnnl", "nibble_integer_run must not link DNNL::dnnl")
+        self.expect_caught("nibble_data", "MPI::MPI_CXX", "nibble_inference must not link MPI::MPI_CXX")
+        self.expect_caught("nibble_integer_kernels", "DNNL::dnnl", "nibble_integer_training must not link DNNL::dnnl")
 
     def test_a_module_that_is_gone(self):
         code, output = run_on({target: others for target, others in SOUND.items() if target != "nibble_engine"})

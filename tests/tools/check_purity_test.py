@@ -19,13 +19,13 @@ IS_X86 = "x86" in subprocess.run([COMPILER, "-dumpmachine"], capture_output=True
 
 INTEGER = "int run(const signed char* x, int n) { int s = 0; for (int i = 0; i < n; ++i) s += x[i] * x[i]; return s; }\n"
 FOLDERS = {  # where CMake leaves the objects of the folders
-    "src/laws": "src/laws/CMakeFiles/nibble_fixed.dir",
+    "src/laws": "src/laws/CMakeFiles/nibble_laws.dir",
     "src/backend": "src/backend/CMakeFiles/nibble_backend.dir",
     "src/backend/cpu": "src/backend/CMakeFiles/nibble_backend.dir/cpu",
-    "src/integer_step": "src/integer_step/CMakeFiles/nibble_integer.dir",
-    "src/kernels/products": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/product_kernels",
+    "src/integer_step": "src/integer_step/CMakeFiles/nibble_integer_step.dir",
+    "src/kernels/products": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/products",
     "src/kernels/integer_loops": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/integer_loops",
-    "src/kernels/engine": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/engine_kernels",
+    "src/kernels/engine": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/engine",
 }
 
 spec = importlib.util.spec_from_file_location("check_purity", TOOL)
@@ -56,11 +56,11 @@ class CheckPurity(unittest.TestCase):
 
     def test_sources_compiled_together_are_those_of_their_folder(self):
         half = "double run(double x) { return x / 2; }\n"
-        for place, name, code in [("src/kernels/CMakeFiles/nibble_integer_kernels.dir/Unity", "unity_product_kernels_0_cxx.cxx", 1),
-                                  ("src/integer_step/CMakeFiles/nibble_integer.dir/Unity", "unity_integer_1_cxx.cxx", 1),
+        for place, name, code in [("src/kernels/CMakeFiles/nibble_integer_kernels.dir/Unity", "unity_products_0_cxx.cxx", 1),
+                                  ("src/integer_step/CMakeFiles/nibble_integer_step.dir/Unity", "unity_integer_step_1_cxx.cxx", 1),
                                   ("src/backend/CMakeFiles/nibble_backend.dir/Unity", "unity_cpu_0_cxx.cxx", 1),
                                   ("src/kernels/CMakeFiles/nibble_format_kernels.dir/Unity", "unity_quantize_0_cxx.cxx", 0),
-                                  ("src/integer_step/CMakeFiles/integer_test.dir/Unity", "unity_integer_0_cxx.cxx", 0)]:
+                                  ("src/integer_step/CMakeFiles/integer_step_test.dir/Unity", "unity_integer_step_0_cxx.cxx", 0)]:
             self.assertEqual(run_on(half, folder=place, name=name)[0], code, name)
 
     def test_integers_pass(self):
