@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ class CudaBackend final : public IntegerBackend {
 
   void begin(const StepContext& step) override;
   void enter(std::string_view, TrainPass) override {}
-  void end() override { queue_.flush(); }
+  void end() override { queue().flush(); }
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
@@ -51,7 +52,14 @@ class CudaBackend final : public IntegerBackend {
 
   // For the operations of this folder.
   const StepContext& step() const { return step_; }
-  cuda::DeviceQueue& queue() { return queue_; }
+  cuda::DeviceQueue& queue() {
+    release();
+    return queue_;
+  }
+  // Rounds a product as round() does; it waits for the rectifier that may come next, which it can
+  // do on the way.
+  void round(ShiftPoint point, const Values& to, std::int8_t* second, cuda::RoundedProduct product);
+  bool rectify_held(const Values& values, const Values& to);
   cuda::ProductPath path() const { return path_; }
   const cuda::DeviceStep* device_step() const { return step_memory_.as<cuda::DeviceStep>(); }
   cuda::Rows rows(const Values& values) const;
@@ -85,6 +93,7 @@ class CudaBackend final : public IntegerBackend {
 
   cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
   void meet(const cuda::RoundingSite& site, const Values& to);
+  void release();
   void fill(Inlet& inlet, const void* bytes, std::size_t size);
   void spread(const void* bytes, const std::int8_t* tables, std::int64_t table_channels,
               int exponent, const Values& to);
@@ -104,6 +113,7 @@ class CudaBackend final : public IntegerBackend {
   std::int32_t slots_ = 0;
   std::vector<ShiftPointCase> cases_;
   StepContext step_;
+  std::optional<cuda::RoundedProduct> held_;
 };
 
 std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product);

@@ -40,28 +40,30 @@ class RoundingPass {
     return round_by(shift_, sum, element, saturated_);
   }
 
-  // 16 results, of which the first `count` are of the tensor, to offset `at` of the result's memory,
-  // and to the second one's. The sums lie in shared memory; zeros where there are none.
-  __device__ __forceinline__ void round_chunk(const std::int32_t* sums, std::uint64_t element,
+  // Called, not repeated: a tile has many chunks, and their instructions must stay in a cache.
+  //
+  // 16 results, of which the first `count` are of the tensor, to offset `at` of the result's
+  // memory, and to the second one's. The sums lie in shared memory; zeros where there are none.
+  __device__ __noinline__ void round_chunk(const std::int32_t* sums, std::uint64_t element,
                                               std::uint32_t count, std::int8_t* result,
-                                              std::size_t at) {
+                                              std::size_t at, bool rectifies) {
     int4 quads[4];
     std::uint32_t most = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       quads[i] = reinterpret_cast<const int4*>(sums)[i];
-      most = max(max(most, magnitude_of<std::int32_t>(quads[i].x)),
-                 max(magnitude_of<std::int32_t>(quads[i].y),
-                     max(magnitude_of<std::int32_t>(quads[i].z),
-                         magnitude_of<std::int32_t>(quads[i].w))));
+      most = max(
+          max(most, magnitude_of<std::int32_t>(quads[i].x)),
+          max(magnitude_of<std::int32_t>(quads[i].y),
+              max(magnitude_of<std::int32_t>(quads[i].z), magnitude_of<std::int32_t>(quads[i].w))));
     }
     see(most);
     const auto store = [&](int shift, std::uint32_t& saturated, std::int8_t* to) {
-      *reinterpret_cast<uint4*>(to + at) =
-          is_quick(shift, most)
-              ? quick_chunk(quads, shift)
-              : slow_chunk([&](std::uint32_t i) { return sums[i]; }, shift, element, count,
-                           saturated);
+      const uint4 chunk = is_quick(shift, most)
+                              ? quick_chunk(quads, shift, most, saturated)
+                              : slow_chunk([&](std::uint32_t i) { return sums[i]; }, shift, element,
+                                           count, saturated);
+      *reinterpret_cast<uint4*>(to + at) = rectifies ? rectified(chunk) : chunk;
     };
     store(shift_, saturated_, result);
     if (other_ != PointState::kUnknown) store(other_, second_saturated_, site_.second);
@@ -69,21 +71,29 @@ class RoundingPass {
 
   // The same of sums that sum_at(i) makes.
   template <class SumAt>
-  __device__ __forceinline__ void round_chunk(const SumAt& sum_at, std::uint64_t element,
+  __device__ __noinline__ void round_chunk(const SumAt& sum_at, std::uint64_t element,
                                               std::uint32_t count, std::int8_t* result,
-                                              std::size_t at) {
+                                              std::size_t at, bool rectifies) {
+    const auto store = [&](int shift, std::uint32_t& saturated, std::int8_t* to) {
+      const uint4 chunk = slow_chunk(sum_at, shift, element, count, saturated);
+      *reinterpret_cast<uint4*>(to + at) = rectifies ? rectified(chunk) : chunk;
+    };
     for (std::uint32_t i = 0; i < count; ++i) see(magnitude_of<std::int64_t>(sum_at(i)));
-    *reinterpret_cast<uint4*>(result + at) = slow_chunk(sum_at, shift_, element, count, saturated_);
-    if (other_ == PointState::kUnknown) return;
-    *reinterpret_cast<uint4*>(site_.second + at) =
-        slow_chunk(sum_at, other_, element, count, second_saturated_);
+    store(shift_, saturated_, result);
+    if (other_ != PointState::kUnknown) store(other_, second_saturated_, site_.second);
   }
 
   // Every thread of the block comes here once. `sum_exponent` is that of the sums, `exponent` where
-  // the result's goes.
-  __device__ void end(int sum_exponent, std::int32_t* exponent) const;
+  // the result's goes, and once more where `again` is not null.
+  __device__ void end(int sum_exponent, std::int32_t* exponent,
+                      std::int32_t* again = nullptr) const;
 
  private:
+  static __device__ __forceinline__ uint4 rectified(const uint4& chunk) {
+    return make_uint4(__vmaxs4(chunk.x, 0u), __vmaxs4(chunk.y, 0u), __vmaxs4(chunk.z, 0u),
+                      __vmaxs4(chunk.w, 0u));
+  }
+
   __device__ __forceinline__ void see(std::uint64_t magnitude) {
     largest_ = largest_ > magnitude ? largest_ : magnitude;
   }
@@ -99,27 +109,40 @@ class RoundingPass {
     return kept;
   }
 
-  // To the nearest, in 32 bits, and even the largest is not cut.
+  // To the nearest by a shift for which 32 bits do.
   __device__ __forceinline__ bool is_quick(int shift, std::uint32_t most) const {
     return site_.rounding == ShiftRounding::nearest && shift > 0 && shift <= kQuickShift &&
-           (most + (1u << (shift - 1))) >> shift <= 127;
+           most < kQuickSum;
   }
-  static __device__ __forceinline__ uint4 quick_chunk(const int4 (&quads)[4], int shift) {
+  static __device__ __forceinline__ uint4 quick_chunk(const int4 (&quads)[4], int shift,
+                                                      std::uint32_t most,
+                                                      std::uint32_t& saturated) {
+    const bool cuts = (most + (1u << (shift - 1))) >> shift > 127;
     std::uint32_t words[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const std::uint32_t low = __byte_perm(rounded_shift_of_small(quads[i].x, shift),
-                                            rounded_shift_of_small(quads[i].y, shift), 0x0040);
-      const std::uint32_t high = __byte_perm(rounded_shift_of_small(quads[i].z, shift),
-                                             rounded_shift_of_small(quads[i].w, shift), 0x0040);
-      words[i] = __byte_perm(low, high, 0x5410);
+      int4 quad = {
+          rounded_shift_of_small(quads[i].x, shift), rounded_shift_of_small(quads[i].y, shift),
+          rounded_shift_of_small(quads[i].z, shift), rounded_shift_of_small(quads[i].w, shift)};
+      if (cuts) {
+        cut(quad.x, saturated);
+        cut(quad.y, saturated);
+        cut(quad.z, saturated);
+        cut(quad.w, saturated);
+      }
+      words[i] = __byte_perm(__byte_perm(quad.x, quad.y, 0x0040),
+                             __byte_perm(quad.z, quad.w, 0x0040), 0x5410);
     }
     return make_uint4(words[0], words[1], words[2], words[3]);
   }
+  static __device__ __forceinline__ void cut(std::int32_t& number, std::uint32_t& saturated) {
+    const std::int32_t kept = max(min(number, 127), -127);
+    saturated += kept != number ? 1 : 0;
+    number = kept;
+  }
   template <class SumAt>
   __device__ __forceinline__ uint4 slow_chunk(const SumAt& sum_at, int shift, std::uint64_t element,
-                                              std::uint32_t count,
-                                              std::uint32_t& saturated) const {
+                                              std::uint32_t count, std::uint32_t& saturated) const {
     std::uint32_t words[4] = {};
 #pragma unroll
     for (std::uint32_t w = 0; w < 4; ++w) {
@@ -132,7 +155,8 @@ class RoundingPass {
     return make_uint4(words[0], words[1], words[2], words[3]);
   }
 
-  static constexpr int kQuickShift = 24;  // 127·2^24 is below 2^31
+  static constexpr int kQuickShift = 24;
+  static constexpr std::uint32_t kQuickSum = 1u << 30;  // with half of 2^24 it is below 2^31
 
   const RoundingSite& site_;
   RandomKey key_{};
@@ -221,7 +245,8 @@ __device__ inline bool is_last_block(std::uint32_t* blocks_done) {
   return true;
 }
 
-__device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponent) const {
+__device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponent,
+                                         std::int32_t* again) const {
   const BlockTotals all = block_totals(largest_, saturated_, second_saturated_);
   if (threadIdx.x != 0) return;
   DevicePoint& point = *site_.point;
@@ -234,7 +259,9 @@ __device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponen
   if (all.second_sum > 0) atomic_add(&point.second_saturated, all.second_sum);
   if (!is_last_block(&point.blocks_done)) return;
   point.sum_exponent = sum_exponent;
-  if (!site_.meets_ranks) decide(point, site_.step->rule, site_.elements, site_.second != nullptr, exponent);
+  if (site_.meets_ranks) return;
+  decide(point, site_.step->rule, site_.elements, site_.second != nullptr, exponent);
+  if (again != nullptr) *again = *exponent;
 }
 
 }  // namespace nibble::cuda
