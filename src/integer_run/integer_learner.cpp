@@ -20,7 +20,9 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
       cluster_(cluster),
       session_(recipe_.network, recipe_.options, cluster),
       scale_(input_scale(input_of(recipe_.network), data.train)),
-      batcher_(data.train, scale_, session_.tape().answer_picture().channels) {}
+      batcher_(data.train, scale_, session_.tape().answer_picture().channels) {
+  if (session_.runs_ahead()) batcher_.leave_gathering();
+}
 
 StepResult IntegerLearner::step(const StepPlan& plan) {
   const RankShare share{cluster_ != nullptr ? cluster_->rank() : 0,

@@ -152,6 +152,53 @@ void CudaBackend::load_bytes(std::span<const std::uint8_t> bytes,
          static_cast<std::int64_t>(tables.size()) / 256, exponent, to);
 }
 
+// The whole data set, brought here once; null where it does not fit.
+const std::uint8_t* CudaBackend::held_images(ConstTensorView images) {
+  constexpr std::size_t kPiece = std::size_t{1} << 24;
+  const auto [place, is_new] = data_sets_.try_emplace(images.data());
+  if (is_new) {
+    const auto bytes = static_cast<std::size_t>(images.elements());
+    try {
+      place->second = lasting_.take(bytes);
+    } catch (const Error&) {  // batches come one by one then
+      return nullptr;
+    }
+    const auto* from = reinterpret_cast<const std::uint8_t*>(images.data());
+    for (std::size_t done = 0; done < bytes; done += kPiece)
+      queue().put(place->second.as<std::uint8_t>() + done, from + done,
+                  std::min(kPiece, bytes - done));
+  }
+  return place->second.as<std::uint8_t>();
+}
+
+void CudaBackend::load_images(const ImageSelection& images, std::span<const std::int8_t> tables,
+                              int exponent, const Values& to) {
+  const std::uint8_t* held = held_images(images.images);
+  if (held == nullptr) return IntegerBackend::load_images(images, tables, exponent, to);
+  const Shape& all = images.images.shape();
+  std::vector<std::byte> selected(sizeof(cuda::SelectedImages) + images.indices.size_bytes());
+  const cuda::SelectedImages head{images.key.seed, images.key.epoch, 0};
+  std::memcpy(selected.data(), &head, sizeof head);
+  std::memcpy(selected.data() + sizeof head, images.indices.data(), images.indices.size_bytes());
+  fill(input_, selected.data(), selected.size());
+  fill(tables_, tables.data(), tables.size());
+  cuda::queue(queue(),
+              cuda::GatherJob{.images = held,
+                              .selected = input_.memory.as<cuda::SelectedImages>(),
+                              .tables = tables_.memory.as<std::int8_t>(),
+                              .to = rows(to),
+                              .line = Divisor::of(static_cast<std::uint32_t>(all[2] * all[3])),
+                              .channels = Divisor::of(static_cast<std::uint32_t>(all[3])),
+                              .height = static_cast<std::int32_t>(all[1]),
+                              .width = static_cast<std::int32_t>(all[2]),
+                              .padding = images.augment.padding,
+                              .cutout = images.augment.cutout,
+                              .has_flip = images.augment.has_flip ? 1 : 0,
+                              .fill = images.augment.fill,
+                              .exponent = exponent,
+                              .unused = 0});
+}
+
 void CudaBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
   const cuda::Rows source = rows(from);
   std::vector<std::int8_t> filled(std::size_t{source.rows} * source.pitch());

@@ -3,6 +3,7 @@
 // host.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ class CudaBackend final : public IntegerBackend {
   void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) override;
   void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
                   int exponent, const Values& to) override;
+  void load_images(const ImageSelection& images, std::span<const std::int8_t> tables, int exponent,
+                   const Values& to) override;
   void store(const Values& from, std::span<std::int8_t> mantissas) override;
   std::unique_ptr<StoredLater> store_later(const Values& from) override;
   bool runs_ahead() const override { return true; }
@@ -93,6 +96,7 @@ class CudaBackend final : public IntegerBackend {
 
   cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
   void meet(const cuda::RoundingSite& site, const Values& to);
+  const std::uint8_t* held_images(ConstTensorView images);
   void release();
   void fill(Inlet& inlet, const void* bytes, std::size_t size);
   void spread(const void* bytes, const std::int8_t* tables, std::int64_t table_channels,
@@ -110,6 +114,7 @@ class CudaBackend final : public IntegerBackend {
   Inlet input_;
   Inlet tables_;
   Inlet targets_;
+  std::map<const void*, cuda::DeviceBuffer> data_sets_;  // by address on the host; empty: too large
   std::int32_t slots_ = 0;
   std::vector<ShiftPointCase> cases_;
   StepContext step_;

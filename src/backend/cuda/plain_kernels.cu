@@ -4,6 +4,7 @@
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/plain_kernels.h"
 #include "core/philox_draws.h"
+#include "data/augment_law.h"
 #include "nibble/fixed/integer_laws.h"
 
 namespace nibble::cuda {
@@ -192,6 +193,52 @@ __global__ void __launch_bounds__(256) spread(const __grid_constant__ SpreadJob 
   set_exponent(job.to, job.exponent);
 }
 
+__global__ void __launch_bounds__(256) gather(const __grid_constant__ GatherJob job) {
+  start_kernel();
+  const AugmentOptions options{.padding = job.padding,
+                               .has_flip = job.has_flip != 0,
+                               .cutout = job.cutout,
+                               .fill = static_cast<std::uint8_t>(job.fill)};
+  const RandomKey key{job.selected->seed, kAugmentStream, job.selected->epoch};
+  const auto* indices = reinterpret_cast<const std::int32_t*>(job.selected + 1);
+  const auto channels = static_cast<std::int32_t>(job.channels.divisor);
+  for_each_chunk(job.to, [&](const ChunkPlace& at) {
+    const std::uint32_t image = job.to.pixels.quotient(at.row);
+    const std::int32_t index = indices[image];
+    const Augmentation drawn =
+        augmentation_by(options, job.height, job.width, [&](std::uint64_t k) {
+          return philox::draw32(key, kAugmentDraws * static_cast<std::uint64_t>(index) + k);
+        });
+    const std::uint32_t feature =
+        job.to.pixels.remainder(at.row, image) * job.to.channels + at.channel;
+    const std::uint32_t line = job.line.quotient(feature);
+    const std::uint32_t within = job.line.remainder(feature, line);
+    auto y = static_cast<std::int32_t>(line);
+    auto x = static_cast<std::int32_t>(job.channels.quotient(within));
+    std::int32_t c = static_cast<std::int32_t>(within) - x * channels;
+    ChunkBytes chunk{};
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      if (at.channel + i >= job.to.channels) continue;
+      const PixelSource source = source_of(options, drawn, job.height, job.width, y, x);
+      const std::size_t place =
+          ((std::size_t{static_cast<std::uint32_t>(index)} * job.height + source.y) * job.width +
+           source.x) *
+              channels +
+          c;
+      const std::uint8_t byte = source.is_filled ? options.fill : job.images[place];
+      chunk.bytes[i] = job.tables[c * 256 + byte];
+      if (++c < channels) continue;
+      c = 0;
+      if (++x < job.width) continue;
+      x = 0;
+      ++y;
+    }
+    store_chunk(job.to.data, place_in(job.to, at), chunk.words);
+  });
+  set_exponent(job.to, job.exponent);
+}
+
 }  // namespace
 
 void queue(DeviceQueue& queue, const RectifyJob& job) {
@@ -209,6 +256,9 @@ void queue(DeviceQueue& queue, const BoxJob& job) {
 }
 void queue(DeviceQueue& queue, const LargestJob& job) {
   queue.launch(largest, grid_of(queue, job.to), job);
+}
+void queue(DeviceQueue& queue, const GatherJob& job) {
+  queue.launch(gather, grid_of(queue, job.to), job);
 }
 void queue(DeviceQueue& queue, const SpreadJob& job) {
   queue.launch(spread, grid_of(queue, job.to), job);
