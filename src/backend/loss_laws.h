@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "nibble/backend/rules.h"
 
@@ -17,9 +16,9 @@ inline constexpr int kCrossEntropyShift = kProbabilityBits + kCrossEntropyExpone
 // Σ over classes is 0: p_i·2^11 for every class, less the sum of all at the label. `answers` are
 // the mantissas of one image, `exponent` theirs. Rounded stochastically by kCrossEntropyShift it is
 // the error, 128·(softmax - one-hot).
-std::vector<std::int64_t> cross_entropy_differences(std::span<const std::int8_t> answers,
-                                                    int exponent, std::int32_t label,
-                                                    CrossEntropyForm form);
+void cross_entropy_differences(std::span<const std::int8_t> answers, int exponent,
+                               std::int32_t label, CrossEntropyForm form,
+                               std::span<std::int64_t> differences);
 
 // y - target, aligned exactly and rounded once: y·2^answer_lift - target·2^target_lift in units of
 // 2^exponent.
