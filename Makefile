@@ -63,6 +63,7 @@ gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inp
 	  device_quantize_bench device_accumulate_bench cuda_training_bench; do \
 	  $(PHASE) "$$program" build/cuda/bin/$$program; \
 	done
+	@$(PHASE) "no floats in a step" tools/check_device_floats.py build/cuda/lib/libnibble_backend_cuda.a
 	@$(PHASE) "Python on the GPU" tools/gpu_python_test
 
 wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere

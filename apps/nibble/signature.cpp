@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/nibble/device_option.h"
 #include "apps/nibble/signature_inference.h"
 #include "apps/nibble/signature_integers.h"
 #include "apps/nibble/verb.h"
@@ -155,7 +156,7 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-void run(bool is_verbose, bool is_long) {
+void run(bool is_verbose, bool is_long, const std::string& device) {
   std::vector<Tensor> inputs;
   for (const bool is_wild : {false, true}) inputs.push_back(make_input(is_wild));
   Hasher all;
@@ -184,7 +185,7 @@ void run(bool is_verbose, bool is_long) {
     record(name, hasher.value());
   }
   for (const auto& [name, hash] : inference_hashes()) record(name, hash);
-  for (const auto& [name, hash] : integer_hashes(is_long)) record(name, hash);
+  for (const auto& [name, hash] : integer_hashes(is_long, device)) record(name, hash);
   fmt::print("{}{}\n", hex(all.value()), is_verbose ? "  all" : "");
 }
 
@@ -195,6 +196,8 @@ void add_signature(CLI::App& app) {
       "signature", "one hash of all arithmetic: the same on every machine that computes the same");
   const auto is_verbose = std::make_shared<bool>(false);
   const auto is_long = std::make_shared<bool>(false);
+  const auto device = std::make_shared<std::string>("cpu");
+  add_device_option(verb, *device);
   verb.add_flag("--verbose", *is_verbose,
                 "a hash for each format, rounding, accumulator, training");
   verb.add_flag("--long", *is_long,
@@ -203,7 +206,7 @@ void add_signature(CLI::App& app) {
       "Examples:\n"
       "  nibble signature\n"
       "  diff <(NIBBLE_ISA=reference nibble signature --verbose) <(nibble signature --verbose)");
-  verb.callback([is_verbose, is_long] { run(*is_verbose, *is_long); });
+  verb.callback([is_verbose, is_long, device] { run(*is_verbose, *is_long, *device); });
 }
 
 }  // namespace nibble

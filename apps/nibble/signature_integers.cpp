@@ -67,7 +67,8 @@ IntegerOptions options_with(void (*change)(IntegerOptions&)) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::uint64_t>> integer_hashes(bool is_long) {
+std::vector<std::pair<std::string, std::uint64_t>> integer_hashes(bool is_long,
+                                                                  const std::string& device) {
   std::vector<Case> cases = {
       {"mlp-64-32-10", 37, 50, "exact"},
       {"convnet-8x8", 20, 20, "exact"},
@@ -84,7 +85,8 @@ std::vector<std::pair<std::string, std::uint64_t>> integer_hashes(bool is_long) 
       {"resnet20-nobn", 3, 1, "exact"}};
   if (is_long) cases.push_back({"vgg-small-7", 16, 50, "exact"});
   std::vector<std::pair<std::string, std::uint64_t>> hashes;
-  for (const Case& each : cases) {
+  for (Case& each : cases) {
+    each.options.device = device;
     hashes.emplace_back(fmt::format("int8 training {} {} steps of {}, {}", each.network, each.steps,
                                     each.batch, each.words),
                         hash_of_training(each));

@@ -36,6 +36,15 @@ std::unique_ptr<IntegerBackend> backend_of(const DeviceName& device) {
 
 }  // namespace
 
+void IntegerBackend::load_images(const ImageSelection& images, std::span<const std::int8_t> tables,
+                                 int exponent, const Values& to) {
+  const Shape& all = images.images.shape();
+  Tensor batch(DType::u8,
+               {static_cast<std::int64_t>(images.indices.size()), all[1], all[2], all[3]});
+  gather_images(images.images, images.indices, images.augment, images.key, batch.view());
+  load_bytes(batch.as<std::uint8_t>(), tables, exponent, to);
+}
+
 std::unique_ptr<StoredLater> IntegerBackend::store_later(const Values& from) {
   class Stored final : public StoredLater {
    public:

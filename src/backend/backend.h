@@ -89,6 +89,9 @@ class IntegerBackend {
   // Bytes by a table of 256 mantissas for every channel of the data.
   virtual void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
                           int exponent, const Values& to) = 0;
+  // Images of a data set, by the same tables; a backend may keep the whole set in its memory.
+  virtual void load_images(const ImageSelection& images, std::span<const std::int8_t> tables,
+                           int exponent, const Values& to);
   virtual void store(const Values& from, std::span<std::int8_t> mantissas) = 0;
   // The numbers as they are now, without waiting for them where the backend runs_ahead().
   virtual std::unique_ptr<StoredLater> store_later(const Values& from);

@@ -15,6 +15,7 @@
 #include "nibble/cluster/communicator.h"
 #include "nibble/core/philox.h"
 #include "nibble/core/tensor.h"
+#include "nibble/data/augment.h"
 #include "nibble/graph/op.h"
 
 namespace nibble::inline backend {
@@ -31,6 +32,14 @@ struct StepContext {
   std::int64_t first_image = 0;  // of this rank in the batch of all ranks
   std::int64_t all_images = 0;
   Communicator* cluster = nullptr;  // null: alone
+};
+
+// Images of a data set, augmented on the way into a step.
+struct ImageSelection {
+  ConstTensorView images;  // u8 (n, h, w, c), unchanged for as long as a backend reads from them
+  std::span<const std::int32_t> indices;
+  AugmentOptions augment;
+  AugmentKey key;
 };
 
 struct SlidingWindow {

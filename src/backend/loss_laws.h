@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "laws/integer_division.h"
 #include "nibble/backend/rules.h"
@@ -66,9 +65,9 @@ struct CrossEntropyLaw {
 // Σ over classes is 0: p_i·2^11 for every class, less the sum of all at the label. `answers` are
 // the mantissas of one image, `exponent` theirs. Rounded stochastically by kCrossEntropyShift it is
 // the error, 128·(softmax - one-hot).
-std::vector<std::int64_t> cross_entropy_differences(std::span<const std::int8_t> answers,
-                                                    int exponent, std::int32_t label,
-                                                    CrossEntropyForm form);
+void cross_entropy_differences(std::span<const std::int8_t> answers, int exponent,
+                               std::int32_t label, CrossEntropyForm form,
+                               std::span<std::int64_t> differences);
 
 // y - target, aligned exactly and rounded once: y·2^answer_lift - target·2^target_lift in units of
 // 2^exponent.

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "data/augment_law.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
@@ -14,7 +15,6 @@
 namespace nibble::inline data {
 namespace {
 
-constexpr std::uint64_t kDrawsPerImage = 8;
 constexpr std::size_t kImagesAtOnce = 16;
 constexpr std::int32_t kMostPixels = 1 << 20;  // of a border or a square: sums stay far from 2^31
 
@@ -119,23 +119,9 @@ Augmentation draw_augmentation(const AugmentOptions& options, std::int64_t heigh
                                std::int64_t width, const AugmentKey& key, std::int64_t image) {
   check_options(options);
   const RandomKey random{.seed = key.seed, .stream = kAugmentStream, .step = key.epoch};
-  const auto below = [&](std::uint64_t k, std::int64_t bound) {
-    const std::uint32_t draw =
-        draw32(random, kDrawsPerImage * static_cast<std::uint64_t>(image) + k);
-    const std::uint64_t scaled = (std::uint64_t{draw} * static_cast<std::uint64_t>(bound)) >> 32;
-    return static_cast<std::int32_t>(scaled);
-  };
-  Augmentation drawn;
-  if (options.padding > 0) {
-    drawn.shift_y = below(0, 2 * options.padding + 1) - options.padding;
-    drawn.shift_x = below(1, 2 * options.padding + 1) - options.padding;
-  }
-  if (options.has_flip) drawn.is_flipped = below(2, 2) == 1;
-  if (options.cutout > 0) {
-    drawn.cut_y = below(3, height) - options.cutout / 2;
-    drawn.cut_x = below(4, width) - options.cutout / 2;
-  }
-  return drawn;
+  return augmentation_by(options, height, width, [&](std::uint64_t k) {
+    return draw32(random, kAugmentDraws * static_cast<std::uint64_t>(image) + k);
+  });
 }
 
 void gather_images(ConstTensorView images, std::span<const std::int32_t> indices,

@@ -32,19 +32,22 @@ struct StepPlan {
   std::int64_t epoch = 0;                 // from 0; rows and words for people count from 1
   RunPosition position = {};
   Observation* observation = nullptr;  // where set, the step fills it
-  bool waits = false;                  // for its own result
 };
 
 // For tables alone: of whole batches, and only rank 0 is asked.
 struct StepResult {
   double loss_sum = 0;  // over the images
   std::int64_t correct = 0;
-  std::int64_t images = 0;
+  std::int64_t images = 0;  // 0: those of the plan
+  std::int64_t steps = 1;   // told of; 0: none yet
+  std::int64_t step = 0;    // the last of them, from 1; 0: the one that was taken
 
   void add(const StepResult& other) {
     loss_sum += other.loss_sum;
     correct += other.correct;
     images += other.images;
+    steps += other.steps;
+    step = other.step;
   }
 };
 
@@ -59,9 +62,9 @@ class Learner {
 
   // The result may be that of a step before: one that runs while the next is prepared tells later.
   virtual StepResult step(const StepPlan& plan) = 0;
-  virtual StepResult rest() { return {}; }  // of steps that were not told yet; waits for them
-  virtual std::int64_t steps() const = 0;   // taken in the whole run
-  virtual double rate() const = 0;          // of the last step, as tables show it
+  virtual StepResult rest() { return {.steps = 0}; }  // of steps not told yet; waits for them
+  virtual std::int64_t steps() const = 0;             // taken in the whole run
+  virtual double rate() const = 0;                    // of the last step, as tables show it
   // What listeners hear of the last step beside loss and rate.
   virtual void tell(EventSink&) const {}
 

@@ -120,20 +120,21 @@ void Trainer::add(const StepResult& result) {
   sums_.correct += result.correct;
   sums_.loss += result.loss_sum;
   images_told_ += result.images;
+  if (events_ == nullptr || result.steps == 0) return;
+  events_->scalar("batch/loss", result.step > 0 ? result.step : learner_.steps(),
+                  result.loss_sum / static_cast<double>(result.images));
 }
 
 void Trainer::train_batch(std::span<const std::int32_t> indices) {
   const bool is_observed =
       is_first() && options_.has_layer_statistics && sums_.batches + 1 == steps_per_epoch();
   Observation observation{.events = events_};
-  const StepResult step =
-      learner_.step({.indices = indices,
-                     .epoch = epoch_,
-                     .position = {.step = epoch_ * steps_per_epoch() + sums_.batches,
-                                  .steps_per_epoch = steps_per_epoch(),
-                                  .epochs = settings_.epochs},
-                     .observation = is_observed ? &observation : nullptr,
-                     .waits = events_ != nullptr});
+  StepResult step = learner_.step({.indices = indices,
+                                   .epoch = epoch_,
+                                   .position = {.step = epoch_ * steps_per_epoch() + sums_.batches,
+                                                .steps_per_epoch = steps_per_epoch(),
+                                                .epochs = settings_.epochs},
+                                   .observation = is_observed ? &observation : nullptr});
   if (is_observed) {
     folder_->add_layers(observation.layers);
     folder_->add_integers(observation.integers);
@@ -141,10 +142,9 @@ void Trainer::train_batch(std::span<const std::int32_t> indices) {
   }
   ++sums_.batches;
   sums_.images += static_cast<std::int64_t>(indices.size());
+  if (step.steps > 0 && step.images == 0) step.images = static_cast<std::int64_t>(indices.size());
   add(step);
   if (events_ == nullptr) return;
-  events_->scalar("batch/loss", learner_.steps(),
-                  step.loss_sum / static_cast<double>(indices.size()));
   events_->scalar("batch/learning_rate", learner_.steps(), learner_.rate());
   learner_.tell(*events_);
 }

@@ -88,6 +88,30 @@ TEST(DeviceNetworks, RandomOnesAgree) {
   }
 }
 
+// Crop, flip and cutout, of pictures and of pictures that are flattened.
+TEST(DeviceNetworks, ImagesOfADataSetAreThoseOfTheCpu) {
+  constexpr std::int64_t kImages = 23;
+  Draws draws(3);
+  Tensor images(DType::u8, {kImages, 9, 7, 3});
+  for (std::uint8_t& each : images.as<std::uint8_t>())
+    each = static_cast<std::uint8_t>(draws.in(0, 255));
+  std::vector<std::int8_t> tables = random_mantissas(3 * 256, draws);
+  const std::int32_t indices[] = {22, 0, 5, 5, 13, 1, 2, 3, 4, 21, 20};
+  const AugmentOptions kinds[] = {{},
+                                  {.padding = 2, .has_flip = true, .cutout = 0, .fill = 9},
+                                  {.padding = 4, .has_flip = true, .cutout = 4, .fill = 200},
+                                  {.padding = 0, .has_flip = false, .cutout = 3, .fill = 1}};
+  for (const Picture& picture : {Picture{9, 7, 3}, Picture{1, 9, 21}}) {
+    for (const AugmentOptions& augment : kinds) {
+      Workplace place(kCpuAndCuda);
+      place.backend->begin({.all_images = 11});
+      const Values to = place.empty(picture, 11);
+      EXPECT_NO_THROW(
+          place.backend->load_images({images.view(), indices, augment, {7, 3}}, tables, -7, to));
+    }
+  }
+}
+
 TEST(DeviceNetworks, RecordedStepsGiveTheWeightsOfTheCpu) {
   const Network lenet = named("lenet");
   expect_same_weights(lenet, {}, 8, {64, 13, 64});

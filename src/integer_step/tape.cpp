@@ -191,6 +191,8 @@ Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
   const Values input = fresh_value(0, entry);
   if (batch.tables.empty()) {
     entry.load(batch.mantissas, batch.exponent, input);
+  } else if (batch.selection) {
+    entry.load_images(*batch.selection, batch.tables, batch.exponent, input);
   } else {
     entry.load_bytes(batch.bytes, batch.tables, batch.exponent, input);
   }

@@ -16,11 +16,12 @@
 
 namespace nibble::inline integer_step {
 
-// A batch on the host: bytes with a table of 256 mantissas for every channel of theirs, or
-// mantissas that are there already.
+// A batch on the host: bytes with a table of 256 mantissas for every channel of theirs, images of a
+// data set with such tables, or mantissas that are there already.
 struct InputBatch {
   std::int64_t images = 0;
   std::span<const std::uint8_t> bytes = {};
+  std::optional<ImageSelection> selection = {};
   std::span<const std::int8_t> tables = {};  // empty: mantissas
   std::span<const std::int8_t> mantissas = {};
   int exponent = 0;

@@ -66,9 +66,11 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
       indices.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
   const Shape& pictures = data_.images.shape();
   const Shape shape{count, pictures[1], pictures[2], pictures[3]};
-  if (gathered_.elements() < shape.elements()) gathered_ = Tensor(data_.images.dtype(), shape);
+  const bool selects = !gathers_ && !scale_.tables.empty() && count > 0;
+  if (!selects && gathered_.elements() < shape.elements())
+    gathered_ = Tensor(data_.images.dtype(), shape);
   const TensorView batch(gathered_.data(), data_.images.dtype(), shape);
-  if (count > 0) gather_images(data_.images.view(), own, augment, key, batch);
+  if (count > 0 && !selects) gather_images(data_.images.view(), own, augment, key, batch);
 
   IntegerBatch result{.input = {.images = count, .exponent = scale_.exponent},
                       .first_image = first,
@@ -80,7 +82,11 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
       mantissas_.push_back(static_cast<std::int8_t>(mantissa_of(static_cast<double>(each))));
     result.input.mantissas = mantissas_;
   } else {
-    result.input.bytes = batch.as<std::uint8_t>();
+    if (selects) {
+      result.input.selection = {data_.images.view(), own, augment, key};
+    } else {
+      result.input.bytes = batch.as<std::uint8_t>();
+    }
     result.input.tables = scale_.tables;
   }
 

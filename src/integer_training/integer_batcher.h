@@ -36,7 +36,11 @@ class IntegerBatcher {
   // `answers`: numbers an image.
   IntegerBatcher(const Dataset& data, InputScale scale, std::int64_t answers);
 
-  // `indices` is the whole batch. What is returned lives until the next call.
+  // Leaves it to who computes to gather bytes: a GPU keeps the data set.
+  void leave_gathering() { gathers_ = false; }
+
+  // `indices` is the whole batch, and must live as long as what is returned, which lives until the
+  // next call.
   IntegerBatch load(std::span<const std::int32_t> indices, const AugmentOptions& augment,
                     const AugmentKey& key, const RankShare& share = {});
 
@@ -44,6 +48,7 @@ class IntegerBatcher {
   const Dataset& data_;
   InputScale scale_;
   std::int64_t answers_;
+  bool gathers_ = true;
   Tensor gathered_;
   std::vector<std::int8_t> mantissas_;  // of f32 data
   std::vector<std::int32_t> labels_;

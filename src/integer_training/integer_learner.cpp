@@ -20,7 +20,9 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
       cluster_(cluster),
       session_(recipe_.network, recipe_.options, cluster),
       scale_(input_scale(input_of(recipe_.network), data.train)),
-      batcher_(data.train, scale_, session_.tape().answer_picture().channels) {}
+      batcher_(data.train, scale_, session_.tape().answer_picture().channels) {
+  if (session_.runs_ahead()) batcher_.leave_gathering();
+}
 
 StepResult IntegerLearner::step(const StepPlan& plan) {
   const RankShare share{cluster_ != nullptr ? cluster_->rank() : 0,
@@ -37,11 +39,11 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
     averager_.see(plan.position, recipe_.average_from, session_.tape().parameters());
   if (plan.observation != nullptr)
     observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
-  return told(session_.runs_ahead() && !plan.waits ? 1 : 0);
+  return told(session_.runs_ahead() ? 1 : 0);
 }
 
 StepResult IntegerLearner::told(std::size_t left) {
-  StepResult all;
+  StepResult all{.steps = 0};
   for (; untold_.size() > left; untold_.pop_front()) {
     const Untold& step = untold_.front();
     const IntegerAnswers answers = session_.take_answers();
@@ -55,7 +57,11 @@ StepResult IntegerLearner::told(std::size_t left) {
     std::array<std::int64_t, 2> totals{std::llround(std::ldexp(sums.loss_sum(), kLossBits)),
                                        sums.correct()};
     if (cluster_ != nullptr) cluster_->sum(totals);
-    all.add({std::ldexp(static_cast<double>(totals[0]), -kLossBits), totals[1], step.all_images});
+    all.add({.loss_sum = std::ldexp(static_cast<double>(totals[0]), -kLossBits),
+             .correct = totals[1],
+             .images = step.all_images,
+             .steps = 1,
+             .step = session_.steps() - static_cast<std::int64_t>(untold_.size()) + 1});
   }
   return all;
 }

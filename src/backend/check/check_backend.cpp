@@ -119,6 +119,12 @@ class CheckBackend final : public IntegerBackend {
     second_->load_bytes(bytes, tables, exponent, second_of(to));
     compare("input", to);
   }
+  void load_images(const ImageSelection& images, std::span<const std::int8_t> tables, int exponent,
+                   const Values& to) override {
+    first_->load_images(images, tables, exponent, first_of(to));
+    second_->load_images(images, tables, exponent, second_of(to));
+    compare("input", to);
+  }
   void store(const Values& from, std::span<std::int8_t> mantissas) override {
     first_->store(first_of(from), mantissas);
   }

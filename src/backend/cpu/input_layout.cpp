@@ -3,44 +3,67 @@
 #include "backend/cpu/input_layout.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "kernels/integer_loops/integer_loops.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble::inline backend {
 
+namespace {
+
+// Calls body(from, to) for every pixel of every image: where its numbers lie in a dense batch, and
+// in the tensor. Images of a group go together, for their pixels lie side by side.
+template <class Number, class Body>
+void for_each_place(const Number* batch, const BlockTensor& tensor, const Body& body) {
+  constexpr std::int64_t kNumbersAtOnce = 8192;
+  const std::int64_t pixels = tensor.picture.pixels();
+  const std::int64_t channels = tensor.picture.channels;
+  const auto grain = std::max<std::int64_t>(1, kNumbersAtOnce / (kGroup * channels));
+  const auto run = [&](std::size_t begin, std::size_t end) {
+    // Copies, for all the compiler knows a byte that is written may be one of what is captured.
+    const Body own_body = body;
+    const std::int64_t elements = pixels * channels;
+    const std::int64_t stride = tensor.picture.stride();
+    for (auto i = static_cast<std::int64_t>(begin); std::cmp_less(i, end); ++i) {
+      const std::int64_t group = i / pixels;
+      const std::int64_t images = tensor.images_in(group);
+      const Number* from = batch + group * kGroup * elements + i % pixels * channels;
+      std::int8_t* to = tensor.at(group, i % pixels);
+      for (std::int64_t r = 0; r < images; ++r) own_body(from + r * elements, to + r * stride);
+    }
+  };
+  parallel_for(static_cast<std::size_t>(tensor.groups() * pixels), static_cast<std::size_t>(grain),
+               run);
+}
+
+}  // namespace
+
 void lay_out(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
              std::int64_t channels, const BlockTensor& tensor) {
-  const BlockPicture& picture = tensor.picture;
-  clear_filling(tensor);
-  parallel_for(static_cast<std::size_t>(tensor.images), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto image = static_cast<std::int64_t>(i);
-      const std::uint8_t* from = bytes.data() + image * picture.elements();
-      const std::int8_t* table = tables.data();  // of the next byte's channel
-      for (std::int64_t pixel = 0; pixel < picture.pixels(); ++pixel) {
-        std::int8_t* to = tensor.at(image / kGroup, pixel) + image % kGroup * picture.stride();
-        for (std::int64_t c = 0; c < picture.channels; ++c) {
-          to[c] = table[*from++];
-          table = table == tables.data() + (channels - 1) * 256 ? tables.data() : table + 256;
-        }
-      }
+  constexpr std::int64_t kLongRow = 16;
+  const std::int64_t count = tensor.picture.channels;
+  if (channels == 1 && count >= kLongRow) {
+    for_each_place(bytes.data(), tensor,
+                   [&loops = integer_loops(), tables, count](const auto* from, auto* to) {
+                     loops.look_up(tables.data(), from, to, static_cast<std::size_t>(count));
+                   });
+    return;
+  }
+  for_each_place(bytes.data(), tensor, [tables, channels, count](const auto* from, auto* to) {
+    std::int64_t channel = 0;
+    for (std::int64_t c = 0; c < count; ++c) {
+      to[c] = tables.data()[channel * 256 + from[c]];
+      channel = channel == channels - 1 ? 0 : channel + 1;
     }
   });
 }
 
 void lay_out(std::span<const std::int8_t> mantissas, const BlockTensor& tensor) {
-  const BlockPicture& picture = tensor.picture;
-  clear_filling(tensor);
-  parallel_for(static_cast<std::size_t>(tensor.images), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto image = static_cast<std::int64_t>(i);
-      const std::int8_t* from = mantissas.data() + image * picture.elements();
-      for (std::int64_t pixel = 0; pixel < picture.pixels(); ++pixel, from += picture.channels) {
-        std::copy_n(from, picture.channels,
-                    tensor.at(image / kGroup, pixel) + image % kGroup * picture.stride());
-      }
-    }
-  });
+  for_each_place(mantissas.data(), tensor,
+                 [count = tensor.picture.channels](const auto* from, auto* to) {
+                   std::copy_n(from, count, to);
+                 });
 }
 
 void gather(const BlockTensor& tensor, std::span<std::int8_t> mantissas) {

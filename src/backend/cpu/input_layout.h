@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of examples laid out for products.
+// A batch of examples laid out for products, in memory whose filling is zeros already.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "backend/cpu/round_pixels.h"
 #include "laws/round_shift.h"
@@ -23,10 +24,11 @@ void cross_entropy_error(const BlockTensor& answers, std::span<const std::int32_
   constexpr std::size_t kGrain = 16;
   parallel_for(
       static_cast<std::size_t>(answers.images), kGrain, [&](std::size_t begin, std::size_t end) {
+        std::vector<std::int64_t> differences(static_cast<std::size_t>(classes));
         for (std::size_t i = begin; i < end; ++i) {
           const auto image = static_cast<std::int64_t>(i);
-          const std::vector<std::int64_t> differences = cross_entropy_differences(
-              answers_of(answers, image), answers.exponent, labels[i], form);
+          cross_entropy_differences(answers_of(answers, image), answers.exponent, labels[i], form,
+                                    differences);
           std::int8_t* to = error.at(image / kGroup, 0) + image % kGroup * error.picture.stride();
           for (std::int64_t c = 0; c < classes; ++c) {
             const auto element = static_cast<std::uint64_t>((first_image + image) * classes + c);

@@ -19,12 +19,19 @@ using Differences = std::vector<std::int64_t>;
 
 const std::vector<std::int8_t> kAnswers = {10, -20, 30, 127, -127, 64, 0, 5, -60, 90};
 
+Differences differences_of(std::span<const std::int8_t> answers, int exponent, std::int32_t label,
+                           CrossEntropyForm form) {
+  Differences differences(answers.size());
+  cross_entropy_differences(answers, exponent, label, form, differences);
+  return differences;
+}
+
 Differences octaves(int exponent) {
-  return cross_entropy_differences(kAnswers, exponent, 0, CrossEntropyForm::whole_octaves);
+  return differences_of(kAnswers, exponent, 0, CrossEntropyForm::whole_octaves);
 }
 
 Differences fractional(int exponent, std::int32_t label = 0) {
-  return cross_entropy_differences(kAnswers, exponent, label, CrossEntropyForm::fractional);
+  return differences_of(kAnswers, exponent, label, CrossEntropyForm::fractional);
 }
 
 TEST(CrossEntropy, WholeOctavesAreThoseOfNiti) {
@@ -58,7 +65,7 @@ TEST(CrossEntropy, DifferencesSumToZeroAndGrowWithTheAnswer) {
     const int exponent = draws.in(-30, 20);
     const auto label = draws.in(0, static_cast<int>(answers.size()) - 1);
     for (const auto form : {CrossEntropyForm::fractional, CrossEntropyForm::whole_octaves}) {
-      Differences d = cross_entropy_differences(answers, exponent, label, form);
+      Differences d = differences_of(answers, exponent, label, form);
       EXPECT_EQ(std::accumulate(d.begin(), d.end(), std::int64_t{0}), 0);
       EXPECT_LE(d[static_cast<std::size_t>(label)], 0);
       const std::int64_t others = -d[static_cast<std::size_t>(label)];
@@ -81,8 +88,7 @@ TEST(CrossEntropy, FractionsAreNearTheSoftmax) {
   for (int round = 0; round < 300; ++round) {
     const auto answers = random_mantissas(10, draws);
     const int exponent = draws.in(-14, 4);
-    const Differences d =
-        cross_entropy_differences(answers, exponent, 9, CrossEntropyForm::fractional);
+    const Differences d = differences_of(answers, exponent, 9, CrossEntropyForm::fractional);
     double total = 0;
     std::vector<double> powers;
     for (const int each : answers) {
@@ -102,7 +108,7 @@ TEST(CrossEntropy, FractionsAreNearTheSoftmax) {
 TEST(CrossEntropy, EqualAnswersShareEvenly) {
   const std::vector<std::int8_t> answers(4, 77);
   for (const int exponent : {-30, -7, -6, 0, 30}) {
-    EXPECT_THAT(cross_entropy_differences(answers, exponent, 1, CrossEntropyForm::fractional),
+    EXPECT_THAT(differences_of(answers, exponent, 1, CrossEntropyForm::fractional),
                 ElementsAre(512, -1536, 512, 512));
   }
 }
@@ -126,8 +132,7 @@ TEST(CrossEntropy, ErrorsRoundByThePlaceOfTheImageInTheWholeBatch) {
   const reference::Block got = plain(error.tensor());
   for (std::size_t n = 0; n < 20; ++n) {
     const std::span row(answers.data.data() + n * 10, 10);
-    const Differences d =
-        cross_entropy_differences(row, -5, labels[n], CrossEntropyForm::fractional);
+    const Differences d = differences_of(row, -5, labels[n], CrossEntropyForm::fractional);
     for (std::size_t c = 0; c < 10; ++c) {
       EXPECT_EQ(got.data[n * 10 + c],
                 clamp127(shift_stochastic(d[c], 4, draw32(key, (100 + n) * 10 + c))));

@@ -123,22 +123,22 @@ cuda::Rows CudaBackend::rows(const Values& values) const {
 }
 
 void CudaBackend::fill(Inlet& inlet, const void* bytes, std::size_t size) {
-  if (inlet.is_used) queue_.flush();
+  if (inlet.is_used) queue().flush();
   inlet.is_used = true;
   if (inlet.memory.size() < size) inlet.memory = lasting_.take(size);
-  queue_.put(inlet.memory.as<void>(), bytes, size);
+  queue().put(inlet.memory.as<void>(), bytes, size);
 }
 
 void CudaBackend::spread(const void* bytes, const std::int8_t* tables, std::int64_t table_channels,
                          int exponent, const Values& to) {
   const cuda::Rows target = rows(to);
   fill(input_, bytes, std::size_t{target.rows} * target.channels);
-  cuda::queue(queue_, cuda::SpreadJob{
-                          .from = input_.memory.as<std::uint8_t>(),
-                          .tables = tables,
-                          .to = target,
-                          .table_channels = Divisor::of(static_cast<std::uint32_t>(table_channels)),
-                          .exponent = exponent});
+  cuda::queue(queue(), cuda::SpreadJob{.from = input_.memory.as<std::uint8_t>(),
+                                       .tables = tables,
+                                       .to = target,
+                                       .table_channels =
+                                           Divisor::of(static_cast<std::uint32_t>(table_channels)),
+                                       .exponent = exponent});
 }
 
 void CudaBackend::load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) {
@@ -152,34 +152,81 @@ void CudaBackend::load_bytes(std::span<const std::uint8_t> bytes,
          static_cast<std::int64_t>(tables.size()) / 256, exponent, to);
 }
 
+// The whole data set, brought here once; null where it does not fit.
+const std::uint8_t* CudaBackend::held_images(ConstTensorView images) {
+  constexpr std::size_t kPiece = std::size_t{1} << 24;
+  const auto [place, is_new] = data_sets_.try_emplace(images.data());
+  if (is_new) {
+    const auto bytes = static_cast<std::size_t>(images.elements());
+    try {
+      place->second = lasting_.take(bytes);
+    } catch (const Error&) {  // batches come one by one then
+      return nullptr;
+    }
+    const auto* from = reinterpret_cast<const std::uint8_t*>(images.data());
+    for (std::size_t done = 0; done < bytes; done += kPiece)
+      queue().put(place->second.as<std::uint8_t>() + done, from + done,
+                  std::min(kPiece, bytes - done));
+  }
+  return place->second.as<std::uint8_t>();
+}
+
+void CudaBackend::load_images(const ImageSelection& images, std::span<const std::int8_t> tables,
+                              int exponent, const Values& to) {
+  const std::uint8_t* held = held_images(images.images);
+  if (held == nullptr) return IntegerBackend::load_images(images, tables, exponent, to);
+  const Shape& all = images.images.shape();
+  std::vector<std::byte> selected(sizeof(cuda::SelectedImages) + images.indices.size_bytes());
+  const cuda::SelectedImages head{images.key.seed, images.key.epoch, 0};
+  std::memcpy(selected.data(), &head, sizeof head);
+  std::memcpy(selected.data() + sizeof head, images.indices.data(), images.indices.size_bytes());
+  fill(input_, selected.data(), selected.size());
+  fill(tables_, tables.data(), tables.size());
+  cuda::queue(queue(),
+              cuda::GatherJob{.images = held,
+                              .selected = input_.memory.as<cuda::SelectedImages>(),
+                              .tables = tables_.memory.as<std::int8_t>(),
+                              .to = rows(to),
+                              .line = Divisor::of(static_cast<std::uint32_t>(all[2] * all[3])),
+                              .channels = Divisor::of(static_cast<std::uint32_t>(all[3])),
+                              .height = static_cast<std::int32_t>(all[1]),
+                              .width = static_cast<std::int32_t>(all[2]),
+                              .padding = images.augment.padding,
+                              .cutout = images.augment.cutout,
+                              .has_flip = images.augment.has_flip ? 1 : 0,
+                              .fill = images.augment.fill,
+                              .exponent = exponent,
+                              .unused = 0});
+}
+
 void CudaBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
   const cuda::Rows source = rows(from);
   std::vector<std::int8_t> filled(std::size_t{source.rows} * source.pitch());
-  queue_.get(filled.data(), source.data, filled.size());
+  queue().get(filled.data(), source.data, filled.size());
   without_filling(filled.data(), source, mantissas);
 }
 
 std::unique_ptr<StoredLater> CudaBackend::store_later(const Values& from) {
-  return std::make_unique<CudaStoredLater>(queue_, rows(from));
+  return std::make_unique<CudaStoredLater>(queue(), rows(from));
 }
 
 SlotTable CudaBackend::read_slots() {
   SlotTable table;
   table.exponents.resize(static_cast<std::size_t>(slots_));
-  queue_.get(table.exponents.data(), exponents_.as<void>(), table.exponents.size() * sizeof(int));
+  queue().get(table.exponents.data(), exponents_.as<void>(), table.exponents.size() * sizeof(int));
   std::vector<cuda::DevicePoint> points(cases_.size());
-  queue_.get(points.data(), points_.as<void>(), points.size() * sizeof(cuda::DevicePoint));
+  queue().get(points.data(), points_.as<void>(), points.size() * sizeof(cuda::DevicePoint));
   for (const cuda::DevicePoint& each : points) table.points.push_back(each.state);
   return table;
 }
 
 void CudaBackend::set_point(ShiftPoint point, const PointState& state) {
-  queue_.flush();
-  queue_.put(points_.as<cuda::DevicePoint>() + point.place, &state, sizeof state);
+  queue().flush();
+  queue().put(points_.as<cuda::DevicePoint>() + point.place, &state, sizeof state);
 }
 
 void CudaBackend::begin(const StepContext& step) {
-  queue_.flush();
+  queue().flush();
   for (Inlet* each : {&input_, &tables_, &targets_}) each->is_used = false;
   step_ = step;
   const cuda::DeviceStep told{.seed = step.random.seed,
@@ -192,7 +239,42 @@ void CudaBackend::begin(const StepContext& step) {
                               .bias_mu = step.update.bias_mu,
                               .fraction_bits = step.update.fraction_bits,
                               .momentum = step.update.momentum};
-  queue_.put(step_memory_.as<void>(), &told, sizeof told);
+  queue().put(step_memory_.as<void>(), &told, sizeof told);
+}
+
+void CudaBackend::round(ShiftPoint point, const Values& to, std::int8_t* second,
+                        cuda::RoundedProduct product) {
+  if (step_.cluster != nullptr) {
+    return round(
+        point, to,
+        [&](const cuda::RoundingSite& site) {
+          product.site = site;
+          cuda::queue(queue(), path_, product);
+        },
+        second);
+  }
+  release();
+  product.site = site_of(point, to);
+  product.site.second = second;
+  held_ = product;
+}
+
+void CudaBackend::release() {
+  if (!held_) return;
+  cuda::RoundedProduct product = *held_;
+  held_.reset();
+  cuda::queue(queue_, path_, product);
+  if (step_.rule == ShiftRule::frozen) return;
+  product.site.is_repeat = true;
+  cuda::queue(queue_, path_, product);
+}
+
+bool CudaBackend::rectify_held(const Values& values, const Values& to) {
+  if (!held_ || values.memory != to.memory || held_->result.data != rows(values).data ||
+      held_->rectified_exponent != nullptr || to.exponent.place < 0)
+    return false;
+  held_->rectified_exponent = exponent(to);
+  return true;
 }
 
 cuda::RoundingSite CudaBackend::site_of(ShiftPoint point, const Values& to) const {
@@ -211,17 +293,17 @@ cuda::RoundingSite CudaBackend::site_of(ShiftPoint point, const Values& to) cons
 // Ranks tell each other their largest sums before the shift is decided.
 void CudaBackend::meet(const cuda::RoundingSite& site, const Values& to) {
   std::int64_t largest = 0;
-  queue_.get(&largest, &site.point->largest, sizeof largest);
+  queue().get(&largest, &site.point->largest, sizeof largest);
   step_.cluster->max({&largest, 1});
-  queue_.put(&site.point->largest, &largest, sizeof largest);
-  cuda::queue(queue_, cuda::Decision{site.point, site.step, site.elements, exponent(to),
-                                     site.second != nullptr ? 1u : 0u});
+  queue().put(&site.point->largest, &largest, sizeof largest);
+  cuda::queue(queue(), cuda::Decision{site.point, site.step, site.elements, exponent(to),
+                                      site.second != nullptr ? 1u : 0u});
 }
 
 void CudaBackend::bias_gradient(const Values& error, Sums& sums) {
   auto& own = static_cast<CudaSums&>(sums);
   own.clear(true);
-  cuda::queue(queue_, cuda::BiasJob{rows(error), static_cast<std::int64_t*>(own.data())});
+  cuda::queue(queue(), cuda::BiasJob{rows(error), static_cast<std::int64_t*>(own.data())});
 }
 
 void CudaBackend::loss(const LossCase& loss, const Values& answers, const Values& error) {
@@ -229,24 +311,24 @@ void CudaBackend::loss(const LossCase& loss, const Values& answers, const Values
   if (const auto* squared = std::get_if<SquaredLoss>(&loss)) {
     fill(targets_, squared->targets.data(), squared->targets.size_bytes());
     round(squared->point, error, [&](const cuda::RoundingSite& site) {
-      cuda::queue(queue_, cuda::RoundEach<cuda::SquaredRows>{
-                              {.answers = {given.data, given.exponent, 0, given.pitch()},
-                               .targets = targets_.memory.as<std::int32_t>()},
-                              site,
-                              rows(error)});
+      cuda::queue(queue(), cuda::RoundEach<cuda::SquaredRows>{
+                               {.answers = {given.data, given.exponent, 0, given.pitch()},
+                                .targets = targets_.memory.as<std::int32_t>()},
+                               site,
+                               rows(error)});
     });
     return;
   }
   const auto& entropy = std::get<CrossEntropyLoss>(loss);
   fill(targets_, entropy.labels.data(), entropy.labels.size_bytes());
-  cuda::queue(queue_, cuda::EntropyJob{
-                          .answers = given,
-                          .error = rows(error),
-                          .labels = targets_.memory.as<std::int32_t>(),
-                          .powers = powers_.as<std::uint16_t>(),
-                          .step = device_step(),
-                          .stream = entropy.stream,
-                          .is_whole = entropy.form == CrossEntropyForm::whole_octaves ? 1u : 0u});
+  cuda::queue(queue(), cuda::EntropyJob{
+                           .answers = given,
+                           .error = rows(error),
+                           .labels = targets_.memory.as<std::int32_t>(),
+                           .powers = powers_.as<std::uint16_t>(),
+                           .step = device_step(),
+                           .stream = entropy.stream,
+                           .is_whole = entropy.form == CrossEntropyForm::whole_octaves ? 1u : 0u});
 }
 
 void CudaBackend::reduce(Sums& sums) {
@@ -255,10 +337,12 @@ void CudaBackend::reduce(Sums& sums) {
 
 void CudaBackend::update(Weights& weights, Sums& sums) {
   const auto& gradient = static_cast<const CudaSums&>(sums);
-  cuda::UpdateJob job = static_cast<const CudaWeights&>(weights).update_job();
+  auto& own = static_cast<CudaWeights&>(weights);
+  cuda::UpdateJob job = own.update_job();
   job.sums = gradient.data();
   job.is_wide = gradient.is_wide();
-  cuda::queue(queue_, job, step_.update.has_decay);
+  cuda::queue(queue(), job, step_.update.has_decay);
+  own.pack_back();
 }
 
 std::unique_ptr<ProductOp> CudaBackend::product(const ProductCase& product) {

@@ -3,7 +3,9 @@
 // host.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ class CudaBackend final : public IntegerBackend {
   void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) override;
   void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
                   int exponent, const Values& to) override;
+  void load_images(const ImageSelection& images, std::span<const std::int8_t> tables, int exponent,
+                   const Values& to) override;
   void store(const Values& from, std::span<std::int8_t> mantissas) override;
   std::unique_ptr<StoredLater> store_later(const Values& from) override;
   bool runs_ahead() const override { return true; }
@@ -39,7 +43,7 @@ class CudaBackend final : public IntegerBackend {
 
   void begin(const StepContext& step) override;
   void enter(std::string_view, TrainPass) override {}
-  void end() override { queue_.flush(); }
+  void end() override { queue().flush(); }
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
@@ -51,7 +55,14 @@ class CudaBackend final : public IntegerBackend {
 
   // For the operations of this folder.
   const StepContext& step() const { return step_; }
-  cuda::DeviceQueue& queue() { return queue_; }
+  cuda::DeviceQueue& queue() {
+    release();
+    return queue_;
+  }
+  // Rounds a product as round() does; it waits for the rectifier that may come next, which it can
+  // do on the way.
+  void round(ShiftPoint point, const Values& to, std::int8_t* second, cuda::RoundedProduct product);
+  bool rectify_held(const Values& values, const Values& to);
   cuda::ProductPath path() const { return path_; }
   const cuda::DeviceStep* device_step() const { return step_memory_.as<cuda::DeviceStep>(); }
   cuda::Rows rows(const Values& values) const;
@@ -85,6 +96,8 @@ class CudaBackend final : public IntegerBackend {
 
   cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
   void meet(const cuda::RoundingSite& site, const Values& to);
+  const std::uint8_t* held_images(ConstTensorView images);
+  void release();
   void fill(Inlet& inlet, const void* bytes, std::size_t size);
   void spread(const void* bytes, const std::int8_t* tables, std::int64_t table_channels,
               int exponent, const Values& to);
@@ -101,9 +114,11 @@ class CudaBackend final : public IntegerBackend {
   Inlet input_;
   Inlet tables_;
   Inlet targets_;
+  std::map<const void*, cuda::DeviceBuffer> data_sets_;  // by address on the host; empty: too large
   std::int32_t slots_ = 0;
   std::vector<ShiftPointCase> cases_;
   StepContext step_;
+  std::optional<cuda::RoundedProduct> held_;
 };
 
 std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product);

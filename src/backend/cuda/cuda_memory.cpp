@@ -44,7 +44,7 @@ void CudaWeights::write(const WeightsState& state) {
   };
   put_words(state.fine, fine_);
   put_words(state.momentum, momentum_);
-  if (packed_.ahead != nullptr) pack();
+  if (packed_shape_.taps > 0) pack();
 }
 
 WeightsState CudaWeights::read() const {
@@ -70,27 +70,44 @@ UpdateRecord CudaWeights::last_update() const {
   return {.shift = record.shift, .moved = record.moved};
 }
 
-const cuda::PackedPlaces& CudaWeights::packed(const WeightShape& shape) {
-  if (packed_.ahead != nullptr) return packed_;
-  const std::uint32_t in_pitch = filled_up(shape.in);
-  const std::uint32_t out_pitch = filled_up(shape.out);
-  const auto taps = static_cast<std::size_t>(shape.taps);
-  ahead_ = backend_.lasting(static_cast<std::size_t>(shape.out) * taps * in_pitch);
-  back_ = backend_.lasting(static_cast<std::size_t>(shape.in) * taps * out_pitch);
-  clear_memory(backend_.queue(), ahead_);
-  clear_memory(backend_.queue(), back_);
-  packed_ = {.ahead = ahead_.as<std::int8_t>(),
-             .back = back_.as<std::int8_t>(),
-             .in = divisor_of(shape.in),
-             .taps = divisor_of(shape.taps),
-             .in_pitch = in_pitch,
-             .out_pitch = out_pitch};
-  pack();
-  return packed_;
+CudaWeights::Packed CudaWeights::packed(const WeightShape& shape) {
+  if (packed_shape_.taps == 0) {
+    packed_shape_ = shape;
+    const std::uint32_t pitch = filled_up(shape.in);
+    const auto taps = static_cast<std::size_t>(shape.taps);
+    if (shape.in != pitch) {
+      ahead_ = backend_.lasting(static_cast<std::size_t>(shape.out) * taps * pitch);
+      clear_memory(backend_.queue(), ahead_);
+      filled_ = {ahead_.as<std::int8_t>(), divisor_of(shape.in), pitch};
+    }
+    back_ = backend_.lasting(static_cast<std::size_t>(shape.in) * taps * filled_up(shape.out));
+    pack();
+  }
+  return {ahead(), back_.as<std::int8_t>()};
 }
 
 void CudaWeights::pack() {
-  cuda::queue(backend_.queue(), cuda::PackJob{mantissas(), packed_, size()});
+  if (filled_.to != nullptr)
+    cuda::queue(backend_.queue(), cuda::FillUpJob{mantissas(), filled_, size()});
+  pack_back();
+}
+
+// Outputs side by side: a weight is turned as a batch of `out` pictures of its taps would be.
+void CudaWeights::pack_back() {
+  if (packed_shape_.taps == 0) return;
+  const WeightShape& shape = packed_shape_;
+  const cuda::Rows rows{.data = const_cast<std::int8_t*>(ahead()),
+                        .exponent = nullptr,
+                        .rows = static_cast<std::uint32_t>(shape.out * shape.taps),
+                        .channels = static_cast<std::uint32_t>(shape.in),
+                        .chunks = divisor_of(filled_up(shape.in) / cuda::kChunk),
+                        .pixels = divisor_of(shape.taps)};
+  cuda::queue(backend_.queue(), cuda::TurnJob{.from = rows,
+                                              .to = back_.as<std::int8_t>(),
+                                              .images = static_cast<std::uint32_t>(shape.out),
+                                              .pitch = filled_up(shape.out),
+                                              .channel_tiles = {},
+                                              .unused = 0});
 }
 
 cuda::UpdateJob CudaWeights::update_job() const {
@@ -100,7 +117,7 @@ cuda::UpdateJob CudaWeights::update_job() const {
           .momentum = momentum_.as<std::int32_t>(),
           .record = record_.as<cuda::DeviceUpdate>(),
           .step = backend_.device_step(),
-          .packed = packed_,
+          .filled = filled_,
           .elements = static_cast<std::uint32_t>(size()),
           .stream = case_.stream,
           .rounding = case_.rounding,

@@ -32,13 +32,22 @@ class CudaWeights final : public Weights {
 
   int exponent() const { return exponent_; }
   const std::int8_t* mantissas() const { return mantissas_.as<std::int8_t>(); }
-  // As products read it: made on the first call, kept up to date from then on.
-  const cuda::PackedPlaces& packed(const WeightShape& shape);
+  // (out, tap, in) and (in, tap, out), each filled up to 16 at the end, as products read it: made
+  // on the first call, kept up to date from then on.
+  struct Packed {
+    const std::int8_t* ahead = nullptr;
+    const std::int8_t* back = nullptr;
+  };
+  Packed packed(const WeightShape& shape);
+  void pack_back();  // after a change
   cuda::UpdateJob update_job() const;
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
   void pack();
+  const std::int8_t* ahead() const {
+    return ahead_.is_empty() ? mantissas() : ahead_.as<std::int8_t>();
+  }
 
   CudaBackend& backend_;
   WeightsCase case_;
@@ -49,7 +58,8 @@ class CudaWeights final : public Weights {
   cuda::DeviceBuffer record_;
   cuda::DeviceBuffer ahead_;
   cuda::DeviceBuffer back_;
-  cuda::PackedPlaces packed_ = {};
+  WeightShape packed_shape_ = {};  // of no taps: nothing is packed
+  cuda::FilledUp filled_ = {};
 };
 
 // Packing changes no value.

@@ -14,7 +14,10 @@ class CudaPointwise {
   CudaPointwise(CudaBackend& backend, std::span<const Values> from, const Values& to)
       : backend_(backend), from_(from), to_(to) {}
 
-  void operator()(const Rectify& rectify) const { queue_rectifier(rectify.has_cut, nullptr); }
+  void operator()(const Rectify& rectify) const {
+    if (!rectify.has_cut && backend_.rectify_held(from_[0], to_)) return;
+    queue_rectifier(rectify.has_cut, nullptr);
+  }
   void operator()(const RectifyError& rectify) const {
     queue_rectifier(rectify.has_cut, &from_[1]);
   }

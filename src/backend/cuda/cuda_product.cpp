@@ -43,7 +43,7 @@ class CudaProduct final : public ProductOp {
     }
     if (case_.weight.groups > 1)
       return round_grouped(input, weights, added, ahead_, true, point, output);
-    const cuda::PackedPlaces& packed = weights.packed(case_.weight);
+    const CudaWeights::Packed packed = weights.packed(case_.weight);
     round_product(windows_of(input, ahead_, output, packed.ahead, case_.weight.out),
                   taps() * case_.weight.in, input, added, point, output);
   }
@@ -54,7 +54,7 @@ class CudaProduct final : public ProductOp {
     const cuda::AddedBias none{nullptr, 0, weights.exponent()};
     if (case_.weight.groups > 1)
       return round_grouped(error, weights, none, back_, false, point, input_error);
-    const cuda::PackedPlaces& packed = weights.packed(case_.weight);
+    const CudaWeights::Packed packed = weights.packed(case_.weight);
     round_product(windows_of(error, back_, input_error, packed.back, case_.weight.in),
                   taps() * case_.weight.out, error, none, point, input_error);
   }
@@ -153,17 +153,13 @@ class CudaProduct final : public ProductOp {
       cuda::DeviceBuffer second;
       if (backend_.guesses_twice())
         second = backend_.scratch(std::size_t{target.rows} * target.pitch());
-      return backend_.round(
-          point, result,
-          [&](const RoundingSite& site) {
-            cuda::queue(queue, backend_.path(),
-                        {.shape = shape,
-                         .site = site,
-                         .input_exponent = backend_.exponent(source),
-                         .bias = bias,
-                         .result = target});
-          },
-          second.as<std::int8_t>());
+      return backend_.round(point, result, second.as<std::int8_t>(),
+                            {.shape = shape,
+                             .site = {},
+                             .input_exponent = backend_.exponent(source),
+                             .bias = bias,
+                             .result = target,
+                             .rectified_exponent = nullptr});
     }
     const std::uint64_t numbers = std::uint64_t{target.rows} * target.pitch();
     const cuda::DeviceBuffer sums = backend_.scratch(numbers * (is_wide ? 8 : 4));

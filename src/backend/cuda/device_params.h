@@ -91,6 +91,7 @@ struct RoundedProduct {
   const std::int32_t* input_exponent;
   AddedBias bias;
   Rows result;
+  std::int32_t* rectified_exponent;  // null: no rectifier follows
 };
 
 // Adds every sum to sums[row·row_step + column·column_step].

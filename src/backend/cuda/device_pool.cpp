@@ -39,12 +39,8 @@ DeviceBuffer DevicePool::take(std::size_t bytes) {
   const std::size_t size = std::max((bytes + kGranule - 1) / kGranule, std::size_t{1}) * kGranule;
   in_use_ += size;
   peak_ = std::max(peak_, in_use_);
-  std::vector<void*>& ready = free_[size];
-  if (!ready.empty()) {
-    void* data = ready.back();
-    ready.pop_back();
-    return {this, data, size};
-  }
+  std::set<void*>& ready = free_[size];
+  if (!ready.empty()) return {this, ready.extract(ready.begin()).value(), size};
   const DeviceGuard guard(place_);
   void* data = nullptr;
   if (const cudaError_t result = cudaMalloc(&data, size); result == cudaErrorMemoryAllocation) {
@@ -63,7 +59,7 @@ DeviceBuffer DevicePool::take(std::size_t bytes) {
 
 void DevicePool::give_back(void* data, std::size_t size) {
   in_use_ -= size;
-  free_[size].push_back(data);
+  free_[size].insert(data);
 }
 
 }  // namespace nibble::cuda

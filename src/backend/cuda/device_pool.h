@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,7 @@ class DevicePool {
   void give_back(void* data, std::size_t size);
 
   Place place_;
-  std::map<std::size_t, std::vector<void*>> free_;  // by size
+  std::map<std::size_t, std::set<void*>> free_;  // by size; the lowest address goes first
   std::vector<void*> all_;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;

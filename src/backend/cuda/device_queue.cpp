@@ -89,6 +89,9 @@ DeviceQueue::DeviceQueue(int device) : place_{.device = device} {
   cudaStream_t stream = nullptr;
   check("cuda", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   place_.stream = stream;
+  int major = 0;
+  check("cuda", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  can_overlap_ = major >= 9;
   multiprocessors_ = static_cast<unsigned int>(cuda::multiprocessors(device));
 }
 
@@ -119,11 +122,19 @@ void DeviceQueue::put(void* to, const void* from, std::size_t bytes) {
 }
 
 void DeviceQueue::issue(const Sequence& sequence) {
+  // Kernels wait for one another by themselves (kernel_start.cuh).
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
   for (const Launch& each : sequence.launches) {
     void* argument = const_cast<std::byte*>(sequence.params.data() + each.begin);
-    check("cuda",
-          cudaLaunchKernel(each.kernel, dim3(each.grid.blocks, each.grid.planes),
-                           dim3(each.grid.threads), &argument, each.grid.shared_bytes, stream()));
+    const cudaLaunchConfig_t config{.gridDim = dim3(each.grid.blocks, each.grid.planes),
+                                    .blockDim = dim3(each.grid.threads),
+                                    .dynamicSmemBytes = each.grid.shared_bytes,
+                                    .stream = stream(),
+                                    .attrs = &overlap,
+                                    .numAttrs = can_overlap_ ? 1u : 0u};
+    check("cuda", cudaLaunchKernelExC(&config, each.kernel, &argument));
   }
 }
 

@@ -102,6 +102,7 @@ class DeviceQueue {
 
   Place place_;
   unsigned int multiprocessors_ = 0;
+  bool can_overlap_ = false;  // the end of a kernel and the start of the next
   Sequence pending_;
   std::vector<std::uint64_t> seen_;  // hashes of sequences that came once
   std::vector<std::unique_ptr<Graph>> graphs_;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that change without rounding.
 #include "backend/cuda/chunks.cuh"
+#include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/plain_kernels.h"
 #include "core/philox_draws.h"
+#include "data/augment_law.h"
 #include "laws/integer_laws.h"
 
 namespace nibble::cuda {
@@ -23,6 +25,7 @@ __device__ std::uint32_t cut_bytes(bool has_cut, int exponent) {
 }
 
 __global__ void __launch_bounds__(256) rectify(const __grid_constant__ RectifyJob job) {
+  start_kernel();
   const bool is_error = job.passed != nullptr;
   const int exponent = *job.from.exponent;
   const std::uint32_t cut = cut_bytes(job.has_cut != 0, is_error ? *job.passed_exponent : exponent);
@@ -49,15 +52,32 @@ __global__ void __launch_bounds__(256) rectify(const __grid_constant__ RectifyJo
 
 // One mask of features for all images: kept where the first bits of the draw are zeros.
 __global__ void __launch_bounds__(256) drop(const __grid_constant__ DropJob job) {
+  start_kernel();
   const RandomKey key{job.step->seed, job.stream, job.step->step};
   for_each_chunk(job.to, [&](const ChunkPlace& at) {
     const std::size_t offset = place_in(job.to, at);
     ChunkBytes chunk{load_chunk(job.from.data, offset)};
     const std::uint32_t pixel = job.to.pixels.remainder(at.row, job.to.pixels.quotient(at.row));
     const std::uint64_t feature = std::uint64_t{pixel} * job.to.channels + at.channel;
+    if (feature % 4 == 0) {
 #pragma unroll
-    for (int i = 0; i < kChunk; ++i) {
-      if (philox::draw32(key, feature + i) >> (32 - job.halvings) != 0) chunk.bytes[i] = 0;
+      for (int i = 0; i < kChunk; i += 4) {
+        const PhiloxBlock draws = philox::block_of(key, (feature + i) / 4);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          if (draws[k] >> (32 - job.halvings) != 0) chunk.bytes[i + k] = 0;
+        }
+      }
+    } else {
+#pragma unroll 1
+      for (int w = 0; w < 4; ++w) {
+        std::uint32_t kept = 0;
+        for (int k = 0; k < 4; ++k) {
+          if (philox::draw32(key, feature + w * 4 + k) >> (32 - job.halvings) == 0)
+            kept |= 0xFFu << k * 8;
+        }
+        chunk.word[w] &= kept;
+      }
     }
     store_chunk(job.to.data, offset, chunk.words);
   });
@@ -65,6 +85,7 @@ __global__ void __launch_bounds__(256) drop(const __grid_constant__ DropJob job)
 }
 
 __global__ void __launch_bounds__(256) copy(const __grid_constant__ CopyJob job) {
+  start_kernel();
   if (job.from.data != job.to.data) {
     for_each_chunk(job.to, [&](const ChunkPlace& at) {
       const std::size_t offset = place_in(job.to, at);
@@ -87,6 +108,7 @@ __device__ int source_along(const BoxJob& job, int axis, int at) {
 }
 
 __global__ void __launch_bounds__(256) move_box(const __grid_constant__ BoxJob job) {
+  start_kernel();
   for_each_chunk(job.to, [&](const ChunkPlace& at) {
     const std::uint32_t image = job.to.pixels.quotient(at.row);
     const std::uint32_t pixel = job.to.pixels.remainder(at.row, image);
@@ -114,6 +136,7 @@ __global__ void __launch_bounds__(256) move_box(const __grid_constant__ BoxJob j
 // The first of the largest, in the order of taps; or the error back to where it was, for windows
 // that do not overlap.
 __global__ void __launch_bounds__(256) largest(const __grid_constant__ LargestJob job) {
+  start_kernel();
   const bool is_forward = job.is_forward != 0;
   for_each_chunk(job.to, [&](const ChunkPlace& at) {
     const std::uint32_t image = job.to.pixels.quotient(at.row);
@@ -150,6 +173,7 @@ __global__ void __launch_bounds__(256) largest(const __grid_constant__ LargestJo
 }
 
 __global__ void __launch_bounds__(256) spread(const __grid_constant__ SpreadJob job) {
+  start_kernel();
   for_each_chunk(job.to, [&](const ChunkPlace& at) {
     const std::uint8_t* from = job.from + std::size_t{at.row} * job.to.channels + at.channel;
     const std::uint32_t pixel = job.to.pixels.remainder(at.row, job.to.pixels.quotient(at.row));
@@ -163,6 +187,52 @@ __global__ void __launch_bounds__(256) spread(const __grid_constant__ SpreadJob 
       chunk.bytes[i] = job.tables != nullptr ? job.tables[table * 256 + from[i]]
                                              : static_cast<std::int8_t>(from[i]);
       table = table + 1 == job.table_channels.divisor ? 0 : table + 1;
+    }
+    store_chunk(job.to.data, place_in(job.to, at), chunk.words);
+  });
+  set_exponent(job.to, job.exponent);
+}
+
+__global__ void __launch_bounds__(256) gather(const __grid_constant__ GatherJob job) {
+  start_kernel();
+  const AugmentOptions options{.padding = job.padding,
+                               .has_flip = job.has_flip != 0,
+                               .cutout = job.cutout,
+                               .fill = static_cast<std::uint8_t>(job.fill)};
+  const RandomKey key{job.selected->seed, kAugmentStream, job.selected->epoch};
+  const auto* indices = reinterpret_cast<const std::int32_t*>(job.selected + 1);
+  const auto channels = static_cast<std::int32_t>(job.channels.divisor);
+  for_each_chunk(job.to, [&](const ChunkPlace& at) {
+    const std::uint32_t image = job.to.pixels.quotient(at.row);
+    const std::int32_t index = indices[image];
+    const Augmentation drawn =
+        augmentation_by(options, job.height, job.width, [&](std::uint64_t k) {
+          return philox::draw32(key, kAugmentDraws * static_cast<std::uint64_t>(index) + k);
+        });
+    const std::uint32_t feature =
+        job.to.pixels.remainder(at.row, image) * job.to.channels + at.channel;
+    const std::uint32_t line = job.line.quotient(feature);
+    const std::uint32_t within = job.line.remainder(feature, line);
+    auto y = static_cast<std::int32_t>(line);
+    auto x = static_cast<std::int32_t>(job.channels.quotient(within));
+    std::int32_t c = static_cast<std::int32_t>(within) - x * channels;
+    ChunkBytes chunk{};
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      if (at.channel + i >= job.to.channels) continue;
+      const PixelSource source = source_of(options, drawn, job.height, job.width, y, x);
+      const std::size_t place =
+          ((std::size_t{static_cast<std::uint32_t>(index)} * job.height + source.y) * job.width +
+           source.x) *
+              channels +
+          c;
+      const std::uint8_t byte = source.is_filled ? options.fill : job.images[place];
+      chunk.bytes[i] = job.tables[c * 256 + byte];
+      if (++c < channels) continue;
+      c = 0;
+      if (++x < job.width) continue;
+      x = 0;
+      ++y;
     }
     store_chunk(job.to.data, place_in(job.to, at), chunk.words);
   });
@@ -186,6 +256,9 @@ void queue(DeviceQueue& queue, const BoxJob& job) {
 }
 void queue(DeviceQueue& queue, const LargestJob& job) {
   queue.launch(largest, grid_of(queue, job.to), job);
+}
+void queue(DeviceQueue& queue, const GatherJob& job) {
+  queue.launch(gather, grid_of(queue, job.to), job);
 }
 void queue(DeviceQueue& queue, const SpreadJob& job) {
   queue.launch(spread, grid_of(queue, job.to), job);

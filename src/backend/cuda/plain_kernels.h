@@ -57,11 +57,37 @@ struct SpreadJob {
   std::int32_t exponent;
 };
 
+// Which images of a data set make a batch: written before each step.
+struct SelectedImages {
+  std::uint64_t seed;
+  std::uint32_t epoch;
+  std::uint32_t unused;
+  // Indices follow, 32 bits each.
+};
+
+struct GatherJob {
+  const std::uint8_t* images;  // (n, h, w, c)
+  const SelectedImages* selected;
+  const std::int8_t* tables;  // 256 a channel
+  Rows to;
+  Divisor line;  // by width · channels
+  Divisor channels;
+  std::int32_t height;
+  std::int32_t width;
+  std::int32_t padding;  // AugmentOptions
+  std::int32_t cutout;
+  std::int32_t has_flip;
+  std::int32_t fill;
+  std::int32_t exponent;
+  std::int32_t unused;
+};
+
 void queue(DeviceQueue& queue, const RectifyJob& job);
 void queue(DeviceQueue& queue, const DropJob& job);
 void queue(DeviceQueue& queue, const CopyJob& job);
 void queue(DeviceQueue& queue, const BoxJob& job);
 void queue(DeviceQueue& queue, const LargestJob& job);
 void queue(DeviceQueue& queue, const SpreadJob& job);
+void queue(DeviceQueue& queue, const GatherJob& job);
 
 }  // namespace nibble::cuda

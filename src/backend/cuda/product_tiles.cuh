@@ -13,6 +13,7 @@
 #pragma once
 
 #include "backend/cuda/device_params.h"
+#include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/product.h"
 #include "backend/cuda/rounding.cuh"
 #include "laws/integer_laws.h"
@@ -204,11 +205,13 @@ __device__ inline void take_second(const RoundingSite& site, const Rows& result)
 template <class Engine>
 __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
     rounded_product(const __grid_constant__ RoundedProduct job) {
+  start_kernel();
   RoundingPass pass(job.site);
   if (!pass.is_needed()) return;
   if (pass.is_done()) return take_second(job.site, job.result);
   const int product_exponent = *job.input_exponent + job.bias.weight_exponent;
   const bool has_bias = job.bias.mantissas != nullptr;
+  const bool rectifies = job.rectified_exponent != nullptr;
   const SumScale scale = has_bias ? product_scale(product_exponent, job.bias.exponent)
                                   : SumScale{product_exponent, 0, 0};
   const std::uint64_t before =
@@ -227,15 +230,18 @@ __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
               const std::uint64_t element = (before + row) * channels + column;
               const std::uint32_t count = min(channels - column, std::uint32_t{kChunk});
               const std::size_t at = std::size_t{row} * pitch + column;
-              if (!has_bias) return pass.round_chunk(sums, element, count, job.result.data, at);
+              if (!has_bias) {
+                pass.round_chunk(sums, element, count, job.result.data, at, rectifies);
+                return;
+              }
               const auto sum_at = [&](std::uint32_t i) {
                 return sums[i] * (std::int64_t{1} << scale.product_lift) +
                        job.bias.mantissas[column + i] * (std::int64_t{1} << scale.bias_lift);
               };
-              pass.round_chunk(sum_at, element, count, job.result.data, at);
+              pass.round_chunk(sum_at, element, count, job.result.data, at, rectifies);
             });
       });
-  pass.end(scale.exponent, job.result.exponent);
+  pass.end(scale.exponent, job.result.exponent, job.rectified_exponent);
 }
 
 __device__ __forceinline__ void add_to(std::int32_t* sum, std::int32_t value) {
@@ -249,6 +255,7 @@ __device__ __forceinline__ void add_to(std::int64_t* sum, std::int32_t value) {
 template <class Engine, class Sum>
 __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
     summed_product(const __grid_constant__ SummedProduct job) {
+  start_kernel();
   for_each_tile<Engine>(
       job.shape, aligned_stages(),
       [&](Engine& engine, std::uint32_t first_row, std::uint32_t first_column) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds sums that are made number by number.
 #include "backend/cuda/chunks.cuh"
+#include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/round_sources.h"
 #include "backend/cuda/rounding.cuh"
 #include "backend/loss_laws.h"
@@ -216,6 +217,7 @@ __device__ void add_sums(const GroupedRows& rows, const SumScale& scale, const R
 
 template <class Source>
 __global__ void __launch_bounds__(256) round_each(const __grid_constant__ RoundEach<Source> job) {
+  start_kernel();
   RoundingPass pass(job.site);
   if (!pass.is_needed()) return;
   const auto shared = shared_of(job.source);
@@ -241,6 +243,7 @@ void queue_rounding(DeviceQueue& queue, const RoundEach<Source>& job) {
 }
 
 __global__ void decide_with_ranks(const __grid_constant__ Decision decision) {
+  start_kernel();
   decide(*decision.point, decision.step->rule, decision.elements, decision.has_second != 0,
          decision.exponent);
 }

@@ -4,6 +4,8 @@
 // the guess was right.
 #pragma once
 
+#include <type_traits>
+
 #include "backend/cuda/device_params.h"
 #include "core/philox_draws.h"
 #include "laws/integer_laws.h"
@@ -23,8 +25,6 @@ class RoundingPass {
     is_needed_ = !site.is_repeat || point.guess != Guess::right;
     shift_ = site.is_repeat ? point.shift : max(point.state.shift, 0);
     other_ = site.is_repeat || site.second == nullptr ? PointState::kUnknown : point.state.other;
-    if (site.rounding == ShiftRounding::stochastic)
-      key_ = {site.step->seed, site.stream, site.step->step};
   }
 
   __device__ __forceinline__ bool is_needed() const { return is_needed_; }
@@ -37,14 +37,16 @@ class RoundingPass {
   template <class Sum>
   __device__ __forceinline__ std::int8_t round(Sum sum, std::uint64_t element) {
     see(magnitude_of<Sum>(sum));
-    return round_by(shift_, sum, element, saturated_);
+    return round_by(site_, shift_, sum, element, saturated_);
   }
 
   // 16 results, of which the first `count` are of the tensor, to offset `at` of the result's
   // memory, and to the second one's. The sums lie in shared memory; zeros where there are none.
+  // What is done most often stands here, all else in functions of their own: a tile has many
+  // chunks, and their instructions must stay in a cache.
   __device__ __forceinline__ void round_chunk(const std::int32_t* sums, std::uint64_t element,
                                               std::uint32_t count, std::int8_t* result,
-                                              std::size_t at) {
+                                              std::size_t at, bool rectifies) {
     int4 quads[4];
     std::uint32_t most = 0;
 #pragma unroll
@@ -56,84 +58,133 @@ class RoundingPass {
               max(magnitude_of<std::int32_t>(quads[i].z), magnitude_of<std::int32_t>(quads[i].w))));
     }
     see(most);
-    const auto store = [&](int shift, std::uint32_t& saturated, std::int8_t* to) {
-      *reinterpret_cast<uint4*>(to + at) =
-          is_quick(shift, most) ? quick_chunk(quads, shift)
-                                : slow_chunk([&](std::uint32_t i) { return sums[i]; }, shift,
-                                             element, count, saturated);
-    };
-    store(shift_, saturated_, result);
-    if (other_ != PointState::kUnknown) store(other_, second_saturated_, site_.second);
+    if (site_.rounding == ShiftRounding::nearest && shift_ > 0 && fits(most, shift_)) {
+      std::uint32_t words[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) words[i] = packed(rounded(quads[i], shift_));
+      const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
+      *reinterpret_cast<uint4*>(result + at) = rectifies ? rectified(chunk) : chunk;
+    } else {
+      saturated_ += store_sums(site_, sums, shift_, element, count, result + at, rectifies);
+    }
+    if (other_ == PointState::kUnknown) return;
+    second_saturated_ +=
+        site_.rounding == ShiftRounding::nearest && other_ > 0 && other_ <= kQuickShift &&
+                most < kQuickSum
+            ? store_cut(sums, other_, site_.second + at, rectifies)
+            : store_sums(site_, sums, other_, element, count, site_.second + at, rectifies);
   }
 
   // The same of sums that sum_at(i) makes.
   template <class SumAt>
   __device__ __forceinline__ void round_chunk(const SumAt& sum_at, std::uint64_t element,
                                               std::uint32_t count, std::int8_t* result,
-                                              std::size_t at) {
+                                              std::size_t at, bool rectifies) {
+#pragma unroll 1
     for (std::uint32_t i = 0; i < count; ++i) see(magnitude_of<std::int64_t>(sum_at(i)));
-    *reinterpret_cast<uint4*>(result + at) = slow_chunk(sum_at, shift_, element, count, saturated_);
+    saturated_ += store_sums(site_, sum_at, shift_, element, count, result + at, rectifies);
     if (other_ == PointState::kUnknown) return;
-    *reinterpret_cast<uint4*>(site_.second + at) =
-        slow_chunk(sum_at, other_, element, count, second_saturated_);
+    second_saturated_ +=
+        store_sums(site_, sum_at, other_, element, count, site_.second + at, rectifies);
   }
 
   // Every thread of the block comes here once. `sum_exponent` is that of the sums, `exponent` where
-  // the result's goes.
-  __device__ void end(int sum_exponent, std::int32_t* exponent) const;
+  // the result's goes, and once more where `again` is not null.
+  __device__ void end(int sum_exponent, std::int32_t* exponent,
+                      std::int32_t* again = nullptr) const;
 
  private:
+  static __device__ __forceinline__ uint4 rectified(const uint4& chunk) {
+    return make_uint4(__vmaxs4(chunk.x, 0u), __vmaxs4(chunk.y, 0u), __vmaxs4(chunk.z, 0u),
+                      __vmaxs4(chunk.w, 0u));
+  }
+
   __device__ __forceinline__ void see(std::uint64_t magnitude) {
     largest_ = largest_ > magnitude ? largest_ : magnitude;
   }
 
   template <class Sum>
-  __device__ __forceinline__ std::int8_t round_by(int shift, Sum sum, std::uint64_t element,
-                                                  std::uint32_t& saturated) const {
+  static __device__ __forceinline__ std::int8_t round_by(const RoundingSite& site, int shift,
+                                                         Sum sum, std::uint64_t element,
+                                                         std::uint32_t& saturated) {
     const std::uint32_t draw =
-        site_.rounding == ShiftRounding::stochastic ? draw_of(key_, element) : 0;
-    const std::int64_t rounded = round_shift(site_.rounding, sum, shift, draw);
+        site.rounding == ShiftRounding::stochastic
+            ? draw_of({site.step->seed, site.stream, site.step->step}, element)
+            : 0;
+    const std::int64_t rounded = round_shift(site.rounding, sum, shift, draw);
     const std::int8_t kept = clamp127(rounded);
     saturated += kept != rounded ? 1 : 0;
     return kept;
   }
 
-  // To the nearest, in 32 bits, and even the largest is not cut.
-  __device__ __forceinline__ bool is_quick(int shift, std::uint32_t most) const {
-    return site_.rounding == ShiftRounding::nearest && shift > 0 && shift <= kQuickShift &&
-           (most + (1u << (shift - 1))) >> shift <= 127;
-  }
-  static __device__ __forceinline__ uint4 quick_chunk(const int4 (&quads)[4], int shift) {
-    std::uint32_t words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const std::uint32_t low = __byte_perm(rounded_shift_of_small(quads[i].x, shift),
-                                            rounded_shift_of_small(quads[i].y, shift), 0x0040);
-      const std::uint32_t high = __byte_perm(rounded_shift_of_small(quads[i].z, shift),
-                                             rounded_shift_of_small(quads[i].w, shift), 0x0040);
-      words[i] = __byte_perm(low, high, 0x5410);
-    }
-    return make_uint4(words[0], words[1], words[2], words[3]);
-  }
-  template <class SumAt>
-  __device__ __forceinline__ uint4 slow_chunk(const SumAt& sum_at, int shift, std::uint64_t element,
-                                              std::uint32_t count, std::uint32_t& saturated) const {
+  // By the definition; returns how many were cut.
+  template <class Sums>
+  static __device__ __noinline__ std::uint32_t store_sums(const RoundingSite& site,
+                                                          const Sums& sums, int shift,
+                                                          std::uint64_t element,
+                                                          std::uint32_t count, std::int8_t* to,
+                                                          bool rectifies) {
+    std::uint32_t saturated = 0;
     std::uint32_t words[4] = {};
 #pragma unroll
     for (std::uint32_t w = 0; w < 4; ++w) {
 #pragma unroll 1
       for (std::uint32_t i = w * 4; i < min(count, w * 4 + 4); ++i) {
-        const std::int8_t kept = round_by(shift, sum_at(i), element + i, saturated);
+        std::int8_t kept = 0;
+        if constexpr (std::is_pointer_v<Sums>) {
+          kept = round_by(site, shift, sums[i], element + i, saturated);
+        } else {
+          kept = round_by(site, shift, sums(i), element + i, saturated);
+        }
         words[w] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(kept)) << i % 4 * 8;
       }
     }
-    return make_uint4(words[0], words[1], words[2], words[3]);
+    const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
+    *reinterpret_cast<uint4*>(to) = rectifies ? rectified(chunk) : chunk;
+    return saturated;
   }
 
-  static constexpr int kQuickShift = 24;  // 127·2^24 is below 2^31
+  // To the nearest in 32 bits, where some may be cut.
+  static __device__ __noinline__ std::uint32_t store_cut(const std::int32_t* sums, int shift,
+                                                         std::int8_t* to, bool rectifies) {
+    std::uint32_t saturated = 0;
+    std::uint32_t words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      int4 quad = rounded(reinterpret_cast<const int4*>(sums)[i], shift);
+      cut(quad.x, saturated);
+      cut(quad.y, saturated);
+      cut(quad.z, saturated);
+      cut(quad.w, saturated);
+      words[i] = packed(quad);
+    }
+    const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
+    *reinterpret_cast<uint4*>(to) = rectifies ? rectified(chunk) : chunk;
+    return saturated;
+  }
+
+  // Even the largest is not cut, and 32 bits hold all: then shift <= 24 and |sum| < 2^31 - 2^23.
+  static __device__ __forceinline__ bool fits(std::uint32_t most, int shift) {
+    return shift <= kQuickShift && (most + (1u << (shift - 1))) >> shift <= 127;
+  }
+  static __device__ __forceinline__ int4 rounded(const int4& quad, int shift) {
+    return {rounded_shift_of_small(quad.x, shift), rounded_shift_of_small(quad.y, shift),
+            rounded_shift_of_small(quad.z, shift), rounded_shift_of_small(quad.w, shift)};
+  }
+  static __device__ __forceinline__ std::uint32_t packed(const int4& quad) {
+    return __byte_perm(__byte_perm(quad.x, quad.y, 0x0040), __byte_perm(quad.z, quad.w, 0x0040),
+                       0x5410);
+  }
+  static __device__ __forceinline__ void cut(std::int32_t& number, std::uint32_t& saturated) {
+    const std::int32_t kept = max(min(number, 127), -127);
+    saturated += kept != number ? 1 : 0;
+    number = kept;
+  }
+
+  static constexpr int kQuickShift = 24;
+  static constexpr std::uint32_t kQuickSum = 1u << 30;  // with half of 2^24 it is below 2^31
 
   const RoundingSite& site_;
-  RandomKey key_{};
   std::uint64_t largest_ = 0;
   std::uint32_t saturated_ = 0;
   std::uint32_t second_saturated_ = 0;
@@ -219,7 +270,8 @@ __device__ inline bool is_last_block(std::uint32_t* blocks_done) {
   return true;
 }
 
-__device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponent) const {
+__device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponent,
+                                         std::int32_t* again) const {
   const BlockTotals all = block_totals(largest_, saturated_, second_saturated_);
   if (threadIdx.x != 0) return;
   DevicePoint& point = *site_.point;
@@ -232,8 +284,9 @@ __device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponen
   if (all.second_sum > 0) atomic_add(&point.second_saturated, all.second_sum);
   if (!is_last_block(&point.blocks_done)) return;
   point.sum_exponent = sum_exponent;
-  if (!site_.meets_ranks)
-    decide(point, site_.step->rule, site_.elements, site_.second != nullptr, exponent);
+  if (site_.meets_ranks) return;
+  decide(point, site_.step->rule, site_.elements, site_.second != nullptr, exponent);
+  if (again != nullptr) *again = *exponent;
 }
 
 }  // namespace nibble::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses, sums of errors, and values turned for gradients.
 #include "backend/cuda/chunks.cuh"
+#include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/rounding.cuh"
 #include "backend/cuda/training_kernels.h"
 #include "backend/loss_laws.h"
@@ -27,6 +28,7 @@ __device__ std::int64_t sum_of(std::int64_t a, std::int64_t b) {
 
 // A warp an image.
 __global__ void __launch_bounds__(256) entropy(const __grid_constant__ EntropyJob job) {
+  start_kernel();
   const std::uint32_t lane = threadIdx.x % kWarp;
   const std::uint32_t classes = job.answers.channels;
   const std::uint32_t pitch = job.answers.chunks.divisor * kChunk;
@@ -66,6 +68,7 @@ __global__ void __launch_bounds__(256) entropy(const __grid_constant__ EntropyJo
 }
 
 __global__ void __launch_bounds__(256) zero(const __grid_constant__ ZeroJob job) {
+  start_kernel();
   auto* words = static_cast<std::uint32_t*>(job.data);
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < job.words;
@@ -75,6 +78,7 @@ __global__ void __launch_bounds__(256) zero(const __grid_constant__ ZeroJob job)
 
 // A block takes 16 channels and every gridDim.x-th run of rows.
 __global__ void __launch_bounds__(256) sum_errors(const __grid_constant__ BiasJob job) {
+  start_kernel();
   __shared__ std::int32_t sums[kChunk];
   if (threadIdx.x < kChunk) sums[threadIdx.x] = 0;
   __syncthreads();
@@ -99,6 +103,7 @@ __global__ void __launch_bounds__(256) sum_errors(const __grid_constant__ BiasJo
 }
 
 __global__ void __launch_bounds__(256) sum_grouped(const __grid_constant__ GroupedGradientJob job) {
+  start_kernel();
   const std::uint32_t input_pitch = job.input.chunks.divisor * kChunk;
   const std::uint32_t error_pitch = job.error.chunks.divisor * kChunk;
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < job.elements;
@@ -146,6 +151,7 @@ __device__ __forceinline__ void turn_words(std::uint32_t (&words)[4]) {
 }
 
 __global__ void __launch_bounds__(256) turn(const __grid_constant__ TurnJob job) {
+  start_kernel();
   __shared__ __align__(16) std::uint32_t tile[kTurnedPixels][kTurned][kTurnedPitch];
   const std::uint32_t from_pitch = job.from.chunks.divisor * kChunk;
   const std::uint32_t pixels = job.from.pixels.divisor;

@@ -52,20 +52,16 @@ struct TurnJob {
   std::uint32_t unused;
 };
 
-// A weight (out, tap, in) as products read it: `ahead` (out, tap, in) with `in` filled up, `back`
-// (in, tap, out) with `out` filled up.
-struct PackedPlaces {
-  std::int8_t* ahead;  // null: none
-  std::int8_t* back;
+// A weight (out, tap, in) with `in` filled up to a multiple of 16.
+struct FilledUp {
+  std::int8_t* to;  // null where it is one already
   Divisor in;
-  Divisor taps;
-  std::uint32_t in_pitch;
-  std::uint32_t out_pitch;
+  std::uint32_t pitch;
 };
 
-struct PackJob {
+struct FillUpJob {
   const std::int8_t* mantissas;
-  PackedPlaces packed;
+  FilledUp filled;
   std::uint64_t elements;
 };
 
@@ -76,7 +72,7 @@ struct UpdateJob {
   std::int32_t* momentum;
   DeviceUpdate* record;
   const DeviceStep* step;
-  PackedPlaces packed;
+  FilledUp filled;
   std::uint32_t elements;
   std::uint32_t stream;
   ShiftRounding rounding;
@@ -90,7 +86,7 @@ void queue(DeviceQueue& queue, const ZeroJob& job);
 void queue(DeviceQueue& queue, const BiasJob& job);
 void queue(DeviceQueue& queue, const GroupedGradientJob& job);
 void queue(DeviceQueue& queue, const TurnJob& job);
-void queue(DeviceQueue& queue, const PackJob& job);
+void queue(DeviceQueue& queue, const FillUpJob& job);
 void queue(DeviceQueue& queue, const UpdateJob& job, bool has_decay);
 
 }  // namespace nibble::cuda

@@ -162,10 +162,10 @@ void ReferenceBackend::loss(const LossCase& loss, const Values& answers, const V
   const auto& entropy = std::get<CrossEntropyLoss>(loss);
   RandomKey random = step_.random;
   random.stream = entropy.stream;
+  std::vector<std::int64_t> differences(classes);
   for (std::size_t image = 0; image * classes < given.size(); ++image) {
-    const std::vector<std::int64_t> differences =
-        cross_entropy_differences(given.subspan(image * classes, classes), exponent(answers),
-                                  entropy.labels[image], entropy.form);
+    cross_entropy_differences(given.subspan(image * classes, classes), exponent(answers),
+                              entropy.labels[image], entropy.form, differences);
     for (std::size_t c = 0; c < classes; ++c) {
       const std::uint64_t element =
           (static_cast<std::uint64_t>(step_.first_image) + image) * classes + c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of integer training over contiguous elements; nibble/fixed says what they compute.
+// The loops of integer training over contiguous elements; src/laws says what they compute.
 #pragma once
 
 #include <cstddef>
@@ -55,6 +55,9 @@ struct IntegerLoops {
   // Columns become rows, for 16 rows: to[j·to_stride + r] = from[r·from_stride + j], j < n.
   void (*transpose16)(const std::int8_t* from, std::int64_t from_stride, std::int8_t* to,
                       std::int64_t to_stride, std::size_t n);
+
+  // y = table[x], of 256 entries.
+  void (*look_up)(const std::int8_t* table, const std::uint8_t* x, std::int8_t* y, std::size_t n);
 };
 
 const IntegerLoops& integer_loops();  // of active_isa()

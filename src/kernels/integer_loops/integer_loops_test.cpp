@@ -268,6 +268,16 @@ TEST_P(IntegerLoopsOf, SixteenRowsBecomeColumns) {
   });
 }
 
+TEST_P(IntegerLoopsOf, EveryByteFindsItsEntry) {
+  compare([](const IntegerLoops& loops, std::size_t n) {
+    Places x = small_numbers(n, 256, n);
+    for (std::size_t i = 0; i < n && n > 256; ++i) x[i] = static_cast<std::uint8_t>(i);
+    Bytes y(n + 1, 99);
+    loops.look_up(bytes(256, n).data(), x.data(), y.data(), n);
+    return y;
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Paths, IntegerLoopsOf,
                          testing::ValuesIn(supported_isas().begin(), supported_isas().end()),
                          [](const auto& path) { return std::string(name_of(path.param)); });

@@ -201,6 +201,11 @@ struct Loops {
             from[r * from_stride + static_cast<std::int64_t>(j)];
     }
   }
+
+  static void look_up(const std::int8_t* __restrict table, const std::uint8_t* __restrict x,
+                      std::int8_t* __restrict y, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = table[x[i]];
+  }
 };
 
 template <class Path>
@@ -224,6 +229,7 @@ constexpr IntegerLoops loops_of() {
       .multiply_mask = L::multiply_mask,
       .interleave4 = L::interleave4,
       .transpose16 = L::transpose16,
+      .look_up = L::look_up,
   };
 }
 

@@ -99,6 +99,10 @@ void transpose16(const std::int8_t* from, std::int64_t from_stride, std::int8_t*
   }
 }
 
+void look_up(const std::int8_t* table, const std::uint8_t* x, std::int8_t* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = table[x[i]];
+}
+
 }  // namespace
 
 constinit const IntegerLoops kIntegerLoops = {
@@ -119,6 +123,7 @@ constinit const IntegerLoops kIntegerLoops = {
     .multiply_mask = multiply_mask,
     .interleave4 = interleave4,
     .transpose16 = transpose16,
+    .look_up = look_up,
 };
 
 }  // namespace nibble::inline kernels::reference

@@ -113,10 +113,38 @@ void interleave4(const std::int8_t* const rows[4], std::int8_t* out, std::size_t
   }
 }
 
+// The table is 128 words: a permutation finds the word of a byte, and its lowest bit which half.
+void look_up(const std::int8_t* table, const std::uint8_t* x, std::int8_t* y, std::size_t n) {
+  const __m512i words[] = {_mm512_loadu_si512(table), _mm512_loadu_si512(table + 64),
+                           _mm512_loadu_si512(table + 128), _mm512_loadu_si512(table + 192)};
+  const __m512i low_byte = _mm512_set1_epi16(255);
+  const auto entries = [&](__m512i bytes) __attribute__((always_inline)) {  // one a word
+    const __m512i place = _mm512_srli_epi16(bytes, 1);
+    const __m512i word =
+        _mm512_mask_blend_epi16(_mm512_test_epi16_mask(place, _mm512_set1_epi16(64)),
+                                _mm512_permutex2var_epi16(words[0], place, words[1]),
+                                _mm512_permutex2var_epi16(words[2], place, words[3]));
+    const __m512i half = _mm512_slli_epi16(_mm512_and_si512(bytes, _mm512_set1_epi16(1)), 3);
+    return _mm512_and_si512(_mm512_srlv_epi16(word, half), low_byte);
+  };
+  const auto found = [&](__m512i bytes) __attribute__((always_inline)) {
+    const __m512i even = entries(_mm512_and_si512(bytes, low_byte));
+    const __m512i odd = entries(_mm512_srli_epi16(bytes, 8));
+    return _mm512_or_si512(even, _mm512_slli_epi16(odd, 8));
+  };
+  std::size_t i = 0;
+  for (; i + 64 <= n; i += 64) _mm512_storeu_si512(y + i, found(_mm512_loadu_si512(x + i)));
+  if (i < n) {
+    const std::uint64_t lanes = first_lanes(n - i);
+    _mm512_mask_storeu_epi8(y + i, lanes, found(_mm512_maskz_loadu_epi8(lanes, x + i)));
+  }
+}
+
 constexpr IntegerLoops make_loops() {
   IntegerLoops loops = loops_of<Path>();
   loops.shift_pseudo = shift_pseudo;
   loops.interleave4 = interleave4;
+  loops.look_up = look_up;
   return loops;
 }
 
