@@ -68,7 +68,8 @@ TEST(RoundedShift, OfSmallNumbersIsTheSame) {
   for (int s = 1; s <= 24; ++s) {
     const std::int32_t most = (std::int32_t{1} << s) * 3;
     for (std::int32_t k = 0; k < 4000; ++k) {
-      for (const std::int32_t p : {k, most - k, (1 << (s - 1)) - k, std::int32_t{2'000'000'000} >> s}) {
+      for (const std::int32_t p :
+           {k, most - k, (1 << (s - 1)) - k, std::int32_t{2'000'000'000} >> s}) {
         EXPECT_EQ(rounded_shift_of_small(p, s), rounded_shift(p, s)) << p << " " << s;
         EXPECT_EQ(rounded_shift_of_small(-p, s), rounded_shift(-p, s)) << -p << " " << s;
       }
