@@ -229,6 +229,7 @@ void CudaBackend::begin(const StepContext& step) {
   queue().flush();
   for (Inlet* each : {&input_, &tables_, &targets_}) each->is_used = false;
   step_ = step;
+  if (step.cluster != nullptr && step.cluster->size() == 1) step_.cluster = nullptr;  // alone
   const cuda::DeviceStep told{.seed = step.random.seed,
                               .first_image = step.first_image,
                               .step = step.random.step,
