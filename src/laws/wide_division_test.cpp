@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wide quotients and whole roots.
+#include "laws/wide_division.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace nibble::inline laws {
+namespace {
+
+RC_GTEST_PROP(WideDivision, QuotientsAreTheOnlyOnes,
+              (std::int64_t high, std::uint64_t low, std::uint32_t d)) {
+  RC_PRE(d > 0);
+  // Small enough for the quotient to fit.
+  const Int128 n = (Int128{high} << 20) + static_cast<Int128>(low >> 44);
+  const Int128 divisor = std::uint64_t{d} << 21;
+  const Int128 q = quotient_toward_zero(n, std::uint64_t{d} << 21);
+  const Int128 rest = n - q * divisor;
+  RC_ASSERT((rest == 0 || (rest < 0) == (n < 0)) &&
+            magnitude_of_wide(rest) < static_cast<UInt128>(divisor));
+  const Int128 nearest = quotient_to_nearest(n, std::uint64_t{d} << 21);
+  const Int128 off = n - nearest * divisor;
+  RC_ASSERT(2 * magnitude_of_wide(off) <= static_cast<UInt128>(divisor));
+  if (2 * magnitude_of_wide(off) == static_cast<UInt128>(divisor))  // a tie goes away from zero
+    RC_ASSERT(magnitude_of_wide(nearest) > magnitude_of_wide(q));
+}
+
+RC_GTEST_PROP(WholeRoot, IsTheLargestWhoseSquareFits, (std::uint64_t x)) {
+  const UInt128 root = whole_root(x);
+  RC_ASSERT(root * root <= x && (root + 1) * (root + 1) > x);
+}
+
+TEST(WholeRoot, OfSquaresAndTheirNeighbours) {
+  for (const std::uint64_t root : {0ull, 1ull, 2ull, 3ull, 65535ull, 1ull << 31, 0xFFFFFFFFull}) {
+    EXPECT_EQ(whole_root(root * root), root);
+    EXPECT_EQ(whole_root(root * root + 2 * root), root);
+    if (root == 0) continue;
+    EXPECT_EQ(whole_root(root * root - 1), root - 1);
+  }
+}
+
+}  // namespace
+}  // namespace nibble::inline laws
