@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/isa.h"
+#include "nibble/core/philox.h"
 
 namespace nibble::inline kernels {
 
@@ -20,6 +21,13 @@ struct IntegerLoops {
   // 0 <= s <= 31, of 64 bits 0 <= s <= 62.
   std::int64_t (*shift_pseudo)(const std::int32_t* x, std::int8_t* y, std::size_t n, int s);
   std::int64_t (*shift_pseudo64)(const std::int64_t* x, std::int8_t* y, std::size_t n, int s);
+
+  // draws[i] = draw32(key, first + i).
+  void (*draw)(const RandomKey& key, std::uint64_t first, std::uint32_t* draws, std::size_t n);
+  // y = clamp127(shift_stochastic(x, s, draw)), 0 <= s <= 31, n < 2^32; returns how many were
+  // clamped.
+  std::int64_t (*shift_stochastic)(const std::int32_t* x, const std::uint32_t* draws,
+                                   std::int8_t* y, std::size_t n, int s);
 
   void (*relu)(std::int8_t* x, std::size_t n);  // x = max(x, 0)
   // x = y > 0 ? x : 0

@@ -133,6 +133,32 @@ TEST_P(IntegerLoopsOf, ShiftsOf64BitsEqualTheDefinition) {
   }
 }
 
+TEST_P(IntegerLoopsOf, DrawsAreThoseOfTheirElements) {
+  const RandomKey key{.seed = 0x123456789ABCDEF0, .stream = 0x50000009, .step = 77};
+  for (const std::size_t n : {0, 1, 3, 4, 5, 63, 64, 65, 200}) {
+    for (const std::uint64_t first : {0ULL, 1ULL, 6ULL, 0x3FFFFFFFEULL, 0xFFFFFFFFFULL}) {
+      std::vector<std::uint32_t> draws(n);
+      path_.draw(key, first, draws.data(), n);
+      for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(draws[i], draw32(key, first + i)) << first + i;
+    }
+  }
+}
+
+TEST_P(IntegerLoopsOf, StochasticShiftsEqualTheDefinition) {
+  for (const std::size_t n : {0, 1, 7, 16, 33, 64, 300}) {
+    const auto x = values<std::int32_t>(n, 7 * n + 3);
+    const auto draws = values<std::uint32_t>(n, 11 * n + 5);
+    for (int s = 0; s <= 31; ++s) {
+      const auto of = [&](const IntegerLoops& loops) {
+        Bytes y(n + 1, 99);
+        const std::int64_t clamped = loops.shift_stochastic(x.data(), draws.data(), y.data(), n, s);
+        return std::pair(y, clamped);
+      };
+      ASSERT_EQ(of(path_), of(reference_)) << n << " >> " << s;
+    }
+  }
+}
+
 TEST_P(IntegerLoopsOf, ShiftsAreRightAroundEveryStepAndTheClamp) {
   for (int s = 0; s <= 31; ++s) {
     Sums x;

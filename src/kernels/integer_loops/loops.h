@@ -77,6 +77,71 @@ struct Loops {
     return clamped;
   }
 
+  // Ten rounds of Philox on kAtOnce counters side by side, groups g, g + 1, … of four draws.
+  static constexpr std::size_t kAtOnce = 16;
+  static void draw_groups(const RandomKey& key, std::uint64_t group, std::uint32_t* __restrict to) {
+    std::uint32_t a[kAtOnce], b[kAtOnce], c[kAtOnce], d[kAtOnce];
+    for (std::size_t i = 0; i < kAtOnce; ++i) {
+      a[i] = static_cast<std::uint32_t>(group + i);
+      b[i] = static_cast<std::uint32_t>((group + i) >> 32);
+      c[i] = key.step;
+      d[i] = key.stream;
+    }
+    auto k0 = static_cast<std::uint32_t>(key.seed);
+    auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
+    for (int round = 0; round < 10; ++round) {
+      for (std::size_t i = 0; i < kAtOnce; ++i) {
+        const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * a[i];
+        const std::uint64_t p1 = std::uint64_t{0xCD9E8D57u} * c[i];
+        a[i] = static_cast<std::uint32_t>(p1 >> 32) ^ b[i] ^ k0;
+        b[i] = static_cast<std::uint32_t>(p1);
+        c[i] = static_cast<std::uint32_t>(p0 >> 32) ^ d[i] ^ k1;
+        d[i] = static_cast<std::uint32_t>(p0);
+      }
+      k0 += 0x9E3779B9u;
+      k1 += 0xBB67AE85u;
+    }
+    for (std::size_t i = 0; i < kAtOnce; ++i) {
+      to[4 * i] = a[i];
+      to[4 * i + 1] = b[i];
+      to[4 * i + 2] = c[i];
+      to[4 * i + 3] = d[i];
+    }
+  }
+
+  static void draw(const RandomKey& key, std::uint64_t first, std::uint32_t* draws, std::size_t n) {
+    std::uint32_t block[4 * kAtOnce];
+    std::size_t done = 0;
+    while (done < n) {
+      const std::uint64_t element = first + done;
+      const std::size_t skipped = element % 4;
+      const std::size_t room = 4 * kAtOnce - skipped;
+      const std::size_t count = n - done < room ? n - done : room;
+      draw_groups(key, element / 4, block);
+      std::memcpy(draws + done, block + skipped, count * sizeof(std::uint32_t));
+      done += count;
+    }
+  }
+
+  // Up where the rest is above the draw's first bits: 2^s - 1 - u is what is then missing at most.
+  static std::int64_t shift_stochastic(const std::int32_t* __restrict x,
+                                       const std::uint32_t* __restrict draws,
+                                       std::int8_t* __restrict y, std::size_t n, int s) {
+    const std::uint32_t rest = (std::uint32_t{1} << s) - 1;
+    std::uint32_t clamped = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto sign = static_cast<std::uint32_t>(x[i] >> 31);
+      const std::uint32_t magnitude = (static_cast<std::uint32_t>(x[i]) ^ sign) - sign;
+      const std::uint32_t u = (draws[i] >> 1) >> (31 - s);
+      const std::uint32_t quotient = (magnitude >> s) + is_above(magnitude & rest, u);
+      const std::uint32_t is_clamped = is_above(quotient, std::uint32_t{127});
+      clamped += is_clamped;
+      const std::uint32_t limited = (quotient | (0 - is_clamped)) & 127;
+      y[i] = static_cast<std::int8_t>((limited ^ sign) - sign);
+    }
+    return clamped;
+  }
+
   static void relu(std::int8_t* x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) x[i] = x[i] > 0 ? x[i] : std::int8_t{0};
   }
@@ -216,6 +281,8 @@ constexpr IntegerLoops loops_of() {
       .max_magnitude64 = L::template max_magnitude<std::int64_t>,
       .shift_pseudo = L::template shift_pseudo<std::int32_t>,
       .shift_pseudo64 = L::template shift_pseudo<std::int64_t>,
+      .draw = L::draw,
+      .shift_stochastic = L::shift_stochastic,
       .relu = L::relu,
       .zero_where_not_positive = L::zero_where_not_positive,
       .take_larger = L::take_larger,

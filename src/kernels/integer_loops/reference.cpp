@@ -27,6 +27,21 @@ std::int64_t shift_pseudo_all(const X* x, std::int8_t* y, std::size_t n, int s) 
   return clamped;
 }
 
+void draw(const RandomKey& key, std::uint64_t first, std::uint32_t* draws, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) draws[i] = draw32(key, first + i);
+}
+
+std::int64_t shift_stochastic_all(const std::int32_t* x, const std::uint32_t* draws, std::int8_t* y,
+                                  std::size_t n, int s) {
+  std::int64_t clamped = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t quotient = shift_stochastic(x[i], s, draws[i]);
+    y[i] = clamp127(quotient);
+    if (y[i] != quotient) ++clamped;
+  }
+  return clamped;
+}
+
 void relu(std::int8_t* x, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) x[i] = std::max<std::int8_t>(x[i], 0);
 }
@@ -110,6 +125,8 @@ constinit const IntegerLoops kIntegerLoops = {
     .max_magnitude64 = max_magnitude<std::uint64_t, std::int64_t>,
     .shift_pseudo = shift_pseudo_all<std::int32_t>,
     .shift_pseudo64 = shift_pseudo_all<std::int64_t>,
+    .draw = draw,
+    .shift_stochastic = shift_stochastic_all,
     .relu = relu,
     .zero_where_not_positive = zero_where_not_positive,
     .take_larger = take_larger,
