@@ -129,10 +129,11 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   options.seed = recipe.seed;
   if (integers.shifts) options.rule = shift_rule_by_name(*integers.shifts);
   for (const std::string& text : integers.roundings) take_rounding(text, options.roundings);
-  if (integers.momentum) options.update.momentum = *integers.momentum;
-  if (integers.fraction_bits) options.update.fraction_bits = *integers.fraction_bits;
+  auto& update = std::get<ShiftUpdate>(options.update);
+  if (integers.momentum) update.momentum = *integers.momentum;
+  if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
   if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
-  options.update.has_decay = integers.has_decay;
+  update.has_decay = integers.has_decay;
   options.device = integers.device;
   if (integers.loss_form == "octaves") options.form = CrossEntropyForm::whole_octaves;
   return recipe;

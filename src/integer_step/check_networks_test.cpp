@@ -18,7 +18,7 @@ TEST(EveryNetwork, TrainsAsTheDefinitionsSayUnderEveryRule) {
   const std::vector<NamedCase> cases = networks(false);
   for (const ShiftRule rule : {ShiftRule::exact, ShiftRule::delayed}) {
     IntegerOptions options{.rule = rule, .form = CrossEntropyForm::whole_octaves};
-    options.update = {.fraction_bits = 6, .momentum = 13, .has_decay = true};
+    options.update = ShiftUpdate{.fraction_bits = 6, .momentum = 13, .has_decay = true};
     options.roundings.all = {ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic,
                              ShiftRounding::stochastic};
     for (const NamedCase& each : cases) expect_agreement(each, options, 3, 2);

@@ -30,7 +30,11 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
   const IntegerBatch batch = batcher_.load(
       plan.indices, recipe_.augment, {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)}, share);
   mu_ = recipe_.mu.at(plan.epoch);
-  session_.submit(batch, mu_, recipe_.bias_mu.at(plan.epoch));
+  ShiftUpdate rule = std::get<ShiftUpdate>(recipe_.options.update);
+  rule.mu = mu_;
+  rule.bias_mu = recipe_.bias_mu.at(plan.epoch);
+  session_.set_update(rule);
+  session_.submit(batch);
   untold_.push_back({{batch.labels.begin(), batch.labels.end()},
                      {batch.targets.begin(), batch.targets.end()},
                      batch.input.images,

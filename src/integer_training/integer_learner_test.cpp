@@ -78,7 +78,7 @@ TEST_F(IntegerLearners, SoDoDelayedShifts) {
 }
 
 TEST_F(IntegerLearners, SoDoOtherRoundingsAndUpdates) {
-  recipe_.options.update = {.fraction_bits = 6, .momentum = 12, .has_decay = true};
+  recipe_.options.update = ShiftUpdate{.fraction_bits = 6, .momentum = 12, .has_decay = true};
   recipe_.options.roundings.all = {ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic,
                                    ShiftRounding::stochastic};
   recipe_.options.roundings.layers = {{"b", {}}};
@@ -88,7 +88,7 @@ TEST_F(IntegerLearners, SoDoOtherRoundingsAndUpdates) {
 
 TEST_F(IntegerLearners, DependOnWhatACheckpointHolds) {
   recipe_.options.rule = ShiftRule::delayed;
-  recipe_.options.update = {.fraction_bits = 4, .momentum = 8};
+  recipe_.options.update = ShiftUpdate{.fraction_bits = 4, .momentum = 8};
   IntegerLearner learner(recipe_, data_, nullptr);
   take_steps(learner, data_, recipe_.batch, 20, kSteps);
   const Checkpoint whole = checkpoint_of(learner);

@@ -125,7 +125,8 @@ TEST(IntegerAverager, IsTheMeanOfAPowerOfTwoOfSteps) {
   std::vector<std::int64_t> seen;
   for (std::int64_t step = 0; step < 15; ++step) {
     tensor.write_mantissas(std::vector<std::int8_t>{static_cast<std::int8_t>(step),
-                                                    static_cast<std::int8_t>(-step), -127});
+                                                    static_cast<std::int8_t>(-step), -127},
+                           0);
     const std::int64_t before = averager.count();
     averager.see({step, 5, 3}, 2, parameters);
     if (averager.count() > before) seen.push_back(step);

@@ -34,14 +34,15 @@ ShiftRule shift_rule_by_name(std::string_view name) {
 
 std::string to_json(const IntegerRecipe& recipe) {
   const IntegerOptions& options = recipe.options;
+  const auto& update = std::get<ShiftUpdate>(options.update);
   const Json method = {
       {"arithmetic", "int8"},
       {"mu", to_string(recipe.mu)},
       {"bias_mu", to_string(recipe.bias_mu)},
-      {"momentum_sixteenths", options.update.momentum},
-      {"fraction_bits", options.update.fraction_bits},
+      {"momentum_sixteenths", update.momentum},
+      {"fraction_bits", update.fraction_bits},
       {"residual_bits", options.residual_bits},
-      {"weight_decay", options.update.has_decay},
+      {"weight_decay", update.has_decay},
       {"loss_form", options.form == CrossEntropyForm::fractional ? "fractional" : "whole octaves"},
       {"average_from", recipe.average_from},
       {"calibration", recipe.calibration}};
