@@ -40,6 +40,9 @@ class ProductOp {
   virtual ~ProductOp() = default;
   virtual void forward(const Values& input, const Weights& weight, const Weights* bias,
                        ShiftPoint point, const Values& output) = 0;
+  // The sums alone, as values of 16 bits for a batch norm (laws/batch_norm.h: norm_value); the
+  // exponent of the output is that of the sums.
+  virtual void forward_sums(const Values& input, const Weights& weight, const Values& output) = 0;
   virtual void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                            const Values& input_error) = 0;
   virtual void weight_gradient(const Values& input, const Values& error, Sums& sums) = 0;
@@ -53,6 +56,20 @@ class PoolOp {
                        const Values& output) = 0;
   virtual void input_error(const Values& error, const Values& marks, ShiftPoint point,
                            const Values& input_error) = 0;
+};
+
+// Batch norm in training. What it remembers of a batch serves the way back.
+class NormalizationOp {
+ public:
+  virtual ~NormalizationOp() = default;
+  // `product` is the weight of the product whose sums of 16 bits are read; null: values are.
+  virtual void forward(const Values& input, const Weights* product, const Weights& scale,
+                       const Weights& shift, ShiftPoint point, const Values& output) = 0;
+  // And the gradients of scale and shift, which are those of all ranks already. No memory of
+  // `input_error`: nobody wants it.
+  virtual void backward(const Values& input, const Values& error, ShiftPoint point,
+                        const Values& input_error, Sums& scale, Sums& shift) = 0;
+  virtual NormalizationRecord record() = 0;
 };
 
 // Numbers on their way to the host.
@@ -95,6 +112,7 @@ class IntegerBackend {
   virtual void load_images(const ImageSelection& images, std::span<const std::int8_t> tables,
                            int exponent, const Values& to);
   virtual void store(const Values& from, std::span<std::int8_t> mantissas) = 0;
+  virtual void store_sums(const Values& from, std::span<std::int16_t> sums) = 0;  // of 16 bits
   // The numbers as they are now, without waiting for them where the backend runs_ahead().
   virtual std::unique_ptr<StoredLater> store_later(const Values& from);
   virtual bool runs_ahead() const { return false; }  // of the host: the next step may be asked for
@@ -109,6 +127,7 @@ class IntegerBackend {
 
   virtual std::unique_ptr<ProductOp> product(const ProductCase& product) = 0;
   virtual std::unique_ptr<PoolOp> pool(const PoolCase& pool) = 0;
+  virtual std::unique_ptr<NormalizationOp> normalization(const NormalizationCase& norm) = 0;
   // The result may have the memory of the first operand, except where something is rounded or
   // moved.
   virtual void pointwise(const PointCase& point, std::span<const Values> from,

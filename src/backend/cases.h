@@ -83,11 +83,27 @@ struct PoolCase {
   bool keeps_marks() const { return kind == Kind::largest; }
 };
 
+// Batch norm of every channel, over images and pixels.
+struct NormalizationCase {
+  Picture picture;
+};
+
+// What the last batch's statistics are, by channel; laws/batch_norm.h says in which units.
+struct NormalizationRecord {
+  std::vector<std::int64_t> means;
+  std::vector<std::int64_t> variances;
+};
+
+// γ and β of a batch norm: fine numbers of 16 fraction bits under every rule, with bounds of their
+// own; their mantissas say nothing.
+enum class NormPart : std::uint8_t { none, scale, shift };
+
 struct WeightsCase {
   std::string name;  // NODE.KIND
   Shape shape;
   int exponent = 0;      // at first
   bool is_bias = false;  // it does not decay, and its exponent never moves
+  NormPart norm = NormPart::none;
   ShiftRounding rounding = ShiftRounding::pseudo_stochastic;  // of gradients
   std::uint32_t stream = 0;                                   // of their draws
 };

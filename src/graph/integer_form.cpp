@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
+#include "graph/frozen_norm.h"
 #include "graph/int8_format.h"
 #include "graph/integer_means.h"
 #include "graph/node_error.h"
+#include "graph/normalized_product.h"
 #include "graph/operation_table.h"
 #include "laws/block_exponent.h"
 #include "laws/integer_laws.h"
@@ -21,7 +24,7 @@ constexpr std::int64_t kFormRail = 127;
 
 // Where values have no exponents, nobody knows how many of their units 6 is.
 bool needs_exponents(const Op& op) {
-  return is<Relu6>(op);
+  return is<Relu6>(op) || is<BatchNorm>(op);
 }
 
 bool is_written_out(const Node& node) {
@@ -51,6 +54,8 @@ class FormWriter {
   std::size_t write_node(std::size_t i) {
     const Node& node = *node_;
     if (is<Dropout>(node.op)) return places_[node.inputs[0]];
+    if (is_normalized_product(from_.network, i)) return kInItsNorm;
+    if (is<BatchNorm>(node.op)) return write_batch_norm(i);
     if (is<Conv2d>(node.op) || is<Linear>(node.op)) return write_product(i);
     if (is<Bias>(node.op)) return write_bias(i);
     if (is<Relu6>(node.op)) return write_relu6();
@@ -79,6 +84,39 @@ class FormWriter {
     drop_bias(sums.op);
     const std::size_t product = add(std::move(sums), std::move(weight));
     return round_lifted(product, scale.product_lift, scale.exponent, ".bias", std::move(raised));
+  }
+
+  // A norm goes into the product that it reads, or into one that changes nothing but signs.
+  std::size_t write_batch_norm(std::size_t i) {
+    const std::size_t input = node_->inputs[0];
+    const Node& source = from_.network.nodes[input];
+    const bool has_product = places_[input] == kInItsNorm;
+    Node sums = has_product ? source : Node{.name = node_->name + ".sum", .op = Op{}, .inputs = {}};
+    Tensor weight;
+    if (has_product) {
+      weight = std::move(*tensor_of(input, "weight"));
+      sums.inputs = {places_[source.inputs[0]]};
+      sums.value = {};
+    } else {
+      std::tie(sums.op, weight) = product_of_ones(shapes_[i]);
+      sums.inputs = {places_[input]};
+    }
+    FrozenNorm norm = frozen_norm({.scale = *tensor_of(i, "scale"),
+                                   .shift = *tensor_of(i, "shift"),
+                                   .mean = *tensor_of(i, "mean"),
+                                   .variance = *tensor_of(i, "variance")},
+                                  weight, has_product, *exponent_of(node_->value));
+    if (norm.shift < 0) {
+      fail_node(*node_, "frozen shift", std::to_string(norm.shift),
+                fmt::format("0 to {}", kMaxRescaleShift));
+    }
+    std::visit([](auto& op) { set_bias(op); }, sums.op);
+    const std::size_t place = add(std::move(sums), std::move(weight), std::move(norm.bias));
+    return add({.name = node_->name,
+                .op = Rescale{.shift = norm.shift, .low = -kFormRail, .high = kFormRail},
+                .inputs = {place},
+                .value = node_->value},
+               std::move(norm.multipliers));
   }
 
   // R(2^lift·x + b, s) of an x in units of 2^(exponent + lift). Where s is above lift, what lies
@@ -193,6 +231,10 @@ class FormWriter {
     return to_.network.nodes.size() - 1;
   }
 
+  static void set_bias(auto&) {}
+  static void set_bias(Conv2d& conv) { conv.has_bias = true; }
+  static void set_bias(Linear& linear) { linear.has_bias = true; }
+
   static void drop_bias(Op& op) {
     if (auto* conv = std::get_if<Conv2d>(&op)) conv->has_bias = false;
     if (auto* linear = std::get_if<Linear>(&op)) linear->has_bias = false;
@@ -230,6 +272,8 @@ class FormWriter {
     return result;
   }
 
+  static constexpr std::size_t kInItsNorm = static_cast<std::size_t>(-1);  // a product's place
+
   Model& from_;  // its weights move
   std::vector<Shape> shapes_;
   std::vector<Parameter> parameters_;
@@ -240,7 +284,8 @@ class FormWriter {
 
 bool has_frozen_shifts(const Network& network) {
   return std::ranges::any_of(network.nodes, [](const Node& node) {
-    return (is<Conv2d>(node.op) || is<Linear>(node.op)) && exponent_of(node.value).has_value();
+    return (is<Conv2d>(node.op) || is<Linear>(node.op) || is<BatchNorm>(node.op)) &&
+           exponent_of(node.value).has_value();
   });
 }
 

@@ -26,8 +26,9 @@ constexpr std::string_view kNotOfOnnx = "ONNX has no such operation";
 constexpr std::string_view kNoQdqForm = "quantized models of ONNX have no such operation";
 constexpr std::string_view kTrainedAlone =
     "of integer-trained networks: in others nobody knows how many units 6 is";
-constexpr std::string_view kMoments = "the moments of a batch have no integer form yet";
-constexpr std::string_view kFolds = "it is of floats: nibble quantize folds it into weights";
+constexpr std::string_view kMoments = "its statistics have no emitted form yet";
+constexpr std::string_view kTrainedNorm =
+    "of integer-trained networks, where it is part of a rescale; nibble quantize folds others";
 constexpr std::string_view kIntegersThere = "values are integers there, with nothing to imitate";
 constexpr std::string_view kRounds = "it is of floats: nibble quantize makes a rescale of it";
 constexpr std::string_view kOfTraining = "files hold what answers, not what trains";
@@ -82,8 +83,8 @@ constexpr Row kRows[] = {
                  yes(), yes(), yes()),
     row<AveragePool>(yes(), yes(), yes(), yes(), yes(), yes(), yes(), yes()),
     row<GlobalAveragePool>(yes(), yes(), yes(), yes(), yes(), yes(), yes(), yes()),
-    row<BatchNorm>(yes(), no(kMoments), no(kFolds), no(kFolds), no(kMoments), yes(), no(kFolds),
-                   yes("it is folded into weights")),
+    row<BatchNorm>(yes(), yes(kNoFlattened), yes(kTrainedNorm), yes(kTrainedNorm), no(kMoments),
+                   yes(), yes(kTrainedNorm), yes("it is folded into weights")),
     row<Add>(yes(), yes(), yes(), yes(), yes(), yes(), yes(), yes()),
     row<Concat>(yes(), yes(kNoFlattened), yes(), yes(), no("it has no emitted layer yet"), yes(),
                 yes(kNoFlattened), yes()),

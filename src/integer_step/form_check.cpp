@@ -29,12 +29,16 @@ class NoBackend final : public IntegerBackend {
   void load_bytes(std::span<const std::uint8_t>, std::span<const std::int8_t>, int,
                   const Values&) override {}
   void store(const Values&, std::span<std::int8_t>) override {}
+  void store_sums(const Values&, std::span<std::int16_t>) override {}
   SlotTable read_slots() override { return {}; }
   void set_point(ShiftPoint, const PointState&) override {}
   void begin(const StepContext&) override {}
   void enter(std::string_view, TrainPass) override {}
   std::unique_ptr<ProductOp> product(const ProductCase&) override { return nullptr; }
   std::unique_ptr<PoolOp> pool(const PoolCase&) override { return nullptr; }
+  std::unique_ptr<NormalizationOp> normalization(const NormalizationCase&) override {
+    return nullptr;
+  }
   void pointwise(const PointCase&, std::span<const Values>, const Values&) override {}
   void bias_gradient(const Values&, Sums&) override {}
   void loss(const LossCase&, const Values&, const Values&) override {}

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "laws/batch_norm.h"
+
 namespace nibble::inline integer_step {
 namespace {
 
@@ -32,6 +34,13 @@ WeightsState initial_state(const TrainedTensor& tensor, int exponent, const Upda
     mantissas[i] = static_cast<std::int8_t>(static_cast<int>(scaled) - 127);
   }
   if (tensor.is_bias()) std::ranges::fill(mantissas, std::int8_t{0});
+  if (tensor.norm() != NormPart::none) {
+    std::ranges::fill(mantissas,
+                      tensor.norm() == NormPart::scale ? std::int8_t{1} : std::int8_t{0});
+    for (const std::int8_t each : mantissas) state.fine.push_back(each << kNormFractionBits);
+    state.momentum.assign(mantissas.size(), 0);
+    return state;
+  }
   const RuleMemory memory = std::visit([](const auto& own) { return memory_of(own); }, rule);
   if (memory.fraction_bits > 0) {
     for (const std::int8_t each : mantissas)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,12 +42,21 @@ class IntegerLayer {
   // Passes errors on by the weights as they are, and makes the gradients of weights.
   virtual void backward(const IntegerBackward& arguments) = 0;
 
+  // How wide the value is.
+  virtual ValueStorage value_storage() const { return ValueStorage::s8; }
+  // The weight of a product whose value is its sums, for the batch norm that reads them.
+  virtual const TrainedTensor* weight_of_sums() const { return nullptr; }
+
   virtual bool keeps_inputs() const { return false; }
   virtual bool keeps_output() const { return false; }
   virtual bool works_in_place() const { return false; }
 
-  // In the order of parameters_of(network).
+  // Those that are trained, in the order of parameters_of(network).
   virtual std::vector<TrainedTensor*> parameters() { return {}; }
+  // Their gradients are those of all ranks already.
+  virtual bool makes_whole_gradients() const { return false; }
+  // Of the last batch, where the layer has any.
+  virtual std::optional<NormalizationRecord> statistics() const { return std::nullopt; }
 
   // The exponent of the sums that the value's point rounds, or of the value where nothing is
   // rounded, in evaluation.
@@ -70,7 +80,9 @@ struct IntegerLayerSettings {
   std::vector<Picture> inputs;
   Picture output;
   LayerPlace place;
-  std::uint32_t first_parameter = 0;  // place of the layer's first in parameters_of
+  bool gives_sums = false;                 // a product that a batch norm alone reads
+  const TrainedTensor* product = nullptr;  // of a batch norm: the weight whose sums it reads
+  std::uint32_t first_parameter = 0;       // place of the layer's first in parameters_of
   ShiftRounding value_rounding = ShiftRounding::nearest;
   ShiftRounding error_rounding = ShiftRounding::nearest;
   ShiftRounding gradient_rounding = ShiftRounding::pseudo_stochastic;
@@ -86,6 +98,7 @@ std::unique_ptr<IntegerLayer> make_integer_layer(const IntegerLayerSettings& set
 
 std::unique_ptr<IntegerLayer> make_integer_product(const IntegerLayerSettings& settings);
 std::unique_ptr<IntegerLayer> make_integer_pool(const IntegerLayerSettings& settings);
+std::unique_ptr<IntegerLayer> make_integer_batch_norm(const IntegerLayerSettings& settings);
 std::unique_ptr<IntegerLayer> make_integer_pointwise(const IntegerLayerSettings& settings);
 
 // What the picture of a node's value is.

@@ -10,12 +10,12 @@ namespace {
 
 bool keeps_picture(const Op& op) {
   return is<Flatten>(op) || is<Relu>(op) || is<Relu6>(op) || is<Dropout>(op) || is<Bias>(op) ||
-         is<Add>(op) || is_loss(op);
+         is<BatchNorm>(op) || is<Add>(op) || is_loss(op);
 }
 
 // Operations that look along the axis of features, which a flattened picture has not in memory.
 bool counts_features(const Op& op) {
-  return is<Bias>(op) || is<Slice>(op) || is<Pad>(op);
+  return is<Bias>(op) || is<BatchNorm>(op) || is<Slice>(op) || is<Pad>(op);
 }
 
 }  // namespace
@@ -77,6 +77,7 @@ std::unique_ptr<IntegerLayer> make_integer_layer(const IntegerLayerSettings& set
   if (is<Conv2d>(op) || is<Linear>(op)) return make_integer_product(settings);
   if (is<MaxPool>(op) || is<AveragePool>(op) || is<GlobalAveragePool>(op))
     return make_integer_pool(settings);
+  if (is<BatchNorm>(op)) return make_integer_batch_norm(settings);
   return make_integer_pointwise(settings);
 }
 

@@ -50,6 +50,7 @@ class ProductLayer final : public IntegerLayer {
  public:
   ProductLayer(const IntegerLayerSettings& settings, const ProductCase& product)
       : place_(settings.place),
+        gives_sums_(settings.gives_sums),
         products_(product, place_),
         value_point_(settings.value_point()),
         error_point_(settings.error_point()),
@@ -60,6 +61,8 @@ class ProductLayer final : public IntegerLayer {
 
   void forward(const StepContext&, std::span<const Values> inputs, const Values& output) override {
     const IntegerBackend& backend = *place_.forward;
+    if (gives_sums_)
+      return products_.of(backend).forward_sums(inputs[0], weight_.on(backend), output);
     products_.of(backend).forward(inputs[0], weight_.on(backend),
                                   bias_ ? &bias_->on(backend) : nullptr, value_point_.point,
                                   output);
@@ -77,6 +80,10 @@ class ProductLayer final : public IntegerLayer {
     if (bias_) backend.bias_gradient(arguments.gradient_error, bias_->gradient());
   }
 
+  ValueStorage value_storage() const override {
+    return gives_sums_ ? ValueStorage::s16 : ValueStorage::s8;
+  }
+  const TrainedTensor* weight_of_sums() const override { return gives_sums_ ? &weight_ : nullptr; }
   bool keeps_inputs() const override { return true; }
   std::vector<TrainedTensor*> parameters() override {
     if (bias_) return {&weight_, &*bias_};
@@ -86,7 +93,10 @@ class ProductLayer final : public IntegerLayer {
     const int product = inputs[0] + weight_.exponent();
     return bias_ ? product_scale(product, bias_->exponent()).exponent : product;
   }
-  std::vector<PlacedPoint> value_points() const override { return {value_point_}; }
+  std::vector<PlacedPoint> value_points() const override {
+    if (gives_sums_) return {};
+    return {value_point_};
+  }
   std::vector<PlacedPoint> error_points() const override { return {error_point_}; }
 
  private:
@@ -111,6 +121,7 @@ class ProductLayer final : public IntegerLayer {
   };
 
   LayerPlace place_;
+  bool gives_sums_;
   Products products_;
   PlacedPoint value_point_;
   PlacedPoint error_point_;

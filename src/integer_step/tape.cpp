@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "graph/normalized_product.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline integer_step {
@@ -61,11 +62,13 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
           .inputs = {},
           .output = pictures_[i],
           .place = place,
+          .gives_sums = is_normalized_product(network, i),
           .first_parameter = static_cast<std::uint32_t>(parameters_.size()),
           .value_rounding = choice.value,
           .error_rounding = choice.error,
           .gradient_rounding = choice.gradient};
       for (const std::size_t input : node.inputs) settings.inputs.push_back(pictures_[input]);
+      if (is<BatchNorm>(node.op)) settings.product = product_before(node, place);
       layers_[i] = make_integer_layer(settings);
       for (TrainedTensor* parameter : layers_[i]->parameters()) parameters_.push_back(parameter);
       for (PlacedPoint& point : layers_[i]->value_points()) points_.push_back(std::move(point));
@@ -78,6 +81,24 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
       needs.back().works_in_place = false;
   }
   memory_.emplace(network, std::move(needs));
+}
+
+const TrainedTensor* IntegerTape::product_before(const Node& norm, const LayerPlace& place) const {
+  const std::size_t input = norm.inputs[0];
+  const TrainedTensor* weight = layers_[input] ? layers_[input]->weight_of_sums() : nullptr;
+  if (weight != nullptr && &placement_.of(input, TrainPass::forward) != place.forward)
+    refuse_layer(norm, "sums of another device", "its product on its own device");
+  return weight;
+}
+
+std::vector<NormalizationRecord> IntegerTape::statistics() const {
+  std::vector<NormalizationRecord> list;
+  for (const auto& layer : layers_) {
+    if (!layer) continue;
+    if (std::optional<NormalizationRecord> own = layer->statistics())
+      list.push_back(std::move(*own));
+  }
+  return list;
 }
 
 std::vector<PointState> IntegerTape::point_states() const {
@@ -139,11 +160,19 @@ Slot IntegerTape::arrival_slot(std::size_t node, IntegerBackend& backend) {
   return slot(node, kFirstErrorSlot + arrivals_[node]++, backend);
 }
 
-Values IntegerTape::fresh_value(std::size_t node, IntegerBackend& backend) {
+Values IntegerTape::value_at(std::size_t node, const MemoryHandle& memory,
+                             IntegerBackend& backend) {
   return {.picture = pictures_[node],
           .images = images_,
-          .memory = backend.take(pictures_[node], images_),
-          .exponent = value_slot(node, backend)};
+          .memory = memory,
+          .exponent = value_slot(node, backend),
+          .storage = layers_[node] ? layers_[node]->value_storage() : ValueStorage::s8};
+}
+
+Values IntegerTape::fresh_value(std::size_t node, IntegerBackend& backend) {
+  Values value = value_at(node, {}, backend);
+  value.memory = backend.take(value.picture, images_, value.storage);
+  return value;
 }
 
 Values IntegerTape::fresh_error(std::size_t node, IntegerBackend& backend) {
@@ -156,10 +185,7 @@ Values IntegerTape::fresh_error(std::size_t node, IntegerBackend& backend) {
 Values IntegerTape::value_on(std::size_t node, IntegerBackend& backend) {
   Resident& home = memory_->value(node);
   const auto at = [&](const Resident::Copy& copy) {
-    return Values{.picture = pictures_[node],
-                  .images = images_,
-                  .memory = copy.memory,
-                  .exponent = value_slot(node, *copy.backend)};
+    return value_at(node, copy.memory, *copy.backend);
   };
   if (const Resident::Copy* there = home.find(backend)) return at(*there);
   const Values copy = fresh_value(node, backend);
@@ -271,7 +297,9 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   backend.enter(description.name, TrainPass::input_error);
   if (&learner != &backend) learner.enter(description.name, TrainPass::weight_gradient);
   layer.backward({step, inputs, output, error, gradient_error, input_errors});
-  for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
+  if (!layer.makes_whole_gradients()) {
+    for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
+  }
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t input = description.inputs[k];
     if (input_errors[k].memory.is_empty()) continue;

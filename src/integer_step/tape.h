@@ -56,8 +56,11 @@ class IntegerTape {
   // The network must outlive the tape. Weights are not set.
   IntegerTape(const Network& network, const IntegerRoundings& roundings, Placement placement);
 
-  // In the order of parameters_of(network).
+  // Those that are trained, in the order of parameters_of(network).
   const std::vector<TrainedTensor*>& parameters() const { return parameters_; }
+
+  // Of batch norms in the last batch, in the order of nodes.
+  std::vector<NormalizationRecord> statistics() const;
 
   // Points that keep shifts from batch to batch, and what they know, in the same order.
   const std::vector<PlacedPoint>& points() const { return points_; }
@@ -90,8 +93,10 @@ class IntegerTape {
   // errors one for each that arrives, since several do before they are added.
   Slot value_slot(std::size_t node, IntegerBackend& backend);
   Slot arrival_slot(std::size_t node, IntegerBackend& backend);
+  const TrainedTensor* product_before(const Node& norm, const LayerPlace& place) const;
   Slot slot(std::size_t node, std::size_t number, IntegerBackend& backend);
 
+  Values value_at(std::size_t node, const MemoryHandle& memory, IntegerBackend& backend);
   Values fresh_value(std::size_t node, IntegerBackend& backend);
   Values fresh_error(std::size_t node, IntegerBackend& backend);
   // What is there, brought to this backend if it is elsewhere: at most once a version.

@@ -19,6 +19,7 @@ class TrainedTensor {
   const std::string& name() const { return case_.name; }
   const Shape& shape() const { return case_.shape; }
   bool is_bias() const { return case_.is_bias; }
+  NormPart norm() const { return case_.norm; }
   std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
   int exponent() const { return master().exponent(); }
 

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "laws/integer_laws.h"
 #include "laws/rescale.h"
@@ -17,10 +20,11 @@ namespace nibble::inline laws {
 
 inline constexpr int kNormValueBits = 15;  // of the values that are normalized: |v| <= 32,767
 inline constexpr int kNormUnitBits = 15;   // means and deviations count 2^-15 of a value's unit
-inline constexpr int kNormScaleExponent = -16;                         // γ and β count 2^-16
-inline constexpr std::int32_t kNormScaleMost = (1 << 23) - 1;          // |γ|, |β| < 128
-inline constexpr std::int32_t kNormScaleLeast = 1 << 8;                // |γ| >= 2^-8
-inline constexpr std::int64_t kNormMostNumbers = INT64_C(0x7FFFFFFF);  // of a channel in a batch
+inline constexpr int kNormFractionBits = 16;
+inline constexpr int kNormScaleExponent = -kNormFractionBits;             // γ and β count 2^-16
+inline constexpr std::int32_t kNormScaleMost = 127 << kNormFractionBits;  // |γ|, |β| <= 127
+inline constexpr std::int32_t kNormScaleLeast = 1 << 8;                   // |γ| >= 2^-8
+inline constexpr std::int64_t kNormMostNumbers = INT64_C(0x7FFFFFFF);     // of a channel in a batch
 inline constexpr int kNormEpsilonExponent = -17;  // what is added to a variance: 2^-17
 inline constexpr int kNormErrorBits = 8;          // errors are passed on in 2^-8 of a value's unit
 inline constexpr std::int64_t kNormBiasMost = std::int64_t{1} << 30;
@@ -31,6 +35,9 @@ inline constexpr int kNormMultiplierBits = 30;
 NIBBLE_HOST_DEVICE constexpr int norm_sum_shift(std::int64_t sum_of_magnitudes) {
   return std::max(bits_of(static_cast<std::uint64_t>(127 * sum_of_magnitudes)) - kNormValueBits, 0);
 }
+
+// Of every output of a weight (out, …).
+std::vector<int> norm_sum_shifts(std::span<const std::int8_t> weight, std::size_t outputs);
 
 NIBBLE_HOST_DEVICE constexpr std::int16_t norm_value(std::int64_t sum, int shift) {
   constexpr std::int64_t kMost = (1 << kNormValueBits) - 1;
@@ -75,6 +82,13 @@ struct NormScale {
     return magnitude_of<std::int32_t>(scale);
   }
 };
+
+// γ after an update: never so small that β·σ/γ leaves the sums' range; it keeps its sign there.
+NIBBLE_HOST_DEVICE constexpr std::int32_t held_norm_scale(std::int32_t moved, std::int32_t before) {
+  constexpr std::int32_t kLeast = kNormScaleLeast;  // a GPU has no address of the other
+  if (moved >= kLeast || moved <= -kLeast) return moved;
+  return before < 0 ? -kLeast : kLeast;
+}
 
 // z = multiplier·v + addend is the normalized value in units of 2^exponent.
 struct NormLine {

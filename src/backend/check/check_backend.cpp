@@ -129,6 +129,9 @@ class CheckBackend final : public IntegerBackend {
   void store(const Values& from, std::span<std::int8_t> mantissas) override {
     first_->store(first_of(from), mantissas);
   }
+  void store_sums(const Values& from, std::span<std::int16_t> sums) override {
+    first_->store_sums(first_of(from), sums);
+  }
   SlotTable read_slots() override { return first_->read_slots(); }
   void set_point(ShiftPoint point, const PointState& state) override {
     first_->set_point(point, state);
@@ -153,6 +156,7 @@ class CheckBackend final : public IntegerBackend {
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
+  std::unique_ptr<NormalizationOp> normalization(const NormalizationCase& norm) override;
 
   void pointwise(const PointCase& point, std::span<const Values> from, const Values& to) override {
     std::vector<Values> first;
@@ -207,6 +211,22 @@ class CheckBackend final : public IntegerBackend {
     }
     compare_numbers<std::int8_t>(tensor, ours, theirs);
     compare_points();
+  }
+
+  void compare_sums(std::string_view tensor, const Values& values) {
+    const auto size = static_cast<std::size_t>(values.images * values.picture.elements());
+    std::vector<std::int16_t> ours(size);
+    std::vector<std::int16_t> theirs(size);
+    first_->store_sums(first_of(values), ours);
+    second_->store_sums(second_of(values), theirs);
+    compare_numbers<std::int16_t>(tensor, ours, theirs);
+  }
+
+  void compare(std::string_view tensor, const NormalizationRecord& ours,
+               const NormalizationRecord& theirs) {
+    compare_numbers<std::int64_t>(std::string(tensor) + " (means)", ours.means, theirs.means);
+    compare_numbers<std::int64_t>(std::string(tensor) + " (variances)", ours.variances,
+                                  theirs.variances);
   }
 
   void compare(std::string_view tensor, Sums& sums) {
@@ -286,6 +306,11 @@ class TwinProduct final : public ProductOp {
                      second_of(output));
     backend_.compare("value", output);
   }
+  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+    first_->forward_sums(first_of(input), first_of(weight), first_of(output));
+    second_->forward_sums(second_of(input), second_of(weight), second_of(output));
+    backend_.compare_sums("sums", output);
+  }
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                    const Values& input_error) override {
     first_->input_error(first_of(error), first_of(weight), point, first_of(input_error));
@@ -329,6 +354,44 @@ class TwinPool final : public PoolOp {
   std::unique_ptr<PoolOp> first_;
   std::unique_ptr<PoolOp> second_;
 };
+
+class TwinNormalization final : public NormalizationOp {
+ public:
+  TwinNormalization(CheckBackend& backend, const NormalizationCase& norm)
+      : backend_(backend),
+        first_(backend.first().normalization(norm)),
+        second_(backend.second().normalization(norm)) {}
+
+  void forward(const Values& input, const Weights* product, const Weights& scale,
+               const Weights& shift, ShiftPoint point, const Values& output) override {
+    first_->forward(first_of(input), product ? &first_of(*product) : nullptr, first_of(scale),
+                    first_of(shift), point, first_of(output));
+    second_->forward(second_of(input), product ? &second_of(*product) : nullptr, second_of(scale),
+                     second_of(shift), point, second_of(output));
+    backend_.compare("statistics", first_->record(), second_->record());
+    backend_.compare("value", output);
+  }
+  void backward(const Values& input, const Values& error, ShiftPoint point,
+                const Values& input_error, Sums& scale, Sums& shift) override {
+    first_->backward(first_of(input), first_of(error), point, first_of(input_error),
+                     first_of(scale), first_of(shift));
+    second_->backward(second_of(input), second_of(error), point, second_of(input_error),
+                      second_of(scale), second_of(shift));
+    backend_.compare("gradient of the scale", scale);
+    backend_.compare("gradient of the shift", shift);
+    if (!input_error.memory.is_empty()) backend_.compare("error of the input", input_error);
+  }
+  NormalizationRecord record() override { return first_->record(); }
+
+ private:
+  CheckBackend& backend_;
+  std::unique_ptr<NormalizationOp> first_;
+  std::unique_ptr<NormalizationOp> second_;
+};
+
+std::unique_ptr<NormalizationOp> CheckBackend::normalization(const NormalizationCase& norm) {
+  return std::make_unique<TwinNormalization>(*this, norm);
+}
 
 std::unique_ptr<ProductOp> CheckBackend::product(const ProductCase& product) {
   return std::make_unique<TwinProduct>(*this, product);

@@ -52,6 +52,10 @@ struct BlockTensor {
   std::int8_t* at(std::int64_t group, std::int64_t pixel) const {
     return data + group * picture.group_bytes() + pixel * picture.pixel_bytes();
   }
+  // Of sums of 16 bits, which lie in the same order.
+  std::int16_t* sums_at(std::int64_t group, std::int64_t pixel) const {
+    return reinterpret_cast<std::int16_t*>(data) + (at(group, pixel) - data);
+  }
 };
 
 // Some channels, in the same memory.

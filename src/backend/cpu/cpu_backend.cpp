@@ -28,9 +28,12 @@ CpuSums& cpu_sums(Sums& sums) {
 }  // namespace
 
 MemoryHandle CpuBackend::take(const Picture& picture, std::int64_t images, ValueStorage storage) {
-  if (storage != ValueStorage::s8 && storage != ValueStorage::u8)
-    throw Error("cpu", "storage of values", "more than a byte", "s8 or u8");
   BlockTensor tensor{.picture = picture, .images = images};
+  if (storage == ValueStorage::s16) {  // for batch norms, which read no filling
+    return MemoryHandle(std::make_shared<CpuMemory>(pool_.take<std::int16_t>(tensor.bytes())));
+  }
+  if (storage != ValueStorage::s8 && storage != ValueStorage::u8)
+    throw Error("cpu", "storage of values", "another one", "s8, u8 or s16");
   Buffer buffer = pool_.take<std::int8_t>(tensor.bytes());
   tensor.data = buffer.as<std::int8_t>();
   clear_filling(tensor);
@@ -78,6 +81,19 @@ void CpuBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
   gather(block(from), mantissas);
 }
 
+void CpuBackend::store_sums(const Values& from, std::span<std::int16_t> sums) {
+  const BlockTensor tensor = block(from);
+  const BlockPicture& picture = tensor.picture;
+  auto to = sums.begin();
+  for (std::int64_t image = 0; image < tensor.images; ++image) {
+    for (std::int64_t pixel = 0; pixel < picture.pixels(); ++pixel) {
+      const std::int16_t* row =
+          tensor.sums_at(image / kGroup, pixel) + image % kGroup * picture.stride();
+      to = std::copy(row, row + picture.channels, to);
+    }
+  }
+}
+
 SlotTable CpuBackend::read_slots() {
   SlotTable table{exponents_, {}};
   for (const RoundingPoint& point : points_) table.points.push_back(point.state());
@@ -106,6 +122,15 @@ void CpuBackend::round(
   const int shift = points_[place(point.place)].round(
       rule, tensor, [&](const RoundingJob& job) { return body(job, tensor); });
   set_exponent(result, sum_exponent + shift);
+}
+
+void CpuBackend::count_rounding(ShiftPoint point, std::int64_t saturated, std::int64_t elements) {
+  RoundingPoint& own = points_[place(point.place)];
+  PointState state = own.state();
+  state.saturated = saturated;
+  state.elements = elements;
+  ++state.batches;
+  own.restore(state);
 }
 
 void CpuBackend::bias_gradient(const Values& error, Sums& sums) {

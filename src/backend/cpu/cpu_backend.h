@@ -31,6 +31,7 @@ class CpuBackend final : public IntegerBackend {
   void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
                   int exponent, const Values& to) override;
   void store(const Values& from, std::span<std::int8_t> mantissas) override;
+  void store_sums(const Values& from, std::span<std::int16_t> sums) override;
   SlotTable read_slots() override;
   void set_point(ShiftPoint point, const PointState& state) override;
 
@@ -39,6 +40,7 @@ class CpuBackend final : public IntegerBackend {
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
+  std::unique_ptr<NormalizationOp> normalization(const NormalizationCase& norm) override;
   void pointwise(const PointCase& point, std::span<const Values> from, const Values& to) override;
   void bias_gradient(const Values& error, Sums& sums) override;
   void loss(const LossCase& loss, const Values& answers, const Values& error) override;
@@ -53,6 +55,10 @@ class CpuBackend final : public IntegerBackend {
   void set_exponent(const Values& values, int exponent) {
     if (values.exponent.place >= 0) exponents_[place(values.exponent.place)] = exponent;
   }
+
+  const ShiftPointCase& case_of(ShiftPoint point) const { return points_[place(point.place)].of(); }
+  // Of a point whose shifts need not be found.
+  void count_rounding(ShiftPoint point, std::int64_t saturated, std::int64_t elements);
 
   // Rounds sums of `sum_exponent` into the result, and sets its exponent.
   void round(ShiftPoint point, int sum_exponent, const Values& result,

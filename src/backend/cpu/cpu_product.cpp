@@ -6,6 +6,7 @@
 #include "backend/cpu/gather_product.h"
 #include "backend/cpu/patches.h"
 #include "backend/cpu/weight_gradient.h"
+#include "laws/batch_norm.h"
 #include "laws/integer_laws.h"
 
 namespace nibble::inline backend {
@@ -62,8 +63,19 @@ class CpuProduct final : public ProductOp {
     }
     run(unfolded_, forward_weights_.of(cpu_weights(weight)), is_thin_ ? patches_ : own, point,
         scale, addend, output);
-    has_patches_ = is_thin_ && backend_.step().is_training;
-    if (!has_patches_) patch_memory_.release();
+    keep_patches();
+  }
+
+  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+    const BlockTensor own = block(input);
+    if (is_thin_) patches_ = unfold(case_.window, case_.output, own, pool(), patch_memory_);
+    const auto& weights = cpu_weights(weight);
+    const std::vector<std::int32_t> shifts =
+        norm_sum_shifts(weights.mantissas(), static_cast<std::size_t>(case_.weight.out));
+    multiply(unfolded_, forward_weights_.of(weights), is_thin_ ? patches_ : own, {}, {},
+             block(output), {.column_shifts = shifts});
+    backend_.set_exponent(output, own.exponent + weights.exponent());
+    keep_patches();
   }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
@@ -100,16 +112,29 @@ class CpuProduct final : public ProductOp {
            const Values& output) {
     backend_.round(point, scale.exponent, output,
                    [&](const RoundingJob& job, const BlockTensor& result) {
-                     return GatherProduct{.meetings = meetings,
-                                          .weights = weights,
-                                          .source = source,
-                                          .result = result,
-                                          .first_image = backend_.step().first_image,
-                                          .addend = addend,
-                                          .lift = scale.product_lift,
-                                          .pool = &pool()}
-                         .run(job);
+                     return multiply(meetings, weights, source, scale, addend, result, job);
                    });
+  }
+
+  SumsOutcome multiply(const TapMap& meetings, const PackedWeights& weights,
+                       const BlockTensor& source, const SumScale& scale,
+                       std::span<const std::int64_t> addend, const BlockTensor& result,
+                       const RoundingJob& job) {
+    return GatherProduct{.meetings = meetings,
+                         .weights = weights,
+                         .source = source,
+                         .result = result,
+                         .first_image = backend_.step().first_image,
+                         .addend = addend,
+                         .lift = scale.product_lift,
+                         .pool = &pool()}
+        .run(job);
+  }
+
+  // Of the way forward, for the gradient.
+  void keep_patches() {
+    has_patches_ = is_thin_ && backend_.step().is_training;
+    if (!has_patches_) patch_memory_.release();
   }
 
   CpuBackend& backend_;

@@ -12,6 +12,7 @@ CpuWeights::CpuWeights(const WeightsCase& weights) {
   tensor_.rounding = weights.rounding;
   tensor_.stream = weights.stream;
   tensor_.is_bias = weights.is_bias;
+  tensor_.norm = weights.norm;
   std::ranges::fill(tensor_.mantissas.as<std::int8_t>(), std::int8_t{0});
 }
 

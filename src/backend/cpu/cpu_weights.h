@@ -21,6 +21,7 @@ struct WeightData {
   std::vector<std::int32_t> fine;      // mantissa · 2^fraction_bits, where there are such bits
   std::vector<std::int32_t> momentum;  // in the same unit, where there is momentum
   bool is_bias = false;
+  NormPart norm = NormPart::none;
   UpdateRecord record = {};
 
   std::size_t size() const { return static_cast<std::size_t>(mantissas.elements()); }
@@ -45,6 +46,7 @@ class CpuWeights final : public Weights {
   void update(const GradientSums& gradient, const UpdateRule& rule, const RandomKey& random);
 
   std::span<const std::int8_t> mantissas() const { return tensor_.mantissas.as<std::int8_t>(); }
+  std::span<const std::int32_t> fine() const { return tensor_.fine; }
   std::vector<std::int64_t> lifted(int places) const;  // mantissas · 2^places
   // Grows with every change: what was packed of an older one is stale.
   std::uint64_t version() const { return version_; }

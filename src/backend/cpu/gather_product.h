@@ -41,6 +41,13 @@ struct TilePlace {
   std::int64_t column;   // of the tile's first
   std::int64_t columns;  // those that are there
   std::int64_t first_image;
+
+  // Of row r's first number, in the batch of all ranks.
+  std::uint64_t element(std::int64_t r) const {
+    const std::int64_t image = first_image + group * kGroup + r;
+    return static_cast<std::uint64_t>(
+        (image * result.picture.pixels() + pixel) * result.picture.channels + column);
+  }
 };
 SumsOutcome round_tile(const RoundingJob& job, const std::int32_t* sums, std::int64_t stride,
                        const TilePlace& place);

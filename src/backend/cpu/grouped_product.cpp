@@ -9,6 +9,7 @@
 #include "backend/cpu/gather_product.h"
 #include "backend/cpu/round_pixels.h"
 #include "kernels/integer_loops/integer_loops.h"
+#include "laws/batch_norm.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble::inline backend {
@@ -38,27 +39,16 @@ class GroupedProduct final : public ProductOp {
     }
     backend_.round(point, scale.exponent, output,
                    [&](const RoundingJob& job, const BlockTensor& result) {
-                     SumsOutcome outcome;
-                     for (std::int64_t group = 0; group < groups_; ++group) {
-                       forward_weights_.pack(part_of(weight, group));
-                       const BlockTensor part = channels_of(source, group * shape_.in, shape_.in);
-                       GatherProduct product{.meetings = ahead_,
-                                             .weights = forward_weights_,
-                                             .source = part,
-                                             .result = result,
-                                             .first_image = backend_.step().first_image,
-                                             .first_column = group * shape_.out,
-                                             .lift = scale.product_lift,
-                                             .pool = &backend_.buffers()};
-                       if (!addend.empty()) {
-                         product.addend =
-                             std::span(addend).subspan(static_cast<std::size_t>(group * shape_.out),
-                                                       static_cast<std::size_t>(shape_.out));
-                       }
-                       outcome.join(product.run(job));
-                     }
-                     return outcome;
+                     return multiply(source, weight, scale, addend, job, result);
                    });
+  }
+
+  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+    const BlockTensor source = backend_.block(input);
+    const std::vector<std::int32_t> shifts = norm_sum_shifts(
+        cpu_weights(weight).mantissas(), static_cast<std::size_t>(groups_ * shape_.out));
+    multiply(source, weight, {}, {}, {.column_shifts = shifts}, backend_.block(output));
+    backend_.set_exponent(output, source.exponent + cpu_weights(weight).exponent());
   }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
@@ -106,6 +96,30 @@ class GroupedProduct final : public ProductOp {
   }
 
  private:
+  SumsOutcome multiply(const BlockTensor& source, const Weights& weight, const SumScale& scale,
+                       std::span<const std::int64_t> addend, const RoundingJob& job,
+                       const BlockTensor& result) {
+    SumsOutcome outcome;
+    for (std::int64_t group = 0; group < groups_; ++group) {
+      forward_weights_.pack(part_of(weight, group));
+      const BlockTensor part = channels_of(source, group * shape_.in, shape_.in);
+      GatherProduct product{.meetings = ahead_,
+                            .weights = forward_weights_,
+                            .source = part,
+                            .result = result,
+                            .first_image = backend_.step().first_image,
+                            .first_column = group * shape_.out,
+                            .lift = scale.product_lift,
+                            .pool = &backend_.buffers()};
+      if (!addend.empty()) {
+        product.addend = addend.subspan(static_cast<std::size_t>(group * shape_.out),
+                                        static_cast<std::size_t>(shape_.out));
+      }
+      outcome.join(product.run(job));
+    }
+    return outcome;
+  }
+
   std::span<const std::int8_t> part_of(const Weights& weight, std::int64_t group) const {
     return cpu_weights(weight).mantissas().subspan(
         static_cast<std::size_t>(group * shape_.elements()),
@@ -138,6 +152,19 @@ class DepthwiseProduct final : public ProductOp {
       return run(ahead_, input, weight, {.exponent = exponent}, {}, point, output);
     const SumScale scale = product_scale(exponent, cpu_weights(*bias).exponent());
     run(ahead_, input, weight, scale, cpu_weights(*bias).lifted(scale.bias_lift), point, output);
+  }
+
+  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+    const BlockTensor source = backend_.block(input);
+    const std::vector<std::int8_t> rows = spread(weight, source.picture);
+    const std::vector<std::int32_t> shifts = norm_sum_shifts(
+        cpu_weights(weight).mantissas(), static_cast<std::size_t>(case_.weight.out));
+    round_pixels<std::int32_t>({.column_shifts = shifts}, backend_.block(output),
+                               backend_.step().first_image,
+                               [&](std::int64_t group, std::int64_t pixel, std::int32_t* sums) {
+                                 add_taps(ahead_, source, rows, group, pixel, sums);
+                               });
+    backend_.set_exponent(output, source.exponent + cpu_weights(weight).exponent());
   }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
@@ -218,17 +245,24 @@ class DepthwiseProduct final : public ProductOp {
     return rows;
   }
 
+  // Of 16 images and all channels at one pixel.
+  static void add_taps(const TapMap& meetings, const BlockTensor& source,
+                       std::span<const std::int8_t> rows, std::int64_t group, std::int64_t pixel,
+                       std::int32_t* sums) {
+    const std::int64_t bytes = source.picture.pixel_bytes();
+    for (const TapSource& each : meetings.of(pixel)) {
+      integer_loops().add_products(sums, source.at(group, each.source),
+                                   rows.data() + each.tap * bytes, static_cast<std::size_t>(bytes));
+    }
+  }
+
   void run(const TapMap& meetings, const Values& from, const Weights& weight, const SumScale& scale,
            const std::vector<std::int64_t>& addend, ShiftPoint point, const Values& to) {
     const BlockTensor source = backend_.block(from);
     const std::vector<std::int8_t> rows = spread(weight, source.picture);
     const std::int64_t bytes = source.picture.pixel_bytes();
     const auto add = [&](std::int64_t group, std::int64_t pixel, std::int32_t* sums) {
-      for (const TapSource& each : meetings.of(pixel)) {
-        integer_loops().add_products(sums, source.at(group, each.source),
-                                     rows.data() + each.tap * bytes,
-                                     static_cast<std::size_t>(bytes));
-      }
+      add_taps(meetings, source, rows, group, pixel, sums);
     };
     backend_.round(
         point, scale.exponent, to, [&](const RoundingJob& job, const BlockTensor& result) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "backend/cpu/block_tensor.h"
@@ -26,13 +27,15 @@ struct SumsOutcome {
 };
 
 // How one tensor's sums are rounded; random draws are those of (seed, stream, step, element). Where
-// `other` is set they are rounded by other_shift too, into that memory: a second guess.
+// `other` is set they are rounded by other_shift too, into that memory: a second guess. With column
+// shifts sums become values of 16 bits for a batch norm, by norm_value, and nothing else counts.
 struct RoundingJob {
   int shift = 0;
   ShiftRounding rounding = ShiftRounding::nearest;
-  RandomKey random;
+  RandomKey random = {};
   int other_shift = 0;
   std::int8_t* other = nullptr;
+  std::span<const std::int32_t> column_shifts = {};
 };
 
 struct PassRule {

@@ -7,6 +7,7 @@
 #include "backend/cpu/cpu_weights.h"
 #include "backend/sgd_law.h"
 #include "kernels/integer_loops/integer_loops.h"
+#include "laws/batch_norm.h"
 #include "nibble/core/parallel.h"
 #include "nibble/core/philox.h"
 
@@ -56,8 +57,12 @@ std::int64_t settle(const ExponentLaw& law, WeightData& tensor, std::size_t begi
 
 }  // namespace
 
-void update(WeightData& tensor, const GradientSums& gradient, const SgdUpdate& rule,
+void update(WeightData& tensor, const GradientSums& gradient, const SgdUpdate& told,
             const RandomKey& key) {
+  SgdUpdate rule = told;
+  std::vector<std::int32_t> before;
+  if (tensor.norm != NormPart::none) rule.fraction_bits = kNormFractionBits;
+  if (tensor.norm == NormPart::scale) before = tensor.fine;
   const RandomKey random{key.seed, tensor.stream, key.step};
   const SgdLaw law =
       SgdLaw::of(rule, gradient.exponent, tensor.exponent, !tensor.is_bias, tensor.rounding);
@@ -72,6 +77,8 @@ void update(WeightData& tensor, const GradientSums& gradient, const SgdUpdate& r
   parallel_for(tensor.size(), kNumbers, [&](std::size_t begin, std::size_t end) {
     moved += settle(exponent, tensor, begin, end);
   });
+  for (std::size_t i = 0; i < before.size(); ++i)
+    tensor.fine[i] = held_norm_scale(tensor.fine[i], before[i]);
   tensor.exponent += exponent.halvings;
   tensor.record = {.shift = law.shift, .moved = moved};
 }

@@ -349,6 +349,19 @@ void CudaBackend::update(Weights& weights, Sums& sums) {
   own.pack_back();
 }
 
+void refuse_batch_norm() {
+  throw Error("cuda", "layer", "a batch norm", "none: train it with --device cpu",
+              ErrorKind::device);
+}
+
+std::unique_ptr<NormalizationOp> CudaBackend::normalization(const NormalizationCase&) {
+  refuse_batch_norm();
+}
+
+void CudaBackend::store_sums(const Values&, std::span<std::int16_t>) {
+  refuse_batch_norm();
+}
+
 std::unique_ptr<ProductOp> CudaBackend::product(const ProductCase& product) {
   return make_cuda_product(*this, product);
 }

@@ -36,6 +36,7 @@ class CudaBackend final : public IntegerBackend {
   void load_images(const ImageSelection& images, std::span<const std::int8_t> tables, int exponent,
                    const Values& to) override;
   void store(const Values& from, std::span<std::int8_t> mantissas) override;
+  void store_sums(const Values& from, std::span<std::int16_t> sums) override;
   std::unique_ptr<StoredLater> store_later(const Values& from) override;
   bool runs_ahead() const override { return true; }
   SlotTable read_slots() override;
@@ -47,6 +48,7 @@ class CudaBackend final : public IntegerBackend {
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
+  std::unique_ptr<NormalizationOp> normalization(const NormalizationCase& norm) override;
   void pointwise(const PointCase& point, std::span<const Values> from, const Values& to) override;
   void bias_gradient(const Values& error, Sums& sums) override;
   void loss(const LossCase& loss, const Values& answers, const Values& error) override;
@@ -121,6 +123,8 @@ class CudaBackend final : public IntegerBackend {
   bool has_decay_ = false;  // of the step's update
   std::optional<cuda::RoundedProduct> held_;
 };
+
+[[noreturn]] void refuse_batch_norm();  // which runs on the CPU alone
 
 std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product);
 std::unique_ptr<PoolOp> make_cuda_pool(CudaBackend& backend, const PoolCase& pool);

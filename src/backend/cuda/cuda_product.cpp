@@ -48,6 +48,8 @@ class CudaProduct final : public ProductOp {
                   taps() * case_.weight.in, input, added, point, output);
   }
 
+  void forward_sums(const Values&, const Weights&, const Values&) override { refuse_batch_norm(); }
+
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                    const Values& input_error) override {
     CudaWeights& weights = cuda_weights(weight);

@@ -46,8 +46,10 @@ void ReferenceSums::write(std::span<const std::int64_t> sums, int given) {
   exponent = given;
 }
 
-MemoryHandle ReferenceBackend::take(const Picture& picture, std::int64_t images, ValueStorage) {
-  return MemoryHandle(std::make_shared<ReferenceMemory>(size_of_batch(picture, images)));
+MemoryHandle ReferenceBackend::take(const Picture& picture, std::int64_t images,
+                                    ValueStorage storage) {
+  return MemoryHandle(std::make_shared<ReferenceMemory>(size_of_batch(picture, images),
+                                                        storage == ValueStorage::s16));
 }
 
 Slot ReferenceBackend::new_slot() {
@@ -97,9 +99,12 @@ void ReferenceBackend::store(const Values& from, std::span<std::int8_t> mantissa
   std::ranges::copy(data(from), mantissas.begin());
 }
 
+void ReferenceBackend::store_sums(const Values& from, std::span<std::int16_t> sums) {
+  std::ranges::copy(sums_of(from), sums.begin());
+}
+
 void ReferenceBackend::round(ShiftPoint point, std::span<const std::int64_t> sums, int exponent,
                              const Values& to) {
-  const ShiftPointCase& rounding = cases_[static_cast<std::size_t>(point.place)];
   PointState& state = table_.points[static_cast<std::size_t>(point.place)];
   std::array<std::int64_t, 1> largest{largest_of(sums)};
   if (step_.cluster != nullptr) step_.cluster->max(largest);
@@ -112,6 +117,14 @@ void ReferenceBackend::round(ShiftPoint point, std::span<const std::int64_t> sum
     if (wanted != state.shift) state.other = state.shift;
     state.shift = wanted;
   }
+  round_channels(point, sums, {&shift, 1}, to);
+  set_exponent(to, exponent + shift);
+}
+
+void ReferenceBackend::round_channels(ShiftPoint point, std::span<const std::int64_t> sums,
+                                      std::span<const int> shifts, const Values& to) {
+  const ShiftPointCase& rounding = cases_[static_cast<std::size_t>(point.place)];
+  PointState& state = table_.points[static_cast<std::size_t>(point.place)];
   ++state.batches;
   state.elements = static_cast<std::int64_t>(sums.size());
   state.saturated = 0;
@@ -120,11 +133,11 @@ void ReferenceBackend::round(ShiftPoint point, std::span<const std::int64_t> sum
   const std::int64_t first = step_.first_image * to.picture.elements();
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const std::uint32_t draw = draw32(random, static_cast<std::uint64_t>(first) + i);
-    const std::int64_t rounded = round_shift(rounding.rounding, sums[i], shift, draw);
+    const std::int64_t rounded =
+        round_shift(rounding.rounding, sums[i], shifts[i % shifts.size()], draw);
     data(to)[i] = clamp127(rounded);
     state.saturated += rounded > 127 || rounded < -127 ? 1 : 0;
   }
-  set_exponent(to, exponent + shift);
 }
 
 void ReferenceBackend::bias_gradient(const Values& error, Sums& sums) {

@@ -24,10 +24,14 @@ inline int bits_in(std::int64_t magnitude) {
   return bits_of(static_cast<std::uint64_t>(magnitude));
 }
 
+// Image after image; sums of 16 bits instead of bytes where a batch norm reads them.
 class ReferenceMemory final : public Memory {
  public:
-  explicit ReferenceMemory(std::size_t size) : data(size) {}
-  std::vector<std::int8_t> data;  // image after image
+  ReferenceMemory(std::size_t size, bool has_sums) : data(has_sums ? 0 : size), sums(size) {
+    if (!has_sums) sums.clear();
+  }
+  std::vector<std::int8_t> data;
+  std::vector<std::int16_t> sums;
 };
 
 class ReferenceWeights final : public Weights {
@@ -69,6 +73,7 @@ class ReferenceBackend : public IntegerBackend {
   void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
                   int exponent, const Values& to) override;
   void store(const Values& from, std::span<std::int8_t> mantissas) override;
+  void store_sums(const Values& from, std::span<std::int16_t> sums) override;
   SlotTable read_slots() override { return table_; }
   void set_point(ShiftPoint point, const PointState& state) override;
 
@@ -77,6 +82,7 @@ class ReferenceBackend : public IntegerBackend {
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
+  std::unique_ptr<NormalizationOp> normalization(const NormalizationCase& norm) override;
   void pointwise(const PointCase& point, std::span<const Values> from, const Values& to) override;
   void bias_gradient(const Values& error, Sums& sums) override;
   void loss(const LossCase& loss, const Values& answers, const Values& error) override;
@@ -88,10 +94,16 @@ class ReferenceBackend : public IntegerBackend {
   static std::vector<std::int8_t>& data(const Values& values) {
     return static_cast<ReferenceMemory*>(values.memory.get())->data;
   }
+  static std::vector<std::int16_t>& sums_of(const Values& values) {
+    return static_cast<ReferenceMemory*>(values.memory.get())->sums;
+  }
   int exponent(const Values& values) const { return table_.exponent(values); }
   void set_exponent(const Values& values, int exponent);
   // The shift follows from the largest of all sums; then each is rounded.
   void round(ShiftPoint point, std::span<const std::int64_t> sums, int exponent, const Values& to);
+  // By shifts that are known, one a channel.
+  void round_channels(ShiftPoint point, std::span<const std::int64_t> sums,
+                      std::span<const int> shifts, const Values& to);
 
  private:
   std::vector<ShiftPointCase> cases_;

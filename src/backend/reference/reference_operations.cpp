@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/reference/reference_backend.h"
+#include "laws/batch_norm.h"
 #include "laws/block_exponent.h"
 #include "laws/integer_laws.h"
 
@@ -50,12 +51,7 @@ class ReferenceProduct final : public ProductOp {
   void forward(const Values& input, const Weights& weight, const Weights* bias, ShiftPoint point,
                const Values& output) override {
     const auto& weights = static_cast<const ReferenceWeights&>(weight).state;
-    const auto& in = ReferenceBackend::data(input);
-    const auto mantissas = weights.mantissas.as<std::int8_t>();
-    Totals sums(ReferenceBackend::data(output).size());
-    for_each_product(input.images, [&](std::size_t i, std::size_t w, std::size_t o) {
-      sums[o] += std::int64_t{in[i]} * mantissas[w];
-    });
+    Totals sums = products_of(input, weights);
     SumScale scale{.exponent = backend_.exponent(input) + weights.exponent};
     if (bias != nullptr) {
       const auto& added = static_cast<const ReferenceWeights&>(*bias).state;
@@ -67,6 +63,17 @@ class ReferenceProduct final : public ProductOp {
       }
     }
     backend_.round(point, sums, scale.exponent, output);
+  }
+
+  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+    const auto& weights = static_cast<const ReferenceWeights&>(weight).state;
+    const Totals sums = products_of(input, weights);
+    const std::vector<int> shifts = norm_sum_shifts(weights.mantissas.as<std::int8_t>(),
+                                                    static_cast<std::size_t>(case_.weight.out));
+    std::vector<std::int16_t>& narrow = ReferenceBackend::sums_of(output);
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      narrow[i] = norm_value(sums[i], shifts[i % shifts.size()]);
+    backend_.set_exponent(output, backend_.exponent(input) + weights.exponent);
   }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
@@ -94,6 +101,16 @@ class ReferenceProduct final : public ProductOp {
   }
 
  private:
+  Totals products_of(const Values& input, const WeightsState& weights) const {
+    const auto& in = ReferenceBackend::data(input);
+    const auto mantissas = weights.mantissas.as<std::int8_t>();
+    Totals sums(static_cast<std::size_t>(input.images * case_.output.elements()));
+    for_each_product(input.images, [&](std::size_t i, std::size_t w, std::size_t o) {
+      sums[o] += std::int64_t{in[i]} * mantissas[w];
+    });
+    return sums;
+  }
+
   // body(place in the input, in the weight, in the output) of every product.
   template <class Body>
   void for_each_product(std::int64_t images, const Body& body) const {

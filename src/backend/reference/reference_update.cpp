@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/reference/reference_backend.h"
+#include "laws/batch_norm.h"
 #include "laws/round_shift.h"
 
 namespace nibble::inline backend {
@@ -71,8 +72,11 @@ int halvings_for(std::int64_t largest, int fraction_bits, int exponent) {
   return halvings;
 }
 
-void move(ReferenceWeights& own, const ReferenceSums& sums, const SgdUpdate& rule,
+void move(ReferenceWeights& own, const ReferenceSums& sums, const SgdUpdate& told,
           const RandomKey& random) {
+  SgdUpdate rule = told;
+  if (own.of.norm != NormPart::none) rule.fraction_bits = kNormFractionBits;
+  const std::vector<std::int32_t> before = own.state.fine;
   constexpr std::int64_t kLimit = std::int64_t{1} << 30;
   constexpr std::int64_t kMostSum = std::int64_t{1} << 47;
   WeightsState& state = own.state;
@@ -107,6 +111,7 @@ void move(ReferenceWeights& own, const ReferenceSums& sums, const SgdUpdate& rul
     state.momentum[i] = settled(state.momentum[i], kLimit);
     const std::int8_t mantissa = clamp127(shift_nearest(state.fine[i], rule.fraction_bits));
     own.record.moved += std::exchange(mantissas[i], mantissa) != mantissa ? 1 : 0;
+    if (own.of.norm == NormPart::scale) state.fine[i] = held_norm_scale(state.fine[i], before[i]);
   }
 }
 

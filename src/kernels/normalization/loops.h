@@ -13,11 +13,12 @@ struct NormLoops {
   static void narrow(const std::int32_t* __restrict sums, const std::int32_t* __restrict shifts,
                      std::int16_t* __restrict v, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
-      const std::int32_t half = (1 << shifts[i]) >> 1;
-      const std::int32_t toward_zero = (sums[i] >> 31) & -static_cast<std::int32_t>(half != 0);
-      const std::int32_t rounded = (sums[i] + half + toward_zero) >> shifts[i];
-      const std::int32_t below = rounded > 32767 ? 32767 : rounded;
-      v[i] = static_cast<std::int16_t>(below < -32767 ? -32767 : below);
+      const auto sign = static_cast<std::uint32_t>(sums[i] >> 31);
+      const std::uint32_t magnitude = (static_cast<std::uint32_t>(sums[i]) ^ sign) - sign;
+      const std::uint32_t half = (std::uint32_t{1} << shifts[i]) >> 1;
+      const std::uint32_t rounded = (magnitude + half) >> shifts[i];
+      const std::uint32_t limited = rounded > 32767 ? 32767 : rounded;
+      v[i] = static_cast<std::int16_t>((limited ^ sign) - sign);
     }
   }
 

@@ -36,7 +36,7 @@ struct NormMoments {
 // n channels of one row; n needs no multiple, pointers no alignment, and what is written overlaps
 // nothing that is read.
 struct NormalizationLoops {
-  // v = clamp(R(sum, shift), 32767), where |sum| + 2^(shift-1) < 2^31.
+  // v = clamp(R(sum, shift), 32767), shifts from 0 to 31.
   void (*narrow)(const std::int32_t* sums, const std::int32_t* shifts, std::int16_t* v,
                  std::size_t n);
   void (*widen)(const std::int8_t* x, std::int16_t* v, std::size_t n);

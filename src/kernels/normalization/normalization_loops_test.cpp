@@ -48,8 +48,8 @@ class NormalizationLoopsOf : public testing::TestWithParam<Isa> {
 
 TEST_P(NormalizationLoopsOf, SumsAreNarrowedAndValuesWidened) {
   compare([](const NormalizationLoops& loops, std::size_t n, std::mt19937_64& generator) {
-    const auto sums = numbers<std::int32_t>(n, 30, generator);
-    const auto s = shifts(n, 18, generator);
+    const auto sums = numbers<std::int32_t>(n, 31, generator);
+    const auto s = shifts(n, 32, generator);
     const auto x = numbers<std::int8_t>(n, 7, generator);
     std::vector<std::int16_t> narrow(n + 1, 99);
     std::vector<std::int16_t> wide(n + 1, 99);

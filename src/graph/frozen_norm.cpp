@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A batch norm of integer training once it is frozen.
+#include "graph/frozen_norm.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "graph/rescale_factors.h"
+#include "laws/batch_norm.h"
+
+namespace nibble::inline graph {
+namespace {
+
+constexpr std::int64_t kMostMultiplier = std::int64_t{1} << kNormMultiplierBits;
+
+struct FrozenChannel {
+  NormStatistics statistics;
+  NormScale scale;
+  int sum_shift = 0;
+
+  std::int64_t multiplier(int places) const {
+    return frozen_norm_multiplier(statistics, scale, places - sum_shift);
+  }
+};
+
+void negate_output(Tensor& weight, std::size_t output, std::size_t outputs) {
+  const auto all = weight.as<std::int8_t>();
+  const std::size_t depth = all.size() / outputs;
+  for (std::int8_t& each : all.subspan(output * depth, depth))
+    each = static_cast<std::int8_t>(-each);
+}
+
+}  // namespace
+
+// The multiplier of channel c is |γ|/σ·2^(places - sum_shift), and R(…, places + 1 +
+// value_exponent) brings it back: places are as many as the largest multiplier and a shift of 62
+// allow.
+FrozenNorm frozen_norm(const NormTensors& norm, Tensor& weight, bool has_sums, int value_exponent) {
+  const auto scales = norm.scale.as<std::int32_t>();
+  const auto shifts = norm.shift.as<std::int32_t>();
+  const auto means = norm.mean.as<std::int64_t>();
+  const auto variances = norm.variance.as<std::int64_t>();
+  const std::size_t count = scales.size();
+  std::vector<int> sum_shifts(count);
+  if (has_sums) sum_shifts = norm_sum_shifts(weight.as<std::int8_t>(), count);
+
+  FrozenNorm frozen{.bias = Tensor(DType::i32, norm.scale.shape()),
+                    .multipliers = Tensor(DType::i32, norm.scale.shape())};
+  std::vector<FrozenChannel> channels;
+  for (std::size_t c = 0; c < count; ++c) {
+    channels.push_back({{means[c], variances[c]}, {scales[c], shifts[c]}, sum_shifts[c]});
+    const FrozenChannel& channel = channels.back();
+    frozen.bias.as<std::int32_t>()[c] =
+        frozen_norm_bias(channel.statistics, channel.scale, channel.sum_shift);
+    if (scales[c] < 0) negate_output(weight, c, count);
+  }
+  int places = *std::ranges::max_element(sum_shifts);
+  const auto fits = [&](int tried) {
+    return tried + 1 + value_exponent <= kMaxRescaleShift &&
+           std::ranges::all_of(channels, [&](const FrozenChannel& each) {
+             return each.multiplier(tried) <= kMostMultiplier;
+           });
+  };
+  while (fits(places + 1)) ++places;
+  for (std::size_t c = 0; c < count; ++c) {
+    frozen.multipliers.as<std::int32_t>()[c] =
+        static_cast<std::int32_t>(channels[c].multiplier(places));
+  }
+  frozen.shift = places + 1 + value_exponent;
+  return frozen;
+}
+
+std::pair<Op, Tensor> product_of_ones(const Shape& shape) {
+  const std::int64_t channels = shape[shape.rank() - 1];
+  if (shape.rank() == 3) {
+    Tensor weight(DType::i8, {channels, 1, 1, 1});
+    std::ranges::fill(weight.as<std::int8_t>(), std::int8_t{1});
+    return {Conv2d{.channels = channels, .kernel = {1, 1}, .groups = channels}, std::move(weight)};
+  }
+  Tensor weight(DType::i8, {channels, channels});
+  const auto ones = weight.as<std::int8_t>();
+  for (std::size_t i = 0; i < ones.size(); ++i)
+    ones[i] = i % static_cast<std::size_t>(channels + 1) == 0 ? std::int8_t{1} : std::int8_t{0};
+  return {Linear{.features = channels}, std::move(weight)};
+}
+
+}  // namespace nibble::inline graph

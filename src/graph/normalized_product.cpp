@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products whose sums go into a batch norm and nowhere else.
+#include "graph/normalized_product.h"
+
+#include <algorithm>
+
+namespace nibble::inline graph {
+namespace {
+
+bool is_plain_product(const Op& op) {
+  if (const auto* conv = std::get_if<Conv2d>(&op)) return !conv->has_bias;
+  const auto* linear = std::get_if<Linear>(&op);
+  return linear != nullptr && !linear->has_bias;
+}
+
+}  // namespace
+
+bool is_normalized_product(const Network& network, std::size_t node) {
+  if (!is_plain_product(network.nodes[node].op)) return false;
+  std::size_t norms = 0;
+  for (const Node& reader : network.nodes) {
+    const auto times = std::ranges::count(reader.inputs, node);
+    if (times > 0 && !is<BatchNorm>(reader.op)) return false;
+    norms += static_cast<std::size_t>(times);
+  }
+  return norms == 1;
+}
+
+}  // namespace nibble::inline graph

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products whose sums go into a batch norm and nowhere else.
+#pragma once
+
+#include <cstddef>
+
+#include "nibble/graph/network.h"
+
+namespace nibble::inline graph {
+
+// A convolution or linear layer without a bias that one batch norm reads, and nobody else. Its sums
+// are not rounded to int8 by themselves: the norm does that.
+bool is_normalized_product(const Network& network, std::size_t node);
+
+}  // namespace nibble::inline graph
