@@ -7,14 +7,19 @@ namespace nibble::inline integer_step {
 IntegerPredictor::IntegerPredictor(const Network& network, const std::string& device)
     : tape_(network, {}, Placement(make_backend(device))) {}
 
-void IntegerPredictor::set_weight(std::size_t parameter, std::span<const std::int8_t> mantissas,
-                                  int exponent) {
-  tape_.parameters()[parameter]->write_mantissas(mantissas, exponent);
+void IntegerPredictor::set_weight(std::size_t parameter, const Tensor& tensor, int exponent) {
+  TrainedTensor& own = *tape_.parameters()[parameter];
+  if (own.norm() == NormPart::none)
+    return own.write_mantissas(tensor.as<std::int8_t>(), exponent);
+  WeightsState state = own.read();
+  const auto numbers = tensor.as<std::int32_t>();
+  state.fine.assign(numbers.begin(), numbers.end());
+  own.write(state);
 }
 
-std::vector<int> IntegerPredictor::calibrate(const InputBatch& examples) {
+Calibration IntegerPredictor::calibrate(const InputBatch& examples) {
   answer(examples, ShiftRule::exact);
-  return tape_.value_exponents();
+  return {tape_.value_exponents(), tape_.statistics()};
 }
 
 void IntegerPredictor::freeze(std::span<const int> value_exponents) {

@@ -11,16 +11,22 @@
 
 namespace nibble::inline integer_step {
 
+// What examples freeze.
+struct Calibration {
+  std::vector<int> exponents;              // of all values, by node
+  std::vector<NormalizationRecord> norms;  // of batch norms, in the order of nodes
+};
+
 class IntegerPredictor {
  public:
   // The network must outlive the predictor.
   explicit IntegerPredictor(const Network& network, const std::string& device = "cpu");
 
-  // In the order of parameters_of.
-  void set_weight(std::size_t parameter, std::span<const std::int8_t> mantissas, int exponent);
+  // In the order of those that are trained: mantissas, or the numbers of 32 bits of a batch norm.
+  void set_weight(std::size_t parameter, const Tensor& tensor, int exponent);
 
-  // Shifts by the largest sums of these examples; returns the exponents of all values.
-  std::vector<int> calibrate(const InputBatch& examples);
+  // Shifts by the largest sums of these examples, statistics of all of them.
+  Calibration calibrate(const InputBatch& examples);
   void freeze(std::span<const int> value_exponents);
 
   const Picture& input_picture() const { return tape_.input_picture(); }

@@ -2,8 +2,10 @@
 // An integer network as a model file keeps it.
 #include "integer_training/integer_model.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "graph/normalized_product.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline integer_training {
@@ -11,6 +13,10 @@ namespace nibble::inline integer_training {
 std::vector<int> value_exponents_of(const Network& network) {
   std::vector<int> exponents;
   for (std::size_t i = 0; i <= output_of(network); ++i) {
+    if (is_normalized_product(network, i)) {
+      exponents.push_back(0);
+      continue;
+    }
     const std::optional<int> exponent = exponent_of(network.nodes[i].value);
     if (!exponent) {
       throw Error("integers", "format of layer " + network.nodes[i].name,
@@ -22,15 +28,34 @@ std::vector<int> value_exponents_of(const Network& network) {
   return exponents;
 }
 
-Model integer_model(const Network& network, std::vector<Tensor> weights,
-                    std::span<const int> weight_exponents, std::span<const int> value_exponents) {
-  Model model{network, std::move(weights)};
-  const std::vector<Parameter> parameters = parameters_of(network);
-  for (std::size_t i = 0; i < value_exponents.size(); ++i)
-    model.network.nodes[i].value = int8_of(value_exponents[i]);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    Node& node = model.network.nodes[parameters[i].node];
-    (parameters[i].kind == "bias" ? node.bias : node.weight) = int8_of(weight_exponents[i]);
+ModelTensor model_tensor(const TrainedTensor& tensor, const WeightsState& state) {
+  if (tensor.norm() == NormPart::none) return {copy_of(state.mantissas.view()), state.exponent};
+  ModelTensor result{Tensor(DType::i32, tensor.shape())};
+  std::ranges::copy(state.fine, result.tensor.as<std::int32_t>().begin());
+  return result;
+}
+
+Model integer_model(const Network& network, std::vector<ModelTensor> trained,
+                    const Calibration& calibration) {
+  Model model{network, {}};
+  for (std::size_t i = 0; i < calibration.exponents.size(); ++i) {
+    if (!is_normalized_product(network, i))
+      model.network.nodes[i].value = int8_of(calibration.exponents[i]);
+  }
+  auto next = trained.begin();
+  auto norm = calibration.norms.begin();
+  for (const Parameter& parameter : parameters_of(network)) {
+    Node& node = model.network.nodes[parameter.node];
+    if (parameter.is_trained) {
+      if (!is<BatchNorm>(node.op))
+        (parameter.kind == "bias" ? node.bias : node.weight) = int8_of(next->exponent);
+      model.parameters.push_back(std::move(next++->tensor));
+      continue;
+    }
+    const bool is_mean = parameter.kind == "mean";
+    Tensor& tensor = model.parameters.emplace_back(DType::i64, parameter.shape);
+    std::ranges::copy(is_mean ? norm->means : norm->variances, tensor.as<std::int64_t>().begin());
+    if (!is_mean) ++norm;  // the variance comes last
   }
   return model;
 }
@@ -38,8 +63,15 @@ Model integer_model(const Network& network, std::vector<Tensor> weights,
 IntegerPredictor predictor_of(const Model& model, const std::string& device) {
   IntegerPredictor predictor(model.network, device);
   const std::vector<Parameter> parameters = parameters_of(model.network);
+  std::size_t next = 0;  // of those that are trained
   for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].is_trained) continue;
     const Node& node = model.network.nodes[parameters[i].node];
+    if (is<BatchNorm>(node.op)) {
+      check_dtype(model.parameters[i].dtype(), DType::i32);
+      predictor.set_weight(next++, model.parameters[i], 0);
+      continue;
+    }
     const Precision& precision = parameters[i].kind == "bias" ? node.bias : node.weight;
     const std::optional<int> exponent = exponent_of(precision);
     if (!exponent) {
@@ -47,7 +79,7 @@ IntegerPredictor predictor_of(const Model& model, const std::string& device) {
                   "int8 with a power of two as its scale");
     }
     check_dtype(model.parameters[i].dtype(), DType::i8);
-    predictor.set_weight(i, model.parameters[i].as<std::int8_t>(), *exponent);
+    predictor.set_weight(next++, model.parameters[i], *exponent);
   }
   return predictor;
 }

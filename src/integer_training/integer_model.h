@@ -11,12 +11,22 @@
 
 namespace nibble::inline integer_training {
 
-// The exponents of all values up to the answer; throws where one has none.
+// The exponents of all values up to the answer, 0 of products that a batch norm reads; throws where
+// one has none.
 std::vector<int> value_exponents_of(const Network& network);
 
-// Weights by parameter, exponents of weights by parameter, exponents of values by node.
-Model integer_model(const Network& network, std::vector<Tensor> weights,
-                    std::span<const int> weight_exponents, std::span<const int> value_exponents);
+// A trained parameter as a model has it: int8 mantissas with their exponent; of a batch norm
+// numbers of 32 bits, whose unit the law fixes.
+struct ModelTensor {
+  Tensor tensor;
+  int exponent = 0;
+};
+ModelTensor model_tensor(const TrainedTensor& tensor, const WeightsState& state);
+
+// What a network learned, and what calibration found: exponents of values by node, statistics of
+// batch norms in the order of nodes.
+Model integer_model(const Network& network, std::vector<ModelTensor> trained,
+                    const Calibration& calibration);
 
 // With the model's weights, and its shifts frozen. The model must outlive it.
 IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu");
