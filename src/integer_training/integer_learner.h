@@ -11,6 +11,7 @@
 #include "epoch_loop/training_data.h"
 #include "integer_training/integer_averager.h"
 #include "integer_training/integer_batcher.h"
+#include "integer_training/integer_model.h"
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
@@ -52,7 +53,7 @@ class IntegerLearner final : public Learner {
   };
 
   StepResult told(std::size_t left);  // of all steps but the last ones
-  Model frozen(std::vector<Tensor> weights) const;
+  Model frozen(std::vector<ModelTensor> trained) const;
 
   const IntegerRecipe recipe_;
   const TrainingData& data_;
