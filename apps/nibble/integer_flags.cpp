@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <utility>
 
 #include "apps/nibble/shared_options.h"
@@ -42,12 +43,60 @@ void take_rounding(const std::string& text, IntegerRoundings& roundings) {
                        : choice->gradient) = rounding;
 }
 
+// Options of the rule that is not chosen.
+void check_update_flags(const TrainFlags& flags, const IntegerFlags& integers) {
+  const bool is_sgd = integers.is_sgd();
+  for (const auto& [flag, is_given] : {std::pair{"--lr", flags.rate.has_value()},
+                                       std::pair{"--momentum", flags.momentum.has_value()},
+                                       std::pair{"--weight-decay", flags.weight_decay.has_value()},
+                                       std::pair{"--schedule", flags.schedule.has_value()}}) {
+    if (is_given && !is_sgd)
+      refuse(flag, "is of --update sgd: the rule shift has --mu, --momentum16, --decay");
+  }
+  for (const auto& [flag, is_given] : {std::pair{"--mu", integers.mu.has_value()},
+                                       std::pair{"--bias-mu", integers.bias_mu.has_value()},
+                                       std::pair{"--momentum16", integers.momentum.has_value()},
+                                       std::pair{"--decay", integers.has_decay}}) {
+    if (is_given && is_sgd)
+      refuse(flag, "is of --update shift: the rule sgd has --lr, --momentum, --weight-decay");
+  }
+}
+
+void take_shift(const IntegerFlags& integers, ShiftUpdate& update) {
+  if (integers.momentum) update.momentum = *integers.momentum;
+  if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
+  update.has_decay = integers.has_decay;
+}
+
+void take_sgd(const TrainFlags& flags, const IntegerFlags& integers, IntegerRecipe& recipe) {
+  use_sgd(recipe);
+  auto& update = std::get<SgdUpdate>(recipe.options.update);
+  if (flags.rate) recipe.rate = *flags.rate;
+  if (flags.weight_decay) recipe.weight_decay = *flags.weight_decay;
+  if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
+  if (flags.momentum) update.momentum = static_cast<int>(std::lround(*flags.momentum * 256));
+  if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
+}
+
+// What is left of the options for a recipe of floats, whose optimizer nobody asks.
+TrainFlags without_optimizer(TrainFlags flags) {
+  flags.rate.reset();
+  flags.momentum.reset();
+  flags.weight_decay.reset();
+  flags.schedule.reset();
+  return flags;
+}
+
 }  // namespace
 
 void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
   verb.add_option("--arith", flags.arithmetic,
                   "float, or int8: integers from the image to the weight update")
       ->check(CLI::IsMember({"float", "int8"}));
+  verb.add_option("--update", flags.update,
+                  "int8: shift, steps of --mu bits whatever the gradient's size (usual), or sgd,\n"
+                  "which has --lr, --schedule, --momentum, --weight-decay and --fraction-bits")
+      ->check(CLI::IsMember({"shift", "sgd"}));
   verb.add_option("--mu", flags.mu,
                   "int8: bits of a layer's largest step by epoch, as 5,4@100,3@150\n"
                   "(5, 4 after half of the epochs, 3 after three quarters)");
@@ -62,7 +111,7 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
   verb.add_option("--momentum16", flags.momentum, "int8: sixteenths of the last step that remain")
       ->check(CLI::Range(0, 15));
   verb.add_option("--fraction-bits", flags.fraction_bits,
-                  "int8: bits below the weight's unit in which updates accumulate")
+                  "int8: bits below the weight's unit in which updates accumulate (0, sgd: 16)")
       ->check(CLI::Range(0, 16));
   verb.add_option("--residual-bits", flags.residual_bits,
                   "int8: halvings of the first weights of layers that only an add reads (0)")
@@ -80,7 +129,8 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
 void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
   if (!integers.is_integer()) {
     for (const auto& [flag, is_given] :
-         {std::pair{"--mu", integers.mu.has_value()},
+         {std::pair{"--update", integers.update.has_value()},
+          std::pair{"--mu", integers.mu.has_value()},
           std::pair{"--bias-mu", integers.bias_mu.has_value()},
           std::pair{"--shifts", integers.shifts.has_value()},
           std::pair{"--shift-rounding", !integers.roundings.empty()},
@@ -98,10 +148,6 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
   for (const auto& [flag, is_given] : {std::pair{"--policy", flags.policy.has_value()},
                                        std::pair{"--round", !flags.rounds.empty()},
                                        std::pair{"--optimizer", flags.optimizer.has_value()},
-                                       std::pair{"--lr", flags.rate.has_value()},
-                                       std::pair{"--momentum", flags.momentum.has_value()},
-                                       std::pair{"--weight-decay", flags.weight_decay.has_value()},
-                                       std::pair{"--schedule", flags.schedule.has_value()},
                                        std::pair{"--init", flags.initialization.has_value()},
                                        std::pair{"--fast", flags.is_fast}}) {
     if (is_given) {
@@ -109,10 +155,11 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
              "is an option of float training: --arith int8 has --mu, --momentum16, --decay, …");
     }
   }
+  check_update_flags(flags, integers);
 }
 
 IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& integers) {
-  const Recipe course = recipe_of(flags);
+  const Recipe course = recipe_of(without_optimizer(flags));
   if (course.start) {
     throw Error("train", "model to start from", "one of floats beside --arith int8",
                 "none: integer training draws its first weights");
@@ -128,12 +175,13 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   IntegerOptions& options = recipe.options;
   options.seed = recipe.seed;
   if (integers.shifts) options.rule = shift_rule_by_name(*integers.shifts);
+  if (integers.is_sgd()) {
+    take_sgd(flags, integers, recipe);
+  } else {
+    take_shift(integers, std::get<ShiftUpdate>(options.update));
+  }
   for (const std::string& text : integers.roundings) take_rounding(text, options.roundings);
-  auto& update = std::get<ShiftUpdate>(options.update);
-  if (integers.momentum) update.momentum = *integers.momentum;
-  if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
   if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
-  update.has_decay = integers.has_decay;
   options.device = integers.device;
   if (integers.loss_form == "octaves") options.form = CrossEntropyForm::whole_octaves;
   return recipe;

@@ -14,6 +14,7 @@ namespace nibble {
 
 struct IntegerFlags {
   std::string arithmetic = "float";
+  std::optional<std::string> update;  // shift or sgd
   std::optional<std::string> mu;
   std::optional<std::string> bias_mu;
   std::optional<std::string> shifts;
@@ -27,6 +28,7 @@ struct IntegerFlags {
   std::string device = "cpu";
 
   bool is_integer() const { return arithmetic == "int8"; }
+  bool is_sgd() const { return update == "sgd"; }
 };
 
 void add_integer_flags(CLI::App& verb, IntegerFlags& flags);

@@ -32,6 +32,28 @@ void negate_output(Tensor& weight, std::size_t output, std::size_t outputs) {
 
 }  // namespace
 
+std::string fault_of(const NormTensors& norm) {
+  if (norm.scale.dtype() != DType::i32 || norm.shift.dtype() != DType::i32)
+    return "scale or shift that is not i32";
+  if (norm.mean.dtype() != DType::i64 || norm.variance.dtype() != DType::i64)
+    return "mean or variance that is not i64";
+  const auto within = [](const auto& numbers, std::int64_t least, std::int64_t most) {
+    return std::ranges::all_of(numbers, [&](std::int64_t x) { return x >= least && x <= most; });
+  };
+  const auto scales = norm.scale.as<std::int32_t>();
+  if (!within(scales, -kNormScaleMost, kNormScaleMost) ||
+      std::ranges::any_of(
+          scales, [](std::int32_t x) { return x > -kNormScaleLeast && x < kNormScaleLeast; }))
+    return "a scale out of bounds";
+  if (!within(norm.shift.as<std::int32_t>(), -kNormScaleMost, kNormScaleMost))
+    return "a shift out of bounds";
+  if (!within(norm.mean.as<std::int64_t>(), -kNormMeanMost, kNormMeanMost))
+    return "a mean out of bounds";
+  if (!within(norm.variance.as<std::int64_t>(), kNormVarianceLeast, kNormVarianceMost))
+    return "a variance out of bounds";
+  return {};
+}
+
 // The multiplier of channel c is |γ|/σ·2^(places - sum_shift), and R(…, places + 1 +
 // value_exponent) brings it back: places are as many as the largest multiplier and a shift of 62
 // allow.

@@ -2,6 +2,7 @@
 // A batch norm of integer training once it is frozen: a bias and a rescale behind a product.
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "nibble/core/tensor.h"
@@ -23,6 +24,9 @@ struct FrozenNorm {
   Tensor multipliers;  // i32, at most 2^30
   int shift = 0;       // below 0: exponents do not fit
 };
+
+// Empty, or what of the parameters is out of the law's bounds: files of strangers come here.
+std::string fault_of(const NormTensors& norm);
 
 // `weight` is that of the product, whose outputs are negated where the scale is below zero;
 // `has_sums` where the norm was trained on its sums, and not on values of 8 bits.

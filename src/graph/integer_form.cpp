@@ -101,11 +101,16 @@ class FormWriter {
       std::tie(sums.op, weight) = product_of_ones(shapes_[i]);
       sums.inputs = {places_[input]};
     }
-    FrozenNorm norm = frozen_norm({.scale = *tensor_of(i, "scale"),
-                                   .shift = *tensor_of(i, "shift"),
-                                   .mean = *tensor_of(i, "mean"),
-                                   .variance = *tensor_of(i, "variance")},
-                                  weight, has_product, *exponent_of(node_->value));
+    const NormTensors tensors{.scale = *tensor_of(i, "scale"),
+                              .shift = *tensor_of(i, "shift"),
+                              .mean = *tensor_of(i, "mean"),
+                              .variance = *tensor_of(i, "variance")};
+    if (const std::string fault = fault_of(tensors); !fault.empty())
+      fail_node(*node_, "batch norm", fault, "numbers of integer training");
+    if (!exponent_of(node_->value))
+      fail_node(*node_, "format of its value", to_string(node_->value.format),
+                "int8 with a power of two as its scale");
+    FrozenNorm norm = frozen_norm(tensors, weight, has_product, *exponent_of(node_->value));
     if (norm.shift < 0) {
       fail_node(*node_, "frozen shift", std::to_string(norm.shift),
                 fmt::format("0 to {}", kMaxRescaleShift));

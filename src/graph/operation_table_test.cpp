@@ -14,7 +14,7 @@ TEST(OperationTable, HasEveryOperationByItsName) {
   ASSERT_EQ(operation_table().size(), std::variant_size_v<Op>);
   EXPECT_EQ(operation_table()[Op(Conv2d{}).index()].operation, "conv2d");
   EXPECT_TRUE(support_of(Conv2d{}, Capability::engine).is_there);
-  EXPECT_FALSE(support_of(BatchNorm{}, Capability::engine).is_there);
+  EXPECT_FALSE(support_of(BatchNorm{}, Capability::emit_training).is_there);
   EXPECT_TRUE(support_of(BatchNorm{}, Capability::quantize).is_there);
 }
 

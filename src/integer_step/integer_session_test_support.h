@@ -71,10 +71,19 @@ inline std::vector<NamedCase> networks(bool is_long) {
   return cases;
 }
 
+inline bool has_batch_norm(const Network& network) {
+  return std::ranges::any_of(network.nodes,
+                             [](const Node& node) { return is<BatchNorm>(node.op); });
+}
+
+// The rule that batch norms need.
+inline constexpr SgdUpdate kSgdOfTests{.rate = {20000, -20}, .decay = {20000, -28}};
+
 inline void expect_agreement(const NamedCase& each, IntegerOptions options, int steps,
                              std::int64_t images, std::string_view both = kBoth) {
   SCOPED_TRACE(each.name);
   options.device = both;
+  if (has_batch_norm(each.network)) options.update = kSgdOfTests;
   IntegerSession session(each.network, options);
   EXPECT_NO_THROW(run_steps(session, steps, images));
 }

@@ -9,8 +9,7 @@ IntegerPredictor::IntegerPredictor(const Network& network, const std::string& de
 
 void IntegerPredictor::set_weight(std::size_t parameter, const Tensor& tensor, int exponent) {
   TrainedTensor& own = *tape_.parameters()[parameter];
-  if (own.norm() == NormPart::none)
-    return own.write_mantissas(tensor.as<std::int8_t>(), exponent);
+  if (own.norm() == NormPart::none) return own.write_mantissas(tensor.as<std::int8_t>(), exponent);
   WeightsState state = own.read();
   const auto numbers = tensor.as<std::int32_t>();
   state.fine.assign(numbers.begin(), numbers.end());

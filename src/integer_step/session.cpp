@@ -65,9 +65,12 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
       loss_point_(tape_.answer_backend().new_point(
           {"loss", options.roundings.all.error, kIntegerLossStream})) {
   check_integer_answer(network);
-  const std::vector<Parameter> described = parameters_of(network);
+  std::vector<Parameter> described = parameters_of(network);
+  std::erase_if(described, [](const Parameter& each) { return !each.is_trained; });
   for (std::size_t i = 0; i < tape_.parameters().size(); ++i) {
     TrainedTensor& parameter = *tape_.parameters()[i];
+    if (parameter.norm() != NormPart::none && std::holds_alternative<ShiftUpdate>(options.update))
+      refuse_layer(network.nodes[described[i].node], "the update rule shift", "sgd");
     const bool is_smaller = !parameter.is_bias() && only_adds_read(network, described[i].node);
     const int exponent = parameter.exponent() - (is_smaller ? options.residual_bits : 0);
     const std::uint32_t stream = kIntegerInitialStreams + static_cast<std::uint32_t>(i);

@@ -110,9 +110,12 @@ TEST_F(Networks, FrozenAnswersDoNotDependOnNeighbours) {
   on_every_path([&] {
     IntegerPredictor predictor(network_);
     const IntegerTape tape = new_tape();
-    for (std::size_t i = 0; i < weights_.size(); ++i)
-      predictor.set_weight(i, weights_[i], tape.parameters()[i]->exponent());
-    const std::vector<int> exponents = predictor.calibrate(input_of_block(examples));
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      Tensor weight(DType::i8, tape.parameters()[i]->shape());
+      std::ranges::copy(weights_[i], weight.as<std::int8_t>().begin());
+      predictor.set_weight(i, weight, tape.parameters()[i]->exponent());
+    }
+    const std::vector<int> exponents = predictor.calibrate(input_of_block(examples)).exponents;
     predictor.freeze(exponents);
     const IntegerAnswers whole = predictor.answer(input_of_block(questions), ShiftRule::frozen);
     EXPECT_EQ(whole.exponent, exponents.back());

@@ -24,7 +24,8 @@ std::span<const std::int8_t> mantissas_of(const InputBatch& batch,
 }  // namespace
 
 bool has_batch_norm(const Network& network) {
-  return std::ranges::any_of(network.nodes, [](const Node& node) { return is<BatchNorm>(node.op); });
+  return std::ranges::any_of(network.nodes,
+                             [](const Node& node) { return is<BatchNorm>(node.op); });
 }
 
 FrozenAnswers::FrozenAnswers(const Model& model, const std::string& device, std::int64_t batch)

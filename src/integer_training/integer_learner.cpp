@@ -10,6 +10,7 @@
 #include "integer_training/answers.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_observation.h"
+#include "integer_training/rate_course.h"
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
@@ -20,7 +21,8 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
       cluster_(cluster),
       session_(recipe_.network, recipe_.options, cluster),
       scale_(input_scale(input_of(recipe_.network), data.train)),
-      batcher_(data.train, scale_, session_.tape().answer_picture().channels) {
+      batcher_(data.train, scale_, session_.tape().answer_picture().channels),
+      averager_(recipe_.options.update) {
   if (session_.runs_ahead()) batcher_.leave_gathering();
 }
 
@@ -29,11 +31,8 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
                         cluster_ != nullptr ? cluster_->size() : 1};
   const IntegerBatch batch = batcher_.load(
       plan.indices, recipe_.augment, {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)}, share);
-  mu_ = recipe_.mu.at(plan.epoch);
-  ShiftUpdate rule = std::get<ShiftUpdate>(recipe_.options.update);
-  rule.mu = mu_;
-  rule.bias_mu = recipe_.bias_mu.at(plan.epoch);
-  session_.set_update(rule);
+  rate_ = told_rate(recipe_, plan.position, plan.epoch);
+  session_.set_update(update_of_step(recipe_, plan.position, plan.epoch, batch.all_images));
   session_.submit(batch);
   untold_.push_back({{batch.labels.begin(), batch.labels.end()},
                      {batch.targets.begin(), batch.targets.end()},
@@ -70,31 +69,33 @@ StepResult IntegerLearner::told(std::size_t left) {
   return all;
 }
 
-// Weights with shifts from examples of the train split, all in one batch, without augmentation. At
-// ranks that write and evaluate nothing the weights alone.
-Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
-  if (cluster_ != nullptr && cluster_->rank() != 0) return {recipe_.network, std::move(weights)};
-  IntegerPredictor predictor(recipe_.network, recipe_.options.device);
-  std::vector<int> exponents;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    exponents.push_back(session_.tape().parameters()[i]->exponent());
-    predictor.set_weight(i, weights[i].as<std::int8_t>(), exponents.back());
+// What was learned with shifts and statistics from examples of the train split, all in one batch,
+// without augmentation. At ranks that write and evaluate nothing the weights alone.
+Model IntegerLearner::frozen(const std::vector<WeightsState>& states) const {
+  std::vector<ModelTensor> trained;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    trained.push_back(model_tensor(*session_.tape().parameters()[i], states[i]));
+  if (cluster_ != nullptr && cluster_->rank() != 0) {
+    Model weights{recipe_.network, {}};
+    for (ModelTensor& each : trained) weights.parameters.push_back(std::move(each.tensor));
+    return weights;
   }
+  IntegerPredictor predictor(recipe_.network, recipe_.options.device);
+  for (std::size_t i = 0; i < trained.size(); ++i)
+    predictor.set_weight(i, trained[i].tensor, trained[i].exponent);
   const auto count =
       std::min<std::size_t>(data_.indices.size(), static_cast<std::size_t>(recipe_.calibration));
   IntegerBatcher batcher(data_.train, scale_, predictor.answer_picture().channels);
   const IntegerBatch batch = batcher.load(std::span(data_.indices).first(count), {}, {});
-  const std::vector<int> values = predictor.calibrate(batch.input);
-  return integer_model(recipe_.network, std::move(weights), exponents, values);
+  return integer_model(recipe_.network, std::move(trained), predictor.calibrate(batch.input));
 }
 
 // The loop asks several times between two steps; shifts are found once.
 Model IntegerLearner::snapshot() const {
   if (!snapshot_ || snapshot_steps_ != session_.steps()) {
-    std::vector<Tensor> weights;
-    for (const TrainedTensor* each : session_.tape().parameters())
-      weights.push_back(each->read().mantissas);
-    snapshot_ = frozen(std::move(weights));
+    std::vector<WeightsState> weights;
+    for (const TrainedTensor* each : session_.tape().parameters()) weights.push_back(each->read());
+    snapshot_ = frozen(weights);
     snapshot_steps_ = session_.steps();
   }
   return copy_of(*snapshot_);
@@ -102,12 +103,10 @@ Model IntegerLearner::snapshot() const {
 
 std::optional<Model> IntegerLearner::average() const {
   if (averager_.count() == 0) return std::nullopt;
-  std::vector<Tensor> weights;
-  for (std::size_t i = 0; i < session_.tape().parameters().size(); ++i) {
-    weights.emplace_back(DType::i8, session_.tape().parameters()[i]->shape());
-    std::ranges::copy(averager_.mean(i), weights.back().as<std::int8_t>().begin());
-  }
-  return frozen(std::move(weights));
+  std::vector<WeightsState> weights;
+  for (std::size_t i = 0; i < session_.tape().parameters().size(); ++i)
+    weights.push_back(averager_.mean(i));
+  return frozen(weights);
 }
 
 Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data) const {

@@ -13,6 +13,7 @@
 
 #include "epoch_loop/run_training.h"
 #include "integer_training/integer_learner.h"
+#include "integer_training/rate_course.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 
@@ -56,6 +57,7 @@ void check_options(const IntegerRecipe& recipe) {
 
 void check(const IntegerRecipe& recipe) {
   check_options(recipe);
+  check_course(recipe);
   check_form(recipe);
   for (const auto& [layer, choice] : recipe.options.roundings.layers)
     find_node(recipe.network, layer);

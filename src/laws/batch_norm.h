@@ -29,6 +29,9 @@ inline constexpr int kNormEpsilonExponent = -17;  // what is added to a variance
 inline constexpr int kNormErrorBits = 8;          // errors are passed on in 2^-8 of a value's unit
 inline constexpr std::int64_t kNormBiasMost = std::int64_t{1} << 30;
 inline constexpr int kNormMultiplierBits = 30;
+inline constexpr std::int64_t kNormMeanMost = std::int64_t{1} << 30;
+inline constexpr std::int64_t kNormVarianceLeast = std::int64_t{1} << 30;
+inline constexpr std::int64_t kNormVarianceMost = std::int64_t{1} << 61;
 
 // The shift that brings sums of products with these weights to 15 bits, whatever the input is:
 // they reach at most 127·Σ|w|.

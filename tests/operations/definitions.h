@@ -34,9 +34,8 @@ class Definitions {
         numbers_(numbers) {
     for (std::size_t p = 0; p < parameters_.size(); ++p) {
       tensors_.push_back(reals_of(parameters_[p], model.parameters[p]));
-      const Node& node = network_.nodes[parameters_[p].node];
-      const auto exponent = exponent_of(parameters_[p].kind == "bias" ? node.bias : node.weight);
-      for (double& x : tensors_[p]) x = std::ldexp(x, exponent.value_or(0));
+      const int exponent = exponent_of_parameter(parameters_[p], model.parameters[p]);
+      for (double& x : tensors_[p]) x = std::ldexp(x, exponent);
     }
   }
 
@@ -77,6 +76,20 @@ class Definitions {
   }
 
  private:
+  // Of integer-trained networks. The sums before a norm are small enough to be normalized as they
+  // are.
+  int exponent_of_parameter(const Parameter& parameter, const Tensor& tensor) const {
+    const Node& node = network_.nodes[parameter.node];
+    if (!is<BatchNorm>(node.op))
+      return exponent_of(parameter.kind == "bias" ? node.bias : node.weight).value_or(0);
+    if (tensor.dtype() == DType::f32) return 0;
+    if (parameter.is_trained) return -16;
+    const Node& product = network_.nodes[node.inputs[0]];
+    const int unit = exponent_of(product.weight).value() +
+                     exponent_of(network_.nodes[product.inputs[0]].value).value() - 15;
+    return parameter.kind == "mean" ? unit : 2 * unit;
+  }
+
   struct Extents {
     std::int64_t y, x, c;
     std::size_t at(std::int64_t row, std::int64_t column, std::int64_t channel) const {

@@ -144,6 +144,23 @@ Model frozen_model(const OperationCase& each) {
   return model;
 }
 
+// A norm of such a product, whose every factor is a power of two: nothing but the last rounding is
+// inexact. Deviations are 16, 32 and 64 units of the sums, γ is -1, 1/2 and 2, β 0, 1 and -3.
+Model frozen_norm_model(const OperationCase& each) {
+  Model model = frozen_model(each);
+  model.network.nodes[1].value = {};
+  Node& norm = model.network.nodes.back();
+  norm.op = BatchNorm{.epsilon = 0};
+  constexpr std::int64_t kUnit = 1 << 15;
+  const Shape channels{3};
+  model.parameters.push_back(tensor_of<std::int32_t>(channels, Integers{-65536, 32768, 131072}));
+  model.parameters.push_back(tensor_of<std::int32_t>(channels, Integers{0, 65536, -196608}));
+  model.parameters.push_back(tensor_of<std::int64_t>(channels, Integers{5 * kUnit, -7 * kUnit, 0}));
+  model.parameters.push_back(tensor_of<std::int64_t>(
+      channels, Integers{kUnit * kUnit << 8, kUnit * kUnit << 10, kUnit * kUnit << 12}));
+  return model;
+}
+
 constexpr std::int64_t kMultiplier = 16;  // of the rescale: a factor of one half
 
 Tensor integers_for(const Parameter& parameter, Dice& dice) {
@@ -208,6 +225,7 @@ Model with_floats(const Network& network) {
 
 Model integer_model(const OperationCase& each) {
   if (is<Relu6>(each.op)) return frozen_model(each);
+  if (is<BatchNorm>(each.op)) return frozen_norm_model(each);
   Model model{.network = plain_network(each), .parameters = {}};
   for (Node& node : model.network.nodes) {
     const bool is_rounded = is<Input>(node.op) || is<Rescale>(node.op) ||

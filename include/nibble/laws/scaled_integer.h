@@ -13,4 +13,15 @@ struct ScaledInteger {
   bool operator==(const ScaledInteger&) const = default;
 };
 
+inline constexpr int kScaledBits = 30;  // of mantissas that are multiplied or divided
+
+// To the nearest number whose mantissa has `bits` (1 to 62), halves away from zero; 0 is 0·2^0.
+ScaledInteger rounded_to(const ScaledInteger& x, int bits);
+
+// Of 30 bits, from factors of at most 30.
+ScaledInteger product_of(const ScaledInteger& a, const ScaledInteger& b);
+
+// ⌊mantissa·2^31 / divisor⌋·2^(exponent - 31), to 30 bits; 1 <= divisor < 2^31, 30 bits at most.
+ScaledInteger divided(const ScaledInteger& x, std::int64_t divisor);
+
 }  // namespace nibble::inline laws

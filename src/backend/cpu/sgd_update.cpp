@@ -14,45 +14,55 @@
 namespace nibble::inline backend {
 namespace {
 
-constexpr std::size_t kNumbers = 4096;  // of a chunk
+constexpr std::size_t kNumbersAtOnce = 4096;
 
-void raise_to(std::atomic<std::uint32_t>& largest, std::uint32_t own) {
-  std::uint32_t known = largest.load(std::memory_order_relaxed);
-  while (known < own && !largest.compare_exchange_weak(known, own, std::memory_order_relaxed)) {
-  }
+bool has_loop(const SgdStep& step) {
+  const auto is_within = [](int shift) { return shift >= 1 && shift <= kMostPartShift; };
+  return step.rounding == ShiftRounding::stochastic && is_within(step.shift) &&
+         (step.decay == 0 || is_within(step.decay_shift));
 }
 
-// Moves numbers [begin, end); returns the largest magnitude of them then.
-std::uint32_t move_by_law(const SgdLaw& law, WeightData& tensor, const GradientSums& gradient,
+// Both move numbers [begin, end) and return their largest magnitude then.
+std::uint32_t move_fast(const SgdStep& step, WeightData& tensor, const GradientSums& gradient,
+                        const RandomKey& random, std::size_t begin, std::size_t end) {
+  const IntegerLoops& loops = integer_loops();
+  std::array<std::uint32_t, kNumbersAtOnce> draws;
+  loops.draw(random, begin, draws.data(), end - begin);
+  std::int32_t* fine = tensor.fine.data() + begin;
+  std::int32_t* momentum = tensor.momentum.data() + begin;
+  return gradient.is_wide ? loops.sgd_step64(step, gradient.wide.data() + begin, draws.data(), fine,
+                                             momentum, end - begin)
+                          : loops.sgd_step(step, gradient.narrow.data() + begin, draws.data(), fine,
+                                           momentum, end - begin);
+}
+
+std::uint32_t move_by_law(const SgdStep& step, WeightData& tensor, const GradientSums& gradient,
                           const RandomKey& random, std::size_t begin, std::size_t end) {
-  std::int64_t largest = 0;
+  std::uint64_t largest = 0;
   for (std::size_t i = begin; i < end; ++i) {
     FineNumber number{tensor.fine[i], tensor.momentum[i]};
-    law.move(number, gradient.is_wide ? gradient.wide[i] : std::int64_t{gradient.narrow[i]},
-             law.rounding == ShiftRounding::stochastic ? draw32(random, i) : 0);
+    step.move(number, gradient.is_wide ? gradient.wide[i] : std::int64_t{gradient.narrow[i]},
+              draw32(random, i));
     tensor.fine[i] = number.fine;
     tensor.momentum[i] = number.momentum;
-    largest = std::max<std::int64_t>(largest, number.fine < 0 ? -number.fine : number.fine);
+    largest = std::max(largest, magnitude_of(number.fine));
   }
   return static_cast<std::uint32_t>(largest);
 }
 
-// The numbers in the exponent that the step left them, and their mantissas; returns how many of
-// these are others than before.
-std::int64_t settle(const ExponentLaw& law, WeightData& tensor, std::size_t begin,
-                    std::size_t end) {
-  const auto mantissas = tensor.mantissas.as<std::int8_t>();
-  std::int64_t moved = 0;
+void settle(const ExponentMove& move, WeightData& tensor, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     FineNumber number{tensor.fine[i], tensor.momentum[i]};
-    law.settle(number);
+    move.settle(number);
     tensor.fine[i] = number.fine;
     tensor.momentum[i] = number.momentum;
-    const std::int8_t mantissa = clamp127(shift_nearest(number.fine, law.fraction_bits));
-    moved += mantissa != mantissas[i] ? 1 : 0;
-    mantissas[i] = mantissa;
   }
-  return moved;
+}
+
+void raise(std::atomic<std::uint32_t>& largest, std::uint32_t own) {
+  std::uint32_t known = largest;
+  while (known < own && !largest.compare_exchange_weak(known, own)) {
+  }
 }
 
 }  // namespace
@@ -64,23 +74,29 @@ void update(WeightData& tensor, const GradientSums& gradient, const SgdUpdate& t
   if (tensor.norm != NormPart::none) rule.fraction_bits = kNormFractionBits;
   if (tensor.norm == NormPart::scale) before = tensor.fine;
   const RandomKey random{key.seed, tensor.stream, key.step};
-  const SgdLaw law =
-      SgdLaw::of(rule, gradient.exponent, tensor.exponent, !tensor.is_bias, tensor.rounding);
+  const SgdStep step =
+      sgd_step_of(rule, gradient.exponent, tensor.exponent, !tensor.is_bias, tensor.rounding);
+  const auto move_some = has_loop(step) ? move_fast : move_by_law;
   std::atomic<std::uint32_t> largest{0};
-  parallel_for(tensor.size(), kNumbers, [&](std::size_t begin, std::size_t end) {
-    raise_to(largest, move_by_law(law, tensor, gradient, random, begin, end));
+  parallel_for(tensor.size(), kNumbersAtOnce, [&](std::size_t begin, std::size_t end) {
+    raise(largest, move_some(step, tensor, gradient, random, begin, end));
   });
-  const ExponentLaw exponent = tensor.is_bias
-                                   ? ExponentLaw{.fraction_bits = rule.fraction_bits}
-                                   : ExponentLaw::of(largest, rule.fraction_bits, tensor.exponent);
+
+  const ExponentMove move = tensor.is_bias
+                                ? ExponentMove{.fraction_bits = rule.fraction_bits}
+                                : ExponentMove::of(largest, rule.fraction_bits, tensor.exponent);
+  const bool is_settled = move.halvings == 0 && largest <= std::uint32_t{127} << rule.fraction_bits;
   std::atomic<std::int64_t> moved{0};
-  parallel_for(tensor.size(), kNumbers, [&](std::size_t begin, std::size_t end) {
-    moved += settle(exponent, tensor, begin, end);
+  parallel_for(tensor.size(), kNumbersAtOnce, [&](std::size_t begin, std::size_t end) {
+    if (!is_settled) settle(move, tensor, begin, end);
+    moved += integer_loops().shift_nearest(tensor.fine.data() + begin,
+                                           tensor.mantissas.as<std::int8_t>().data() + begin,
+                                           end - begin, rule.fraction_bits);
   });
   for (std::size_t i = 0; i < before.size(); ++i)
     tensor.fine[i] = held_norm_scale(tensor.fine[i], before[i]);
-  tensor.exponent += exponent.halvings;
-  tensor.record = {.shift = law.shift, .moved = moved};
+  tensor.exponent += move.halvings;
+  tensor.record = {.shift = step.shift, .moved = moved};
 }
 
 }  // namespace nibble::inline backend

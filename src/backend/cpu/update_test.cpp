@@ -92,9 +92,9 @@ TEST(Update, BiasesHaveTheirOwnBits) {
 
 TEST(Update, TellsHowManyMantissasMoved) {
   WeightData tensor = tensor_of({0, 0, 127, 5});
-  update(tensor, narrow({32, 0, -20, 1}), {}, {});
+  update(tensor, narrow({32, 0, -20, 1}), ShiftUpdate{}, {});
   EXPECT_EQ(tensor.record.moved, 2);
-  update(tensor, narrow({1, 0, -1, 1}), {}, {});
+  update(tensor, narrow({1, 0, -1, 1}), ShiftUpdate{}, {});
   EXPECT_EQ(tensor.record.moved, 0);
 }
 
@@ -164,12 +164,12 @@ TEST(Update, DecayAddsTheWeightToTheGradient) {
 TEST(Update, RoundsAsTheTensorSays) {
   WeightData tensor = tensor_of({0, 0, 0});
   tensor.rounding = ShiftRounding::nearest;
-  update(tensor, narrow({1024, 47, 48}), {}, {});  // s = 5
+  update(tensor, narrow({1024, 47, 48}), ShiftUpdate{}, {});  // s = 5
   EXPECT_THAT(mantissas_of(tensor), ElementsAre(-32, -1, -2));
   tensor = tensor_of({0, 0, 0});
   tensor.rounding = ShiftRounding::stochastic;
   tensor.stream = 77;
-  update(tensor, narrow({1024, 47, 48}), {}, {9, 1, 4});
+  update(tensor, narrow({1024, 47, 48}), ShiftUpdate{}, {9, 1, 4});
   const RandomKey key{9, 77, 4};
   for (std::size_t i = 1; i < 3; ++i) {
     EXPECT_EQ(mantissas_of(tensor)[i], -shift_stochastic(i == 1 ? 47 : 48, 5, draw32(key, i)));
@@ -203,7 +203,7 @@ TEST(Update, FastPathsAreTheDefinitionWithAnyNumberOfThreads) {
 TEST(Update, AGradientBeyondInt32IsExact) {
   WeightData tensor = tensor_of({0, 0, 0});
   const std::int64_t large = std::int64_t{1} << 40;
-  update(tensor, {true, {}, {large, -large / 2, large / 64}}, {}, {});
+  update(tensor, {true, {}, {large, -large / 2, large / 64}}, ShiftUpdate{}, {});
   EXPECT_EQ(tensor.record.shift, 35);
   EXPECT_THAT(mantissas_of(tensor), ElementsAre(-32, 16, -1));  // 0.5: its upper half is above 0
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/isa.h"
+#include "laws/sgd_step.h"
 #include "nibble/core/philox.h"
 
 namespace nibble::inline kernels {
@@ -52,6 +53,18 @@ struct IntegerLoops {
 
   // w = clamp127(w - g)
   void (*subtract_clamped)(std::int8_t* w, const std::int8_t* g, std::size_t n);
+
+  // Moves every number by the law, whose rounding is stochastic and whose shifts are 1 to 62;
+  // returns the largest magnitude of a number then.
+  std::uint32_t (*sgd_step)(const SgdStep& step, const std::int32_t* gradient,
+                            const std::uint32_t* draws, std::int32_t* fine, std::int32_t* momentum,
+                            std::size_t n);
+  std::uint32_t (*sgd_step64)(const SgdStep& step, const std::int64_t* gradient,
+                              const std::uint32_t* draws, std::int32_t* fine,
+                              std::int32_t* momentum, std::size_t n);
+  // w = clamp127(shift_nearest(x, s)), |x| <= 2^30, 1 <= s <= 30, n < 2^32; returns how many of w
+  // were others before.
+  std::int64_t (*shift_nearest)(const std::int32_t* x, std::int8_t* w, std::size_t n, int s);
 
   std::int64_t (*count_at_rails)(const std::int8_t* w, std::size_t n);             // |w| = 127
   void (*multiply_mask)(std::int8_t* x, const std::uint8_t* mask, std::size_t n);  // mask is 0 or 1

@@ -253,6 +253,43 @@ TEST_P(IntegerLoopsOf, StepsOfAllSizesEqualTheDefinition) {
   });
 }
 
+TEST_P(IntegerLoopsOf, StepsWithMomentumEqualTheDefinition) {
+  const auto after = [](const auto& loop, const SgdStep& step, const auto& gradient,
+                        std::size_t n) {
+    Sums fine = values<std::int32_t>(n, n + 1);
+    Sums momentum(fine.rbegin(), fine.rend());
+    const std::vector<std::uint32_t> draws(momentum.begin(), momentum.end());
+    for (std::int32_t& each : fine) each /= 2;  // within ±2^30
+    for (std::int32_t& each : momentum) each /= 2;
+    const std::uint32_t largest =
+        loop(step, gradient.data(), draws.data(), fine.data(), momentum.data(), n);
+    return std::tuple(fine, momentum, largest);
+  };
+  for (const SgdStep& step :
+       {SgdStep{.rate = 32767, .shift = 1, .momentum = 230},
+        SgdStep{.rate = 16384, .shift = 32, .decay = 29999, .decay_shift = 33, .momentum = 255},
+        SgdStep{.rate = 20000, .shift = 62, .decay = 16384, .decay_shift = 1}}) {
+    compare([&](const IntegerLoops& loops, std::size_t n) {
+      return after(loops.sgd_step, step, values<std::int32_t>(n, n), n);
+    });
+    compare([&](const IntegerLoops& loops, std::size_t n) {
+      return after(loops.sgd_step64, step, values<std::int64_t>(n, n), n);
+    });
+  }
+}
+
+TEST_P(IntegerLoopsOf, MantissasEqualTheDefinition) {
+  for (const int s : {1, 16, 30}) {
+    compare([&](const IntegerLoops& loops, std::size_t n) {
+      Sums x = values<std::int32_t>(n, n);
+      for (std::int32_t& each : x) each /= 2;  // within ±2^30
+      Bytes w = bytes(n + 1, n);
+      const std::int64_t changed = loops.shift_nearest(x.data(), w.data(), n, s);
+      return std::pair(w, changed);
+    });
+  }
+}
+
 TEST_P(IntegerLoopsOf, CountsEqualTheDefinition) {
   compare([](const IntegerLoops& loops, std::size_t n) {
     Bytes w = bytes(n, n);

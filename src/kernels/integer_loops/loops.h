@@ -204,6 +204,72 @@ struct Loops {
     for (std::size_t i = 0; i < n; ++i) w[i] = clamped(static_cast<std::int16_t>(w[i] - g[i]));
   }
 
+  // x / 2^s, up where the rest is above the first s bits of the draw, held within ±2^30.
+  struct StochasticPart {
+    explicit StochasticPart(int shift) : s(shift), rest((std::uint64_t{1} << s) - 1) {}
+    [[gnu::always_inline]] std::int64_t operator()(std::int64_t x, std::uint32_t draw) const {
+      const auto sign = static_cast<std::uint64_t>(x >> 63);
+      const std::uint64_t magnitude = (static_cast<std::uint64_t>(x) ^ sign) - sign;
+      const std::uint64_t u = (std::uint64_t{draw} << 32) >> (64 - s);
+      const std::uint64_t part = (magnitude >> s) + is_above(magnitude & rest, u);
+      const std::uint64_t limited = part < kLimit ? part : kLimit;
+      return static_cast<std::int64_t>((limited ^ sign) - sign);
+    }
+    static constexpr std::uint64_t kLimit = std::uint64_t{1} << 30;
+    int s;
+    std::uint64_t rest;
+  };
+
+  [[gnu::always_inline]] static std::int64_t within(std::int64_t x, std::int64_t limit) {
+    const std::int64_t below = x > limit ? limit : x;
+    return below < -limit ? -limit : below;
+  }
+
+  template <class X>
+  static std::uint32_t sgd_step(const SgdStep& step, const X* __restrict gradient,
+                                const std::uint32_t* __restrict draws,
+                                std::int32_t* __restrict fine, std::int32_t* __restrict momentum,
+                                std::size_t n) {
+    constexpr auto kLimit = static_cast<std::int64_t>(StochasticPart::kLimit);
+    constexpr std::int64_t kMostGradient = std::int64_t{1} << 47;
+    const StochasticPart of_gradient(step.shift);
+    const StochasticPart of_number(step.decay != 0 ? step.decay_shift : 1);
+    const std::int64_t rate = step.rate;
+    const std::int64_t decay = step.decay;
+    const std::int64_t kept = step.momentum;
+    std::int64_t largest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t sum = sizeof(X) > 4 ? within(gradient[i], kMostGradient) : gradient[i];
+      const std::int64_t before = momentum[i] * kept;
+      const std::int64_t number = fine[i];
+      const std::int64_t m =
+          within(((before + ((before >> 63) & 255)) >> 8) + of_gradient(sum * rate, draws[i]) +
+                     of_number(number * decay, draws[i]),
+                 kLimit);
+      const std::int64_t moved = within(number - m, kLimit);
+      momentum[i] = static_cast<std::int32_t>(m);
+      fine[i] = static_cast<std::int32_t>(moved);
+      const std::int64_t magnitude = moved < 0 ? -moved : moved;
+      largest = magnitude > largest ? magnitude : largest;
+    }
+    return static_cast<std::uint32_t>(largest);
+  }
+
+  static std::int64_t shift_nearest(const std::int32_t* __restrict x, std::int8_t* __restrict w,
+                                    std::size_t n, int s) {
+    const std::int32_t half = 1 << (s - 1);
+    std::uint32_t changed = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int32_t sign = x[i] >> 31;
+      const std::int32_t magnitude = (((x[i] ^ sign) - sign) + half) >> s;
+      const std::int32_t limited = magnitude < 127 ? magnitude : 127;
+      const auto after = static_cast<std::int8_t>((limited ^ sign) - sign);
+      changed += w[i] != after ? 1U : 0U;
+      w[i] = after;
+    }
+    return changed;
+  }
+
   // Counts in 16 bits, a chunk at a time.
   static std::int64_t count_at_rails(const std::int8_t* w, std::size_t n) {
     constexpr std::size_t kChunk = 1U << 15;
@@ -292,6 +358,9 @@ constexpr IntegerLoops loops_of() {
       .add_products = L::add_products,
       .add_sums = L::add_sums,
       .subtract_clamped = L::subtract_clamped,
+      .sgd_step = L::template sgd_step<std::int32_t>,
+      .sgd_step64 = L::template sgd_step<std::int64_t>,
+      .shift_nearest = L::shift_nearest,
       .count_at_rails = L::count_at_rails,
       .multiply_mask = L::multiply_mask,
       .interleave4 = L::interleave4,
