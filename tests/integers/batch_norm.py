@@ -68,8 +68,8 @@ class BatchNorm(Layer):
     def __init__(self, index, node, channels, product, network):
         super().__init__(index, node)
         self.product = product  # whose exact sums are normalized, or None
-        self.scale = network.make(np.full(channels, 1), 0, fraction_bits=16)
-        self.shift = network.make(np.full(channels, 0), 0, fraction_bits=16)
+        self.scale = network.make("scale", np.ones(channels, np.int64), 0, 16)
+        self.shift = network.make("shift", np.zeros(channels, np.int64), 0, 16)
 
     def hold(self, before):
         """Keeps the scale, which was `before`, and the shift within their bounds."""
@@ -107,8 +107,8 @@ class BatchNorm(Layer):
             of_shift.append(total)
         passed = to_mantissas(u, units, *points.rounding("error", self.index, error.mantissas.shape)) if is_asked else None
         before = self.scale.fine
-        points.move(self.scale, np.array(of_scale), error.exponent, "scale")
-        points.move(self.shift, np.array(of_shift), error.exponent, "shift")
+        points.move(self.scale, np.array(of_scale), error.exponent)
+        points.move(self.shift, np.array(of_shift), error.exponent)
         self.hold(before)
         return [passed]
 
@@ -126,3 +126,7 @@ class BatchNorm(Layer):
             bias = min(max(bias, -2**30), 2**30)
             columns.append(clamp(shift((sign(scale) * sums[..., i] + bias) * multipliers[i], z + 1 + exponent)))
         return Tensor(np.stack(columns, axis=-1), exponent)
+
+    def tensors(self):
+        means, variances = (np.array([getattr(c, name) for c in self.channels]) for name in ("mean", "variance"))
+        return {"scale": self.scale.fine, "shift": self.shift.fine, "mean": means, "variance": variances}

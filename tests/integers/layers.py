@@ -53,6 +53,10 @@ class Layer:
     def __init__(self, index, node):
         self.index, self.name, self.inputs = index, node["name"], node["inputs"]
 
+    def tensors(self):
+        """What the model's file has of it, by kind."""
+        return {}
+
 
 class Product(Layer):
     """conv2d and linear."""
@@ -101,10 +105,13 @@ class Product(Layer):
             sums = self.window.folded(of_taps, self.x.mantissas.shape)
             passed = points.error(self, sums, error.exponent + self.weight.exponent)
         gradient = by_group.transpose(0, 2, 1) @ self.by_group(self.patches)
-        points.move(self.weight, gradient, error.exponent + self.x.exponent, "weight")
+        points.move(self.weight, gradient, error.exponent + self.x.exponent)
         if self.bias:
-            points.move(self.bias, error.mantissas.sum(axis=(0, 1, 2)), error.exponent, "bias")
+            points.move(self.bias, error.mantissas.sum(axis=(0, 1, 2)), error.exponent)
         return [passed]
+
+    def tensors(self):
+        return {"weight": self.weight.mantissas} | ({"bias": self.bias.mantissas} if self.bias else {})
 
 
 class Relu(Layer):

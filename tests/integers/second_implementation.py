@@ -92,8 +92,8 @@ class Step(Evaluation):
     def meeting(self, index, errors):
         return self.rounded("errors", index, *aligned_sum(errors))
 
-    def move(self, parameter, gradient, exponent, kind):
-        settings, is_weight = self.settings, kind == "weight"
+    def move(self, parameter, gradient, exponent):
+        settings, is_weight = self.settings, parameter.kind == "weight"
         rounding = settings.gradient_rounding, parameter.drawn(settings.seed, self.step)
         if settings.update == "shift":
             mu = mu_after(settings.mu if is_weight else settings.bias_mu, self.epoch)
@@ -103,7 +103,7 @@ class Step(Evaluation):
             move_by_sgd(parameter, gradient, exponent, self.rate, decay, round(256 * settings.momentum), *rounding)
         if is_weight and settings.update == "sgd":
             move_exponent(parameter)
-        if kind in ("weight", "bias"):
+        if parameter.kind in ("weight", "bias"):
             parameter.settle()
 
 
@@ -130,16 +130,16 @@ class Network:
             self.layers.append(layer)
             values.append(layer.forward(Evaluation(), *entering))
 
-    def make(self, mantissas, exponent, fraction_bits=None):
-        bits = self.settings.fraction_bits if fraction_bits is None else fraction_bits
-        self.parameters.append(Parameter(len(self.parameters), mantissas, exponent, bits))
+    def make(self, kind, mantissas, exponent, fraction_bits):
+        self.parameters.append(Parameter(kind, len(self.parameters), mantissas, exponent, fraction_bits))
         return self.parameters[-1]
 
     def make_weight(self, shape, exponent):
-        return self.make(first_weights(shape, self.settings.seed, len(self.parameters)), exponent)
+        mantissas = first_weights(shape, self.settings.seed, len(self.parameters))
+        return self.make("weight", mantissas, exponent, self.settings.fraction_bits)
 
     def make_bias(self, channels):
-        return self.make(np.zeros(channels, np.int64), -10)
+        return self.make("bias", np.zeros(channels, np.int64), -10, self.settings.fraction_bits)
 
     def run(self, points, pictures):
         """The values of all nodes up to the answer."""
@@ -171,10 +171,14 @@ class Model:
     exponents: list
     table: np.ndarray
 
-    def answers(self, images):
+    def values(self, images):
         """The frozen mantissas of all nodes."""
         pictures = Tensor(pictures_of(images, self.table), self.exponents[0])
         return [value.mantissas for value in self.network.run(Frozen(self.exponents), pictures)]
+
+    def tensors(self):
+        """What the model's file has, by name."""
+        return {f"{layer.name}.{kind}": tensor for layer in self.network.layers for kind, tensor in layer.tensors().items()}
 
 
 def pictures_of(images, table):

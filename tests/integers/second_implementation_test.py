@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`nibble train --arith int8` beside the second implementation: every number of the model and its frozen answers."""
+"""`nibble train --arith int8` beside a second implementation: every number of the model and the frozen answers."""
 
 import gzip
 import json
+import math
+import re
 import struct
 import sys
 from pathlib import Path
@@ -12,16 +14,46 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 
+from laws import loss_differences, shift  # noqa: E402
 from second_implementation import Settings, trained  # noqa: E402
 from train_case import TrainCase, main  # noqa: E402
 
-DIGITS = ROOT / "data" / "digits"
-TRAIN_IMAGES = 1437
+PAGE = (ROOT / "docs" / "integer-training.md").read_text().replace("−", "-")
+TRAIN_IMAGES, ANSWERED = 1437, 64
+
+RESIDUAL = """
+  { op = "conv2d", name = "stem", channels = 6, kernel = 3, padding = 1, stride = 2 },
+  { op = "relu", name = "open" },
+  { op = "conv2d", name = "first", channels = 6, kernel = 3, padding = 1, groups = 2, bias = true },
+  { op = "relu" },
+  { op = "conv2d", name = "second", channels = 6, kernel = 3, padding = 1 },
+  { op = "conv2d", name = "side", channels = 6, kernel = 1, from = "open" },
+  { op = "add", from = ["second", "side", "open"] },
+  { op = "max_pool", kernel = 3, stride = 2, padding = 1 },
+  { op = "conv2d", name = "last", channels = 12, kernel = 2 },
+  { op = "relu" },
+  { op = "global_average_pool" },
+  { op = "linear", name = "fc", features = 10, bias = true },
+"""
+NORMALIZED = """
+  { op = "conv2d", name = "stem", channels = 6, kernel = 3, padding = 1, stride = 2 },
+  { op = "batch_norm", name = "norm_of_sums" },
+  { op = "relu", name = "open" },
+  { op = "conv2d", name = "branch", channels = 6, kernel = 3, padding = 1 },
+  { op = "batch_norm", name = "norm_of_branch" },
+  { op = "add", from = ["norm_of_branch", "open"] },
+  { op = "relu" },
+  { op = "max_pool", kernel = 2 },
+  { op = "batch_norm", name = "norm_of_values" },
+  { op = "global_average_pool" },
+  { op = "linear", name = "fc", features = 10, bias = true },
+"""
+SGD = {"update": "sgd", "fraction_bits": 16, "gradient_rounding": "stochastic"}
 
 
 def idx(name):
-    """The bytes of an IDX file: a magic number with the count of extents, the extents, the bytes."""
-    data = gzip.decompress((DIGITS / name).read_bytes())
+    """The bytes of an IDX file: zeros, a type, the number of extents, the extents, the bytes."""
+    data = gzip.decompress((ROOT / "data" / "digits" / name).read_bytes())
     extents = struct.unpack_from(f">{data[3]}I", data, 4)
     return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(extents)
 
@@ -41,3 +73,70 @@ def model_of(path):
         begin, end = (8 + size + offset for offset in tensor["data_offsets"])
         tensors[name] = np.frombuffer(data[begin:end], kinds[tensor["dtype"]]).reshape(tensor["shape"])
     return network, tensors
+
+
+def exponent_of(format_of):
+    """Of {"format": "int8(scale=0.03125)", …}: -5."""
+    return int(math.log2(float(re.fullmatch(r"int8\(scale=(.*)\)", format_of["format"])[1])))
+
+
+class Page(TrainCase):
+    def test_the_goldens_of_shifts(self):
+        for name in ("nearest", "pseudo-stochastic"):
+            goldens = re.search(rf"\n- {name}: ([^:]*)\n-", PAGE)[1]
+            for x, s, result in re.findall(r"(-?\d+),(\d+)→(-?\d+)", goldens):
+                rounded = shift(np.array([int(x)]), int(s), name)
+                self.assertEqual(max(min(int(rounded[0]), 127), -127), int(result), (name, x, s))
+
+    def test_the_goldens_of_the_loss(self):
+        answers = np.array([[10, -20, 30, 127, -127, 64, 0, 5, -60, 90]])
+        rows = re.findall(r"\n\| (-?\d+) \| (both|fractional|whole octaves) \| ([-\d, ]+) \|", PAGE)
+        self.assertEqual(len(rows), 10)
+        for exponent, form, differences in rows:
+            told = loss_differences(answers, int(exponent), [0], form)
+            self.assertEqual(told[0].tolist(), [int(d) for d in differences.split(",")], (exponent, form))
+
+
+class Run(TrainCase):
+    def compare(self, layers, flags, **settings):
+        """Trains by the command and again; compares parameters, exponents, statistics and answers."""
+        text = self.folder / "net.toml"
+        text.write_text(f'input = [8, 8, 1]\nlayers = [{layers}  {{ op = "softmax_cross_entropy" }},\n]\n')
+        folder, _, _ = self.train("run", "--arith", "int8", *map(str, flags), network=text)
+        network, tensors = model_of(folder / "model.nib")
+        model = trained(network, IMAGES[:TRAIN_IMAGES], LABELS[:TRAIN_IMAGES], Settings(batch=64, **settings))
+        own = model.tensors()
+        self.assertEqual(own.keys(), tensors.keys())
+        for name, tensor in tensors.items():
+            np.testing.assert_array_equal(own[name].reshape(tensor.shape), tensor, name)
+        nodes = network["nodes"][:-1]
+        self.assertEqual(model.exponents, [exponent_of(node["value"]) for node in nodes])
+        for layer in model.network.layers:
+            if hasattr(layer, "weight"):
+                self.assertEqual(layer.weight.exponent, exponent_of(nodes[layer.index]["weight"]), layer.name)
+        pictures = self.save("pictures.npy", IMAGES[-ANSWERED:])
+        self.done("run", folder / "model.nib", "--input", pictures, "--output", self.output)
+        answers = model.values(IMAGES[-ANSWERED:])[-1]
+        np.testing.assert_array_equal(answers.reshape(ANSWERED, -1), np.load(self.output))
+
+    def test_shifts(self):
+        self.compare(RESIDUAL, ["--epochs", 1], epochs=1)
+
+    def test_shifts_with_every_choice(self):
+        flags = ["--epochs", 2, "--average-from", 2, "--seed", 7, "--mu", "5,4@1", "--decay", "--momentum16", 9,
+                 "--fraction-bits", 5, "--residual-bits", 1, "--loss-form", "octaves", "--shift-rounding", "error=stochastic",
+                 "--shift-rounding", "gradient=stochastic", "--shift-rounding", "value=pseudo-stochastic"]
+        self.compare(RESIDUAL, flags, epochs=2, average_from=2, seed=7, mu="5,4@1", decay=True, momentum16=9, fraction_bits=5,
+                     residual_bits=1, loss_form="octaves", error_rounding="stochastic", gradient_rounding="stochastic",
+                     value_rounding="pseudo-stochastic")
+
+    def test_sgd(self):
+        self.compare(RESIDUAL, ["--update", "sgd", "--epochs", 1, "--weight-decay", 0.01], epochs=1, weight_decay=0.01, **SGD)
+
+    def test_sgd_with_an_average_and_exponents_that_move(self):
+        flags = ["--update", "sgd", "--epochs", 2, "--lr", 0.4, "--momentum", 0.5, "--average-from", 1]
+        self.compare(RESIDUAL, flags, epochs=2, lr=0.4, momentum=0.5, average_from=1, **SGD)
+
+
+if __name__ == "__main__":
+    main()

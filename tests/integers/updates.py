@@ -10,10 +10,13 @@ GRADIENT = 0x90000000
 
 
 class Parameter:
-    """Mantissas with an exponent; `fine` has F more bits below them, `momentum` is in the unit of `fine`."""
+    """Mantissas with an exponent; `fine` has F more bits below them, `momentum` is in the unit of `fine`.
 
-    def __init__(self, number, mantissas, exponent, fraction_bits):
-        self.number, self.mantissas, self.exponent, self.fraction_bits = number, mantissas, exponent, fraction_bits
+    Its kind is weight, bias, scale or shift."""
+
+    def __init__(self, kind, number, mantissas, exponent, fraction_bits):
+        self.kind, self.number, self.mantissas, self.exponent = kind, number, mantissas, exponent
+        self.fraction_bits = fraction_bits
         self.fine = mantissas << fraction_bits
         self.momentum = np.zeros_like(mantissas)
 
@@ -144,7 +147,7 @@ class Average:
         s, parameter = 0, self.parameter
         if self.rule == "sgd":
             bits = parameter.fraction_bits
-            s = bits + 8 if parameter.is_bias else max(bit_width(largest(self.total) // self.count) - 7, bits)
+            s = bits + 8 if parameter.kind == "bias" else max(bit_width(largest(self.total) // self.count) - 7, bits)
             parameter.exponent = self.exponent - bits - 8 + s
         count = self.count << s
         parameter.mantissas = clamp(np.sign(self.total) * ((np.abs(self.total) + count // 2) // count))
