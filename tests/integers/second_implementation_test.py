@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 
 from laws import loss_differences, shift  # noqa: E402
-from second_implementation import Settings, trained  # noqa: E402
+from layers import Tensor  # noqa: E402
+from second_implementation import Evaluation, Frozen, Network, Settings, Step, trained  # noqa: E402
 from train_case import TrainCase, main  # noqa: E402
 
 PAGE = (ROOT / "docs" / "integer-training.md").read_text().replace("−", "-")
@@ -97,6 +98,46 @@ class Page(TrainCase):
             self.assertEqual(told[0].tolist(), [int(d) for d in differences.split(",")], (exponent, form))
 
 
+class BatchNorms(TrainCase):
+    """The integers of a batch norm are those of floats, to half a unit of the result and the bits of the line."""
+
+    def setUp(self):
+        rng = np.random.default_rng(1)
+        shape = {"kernel": [3, 3], "stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1}
+        nodes = [{"inputs": [], "shape": [4, 4, 3]},
+                 {"op": "conv2d", "name": "conv", "inputs": [0], "channels": 5, "bias": False, **shape},
+                 {"op": "batch_norm", "name": "norm", "inputs": [1]}, {"op": "softmax_cross_entropy"}]
+        self.settings = Settings(epochs=1, **SGD)
+        self.network = Network({"nodes": nodes}, self.settings)
+        self.norm = self.network.layers[-1]
+        self.norm.scale.fine = rng.integers(2**15, 2**18, 5) * [1, -1, 1, -1, 1]
+        self.norm.shift.fine = rng.integers(-2**18, 2**18, 5)
+        self.x = Tensor(rng.integers(-127, 128, (8, 4, 4, 3)), -6)
+        self.error = Tensor(rng.integers(-127, 128, (8, 4, 4, 5)), -9)
+        _, sums, self.value = self.network.run(Evaluation(), self.x)
+        x = sums.mantissas * 2.0**sums.exponent
+        self.scale, self.deviation = self.norm.scale.fine / 2**16, np.sqrt(x.var(axis=(0, 1, 2)) + 2**-17)
+        self.normal = (x - x.mean(axis=(0, 1, 2))) / self.deviation
+
+    def is_near(self, tensor, floats):
+        self.assertLess(np.abs(tensor.mantissas - floats * 2.0**-tensor.exponent).max(), 0.51)
+
+    def test_values(self):
+        self.is_near(self.value, self.normal * self.scale + self.norm.shift.fine / 2**16)
+        frozen = self.network.run(Frozen([self.x.exponent, 0, self.value.exponent]), self.x)[-1]
+        self.is_near(frozen, self.normal * self.scale + self.norm.shift.fine / 2**16)
+
+    def test_errors_and_gradients(self):
+        gradients, error = {}, self.error.mantissas * 2.0**self.error.exponent
+        step = Step(self.settings, 0, 1, 8)
+        step.move = lambda parameter, gradient, exponent: gradients.update({parameter.kind: gradient * 2.0**exponent})
+        (passed,) = self.norm.backward(step, self.error, True)
+        about_mean = error - error.mean(axis=(0, 1, 2)) - self.normal * (error * self.normal).mean(axis=(0, 1, 2))
+        self.is_near(passed, self.scale / self.deviation * about_mean)
+        np.testing.assert_allclose(gradients["scale"], (error * self.normal).sum(axis=(0, 1, 2)), atol=2**-8)
+        np.testing.assert_array_equal(gradients["shift"], error.sum(axis=(0, 1, 2)))
+
+
 class Run(TrainCase):
     def compare(self, layers, flags, **settings):
         """Trains by the command and again; compares parameters, exponents, statistics and answers."""
@@ -136,6 +177,13 @@ class Run(TrainCase):
     def test_sgd_with_an_average_and_exponents_that_move(self):
         flags = ["--update", "sgd", "--epochs", 2, "--lr", 0.4, "--momentum", 0.5, "--average-from", 1]
         self.compare(RESIDUAL, flags, epochs=2, lr=0.4, momentum=0.5, average_from=1, **SGD)
+
+    def test_batch_norms(self):
+        self.compare(NORMALIZED, ["--epochs", 2], epochs=2, error_rounding="stochastic", **SGD)
+
+    def test_batch_norms_with_an_average_and_a_large_rate(self):
+        flags = ["--epochs", 2, "--lr", 2, "--weight-decay", 0.001, "--average-from", 1]
+        self.compare(NORMALIZED, flags, epochs=2, lr=2, weight_decay=0.001, average_from=1, error_rounding="stochastic", **SGD)
 
 
 if __name__ == "__main__":
