@@ -77,8 +77,8 @@ def model_of(path):
 
 
 def exponent_of(format_of):
-    """Of {"format": "int8(scale=0.03125)", …}: -5."""
-    return int(math.log2(float(re.fullmatch(r"int8\(scale=(.*)\)", format_of["format"])[1])))
+    """Of {"format": "int8(scale=0.03125)", …}: -5. The scale is the decimal number nearest to an f32."""
+    return int(math.log2(np.float32(re.fullmatch(r"int8\(scale=(.*)\)", format_of["format"])[1])))
 
 
 class Page(TrainCase):
@@ -175,14 +175,14 @@ class Run(TrainCase):
         self.compare(RESIDUAL, ["--update", "sgd", "--epochs", 1, "--weight-decay", 0.01], epochs=1, weight_decay=0.01, **SGD)
 
     def test_sgd_with_an_average_and_exponents_that_move(self):
-        flags = ["--update", "sgd", "--epochs", 2, "--lr", 0.4, "--momentum", 0.5, "--average-from", 1]
-        self.compare(RESIDUAL, flags, epochs=2, lr=0.4, momentum=0.5, average_from=1, **SGD)
+        flags = ["--update", "sgd", "--epochs", 2, "--lr", 0.1, "--momentum", 0.5, "--average-from", 1]
+        self.compare(RESIDUAL, flags, epochs=2, lr=0.1, momentum=0.5, average_from=1, **SGD)
 
     def test_batch_norms(self):
-        self.compare(NORMALIZED, ["--epochs", 2], epochs=2, error_rounding="stochastic", **SGD)
+        self.compare(NORMALIZED, ["--update", "sgd", "--epochs", 2], epochs=2, error_rounding="stochastic", **SGD)
 
     def test_batch_norms_with_an_average_and_a_large_rate(self):
-        flags = ["--epochs", 2, "--lr", 2, "--weight-decay", 0.001, "--average-from", 1]
+        flags = ["--update", "sgd", "--epochs", 2, "--lr", 2, "--weight-decay", 0.001, "--average-from", 1]
         self.compare(NORMALIZED, flags, epochs=2, lr=2, weight_decay=0.001, average_from=1, error_rounding="stochastic", **SGD)
 
 
