@@ -39,8 +39,11 @@ struct TrainVerbFlags {
 
 void print_recipes() {
   for (const NamedRecipe& each : named_recipes()) {
-    const Recipe recipe = parse_recipe(each.toml, each.name);
-    fmt::print("{:<28} {}\n", each.name, recipe.summary);
+    const RecipeText text = find_recipe(each.name);
+    const RunSettings recipe = arithmetic_of(text) == Arithmetic::int8
+                                   ? RunSettings(parse_integer_recipe(text.toml, text.source))
+                                   : RunSettings(parse_recipe(text.toml, text.source));
+    fmt::print("{:<29} {}\n", each.name, recipe.summary);
   }
 }
 
@@ -123,7 +126,8 @@ TrainResult run_integers(TrainVerbFlags& flags) {
 
 void run(TrainVerbFlags& flags) {
   check_arithmetic(flags.recipe, flags.integers);
-  const TrainResult result = flags.integers.is_integer() ? run_integers(flags) : run_float(flags);
+  const TrainResult result =
+      is_integer(flags.recipe, flags.integers) ? run_integers(flags) : run_float(flags);
   if (result.stopped_by != 0) world().barrier();  // the checkpoint is there before anyone leaves
   if (world().rank() != 0) return;
   if (result.stopped_by != 0) {

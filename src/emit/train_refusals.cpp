@@ -40,6 +40,7 @@ void check_options(const IntegerOptions& options) {
   refuse(options.update.momentum != 0, "momentum");
   refuse(options.update.fraction_bits != 0, "fraction bits");
   refuse(options.update.has_decay, "weight decay");
+  refuse(!options.frozen.empty(), "frozen layers");
   if (!refused.empty())
     throw Error("emit", "settings of training", refused, "the trainer's usual ones");
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/name.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline integer_step {
@@ -14,6 +15,11 @@ namespace {
 constexpr std::uint32_t kJoinPoint = 7;  // of a node's eight streams
 constexpr std::size_t kValueSlot = 0;
 constexpr std::size_t kFirstErrorSlot = 1;
+
+bool is_frozen(const Node& node, std::span<const std::string> patterns) {
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return matches(pattern, node.name); });
+}
 
 }  // namespace
 
@@ -32,7 +38,7 @@ const Resident::Copy* Resident::find(const IntegerBackend& backend) const {
 }
 
 IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundings,
-                         Placement placement)
+                         Placement placement, std::span<const std::string> frozen)
     : network_(network),
       placement_(std::move(placement)),
       pictures_(pictures_of(network)),
@@ -73,6 +79,8 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
     }
     points_.push_back(joins_[i]);
     needs.push_back(needs_of(layers_[i].get()));
+    if (needs.back().has_parameters && is_frozen(node, frozen))
+      needs.back().has_parameters = needs.back().keeps_inputs = false;
     // A layer that runs elsewhere than what it reads has its own memory there.
     if (!node.inputs.empty() && &placement_.of(node.inputs[0], TrainPass::forward) != place.forward)
       needs.back().works_in_place = false;
@@ -248,9 +256,10 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   IntegerLayer& layer = *layers_[node];
   IntegerBackend& backend = placement_.of(node, TrainPass::input_error);
   IntegerBackend& learner = placement_.of(node, TrainPass::weight_gradient);
+  const LayerNeeds& needs = memory_->needs(node);  // of a frozen layer, as if it had no weights
   const bool is_in_place = memory_->is_in_place(node);
   const Values error = error_on(node, backend);
-  const Values gradient_error = layer.parameters().empty() ? Values{} : error_on(node, learner);
+  const Values gradient_error = needs.has_parameters ? error_on(node, learner) : Values{};
   const Values output = layer.keeps_output() ? value_on(node, backend) : Values{};
 
   const std::size_t count = description.inputs.size();
@@ -258,7 +267,7 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   std::vector<Values> input_errors(count);
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t input = description.inputs[k];
-    if (layer.keeps_inputs()) inputs[k] = value_on(input, learner);
+    if (needs.keeps_inputs) inputs[k] = value_on(input, learner);
     if (!memory_->wants_error(input)) continue;
     if (is_in_place && k == 0) {
       input_errors[k] = error;
@@ -271,7 +280,9 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   backend.enter(description.name, TrainPass::input_error);
   if (&learner != &backend) learner.enter(description.name, TrainPass::weight_gradient);
   layer.backward({step, inputs, output, error, gradient_error, input_errors});
-  for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
+  if (needs.has_parameters) {
+    for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
+  }
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t input = description.inputs[k];
     if (input_errors[k].memory.is_empty()) continue;
@@ -303,6 +314,7 @@ void IntegerTape::join_error(std::size_t node, IntegerBackend& backend, Values e
 }
 
 void IntegerTape::update(std::size_t node) {
+  if (!memory_->needs(node).has_parameters) return;
   for (TrainedTensor* parameter : layers_[node]->parameters()) {
     placement_.of(node, TrainPass::update).enter(parameter->name(), TrainPass::update);
     parameter->update();

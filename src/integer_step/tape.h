@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -53,8 +54,10 @@ class Resident {
 
 class IntegerTape {
  public:
-  // The network must outlive the tape. Weights are not set.
-  IntegerTape(const Network& network, const IntegerRoundings& roundings, Placement placement);
+  // The network must outlive the tape. Weights are not set; those of layers that a pattern of
+  // `frozen` fits get no gradient and never move.
+  IntegerTape(const Network& network, const IntegerRoundings& roundings, Placement placement,
+              std::span<const std::string> frozen = {});
 
   // In the order of parameters_of(network).
   const std::vector<TrainedTensor*>& parameters() const { return parameters_; }

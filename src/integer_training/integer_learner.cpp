@@ -10,6 +10,7 @@
 #include "integer_training/answers.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_observation.h"
+#include "integer_training/integer_start.h"
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
@@ -21,6 +22,8 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
       session_(recipe_.network, recipe_.options, cluster),
       scale_(input_scale(input_of(recipe_.network), data.train)),
       batcher_(data.train, scale_, session_.tape().answer_picture().channels) {
+  if (recipe_.start)
+    write_start(*recipe_.start, recipe_.options.update, session_.tape().parameters());
   if (session_.runs_ahead()) batcher_.leave_gathering();
 }
 

@@ -34,7 +34,7 @@ ShiftRule shift_rule_by_name(std::string_view name) {
 
 std::string to_json(const IntegerRecipe& recipe) {
   const IntegerOptions& options = recipe.options;
-  const Json method = {
+  Json method = {
       {"arithmetic", "int8"},
       {"mu", to_string(recipe.mu)},
       {"bias_mu", to_string(recipe.bias_mu)},
@@ -45,6 +45,7 @@ std::string to_json(const IntegerRecipe& recipe) {
       {"loss_form", options.form == CrossEntropyForm::fractional ? "fractional" : "whole octaves"},
       {"average_from", recipe.average_from},
       {"calibration", recipe.calibration}};
+  if (!options.frozen.empty()) method["freeze"] = options.frozen;
   Json layers = Json::object();
   for (const auto& [layer, choice] : options.roundings.layers) layers[layer] = json_of(choice);
   const Json numbers = {{"shifts", name_of(options.rule)},
