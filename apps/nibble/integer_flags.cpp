@@ -23,14 +23,18 @@ IntegerRecipe base_of_integers(const TrainFlags& flags) {
   if (is_recipe(flags.what)) {
     const RecipeText text = find_recipe(flags.what);
     if (arithmetic_of(text) == Arithmetic::int8)
-      return parse_integer_recipe(text.toml, text.source, flags.epochs);
+      return parse_integer_recipe(text.toml, text.source,
+                                  {.epochs = flags.epochs, .start = flags.from});
     static_cast<RunSettings&>(recipe) = parse_recipe(text.toml, text.source);
     recipe.name += "-int8";
-    if (recipe.start) start_from(recipe, copy_of(*recipe.start));
   } else if (!flags.what.empty() || !flags.from) {
     recipe.network = load_network(flags.what);
     recipe.name = recipe.network.name;
   }
+  if (flags.from)
+    start_from(recipe, read_model(*flags.from).model);
+  else if (recipe.start)
+    start_from(recipe, copy_of(*recipe.start));
   if (flags.epochs) recipe.epochs = *flags.epochs;
   set_usual_course(recipe);
   return recipe;
@@ -119,7 +123,6 @@ bool is_integer(const TrainFlags& flags, const IntegerFlags& integers) {
 
 IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& integers) {
   IntegerRecipe recipe = base_of_integers(flags);
-  if (flags.from) start_from(recipe, read_model(*flags.from).model);
   take_run_flags(flags, recipe);
   if (flags.average_from) recipe.average_from = *flags.average_from;
   if (integers.mu) recipe.mu = parse_mu(*integers.mu);

@@ -229,6 +229,13 @@ void IntegerTape::forward_node(const StepContext& step, std::size_t node) {
   }
   layers_[node]->forward(step, inputs, output);
   memory_->value(node).set(backend, output);
+  if (observer_) show(layers_[node]->value_points(), backend, output);
+}
+
+void IntegerTape::show(std::span<const PlacedPoint> points, IntegerBackend& backend,
+                       const Values& made) {
+  if (made.memory.is_empty()) return;
+  for (const PlacedPoint& point : points) observer_(point.name, backend, made);
 }
 
 Values IntegerTape::start_backward() {
@@ -280,6 +287,7 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   backend.enter(description.name, TrainPass::input_error);
   if (&learner != &backend) learner.enter(description.name, TrainPass::weight_gradient);
   layer.backward({step, inputs, output, error, gradient_error, input_errors});
+  if (observer_) show(layer.error_points(), backend, input_errors[0]);
   if (needs.has_parameters) {
     for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
   }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "graph/tape_memory.h"
@@ -52,6 +54,10 @@ class Resident {
   std::vector<Copy> copies_;
 };
 
+// Sees what a point, by its name, made of sums, while the step runs.
+using PointObserver =
+    std::function<void(const std::string& point, IntegerBackend& backend, const Values& made)>;
+
 class IntegerTape {
  public:
   // The network must outlive the tape. Weights are not set; those of layers that a pattern of
@@ -82,6 +88,9 @@ class IntegerTape {
 
   IntegerBackend& answer_backend() const { return placement_.of(answer_, TrainPass::forward); }
 
+  // From the next step on; null: nobody looks.
+  void set_observer(PointObserver observer) { observer_ = std::move(observer); }
+
   // Of all values, in the order of nodes; freezing sets the shifts that lead to them.
   std::vector<int> value_exponents() const;
   void freeze(std::span<const int> value_exponents);
@@ -107,6 +116,7 @@ class IntegerTape {
   void backward_node(const StepContext& step, std::size_t node);
   void join_error(std::size_t node, IntegerBackend& backend, Values error);
   void update(std::size_t node);
+  void show(std::span<const PlacedPoint> points, IntegerBackend& backend, const Values& made);
 
   const Network& network_;
   Placement placement_;  // before all that borrows from backends
@@ -121,6 +131,7 @@ class IntegerTape {
   std::vector<std::size_t> arrivals_;  // by node: slots of errors that this batch has used
   std::vector<TrainedTensor*> parameters_;
   std::vector<PlacedPoint> points_;
+  PointObserver observer_;
 };
 
 }  // namespace nibble::inline integer_step

@@ -33,6 +33,9 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
   const IntegerBatch batch = batcher_.load(
       plan.indices, recipe_.augment, {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)}, share);
   mu_ = recipe_.mu.at(plan.epoch);
+  if (plan.observation != nullptr)
+    session_.tape().set_observer(
+        point_observer(plan.epoch + 1, session_.steps() + 1, *plan.observation));
   session_.submit(batch, mu_, recipe_.bias_mu.at(plan.epoch));
   untold_.push_back({{batch.labels.begin(), batch.labels.end()},
                      {batch.targets.begin(), batch.targets.end()},
@@ -40,8 +43,10 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
                      batch.all_images});
   if (is_averaging())
     averager_.see(plan.position, recipe_.average_from, session_.tape().parameters());
-  if (plan.observation != nullptr)
+  if (plan.observation != nullptr) {
+    session_.tape().set_observer(nullptr);
     observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
+  }
   return told(session_.runs_ahead() ? 1 : 0);
 }
 

@@ -70,8 +70,10 @@ int MuSchedule::at(std::int64_t epoch) const {
 }
 
 void set_usual_course(IntegerRecipe& recipe) {
-  recipe.mu = {.first = 5};
-  if (recipe.epochs >= 4) recipe.mu.later = {{recipe.epochs / 2, 4}, {recipe.epochs * 3 / 4, 3}};
+  const int first = recipe.start ? 0 : 5;
+  recipe.mu = {.first = first};
+  if (recipe.epochs >= 4)
+    recipe.mu.later = {{recipe.epochs / 2, first - 1}, {recipe.epochs * 3 / 4, first - 2}};
   recipe.average_from = recipe.epochs >= 4 ? recipe.epochs - recipe.epochs / 4 + 1 : 0;
 }
 

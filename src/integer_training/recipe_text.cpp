@@ -61,27 +61,30 @@ CrossEntropyForm loss_form_by_name(std::string_view name) {
 }
 
 IntegerRecipe parse_integer_recipe(std::string_view toml, std::string_view source,
-                                   std::optional<std::int64_t> epochs) {
+                                   const RecipeChanges& changes) {
   const TomlValue root = parse_toml(toml, source, kRecipeOp);
   TomlReader table(root, source, kRecipeOp);
   IntegerRecipe recipe;
   static_cast<RunSettings&>(recipe) = read_run_settings(table, source, Arithmetic::int8);
-  if (epochs) recipe.epochs = *epochs;
+  const auto begin_with = [&](const std::string& path) {
+    start_from(recipe, read_model(path).model);
+  };
+  const bool has_start = table.find("start") != nullptr;
+  if (changes.start)
+    begin_with(*changes.start);
+  else if (has_start)
+    read_word(table, "start", begin_with);
+  recipe.epochs = changes.epochs.value_or(recipe.epochs);
   set_usual_course(recipe);
   read_choices(table, recipe);
-  if (table.find("start") != nullptr) {
-    read_word(table, "start",
-              [&](const std::string& path) { start_from(recipe, read_model(path).model); });
-  }
   table.finish();
   recipe.options.seed = recipe.seed;
   return recipe;
 }
 
-IntegerRecipe load_integer_recipe(std::string_view name_or_path,
-                                  std::optional<std::int64_t> epochs) {
+IntegerRecipe load_integer_recipe(std::string_view name_or_path, const RecipeChanges& changes) {
   const RecipeText text = find_recipe(name_or_path);
-  return parse_integer_recipe(text.toml, text.source, epochs);
+  return parse_integer_recipe(text.toml, text.source, changes);
 }
 
 }  // namespace nibble::inline integer_training

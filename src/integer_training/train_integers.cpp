@@ -75,14 +75,6 @@ void check_frozen(const Network& network, const std::vector<std::string>& patter
     throw Error("train", "layers to freeze", "all of them", "at least one that is left to train");
 }
 
-void check(const IntegerRecipe& recipe) {
-  check_options(recipe);
-  check_form(recipe);
-  for (const auto& [layer, choice] : recipe.options.roundings.layers)
-    find_node(recipe.network, layer);
-  check_frozen(recipe.network, recipe.options.frozen);
-}
-
 // With the settings as they will run.
 IntegerRecipe complete(IntegerRecipe recipe, const RunSettings& settings,
                        const TrainingData& data) {
@@ -98,8 +90,16 @@ IntegerRecipe complete(IntegerRecipe recipe, const RunSettings& settings,
 
 }  // namespace
 
+void check_integers(const IntegerRecipe& recipe) {
+  check_options(recipe);
+  check_form(recipe);
+  for (const auto& [layer, choice] : recipe.options.roundings.layers)
+    find_node(recipe.network, layer);
+  check_frozen(recipe.network, recipe.options.frozen);
+}
+
 TrainResult train_integers(const IntegerRecipe& recipe, const TrainOptions& options) {
-  check(recipe);
+  check_integers(recipe);
   return run_training(recipe, options, [&](const RunSettings& settings, const TrainingData& data) {
     return std::make_unique<IntegerLearner>(complete(recipe, settings, data), data,
                                             options.communicator);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "nibble/integer_training/train_integers.h"
@@ -15,14 +16,18 @@ inline constexpr int kMostFractionBits = 16;
 inline constexpr int kMostResidualBits = 8;
 inline constexpr std::int64_t kMostCalibration = 65536;
 
-// Reads TOML with arith = "int8"; `source` is used in errors, which name line and key. `epochs`, if
-// given, in place of the recipe's: the usual course follows them.
+// In place of what a recipe says, before the usual course follows from it.
+struct RecipeChanges {
+  std::optional<std::int64_t> epochs = {};
+  std::optional<std::string> start = {};  // the path of a .nib
+};
+
+// Reads TOML with arith = "int8"; `source` is used in errors, which name line and key.
 IntegerRecipe parse_integer_recipe(std::string_view toml, std::string_view source,
-                                   std::optional<std::int64_t> epochs = std::nullopt);
+                                   const RecipeChanges& changes = {});
 
 // A name of named_recipes, or the path of a .toml file; one of int8.
-IntegerRecipe load_integer_recipe(std::string_view name_or_path,
-                                  std::optional<std::int64_t> epochs = std::nullopt);
+IntegerRecipe load_integer_recipe(std::string_view name_or_path, const RecipeChanges& changes = {});
 
 CrossEntropyForm loss_form_by_name(std::string_view name);  // "fractional", "octaves"
 
