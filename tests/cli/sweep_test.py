@@ -68,9 +68,11 @@ class Sweep(TrainCase):
 
     def test_options_are_varied_beside_a_twin_in_floats(self):
         folder = self.folder / "sweep"
-        options = ("sweep", "digits-convnet-int8", "--epochs", "1", "--threads", "1", "--vary", "mu=5", "mu=-1", "shift-rounding=error=nearest",
-                   "shift-rounding=error=stochastic", "--twin", "digits-convnet-fp32", "--out", folder)
-        text = self.done(*options).decode()
+        options = ("sweep", "digits-convnet-int8", "--epochs", "1", "--threads", "1", "--vary", "mu=5", "mu=-1",
+                   "shift-rounding=error=nearest", "shift-rounding=error=stochastic", "--twin", "digits-convnet-fp32", "--out", folder)
+        process = run(*options)
+        self.assertEqual(process.returncode, 0, process.stderr.decode())
+        text = process.stdout.decode()
         self.assertRegex(text, r"^mu +shift-rounding +top-1 % +± +to fp32\nfp32 +[\d.]+ +0.00 +\+0.00\n5 +error=nearest +[\d.]+ ")
         with open(folder / "sweep.csv", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -88,7 +90,7 @@ class Sweep(TrainCase):
         self.done("report", *runs, "-o", page)
         self.assertIn("int8", page.read_text())
         before = self.stamps()
-        self.assertEqual(self.done(*options).decode(), text)
+        self.assertEqual(run(*options).stdout.decode(), text)
         self.assertEqual(self.stamps(), before)
 
     def test_an_interrupted_sweep_goes_on(self):

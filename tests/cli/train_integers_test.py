@@ -208,7 +208,7 @@ class Recipes(IntegerCase):
 
     def test_wrong_keys_are_one_line(self):
         recipe = self.folder / "mine.toml"
-        for line, words in (("rate = 0.1", "mine.toml:7: rate"), ("momentum16 = 20", "momentum16: got 20"),
+        for line, words in (("rate = 0.1", "mine.toml:7: 'rate'"), ("momentum16 = 20", "momentum16: got 20"),
                             ('shift_rounding = ["up"]', "shift_rounding"), ('freeze = "conv1"', "freeze")):
             recipe.write_text(self.RECIPE + line)
             self.fails(1, words, "train", recipe, "--out", self.folder / "none")

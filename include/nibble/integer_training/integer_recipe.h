@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "nibble/epoch_loop/recipe_files.h"
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
