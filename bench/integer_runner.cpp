@@ -38,7 +38,7 @@ double IntegerRunner::median_seconds(int steps) {
 double IntegerRunner::seconds_in_a_row(int steps) {
   return seconds_of([&] {
     for (int i = 0; i < steps; ++i) {
-      session_.submit(batch_, kMu, kBiasMu);
+      session_.submit(batch_);
       if (i > 0) answers_ = session_.take_answers();
     }
     answers_ = session_.take_answers();

@@ -16,7 +16,7 @@ class IntegerRunner {
   IntegerRunner(const std::string& network, std::int64_t batch, ShiftRule rule, bool has_dropout,
                 const std::string& device = "cpu");
 
-  void step() { answers_ = session_.step(batch_, kMu, kBiasMu); }
+  void step() { answers_ = session_.step(batch_); }
   double median_seconds(int steps);
   // Seconds of steps one behind the other, each asked for while the one before it may still run.
   double seconds_in_a_row(int steps);
@@ -38,9 +38,6 @@ class IntegerRunner {
   double operations() const;  // of a step: forward, errors, gradients
 
  private:
-  static constexpr int kMu = 5;
-  static constexpr int kBiasMu = 1;
-
   Network network_;
   Dataset data_;
   IntegerSession session_;

@@ -40,6 +40,41 @@ IntegerRecipe base_of_integers(const TrainFlags& flags) {
   return recipe;
 }
 
+// Options of the rule that is not chosen.
+void check_update_flags(const TrainFlags& flags, const IntegerFlags& integers,
+                        const IntegerRecipe& recipe) {
+  const bool is_sgd = std::holds_alternative<SgdUpdate>(recipe.options.update);
+  for (const auto& [flag, is_given] : {std::pair{"--lr", flags.rate.has_value()},
+                                       std::pair{"--momentum", flags.momentum.has_value()},
+                                       std::pair{"--weight-decay", flags.weight_decay.has_value()},
+                                       std::pair{"--schedule", flags.schedule.has_value()}}) {
+    if (is_given && !is_sgd)
+      refuse(flag, "is of --update sgd: the rule shift has --mu, --momentum16, --decay");
+  }
+  for (const auto& [flag, is_given] : {std::pair{"--mu", integers.mu.has_value()},
+                                       std::pair{"--bias-mu", integers.bias_mu.has_value()},
+                                       std::pair{"--momentum16", integers.momentum.has_value()},
+                                       std::pair{"--decay", integers.has_decay}}) {
+    if (is_given && is_sgd)
+      refuse(flag, "is of --update shift: the rule sgd has --lr, --momentum, --weight-decay");
+  }
+}
+
+void take_shift(const IntegerFlags& integers, ShiftUpdate& update) {
+  if (integers.momentum) update.momentum = *integers.momentum;
+  if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
+  if (integers.has_decay) update.has_decay = true;
+}
+
+void take_sgd(const TrainFlags& flags, const IntegerFlags& integers, IntegerRecipe& recipe) {
+  auto& update = std::get<SgdUpdate>(recipe.options.update);
+  if (flags.rate) recipe.rate = *flags.rate;
+  if (flags.weight_decay) recipe.weight_decay = *flags.weight_decay;
+  if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
+  if (flags.momentum) update.momentum = in_256ths(*flags.momentum);
+  if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
+}
+
 }  // namespace
 
 void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
@@ -47,6 +82,10 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
                   "float, or int8: integers from the image to the weight update (the recipe's,\n"
                   "else float)")
       ->check(CLI::IsMember({"float", "int8"}));
+  verb.add_option("--update", flags.update,
+                  "int8: shift, steps of --mu bits whatever the gradient's size (usual), or sgd,\n"
+                  "which has --lr, --schedule, --momentum, --weight-decay and --fraction-bits")
+      ->check(CLI::IsMember({"shift", "sgd"}));
   verb.add_option("--mu", flags.mu,
                   "int8: bits of a layer's largest step by epoch, as 5,4@100,3@150\n"
                   "(5, 4 after half of the epochs, 3 after three quarters)");
@@ -61,7 +100,7 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
   verb.add_option("--momentum16", flags.momentum, "int8: sixteenths of the last step that remain")
       ->check(CLI::Range(0, kMostMomentum));
   verb.add_option("--fraction-bits", flags.fraction_bits,
-                  "int8: bits below the weight's unit in which updates accumulate")
+                  "int8: bits below the weight's unit in which updates accumulate (0, sgd: 16)")
       ->check(CLI::Range(0, kMostFractionBits));
   verb.add_option("--residual-bits", flags.residual_bits,
                   "int8: halvings of the first weights of layers that only an add reads (0)")
@@ -84,7 +123,8 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
 void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
   if (!is_integer(flags, integers)) {
     for (const auto& [flag, is_given] :
-         {std::pair{"--mu", integers.mu.has_value()},
+         {std::pair{"--update", integers.update.has_value()},
+          std::pair{"--mu", integers.mu.has_value()},
           std::pair{"--bias-mu", integers.bias_mu.has_value()},
           std::pair{"--shifts", integers.shifts.has_value()},
           std::pair{"--shift-rounding", !integers.roundings.empty()},
@@ -103,10 +143,6 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
   for (const auto& [flag, is_given] : {std::pair{"--policy", flags.policy.has_value()},
                                        std::pair{"--round", !flags.rounds.empty()},
                                        std::pair{"--optimizer", flags.optimizer.has_value()},
-                                       std::pair{"--lr", flags.rate.has_value()},
-                                       std::pair{"--momentum", flags.momentum.has_value()},
-                                       std::pair{"--weight-decay", flags.weight_decay.has_value()},
-                                       std::pair{"--schedule", flags.schedule.has_value()},
                                        std::pair{"--init", flags.initialization.has_value()},
                                        std::pair{"--fast", flags.is_fast}}) {
     if (is_given) {
@@ -131,11 +167,14 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   IntegerOptions& options = recipe.options;
   options.seed = recipe.seed;
   if (integers.shifts) options.rule = shift_rule_by_name(*integers.shifts);
+  if (integers.update) choose_update(*integers.update, recipe);
+  check_update_flags(flags, integers, recipe);
+  if (auto* shift = std::get_if<ShiftUpdate>(&options.update))
+    take_shift(integers, *shift);
+  else
+    take_sgd(flags, integers, recipe);
   for (const std::string& text : integers.roundings) take_shift_rounding(text, options.roundings);
-  if (integers.momentum) options.update.momentum = *integers.momentum;
-  if (integers.fraction_bits) options.update.fraction_bits = *integers.fraction_bits;
   if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
-  if (integers.has_decay) options.update.has_decay = true;
   if (integers.loss_form) options.form = loss_form_by_name(*integers.loss_form);
   if (!integers.frozen.empty()) options.frozen = integers.frozen;
   options.device = integers.device;

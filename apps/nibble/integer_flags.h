@@ -14,6 +14,7 @@ namespace nibble {
 
 struct IntegerFlags {
   std::optional<std::string> arithmetic;  // else the recipe's, else float
+  std::optional<std::string> update;      // shift or sgd, else the recipe's, else shift
   std::optional<std::string> mu;
   std::optional<std::string> bias_mu;
   std::optional<std::string> shifts;

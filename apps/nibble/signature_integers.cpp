@@ -11,15 +11,14 @@
 namespace nibble {
 namespace {
 
-constexpr int kMu = 4;
-constexpr int kBiasMu = 1;
+constexpr ShiftUpdate kUpdate{.mu = 4, .bias_mu = 1};
 
 struct Case {
   const char* network;
   std::int64_t batch;
   int steps;
   const char* words;
-  IntegerOptions options = {};
+  IntegerOptions options = {.update = kUpdate};
 };
 
 // Pictures and labels from counters alone; those of a class share a pattern, so that there is
@@ -49,9 +48,11 @@ std::uint64_t hash_of_training(const Case& each) {
         mantissas.push_back(static_cast<std::int8_t>(noise + pattern - 63));
       }
     }
-    answers = session.step(
-        {{.images = each.batch, .mantissas = mantissas, .exponent = -5}, labels, {}, 0, each.batch},
-        kMu, kBiasMu);
+    answers = session.step({{.images = each.batch, .mantissas = mantissas, .exponent = -5},
+                            labels,
+                            {},
+                            0,
+                            each.batch});
   }
   for (const TrainedTensor* parameter : session.tape().parameters())
     hasher.add(std::span<const std::int8_t>(parameter->mantissas()));
@@ -60,7 +61,7 @@ std::uint64_t hash_of_training(const Case& each) {
 }
 
 IntegerOptions options_with(void (*change)(IntegerOptions&)) {
-  IntegerOptions options;
+  IntegerOptions options{.update = kUpdate};
   change(options);
   return options;
 }
@@ -78,9 +79,8 @@ std::vector<std::pair<std::string, std::uint64_t>> integer_hashes(bool is_long,
        options_with([](IntegerOptions& options) {
          options.roundings.all = {ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic,
                                   ShiftRounding::stochastic};
-         options.update.momentum = 14;
-         options.update.fraction_bits = 8;
-         options.update.has_decay = true;
+         options.update = ShiftUpdate{
+             .mu = 4, .bias_mu = 1, .fraction_bits = 8, .momentum = 14, .has_decay = true};
        })},
       {"resnet20-nobn", 3, 1, "exact"}};
   if (is_long) cases.push_back({"vgg-small-7", 16, 50, "exact"});

@@ -24,6 +24,7 @@
 #include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
 #include "nibble/engine/tuning.h"
+#include "nibble/laws/scaled_integer.h"
 #include "nibble/laws/shift_rounding.h"
 #include "nibble/foreign/layer_directory.h"
 #include "nibble/foreign/read_onnx.h"

@@ -21,15 +21,17 @@ class Weights {
   virtual void write(const WeightsState& state) = 0;
   virtual WeightsState read() const = 0;
   virtual void read_mantissas(std::span<std::int8_t> mantissas) const = 0;
+  virtual int exponent() const = 0;
   virtual UpdateRecord last_update() const = 0;
 };
 
-// The gradient of one weight before rounding: exact sums.
+// The gradient of one weight before rounding: exact sums, in units of 2^exponent. Whoever makes
+// them writes the exponent beside them, where an update finds it.
 class Sums {
  public:
   virtual ~Sums() = default;
-  virtual void read(std::span<std::int64_t> sums) = 0;  // of all ranks
-  virtual void write(std::span<const std::int64_t> sums) = 0;
+  virtual int read(std::span<std::int64_t> sums) = 0;  // of all ranks; returns the exponent
+  virtual void write(std::span<const std::int64_t> sums, int exponent) = 0;
 };
 
 // The three products of a convolution or linear layer. Each writes the exponent of its result.

@@ -86,15 +86,16 @@ struct PoolCase {
 struct WeightsCase {
   std::string name;  // NODE.KIND
   Shape shape;
-  bool is_bias = false;
+  int exponent = 0;      // at first
+  bool is_bias = false;  // it does not decay, and its exponent never moves
   ShiftRounding rounding = ShiftRounding::pseudo_stochastic;  // of gradients
   std::uint32_t stream = 0;                                   // of their draws
 };
 
 // Weights on the host, as a checkpoint has them.
 struct WeightsState {
-  Tensor mantissas;                     // i8
-  int exponent = 0;                     // fixed for life
+  Tensor mantissas;  // i8
+  int exponent = 0;
   std::vector<std::int32_t> fine = {};  // mantissa · 2^fraction_bits, where there are such bits
   std::vector<std::int32_t> momentum = {};  // in the same unit, where there is momentum
 };

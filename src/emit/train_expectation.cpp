@@ -54,8 +54,8 @@ void set_weights(IntegerSession& session, const Model& start) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     TrainedTensor& tensor = *session.tape().parameters()[i];
     const Node& node = start.network.nodes[parameters[i].node];
-    tensor.set_exponent(exponent_of(tensor.is_bias() ? node.bias : node.weight).value());
-    tensor.write_mantissas(start.parameters[i].as<std::int8_t>());
+    tensor.write_mantissas(start.parameters[i].as<std::int8_t>(),
+                           exponent_of(tensor.is_bias() ? node.bias : node.weight).value());
   }
   session.set_steps(0);
 }
@@ -82,6 +82,7 @@ TrainExpectation expected_training(const Model& start, const Dataset& examples,
   const int exponent = exponent_of(start.network.nodes[0].value).value();
 
   IntegerSession session(start.network, settings.options);
+  session.set_update(ShiftUpdate{.mu = settings.mu, .bias_mu = settings.bias_mu});
   set_weights(session, start);
   IntegerBatcher batcher(data, input_scale(input, data, exponent),
                          session.tape().answer_picture().channels);
@@ -95,7 +96,7 @@ TrainExpectation expected_training(const Model& start, const Dataset& examples,
     for (std::size_t begin = 0; begin < order.size() && session.steps() < settings.check_steps;
          begin += batch) {
       const auto indices = std::span(order).subspan(begin, std::min(batch, order.size() - begin));
-      session.step(batcher.load(indices, {}, {}), settings.mu, settings.bias_mu);
+      session.step(batcher.load(indices, {}, {}));
       const std::int64_t done = session.steps() * kHashes / settings.check_steps;
       if (done > (session.steps() - 1) * kHashes / settings.check_steps)
         expectation.weights.push_back({session.steps(), hash_of_weights(session)});

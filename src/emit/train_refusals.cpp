@@ -37,9 +37,11 @@ void check_options(const IntegerOptions& options) {
   refuse(options.form != CrossEntropyForm::fractional, "a loss of whole octaves");
   refuse(options.roundings.all != RoundingChoice{} || !options.roundings.layers.empty(),
          "other roundings");
-  refuse(options.update.momentum != 0, "momentum");
-  refuse(options.update.fraction_bits != 0, "fraction bits");
-  refuse(options.update.has_decay, "weight decay");
+  const auto* update = std::get_if<ShiftUpdate>(&options.update);
+  refuse(update == nullptr, "the update rule sgd");
+  refuse(update != nullptr && update->momentum != 0, "momentum");
+  refuse(update != nullptr && update->fraction_bits != 0, "fraction bits");
+  refuse(update != nullptr && update->has_decay, "weight decay");
   refuse(!options.frozen.empty(), "frozen layers");
   if (!refused.empty())
     throw Error("emit", "settings of training", refused, "the trainer's usual ones");

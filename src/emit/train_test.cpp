@@ -244,7 +244,7 @@ layers = [
 
 TEST_F(TrainingInC, RefusesSettingsInOneLine) {
   TrainEmitSettings settings;
-  settings.options.update = {.fraction_bits = 2, .momentum = 8, .has_decay = true};
+  settings.options.update = ShiftUpdate{.fraction_bits = 2, .momentum = 8, .has_decay = true};
   settings.options.rule = ShiftRule::delayed;
   EXPECT_EQ(refusal(kResidual, settings),
             "[emit] settings of training: got shifts that are not exact, momentum, fraction bits, "

@@ -18,11 +18,37 @@ TEST(EveryNetwork, TrainsAsTheDefinitionsSayUnderEveryRule) {
   const std::vector<NamedCase> cases = networks(false);
   for (const ShiftRule rule : {ShiftRule::exact, ShiftRule::delayed}) {
     IntegerOptions options{.rule = rule, .form = CrossEntropyForm::whole_octaves};
-    options.update = {.fraction_bits = 6, .momentum = 13, .has_decay = true};
+    options.update = ShiftUpdate{.fraction_bits = 6, .momentum = 13, .has_decay = true};
     options.roundings.all = {ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic,
                              ShiftRounding::stochastic};
     for (const NamedCase& each : cases) expect_agreement(each, options, 3, 2);
   }
+}
+
+TEST(EveryNetwork, TrainsAsTheDefinitionsSayUnderTheRuleSgd) {
+  for (const int fraction_bits : {4, 16}) {
+    IntegerOptions options{
+        .update =
+            SgdUpdate{.rate = {20000, -16}, .decay = {20000, -24}, .fraction_bits = fraction_bits}};
+    options.roundings.all.gradient = ShiftRounding::stochastic;
+    for (const NamedCase& each : networks(false)) expect_agreement(each, options, 3, 2);
+  }
+}
+
+// Rates so large that weights grow: exponents follow them.
+TEST(EveryNetwork, MovesTheExponentsOfItsWeights) {
+  const NamedCase one = networks(false).front();
+  IntegerOptions options{.update = SgdUpdate{.rate = {20000, -13}}};
+  options.device = kBoth;
+  IntegerSession session(one.network, options);
+  const auto exponents = [&] {
+    std::vector<int> all;
+    for (const TrainedTensor* each : session.tape().parameters()) all.push_back(each->exponent());
+    return all;
+  };
+  const std::vector<int> before = exponents();
+  run_steps(session, 4, 5);
+  EXPECT_NE(exponents(), before);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ const bool is_known = [] {
 
 IntegerOptions with_everything(ShiftRule rule) {
   IntegerOptions options{.rule = rule, .form = CrossEntropyForm::whole_octaves};
-  options.update = {.fraction_bits = 6, .momentum = 13, .has_decay = true};
+  options.update = ShiftUpdate{.fraction_bits = 6, .momentum = 13, .has_decay = true};
   options.roundings.all = {ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic,
                            ShiftRounding::stochastic};
   return options;
@@ -79,9 +79,9 @@ TEST(DeviceNetworks, RandomOnesAgree) {
     IntegerOptions options{
         .rule = seed % 2 == 0 ? ShiftRule::exact : ShiftRule::delayed,
         .form = seed % 3 == 0 ? CrossEntropyForm::whole_octaves : CrossEntropyForm::fractional};
-    options.update = {.fraction_bits = draws.in(0, 1) * 8,
-                      .momentum = draws.in(0, 1) * 12,
-                      .has_decay = draws.in(0, 1) == 1};
+    options.update = ShiftUpdate{.fraction_bits = draws.in(0, 1) * 8,
+                                 .momentum = draws.in(0, 1) * 12,
+                                 .has_decay = draws.in(0, 1) == 1};
     options.roundings.all = {kRoundings[draws.in(0, 2)], kRoundings[draws.in(0, 2)],
                              kRoundings[draws.in(0, 2)]};
     expect_agreement(one, options, 2, draws.in(1, 37), kCpuAndCuda);

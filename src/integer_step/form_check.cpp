@@ -11,6 +11,7 @@ class NoWeights final : public Weights {
   void write(const WeightsState&) override {}
   WeightsState read() const override { return {}; }
   void read_mantissas(std::span<std::int8_t>) const override {}
+  int exponent() const override { return 0; }
   UpdateRecord last_update() const override { return {}; }
 };
 

@@ -5,20 +5,39 @@
 #include <algorithm>
 
 namespace nibble::inline integer_step {
+namespace {
 
-WeightsState initial_state(const TrainedTensor& tensor, const UpdateRule& rule,
+// The memory beside mantissas that a rule needs.
+struct RuleMemory {
+  int fraction_bits = 0;
+  bool has_momentum = false;
+};
+
+RuleMemory memory_of(const ShiftUpdate& rule) {
+  return {rule.fraction_bits, rule.momentum > 0};
+}
+
+RuleMemory memory_of(const SgdUpdate& rule) {
+  return {rule.fraction_bits, true};
+}
+
+}  // namespace
+
+WeightsState initial_state(const TrainedTensor& tensor, int exponent, const UpdateRule& rule,
                            const RandomKey& key) {
-  WeightsState state{.mantissas = Tensor(DType::i8, tensor.shape()), .exponent = tensor.exponent()};
+  WeightsState state{.mantissas = Tensor(DType::i8, tensor.shape()), .exponent = exponent};
   const auto mantissas = state.mantissas.as<std::int8_t>();
   for (std::size_t i = 0; i < mantissas.size(); ++i) {
     const std::uint64_t scaled = (std::uint64_t{draw32(key, i)} * 255) >> 32;
     mantissas[i] = static_cast<std::int8_t>(static_cast<int>(scaled) - 127);
   }
   if (tensor.is_bias()) std::ranges::fill(mantissas, std::int8_t{0});
-  if (rule.fraction_bits > 0) {
-    for (const std::int8_t each : mantissas) state.fine.push_back(each * (1 << rule.fraction_bits));
+  const RuleMemory memory = std::visit([](const auto& own) { return memory_of(own); }, rule);
+  if (memory.fraction_bits > 0) {
+    for (const std::int8_t each : mantissas)
+      state.fine.push_back(each * (1 << memory.fraction_bits));
   }
-  if (rule.momentum > 0) state.momentum.assign(mantissas.size(), 0);
+  if (memory.has_momentum) state.momentum.assign(mantissas.size(), 0);
   return state;
 }
 

@@ -28,8 +28,7 @@ inline void run_steps(IntegerSession& session, int steps, std::int64_t images) {
     session.step({.input = input_of_block(batch),
                   .labels = labels,
                   .targets = targets,
-                  .all_images = images},
-                 5, 2);
+                  .all_images = images});
   }
 }
 

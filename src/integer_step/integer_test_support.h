@@ -49,7 +49,7 @@ class Twins {
     const StepContext context{.rule = ShiftRule::exact,
                               .random = step.random,
                               .is_training = step.is_training,
-                              .update = {.mu = step.mu, .bias_mu = step.bias_mu},
+                              .update = ShiftUpdate{.mu = step.mu, .bias_mu = step.bias_mu},
                               .all_images = images};
     const Values answer = tape.forward(context, input_of_block(batch));
     expect_same(block_of(tape, answer), wanted, "answers");
@@ -74,7 +74,7 @@ class Twins {
     std::map<std::string, reference::Weight> weights;
     for (TrainedTensor* each : tape.parameters()) {
       const auto values = random_mantissas(each->size(), draws);
-      each->write_mantissas(values);
+      each->write_mantissas(values, each->exponent());
       weights[each->name()] = {values, each->exponent()};
     }
     return weights;

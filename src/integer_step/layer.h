@@ -77,7 +77,8 @@ struct IntegerLayerSettings {
 
   PlacedPoint value_point() const;
   PlacedPoint error_point() const;
-  WeightsCase weights(std::string_view kind, const Shape& shape, std::uint32_t which) const;
+  WeightsCase weights(std::string_view kind, const Shape& shape, int exponent,
+                      std::uint32_t which) const;
 };
 
 // Throws where the operation has no integer form.

@@ -36,10 +36,11 @@ PlacedPoint IntegerLayerSettings::error_point() const {
                kIntegerRoundingStreams + static_cast<std::uint32_t>(index) * 8 + 1})};
 }
 
-WeightsCase IntegerLayerSettings::weights(std::string_view kind, const Shape& shape,
+WeightsCase IntegerLayerSettings::weights(std::string_view kind, const Shape& shape, int exponent,
                                           std::uint32_t which) const {
   return {.name = node.name + "." + std::string(kind),
           .shape = shape,
+          .exponent = exponent,
           .is_bias = kind == "bias",
           .rounding = gradient_rounding,
           .stream = kIntegerUpdateStreams + first_parameter + which};

@@ -39,7 +39,7 @@ std::vector<std::vector<std::int8_t>> weights_after(Choice is_second, std::strin
   }
   IntegerOptions options;
   options.roundings.all.error = ShiftRounding::stochastic;
-  options.update = {.fraction_bits = 4, .momentum = 8};
+  options.update = ShiftUpdate{.fraction_bits = 4, .momentum = 8};
   IntegerSession session(network, options, nullptr, placement);
   run_steps(session, 4, 19);
   return weights_of(session);

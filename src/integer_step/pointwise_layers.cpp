@@ -104,10 +104,9 @@ class BiasLayer final : public PointLayer {
  public:
   explicit BiasLayer(const IntegerLayerSettings& settings)
       : PointLayer(settings),
-        bias_(settings.weights("bias", {settings.output.channels}, 0), settings.place),
-        value_point_(settings.value_point()) {
-    bias_.set_exponent(kBiasExponent);
-  }
+        bias_(settings.weights("bias", {settings.output.channels}, kBiasExponent, 0),
+              settings.place),
+        value_point_(settings.value_point()) {}
 
   void forward(const StepContext&, std::span<const Values> inputs, const Values& output) override {
     run_forward(AddBias{&bias_.on(*place_.forward), value_point_.point}, inputs, output);

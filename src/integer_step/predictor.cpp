@@ -9,9 +9,7 @@ IntegerPredictor::IntegerPredictor(const Network& network, const std::string& de
 
 void IntegerPredictor::set_weight(std::size_t parameter, std::span<const std::int8_t> mantissas,
                                   int exponent) {
-  TrainedTensor& tensor = *tape_.parameters()[parameter];
-  tensor.set_exponent(exponent);
-  tensor.write_mantissas(mantissas);
+  tape_.parameters()[parameter]->write_mantissas(mantissas, exponent);
 }
 
 std::vector<int> IntegerPredictor::calibrate(const InputBatch& examples) {

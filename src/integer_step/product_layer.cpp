@@ -34,6 +34,13 @@ Shape shape_of_weight(const IntegerLayerSettings& settings, const WeightShape& w
   return {weight.out, conv.kernel.y, conv.kernel.x, weight.in};
 }
 
+WeightsCase weight_case(const IntegerLayerSettings& settings, const WeightShape& weight) {
+  const std::int64_t taps = is<Linear>(settings.node.op) ? 1 : weight.taps;
+  const int exponent =
+      xavier_exponent(weight.elements() / weight.out, weight.out / weight.groups * taps);
+  return settings.weights("weight", shape_of_weight(settings, weight), exponent, 0);
+}
+
 bool has_bias(const Op& op) {
   const auto* linear = std::get_if<Linear>(&op);
   return linear != nullptr ? linear->has_bias : std::get<Conv2d>(op).has_bias;
@@ -46,14 +53,9 @@ class ProductLayer final : public IntegerLayer {
         products_(product, place_),
         value_point_(settings.value_point()),
         error_point_(settings.error_point()),
-        weight_(settings.weights("weight", shape_of_weight(settings, product.weight), 0), place_) {
-    const WeightShape& shape = product.weight;
-    const std::int64_t taps = is<Linear>(settings.node.op) ? 1 : shape.taps;
-    weight_.set_exponent(
-        xavier_exponent(shape.elements() / shape.out, shape.out / shape.groups * taps));
-    if (!has_bias(settings.node.op)) return;
-    bias_.emplace(settings.weights("bias", {shape.out}, 1), place_);
-    bias_->set_exponent(kBiasExponent);
+        weight_(weight_case(settings, product.weight), place_) {
+    if (has_bias(settings.node.op))
+      bias_.emplace(settings.weights("bias", {product.weight.out}, kBiasExponent, 1), place_);
   }
 
   void forward(const StepContext&, std::span<const Values> inputs, const Values& output) override {

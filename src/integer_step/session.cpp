@@ -68,15 +68,15 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
   const std::vector<Parameter> described = parameters_of(network);
   for (std::size_t i = 0; i < tape_.parameters().size(); ++i) {
     TrainedTensor& parameter = *tape_.parameters()[i];
-    if (!parameter.is_bias() && only_adds_read(network, described[i].node))
-      parameter.set_exponent(parameter.exponent() - options.residual_bits);
+    const bool is_smaller = !parameter.is_bias() && only_adds_read(network, described[i].node);
+    const int exponent = parameter.exponent() - (is_smaller ? options.residual_bits : 0);
     const std::uint32_t stream = kIntegerInitialStreams + static_cast<std::uint32_t>(i);
-    parameter.write(initial_state(parameter, options.update, {options.seed, stream, 0}));
+    parameter.write(initial_state(parameter, exponent, options.update, {options.seed, stream, 0}));
   }
 }
 
-IntegerAnswers IntegerSession::step(const IntegerBatch& batch, int mu, int bias_mu) {
-  submit(batch, mu, bias_mu);
+IntegerAnswers IntegerSession::step(const IntegerBatch& batch) {
+  submit(batch);
   return take_answers();
 }
 
@@ -90,8 +90,8 @@ IntegerAnswers IntegerSession::take_answers() {
   return result;
 }
 
-void IntegerSession::submit(const IntegerBatch& batch, int mu, int bias_mu) {
-  StepContext step{
+void IntegerSession::submit(const IntegerBatch& batch) {
+  const StepContext step{
       .rule = options_.rule,
       .random = {options_.seed, kIntegerLossStream, static_cast<std::uint32_t>(steps_)},
       .is_training = true,
@@ -99,8 +99,6 @@ void IntegerSession::submit(const IntegerBatch& batch, int mu, int bias_mu) {
       .first_image = batch.first_image,
       .all_images = batch.all_images,
       .cluster = cluster_};
-  step.update.mu = mu;
-  step.update.bias_mu = bias_mu;
   const Values answers = tape_.forward(step, batch.input);
   tape_.backward(step, [&](const Values& error) {
     LossCase loss = CrossEntropyLoss{batch.labels, options_.form, kIntegerLossStream};

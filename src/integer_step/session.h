@@ -45,13 +45,16 @@ class IntegerSession {
                  Placement placement);
 
   // One step; the answers are those before the weights moved.
-  IntegerAnswers step(const IntegerBatch& batch, int mu, int bias_mu);
+  IntegerAnswers step(const IntegerBatch& batch);
 
   // The same in two parts: steps whose answers nobody has taken yet may still be running, where
   // runs_ahead() says so. Answers come in the order of the steps.
-  void submit(const IntegerBatch& batch, int mu, int bias_mu);
+  void submit(const IntegerBatch& batch);
   IntegerAnswers take_answers();
   bool runs_ahead() const { return tape_.answer_backend().runs_ahead(); }
+
+  // Of the steps to come, in the place of the options'; it needs no other memory of weights.
+  void set_update(const UpdateRule& rule) { options_.update = rule; }
 
   IntegerTape& tape() { return tape_; }
   const IntegerTape& tape() const { return tape_; }

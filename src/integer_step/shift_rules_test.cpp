@@ -35,7 +35,7 @@ class Networks : public ::testing::Test {
 
   void set_weights(const IntegerTape& tape) const {
     for (std::size_t i = 0; i < weights_.size(); ++i)
-      tape.parameters()[i]->write_mantissas(weights_[i]);
+      tape.parameters()[i]->write_mantissas(weights_[i], tape.parameters()[i]->exponent());
   }
 
   static PointState state_of(const IntegerTape& tape, std::string_view name) {

@@ -196,7 +196,7 @@ layers = [ { op = "conv2d", name = "conv", channels = 6, kernel = 3, padding = 1
   const RandomKey random{11, 0, 3};
   const auto answers = [&](std::int64_t first, std::int64_t count) {
     IntegerTape tape(network, roundings, Placement(make_backend("cpu")));
-    tape.parameters()[0]->write_mantissas(weights);
+    tape.parameters()[0]->write_mantissas(weights, tape.parameters()[0]->exponent());
     const PlacedPoint& point = *std::ranges::find(tape.points(), "conv.value", &PlacedPoint::name);
     point.backend->set_point(point.point, {.shift = 9});
     Block part{batch.picture, count, batch.exponent, {}};
@@ -261,7 +261,7 @@ TEST(IntegerTape, ADeepNetworkOfZerosStaysInRange) {
   const Block zeros{{3, 3, 4}, 2, -7, std::vector<std::int8_t>(72, 0)};
   const std::vector<std::int32_t> labels = {0, 2};
   for (int step = 0; step < 3; ++step)
-    session.step({.input = input_of_block(zeros), .labels = labels, .all_images = 2}, 5, 1);
+    session.step({.input = input_of_block(zeros), .labels = labels, .all_images = 2});
   EXPECT_EQ(session.steps(), 3);
 }
 

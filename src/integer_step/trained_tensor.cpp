@@ -22,14 +22,13 @@ void TrainedTensor::add_copy(IntegerBackend& backend) {
 }
 
 void TrainedTensor::write(const WeightsState& state) {
-  exponent_ = state.exponent;
   for (const Copy& copy : copies_) copy.weights->write(state);
 }
 
-void TrainedTensor::write_mantissas(std::span<const std::int8_t> mantissas) {
+void TrainedTensor::write_mantissas(std::span<const std::int8_t> mantissas, int exponent) {
   WeightsState state = read();
   std::ranges::copy(mantissas, state.mantissas.as<std::int8_t>().begin());
-  state.exponent = exponent_;
+  state.exponent = exponent;
   write(state);
 }
 
@@ -49,8 +48,8 @@ void TrainedTensor::update() {
   } else {
     const std::unique_ptr<Sums> moved = place_.update->sums(case_);
     std::vector<std::int64_t> sums(size());
-    gradient_->read(sums);
-    moved->write(sums);
+    const int exponent = gradient_->read(sums);
+    moved->write(sums, exponent);
     place_.update->update(master(), *moved);
   }
   if (copies_.size() == 1) return;

@@ -20,12 +20,11 @@ class TrainedTensor {
   const Shape& shape() const { return case_.shape; }
   bool is_bias() const { return case_.is_bias; }
   std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
-  int exponent() const { return exponent_; }  // fixed for life
-  void set_exponent(int exponent) { exponent_ = exponent; }
+  int exponent() const { return master().exponent(); }
 
-  // With the host, outside of steps. Mantissas alone leave the rest as it was.
+  // With the host, outside of steps. Mantissas and their exponent leave the rest as it was.
   void write(const WeightsState& state);
-  void write_mantissas(std::span<const std::int8_t> mantissas);
+  void write_mantissas(std::span<const std::int8_t> mantissas, int exponent);
   WeightsState read() const { return master().read(); }
   std::vector<std::int8_t> mantissas() const;
   UpdateRecord last_update() const { return master().last_update(); }
@@ -48,7 +47,6 @@ class TrainedTensor {
 
   WeightsCase case_;
   LayerPlace place_;
-  int exponent_ = 0;
   std::vector<Copy> copies_;
   std::unique_ptr<Sums> gradient_;
 };

@@ -1,17 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean of int8 weights over the last part of a run.
+// The mean of weights over the last part of a run.
 #include "integer_training/integer_averager.h"
 
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
+
+#include "laws/integer_laws.h"
+#include "laws/round_shift.h"
 
 namespace nibble::inline integer_training {
 namespace {
 
 constexpr std::int64_t kMostSamples = 4096;
+constexpr int kSpareBits = 8;  // of the shared unit below that of the first sample
+constexpr int kMostLift = 24;  // |f| < 2^23, lifted 24 places, 2^12 times: below 2^60
+
+std::string name_of_sums(std::size_t i) {
+  return "average." + std::to_string(i);
+}
+std::string name_of_exponent(std::size_t i) {
+  return "average.exponent." + std::to_string(i);
+}
+
+// sum / divisor, halves away from zero.
+std::int8_t quotient(std::int64_t sum, std::int64_t divisor) {
+  const std::int64_t magnitude = ((sum < 0 ? -sum : sum) + divisor / 2) / divisor;
+  return clamp127(sum < 0 ? -magnitude : magnitude);
+}
+
+// A fine number in the unit of the sums, which may be above its own.
+std::int64_t in_unit(std::int64_t fine, int lift) {
+  return lift < 0 ? shift_nearest(fine, std::min(-lift, 62))
+                  : fine * (std::int64_t{1} << std::min(lift, kMostLift));
+}
 
 }  // namespace
+
+IntegerAverager::Total IntegerAverager::empty_total(const TrainedTensor& tensor) const {
+  Total total{.sums = Tensor(sums_mantissas() ? DType::i32 : DType::i64, tensor.shape()),
+              .exponent = tensor.exponent(),
+              .is_bias = tensor.is_bias()};
+  if (sums_mantissas()) {
+    std::ranges::fill(total.sums.as<std::int32_t>(), 0);
+  } else {
+    total.exponent -= std::get<SgdUpdate>(rule_).fraction_bits + kSpareBits;
+    std::ranges::fill(total.sums.as<std::int64_t>(), 0);
+  }
+  return total;
+}
+
+void IntegerAverager::add(Total& total, const TrainedTensor& tensor) const {
+  if (sums_mantissas()) {
+    const auto mantissas = tensor.mantissas();
+    const auto sums = total.sums.as<std::int32_t>();
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += mantissas[k];
+    return;
+  }
+  const WeightsState state = tensor.read();
+  const int lift = state.exponent - std::get<SgdUpdate>(rule_).fraction_bits - total.exponent;
+  const auto sums = total.sums.as<std::int64_t>();
+  for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += in_unit(state.fine[k], lift);
+}
 
 void IntegerAverager::see(const RunPosition& position, std::int64_t from,
                           std::span<TrainedTensor* const> parameters) {
@@ -22,45 +73,55 @@ void IntegerAverager::see(const RunPosition& position, std::int64_t from,
   const auto samples = static_cast<std::int64_t>(
       std::bit_floor(static_cast<std::uint64_t>(std::min(window, kMostSamples))));
   if ((step + 1) * samples / window == step * samples / window) return;
-  if (sums_.empty()) {
-    for (const TrainedTensor* each : parameters) {
-      sums_.emplace_back(DType::i32, each->shape());
-      std::ranges::fill(sums_.back().as<std::int32_t>(), 0);
-    }
+  if (totals_.empty()) {
+    for (const TrainedTensor* each : parameters) totals_.push_back(empty_total(*each));
   }
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto mantissas = parameters[i]->mantissas();
-    const auto sums = sums_[i].as<std::int32_t>();
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += mantissas[k];
-  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) add(totals_[i], *parameters[i]);
   ++count_;
 }
 
-std::vector<std::int8_t> IntegerAverager::mean(std::size_t parameter) const {
-  std::vector<std::int8_t> mean;
-  for (const std::int64_t sum : sums_[parameter].as<std::int32_t>()) {
-    const std::int64_t magnitude = ((sum < 0 ? -sum : sum) + count_ / 2) / count_;
-    mean.push_back(static_cast<std::int8_t>(sum < 0 ? -magnitude : magnitude));
+WeightsState IntegerAverager::mean(std::size_t parameter) const {
+  const Total& total = totals_[parameter];
+  WeightsState state{.mantissas = Tensor(DType::i8, total.sums.shape()),
+                     .exponent = total.exponent};
+  const auto mantissas = state.mantissas.as<std::int8_t>();
+  if (sums_mantissas()) {
+    std::ranges::transform(total.sums.as<std::int32_t>(), mantissas.begin(),
+                           [&](std::int32_t sum) { return quotient(sum, count_); });
+    return state;
   }
-  return mean;
+  const auto sums = total.sums.as<std::int64_t>();
+  std::uint64_t largest = 0;
+  for (const std::int64_t sum : sums) largest = std::max(largest, magnitude_of(sum));
+  const int bits = std::get<SgdUpdate>(rule_).fraction_bits;
+  const int wanted = bits_of(largest / static_cast<std::uint64_t>(count_)) - 7;
+  const int shift = total.is_bias ? bits + kSpareBits : std::max(wanted, bits);
+  state.exponent += shift;
+  std::ranges::transform(sums, mantissas.begin(), [&](std::int64_t sum) {
+    return quotient(sum, count_ * (std::int64_t{1} << shift));
+  });
+  return state;
 }
 
-std::vector<NamedTensorView> IntegerAverager::state() const {
-  std::vector<NamedTensorView> list;
-  for (std::size_t i = 0; i < sums_.size(); ++i)
-    list.push_back({"average." + std::to_string(i), sums_[i].view()});
-  return list;
+void IntegerAverager::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
+  put_integer(words, "average.count", count_);
+  for (std::size_t i = 0; i < totals_.size(); ++i) {
+    if (!sums_mantissas()) put_integer(words, name_of_exponent(i), totals_[i].exponent);
+    tensors.push_back({name_of_sums(i), totals_[i].sums.view()});
+  }
 }
 
-void IntegerAverager::set_state(const Checkpoint& checkpoint, std::int64_t count,
-                                std::span<TrainedTensor* const> parameters) {
-  count_ = count;
-  sums_.clear();
-  for (std::size_t i = 0; count > 0 && i < parameters.size(); ++i) {
-    const Shape& shape = parameters[i]->shape();
-    const Tensor& from = checkpoint.tensor("average." + std::to_string(i), DType::i32, shape);
-    sums_.emplace_back(DType::i32, shape);
-    std::ranges::copy(from.as<std::int32_t>(), sums_.back().as<std::int32_t>().begin());
+void IntegerAverager::take_state(const Checkpoint& checkpoint,
+                                 std::span<TrainedTensor* const> parameters) {
+  count_ = integer_word(checkpoint.words, "average.count");
+  totals_.clear();
+  for (std::size_t i = 0; count_ > 0 && i < parameters.size(); ++i) {
+    Total total = empty_total(*parameters[i]);
+    if (!sums_mantissas())
+      total.exponent = static_cast<int>(integer_word(checkpoint.words, name_of_exponent(i)));
+    total.sums =
+        copy_of(checkpoint.tensor(name_of_sums(i), total.sums.dtype(), total.sums.shape()).view());
+    totals_.push_back(std::move(total));
   }
 }
 

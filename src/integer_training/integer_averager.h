@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mean of int8 weights over the last part of a run: sums in int32, one division that rounds.
+// The mean of weights over the last part of a run: exact sums, one division that rounds.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,36 @@ namespace nibble::inline integer_training {
 
 class IntegerAverager {
  public:
+  // Under the rule shift mantissas are summed; under sgd, where exponents move, fine numbers in a
+  // unit that all samples of a tensor share.
+  explicit IntegerAverager(const UpdateRule& rule = {}) : rule_(rule) {}
+
   // After a step. The window is the steps of the last epochs, from `from` (1: the first) on; a
   // power of two of them, spread evenly, are summed, so that the division is a shift.
   void see(const RunPosition& position, std::int64_t from,
            std::span<TrainedTensor* const> parameters);
 
   std::int64_t count() const { return count_; }
-  std::vector<std::int8_t> mean(std::size_t parameter) const;  // to the nearest, halves away from 0
+  // Mantissas to the nearest, halves away from 0, and their exponent.
+  WeightsState mean(std::size_t parameter) const;
 
-  std::vector<NamedTensorView> state() const;  // "average.0", …
-  void set_state(const Checkpoint& checkpoint, std::int64_t count,
-                 std::span<TrainedTensor* const> parameters);
+  // "average.count", and "average.0", … of sums.
+  void put_state(Words& words, std::vector<NamedTensorView>& tensors) const;
+  void take_state(const Checkpoint& checkpoint, std::span<TrainedTensor* const> parameters);
 
  private:
-  std::vector<Tensor> sums_;  // i32
+  struct Total {
+    Tensor sums;       // i32 of mantissas, i64 of fine numbers
+    int exponent = 0;  // of their unit
+    bool is_bias = false;
+  };
+
+  bool sums_mantissas() const { return std::holds_alternative<ShiftUpdate>(rule_); }
+  Total empty_total(const TrainedTensor& tensor) const;
+  void add(Total& total, const TrainedTensor& tensor) const;
+
+  UpdateRule rule_;
+  std::vector<Total> totals_;
   std::int64_t count_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_observation.h"
 #include "integer_training/integer_start.h"
+#include "integer_training/rate_course.h"
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
@@ -21,7 +22,8 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
       cluster_(cluster),
       session_(recipe_.network, recipe_.options, cluster),
       scale_(input_scale(input_of(recipe_.network), data.train)),
-      batcher_(data.train, scale_, session_.tape().answer_picture().channels) {
+      batcher_(data.train, scale_, session_.tape().answer_picture().channels),
+      averager_(recipe_.options.update) {
   if (recipe_.start)
     write_start(*recipe_.start, recipe_.options.update, session_.tape().parameters());
   if (session_.runs_ahead()) batcher_.leave_gathering();
@@ -32,11 +34,12 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
                         cluster_ != nullptr ? cluster_->size() : 1};
   const IntegerBatch batch = batcher_.load(
       plan.indices, recipe_.augment, {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)}, share);
-  mu_ = recipe_.mu.at(plan.epoch);
+  rate_ = told_rate(recipe_, plan.position, plan.epoch);
+  session_.set_update(update_of_step(recipe_, plan.position, plan.epoch, batch.all_images));
   if (plan.observation != nullptr)
     session_.tape().set_observer(
         point_observer(plan.epoch + 1, session_.steps() + 1, *plan.observation));
-  session_.submit(batch, mu_, recipe_.bias_mu.at(plan.epoch));
+  session_.submit(batch);
   untold_.push_back({{batch.labels.begin(), batch.labels.end()},
                      {batch.targets.begin(), batch.targets.end()},
                      batch.input.images,
@@ -76,14 +79,17 @@ StepResult IntegerLearner::told(std::size_t left) {
 
 // Weights with shifts from examples of the train split, all in one batch, without augmentation. At
 // ranks that write and evaluate nothing the weights alone.
-Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
+Model IntegerLearner::frozen(std::vector<WeightsState> states) const {
+  std::vector<Tensor> weights;
+  std::vector<int> exponents;
+  for (WeightsState& each : states) {
+    weights.push_back(std::move(each.mantissas));
+    exponents.push_back(each.exponent);
+  }
   if (cluster_ != nullptr && cluster_->rank() != 0) return {recipe_.network, std::move(weights)};
   IntegerPredictor predictor(recipe_.network, recipe_.options.device);
-  std::vector<int> exponents;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    exponents.push_back(session_.tape().parameters()[i]->exponent());
-    predictor.set_weight(i, weights[i].as<std::int8_t>(), exponents.back());
-  }
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    predictor.set_weight(i, weights[i].as<std::int8_t>(), exponents[i]);
   const auto count =
       std::min<std::size_t>(data_.indices.size(), static_cast<std::size_t>(recipe_.calibration));
   IntegerBatcher batcher(data_.train, scale_, predictor.answer_picture().channels);
@@ -95,9 +101,8 @@ Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
 // The loop asks several times between two steps; shifts are found once.
 Model IntegerLearner::snapshot() const {
   if (!snapshot_ || snapshot_steps_ != session_.steps()) {
-    std::vector<Tensor> weights;
-    for (const TrainedTensor* each : session_.tape().parameters())
-      weights.push_back(each->read().mantissas);
+    std::vector<WeightsState> weights;
+    for (const TrainedTensor* each : session_.tape().parameters()) weights.push_back(each->read());
     snapshot_ = frozen(std::move(weights));
     snapshot_steps_ = session_.steps();
   }
@@ -106,11 +111,9 @@ Model IntegerLearner::snapshot() const {
 
 std::optional<Model> IntegerLearner::average() const {
   if (averager_.count() == 0) return std::nullopt;
-  std::vector<Tensor> weights;
-  for (std::size_t i = 0; i < session_.tape().parameters().size(); ++i) {
-    weights.emplace_back(DType::i8, session_.tape().parameters()[i]->shape());
-    std::ranges::copy(averager_.mean(i), weights.back().as<std::int8_t>().begin());
-  }
+  std::vector<WeightsState> weights;
+  for (std::size_t i = 0; i < session_.tape().parameters().size(); ++i)
+    weights.push_back(averager_.mean(i));
   return frozen(std::move(weights));
 }
 

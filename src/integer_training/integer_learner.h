@@ -23,7 +23,7 @@ class IntegerLearner final : public Learner {
   StepResult step(const StepPlan& plan) override;
   StepResult rest() override { return told(0); }
   std::int64_t steps() const override { return session_.steps(); }
-  double rate() const override { return mu_; }
+  double rate() const override { return rate_; }
 
   void end_epoch(std::int64_t) override {}
 
@@ -51,8 +51,9 @@ class IntegerLearner final : public Learner {
     std::int64_t all_images = 0;
   };
 
+  bool moves_exponents() const { return std::holds_alternative<SgdUpdate>(recipe_.options.update); }
   StepResult told(std::size_t left);  // of all steps but the last ones
-  Model frozen(std::vector<Tensor> weights) const;
+  Model frozen(std::vector<WeightsState> states) const;
 
   const IntegerRecipe recipe_;
   const TrainingData& data_;
@@ -65,7 +66,7 @@ class IntegerLearner final : public Learner {
   mutable std::vector<WeightsState> saved_;  // what the views of put_state look at
   mutable std::optional<Model> snapshot_;
   mutable std::int64_t snapshot_steps_ = 0;  // when it was made
-  int mu_ = 0;                               // of the last step
+  double rate_ = 0;                          // of the last step: μ, or of the rule sgd
 };
 
 }  // namespace nibble::inline integer_training

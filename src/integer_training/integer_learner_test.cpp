@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/isa.h"
+#include "graph/int8_format.h"
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/core/parallel.h"
 
@@ -78,7 +79,7 @@ TEST_F(IntegerLearners, SoDoDelayedShifts) {
 }
 
 TEST_F(IntegerLearners, SoDoOtherRoundingsAndUpdates) {
-  recipe_.options.update = {.fraction_bits = 6, .momentum = 12, .has_decay = true};
+  recipe_.options.update = ShiftUpdate{.fraction_bits = 6, .momentum = 12, .has_decay = true};
   recipe_.options.roundings.all = {ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic,
                                    ShiftRounding::stochastic};
   recipe_.options.roundings.layers = {{"b", {}}};
@@ -86,9 +87,28 @@ TEST_F(IntegerLearners, SoDoOtherRoundingsAndUpdates) {
   EXPECT_EQ(all_ways().size(), 1U);
 }
 
+// A rate that moves exponents, and an average over such steps.
+TEST_F(IntegerLearners, SoDoesTheRuleSgd) {
+  use_sgd(recipe_);
+  recipe_.rate = 1.5;
+  recipe_.weight_decay = 0.01;
+  recipe_.schedule = parse_schedule("warmup(1)+onecycle");
+  EXPECT_EQ(all_ways().size(), 1U);
+  IntegerLearner learner(recipe_, data_, nullptr);
+  const Model before = learner.snapshot();
+  take_steps(learner, data_, recipe_.batch, kSteps, kSteps);
+  const Model after = learner.snapshot();
+  bool has_moved = false;
+  for (std::size_t i = 0; i < before.network.nodes.size(); ++i) {
+    has_moved = has_moved || exponent_of(before.network.nodes[i].weight) !=
+                                 exponent_of(after.network.nodes[i].weight);
+  }
+  EXPECT_TRUE(has_moved);
+}
+
 TEST_F(IntegerLearners, DependOnWhatACheckpointHolds) {
   recipe_.options.rule = ShiftRule::delayed;
-  recipe_.options.update = {.fraction_bits = 4, .momentum = 8};
+  recipe_.options.update = ShiftUpdate{.fraction_bits = 4, .momentum = 8};
   IntegerLearner learner(recipe_, data_, nullptr);
   take_steps(learner, data_, recipe_.batch, 20, kSteps);
   const Checkpoint whole = checkpoint_of(learner);
@@ -117,7 +137,7 @@ TEST_F(IntegerLearners, DependOnWhatACheckpointHolds) {
   }
 }
 
-TEST_F(IntegerLearners, LearnWhatIsThereToBeLearned) {
+TEST_F(IntegerLearners, LearnWhatIsThereToBeLearnedByBothRules) {
   recipe_.network = parse_network(R"(
 input = [8, 8, 3]
 layers = [
@@ -131,10 +151,15 @@ layers = [
   recipe_.network.class_names = data_.train.class_names;
   recipe_.augment = {};
   recipe_.batch = 20;
-  IntegerLearner learner(recipe_, data_, nullptr);
-  take_steps(learner, data_, recipe_.batch, kSteps, kSteps);
-  const Evaluation evaluation = learner.evaluate(learner.snapshot(), data_.train);
-  EXPECT_GT(evaluation.classes->top1(), 0.9);
+  const auto share_learned = [&] {
+    IntegerLearner learner(recipe_, data_, nullptr);
+    take_steps(learner, data_, recipe_.batch, kSteps, kSteps);
+    return learner.evaluate(learner.snapshot(), data_.train).classes->top1();
+  };
+  EXPECT_GT(share_learned(), 0.9);
+  use_sgd(recipe_);
+  recipe_.rate = 0.2;
+  EXPECT_GT(share_learned(), 0.9);
 }
 
 }  // namespace

@@ -126,7 +126,8 @@ TEST(IntegerAverager, IsTheMeanOfAPowerOfTwoOfSteps) {
   std::vector<std::int64_t> seen;
   for (std::int64_t step = 0; step < 15; ++step) {
     tensor.write_mantissas(std::vector<std::int8_t>{static_cast<std::int8_t>(step),
-                                                    static_cast<std::int8_t>(-step), -127});
+                                                    static_cast<std::int8_t>(-step), -127},
+                           0);
     const std::int64_t before = averager.count();
     averager.see({step, 5, 3}, 2, parameters);
     if (averager.count() > before) seen.push_back(step);
@@ -137,7 +138,47 @@ TEST(IntegerAverager, IsTheMeanOfAPowerOfTwoOfSteps) {
   std::int64_t sum = 0;
   for (const std::int64_t each : seen) sum += each;
   const auto mean = static_cast<int>((sum + 4) / 8);
-  EXPECT_THAT(averager.mean(0), ElementsAre(mean, -mean, -127));
+  EXPECT_THAT(averager.mean(0).mantissas.as<std::int8_t>(), ElementsAre(mean, -mean, -127));
+}
+
+// Under the rule sgd two samples of f = 100·16 + 8 at 2^-8 and of 40·16 at 2^-7 are 100.5 and 80 of
+// 2^-8: 90.25.
+TEST(IntegerAverager, IsTheMeanOfFineNumbersWhoseExponentsMove) {
+  const std::unique_ptr<IntegerBackend> backend = make_backend("cpu");
+  const LayerPlace place{backend.get(), backend.get(), backend.get(), backend.get()};
+  TrainedTensor weight({.name = "a.weight", .shape = {2}}, place);
+  TrainedTensor bias({.name = "a.bias", .shape = {1}, .is_bias = true}, place);
+  TrainedTensor* const parameters[] = {&weight, &bias};
+  IntegerAverager averager(SgdUpdate{.fraction_bits = 4});
+  const auto sample = [&](std::vector<std::int32_t> fine, int exponent, std::int64_t step) {
+    WeightsState state = weight.read();
+    state.exponent = exponent;
+    state.fine = std::move(fine);
+    weight.write(state);
+    state = bias.read();
+    state.exponent = -10;
+    state.fine = {24};
+    bias.write(state);
+    averager.see({step, 2, 1}, 1, parameters);
+  };
+  sample({100 * 16 + 8, -16}, -8, 0);
+  sample({40 * 16, 8}, -7, 1);
+  const WeightsState mean = averager.mean(0);
+  EXPECT_EQ(mean.exponent, -8);
+  EXPECT_THAT(mean.mantissas.as<std::int8_t>(), ElementsAre(90, 0));
+  const WeightsState mean_bias = averager.mean(1);
+  EXPECT_EQ(mean_bias.exponent, -10);
+  EXPECT_THAT(mean_bias.mantissas.as<std::int8_t>(), ElementsAre(2));  // 1.5
+
+  Checkpoint checkpoint;
+  std::vector<NamedTensorView> views;
+  averager.put_state(checkpoint.words, views);
+  for (const NamedTensorView& each : views)
+    checkpoint.tensors.push_back({each.name, copy_of(each.tensor)});
+  IntegerAverager other(SgdUpdate{.fraction_bits = 4});
+  other.take_state(checkpoint, parameters);
+  EXPECT_EQ(other.mean(0).exponent, -8);
+  EXPECT_THAT(other.mean(0).mantissas.as<std::int8_t>(), ElementsAre(90, 0));
 }
 
 std::string error_of_mu(std::string_view text) {

@@ -84,31 +84,28 @@ Network without_formats(Network network) {
 
 // f = clamp(round(x·2^(F - e)), 127·2^F), e = ⌈log2 max |x|⌉ - 7, of a bias at least that of drawn
 // ones; the mantissa is what an update would make of f.
-WeightsState rounded(const TrainedTensor& tensor, std::span<const float> values, int bits) {
+void round_into(WeightsState& state, const TrainedTensor& tensor, std::span<const float> values,
+                int bits) {
   double largest = 0;
   for (const float x : values) largest = std::max(largest, std::abs(double{x}));
-  int exponent = exponent_for(largest);
-  if (tensor.is_bias()) exponent = std::max(exponent, kBiasExponent);
-  WeightsState state{.mantissas = Tensor(DType::i8, tensor.shape()), .exponent = exponent};
+  state.exponent = exponent_for(largest);
+  if (tensor.is_bias()) state.exponent = std::max(state.exponent, kBiasExponent);
   const auto mantissas = state.mantissas.as<std::int8_t>();
   const double limit = std::ldexp(kRail, bits);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double scaled = std::round(std::ldexp(double{values[i]}, bits - exponent));
+    const double scaled = std::round(std::ldexp(double{values[i]}, bits - state.exponent));
     const auto fine = static_cast<std::int32_t>(std::clamp(scaled, -limit, limit));
-    if (bits > 0) state.fine.push_back(fine);
+    if (bits > 0) state.fine[i] = fine;
     const std::int64_t coarse = shift_nearest(fine, bits);
     mantissas[i] = static_cast<std::int8_t>(std::clamp<std::int64_t>(coarse, -kRail, kRail));
   }
-  return state;
 }
 
-WeightsState taken(const Tensor& mantissas, int exponent, int bits) {
-  WeightsState state{.mantissas = copy_of(mantissas.view()), .exponent = exponent};
-  if (bits > 0) {
-    for (const std::int8_t each : mantissas.as<std::int8_t>())
-      state.fine.push_back(each * (1 << bits));
-  }
-  return state;
+void take_into(WeightsState& state, const Tensor& mantissas, int exponent, int bits) {
+  state.mantissas = copy_of(mantissas.view());
+  state.exponent = exponent;
+  for (std::size_t i = 0; i < state.fine.size(); ++i)
+    state.fine[i] = mantissas.as<std::int8_t>()[i] * (1 << bits);
 }
 
 }  // namespace
@@ -131,15 +128,17 @@ void start_from(IntegerRecipe& recipe, Model model) {
 
 void write_start(const Model& start, const UpdateRule& rule,
                  std::span<TrainedTensor* const> parameters) {
+  const int bits = std::visit([](const auto& own) { return own.fraction_bits; }, rule);
   const std::vector<Parameter> described = parameters_of(start.network);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Tensor& tensor = start.parameters[i];
     const Node& node = start.network.nodes[described[i].node];
     const Precision& format = described[i].kind == "bias" ? node.bias : node.weight;
-    WeightsState state = tensor.dtype() == DType::i8
-                             ? taken(tensor, exponent_of(format).value(), rule.fraction_bits)
-                             : rounded(*parameters[i], tensor.as<float>(), rule.fraction_bits);
-    if (rule.momentum > 0) state.momentum.assign(parameters[i]->size(), 0);
+    WeightsState state = parameters[i]->read();
+    if (tensor.dtype() == DType::i8)
+      take_into(state, tensor, exponent_of(format).value(), bits);
+    else
+      round_into(state, *parameters[i], tensor.as<float>(), bits);
     parameters[i]->write(state);
   }
 }

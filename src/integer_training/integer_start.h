@@ -7,7 +7,8 @@
 
 namespace nibble::inline integer_training {
 
-// Into all weights of the network; the model is one that start_from accepted.
+// Into all weights of the network, which are those of a first step by this rule; the model is one
+// that start_from accepted.
 void write_start(const Model& start, const UpdateRule& rule,
                  std::span<TrainedTensor* const> parameters);
 

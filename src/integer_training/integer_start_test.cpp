@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::string_view kThree = R"(
-input = [8, 8, 3]
+input = [4, 4, 3]
 layers = [
   { op = "conv2d", name = "a", channels = 6, kernel = 3, padding = 1, bias = true }, { op = "relu" },
   { op = "conv2d", name = "b", channels = 6, kernel = 3, padding = 1 }, { op = "relu" },
@@ -57,7 +57,7 @@ layers = [ { op = "linear", name = "a", features = 2, bias = true }, { op = "sof
   std::ranges::copy(std::vector{0.001F, -0.002F}, model.parameters[1].as<float>().begin());
   for (const int bits : {0, 4}) {
     const IntegerRecipe recipe = recipe_from(copy_of(model));
-    const IntegerOptions options{.update = {.fraction_bits = bits, .momentum = 3}};
+    const IntegerOptions options{.update = ShiftUpdate{.fraction_bits = bits, .momentum = 3}};
     IntegerSession session(recipe.network, options);
     write_start(*recipe.start, options.update, session.tape().parameters());
     const WeightsState weight = session.tape().parameters()[0]->read();
@@ -75,7 +75,7 @@ layers = [ { op = "linear", name = "a", features = 2, bias = true }, { op = "sof
 }
 
 TEST(IntegerStart, ModelsOfIntegerTrainingAreTakenAsTheyAre) {
-  const TrainingData data = made_up_data({8, 8, 3}, 60, 4);
+  const TrainingData data = made_up_data({4, 4, 3}, 60, 4);
   IntegerRecipe recipe;
   recipe.network = parse_network(kThree, "test");
   IntegerLearner first(recipe, data, nullptr);
@@ -83,6 +83,21 @@ TEST(IntegerStart, ModelsOfIntegerTrainingAreTakenAsTheyAre) {
   const IntegerRecipe second = recipe_from(first.snapshot());
   EXPECT_EQ(second.network, recipe.network);
   EXPECT_EQ(hashes_of(IntegerLearner(second, data, nullptr)), hashes_of(first));
+}
+
+TEST(IntegerStart, TheSecondRuleBeginsWithModelsToo) {
+  const TrainingData data = made_up_data({4, 4, 3}, 60, 4);
+  IntegerRecipe recipe = recipe_from(float_model(parse_network(kThree, "test")));
+  choose_update("sgd", recipe);
+  recipe.options.frozen = {"b"};
+  IntegerLearner learner(recipe, data, nullptr);
+  const Model before = learner.snapshot();
+  take_steps(learner, data, 10, 5, 5);
+  const Model after = learner.snapshot();
+  EXPECT_TRUE(std::ranges::equal(before.parameters[2].as<std::int8_t>(),
+                                 after.parameters[2].as<std::int8_t>()));
+  EXPECT_FALSE(std::ranges::equal(before.parameters[0].as<std::int8_t>(),
+                                  after.parameters[0].as<std::int8_t>()));
 }
 
 TEST(IntegerStart, BatchNormsFoldAndStepsRound) {
@@ -129,7 +144,7 @@ TEST(IntegerStart, NamesWhatDoesNotFit) {
 
 class FrozenLayers : public ::testing::Test {
  protected:
-  FrozenLayers() : data_(made_up_data({8, 8, 3}, 60, 4)) {
+  FrozenLayers() : data_(made_up_data({4, 4, 3}, 60, 4)) {
     recipe_.network = parse_network(kThree, "test");
     recipe_.batch = 10;
   }

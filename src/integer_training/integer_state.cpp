@@ -29,8 +29,7 @@ void take_words(const Checkpoint& checkpoint, const std::string& name,
 
 void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
   put_integer(words, "steps", session_.steps());
-  put_integer(words, "mu", mu_);
-  put_integer(words, "average.count", averager_.count());
+  put_number(words, "mu", rate_);
   const std::vector<PointState> states = session_.tape().point_states();
   for (std::size_t i = 0; i < states.size(); ++i) {
     const PointWords names(session_.tape().points()[i].name);
@@ -43,6 +42,7 @@ void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tenso
   saved_.clear();
   for (const TrainedTensor* each : session_.tape().parameters()) {
     const WeightsState& state = saved_.emplace_back(each->read());
+    if (moves_exponents()) put_integer(words, "exponent." + each->name(), state.exponent);
     tensors.push_back({each->name(), state.mantissas.view()});
     const auto add = [&](const std::string& kind, std::span<const std::int32_t> values) {
       if (!values.empty()) tensors.push_back({each->name() + kind, view_of(values)});
@@ -50,12 +50,12 @@ void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tenso
     add(".fine", state.fine);
     add(".momentum", state.momentum);
   }
-  for (NamedTensorView& sum : averager_.state()) tensors.push_back(std::move(sum));
+  averager_.put_state(words, tensors);
 }
 
 void IntegerLearner::take_state(const Checkpoint& checkpoint) {
   const Words& words = checkpoint.words;
-  mu_ = static_cast<int>(integer_word(words, "mu"));
+  rate_ = number_word(words, "mu");
   for (const PlacedPoint& point : session_.tape().points()) {
     const PointWords names(point.name);
     point.backend->set_point(point.point,
@@ -67,6 +67,8 @@ void IntegerLearner::take_state(const Checkpoint& checkpoint) {
   session_.set_loss_state({.shift = static_cast<int>(integer_word(words, "shift.loss"))});
   for (TrainedTensor* each : session_.tape().parameters()) {
     WeightsState state = each->read();
+    if (moves_exponents())
+      state.exponent = static_cast<int>(integer_word(words, "exponent." + each->name()));
     std::ranges::copy(checkpoint.tensor(each->name(), DType::i8, each->shape()).as<std::int8_t>(),
                       state.mantissas.as<std::int8_t>().begin());
     take_words(checkpoint, each->name() + ".fine", state.fine);
@@ -75,8 +77,7 @@ void IntegerLearner::take_state(const Checkpoint& checkpoint) {
   }
   session_.set_steps(integer_word(words, "steps"));
   snapshot_.reset();
-  averager_.set_state(checkpoint, integer_word(words, "average.count"),
-                      session_.tape().parameters());
+  averager_.take_state(checkpoint, session_.tape().parameters());
 }
 
 }  // namespace nibble::inline integer_training

@@ -77,4 +77,10 @@ void set_usual_course(IntegerRecipe& recipe) {
   recipe.average_from = recipe.epochs >= 4 ? recipe.epochs - recipe.epochs / 4 + 1 : 0;
 }
 
+void use_sgd(IntegerRecipe& recipe) {
+  recipe.options.update = SgdUpdate{};
+  recipe.options.roundings.all.gradient = ShiftRounding::stochastic;
+  recipe.schedule = {.rate = CosineRate{}};
+}
+
 }  // namespace nibble::inline integer_training

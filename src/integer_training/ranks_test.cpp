@@ -72,5 +72,13 @@ TEST_F(Ranks, MayBeMoreThanTheImagesOfTheLastBatch) {
   }
 }
 
+TEST_F(Ranks, MayBeAnyNumberUnderTheRuleSgd) {
+  use_sgd(recipe_);
+  recipe_.rate = 0.3;
+  recipe_.batch = 718;
+  const std::uint64_t wanted = train(1);
+  for (const int ranks : {2, 3}) EXPECT_EQ(train(ranks), wanted) << ranks;
+}
+
 }  // namespace
 }  // namespace nibble::inline integer_training

@@ -20,6 +20,23 @@ Json json_of(const RoundingChoice& choice) {
           {"gradient", name_of(choice.gradient)}};
 }
 
+Json json_of(const ShiftUpdate& rule, const IntegerRecipe& recipe) {
+  return {{"mu", to_string(recipe.mu)},
+          {"bias_mu", to_string(recipe.bias_mu)},
+          {"momentum_sixteenths", rule.momentum},
+          {"fraction_bits", rule.fraction_bits},
+          {"weight_decay", rule.has_decay}};
+}
+
+Json json_of(const SgdUpdate& rule, const IntegerRecipe& recipe) {
+  return {{"update", "sgd"},
+          {"rate", recipe.rate},
+          {"schedule", to_string(recipe.schedule)},
+          {"momentum_256ths", rule.momentum},
+          {"fraction_bits", rule.fraction_bits},
+          {"weight_decay", recipe.weight_decay}};
+}
+
 }  // namespace
 
 std::string_view name_of(ShiftRule rule) {
@@ -34,17 +51,13 @@ ShiftRule shift_rule_by_name(std::string_view name) {
 
 std::string to_json(const IntegerRecipe& recipe) {
   const IntegerOptions& options = recipe.options;
-  Json method = {
-      {"arithmetic", "int8"},
-      {"mu", to_string(recipe.mu)},
-      {"bias_mu", to_string(recipe.bias_mu)},
-      {"momentum_sixteenths", options.update.momentum},
-      {"fraction_bits", options.update.fraction_bits},
+  Json method = {{"arithmetic", "int8"}};
+  std::visit([&](const auto& rule) { method.update(json_of(rule, recipe)); }, options.update);
+  method.update(Json{
       {"residual_bits", options.residual_bits},
-      {"weight_decay", options.update.has_decay},
       {"loss_form", options.form == CrossEntropyForm::fractional ? "fractional" : "whole octaves"},
       {"average_from", recipe.average_from},
-      {"calibration", recipe.calibration}};
+      {"calibration", recipe.calibration}});
   if (!options.frozen.empty()) method["freeze"] = options.frozen;
   Json layers = Json::object();
   for (const auto& [layer, choice] : options.roundings.layers) layers[layer] = json_of(choice);

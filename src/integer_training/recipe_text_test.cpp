@@ -63,11 +63,34 @@ freeze = ["conv1", "layer1.*"]
   EXPECT_EQ(recipe.options.roundings.layers[0].second.value, ShiftRounding::pseudo_stochastic);
   EXPECT_EQ(recipe.options.roundings.layers[0].second.error, ShiftRounding::stochastic);
   EXPECT_EQ(recipe.options.update,
-            (UpdateRule{.fraction_bits = 4, .momentum = 8, .has_decay = true}));
+            UpdateRule(ShiftUpdate{.fraction_bits = 4, .momentum = 8, .has_decay = true}));
   EXPECT_EQ(recipe.options.residual_bits, 1);
   EXPECT_EQ(recipe.calibration, 64);
   EXPECT_EQ(recipe.average_from, 3);
   EXPECT_THAT(recipe.options.frozen, ElementsAre("conv1", "layer1.*"));
+}
+
+TEST(IntegerRecipes, ReadTheKeysOfTheSecondRule) {
+  const std::string text = "arith = \"int8\"\nnetwork = \"lenet\"\nupdate = \"sgd\"\n";
+  const IntegerRecipe usual = parse_integer_recipe(text, "r");
+  EXPECT_EQ(usual.options.update, UpdateRule(SgdUpdate{}));
+  EXPECT_EQ(usual.options.roundings.all.gradient, ShiftRounding::stochastic);
+  const IntegerRecipe recipe = parse_integer_recipe(text + R"(
+rate = 0.1
+weight_decay = 5e-4
+momentum = 0.5
+schedule = "warmup(1)+cosine"
+fraction_bits = 8
+shift_rounding = ["gradient=nearest"]
+)",
+                                                    "r");
+  EXPECT_EQ(recipe.options.update, UpdateRule(SgdUpdate{.momentum = 128, .fraction_bits = 8}));
+  EXPECT_EQ(recipe.rate, 0.1);
+  EXPECT_EQ(recipe.weight_decay, 5e-4);
+  EXPECT_EQ(to_string(recipe.schedule), "warmup(1)+cosine");
+  EXPECT_EQ(recipe.options.roundings.all.gradient, ShiftRounding::nearest);
+  EXPECT_THAT(error_of([&] { parse_integer_recipe(text + "mu = \"5\"", "r.toml"); }),
+              AllOf(HasSubstr("r.toml:4: mu"), HasSubstr("update = \"shift\", which has it")));
 }
 
 TEST(IntegerRecipes, TheUsualCourseFollowsTheEpochs) {
@@ -92,7 +115,9 @@ TEST(IntegerRecipes, BadInputNamesLineAndKey) {
   EXPECT_THAT(error_in("momentum16 = 16"), AllOf(HasSubstr("momentum16"), HasSubstr("15")));
   EXPECT_THAT(error_in("fraction_bits = 17"), HasSubstr("fraction_bits"));
   EXPECT_THAT(error_in("loss_form = \"whole\""), HasSubstr("fractional or octaves"));
-  EXPECT_THAT(error_in("rate = 0.1"), AllOf(HasSubstr("r.toml:3"), HasSubstr("rate")));
+  EXPECT_THAT(error_in("rate = 0.1"),
+              AllOf(HasSubstr("r.toml:3: rate"), HasSubstr("update = \"sgd\", which has it")));
+  EXPECT_THAT(error_in("update = \"adam\""), HasSubstr("shift or sgd"));
   EXPECT_THAT(error_in("arithmetic = \"int8\""), HasSubstr("arithmetic"));
   EXPECT_THAT(error_in("start = \"none.nib\""),
               AllOf(HasSubstr("r.toml:3: start"), HasSubstr("none.nib")));

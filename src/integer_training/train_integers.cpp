@@ -15,6 +15,7 @@
 #include "core/name.h"
 #include "epoch_loop/run_training.h"
 #include "integer_training/integer_learner.h"
+#include "integer_training/rate_course.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 
@@ -92,6 +93,7 @@ IntegerRecipe complete(IntegerRecipe recipe, const RunSettings& settings,
 
 void check_integers(const IntegerRecipe& recipe) {
   check_options(recipe);
+  check_course(recipe);
   check_form(recipe);
   for (const auto& [layer, choice] : recipe.options.roundings.layers)
     find_node(recipe.network, layer);

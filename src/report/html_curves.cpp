@@ -102,13 +102,15 @@ std::string legend(const ReportRuns& report) {
   return html + "</div>\n";
 }
 
-// Of a run in integers the column of rates holds μ, in bits: another axis.
+// Of a run in integers by the rule shift the column of rates holds μ, in bits: another axis.
 enum class Rate { factor, bits };
 
 std::vector<ChartSeries> rates_of(const ReportRuns& report, Rate rate) {
   std::vector<ChartSeries> list;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
-    const bool is_bits = report.runs[i].setting("arithmetic").starts_with("int");
+    const RunRecord& run = report.runs[i];
+    const bool is_bits =
+        run.setting("arithmetic").starts_with("int") && run.setting("update") != "sgd";
     if (is_bits != (rate == Rate::bits)) continue;
     ChartSeries series = series_of(report, i, kRate, 1);
     if (!series.points.empty()) list.push_back(std::move(series));

@@ -61,6 +61,17 @@ double rate_of(const LinearRate& s, double base, const Time& time) {
   return base * (1 - (1 - s.floor) * (t - s.start) / (s.end - s.start));
 }
 
+double half_cosine_of(double t) {
+  return (1 + std::cos(std::numbers::pi * t)) / 2;
+}
+
+double rate_of(const OneCycleRate& s, double base, const Time& time) {
+  const double t = std::min(time.epoch / time.epochs, 1.0);
+  if (t < s.peak) return base * (1 - (1 - s.start) * half_cosine_of(t / s.peak));
+  if (s.peak >= 1) return base;
+  return base * (s.floor + (1 - s.floor) * half_cosine_of((t - s.peak) / (1 - s.peak)));
+}
+
 double rate_of(const PlateauRate& s, double base, const Time& time) {
   return base * power(s.factor, time.powers);
 }

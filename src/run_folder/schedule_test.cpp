@@ -80,6 +80,15 @@ TEST(Schedule, LinearOfSwalpEndsWhereAveragingBegins) {
   }
 }
 
+TEST(Schedule, OneCycleRisesToItsTopAndFalls) {
+  EXPECT_NEAR(at_epoch("onecycle", 0), 0.04, 1e-15);
+  EXPECT_NEAR(at_epoch("onecycle", 15), 0.52, 1e-15);
+  EXPECT_EQ(at_epoch("onecycle", 30), 1.0);
+  EXPECT_NEAR(at_epoch("onecycle(0.5,0,0.1)", 75), 0.55, 1e-15);
+  EXPECT_EQ(at_epoch("onecycle(0,0.1,0)", 0), 1.0);
+  EXPECT_NEAR(at_epoch("onecycle(1,0.5,0)", 50), 0.75, 1e-15);
+}
+
 TEST(Schedule, WarmUpIsALineInFrontOfAny) {
   EXPECT_EQ(at_epoch("warmup(4)+constant", 0), 0.0);
   EXPECT_EQ(at_epoch("warmup(4)+constant", 1), 0.25);

@@ -12,7 +12,8 @@
 namespace nibble::inline run_folder {
 namespace {
 
-constexpr std::string_view kNames = "constant, step, values, cosine, linear, plateau or warmup";
+constexpr std::string_view kNames =
+    "constant, step, values, cosine, linear, onecycle, plateau or warmup";
 
 class Reader {
  public:
@@ -193,6 +194,22 @@ LinearRate read_linear(Reader& in) {
   return linear;
 }
 
+OneCycleRate read_one_cycle(Reader& in) {
+  OneCycleRate cycle;
+  read_arguments(
+      in,
+      [&](int index, std::size_t column) {
+        if (index == 0) cycle.peak = in.number("the share of the run before the top", 0, 1);
+        if (index == 1) cycle.start = in.number("the share of the rate at the start", 0, 1);
+        if (index == 2) cycle.floor = in.number("the share of the rate at the end", 0, 1);
+        if (index > 2) in.fail("argument too many", column, "", "')'");
+      },
+      [&](std::string_view key, std::size_t column) {
+        in.fail("unknown option", column, key, "three shares at most");
+      });
+  return cycle;
+}
+
 PlateauRate read_plateau(Reader& in) {
   PlateauRate plateau;
   read_arguments(
@@ -275,6 +292,10 @@ struct Writer {
     if (s.is_by_epoch) text += ",by=epoch";
     return with_arguments("linear", text);
   }
+  std::string operator()(const OneCycleRate& s) const {
+    if (s == OneCycleRate{}) return "onecycle";
+    return fmt::format("onecycle({},{},{})", s.peak, s.start, s.floor);
+  }
   std::string operator()(const PlateauRate& s) const {
     std::string text = fmt::format(",{},{}", s.factor, s.patience);
     if (s.min_change != 0) text += fmt::format(",min_change={}", s.min_change);
@@ -311,6 +332,8 @@ Schedule parse_schedule(std::string_view text) {
     schedule.rate = read_cosine(in);
   } else if (name == "linear") {
     schedule.rate = read_linear(in);
+  } else if (name == "onecycle") {
+    schedule.rate = read_one_cycle(in);
   } else if (name == "plateau") {
     schedule.rate = read_plateau(in);
   } else {

@@ -38,7 +38,7 @@ TEST(ScheduleText, SpacesAndDefaultsDoNotMatter) {
 TEST(ScheduleText, ErrorsNameTheColumn) {
   EXPECT_EQ(error("sine"),
             "[schedule] unknown schedule at column 1 of 'sine': got 'sine', expected constant, "
-            "step, values, cosine, linear, plateau or warmup");
+            "step, values, cosine, linear, onecycle, plateau or warmup");
   EXPECT_THAT(error(""), HasSubstr("unknown schedule at column 1"));
   EXPECT_THAT(error("step"), HasSubstr("unexpected text at column 5 of 'step': got ''"));
   EXPECT_THAT(error("step(80,60)"), HasSubstr("wrong number at column 9"));
@@ -60,6 +60,8 @@ TEST(ScheduleText, ErrorsNameTheColumn) {
               HasSubstr("got '0.5', expected an end after the start 0.9"));
   EXPECT_THAT(error("linear(0.95)"), HasSubstr("expected a start before the end 0.9"));
   EXPECT_THAT(error("linear(over=0)"), HasSubstr("column 13"));
+  EXPECT_THAT(error("onecycle(0.3,0.04,0,1)"), HasSubstr("argument too many at column 20"));
+  EXPECT_THAT(error("onecycle(top=1)"), HasSubstr("unknown option at column 10"));
   EXPECT_THAT(error("plateau(0.1,2.5)"), HasSubstr("column 13"));
   EXPECT_THAT(error("plateau(watch=top1)"), HasSubstr("unknown metric at column 15"));
   EXPECT_THAT(error("plateau(nan)"), HasSubstr("unknown option at column 9"));
@@ -77,7 +79,7 @@ rc::Gen<double> share() {
 
 RC_GTEST_PROP(ScheduleText, EveryScheduleComesBack, ()) {
   Schedule schedule;
-  switch (*rc::gen::inRange(0, 5)) {
+  switch (*rc::gen::inRange(0, 6)) {
     case 0: {
       StepRate step{.factor = *share()};
       double epoch = 0;
@@ -105,6 +107,9 @@ RC_GTEST_PROP(ScheduleText, EveryScheduleComesBack, ()) {
                                  .floor = *share(),
                                  .over = *rc::gen::inRange(0, 300) / 3.0,
                                  .is_by_epoch = *rc::gen::arbitrary<bool>()};
+      break;
+    case 4:
+      schedule.rate = OneCycleRate{.peak = *share(), .start = *share(), .floor = *share()};
       break;
     default:
       schedule.rate = PlateauRate{

@@ -208,7 +208,7 @@ class Recipes(IntegerCase):
 
     def test_wrong_keys_are_one_line(self):
         recipe = self.folder / "mine.toml"
-        for line, words in (("rate = 0.1", "mine.toml:7: 'rate'"), ("momentum16 = 20", "momentum16: got 20"),
+        for line, words in (("epoch = 1", "mine.toml:7: 'epoch'"), ("rate = 0.1", "mine.toml:7: rate"), ("momentum16 = 20", "momentum16: got 20"),
                             ('shift_rounding = ["up"]', "shift_rounding"), ('freeze = "conv1"', "freeze")):
             recipe.write_text(self.RECIPE + line)
             self.fails(1, words, "train", recipe, "--out", self.folder / "none")
@@ -259,6 +259,21 @@ class Resumption(IntegerCase):
             for name in ("layers.csv", "integers.csv", "histograms.csv"):
                 self.assertEqual((parts / name).read_bytes(), (whole / name).read_bytes(), name)
 
+    def test_a_run_of_the_rule_sgd_goes_on_too(self):
+        options = ("--update", "sgd", "--lr", "0.5", "--weight-decay", "0.001", "--schedule", "warmup(1)+cosine", "--epochs",
+                   "4")
+        whole, text, lines = self.integers("whole", *options)
+        self.assertIn("unaveraged", text)
+        self.assertGreater(self.summary(whole)["test"]["top1"], 0.8)
+        told = (whole / "settings.json").read_text()
+        for words in ('"update": "sgd"', '"rate": 0.5', '"momentum_256ths": 230', '"gradient": "stochastic"'):
+            self.assertIn(words, told)
+        self.assertRegex(lines, r"(?m)^epoch +4/4 .* rate 0\.00\d+ ")
+        self.integers("parts", *options, "--stop-after", "3")
+        parts, _, _ = self.integers("parts", *options, "--resume", "--threads", "3")
+        self.assertEqual(self.hash_of(parts), self.hash_of(whole))
+        self.assertEqual((parts / "integers.csv").read_bytes(), (whole / "integers.csv").read_bytes())
+
     def refused(self, folder, words, *options, network=NETWORK):
         before = {path: path.read_bytes() for path in folder.iterdir()}
         self.fails(1, words, "train", network, *quick("--epochs", "2", "--out", folder, "--resume", *options))
@@ -293,12 +308,23 @@ class Refusals(IntegerCase):
         self.refused(1, "MU from -8 to 7, as in 5,4@100,3@150", "--arith", "int8", "--bias-mu", "9")
 
     def test_options_of_the_other_arithmetic(self):
-        for option, value in (("--lr", "0.1"), ("--optimizer", "sgd"), ("--round", "weight=e4m3"), ("--schedule", "cosine"),
-                              ("--weight-decay", "0.1"), ("--momentum", "0.9"), ("--policy", "x.toml")):
+        for option, value in (("--optimizer", "sgd"), ("--round", "weight=e4m3"), ("--policy", "x.toml")):
             self.refused(2, f"{option}: is an option of float training: --arith int8 has --mu", "--arith", "int8", option, value)
         for option, value in (("--mu", "5"), ("--shifts", "exact"), ("--momentum16", "1"), ("--fraction-bits", "1"),
-                              ("--shift-rounding", "value=nearest"), ("--loss-form", "octaves"), ("--freeze", "conv1")):
+                              ("--shift-rounding", "value=nearest"), ("--loss-form", "octaves"), ("--update", "sgd"),
+                              ("--freeze", "conv1")):
             self.refused(2, f"{option}: is an option of integer training: give --arith int8, too", option, value)
+
+    def test_options_of_the_other_update_rule(self):
+        for option, value in (("--lr", "0.1"), ("--schedule", "cosine"), ("--weight-decay", "0.1"), ("--momentum", "0.9")):
+            self.refused(2, f"{option}: is of --update sgd: the rule shift has --mu", "--arith", "int8", option, value)
+        for option in (("--mu", "5"), ("--bias-mu", "1"), ("--momentum16", "1"), ("--decay",)):
+            self.refused(2, f"{option[0]}: is of --update shift: the rule sgd has --lr", "--arith", "int8", "--update", "sgd",
+                         *option)
+        for words, *options in (("schedule of the rule sgd: got plateau(0.1,5)", "--schedule", "plateau(0.1,5)"),
+                                ("fraction bits of the rule sgd: got 0, expected 1 to 16", "--fraction-bits", "0"),
+                                ("momentum in 256ths: got 256, expected 0 to 255", "--momentum", "1")):
+            self.refused(1, words, "--arith", "int8", "--update", "sgd", *options)
 
     def test_wrong_words(self):
         self.refused(2, "--arith", "--arith", "int9")

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
+
+#include "nibble/laws/scaled_integer.h"
 
 namespace nibble::inline backend {
 
@@ -19,13 +22,26 @@ enum class CrossEntropyForm : std::uint8_t {
   whole_octaves,  // NITI's first form: exponents cut to whole numbers
 };
 
-struct UpdateRule {
+// Gradients are shifted down to so many bits of the weight's unit, whatever their exponent.
+struct ShiftUpdate {
   int mu = 5;             // bits of the largest step of a weight
   int bias_mu = 1;        // and of a bias
   int fraction_bits = 0;  // below the mantissa's unit, in which updates accumulate
   int momentum = 0;       // sixteenths of the last step that remain
   bool has_decay = false;
-  bool operator==(const UpdateRule&) const = default;
+  bool operator==(const ShiftUpdate&) const = default;
 };
+
+// Gradients count by their exponent, times a rate; the exponents of weights may move.
+struct SgdUpdate {
+  ScaledInteger rate =
+      {};  // of 15 bits; the errors of a batch are sums, so it has 1 / images in it
+  ScaledInteger decay = {};  // of 15 bits: the share of itself that a weight loses in a step
+  int momentum = 230;        // 256ths of the last step that remain
+  int fraction_bits = 16;    // 1 to 16
+  bool operator==(const SgdUpdate&) const = default;
+};
+
+using UpdateRule = std::variant<ShiftUpdate, SgdUpdate>;
 
 }  // namespace nibble::inline backend

@@ -37,7 +37,7 @@ struct IntegerOptions {
   std::uint64_t seed = 1;
   ShiftRule rule = ShiftRule::exact;
   CrossEntropyForm form = CrossEntropyForm::fractional;
-  UpdateRule update = {};  // without mu, which each step is given
+  UpdateRule update = {};  // of the first step; what changes from step to step is told later
   int residual_bits = 0;  // by which the first weights of layers that only an add reads are smaller
   IntegerRoundings roundings = {};
   std::vector<std::string> frozen =

@@ -30,6 +30,10 @@ IntegerRecipe parse_integer_recipe(std::string_view toml, std::string_view sourc
 // A name of named_recipes, or the path of a .toml file; one of int8.
 IntegerRecipe load_integer_recipe(std::string_view name_or_path, const RecipeChanges& changes = {});
 
+// "shift" or "sgd", with what is usual for it; nothing where the recipe has it already.
+void choose_update(std::string_view name, IntegerRecipe& recipe);
+int in_256ths(double momentum);  // to the nearest
+
 CrossEntropyForm loss_form_by_name(std::string_view name);  // "fractional", "octaves"
 
 // One rule more, "value=stochastic" or "conv1.error=nearest"; the first one of a layer starts from

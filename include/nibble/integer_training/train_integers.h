@@ -14,6 +14,7 @@
 #include "nibble/graph/network.h"
 #include "nibble/integer_step/settings.h"
 #include "nibble/run_folder/metrics.h"
+#include "nibble/run_folder/schedule.h"
 
 namespace nibble::inline integer_training {
 
@@ -31,8 +32,11 @@ MuSchedule parse_mu(std::string_view text);
 std::string to_string(const MuSchedule& schedule);
 
 struct IntegerRecipe : RunSettings {
-  MuSchedule mu;
+  MuSchedule mu;  // of the rule shift
   MuSchedule bias_mu{.first = 1};
+  double rate = 0.05;       // of the rule sgd, and the next two
+  double weight_decay = 0;  // added to gradients
+  Schedule schedule = {};
   IntegerOptions options;           // its seed is the run's
   std::int64_t average_from = 0;    // first epoch whose weights count, from 1; 0: no averaging
   std::int64_t calibration = 1024;  // images of the train split that freeze the shifts
@@ -41,6 +45,9 @@ struct IntegerRecipe : RunSettings {
 // As NITI: 5, then 4 after half of the epochs and 3 after three quarters; from 0 on, by the same
 // steps, where a model is the start. The average is that of the last quarter.
 void set_usual_course(IntegerRecipe& recipe);
+
+// The rule sgd with momentum 0.9, a cosine, and gradients that are rounded stochastically.
+void use_sgd(IntegerRecipe& recipe);
 
 // All settings that decide the numbers, as JSON.
 std::string to_json(const IntegerRecipe& recipe);

@@ -50,6 +50,15 @@ struct LinearRate {
   bool operator==(const LinearRate&) const = default;
 };
 
+// Half a cosine from base · start up to base at t = peak, and half a cosine down to base · floor at
+// the end; t is the share of the run. PyTorch's OneCycleLR, by its usual numbers.
+struct OneCycleRate {
+  double peak = 0.3;
+  double start = 0.04;  // a share of base
+  double floor = 4e-6;  // and at the end
+  bool operator==(const OneCycleRate&) const = default;
+};
+
 // base · factor^(reductions), one more each time `metric` did not improve by more than min_change
 // for more than `patience` epochs.
 struct PlateauRate {
@@ -70,7 +79,9 @@ struct WarmUp {
 };
 
 struct Schedule {
-  std::variant<ConstantRate, StepRate, ListedRate, CosineRate, LinearRate, PlateauRate> rate = {};
+  std::variant<ConstantRate, StepRate, ListedRate, CosineRate, LinearRate, OneCycleRate,
+               PlateauRate>
+      rate = {};
   WarmUp warm_up = {};
   bool operator==(const Schedule&) const = default;
 };
@@ -99,7 +110,7 @@ bool update(const PlateauRate& rule, PlateauState& state, double value, std::int
 // The text form, the same on the command line and in TOML:
 //   constant                          step(60,80;0.1)         values(0:0.1,60:0.01)
 //   cosine   cosine(0.01,by=epoch)    linear linear(0.5,0.9,0.01,over=161,by=epoch) plateau(0.1,5)
-//   plateau(0.1,5,min_change=0.001,watch=val_top1) warmup(5)+cosine
+//   plateau(0.1,5,min_change=0.001,watch=val_top1) warmup(5)+cosine    onecycle(0.3,0.04,4e-06)
 //   warmup(500,steps,start=0.1)+step(60;0.2)
 // Errors name the column. to_string gives the shortest text that parses to the same schedule.
 Schedule parse_schedule(std::string_view text);

@@ -37,10 +37,10 @@ class TwinSums final : public Sums {
  public:
   TwinSums(std::unique_ptr<Sums> a, std::unique_ptr<Sums> b, std::size_t count)
       : first(std::move(a)), second(std::move(b)), size(count) {}
-  void read(std::span<std::int64_t> sums) override { first->read(sums); }
-  void write(std::span<const std::int64_t> sums) override {
-    first->write(sums);
-    second->write(sums);
+  int read(std::span<std::int64_t> sums) override { return first->read(sums); }
+  void write(std::span<const std::int64_t> sums, int exponent) override {
+    first->write(sums, exponent);
+    second->write(sums, exponent);
   }
 
   std::unique_ptr<Sums> first;
@@ -60,6 +60,7 @@ class TwinWeights final : public Weights {
   void read_mantissas(std::span<std::int8_t> mantissas) const override {
     first->read_mantissas(mantissas);
   }
+  int exponent() const override { return first->exponent(); }
   UpdateRecord last_update() const override { return first->last_update(); }
 
   std::unique_ptr<Weights> first;
@@ -201,10 +202,8 @@ class CheckBackend final : public IntegerBackend {
     first_->store(first_of(values), ours);
     second_->store(second_of(values), theirs);
     if (values.exponent.place >= 0) {
-      const int our_exponent = first_->read_slots().exponent(values);
-      const int their_exponent = second_->read_slots().exponent(values);
-      if (our_exponent != their_exponent)
-        fail(std::string(tensor) + ", exponent", our_exponent, their_exponent);
+      compare_exponents(tensor, first_->read_slots().exponent(values),
+                        second_->read_slots().exponent(values));
     }
     compare_numbers<std::int8_t>(tensor, ours, theirs);
     compare_points();
@@ -214,8 +213,7 @@ class CheckBackend final : public IntegerBackend {
     const std::size_t size = static_cast<TwinSums&>(sums).size;
     std::vector<std::int64_t> ours(size);
     std::vector<std::int64_t> theirs(size);
-    first_of(sums).read(ours);
-    second_of(sums).read(theirs);
+    compare_exponents(tensor, first_of(sums).read(ours), second_of(sums).read(theirs));
     compare_numbers<std::int64_t>(tensor, ours, theirs);
   }
 
@@ -223,6 +221,7 @@ class CheckBackend final : public IntegerBackend {
   void compare(const TwinWeights& weights) {
     const WeightsState ours = weights.first->read();
     const WeightsState theirs = weights.second->read();
+    compare_exponents("weights", ours.exponent, theirs.exponent);
     compare_numbers<std::int8_t>("mantissas", ours.mantissas.as<std::int8_t>(),
                                  theirs.mantissas.as<std::int8_t>());
     compare_numbers<std::int32_t>("fine weights", ours.fine, theirs.fine);
@@ -233,6 +232,10 @@ class CheckBackend final : public IntegerBackend {
       fail("shift of the update", our_record.shift, their_record.shift);
     if (our_record.moved != their_record.moved)
       fail("weights moved", our_record.moved, their_record.moved);
+  }
+
+  void compare_exponents(std::string_view tensor, int ours, int theirs) const {
+    if (ours != theirs) fail(std::string(tensor) + ", exponent", ours, theirs);
   }
 
   template <class Number>

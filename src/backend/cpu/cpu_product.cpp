@@ -75,15 +75,18 @@ class CpuProduct final : public ProductOp {
 
   void weight_gradient(const Values& input, const Values& error, Sums& sums) override {
     const BlockTensor own = block(input);
+    const BlockTensor errors = block(error);
+    GradientSums& gradient = static_cast<CpuSums&>(sums).gradient;
     if (is_thin_ && !has_patches_)
       patches_ = unfold(case_.window, case_.output, own, pool(), patch_memory_);
     WeightGradient{.meetings = unfolded_,
                    .shape = unfolded_shape_,
                    .input = is_thin_ ? patches_ : own,
-                   .error = block(error),
+                   .error = errors,
                    .all_images = backend_.step().all_images,
                    .pool = &pool()}
-        .run(static_cast<CpuSums&>(sums).gradient);
+        .run(gradient);
+    gradient.exponent = own.exponent + errors.exponent;
     has_patches_ = false;
     patch_memory_.release();
   }

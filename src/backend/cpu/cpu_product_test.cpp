@@ -80,7 +80,7 @@ class Products : public ::testing::TestWithParam<Case> {
     if (conv_.has_bias)
       bias = place.weights(bias_case, weights_[1].mantissas, weights_[1].exponent);
     backend.begin({.is_training = true,
-                   .update = {.mu = kMu, .bias_mu = kBiasMu},
+                   .update = ShiftUpdate{.mu = kMu, .bias_mu = kBiasMu},
                    .all_images = input_.images});
     const Values input = place.put(input_);
     const Values error = place.put(error_);

@@ -8,6 +8,7 @@ namespace nibble::inline backend {
 
 CpuWeights::CpuWeights(const WeightsCase& weights) {
   tensor_.mantissas = Tensor(DType::i8, weights.shape);
+  tensor_.exponent = weights.exponent;
   tensor_.rounding = weights.rounding;
   tensor_.stream = weights.stream;
   tensor_.is_bias = weights.is_bias;
@@ -38,20 +39,22 @@ std::vector<std::int64_t> CpuWeights::lifted(int places) const {
 
 void CpuWeights::update(const GradientSums& gradient, const UpdateRule& rule,
                         const RandomKey& random) {
-  nibble::update(tensor_, gradient, rule, random);
+  std::visit([&](const auto& own) { nibble::update(tensor_, gradient, own, random); }, rule);
   ++version_;
 }
 
-void CpuSums::read(std::span<std::int64_t> sums) {
+int CpuSums::read(std::span<std::int64_t> sums) {
   if (gradient.is_wide) {
     std::ranges::copy(gradient.wide, sums.begin());
   } else {
     std::ranges::copy(gradient.narrow, sums.begin());
   }
+  return gradient.exponent;
 }
 
-void CpuSums::write(std::span<const std::int64_t> sums) {
-  gradient = {.is_wide = true, .narrow = {}, .wide = {sums.begin(), sums.end()}};
+void CpuSums::write(std::span<const std::int64_t> sums, int exponent) {
+  gradient = {
+      .is_wide = true, .narrow = {}, .wide = {sums.begin(), sums.end()}, .exponent = exponent};
 }
 
 void CpuSums::reduce(Communicator& cluster) {

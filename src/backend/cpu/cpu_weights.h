@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A weight in training on the CPU: int8 mantissas, an exponent fixed for life, how they change.
+// A weight in training on the CPU: int8 mantissas, an exponent, how they change.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,10 @@ struct WeightData {
   std::size_t size() const { return static_cast<std::size_t>(mantissas.elements()); }
 };
 
-// w -= round(gradient to mu bits); `random` has seed and step. docs/integer-training.md has the
-// law.
-void update(WeightData& tensor, const GradientSums& gradient, const UpdateRule& rule,
+// One step by either rule; `random` has seed and step. docs/integer-training.md has the laws.
+void update(WeightData& tensor, const GradientSums& gradient, const ShiftUpdate& rule,
+            const RandomKey& random);
+void update(WeightData& tensor, const GradientSums& gradient, const SgdUpdate& rule,
             const RandomKey& random);
 
 class CpuWeights final : public Weights {
@@ -38,11 +39,11 @@ class CpuWeights final : public Weights {
   void write(const WeightsState& state) override;
   WeightsState read() const override;
   void read_mantissas(std::span<std::int8_t> mantissas) const override;
+  int exponent() const override { return tensor_.exponent; }
   UpdateRecord last_update() const override { return tensor_.record; }
 
   void update(const GradientSums& gradient, const UpdateRule& rule, const RandomKey& random);
 
-  int exponent() const { return tensor_.exponent; }
   std::span<const std::int8_t> mantissas() const { return tensor_.mantissas.as<std::int8_t>(); }
   std::vector<std::int64_t> lifted(int places) const;  // mantissas · 2^places
   // Grows with every change: what was packed of an older one is stale.
@@ -59,8 +60,8 @@ inline const CpuWeights& cpu_weights(const Weights& weights) {
 
 class CpuSums final : public Sums {
  public:
-  void read(std::span<std::int64_t> sums) override;
-  void write(std::span<const std::int64_t> sums) override;
+  int read(std::span<std::int64_t> sums) override;
+  void write(std::span<const std::int64_t> sums, int exponent) override;
 
   void reduce(Communicator& cluster);  // adds those of all ranks up
 

@@ -88,7 +88,7 @@ class GroupedProduct final : public ProductOp {
     const BlockTensor values = backend_.block(input);
     const BlockTensor errors = backend_.block(error);
     GradientSums& all = static_cast<CpuSums&>(sums).gradient;
-    all = {};
+    all = {.exponent = values.exponent + errors.exponent};
     for (std::int64_t group = 0; group < groups_; ++group) {
       const BlockTensor part = channels_of(values, group * shape_.in, shape_.in);
       const BlockTensor part_error = channels_of(errors, group * shape_.out, shape_.out);
@@ -177,7 +177,10 @@ class DepthwiseProduct final : public ProductOp {
                  });
     GradientSums& gradient = static_cast<CpuSums&>(sums).gradient;
     const std::int64_t terms = backend_.step().all_images * case_.output.pixels();
-    gradient = {.is_wide = terms > kSafeTerms, .narrow = {}, .wide = {}};
+    gradient = {.is_wide = terms > kSafeTerms,
+                .narrow = {},
+                .wide = {},
+                .exponent = backend_.exponent(input) + backend_.exponent(error)};
     if (gradient.is_wide) {
       gradient.wide = std::move(totals);
     } else {

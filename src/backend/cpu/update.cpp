@@ -19,7 +19,7 @@ constexpr std::size_t kChunk = 4096;
 
 struct Step {
   WeightData& tensor;
-  const UpdateRule& rule;
+  const ShiftUpdate& rule;
   int shift;
   RandomKey random;
 };
@@ -67,7 +67,7 @@ std::int64_t count_changed(const std::int8_t* before, const std::int8_t* after, 
 
 }  // namespace
 
-void update(WeightData& tensor, const GradientSums& gradient, const UpdateRule& rule,
+void update(WeightData& tensor, const GradientSums& gradient, const ShiftUpdate& rule,
             const RandomKey& random) {
   const auto at = [&](std::size_t i) {
     return gradient.is_wide ? gradient.wide[i] : std::int64_t{gradient.narrow[i]};

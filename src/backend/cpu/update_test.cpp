@@ -21,7 +21,7 @@ WeightData tensor_of(const std::vector<int>& mantissas) {
 }
 
 // The memory that an update rule needs.
-void prepare(WeightData& tensor, const UpdateRule& rule) {
+void prepare(WeightData& tensor, const ShiftUpdate& rule) {
   for (const int each : tensor.mantissas.as<std::int8_t>()) {
     if (rule.fraction_bits > 0) tensor.fine.push_back(each << rule.fraction_bits);
     if (rule.momentum > 0) tensor.momentum.push_back(0);
@@ -42,7 +42,7 @@ std::vector<int> mantissas_of(const WeightData& tensor) {
 }
 
 std::vector<int> after(const std::vector<int>& weights, const std::vector<std::int32_t>& gradient,
-                       const UpdateRule& rule = {}) {
+                       const ShiftUpdate& rule = {}) {
   WeightData tensor = tensor_of(weights);
   prepare(tensor, rule);
   update(tensor, narrow(gradient), rule, {});
@@ -92,15 +92,15 @@ TEST(Update, BiasesHaveTheirOwnBits) {
 
 TEST(Update, TellsHowManyMantissasMoved) {
   WeightData tensor = tensor_of({0, 0, 127, 5});
-  update(tensor, narrow({32, 0, -20, 1}), {}, {});
+  update(tensor, narrow({32, 0, -20, 1}), ShiftUpdate{}, {});
   EXPECT_EQ(tensor.record.moved, 2);
-  update(tensor, narrow({1, 0, -1, 1}), {}, {});
+  update(tensor, narrow({1, 0, -1, 1}), ShiftUpdate{}, {});
   EXPECT_EQ(tensor.record.moved, 0);
 }
 
 // m = trunc(m·8/16) + g: 20, then 10 + 20, then 15 + 0.
 TEST(Update, MomentumKeepsSixteenthsOfTheLastStep) {
-  const UpdateRule rule{.mu = 5, .momentum = 8};
+  const ShiftUpdate rule{.mu = 5, .momentum = 8};
   WeightData tensor = tensor_of({0, 100, 0});
   prepare(tensor, rule);
   update(tensor, narrow({20, 20, -3}), rule, {});
@@ -113,7 +113,7 @@ TEST(Update, MomentumKeepsSixteenthsOfTheLastStep) {
 }
 
 TEST(Update, MomentumIsHeldWithinAByte) {
-  const UpdateRule rule{.mu = 7, .momentum = 15};
+  const ShiftUpdate rule{.mu = 7, .momentum = 15};
   WeightData tensor = tensor_of({127});
   prepare(tensor, rule);
   for (int i = 0; i < 3; ++i) update(tensor, narrow({127}), rule, {});
@@ -123,7 +123,7 @@ TEST(Update, MomentumIsHeldWithinAByte) {
 
 // Four fraction bits: the step is of mu + 4 bits in units of 1/16, the weight is what is rounded.
 TEST(Update, FractionBitsAccumulateBelowTheUnit) {
-  const UpdateRule rule{.mu = 1, .fraction_bits = 4};
+  const ShiftUpdate rule{.mu = 1, .fraction_bits = 4};
   WeightData tensor = tensor_of({10, 10});
   prepare(tensor, rule);
   EXPECT_THAT(tensor.fine, ElementsAre(160, 160));
@@ -143,7 +143,7 @@ TEST(Update, FractionBitsAccumulateBelowTheUnit) {
 
 // β = b - 15: a gradient of 2^17 adds w·4; below 15 bits w is divided, toward zero.
 TEST(Update, DecayAddsTheWeightToTheGradient) {
-  const UpdateRule rule{.mu = 5, .has_decay = true};
+  const ShiftUpdate rule{.mu = 5, .has_decay = true};
   EXPECT_THAT(after({100, -100, 50}, {1 << 17, 1 << 17, 0}, rule),
               ElementsAre(after({100, -100, 50}, {(1 << 17) + 400, (1 << 17) - 400, 200})[0],
                           after({100, -100, 50}, {(1 << 17) + 400, (1 << 17) - 400, 200})[1],
@@ -164,12 +164,12 @@ TEST(Update, DecayAddsTheWeightToTheGradient) {
 TEST(Update, RoundsAsTheTensorSays) {
   WeightData tensor = tensor_of({0, 0, 0});
   tensor.rounding = ShiftRounding::nearest;
-  update(tensor, narrow({1024, 47, 48}), {}, {});  // s = 5
+  update(tensor, narrow({1024, 47, 48}), ShiftUpdate{}, {});  // s = 5
   EXPECT_THAT(mantissas_of(tensor), ElementsAre(-32, -1, -2));
   tensor = tensor_of({0, 0, 0});
   tensor.rounding = ShiftRounding::stochastic;
   tensor.stream = 77;
-  update(tensor, narrow({1024, 47, 48}), {}, {9, 1, 4});
+  update(tensor, narrow({1024, 47, 48}), ShiftUpdate{}, {9, 1, 4});
   const RandomKey key{9, 77, 4};
   for (std::size_t i = 1; i < 3; ++i) {
     EXPECT_EQ(mantissas_of(tensor)[i], -shift_stochastic(i == 1 ? 47 : 48, 5, draw32(key, i)));
@@ -203,7 +203,7 @@ TEST(Update, FastPathsAreTheDefinitionWithAnyNumberOfThreads) {
 TEST(Update, AGradientBeyondInt32IsExact) {
   WeightData tensor = tensor_of({0, 0, 0});
   const std::int64_t large = std::int64_t{1} << 40;
-  update(tensor, {true, {}, {large, -large / 2, large / 64}}, {}, {});
+  update(tensor, {true, {}, {large, -large / 2, large / 64}}, ShiftUpdate{}, {});
   EXPECT_EQ(tensor.record.shift, 35);
   EXPECT_THAT(mantissas_of(tensor), ElementsAre(-32, 16, -1));  // 0.5: its upper half is above 0
 }

@@ -233,6 +233,7 @@ void bias_gradient(const BlockTensor& error, std::int64_t all_images, GradientSu
   constexpr std::int64_t kSafeErrors = INT32_MAX / 127;
   const std::int64_t channels = error.picture.channels;
   prepare(sums, channels, all_images * error.picture.pixels() > kSafeErrors);
+  sums.exponent = error.exponent;
   std::vector<std::int64_t> totals(static_cast<std::size_t>(channels));
   const std::int64_t rows = error.groups() * error.picture.pixels() * kGroup;
   for (std::int64_t row = 0; row < rows; ++row) {

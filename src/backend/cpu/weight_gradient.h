@@ -14,8 +14,9 @@ namespace nibble::inline backend {
 // Exact sums, (out, tap, in) as the weight; in 32 bits where images · pixels · 127² is sure to fit.
 struct GradientSums {
   bool is_wide = false;
-  std::vector<std::int32_t> narrow;
-  std::vector<std::int64_t> wide;
+  std::vector<std::int32_t> narrow = {};
+  std::vector<std::int64_t> wide = {};
+  int exponent = 0;
 
   std::size_t size() const { return is_wide ? wide.size() : narrow.size(); }
   std::uint64_t largest() const;
@@ -34,7 +35,7 @@ struct WeightGradient {
   std::int64_t turned_bytes = kTurnedBytes;  // smaller in tests
   BufferPool* pool = nullptr;                // of what is needed on the way; null: its own
 
-  // Uses the memory of `sums` again.
+  // Uses the memory of `sums` again; their exponent is the caller's.
   void run(GradientSums& sums) const;
 };
 

@@ -229,17 +229,20 @@ void CudaBackend::begin(const StepContext& step) {
   queue().flush();
   for (Inlet* each : {&input_, &tables_, &targets_}) each->is_used = false;
   step_ = step;
+  const auto* update = std::get_if<ShiftUpdate>(&step.update);
+  if (update == nullptr) throw Error("cuda", "update rule", "sgd", "shift");
+  has_decay_ = update->has_decay;
   if (step.cluster != nullptr && step.cluster->size() == 1) step_.cluster = nullptr;  // alone
   const cuda::DeviceStep told{.seed = step.random.seed,
                               .first_image = step.first_image,
                               .step = step.random.step,
                               .rule = step.rule,
-                              .has_decay = step.update.has_decay,
+                              .has_decay = update->has_decay,
                               .unused = {},
-                              .mu = step.update.mu,
-                              .bias_mu = step.update.bias_mu,
-                              .fraction_bits = step.update.fraction_bits,
-                              .momentum = step.update.momentum};
+                              .mu = update->mu,
+                              .bias_mu = update->bias_mu,
+                              .fraction_bits = update->fraction_bits,
+                              .momentum = update->momentum};
   queue().put(step_memory_.as<void>(), &told, sizeof told);
 }
 
@@ -303,7 +306,7 @@ void CudaBackend::meet(const cuda::RoundingSite& site, const Values& to) {
 
 void CudaBackend::bias_gradient(const Values& error, Sums& sums) {
   auto& own = static_cast<CudaSums&>(sums);
-  own.clear(true);
+  own.clear(true, {error.exponent});
   cuda::queue(queue(), cuda::BiasJob{rows(error), static_cast<std::int64_t*>(own.data())});
 }
 
@@ -342,7 +345,7 @@ void CudaBackend::update(Weights& weights, Sums& sums) {
   cuda::UpdateJob job = own.update_job();
   job.sums = gradient.data();
   job.is_wide = gradient.is_wide();
-  cuda::queue(queue(), job, step_.update.has_decay);
+  cuda::queue(queue(), job, has_decay_);
   own.pack_back();
 }
 

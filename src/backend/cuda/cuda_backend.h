@@ -118,6 +118,7 @@ class CudaBackend final : public IntegerBackend {
   std::int32_t slots_ = 0;
   std::vector<ShiftPointCase> cases_;
   StepContext step_;
+  bool has_decay_ = false;  // of the step's update
   std::optional<cuda::RoundedProduct> held_;
 };
 

@@ -3,6 +3,7 @@
 #include "backend/cuda/cuda_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/cuda/cuda_backend.h"
 
@@ -26,6 +27,7 @@ void clear_memory(cuda::DeviceQueue& queue, const cuda::DeviceBuffer& memory) {
 CudaWeights::CudaWeights(CudaBackend& backend, const WeightsCase& weights)
     : backend_(backend),
       case_(weights),
+      exponent_(weights.exponent),
       mantissas_(backend.lasting(size())),
       record_(backend.lasting(sizeof(cuda::DeviceUpdate))) {
   clear_memory(backend.queue(), mantissas_);
@@ -128,25 +130,38 @@ cuda::UpdateJob CudaWeights::update_job() const {
 
 CudaSums::CudaSums(CudaBackend& backend, std::size_t size)
     : backend_(backend), size_(size), memory_(backend.lasting(size * sizeof(std::int64_t))) {
-  clear(true);
+  clear(true, {});
 }
 
-void CudaSums::clear(bool is_wide) {
+void CudaSums::clear(bool is_wide, std::vector<Slot> factors) {
   is_wide_ = is_wide;
+  factors_ = std::move(factors);
+  exponent_ = 0;
   const std::size_t width = is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
   cuda::queue(backend_.queue(), cuda::ZeroJob{data(), size_ * width / 4});
 }
 
-void CudaSums::read(std::span<std::int64_t> sums) {
-  if (is_wide_) return backend_.queue().get(sums.data(), data(), sums.size_bytes());
-  std::vector<std::int32_t> narrow(size_);
-  backend_.queue().get(narrow.data(), data(), size_ * sizeof(std::int32_t));
-  std::ranges::copy(narrow, sums.begin());
+int CudaSums::read(std::span<std::int64_t> sums) {
+  if (is_wide_) {
+    backend_.queue().get(sums.data(), data(), sums.size_bytes());
+  } else {
+    std::vector<std::int32_t> narrow(size_);
+    backend_.queue().get(narrow.data(), data(), size_ * sizeof(std::int32_t));
+    std::ranges::copy(narrow, sums.begin());
+  }
+  int exponent = exponent_;
+  if (factors_.empty()) return exponent;
+  const SlotTable slots = backend_.read_slots();
+  for (const Slot each : factors_)
+    exponent += slots.exponents[static_cast<std::size_t>(each.place)];
+  return exponent;
 }
 
-void CudaSums::write(std::span<const std::int64_t> sums) {
+void CudaSums::write(std::span<const std::int64_t> sums, int exponent) {
   backend_.queue().flush();
   is_wide_ = true;
+  factors_.clear();
+  exponent_ = exponent;
   backend_.queue().put(data(), sums.data(), sums.size_bytes());
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "backend/backend.h"
 #include "backend/cuda/device_pool.h"
@@ -28,9 +29,9 @@ class CudaWeights final : public Weights {
   void write(const WeightsState& state) override;
   WeightsState read() const override;
   void read_mantissas(std::span<std::int8_t> mantissas) const override;
+  int exponent() const override { return exponent_; }
   UpdateRecord last_update() const override;
 
-  int exponent() const { return exponent_; }
   const std::int8_t* mantissas() const { return mantissas_.as<std::int8_t>(); }
   // (out, tap, in) and (in, tap, out), each filled up to 16 at the end, as products read it: made
   // on the first call, kept up to date from then on.
@@ -70,11 +71,11 @@ inline CudaWeights& cuda_weights(const Weights& weights) {
 class CudaSums final : public Sums {
  public:
   CudaSums(CudaBackend& backend, std::size_t size);
-  void read(std::span<std::int64_t> sums) override;
-  void write(std::span<const std::int64_t> sums) override;
+  int read(std::span<std::int64_t> sums) override;
+  void write(std::span<const std::int64_t> sums, int exponent) override;
 
-  // All zeros, in 64 or 32 bits.
-  void clear(bool is_wide);
+  // All zeros, in 64 or 32 bits, of products whose factors have these exponents.
+  void clear(bool is_wide, std::vector<Slot> factors);
   void reduce(Communicator& cluster);
 
   void* data() const { return memory_.as<void>(); }
@@ -85,6 +86,8 @@ class CudaSums final : public Sums {
   std::size_t size_;
   cuda::DeviceBuffer memory_;
   bool is_wide_ = true;
+  std::vector<Slot> factors_;  // theirs are the exponents that add up to that of the sums
+  int exponent_ = 0;           // where the host wrote them
 };
 
 }  // namespace nibble::inline backend

@@ -62,7 +62,7 @@ class CudaProduct final : public ProductOp {
   void weight_gradient(const Values& input, const Values& error, Sums& sums) override {
     auto& own = static_cast<CudaSums&>(sums);
     const std::int64_t terms = backend_.step().all_images * case_.output.pixels();
-    own.clear(terms > kSafeTerms);
+    own.clear(terms > kSafeTerms, {input.exponent, error.exponent});
     if (error.images == 0) return;
     if (case_.weight.groups > 1) return add_grouped_gradient(input, error, own);
     const std::int64_t images = (error.images + cuda::kChunk - 1) / cuda::kChunk * cuda::kChunk;

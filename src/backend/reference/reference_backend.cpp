@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer training by its definitions: memory, shifts, losses, updates.
+// Integer training by its definitions: memory, shifts, losses.
 #include "backend/reference/reference_backend.h"
 
 #include <algorithm>
@@ -12,31 +12,15 @@
 namespace nibble::inline backend {
 namespace {
 
-constexpr int kDecayBits = 15;  // a decayed weight of 1 counts 2^-15 of the largest gradient
-
 std::size_t size_of_batch(const Picture& picture, std::int64_t images) {
   return static_cast<std::size_t>(images * picture.elements());
-}
-
-std::int64_t largest_of(std::span<const std::int64_t> sums) {
-  std::int64_t largest = 0;
-  for (const std::int64_t each : sums) largest = std::max(largest, each < 0 ? -each : each);
-  return largest;
-}
-
-int bits_in(std::int64_t magnitude) {
-  return bits_of(static_cast<std::uint64_t>(magnitude));
-}
-
-// w·2^β, a negative β divides, toward zero.
-std::int64_t decay(std::int64_t weight, int beta) {
-  return beta >= 0 ? weight * (std::int64_t{1} << beta) : weight / (std::int64_t{1} << -beta);
 }
 
 }  // namespace
 
 ReferenceWeights::ReferenceWeights(const WeightsCase& weights)
-    : of(weights), state{.mantissas = Tensor(DType::i8, weights.shape)} {
+    : of(weights),
+      state{.mantissas = Tensor(DType::i8, weights.shape), .exponent = weights.exponent} {
   std::ranges::fill(state.mantissas.as<std::int8_t>(), std::int8_t{0});
 }
 
@@ -52,12 +36,14 @@ void ReferenceWeights::read_mantissas(std::span<std::int8_t> mantissas) const {
   std::ranges::copy(state.mantissas.as<std::int8_t>(), mantissas.begin());
 }
 
-void ReferenceSums::read(std::span<std::int64_t> sums) {
+int ReferenceSums::read(std::span<std::int64_t> sums) {
   std::ranges::copy(data, sums.begin());
+  return exponent;
 }
 
-void ReferenceSums::write(std::span<const std::int64_t> sums) {
+void ReferenceSums::write(std::span<const std::int64_t> sums, int given) {
   data.assign(sums.begin(), sums.end());
+  exponent = given;
 }
 
 MemoryHandle ReferenceBackend::take(const Picture& picture, std::int64_t images, ValueStorage) {
@@ -142,7 +128,9 @@ void ReferenceBackend::round(ShiftPoint point, std::span<const std::int64_t> sum
 }
 
 void ReferenceBackend::bias_gradient(const Values& error, Sums& sums) {
-  std::vector<std::int64_t>& totals = static_cast<ReferenceSums&>(sums).data;
+  auto& own = static_cast<ReferenceSums&>(sums);
+  std::vector<std::int64_t>& totals = own.data;
+  own.exponent = exponent(error);
   std::ranges::fill(totals, 0);
   for (std::size_t i = 0; i < data(error).size(); ++i) totals[i % totals.size()] += data(error)[i];
 }
@@ -178,45 +166,6 @@ void ReferenceBackend::loss(const LossCase& loss, const Values& answers, const V
 
 void ReferenceBackend::reduce(Sums& sums) {
   if (step_.cluster != nullptr) step_.cluster->sum(static_cast<ReferenceSums&>(sums).data);
-}
-
-void ReferenceBackend::update(Weights& weights, Sums& sums) {
-  auto& own = static_cast<ReferenceWeights&>(weights);
-  std::vector<std::int64_t> gradient = static_cast<ReferenceSums&>(sums).data;
-  const UpdateRule& rule = step_.update;
-  const auto mantissas = own.state.mantissas.as<std::int8_t>();
-  int bits = bits_in(largest_of(gradient));
-  if (rule.has_decay && !own.of.is_bias && bits > 0) {
-    for (std::size_t i = 0; i < gradient.size(); ++i)
-      gradient[i] += decay(mantissas[i], bits - kDecayBits);
-    bits = bits_in(largest_of(gradient));
-  }
-  if (bits == 0) std::ranges::fill(gradient, 0);
-  const int shift = bits - (own.of.is_bias ? rule.bias_mu : rule.mu) - rule.fraction_bits;
-  own.record = {.shift = shift};
-  if (bits == 0 && rule.momentum == 0) return;
-  const std::int64_t limit = std::int64_t{127} << rule.fraction_bits;
-  RandomKey random = step_.random;
-  random.stream = own.of.stream;
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    std::int64_t change = shift < 1
-                              ? gradient[i]
-                              : round_shift(own.of.rounding, gradient[i], shift, draw32(random, i));
-    change = std::clamp(change, -limit, limit);
-    if (rule.momentum > 0) {
-      change = std::clamp(own.state.momentum[i] * std::int64_t{rule.momentum} / 16 + change, -limit,
-                          limit);
-      own.state.momentum[i] = static_cast<std::int32_t>(change);
-    }
-    std::int64_t moved = mantissas[i] - change;
-    if (rule.fraction_bits > 0) {
-      const std::int64_t fine = std::clamp(own.state.fine[i] - change, -limit, limit);
-      own.state.fine[i] = static_cast<std::int32_t>(fine);
-      moved = shift_nearest(fine, rule.fraction_bits);
-    }
-    const std::int8_t before = std::exchange(mantissas[i], clamp127(moved));
-    own.record.moved += before != mantissas[i] ? 1 : 0;
-  }
 }
 
 }  // namespace nibble::inline backend

@@ -3,12 +3,26 @@
 // two passes wherever a shift is found. Slow, and what every other backend is compared with.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "backend/backend.h"
+#include "laws/integer_laws.h"
 
 namespace nibble::inline backend {
+
+inline std::int64_t largest_of(std::span<const std::int64_t> sums) {
+  std::int64_t largest = 0;
+  for (const std::int64_t each : sums) largest = std::max(largest, each < 0 ? -each : each);
+  return largest;
+}
+
+inline int bits_in(std::int64_t magnitude) {
+  return bits_of(static_cast<std::uint64_t>(magnitude));
+}
 
 class ReferenceMemory final : public Memory {
  public:
@@ -22,6 +36,7 @@ class ReferenceWeights final : public Weights {
   void write(const WeightsState& state) override;
   WeightsState read() const override;
   void read_mantissas(std::span<std::int8_t> mantissas) const override;
+  int exponent() const override { return state.exponent; }
   UpdateRecord last_update() const override { return record; }
 
   WeightsCase of;
@@ -32,10 +47,11 @@ class ReferenceWeights final : public Weights {
 class ReferenceSums final : public Sums {
  public:
   explicit ReferenceSums(std::size_t size) : data(size) {}
-  void read(std::span<std::int64_t> sums) override;
-  void write(std::span<const std::int64_t> sums) override;
+  int read(std::span<std::int64_t> sums) override;
+  void write(std::span<const std::int64_t> sums, int exponent) override;
 
   std::vector<std::int64_t> data;
+  int exponent = 0;
 };
 
 class ReferenceBackend : public IntegerBackend {

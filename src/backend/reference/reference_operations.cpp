@@ -82,7 +82,9 @@ class ReferenceProduct final : public ProductOp {
   }
 
   void weight_gradient(const Values& input, const Values& error, Sums& sums) override {
-    Totals& totals = static_cast<ReferenceSums&>(sums).data;
+    auto& own = static_cast<ReferenceSums&>(sums);
+    Totals& totals = own.data;
+    own.exponent = backend_.exponent(input) + backend_.exponent(error);
     const auto& in = ReferenceBackend::data(input);
     const auto& from = ReferenceBackend::data(error);
     std::ranges::fill(totals, 0);

@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "core/isa.h"
+#include "laws/sgd_step.h"
+#include "nibble/core/philox.h"
 
 namespace nibble::inline kernels {
 
@@ -20,6 +22,13 @@ struct IntegerLoops {
   // 0 <= s <= 31, of 64 bits 0 <= s <= 62.
   std::int64_t (*shift_pseudo)(const std::int32_t* x, std::int8_t* y, std::size_t n, int s);
   std::int64_t (*shift_pseudo64)(const std::int64_t* x, std::int8_t* y, std::size_t n, int s);
+
+  // draws[i] = draw32(key, first + i).
+  void (*draw)(const RandomKey& key, std::uint64_t first, std::uint32_t* draws, std::size_t n);
+  // y = clamp127(shift_stochastic(x, s, draw)), 0 <= s <= 31, n < 2^32; returns how many were
+  // clamped.
+  std::int64_t (*shift_stochastic)(const std::int32_t* x, const std::uint32_t* draws,
+                                   std::int8_t* y, std::size_t n, int s);
 
   void (*relu)(std::int8_t* x, std::size_t n);  // x = max(x, 0)
   // x = y > 0 ? x : 0
@@ -44,6 +53,18 @@ struct IntegerLoops {
 
   // w = clamp127(w - g)
   void (*subtract_clamped)(std::int8_t* w, const std::int8_t* g, std::size_t n);
+
+  // Moves every number by the law, whose rounding is stochastic and whose shifts are 1 to 62;
+  // returns the largest magnitude of a number then.
+  std::uint32_t (*sgd_step)(const SgdStep& step, const std::int32_t* gradient,
+                            const std::uint32_t* draws, std::int32_t* fine, std::int32_t* momentum,
+                            std::size_t n);
+  std::uint32_t (*sgd_step64)(const SgdStep& step, const std::int64_t* gradient,
+                              const std::uint32_t* draws, std::int32_t* fine,
+                              std::int32_t* momentum, std::size_t n);
+  // w = clamp127(shift_nearest(x, s)), |x| <= 2^30, 1 <= s <= 30, n < 2^32; returns how many of w
+  // were others before.
+  std::int64_t (*shift_nearest)(const std::int32_t* x, std::int8_t* w, std::size_t n, int s);
 
   std::int64_t (*count_at_rails)(const std::int8_t* w, std::size_t n);             // |w| = 127
   void (*multiply_mask)(std::int8_t* x, const std::uint8_t* mask, std::size_t n);  // mask is 0 or 1

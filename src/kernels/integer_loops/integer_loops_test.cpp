@@ -133,6 +133,32 @@ TEST_P(IntegerLoopsOf, ShiftsOf64BitsEqualTheDefinition) {
   }
 }
 
+TEST_P(IntegerLoopsOf, DrawsAreThoseOfTheirElements) {
+  const RandomKey key{.seed = 0x123456789ABCDEF0, .stream = 0x50000009, .step = 77};
+  for (const std::size_t n : {0, 1, 3, 4, 5, 63, 64, 65, 200}) {
+    for (const std::uint64_t first : {0ULL, 1ULL, 6ULL, 0x3FFFFFFFEULL, 0xFFFFFFFFFULL}) {
+      std::vector<std::uint32_t> draws(n);
+      path_.draw(key, first, draws.data(), n);
+      for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(draws[i], draw32(key, first + i)) << first + i;
+    }
+  }
+}
+
+TEST_P(IntegerLoopsOf, StochasticShiftsEqualTheDefinition) {
+  for (const std::size_t n : {0, 1, 7, 16, 33, 64, 300}) {
+    const auto x = values<std::int32_t>(n, 7 * n + 3);
+    const auto draws = values<std::uint32_t>(n, 11 * n + 5);
+    for (int s = 0; s <= 31; ++s) {
+      const auto of = [&](const IntegerLoops& loops) {
+        Bytes y(n + 1, 99);
+        const std::int64_t clamped = loops.shift_stochastic(x.data(), draws.data(), y.data(), n, s);
+        return std::pair(y, clamped);
+      };
+      ASSERT_EQ(of(path_), of(reference_)) << n << " >> " << s;
+    }
+  }
+}
+
 TEST_P(IntegerLoopsOf, ShiftsAreRightAroundEveryStepAndTheClamp) {
   for (int s = 0; s <= 31; ++s) {
     Sums x;
@@ -225,6 +251,43 @@ TEST_P(IntegerLoopsOf, StepsOfAllSizesEqualTheDefinition) {
     loops.subtract_clamped(w.data(), bytes(n, n + 2).data(), n);
     return w;
   });
+}
+
+TEST_P(IntegerLoopsOf, StepsWithMomentumEqualTheDefinition) {
+  const auto after = [](const auto& loop, const SgdStep& step, const auto& gradient,
+                        std::size_t n) {
+    Sums fine = values<std::int32_t>(n, n + 1);
+    Sums momentum(fine.rbegin(), fine.rend());
+    const std::vector<std::uint32_t> draws(momentum.begin(), momentum.end());
+    for (std::int32_t& each : fine) each /= 2;  // within ±2^30
+    for (std::int32_t& each : momentum) each /= 2;
+    const std::uint32_t largest =
+        loop(step, gradient.data(), draws.data(), fine.data(), momentum.data(), n);
+    return std::tuple(fine, momentum, largest);
+  };
+  for (const SgdStep& step :
+       {SgdStep{.rate = 32767, .shift = 1, .momentum = 230},
+        SgdStep{.rate = 16384, .shift = 32, .decay = 29999, .decay_shift = 33, .momentum = 255},
+        SgdStep{.rate = 20000, .shift = 62, .decay = 16384, .decay_shift = 1}}) {
+    compare([&](const IntegerLoops& loops, std::size_t n) {
+      return after(loops.sgd_step, step, values<std::int32_t>(n, n), n);
+    });
+    compare([&](const IntegerLoops& loops, std::size_t n) {
+      return after(loops.sgd_step64, step, values<std::int64_t>(n, n), n);
+    });
+  }
+}
+
+TEST_P(IntegerLoopsOf, MantissasEqualTheDefinition) {
+  for (const int s : {1, 16, 30}) {
+    compare([&](const IntegerLoops& loops, std::size_t n) {
+      Sums x = values<std::int32_t>(n, n);
+      for (std::int32_t& each : x) each /= 2;  // within ±2^30
+      Bytes w = bytes(n + 1, n);
+      const std::int64_t changed = loops.shift_nearest(x.data(), w.data(), n, s);
+      return std::pair(w, changed);
+    });
+  }
 }
 
 TEST_P(IntegerLoopsOf, CountsEqualTheDefinition) {

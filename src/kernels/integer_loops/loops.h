@@ -77,6 +77,71 @@ struct Loops {
     return clamped;
   }
 
+  // Ten rounds of Philox on kAtOnce counters side by side, groups g, g + 1, … of four draws.
+  static constexpr std::size_t kAtOnce = 16;
+  static void draw_groups(const RandomKey& key, std::uint64_t group, std::uint32_t* __restrict to) {
+    std::uint32_t a[kAtOnce], b[kAtOnce], c[kAtOnce], d[kAtOnce];
+    for (std::size_t i = 0; i < kAtOnce; ++i) {
+      a[i] = static_cast<std::uint32_t>(group + i);
+      b[i] = static_cast<std::uint32_t>((group + i) >> 32);
+      c[i] = key.step;
+      d[i] = key.stream;
+    }
+    auto k0 = static_cast<std::uint32_t>(key.seed);
+    auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
+    for (int round = 0; round < 10; ++round) {
+      for (std::size_t i = 0; i < kAtOnce; ++i) {
+        const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * a[i];
+        const std::uint64_t p1 = std::uint64_t{0xCD9E8D57u} * c[i];
+        a[i] = static_cast<std::uint32_t>(p1 >> 32) ^ b[i] ^ k0;
+        b[i] = static_cast<std::uint32_t>(p1);
+        c[i] = static_cast<std::uint32_t>(p0 >> 32) ^ d[i] ^ k1;
+        d[i] = static_cast<std::uint32_t>(p0);
+      }
+      k0 += 0x9E3779B9u;
+      k1 += 0xBB67AE85u;
+    }
+    for (std::size_t i = 0; i < kAtOnce; ++i) {
+      to[4 * i] = a[i];
+      to[4 * i + 1] = b[i];
+      to[4 * i + 2] = c[i];
+      to[4 * i + 3] = d[i];
+    }
+  }
+
+  static void draw(const RandomKey& key, std::uint64_t first, std::uint32_t* draws, std::size_t n) {
+    std::uint32_t block[4 * kAtOnce];
+    std::size_t done = 0;
+    while (done < n) {
+      const std::uint64_t element = first + done;
+      const std::size_t skipped = element % 4;
+      const std::size_t room = 4 * kAtOnce - skipped;
+      const std::size_t count = n - done < room ? n - done : room;
+      draw_groups(key, element / 4, block);
+      std::memcpy(draws + done, block + skipped, count * sizeof(std::uint32_t));
+      done += count;
+    }
+  }
+
+  // Up where the rest is above the draw's first bits: 2^s - 1 - u is what is then missing at most.
+  static std::int64_t shift_stochastic(const std::int32_t* __restrict x,
+                                       const std::uint32_t* __restrict draws,
+                                       std::int8_t* __restrict y, std::size_t n, int s) {
+    const std::uint32_t rest = (std::uint32_t{1} << s) - 1;
+    std::uint32_t clamped = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto sign = static_cast<std::uint32_t>(x[i] >> 31);
+      const std::uint32_t magnitude = (static_cast<std::uint32_t>(x[i]) ^ sign) - sign;
+      const std::uint32_t u = (draws[i] >> 1) >> (31 - s);
+      const std::uint32_t quotient = (magnitude >> s) + is_above(magnitude & rest, u);
+      const std::uint32_t is_clamped = is_above(quotient, std::uint32_t{127});
+      clamped += is_clamped;
+      const std::uint32_t limited = (quotient | (0 - is_clamped)) & 127;
+      y[i] = static_cast<std::int8_t>((limited ^ sign) - sign);
+    }
+    return clamped;
+  }
+
   static void relu(std::int8_t* x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) x[i] = x[i] > 0 ? x[i] : std::int8_t{0};
   }
@@ -137,6 +202,72 @@ struct Loops {
   static void subtract_clamped(std::int8_t* __restrict w, const std::int8_t* __restrict g,
                                std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) w[i] = clamped(static_cast<std::int16_t>(w[i] - g[i]));
+  }
+
+  // x / 2^s, up where the rest is above the first s bits of the draw, held within ±2^30.
+  struct StochasticPart {
+    explicit StochasticPart(int shift) : s(shift), rest((std::uint64_t{1} << s) - 1) {}
+    [[gnu::always_inline]] std::int64_t operator()(std::int64_t x, std::uint32_t draw) const {
+      const auto sign = static_cast<std::uint64_t>(x >> 63);
+      const std::uint64_t magnitude = (static_cast<std::uint64_t>(x) ^ sign) - sign;
+      const std::uint64_t u = (std::uint64_t{draw} << 32) >> (64 - s);
+      const std::uint64_t part = (magnitude >> s) + is_above(magnitude & rest, u);
+      const std::uint64_t limited = part < kLimit ? part : kLimit;
+      return static_cast<std::int64_t>((limited ^ sign) - sign);
+    }
+    static constexpr std::uint64_t kLimit = std::uint64_t{1} << 30;
+    int s;
+    std::uint64_t rest;
+  };
+
+  [[gnu::always_inline]] static std::int64_t within(std::int64_t x, std::int64_t limit) {
+    const std::int64_t below = x > limit ? limit : x;
+    return below < -limit ? -limit : below;
+  }
+
+  template <class X>
+  static std::uint32_t sgd_step(const SgdStep& step, const X* __restrict gradient,
+                                const std::uint32_t* __restrict draws,
+                                std::int32_t* __restrict fine, std::int32_t* __restrict momentum,
+                                std::size_t n) {
+    constexpr auto kLimit = static_cast<std::int64_t>(StochasticPart::kLimit);
+    constexpr std::int64_t kMostGradient = std::int64_t{1} << 47;
+    const StochasticPart of_gradient(step.shift);
+    const StochasticPart of_number(step.decay != 0 ? step.decay_shift : 1);
+    const std::int64_t rate = step.rate;
+    const std::int64_t decay = step.decay;
+    const std::int64_t kept = step.momentum;
+    std::int64_t largest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t sum = sizeof(X) > 4 ? within(gradient[i], kMostGradient) : gradient[i];
+      const std::int64_t before = momentum[i] * kept;
+      const std::int64_t number = fine[i];
+      const std::int64_t m =
+          within(((before + ((before >> 63) & 255)) >> 8) + of_gradient(sum * rate, draws[i]) +
+                     of_number(number * decay, draws[i]),
+                 kLimit);
+      const std::int64_t moved = within(number - m, kLimit);
+      momentum[i] = static_cast<std::int32_t>(m);
+      fine[i] = static_cast<std::int32_t>(moved);
+      const std::int64_t magnitude = moved < 0 ? -moved : moved;
+      largest = magnitude > largest ? magnitude : largest;
+    }
+    return static_cast<std::uint32_t>(largest);
+  }
+
+  static std::int64_t shift_nearest(const std::int32_t* __restrict x, std::int8_t* __restrict w,
+                                    std::size_t n, int s) {
+    const std::int32_t half = 1 << (s - 1);
+    std::uint32_t changed = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int32_t sign = x[i] >> 31;
+      const std::int32_t magnitude = (((x[i] ^ sign) - sign) + half) >> s;
+      const std::int32_t limited = magnitude < 127 ? magnitude : 127;
+      const auto after = static_cast<std::int8_t>((limited ^ sign) - sign);
+      changed += w[i] != after ? 1U : 0U;
+      w[i] = after;
+    }
+    return changed;
   }
 
   // Counts in 16 bits, a chunk at a time.
@@ -216,6 +347,8 @@ constexpr IntegerLoops loops_of() {
       .max_magnitude64 = L::template max_magnitude<std::int64_t>,
       .shift_pseudo = L::template shift_pseudo<std::int32_t>,
       .shift_pseudo64 = L::template shift_pseudo<std::int64_t>,
+      .draw = L::draw,
+      .shift_stochastic = L::shift_stochastic,
       .relu = L::relu,
       .zero_where_not_positive = L::zero_where_not_positive,
       .take_larger = L::take_larger,
@@ -225,6 +358,9 @@ constexpr IntegerLoops loops_of() {
       .add_products = L::add_products,
       .add_sums = L::add_sums,
       .subtract_clamped = L::subtract_clamped,
+      .sgd_step = L::template sgd_step<std::int32_t>,
+      .sgd_step64 = L::template sgd_step<std::int64_t>,
+      .shift_nearest = L::shift_nearest,
       .count_at_rails = L::count_at_rails,
       .multiply_mask = L::multiply_mask,
       .interleave4 = L::interleave4,

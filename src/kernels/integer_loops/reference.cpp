@@ -27,6 +27,21 @@ std::int64_t shift_pseudo_all(const X* x, std::int8_t* y, std::size_t n, int s) 
   return clamped;
 }
 
+void draw(const RandomKey& key, std::uint64_t first, std::uint32_t* draws, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) draws[i] = draw32(key, first + i);
+}
+
+std::int64_t shift_stochastic_all(const std::int32_t* x, const std::uint32_t* draws, std::int8_t* y,
+                                  std::size_t n, int s) {
+  std::int64_t clamped = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t quotient = shift_stochastic(x[i], s, draws[i]);
+    y[i] = clamp127(quotient);
+    if (y[i] != quotient) ++clamped;
+  }
+  return clamped;
+}
+
 void relu(std::int8_t* x, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) x[i] = std::max<std::int8_t>(x[i], 0);
 }
@@ -74,6 +89,30 @@ void subtract_clamped(std::int8_t* w, const std::int8_t* g, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) w[i] = clamp127(w[i] - g[i]);
 }
 
+template <class X>
+std::uint32_t sgd_step_all(const SgdStep& step, const X* gradient, const std::uint32_t* draws,
+                           std::int32_t* fine, std::int32_t* momentum, std::size_t n) {
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    FineNumber number{fine[i], momentum[i]};
+    step.move(number, gradient[i], draws[i]);
+    fine[i] = number.fine;
+    momentum[i] = number.momentum;
+    largest = std::max(largest, magnitude_of(number.fine));
+  }
+  return static_cast<std::uint32_t>(largest);
+}
+
+std::int64_t shift_nearest_all(const std::int32_t* x, std::int8_t* w, std::size_t n, int s) {
+  std::int64_t changed = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int8_t after = clamp127(shift_nearest(x[i], s));
+    if (w[i] != after) ++changed;
+    w[i] = after;
+  }
+  return changed;
+}
+
 std::int64_t count_at_rails(const std::int8_t* w, std::size_t n) {
   return std::count_if(w, w + n, [](std::int8_t x) { return x == 127 || x == -127; });
 }
@@ -110,6 +149,8 @@ constinit const IntegerLoops kIntegerLoops = {
     .max_magnitude64 = max_magnitude<std::uint64_t, std::int64_t>,
     .shift_pseudo = shift_pseudo_all<std::int32_t>,
     .shift_pseudo64 = shift_pseudo_all<std::int64_t>,
+    .draw = draw,
+    .shift_stochastic = shift_stochastic_all,
     .relu = relu,
     .zero_where_not_positive = zero_where_not_positive,
     .take_larger = take_larger,
@@ -119,6 +160,9 @@ constinit const IntegerLoops kIntegerLoops = {
     .add_products = add_products,
     .add_sums = add_sums,
     .subtract_clamped = subtract_clamped,
+    .sgd_step = sgd_step_all<std::int32_t>,
+    .sgd_step64 = sgd_step_all<std::int64_t>,
+    .shift_nearest = shift_nearest_all,
     .count_at_rails = count_at_rails,
     .multiply_mask = multiply_mask,
     .interleave4 = interleave4,

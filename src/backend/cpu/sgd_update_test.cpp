@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule "sgd" by hand, on the definitions and on every path of the CPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "backend/backend_test_support.h"
+#include "backend/sgd_law.h"
+
+namespace nibble::inline backend {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+// Fine numbers of one tensor on a backend.
+class FineTensor {
+ public:
+  FineTensor(std::string_view backend, WeightsCase of, const std::vector<std::int32_t>& fine,
+             int fraction_bits)
+      : place_(backend), sums_(fine.size()) {
+    of.name = "a.weight";
+    of.shape = {static_cast<std::int64_t>(fine.size())};
+    weights_ = place_.backend->weights(of);
+    gradient_ = place_.backend->sums(of);
+    WeightsState state{.mantissas = Tensor(DType::i8, of.shape),
+                       .exponent = of.exponent,
+                       .fine = fine,
+                       .momentum = std::vector<std::int32_t>(fine.size())};
+    for (std::size_t i = 0; i < fine.size(); ++i)
+      state.mantissas.as<std::int8_t>()[i] = clamp127(shift_nearest(fine[i], fraction_bits));
+    weights_->write(state);
+  }
+
+  WeightsState step(const SgdUpdate& rule, const std::vector<std::int64_t>& sums, int exponent,
+                    std::uint32_t number = 0) {
+    place_.backend->begin(
+        {.random = {7, 0, number}, .is_training = true, .update = rule, .all_images = 1});
+    gradient_->write(sums, exponent);
+    place_.backend->update(*weights_, *gradient_);
+    return weights_->read();
+  }
+
+  UpdateRecord record() const { return weights_->last_update(); }
+
+ private:
+  Workplace place_;
+  std::vector<std::int64_t> sums_;
+  std::unique_ptr<Weights> weights_;
+  std::unique_ptr<Sums> gradient_;
+};
+
+void on_both(const std::function<void(std::string_view)>& body) {
+  body("reference");
+  on_every_path([&] { body("cpu"); });
+}
+
+constexpr WeightsCase kNearest{.exponent = -8, .rounding = ShiftRounding::nearest};
+
+// A rate of 3/4: u = g·24576·2^-15 in units of 2^(-8-4), from sums in units of 2^-10.
+TEST(SgdUpdate, CountsTheExponentOfTheGradient) {
+  const SgdUpdate rule{.rate = {24576, -15}, .momentum = 128, .fraction_bits = 4};
+  on_both([&](std::string_view name) {
+    FineTensor tensor(name, kNearest, {1600, -1600, 0}, 4);
+    WeightsState state = tensor.step(rule, {10, 1, -1}, -10);  // 10·3/4·4 = 30, 3, -3
+    EXPECT_THAT(state.fine, ElementsAre(1570, -1603, 3));
+    EXPECT_THAT(state.momentum, ElementsAre(30, 3, -3));
+    EXPECT_EQ(tensor.record().shift, 13);
+    state = tensor.step(rule, {0, 0, 0}, 3);  // m·128/256 toward zero
+    EXPECT_THAT(state.momentum, ElementsAre(15, 1, -1));
+    EXPECT_THAT(state.fine, ElementsAre(1555, -1604, 4));
+    EXPECT_THAT(state.mantissas.as<std::int8_t>(), ElementsAre(97, -100, 0));
+    EXPECT_EQ(tensor.record().moved, 1);
+    state = tensor.step(rule, {1, 0, 0}, -10 - 4);  // 3/16: nothing, to the nearest
+    EXPECT_THAT(state.momentum, ElementsAre(7, 0, 0));
+  });
+}
+
+TEST(SgdUpdate, DecayTakesAShareOfTheNumberAndNoneOfABias) {
+  const SgdUpdate rule{.decay = {16384, -20}, .momentum = 0, .fraction_bits = 4};  // 1/64
+  on_both([&](std::string_view name) {
+    FineTensor tensor(name, kNearest, {1600, -1000, 31}, 4);
+    EXPECT_THAT(tensor.step(rule, {0, 0, 0}, 0).fine, ElementsAre(1575, -984, 31));
+    WeightsCase bias = kNearest;
+    bias.is_bias = true;
+    FineTensor other(name, bias, {1600, -1000, 31}, 4);
+    EXPECT_THAT(other.step(rule, {0, 0, 0}, 0).fine, ElementsAre(1600, -1000, 31));
+  });
+}
+
+TEST(SgdUpdate, ATensorThatGrowsIsHalvedAndOneThatShrinksIsDoubled) {
+  const SgdUpdate rule{.rate = {16384, -14}, .momentum = 0, .fraction_bits = 4};  // 1
+  on_both([&](std::string_view name) {
+    FineTensor tensor(name, kNearest, {2000, -100, 7}, 4);
+    WeightsState state = tensor.step(rule, {-33, 0, 0}, -12);  // 2033 is above 127·16
+    EXPECT_EQ(state.exponent, -7);
+    EXPECT_THAT(state.fine, ElementsAre(1017, -50, 4));
+    EXPECT_THAT(state.momentum, ElementsAre(-17, 0, 0));
+    EXPECT_THAT(state.mantissas.as<std::int8_t>(), ElementsAre(64, -3, 0));
+    state = tensor.step(rule, {1017 - 768, 0, 0}, -11);  // 48·16 stays
+    EXPECT_EQ(state.exponent, -7);
+    state = tensor.step(rule, {1, 0, 0}, -11);
+    EXPECT_EQ(state.exponent, -8);
+    EXPECT_THAT(state.fine, ElementsAre(2 * 767, -100, 8));
+    EXPECT_THAT(state.momentum, ElementsAre(2, 0, 0));
+    state = tensor.step(rule, {-(1 << 20), 0, 0}, -12);  // 2^20 + 1534 by 10 places
+    EXPECT_EQ(state.exponent, 2);
+    EXPECT_THAT(state.fine, ElementsAre(1025, 0, 0));
+  });
+}
+
+TEST(SgdUpdate, ExponentsStopAtTheirEndsAndThoseOfBiasesNeverMove) {
+  const SgdUpdate rule{.rate = {16384, -14}, .momentum = 0, .fraction_bits = 4};
+  on_both([&](std::string_view name) {
+    WeightsCase high{.exponent = kMostWeightExponent, .rounding = ShiftRounding::nearest};
+    FineTensor most(name, high, {0, 2000}, 4);
+    WeightsState state = most.step(rule, {-(1 << 24), 1 << 24}, 12);
+    EXPECT_EQ(state.exponent, kMostWeightExponent);
+    EXPECT_THAT(state.fine, ElementsAre(127 * 16, -127 * 16));
+    WeightsCase low{.exponent = kLeastWeightExponent, .rounding = ShiftRounding::nearest};
+    FineTensor least(name, low, {5, 0}, 4);
+    EXPECT_EQ(least.step(rule, {0, 0}, 0).exponent, kLeastWeightExponent);
+    FineTensor nothing(name, kNearest, {0, 0}, 4);
+    EXPECT_EQ(nothing.step(rule, {0, 0}, 0).exponent, -8);
+    WeightsCase bias = kNearest;
+    bias.is_bias = true;
+    FineTensor fixed(name, bias, {2000, 3}, 4);
+    state = fixed.step(rule, {-100, 0}, -12);
+    EXPECT_EQ(state.exponent, -8);
+    EXPECT_THAT(state.fine, ElementsAre(127 * 16, 3));
+  });
+}
+
+TEST(SgdUpdate, NothingOverflows) {
+  const std::int64_t huge = std::int64_t{1} << 62;
+  for (const int exponent : {-200, -40, 0, 40, 200}) {
+    for (const ShiftRounding rounding : {ShiftRounding::nearest, ShiftRounding::stochastic}) {
+      const SgdUpdate rule{.rate = {32767, -3}, .decay = {32767, -15}, .momentum = 255};
+      WeightsCase of{.rounding = rounding};
+      on_both([&](std::string_view name) {
+        FineTensor tensor(name, of, {127 << 16, -(127 << 16), 0, 0}, 16);
+        for (std::uint32_t step = 0; step < 4; ++step) {
+          const WeightsState state = tensor.step(rule, {huge, -huge, 1, -1}, exponent, step);
+          for (const std::int32_t each : state.fine) EXPECT_LE(std::abs(each), 127 << 16);
+          for (const std::int32_t each : state.momentum) EXPECT_LE(std::abs(each), 1 << 30);
+        }
+      });
+    }
+  }
+}
+
+// Longer than a chunk, narrow and wide sums, steps in which exponents move.
+TEST(SgdUpdate, EveryPathIsTheDefinition) {
+  constexpr std::size_t kCount = 9001;
+  for (const int bits : {4, 8, 16}) {
+    for (const ShiftRounding rounding :
+         {ShiftRounding::nearest, ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic}) {
+      Draws draws(static_cast<std::uint64_t>(bits));
+      std::vector<std::int32_t> fine;
+      std::vector<std::int64_t> sums;
+      for (std::size_t i = 0; i < kCount; ++i) {
+        fine.push_back(draws.in(-127 << bits, 127 << bits));
+        sums.push_back(draws.in(-(1 << 30), 1 << 30) >> draws.in(0, 30));
+      }
+      const WeightsCase of{.exponent = -9, .rounding = rounding, .stream = 3};
+      const auto states = [&](std::string_view name) {
+        FineTensor tensor(name, of, fine, bits);
+        std::vector<std::vector<std::int32_t>> all;
+        for (std::uint32_t step = 0; step < 5; ++step) {
+          const SgdUpdate rule{.rate = {20000 + 1000 * std::int64_t{step}, -22},
+                               .decay = {30000, -24},
+                               .momentum = 230,
+                               .fraction_bits = bits};
+          WeightsState state = tensor.step(rule, sums, -30 - static_cast<int>(step) * 3, step);
+          all.push_back(std::move(state.fine));
+          all.push_back(std::move(state.momentum));
+          all.push_back({state.exponent, tensor.record().shift,
+                         static_cast<std::int32_t>(tensor.record().moved)});
+        }
+        return all;
+      };
+      const auto wanted = states("reference");
+      EXPECT_NE(wanted.back()[0], -9);
+      on_every_path([&] { EXPECT_EQ(states("cpu"), wanted); });
+    }
+  }
+}
+
+// A gradient far below the unit moves the weight by as much as it should, in the mean.
+TEST(SgdUpdate, StochasticRoundingKeepsWhatIsBelowTheUnit) {
+  constexpr std::size_t kCount = 4000;
+  const SgdUpdate rule{.rate = {16384, -14}, .momentum = 0, .fraction_bits = 4};
+  FineTensor tensor("cpu", {.exponent = 0, .rounding = ShiftRounding::stochastic},
+                    std::vector<std::int32_t>(kCount, 1600), 4);
+  std::int64_t sum = 0;
+  WeightsState state;
+  for (std::uint32_t step = 0; step < 16; ++step)
+    state = tensor.step(rule, std::vector<std::int64_t>(kCount, 1), -8, step);  // 1/16 of a unit
+  for (const std::int32_t each : state.fine) sum += 1600 - each;
+  EXPECT_NEAR(static_cast<double>(sum) / kCount, 1.0, 0.06);  // 4 deviations
+}
+
+}  // namespace
+}  // namespace nibble::inline backend
