@@ -19,7 +19,7 @@ TEST(Initial, WeightsAreUniformWithin127) {
   const std::unique_ptr<IntegerBackend> backend = make_backend("cpu");
   const LayerPlace place{backend.get(), backend.get(), backend.get(), backend.get()};
   const TrainedTensor tensor({.name = "a.weight", .shape = {255 * 200}}, place);
-  const WeightsState state = initial_state(tensor, {}, {1, kIntegerInitialStreams, 0});
+  const WeightsState state = initial_state(tensor, 0, {}, {1, kIntegerInitialStreams, 0});
   std::map<int, int> counts;
   for (const int each : state.mantissas.as<std::int8_t>()) ++counts[each];
   EXPECT_EQ(counts.size(), 255U);

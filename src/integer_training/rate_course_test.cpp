@@ -19,7 +19,7 @@ double value_of(const ScaledInteger& x) {
 }
 
 TEST(RateCourse, FollowsTheScheduleOfFloats) {
-  constexpr std::int64_t kSteps = 37;
+  constexpr std::int64_t kStepsOfEpoch = 37;
   constexpr std::int64_t kEpochs = 12;
   for (const std::string_view text :
        {"constant", "step(3,6.5,9;0.2)", "values(0:0.3,4:0.02,8.25:0.001)", "cosine",
@@ -27,8 +27,8 @@ TEST(RateCourse, FollowsTheScheduleOfFloats) {
         "onecycle(0.5,0,0)", "onecycle(1,0.1,0)", "warmup(2)+cosine",
         "warmup(50,steps,start=0.1)+step(6;0.5)", "warmup(20)+cosine"}) {
     const Schedule schedule = parse_schedule(text);
-    for (std::int64_t step = 0; step < kSteps * kEpochs; ++step) {
-      const RunPosition position{step, kSteps, kEpochs};
+    for (std::int64_t step = 0; step < kStepsOfEpoch * kEpochs; ++step) {
+      const RunPosition position{step, kStepsOfEpoch, kEpochs};
       const double wanted = rate_at(schedule, 0.1, position);
       EXPECT_NEAR(value_of(rate_of_step(schedule, 0.1, position)), wanted, 0.1 * 0x1p-13)
           << text << ", step " << step;

@@ -12,15 +12,13 @@ namespace nibble::inline backend {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::ElementsAreArray;
 
 // Fine numbers of one tensor on a backend.
 class FineTensor {
  public:
   FineTensor(std::string_view backend, WeightsCase of, const std::vector<std::int32_t>& fine,
              int fraction_bits)
-      : place_(backend), sums_(fine.size()) {
-    of.name = "a.weight";
+      : place_(backend) {
     of.shape = {static_cast<std::int64_t>(fine.size())};
     weights_ = place_.backend->weights(of);
     gradient_ = place_.backend->sums(of);
@@ -46,7 +44,6 @@ class FineTensor {
 
  private:
   Workplace place_;
-  std::vector<std::int64_t> sums_;
   std::unique_ptr<Weights> weights_;
   std::unique_ptr<Sums> gradient_;
 };
@@ -56,7 +53,11 @@ void on_both(const std::function<void(std::string_view)>& body) {
   on_every_path([&] { body("cpu"); });
 }
 
-constexpr WeightsCase kNearest{.exponent = -8, .rounding = ShiftRounding::nearest};
+WeightsCase case_of(int exponent, ShiftRounding rounding = ShiftRounding::nearest) {
+  return {.name = "a.weight", .shape = {}, .exponent = exponent, .rounding = rounding, .stream = 3};
+}
+
+const WeightsCase kNearest = case_of(-8);
 
 // A rate of 3/4: u = g·24576·2^-15 in units of 2^(-8-4), from sums in units of 2^-10.
 TEST(SgdUpdate, CountsTheExponentOfTheGradient) {
@@ -113,13 +114,11 @@ TEST(SgdUpdate, ATensorThatGrowsIsHalvedAndOneThatShrinksIsDoubled) {
 TEST(SgdUpdate, ExponentsStopAtTheirEndsAndThoseOfBiasesNeverMove) {
   const SgdUpdate rule{.rate = {16384, -14}, .momentum = 0, .fraction_bits = 4};
   on_both([&](std::string_view name) {
-    WeightsCase high{.exponent = kMostWeightExponent, .rounding = ShiftRounding::nearest};
-    FineTensor most(name, high, {0, 2000}, 4);
+    FineTensor most(name, case_of(kMostWeightExponent), {0, 2000}, 4);
     WeightsState state = most.step(rule, {-(1 << 24), 1 << 24}, 12);
     EXPECT_EQ(state.exponent, kMostWeightExponent);
     EXPECT_THAT(state.fine, ElementsAre(127 * 16, -127 * 16));
-    WeightsCase low{.exponent = kLeastWeightExponent, .rounding = ShiftRounding::nearest};
-    FineTensor least(name, low, {5, 0}, 4);
+    FineTensor least(name, case_of(kLeastWeightExponent), {5, 0}, 4);
     EXPECT_EQ(least.step(rule, {0, 0}, 0).exponent, kLeastWeightExponent);
     FineTensor nothing(name, kNearest, {0, 0}, 4);
     EXPECT_EQ(nothing.step(rule, {0, 0}, 0).exponent, -8);
@@ -137,9 +136,8 @@ TEST(SgdUpdate, NothingOverflows) {
   for (const int exponent : {-200, -40, 0, 40, 200}) {
     for (const ShiftRounding rounding : {ShiftRounding::nearest, ShiftRounding::stochastic}) {
       const SgdUpdate rule{.rate = {32767, -3}, .decay = {32767, -15}, .momentum = 255};
-      WeightsCase of{.rounding = rounding};
       on_both([&](std::string_view name) {
-        FineTensor tensor(name, of, {127 << 16, -(127 << 16), 0, 0}, 16);
+        FineTensor tensor(name, case_of(0, rounding), {127 << 16, -(127 << 16), 0, 0}, 16);
         for (std::uint32_t step = 0; step < 4; ++step) {
           const WeightsState state = tensor.step(rule, {huge, -huge, 1, -1}, exponent, step);
           for (const std::int32_t each : state.fine) EXPECT_LE(std::abs(each), 127 << 16);
@@ -163,9 +161,8 @@ TEST(SgdUpdate, EveryPathIsTheDefinition) {
         fine.push_back(draws.in(-127 << bits, 127 << bits));
         sums.push_back(draws.in(-(1 << 30), 1 << 30) >> draws.in(0, 30));
       }
-      const WeightsCase of{.exponent = -9, .rounding = rounding, .stream = 3};
       const auto states = [&](std::string_view name) {
-        FineTensor tensor(name, of, fine, bits);
+        FineTensor tensor(name, case_of(-9, rounding), fine, bits);
         std::vector<std::vector<std::int32_t>> all;
         for (std::uint32_t step = 0; step < 5; ++step) {
           const SgdUpdate rule{.rate = {20000 + 1000 * std::int64_t{step}, -22},
@@ -191,7 +188,7 @@ TEST(SgdUpdate, EveryPathIsTheDefinition) {
 TEST(SgdUpdate, StochasticRoundingKeepsWhatIsBelowTheUnit) {
   constexpr std::size_t kCount = 4000;
   const SgdUpdate rule{.rate = {16384, -14}, .momentum = 0, .fraction_bits = 4};
-  FineTensor tensor("cpu", {.exponent = 0, .rounding = ShiftRounding::stochastic},
+  FineTensor tensor("cpu", case_of(0, ShiftRounding::stochastic),
                     std::vector<std::int32_t>(kCount, 1600), 4);
   std::int64_t sum = 0;
   WeightsState state;
