@@ -182,7 +182,9 @@ void add_train(CLI::App& app) {
       "error=e5m2/stochastic\n"
       "  nibble train mnist-lenet-bfp8-swalp --seed 2              a recipe with another seed\n"
       "  nibble train --from model.nib --data mnist --lr 0.0001    some more epochs of a model\n"
-      "  nibble train lenet --data mnist --arith int8              not one float in the step\n"
+      "  nibble train mnist-lenet-int8                             not one float in the step\n"
+      "  nibble train --from model.nib --data mnist --arith int8 --freeze 'conv*' --fraction-bits "
+      "8\n"
       "  mpirun -n 4 nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip\n"
       "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");
   verb.callback([flags, &verb] {
