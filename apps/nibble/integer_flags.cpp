@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <utility>
 
 #include "apps/nibble/shared_options.h"
-#include "nibble/core/error.h"
+#include "nibble/graph/model_file.h"
+#include "nibble/graph/network_text.h"
 
 namespace nibble {
 namespace {
@@ -18,34 +18,32 @@ namespace {
   throw CLI::ValidationError(flag, std::string(why));
 }
 
-// "value=pseudo-stochastic" or "conv1.error=stochastic"
-void take_rounding(const std::string& text, IntegerRoundings& roundings) {
-  const std::size_t equals = text.find('=');
-  const std::size_t dot = text.substr(0, equals).rfind('.');
-  const std::string layer = dot == std::string::npos ? "" : text.substr(0, dot);
-  const std::size_t from = dot == std::string::npos ? 0 : dot + 1;
-  const std::string tensor = equals == std::string::npos ? "" : text.substr(from, equals - from);
-  if (tensor != "value" && tensor != "error" && tensor != "gradient") {
-    throw Error("train", "--shift-rounding", "'" + text + "'",
-                "[LAYER.]value|error|gradient=nearest|stochastic|pseudo-stochastic");
+IntegerRecipe base_of_integers(const TrainFlags& flags) {
+  IntegerRecipe recipe;
+  if (is_recipe(flags.what)) {
+    const RecipeText text = find_recipe(flags.what);
+    if (arithmetic_of(text) == Arithmetic::int8)
+      return parse_integer_recipe(text.toml, text.source,
+                                  {.epochs = flags.epochs, .start = flags.from});
+    static_cast<RunSettings&>(recipe) = parse_recipe(text.toml, text.source);
+    recipe.name += "-int8";
+  } else if (!flags.what.empty() || !flags.from) {
+    recipe.network = load_network(flags.what);
+    recipe.name = recipe.network.name;
   }
-  RoundingChoice* choice = &roundings.all;
-  if (!layer.empty()) {
-    for (auto& [name, each] : roundings.layers) {
-      if (name == layer) choice = &each;
-    }
-    if (choice == &roundings.all)
-      choice = &roundings.layers.emplace_back(layer, roundings.all).second;
-  }
-  const ShiftRounding rounding = shift_rounding_by_name(text.substr(equals + 1));
-  (tensor == "value"   ? choice->value
-   : tensor == "error" ? choice->error
-                       : choice->gradient) = rounding;
+  if (flags.from)
+    start_from(recipe, read_model(*flags.from).model);
+  else if (recipe.start)
+    start_from(recipe, copy_of(*recipe.start));
+  if (flags.epochs) recipe.epochs = *flags.epochs;
+  set_usual_course(recipe);
+  return recipe;
 }
 
 // Options of the rule that is not chosen.
-void check_update_flags(const TrainFlags& flags, const IntegerFlags& integers) {
-  const bool is_sgd = integers.is_sgd();
+void check_update_flags(const TrainFlags& flags, const IntegerFlags& integers,
+                        const IntegerRecipe& recipe) {
+  const bool is_sgd = std::holds_alternative<SgdUpdate>(recipe.options.update);
   for (const auto& [flag, is_given] : {std::pair{"--lr", flags.rate.has_value()},
                                        std::pair{"--momentum", flags.momentum.has_value()},
                                        std::pair{"--weight-decay", flags.weight_decay.has_value()},
@@ -65,33 +63,24 @@ void check_update_flags(const TrainFlags& flags, const IntegerFlags& integers) {
 void take_shift(const IntegerFlags& integers, ShiftUpdate& update) {
   if (integers.momentum) update.momentum = *integers.momentum;
   if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
-  update.has_decay = integers.has_decay;
+  if (integers.has_decay) update.has_decay = true;
 }
 
 void take_sgd(const TrainFlags& flags, const IntegerFlags& integers, IntegerRecipe& recipe) {
-  use_sgd(recipe);
   auto& update = std::get<SgdUpdate>(recipe.options.update);
   if (flags.rate) recipe.rate = *flags.rate;
   if (flags.weight_decay) recipe.weight_decay = *flags.weight_decay;
   if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
-  if (flags.momentum) update.momentum = static_cast<int>(std::lround(*flags.momentum * 256));
+  if (flags.momentum) update.momentum = in_256ths(*flags.momentum);
   if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
-}
-
-// What is left of the options for a recipe of floats, whose optimizer nobody asks.
-TrainFlags without_optimizer(TrainFlags flags) {
-  flags.rate.reset();
-  flags.momentum.reset();
-  flags.weight_decay.reset();
-  flags.schedule.reset();
-  return flags;
 }
 
 }  // namespace
 
 void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
   verb.add_option("--arith", flags.arithmetic,
-                  "float, or int8: integers from the image to the weight update")
+                  "float, or int8: integers from the image to the weight update (the recipe's,\n"
+                  "else float)")
       ->check(CLI::IsMember({"float", "int8"}));
   verb.add_option("--update", flags.update,
                   "int8: shift, steps of --mu bits whatever the gradient's size (usual), or sgd,\n"
@@ -109,25 +98,30 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
       ->type_name("RULE")
       ->allow_extra_args(false);
   verb.add_option("--momentum16", flags.momentum, "int8: sixteenths of the last step that remain")
-      ->check(CLI::Range(0, 15));
+      ->check(CLI::Range(0, kMostMomentum));
   verb.add_option("--fraction-bits", flags.fraction_bits,
                   "int8: bits below the weight's unit in which updates accumulate (0, sgd: 16)")
-      ->check(CLI::Range(0, 16));
+      ->check(CLI::Range(0, kMostFractionBits));
   verb.add_option("--residual-bits", flags.residual_bits,
                   "int8: halvings of the first weights of layers that only an add reads (0)")
-      ->check(CLI::Range(0, 8));
+      ->check(CLI::Range(0, kMostResidualBits));
   verb.add_flag("--decay", flags.has_decay, "int8: NITI's weight decay");
   verb.add_option("--loss-form", flags.loss_form,
                   "int8: fractional, or octaves: exponents cut to whole numbers")
       ->check(CLI::IsMember({"fractional", "octaves"}));
   verb.add_option("--calibration", flags.calibration,
                   "int8: images of the train split that freeze the shifts (1024)")
-      ->check(CLI::Range(1, 65536));
+      ->check(CLI::Range(std::int64_t{1}, kMostCalibration));
+  verb.add_option("--freeze", flags.frozen,
+                  "int8: layers whose weights stay as they are, by name or pattern (* any text,\n"
+                  "? a letter); may be repeated")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
   add_device_option(verb, flags.device);
 }
 
 void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
-  if (!integers.is_integer()) {
+  if (!is_integer(flags, integers)) {
     for (const auto& [flag, is_given] :
          {std::pair{"--update", integers.update.has_value()},
           std::pair{"--mu", integers.mu.has_value()},
@@ -140,6 +134,7 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--decay", integers.has_decay},
           std::pair{"--loss-form", integers.loss_form.has_value()},
           std::pair{"--calibration", integers.calibration.has_value()},
+          std::pair{"--freeze", !integers.frozen.empty()},
           std::pair{"--device", integers.device != "cpu"}}) {
       if (is_given) refuse(flag, "is an option of integer training: give --arith int8, too");
     }
@@ -155,19 +150,16 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
              "is an option of float training: --arith int8 has --mu, --momentum16, --decay, …");
     }
   }
-  check_update_flags(flags, integers);
+}
+
+bool is_integer(const TrainFlags& flags, const IntegerFlags& integers) {
+  if (integers.arithmetic) return *integers.arithmetic == "int8";
+  return is_recipe(flags.what) && arithmetic_of(find_recipe(flags.what)) == Arithmetic::int8;
 }
 
 IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& integers) {
-  const Recipe course = recipe_of(without_optimizer(flags));
-  if (course.start) {
-    throw Error("train", "model to start from", "one of floats beside --arith int8",
-                "none: integer training draws its first weights");
-  }
-  IntegerRecipe recipe;
-  static_cast<RunSettings&>(recipe) = course;
-  if (is_recipe(flags.what)) recipe.name += "-int8";
-  set_usual_course(recipe);
+  IntegerRecipe recipe = base_of_integers(flags);
+  take_run_flags(flags, recipe);
   if (flags.average_from) recipe.average_from = *flags.average_from;
   if (integers.mu) recipe.mu = parse_mu(*integers.mu);
   if (integers.bias_mu) recipe.bias_mu = parse_mu(*integers.bias_mu);
@@ -175,15 +167,17 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   IntegerOptions& options = recipe.options;
   options.seed = recipe.seed;
   if (integers.shifts) options.rule = shift_rule_by_name(*integers.shifts);
-  if (integers.is_sgd()) {
+  if (integers.update) choose_update(*integers.update, recipe);
+  check_update_flags(flags, integers, recipe);
+  if (auto* shift = std::get_if<ShiftUpdate>(&options.update))
+    take_shift(integers, *shift);
+  else
     take_sgd(flags, integers, recipe);
-  } else {
-    take_shift(integers, std::get<ShiftUpdate>(options.update));
-  }
-  for (const std::string& text : integers.roundings) take_rounding(text, options.roundings);
+  for (const std::string& text : integers.roundings) take_shift_rounding(text, options.roundings);
   if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
+  if (integers.loss_form) options.form = loss_form_by_name(*integers.loss_form);
+  if (!integers.frozen.empty()) options.frozen = integers.frozen;
   options.device = integers.device;
-  if (integers.loss_form == "octaves") options.form = CrossEntropyForm::whole_octaves;
   return recipe;
 }
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "apps/nibble/train_flags.h"
-#include "nibble/integer_training/train_integers.h"
+#include "nibble/integer_training/integer_recipe.h"
 
 namespace nibble {
 
 struct IntegerFlags {
-  std::string arithmetic = "float";
-  std::optional<std::string> update;  // shift or sgd
+  std::optional<std::string> arithmetic;  // else the recipe's, else float
+  std::optional<std::string> update;      // shift or sgd, else the recipe's, else shift
   std::optional<std::string> mu;
   std::optional<std::string> bias_mu;
   std::optional<std::string> shifts;
@@ -25,15 +25,16 @@ struct IntegerFlags {
   bool has_decay = false;
   std::optional<std::string> loss_form;
   std::optional<std::int64_t> calibration;
+  std::vector<std::string> frozen;  // patterns
   std::string device = "cpu";
-
-  bool is_integer() const { return arithmetic == "int8"; }
-  bool is_sgd() const { return update == "sgd"; }
 };
 
 void add_integer_flags(CLI::App& verb, IntegerFlags& flags);
 
-// A network or a float recipe's network, data and course, trained in integers.
+bool is_integer(const TrainFlags& flags, const IntegerFlags& integers);
+
+// The recipe, or one made of the network with usual settings, changed as the options say. Of a
+// recipe of floats the run without its arithmetic is taken.
 IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& integers);
 
 // Throws where an option of the other arithmetic is given.

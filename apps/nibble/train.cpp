@@ -39,8 +39,11 @@ struct TrainVerbFlags {
 
 void print_recipes() {
   for (const NamedRecipe& each : named_recipes()) {
-    const Recipe recipe = parse_recipe(each.toml, each.name);
-    fmt::print("{:<28} {}\n", each.name, recipe.summary);
+    const RecipeText text = find_recipe(each.name);
+    const RunSettings recipe = arithmetic_of(text) == Arithmetic::int8
+                                   ? RunSettings(parse_integer_recipe(text.toml, text.source))
+                                   : RunSettings(parse_recipe(text.toml, text.source));
+    fmt::print("{:<29} {}\n", each.name, recipe.summary);
   }
 }
 
@@ -123,7 +126,8 @@ TrainResult run_integers(TrainVerbFlags& flags) {
 
 void run(TrainVerbFlags& flags) {
   check_arithmetic(flags.recipe, flags.integers);
-  const TrainResult result = flags.integers.is_integer() ? run_integers(flags) : run_float(flags);
+  const TrainResult result =
+      is_integer(flags.recipe, flags.integers) ? run_integers(flags) : run_float(flags);
   if (result.stopped_by != 0) world().barrier();  // the checkpoint is there before anyone leaves
   if (world().rank() != 0) return;
   if (result.stopped_by != 0) {
@@ -178,7 +182,9 @@ void add_train(CLI::App& app) {
       "error=e5m2/stochastic\n"
       "  nibble train mnist-lenet-bfp8-swalp --seed 2              a recipe with another seed\n"
       "  nibble train --from model.nib --data mnist --lr 0.0001    some more epochs of a model\n"
-      "  nibble train lenet --data mnist --arith int8              not one float in the step\n"
+      "  nibble train mnist-lenet-int8                             not one float in the step\n"
+      "  nibble train --from model.nib --data mnist --arith int8 --freeze 'conv*' --fraction-bits "
+      "8\n"
       "  mpirun -n 4 nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip\n"
       "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");
   verb.callback([flags, &verb] {

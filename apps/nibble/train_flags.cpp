@@ -12,6 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
+#include "nibble/integer_training/integer_recipe.h"
 #include "nibble/report/tensorboard.h"
 
 namespace nibble {
@@ -61,13 +62,30 @@ PolicyRule rule_of(const std::string& text) {
   return rule;
 }
 
+Recipe base_of(const TrainFlags& flags) {
+  Recipe recipe;
+  if (is_recipe(flags.what)) {
+    const RecipeText text = find_recipe(flags.what);
+    if (arithmetic_of(text) == Arithmetic::float32) return parse_recipe(text.toml, text.source);
+    static_cast<RunSettings&>(recipe) = parse_integer_recipe(text.toml, text.source);
+    recipe.name += "-float";
+  } else if (!flags.what.empty() || !flags.from) {
+    recipe.network = load_network(flags.what);
+    recipe.name = recipe.network.name;
+  }
+  recipe.optimizer = {.kind = OptimizerKind::adam, .rate = 0.001};
+  return recipe;
+}
+
 }  // namespace
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--data", flags.data, "digits, mnist, fashion-mnist, cifar10, or a path");
-  verb.add_option("--from", flags.from,
-                  "a float model (.nib) to start from, in place of random weights; its network is\n"
-                  "trained unless another with the same parameters is given")
+  verb.add_option(
+          "--from", flags.from,
+          "a model (.nib) to start from, in place of random weights; its network is trained\n"
+          "unless another with the same parameters is given. --arith int8 takes floats,\n"
+          "whose batch norms it folds, or int8 weights")
       ->type_name("FILE");
   verb.add_option("--policy", flags.policy, "precision policy (TOML)")->type_name("FILE");
   verb.add_option(
@@ -118,15 +136,24 @@ PrecisionPolicy load_policy(const std::string& path) {
   return parse_policy(read_text_file(path, "policy"), path);
 }
 
+void take_run_flags(const TrainFlags& flags, RunSettings& settings) {
+  take(flags.data, settings.data);
+  take(flags.epochs, settings.epochs);
+  take(flags.batch, settings.batch);
+  take(flags.seed, settings.seed);
+  take_number("--val", flags.validation, settings.validation);
+  take(flags.patience, settings.early_stopping.patience);
+  take(flags.crop, settings.augment.padding);
+  take(flags.cutout, settings.augment.cutout);
+  take(flags.image_size, settings.image_size);
+  if (flags.has_flip) settings.augment.has_flip = true;
+  if (settings.data.empty())
+    throw CLI::RequiredError("--data digits, mnist, fashion-mnist, cifar10 or a path");
+  use_threads(flags.threads);
+}
+
 Recipe recipe_of(const TrainFlags& flags) {
-  Recipe recipe;
-  if (is_recipe(flags.what)) {
-    recipe = load_recipe(flags.what);
-  } else {
-    if (!flags.what.empty() || !flags.from) recipe.network = load_network(flags.what);
-    recipe.name = recipe.network.name;
-    recipe.optimizer = {.kind = OptimizerKind::adam, .rate = 0.001};
-  }
+  Recipe recipe = base_of(flags);
   if (flags.from) start_from(recipe, read_model(*flags.from).model);
   if (recipe.start && flags.initialization) {
     throw CLI::ValidationError("--init", "the first weights are those of the model to start from");
@@ -139,20 +166,10 @@ Recipe recipe_of(const TrainFlags& flags) {
     throw CLI::ValidationError("--momentum", fmt::format("is of sgd, and the optimizer is {}",
                                                          name_of(recipe.optimizer.kind)));
   }
-  take(flags.data, recipe.data);
-  take(flags.epochs, recipe.epochs);
-  take(flags.batch, recipe.batch);
   take_number("--lr", flags.rate, recipe.optimizer.rate);
   take_number("--momentum", flags.momentum, recipe.optimizer.momentum);
   take_number("--weight-decay", flags.weight_decay, recipe.optimizer.weight_decay);
-  take(flags.seed, recipe.seed);
-  take_number("--val", flags.validation, recipe.validation);
-  take(flags.patience, recipe.early_stopping.patience);
   take(flags.average_from, recipe.averaging.start);
-  take(flags.crop, recipe.augment.padding);
-  take(flags.cutout, recipe.augment.cutout);
-  take(flags.image_size, recipe.image_size);
-  if (flags.has_flip) recipe.augment.has_flip = true;
   if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
   if (flags.initialization) recipe.initialization = initialization_by_name(*flags.initialization);
   if (flags.policy) recipe.policy = load_policy(*flags.policy);
@@ -161,9 +178,7 @@ Recipe recipe_of(const TrainFlags& flags) {
     recipe.policy.name += " " + text;
   }
   if (flags.is_fast) recipe.is_fast = true;
-  if (recipe.data.empty())
-    throw CLI::RequiredError("--data digits, mnist, fashion-mnist, cifar10 or a path");
-  use_threads(flags.threads);
+  take_run_flags(flags, recipe);
   return recipe;
 }
 

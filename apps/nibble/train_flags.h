@@ -46,7 +46,11 @@ struct TrainFlags {
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags);
 
-// The recipe, or one made of the network with usual settings, changed as the options say.
+// The options that say nothing of the arithmetic.
+void take_run_flags(const TrainFlags& flags, RunSettings& settings);
+
+// The recipe, or one made of the network with usual settings, changed as the options say. Of a
+// recipe of integers the run without its arithmetic is taken.
 Recipe recipe_of(const TrainFlags& flags);
 
 // The TensorBoard file of a run, for TrainOptions::make_events.

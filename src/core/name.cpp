@@ -118,6 +118,29 @@ std::string in_quotes(std::string_view words) {
   return fmt::format("'{}'", shortened(words.substr(0, kMostBytes * (kQuoted + 1)), kQuoted));
 }
 
+// Only the last star is ever tried again, so that no pattern takes long.
+bool matches(std::string_view pattern, std::string_view name) {
+  std::size_t at = 0;     // in the pattern
+  std::size_t place = 0;  // in the name
+  std::size_t star = std::string_view::npos;
+  std::size_t behind_star = 0;  // of the name, where the star ends for now
+  while (place < name.size()) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      behind_star = place;
+    } else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == name[place])) {
+      ++at;
+      ++place;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      place = ++behind_star;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
+}
+
 std::string file_part(std::string_view name) {
   std::string part(name);
   std::ranges::replace_if(

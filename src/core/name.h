@@ -32,6 +32,9 @@ std::string shortened(std::string_view words, std::size_t most);
 // For an error: in quotes, printable, short.
 std::string in_quotes(std::string_view words);
 
+// Whether a pattern fits the whole name: * stands for any text, ? for one letter.
+bool matches(std::string_view pattern, std::string_view name);
+
 // Part of the name of a file or folder that is named after something: what is no letter, digit,
 // '-', '_' or '.' becomes '_', and so does a first '.' or '-'.
 std::string file_part(std::string_view name);

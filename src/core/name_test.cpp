@@ -57,6 +57,15 @@ TEST(Name, LongWordsEndInAnEllipsis) {
   EXPECT_EQ(in_quotes(std::string(100'000, 'x')), "'" + std::string(59, 'x') + "…'");
 }
 
+TEST(Name, PatternsHaveStarsAndQuestionMarks) {
+  EXPECT_TRUE(matches("layer1.*", "layer1.0.conv"));
+  EXPECT_TRUE(matches("*conv?", "layer1.conv2"));
+  EXPECT_TRUE(matches("*", ""));
+  EXPECT_FALSE(matches("conv", "conv1"));
+  EXPECT_FALSE(matches("conv?", "conv"));
+  EXPECT_FALSE(matches("a*b*c", "abcd"));
+}
+
 TEST(Name, AFileNamedAfterSomethingStaysInItsFolder) {
   EXPECT_EQ(file_part("mnist-lenet_1.5"), "mnist-lenet_1.5");
   EXPECT_EQ(file_part("../../etc/x"), "_._.._etc_x");

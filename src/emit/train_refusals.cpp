@@ -42,6 +42,7 @@ void check_options(const IntegerOptions& options) {
   refuse(update != nullptr && update->momentum != 0, "momentum");
   refuse(update != nullptr && update->fraction_bits != 0, "fraction bits");
   refuse(update != nullptr && update->has_decay, "weight decay");
+  refuse(!options.frozen.empty(), "frozen layers");
   if (!refused.empty())
     throw Error("emit", "settings of training", refused, "the trainer's usual ones");
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/hash.h"
 #include "core/name.h"
 #include "nibble/graph/network_text.h"
 #include "run_folder/checkpoint.h"
@@ -53,11 +54,18 @@ double share(TomlReader& table, std::string_view key, double otherwise) {
   return value;
 }
 
-RunSettings read_run_settings(TomlReader& table, std::string_view source) {
+Arithmetic read_arithmetic(TomlReader& table) {
+  if (table.find("arith") == nullptr) return Arithmetic::float32;
+  return read_word(table, "arith", arithmetic_by_name);
+}
+
+RunSettings read_run_settings(TomlReader& table, std::string_view source, Arithmetic expected) {
+  if (const Arithmetic got = read_arithmetic(table); got != expected)
+    table.fail("arith", name_of(got), fmt::format("a recipe of {}", name_of(expected)));
   RunSettings settings;
   settings.name =
       table.string("name").value_or(well_formed(std::filesystem::path(source).stem().string()));
-  check_name_length("recipe", "name", settings.name);
+  check_name_length(kRecipeOp, "name", settings.name);
   settings.summary = table.string("summary").value_or("");
   settings.follows = table.string("follows").value_or("");
   if (table.find("network") == nullptr)
@@ -91,6 +99,7 @@ std::string run_settings_json(const RunSettings& settings, std::string_view meth
   if (!settings.data_hash.empty()) json["data_hash"] = settings.data_hash;
   if (!settings.test_hash.empty()) json["test_hash"] = settings.test_hash;
   json.update(Json::parse(method));
+  if (settings.start) json["start"] = hex(weights_hash(*settings.start));
   json["augment"] = {{"crop", settings.augment.padding},
                      {"flip", settings.augment.has_flip},
                      {"cutout", settings.augment.cutout}};

@@ -8,9 +8,12 @@
 
 #include "graph/toml_reader.h"
 #include "nibble/core/error.h"
+#include "nibble/epoch_loop/recipe_files.h"
 #include "nibble/epoch_loop/run_settings.h"
 
 namespace nibble::inline epoch_loop {
+
+inline constexpr std::string_view kRecipeOp = "recipe";
 
 // A word that `read` understands, which must be there; what is wrong with it, at its line.
 template <class Read>
@@ -30,8 +33,11 @@ double positive(TomlReader& table, std::string_view key, double otherwise,
 // From 0, below 1.
 double share(TomlReader& table, std::string_view key, double otherwise);
 
-// Takes its keys and leaves the others; a recipe without a name is called after its source.
-RunSettings read_run_settings(TomlReader& table, std::string_view source);
+Arithmetic read_arithmetic(TomlReader& table);  // the key `arith`; float where it is absent
+
+// Takes its keys and leaves the others; a recipe without a name is called after its source, and one
+// of another arithmetic is refused.
+RunSettings read_run_settings(TomlReader& table, std::string_view source, Arithmetic expected);
 
 // All settings that decide the numbers. The keys of `method`, how the network learns, and of
 // `numbers`, the formats it learns in, stand among them; both are JSON objects.

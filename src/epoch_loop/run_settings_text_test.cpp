@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 RunSettings read(std::string_view toml, bool is_finished = true) {
   const TomlValue root = parse_toml(toml, "mine.toml", "recipe");
   TomlReader table(root, "mine.toml", "recipe");
-  const RunSettings settings = read_run_settings(table, "mine.toml");
+  const RunSettings settings = read_run_settings(table, "mine.toml", Arithmetic::float32);
   if (is_finished) table.finish();
   return settings;
 }

@@ -137,6 +137,12 @@ RunSettings complete(const RunSettings& settings, const TrainingData& data) {
     for (std::size_t i = channels; !each->empty() && i < wanted; ++i)
       each->push_back((*each)[i % channels]);
   }
+  // As the start had it, which the data's own moments must not change.
+  if (settings.start && settings.mean.empty() && settings.deviation.empty()) {
+    const Input& before = input_of(settings.start->network);
+    input.mean = before.mean;
+    input.deviation = before.deviation;
+  }
   const std::int64_t answers =
       infer_shapes(settings.network)[output_of(settings.network)].elements();
   if (std::cmp_equal(data.train.class_names.size(), answers)) {

@@ -17,6 +17,7 @@
 #include "float_training/batcher.h"
 #include "float_training/session.h"
 #include "float_training/start.h"
+#include "graph/model_parts.h"
 #include "nibble/core/error.h"
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/checkpoint.h"

@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "core/name.h"
 #include "float_training/weight_quantizer.h"
 #include "nibble/core/error.h"
 
@@ -16,29 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, kRoles> kNames = {
     "weight", "activation", "error", "gradient", "momentum", "update", "master", "accumulator"};
-
-// Only the last star is ever tried again, so that no pattern takes long.
-bool matches(std::string_view pattern, std::string_view name) {
-  std::size_t at = 0;     // in the pattern
-  std::size_t place = 0;  // in the name
-  std::size_t star = std::string_view::npos;
-  std::size_t behind_star = 0;  // of the name, where the star ends for now
-  while (place < name.size()) {
-    if (at < pattern.size() && pattern[at] == '*') {
-      star = at++;
-      behind_star = place;
-    } else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == name[place])) {
-      ++at;
-      ++place;
-    } else if (star != std::string_view::npos) {
-      at = star + 1;
-      place = ++behind_star;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', at) == std::string_view::npos;
-}
 
 bool is_of_parameters(Role role) {
   return role == Role::weight || role == Role::gradient || role == Role::momentum ||

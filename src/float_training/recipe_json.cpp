@@ -5,7 +5,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "core/hash.h"
 #include "epoch_loop/run_settings_text.h"
 #include "nibble/float_training/recipe.h"
 
@@ -67,11 +66,10 @@ std::string text_of(const Json& json) {
 }  // namespace
 
 std::string to_json(const Recipe& recipe) {
-  Json method{{"fast", recipe.is_fast},
-              {"initialization", name_of(recipe.initialization)},
-              {"optimizer", optimizer_json(recipe.optimizer)},
-              {"schedule", to_string(recipe.schedule)}};
-  if (recipe.start) method["start"] = hex(weights_hash(*recipe.start));
+  const Json method{{"fast", recipe.is_fast},
+                    {"initialization", name_of(recipe.initialization)},
+                    {"optimizer", optimizer_json(recipe.optimizer)},
+                    {"schedule", to_string(recipe.schedule)}};
   Json numbers{{"policy_name", recipe.policy.name},
                {"policy", policy_json(recipe.policy)},
                {"loss_scale", recipe.policy.loss_scale.start},

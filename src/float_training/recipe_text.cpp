@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/embedded_text.h"
-#include "core/text_file.h"
 #include "epoch_loop/run_settings_text.h"
 #include "float_training/policy_text.h"
 #include "graph/toml_reader.h"
@@ -16,11 +14,8 @@
 
 namespace nibble::inline float_training {
 
-std::span<const EmbeddedText> recipe_texts();  // made by nibble_embed_texts
-
 namespace {
 
-constexpr std::string_view kRecipeOp = "recipe";
 constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 4> kInitializations = {"he", "fan-in", "xavier", "wage"};
 
@@ -56,7 +51,7 @@ void read_optimizer(TomlReader& table, OptimizerSettings& optimizer) {
 
 Recipe read_recipe(TomlReader& table, std::string_view source) {
   Recipe recipe;
-  static_cast<RunSettings&>(recipe) = read_run_settings(table, source);
+  static_cast<RunSettings&>(recipe) = read_run_settings(table, source, Arithmetic::float32);
   if (table.find("initialization") != nullptr) {
     recipe.initialization = read_word(table, "initialization", initialization_by_name);
   }
@@ -95,40 +90,15 @@ Initialization initialization_by_name(std::string_view name) {
   return static_cast<Initialization>(place_of(kInitializations, "initialization", name));
 }
 
-std::vector<NamedRecipe> named_recipes() {
-  std::vector<NamedRecipe> recipes;
-  for (const EmbeddedText& each : recipe_texts()) recipes.push_back({each.name, each.text});
-  return recipes;
-}
-
 Recipe parse_recipe(std::string_view toml, std::string_view source) {
   const TomlValue root = parse_toml(toml, source, kRecipeOp);
   TomlReader table(root, source, kRecipeOp);
   return read_recipe(table, source);
 }
 
-bool is_recipe(std::string_view name_or_path) {
-  if (std::ranges::any_of(named_recipes(),
-                          [&](const NamedRecipe& each) { return each.name == name_or_path; }))
-    return true;
-  if (!name_or_path.ends_with(".toml")) return false;
-  const TomlValue root =
-      parse_toml(read_text_file(name_or_path, kRecipeOp), name_or_path, kRecipeOp);
-  TomlReader table(root, name_or_path, kRecipeOp);
-  return table.find("network") != nullptr;
-}
-
 Recipe load_recipe(std::string_view name_or_path) {
-  std::string names;
-  for (const NamedRecipe& each : named_recipes()) {
-    if (each.name == name_or_path) return parse_recipe(each.toml, each.name);
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
-  }
-  if (!name_or_path.ends_with(".toml")) {
-    throw Error(kRecipeOp, "recipe", fmt::format("'{}'", name_or_path),
-                names + " or the path of a .toml file");
-  }
-  return parse_recipe(read_text_file(name_or_path, kRecipeOp), name_or_path);
+  const RecipeText text = find_recipe(name_or_path);
+  return parse_recipe(text.toml, text.source);
 }
 
 }  // namespace nibble::inline float_training

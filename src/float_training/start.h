@@ -10,7 +10,4 @@ namespace nibble::inline float_training {
 // it needs the same parameters in f32, and steps above 0.
 void check_start(const Network& network, const Model& start);
 
-// The network with a loss at its end, where it has none.
-Network with_loss(Network network, const Op& loss);
-
 }  // namespace nibble::inline float_training

@@ -11,16 +11,9 @@
 namespace nibble::inline float_training {
 namespace {
 
-// With the settings as they will run, and with the rules that the network brings. What enters is
-// normalized as the start had it, which the data's own moments must not change.
+// With the settings as they will run, and with the rules that the network brings.
 Recipe complete(Recipe recipe, const RunSettings& settings) {
   static_cast<RunSettings&>(recipe) = settings;
-  if (recipe.start && recipe.mean.empty() && recipe.deviation.empty()) {
-    const Input& before = input_of(recipe.start->network);
-    auto& input = std::get<Input>(recipe.network.nodes[0].op);
-    input.mean = before.mean;
-    input.deviation = before.deviation;
-  }
   const std::vector<PolicyRule> own = own_rules(recipe.network);
   recipe.policy.rules.insert(recipe.policy.rules.begin(), own.begin(), own.end());
   return recipe;

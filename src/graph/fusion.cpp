@@ -6,6 +6,7 @@
 
 #include "graph/depthwise.h"
 #include "graph/integer_parameters.h"
+#include "graph/model_parts.h"
 #include "graph/node_error.h"
 #include "laws/rescale.h"
 
@@ -20,10 +21,6 @@ constexpr std::int64_t kMostPooledDepth = 128;  // of products whose sums are po
 
 bool is_byte(const Interval& range) {
   return range.is_within(-255, 255) && range.high - std::min<std::int64_t>(range.low, 0) <= 255;
-}
-
-bool is_product_op(const Op& op) {
-  return is<Conv2d>(op) || is<Linear>(op);
 }
 
 // A sum comes before all that is not linear.
@@ -111,7 +108,7 @@ FusedGroup Fusion::started(std::size_t first) {
     claim_rescale(group.operand);
     group.addend = *term_of(inputs[1]);
     claim_rescale(group.addend);
-  } else if (!is_product_op(op(first)) && !is<SumPool>(op(first))) {
+  } else if (!is_product(op(first)) && !is<SumPool>(op(first))) {
     // What works on each number is the first that follows its input.
     group.sum = bounds_[inputs[0]].value;
     (void)takes(group, first);
@@ -181,7 +178,7 @@ bool Fusion::takes_bias(FusedGroup& group, std::size_t next) {
 
 bool Fusion::takes_add(FusedGroup& group, std::size_t add) {
   const std::vector<std::size_t>& inputs = network_.nodes[add].inputs;
-  const bool begins_with_a_sum = is_product_op(op(group.first)) || is<SumPool>(op(group.first));
+  const bool begins_with_a_sum = is_product(op(group.first)) || is<SumPool>(op(group.first));
   if (!is_still_sum(group) || !begins_with_a_sum || group.addend.is_given() || inputs.size() != 2 ||
       inputs[0] == inputs[1]) {
     return false;
@@ -250,7 +247,7 @@ bool Fusion::takes_rescale(FusedGroup& group, std::size_t next) {
 bool Fusion::is_lift(const FusedGroup& group, std::size_t next) const {
   const auto& rescale = std::get<Rescale>(op(next));
   const std::size_t reader = free_reader(next);
-  const bool has_own_bias = is_product_op(op(group.first)) &&
+  const bool has_own_bias = is_product(op(group.first)) &&
                             find_parameter(parameters_, group.first, "bias") != parameters_.size();
   return is_still_sum(group) && !has_own_bias && group.biases.empty() && !group.addend.is_given() &&
          group.lift == kNoNode && rescale.shift == 0 && !rescale.is_per_channel &&

@@ -6,6 +6,14 @@
 
 namespace nibble::inline graph {
 
+int exponent_for(double largest) {
+  constexpr int kMantissaBits = 7;
+  if (!(largest > 0)) return -kMantissaBits;
+  int exponent = 0;
+  const double fraction = std::frexp(largest, &exponent);  // largest = fraction·2^exponent
+  return (fraction == 0.5 ? exponent - 1 : exponent) - kMantissaBits;
+}
+
 Precision int8_of(int exponent) {
   Precision precision{.format = parse_format("int8")};
   precision.format.scaling.kind = ScaleKind::given;

@@ -8,6 +8,9 @@
 
 namespace nibble::inline graph {
 
+// ⌈log2 largest⌉ - 7, so that mantissas within ±127 reach it, or one step less; -7 where it is 0.
+int exponent_for(double largest);
+
 Precision int8_of(int exponent);
 std::optional<int> exponent_of(const Precision& precision);  // empty: it is no such format
 

@@ -117,11 +117,14 @@ class FormWriter {
     }
     std::visit([](auto& op) { set_bias(op); }, sums.op);
     const std::size_t place = add(std::move(sums), std::move(weight), std::move(norm.bias));
-    return add({.name = node_->name,
-                .op = Rescale{.shift = norm.shift, .low = -kFormRail, .high = kFormRail},
-                .inputs = {place},
-                .value = node_->value},
-               std::move(norm.multipliers));
+    return add(
+        {.name = node_->name,
+         .op =
+             Rescale{
+                 .shift = norm.shift, .low = -kFormRail, .high = kFormRail, .is_per_channel = true},
+         .inputs = {place},
+         .value = node_->value},
+        std::move(norm.multipliers));
   }
 
   // R(2^lift·x + b, s) of an x in units of 2^(exponent + lift). Where s is above lift, what lies

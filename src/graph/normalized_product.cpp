@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products whose sums go into a batch norm and nowhere else.
+// Batch norms, and products whose sums go into one and nowhere else.
 #include "graph/normalized_product.h"
 
 #include <algorithm>
@@ -24,6 +24,11 @@ bool is_normalized_product(const Network& network, std::size_t node) {
     norms += static_cast<std::size_t>(times);
   }
   return norms == 1;
+}
+
+bool has_batch_norm(const Network& network) {
+  return std::ranges::any_of(network.nodes,
+                             [](const Node& node) { return is<BatchNorm>(node.op); });
 }
 
 }  // namespace nibble::inline graph

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/normalized_product.h"
 #include "integer_step/integer_test_support.h"
 #include "integer_step/session.h"
 #include "nibble/core/error.h"
@@ -69,11 +70,6 @@ inline std::vector<NamedCase> networks(bool is_long) {
       cases.push_back(std::move(one));
   }
   return cases;
-}
-
-inline bool has_batch_norm(const Network& network) {
-  return std::ranges::any_of(network.nodes,
-                             [](const Node& node) { return is<BatchNorm>(node.op); });
 }
 
 // The rule that batch norms need.

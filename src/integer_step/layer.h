@@ -22,7 +22,7 @@ struct IntegerBackward {
   std::span<const Values> inputs;        // as the gradient of weights needs them
   const Values& output;                  // as errors need it
   const Values& error;                   // may be destroyed
-  const Values& gradient_error;          // the same, as the gradient of weights needs it
+  const Values& gradient_error;          // the same, as gradients need it; none: frozen weights
   std::span<const Values> input_errors;  // to be written
 };
 

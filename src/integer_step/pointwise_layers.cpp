@@ -112,7 +112,8 @@ class BiasLayer final : public PointLayer {
     run_forward(AddBias{&bias_.on(*place_.forward), value_point_.point}, inputs, output);
   }
   void backward(const IntegerBackward& arguments) override {
-    place_.weight_gradient->bias_gradient(arguments.gradient_error, bias_.gradient());
+    if (const Values& error = arguments.gradient_error; !error.memory.is_empty())
+      place_.weight_gradient->bias_gradient(error, bias_.gradient());
     send_all(arguments);
   }
   std::vector<TrainedTensor*> parameters() override { return {&bias_}; }

@@ -74,6 +74,7 @@ class ProductLayer final : public IntegerLayer {
       products_.of(backend).input_error(arguments.error, weight_.on(backend), error_point_.point,
                                         target);
     }
+    if (arguments.gradient_error.memory.is_empty()) return;
     IntegerBackend& backend = *place_.weight_gradient;
     products_.of(backend).weight_gradient(arguments.inputs[0], arguments.gradient_error,
                                           weight_.gradient());

@@ -61,7 +61,7 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
     : network_(network),
       options_(options),
       cluster_(cluster),
-      tape_(network, options.roundings, std::move(placement)),
+      tape_(network, options.roundings, std::move(placement), options.frozen),
       loss_point_(tape_.answer_backend().new_point(
           {"loss", options.roundings.all.error, kIntegerLossStream})) {
   check_integer_answer(network);

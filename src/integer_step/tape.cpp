@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/name.h"
 #include "graph/normalized_product.h"
 #include "nibble/core/error.h"
 
@@ -15,6 +16,11 @@ namespace {
 constexpr std::uint32_t kJoinPoint = 7;  // of a node's eight streams
 constexpr std::size_t kValueSlot = 0;
 constexpr std::size_t kFirstErrorSlot = 1;
+
+bool is_frozen(const Node& node, std::span<const std::string> patterns) {
+  return std::ranges::any_of(
+      patterns, [&](const std::string& pattern) { return matches(pattern, node.name); });
+}
 
 }  // namespace
 
@@ -33,7 +39,7 @@ const Resident::Copy* Resident::find(const IntegerBackend& backend) const {
 }
 
 IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundings,
-                         Placement placement)
+                         Placement placement, std::span<const std::string> frozen)
     : network_(network),
       placement_(std::move(placement)),
       pictures_(pictures_of(network)),
@@ -76,6 +82,10 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
     }
     points_.push_back(joins_[i]);
     needs.push_back(needs_of(layers_[i].get()));
+    if (needs.back().has_parameters && is_frozen(node, frozen)) {
+      needs.back().has_parameters = false;
+      needs.back().keeps_inputs = is<BatchNorm>(node.op);  // whose error needs them
+    }
     // A layer that runs elsewhere than what it reads has its own memory there.
     if (!node.inputs.empty() && &placement_.of(node.inputs[0], TrainPass::forward) != place.forward)
       needs.back().works_in_place = false;
@@ -247,6 +257,13 @@ void IntegerTape::forward_node(const StepContext& step, std::size_t node) {
   }
   layers_[node]->forward(step, inputs, output);
   memory_->value(node).set(backend, output);
+  if (observer_) show(layers_[node]->value_points(), backend, output);
+}
+
+void IntegerTape::show(std::span<const PlacedPoint> points, IntegerBackend& backend,
+                       const Values& made) {
+  if (made.memory.is_empty()) return;
+  for (const PlacedPoint& point : points) observer_(point.name, backend, made);
 }
 
 Values IntegerTape::start_backward() {
@@ -274,9 +291,10 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   IntegerLayer& layer = *layers_[node];
   IntegerBackend& backend = placement_.of(node, TrainPass::input_error);
   IntegerBackend& learner = placement_.of(node, TrainPass::weight_gradient);
+  const LayerNeeds& needs = memory_->needs(node);  // of a frozen layer, as if it had no weights
   const bool is_in_place = memory_->is_in_place(node);
   const Values error = error_on(node, backend);
-  const Values gradient_error = layer.parameters().empty() ? Values{} : error_on(node, learner);
+  const Values gradient_error = needs.has_parameters ? error_on(node, learner) : Values{};
   const Values output = layer.keeps_output() ? value_on(node, backend) : Values{};
 
   const std::size_t count = description.inputs.size();
@@ -284,7 +302,7 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   std::vector<Values> input_errors(count);
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t input = description.inputs[k];
-    if (layer.keeps_inputs()) inputs[k] = value_on(input, learner);
+    if (needs.keeps_inputs) inputs[k] = value_on(input, learner);
     if (!memory_->wants_error(input)) continue;
     if (is_in_place && k == 0) {
       input_errors[k] = error;
@@ -297,7 +315,8 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   backend.enter(description.name, TrainPass::input_error);
   if (&learner != &backend) learner.enter(description.name, TrainPass::weight_gradient);
   layer.backward({step, inputs, output, error, gradient_error, input_errors});
-  if (!layer.makes_whole_gradients()) {
+  if (observer_) show(layer.error_points(), backend, input_errors[0]);
+  if (needs.has_parameters && !layer.makes_whole_gradients()) {
     for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
   }
   for (std::size_t k = 0; k < count; ++k) {
@@ -331,6 +350,7 @@ void IntegerTape::join_error(std::size_t node, IntegerBackend& backend, Values e
 }
 
 void IntegerTape::update(std::size_t node) {
+  if (!memory_->needs(node).has_parameters) return;
   for (TrainedTensor* parameter : layers_[node]->parameters()) {
     placement_.of(node, TrainPass::update).enter(parameter->name(), TrainPass::update);
     parameter->update();

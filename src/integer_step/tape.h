@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "graph/tape_memory.h"
@@ -51,10 +54,16 @@ class Resident {
   std::vector<Copy> copies_;
 };
 
+// Sees what a point, by its name, made of sums, while the step runs.
+using PointObserver =
+    std::function<void(const std::string& point, IntegerBackend& backend, const Values& made)>;
+
 class IntegerTape {
  public:
-  // The network must outlive the tape. Weights are not set.
-  IntegerTape(const Network& network, const IntegerRoundings& roundings, Placement placement);
+  // The network must outlive the tape. Weights are not set; those of layers that a pattern of
+  // `frozen` fits get no gradient and never move.
+  IntegerTape(const Network& network, const IntegerRoundings& roundings, Placement placement,
+              std::span<const std::string> frozen = {});
 
   // Those that are trained, in the order of parameters_of(network).
   const std::vector<TrainedTensor*>& parameters() const { return parameters_; }
@@ -81,6 +90,9 @@ class IntegerTape {
   }
 
   IntegerBackend& answer_backend() const { return placement_.of(answer_, TrainPass::forward); }
+
+  // From the next step on; null: nobody looks.
+  void set_observer(PointObserver observer) { observer_ = std::move(observer); }
 
   // Of all values, in the order of nodes; freezing sets the shifts that lead to them.
   std::vector<int> value_exponents() const;
@@ -109,6 +121,7 @@ class IntegerTape {
   void backward_node(const StepContext& step, std::size_t node);
   void join_error(std::size_t node, IntegerBackend& backend, Values error);
   void update(std::size_t node);
+  void show(std::span<const PlacedPoint> points, IntegerBackend& backend, const Values& made);
 
   const Network& network_;
   Placement placement_;  // before all that borrows from backends
@@ -123,6 +136,7 @@ class IntegerTape {
   std::vector<std::size_t> arrivals_;  // by node: slots of errors that this batch has used
   std::vector<TrainedTensor*> parameters_;
   std::vector<PlacedPoint> points_;
+  PointObserver observer_;
 };
 
 }  // namespace nibble::inline integer_step

@@ -2,10 +2,7 @@
 // Answers of a frozen network with batch norms.
 #include "integer_training/frozen_answers.h"
 
-#include <algorithm>
-
 #include "integer_training/integer_model.h"
-#include "kernels/integer_loops/integer_loops.h"
 
 namespace nibble::inline integer_training {
 namespace {
@@ -22,11 +19,6 @@ std::span<const std::int8_t> mantissas_of(const InputBatch& batch,
 }
 
 }  // namespace
-
-bool has_batch_norm(const Network& network) {
-  return std::ranges::any_of(network.nodes,
-                             [](const Node& node) { return is<BatchNorm>(node.op); });
-}
 
 FrozenAnswers::FrozenAnswers(const Model& model, const std::string& device, std::int64_t batch)
     : engine_(copy_of(model), {.device = device, .max_batch = batch}),

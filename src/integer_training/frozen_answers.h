@@ -11,8 +11,6 @@
 
 namespace nibble::inline integer_training {
 
-bool has_batch_norm(const Network& network);
-
 class FrozenAnswers {
  public:
   FrozenAnswers(const Model& model, const std::string& device, std::int64_t batch);

@@ -12,15 +12,6 @@
 namespace nibble::inline integer_training {
 namespace {
 
-constexpr int kMantissaBits = 7;
-
-int exponent_for(double largest) {
-  if (!(largest > 0)) return -kMantissaBits;
-  int exponent = 0;
-  const double fraction = std::frexp(largest, &exponent);  // largest = fraction·2^exponent
-  return (fraction == 0.5 ? exponent - 1 : exponent) - kMantissaBits;
-}
-
 std::size_t channels_of(const Dataset& data) {
   return static_cast<std::size_t>(data.images.shape()[3]);
 }

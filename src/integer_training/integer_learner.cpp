@@ -10,6 +10,7 @@
 #include "integer_training/answers.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_observation.h"
+#include "integer_training/integer_start.h"
 #include "integer_training/rate_course.h"
 #include "nibble/integer_training/train_integers.h"
 
@@ -23,6 +24,8 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
       scale_(input_scale(input_of(recipe_.network), data.train)),
       batcher_(data.train, scale_, session_.tape().answer_picture().channels),
       averager_(recipe_.options.update) {
+  if (recipe_.start)
+    write_start(*recipe_.start, recipe_.options.update, session_.tape().parameters());
   if (session_.runs_ahead()) batcher_.leave_gathering();
 }
 
@@ -33,6 +36,9 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
       plan.indices, recipe_.augment, {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)}, share);
   rate_ = told_rate(recipe_, plan.position, plan.epoch);
   session_.set_update(update_of_step(recipe_, plan.position, plan.epoch, batch.all_images));
+  if (plan.observation != nullptr)
+    session_.tape().set_observer(
+        point_observer(plan.epoch + 1, session_.steps() + 1, *plan.observation));
   session_.submit(batch);
   untold_.push_back({{batch.labels.begin(), batch.labels.end()},
                      {batch.targets.begin(), batch.targets.end()},
@@ -40,8 +46,10 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
                      batch.all_images});
   if (is_averaging())
     averager_.see(plan.position, recipe_.average_from, session_.tape().parameters());
-  if (plan.observation != nullptr)
+  if (plan.observation != nullptr) {
+    session_.tape().set_observer(nullptr);
     observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
+  }
   return told(session_.runs_ahead() ? 1 : 0);
 }
 

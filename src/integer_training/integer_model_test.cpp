@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "core/test_support.h"
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
@@ -180,13 +181,8 @@ TEST(IntegerAverager, IsTheMeanOfFineNumbersWhoseExponentsMove) {
   EXPECT_THAT(other.mean(0).mantissas.as<std::int8_t>(), ElementsAre(90, 0));
 }
 
-std::string error_of(std::string_view text) {
-  try {
-    parse_mu(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+std::string error_of_mu(std::string_view text) {
+  return error_of([&] { parse_mu(text); });
 }
 
 TEST(MuSchedule, StepsDownAfterEpochs) {
@@ -201,19 +197,19 @@ TEST(MuSchedule, StepsDownAfterEpochs) {
 }
 
 TEST(MuSchedule, WrongTextsNameTheirPart) {
-  EXPECT_THAT(error_of(""), HasSubstr("mu: got ''"));
-  EXPECT_THAT(error_of("8"), HasSubstr("'8'"));
-  EXPECT_THAT(error_of("-9"), HasSubstr("MU from -8 to 7"));
-  EXPECT_THAT(error_of("5,x@3"), HasSubstr("'x@3'"));
-  EXPECT_THAT(error_of("5,4"), HasSubstr("MU@EPOCH"));
-  EXPECT_THAT(error_of("5@3"), HasSubstr("the first without @EPOCH"));
-  EXPECT_THAT(error_of("5,4@10,3@10"), HasSubstr("'3@10'"));
-  EXPECT_THAT(error_of("5,4@"), HasSubstr("'4@'"));
-  EXPECT_THAT(error_of("5,4@-1"), HasSubstr("'4@-1'"));
-  EXPECT_THAT(error_of("5,"), HasSubstr("no comma at the end"));
-  EXPECT_THAT(error_of("5,,4@2"), HasSubstr("got ''"));
-  EXPECT_THAT(error_of("5,4@10@20"), HasSubstr("'4@10@20'"));
-  EXPECT_THAT(error_of("5.0"), HasSubstr("'5.0'"));
+  EXPECT_THAT(error_of_mu(""), HasSubstr("mu: got ''"));
+  EXPECT_THAT(error_of_mu("8"), HasSubstr("'8'"));
+  EXPECT_THAT(error_of_mu("-9"), HasSubstr("MU from -8 to 7"));
+  EXPECT_THAT(error_of_mu("5,x@3"), HasSubstr("'x@3'"));
+  EXPECT_THAT(error_of_mu("5,4"), HasSubstr("MU@EPOCH"));
+  EXPECT_THAT(error_of_mu("5@3"), HasSubstr("the first without @EPOCH"));
+  EXPECT_THAT(error_of_mu("5,4@10,3@10"), HasSubstr("'3@10'"));
+  EXPECT_THAT(error_of_mu("5,4@"), HasSubstr("'4@'"));
+  EXPECT_THAT(error_of_mu("5,4@-1"), HasSubstr("'4@-1'"));
+  EXPECT_THAT(error_of_mu("5,"), HasSubstr("no comma at the end"));
+  EXPECT_THAT(error_of_mu("5,,4@2"), HasSubstr("got ''"));
+  EXPECT_THAT(error_of_mu("5,4@10@20"), HasSubstr("'4@10@20'"));
+  EXPECT_THAT(error_of_mu("5.0"), HasSubstr("'5.0'"));
 }
 
 TEST(MuSchedule, TheUsualCourseIsThatOfNiti) {

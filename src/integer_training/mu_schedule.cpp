@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "graph/normalized_product.h"
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"
 
@@ -70,9 +71,14 @@ int MuSchedule::at(std::int64_t epoch) const {
 }
 
 void set_usual_course(IntegerRecipe& recipe) {
-  recipe.mu = {.first = 5};
-  if (recipe.epochs >= 4) recipe.mu.later = {{recipe.epochs / 2, 4}, {recipe.epochs * 3 / 4, 3}};
+  const int first = recipe.start ? 0 : 5;
+  recipe.mu = {.first = first};
+  if (recipe.epochs >= 4)
+    recipe.mu.later = {{recipe.epochs / 2, first - 1}, {recipe.epochs * 3 / 4, first - 2}};
   recipe.average_from = recipe.epochs >= 4 ? recipe.epochs - recipe.epochs / 4 + 1 : 0;
+  if (!has_batch_norm(recipe.network)) return;
+  use_sgd(recipe);
+  recipe.options.roundings.all.error = ShiftRounding::stochastic;  // to the nearest, it collapses
 }
 
 void use_sgd(IntegerRecipe& recipe) {

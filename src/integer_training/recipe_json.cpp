@@ -58,6 +58,7 @@ std::string to_json(const IntegerRecipe& recipe) {
       {"loss_form", options.form == CrossEntropyForm::fractional ? "fractional" : "whole octaves"},
       {"average_from", recipe.average_from},
       {"calibration", recipe.calibration}});
+  if (!options.frozen.empty()) method["freeze"] = options.frozen;
   Json layers = Json::object();
   for (const auto& [layer, choice] : options.roundings.layers) layers[layer] = json_of(choice);
   const Json numbers = {{"shifts", name_of(options.rule)},

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/name.h"
 #include "epoch_loop/run_training.h"
 #include "integer_training/integer_learner.h"
 #include "integer_training/rate_course.h"
@@ -52,15 +54,26 @@ void check_options(const IntegerRecipe& recipe) {
     throw Error("train", "residual bits", "a network without adds", "one with residual branches");
   if (recipe.options.form == CrossEntropyForm::whole_octaves && is<SquaredError>(nodes.back().op))
     throw Error("train", "loss form", "squared_error", "softmax_cross_entropy, which has two");
+  if (recipe.start && recipe.options.residual_bits > 0)
+    throw Error("train", "residual bits", "a model to start from", "weights that are drawn");
   check_average_start(recipe.average_from, recipe.epochs);
 }
 
-void check(const IntegerRecipe& recipe) {
-  check_options(recipe);
-  check_course(recipe);
-  check_form(recipe);
-  for (const auto& [layer, choice] : recipe.options.roundings.layers)
-    find_node(recipe.network, layer);
+// A pattern fits a layer with weights, and some layer is left to train.
+void check_frozen(const Network& network, const std::vector<std::string>& patterns) {
+  std::set<std::size_t> nodes;
+  for (const Parameter& parameter : parameters_of(network)) nodes.insert(parameter.node);
+  std::set<std::size_t> moving = nodes;
+  for (const std::string& pattern : patterns) {
+    const auto fits = [&](std::size_t node) { return matches(pattern, network.nodes[node].name); };
+    if (std::ranges::none_of(nodes, fits)) {
+      throw Error("train", "layers to freeze", in_quotes(pattern),
+                  "a name or pattern of a layer with weights");
+    }
+    std::erase_if(moving, fits);
+  }
+  if (moving.empty() && !patterns.empty())
+    throw Error("train", "layers to freeze", "all of them", "at least one that is left to train");
 }
 
 // With the settings as they will run.
@@ -78,8 +91,17 @@ IntegerRecipe complete(IntegerRecipe recipe, const RunSettings& settings,
 
 }  // namespace
 
+void check_integers(const IntegerRecipe& recipe) {
+  check_options(recipe);
+  check_course(recipe);
+  check_form(recipe);
+  for (const auto& [layer, choice] : recipe.options.roundings.layers)
+    find_node(recipe.network, layer);
+  check_frozen(recipe.network, recipe.options.frozen);
+}
+
 TrainResult train_integers(const IntegerRecipe& recipe, const TrainOptions& options) {
-  check(recipe);
+  check_integers(recipe);
   return run_training(recipe, options, [&](const RunSettings& settings, const TrainingData& data) {
     return std::make_unique<IntegerLearner>(complete(recipe, settings, data), data,
                                             options.communicator);

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/model_parts.h"
 #include "nibble/float_training/forward.h"
-#include "quantization/model_parts.h"
 #include "quantization/quantization_points.h"
 #include "quantization/stretches.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "quantization/model_parts.h"
+#include "graph/model_parts.h"
 #include "quantization/quantization_points.h"
 
 namespace nibble::inline quantization {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/model_parts.h"
 #include "graph/model_writer.h"
 #include "graph/parameters.h"
 #include "nibble/core/error.h"

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/line.h"
+#include "graph/model_parts.h"
 #include "graph/model_writer.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
-#include "quantization/line.h"
 #include "quantization/quantization_points.h"
 
 namespace nibble::inline quantization {

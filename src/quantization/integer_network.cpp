@@ -13,6 +13,7 @@
 
 #include "graph/fake_quantize.h"
 #include "graph/integer_means.h"
+#include "graph/model_parts.h"
 #include "graph/model_writer.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/text_file.h"
+#include "graph/model_parts.h"
 #include "graph/toml_reader.h"
 #include "quantization/quantization_points.h"
 

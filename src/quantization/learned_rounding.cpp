@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/fake_quantize.h"
+#include "graph/model_parts.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/float_training/forward.h"

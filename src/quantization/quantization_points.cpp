@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows sums until they must be rounded.
 #include "quantization/quantization_points.h"
+#include "graph/model_parts.h"
 
 #include <algorithm>
 
@@ -70,18 +71,6 @@ std::size_t product_of(const Network& network, std::size_t point) {
   std::size_t i = point;
   while (is_epilogue(network.nodes[i].op)) i = network.nodes[i].inputs[0];
   return is_product(network.nodes[i].op) ? i : point;
-}
-
-std::vector<std::vector<std::size_t>> readers_of(const Network& network) {
-  std::vector<std::vector<std::size_t>> readers(network.nodes.size());
-  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    for (const std::size_t input : network.nodes[i].inputs) readers[input].push_back(i);
-  }
-  return readers;
-}
-
-bool is_product(const Op& op) {
-  return is<Conv2d>(op) || is<Linear>(op);
 }
 
 }  // namespace nibble::inline quantization

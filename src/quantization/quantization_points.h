@@ -15,9 +15,4 @@ std::vector<bool> quantization_points(const Network& network);
 // The conv2d or linear whose sums a point rounds; the point itself where it is none's.
 std::size_t product_of(const Network& network, std::size_t point);
 
-// By node, those that read it.
-std::vector<std::vector<std::size_t>> readers_of(const Network& network);
-
-bool is_product(const Op& op);
-
 }  // namespace nibble::inline quantization

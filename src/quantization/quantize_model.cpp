@@ -2,10 +2,10 @@
 // The order of the passes.
 #include "nibble/quantization/quantize_model.h"
 
+#include "graph/fold_batch_norm.h"
 #include "quantization/bias_correction.h"
 #include "quantization/equalize.h"
 #include "quantization/fake_quantized.h"
-#include "quantization/fold_batch_norm.h"
 #include "quantization/integer_features.h"
 #include "quantization/learned_rounding.h"
 

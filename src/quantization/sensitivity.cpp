@@ -10,6 +10,7 @@
 
 #include "core/bit_packing.h"
 #include "graph/fake_quantize.h"
+#include "graph/model_parts.h"
 #include "nibble/float_training/forward.h"
 #include "quantization/product_steps.h"
 #include "quantization/quantization_points.h"

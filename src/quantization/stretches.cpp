@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/model_parts.h"
 #include "nibble/float_training/forward.h"
 #include "quantization/quantization_points.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "quantization/model_parts.h"
+#include "graph/model_parts.h"
 
 namespace nibble::inline quantization {
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "report/escape.h"
+#include "report/histogram_grid.h"
+#include "report/html_page.h"
 #include "report/html_sections.h"
 #include "report/line_chart.h"
 #include "report/results.h"
@@ -100,6 +102,37 @@ std::string legend_of(const std::vector<std::string>& layers) {
   return html + "</div>\n";
 }
 
+// Of every layer and tensor the shifts of all epochs.
+std::string shift_histograms(const RunRecord& run, const std::vector<std::string>& layers,
+                             std::size_t colour) {
+  std::map<std::pair<std::string_view, std::string_view>, std::map<std::int64_t, double>> counts;
+  for (const IntegerRecord& record : run.integers)
+    ++counts[{record.layer, record.tensor}][record.shift];
+  HistogramGrid grid = {.title = "Shifts of all epochs, bits",
+                        .rows = layers,
+                        .columns = {"value", "error", "weight"},
+                        .colour = colour,
+                        .theme = kPageTheme};
+  std::vector<HistogramCell> cells;
+  for (const std::string& layer : grid.rows) {
+    for (const std::string& tensor : grid.columns) {
+      HistogramCell& cell = cells.emplace_back();
+      const auto found = counts.find({layer, tensor});
+      if (found == counts.end()) continue;
+      const std::int64_t least = found->second.begin()->first;
+      const std::int64_t most = found->second.rbegin()->first;
+      EqualBins bins = {.low = static_cast<double>(least) - 0.5,
+                        .high = static_cast<double>(most) + 0.5,
+                        .counts = std::vector<double>(static_cast<std::size_t>(most - least + 1))};
+      for (const auto& [shift, count] : found->second)
+        bins.counts[static_cast<std::size_t>(shift - least)] = count;
+      cell = {.after = std::move(bins),
+              .tooltip = fmt::format("{}, {}: {} to {}", layer, tensor, least, most)};
+    }
+  }
+  return html_figure(draw(grid, cells));
+}
+
 std::string share_cell(double share) {
   return std::isnan(share) ? "–" : escaped(shown_share(share));
 }
@@ -148,7 +181,7 @@ std::string integers_section(const ReportRuns& report) {
                         escaped(report.name(i)));
     html += legend_of(layers) + "<div class=\"charts pairs\">\n";
     for (const Quantity& quantity : kQuantities) html += chart_of(run, layers, quantity);
-    html += "</div>\n" + table_of(run) + "</details>\n";
+    html += "</div>\n" + shift_histograms(run, layers, i) + table_of(run) + "</details>\n";
   }
   if (html.empty()) return "";
   return "<h2>Integers</h2>\n"

@@ -122,8 +122,8 @@ std::vector<std::string> layer_order(const std::vector<std::string>& names) {
 }
 
 std::vector<std::string> role_order(const std::vector<std::string>& names) {
-  constexpr std::array kRoles = {"weight",   "activation", "error",  "gradient",
-                                 "momentum", "update",     "master", "accumulator"};
+  constexpr std::array kRoles = {"weight",   "value",  "activation", "error",      "gradient",
+                                 "momentum", "update", "master",     "accumulator"};
   std::vector<std::string> order = layer_order(names);
   std::ranges::stable_sort(order, {}, [&](const std::string& name) {
     return std::ranges::find(kRoles, name) - kRoles.begin();

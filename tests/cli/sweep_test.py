@@ -66,6 +66,33 @@ class Sweep(TrainCase):
         self.assertEqual(told["results"]["test_top1"], [self.summary(path)["test"]["top1"] for path in runs[:2]])
         self.assertIn("the weights are different", self.done("compare", *runs).decode())
 
+    def test_options_are_varied_beside_a_twin_in_floats(self):
+        folder = self.folder / "sweep"
+        options = ("sweep", "digits-convnet-int8", "--epochs", "1", "--threads", "1", "--vary", "mu=5", "mu=-1",
+                   "shift-rounding=error=nearest", "shift-rounding=error=stochastic", "--twin", "digits-convnet-fp32", "--out", folder)
+        process = run(*options)
+        self.assertEqual(process.returncode, 0, process.stderr.decode())
+        text = process.stdout.decode()
+        self.assertRegex(text, r"^mu +shift-rounding +top-1 % +± +to fp32\nfp32 +[\d.]+ +0.00 +\+0.00\n5 +error=nearest +[\d.]+ ")
+        with open(folder / "sweep.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(row["mu"].strip("'"), row["shift-rounding"]) for row in rows],
+                         [("fp32", ""), ("5", "error=nearest"), ("5", "error=stochastic"), ("-1", "error=nearest"), ("-1", "error=stochastic")])
+        self.assertTrue(ElementTree.parse(folder / "sweep.svg").getroot().tag.endswith("svg"))
+        runs = [folder / f"{name}-seed1" for name in ("fp32", "mu_5_shift-rounding_error_stochastic")]
+        told = [json.loads((path / "settings.json").read_text()) for path in runs]
+        self.assertEqual([told[0]["optimizer"]["rate"], told[0]["epochs"], told[0]["batch"]], [0.005, 1, 16])
+        self.assertEqual([told[1]["mu"], told[1]["rounding"]["error"]], ["5", "stochastic"])
+        alone, _, _ = self.train("alone", "--epochs", "1", "--batch", "16", "--mu", "5", "--shift-rounding", "error=stochastic",
+                                 network="digits-convnet-int8")
+        self.assertEqual(self.hash_of(runs[1]), self.hash_of(alone))
+        page = self.folder / "r.html"
+        self.done("report", *runs, "-o", page)
+        self.assertIn("int8", page.read_text())
+        before = self.stamps()
+        self.assertEqual(run(*options).stdout.decode(), text)
+        self.assertEqual(self.stamps(), before)
+
     def test_an_interrupted_sweep_goes_on(self):
         process = subprocess.Popen([NIBBLE, *self.options("100")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not process.stderr.readline().startswith(b"run 2/3"):
@@ -98,6 +125,15 @@ class Sweep(TrainCase):
         refused("--formats", code=2)
         refused("--seeds", "--formats", "e4m3", "--seeds", "0", code=2)
         refused("'imagenet'", "--formats", "e4m3", "--data", "imagenet")
+        refused("--formats", "--formats", "e4m3", "--arith", "int8", code=2)
+        refused("--vary", "--formats", "e4m3", "--vary", "lr=1", code=2)
+        refused("got 'mu'", "--arith", "int8", "--vary", "mu", code=2)
+        refused("got 'seed'", "--arith", "int8", "--vary", "seed=1", code=2)
+        refused("got 'wieght'", "--vary", "wieght=1", code=2)
+        refused("'x'", "--arith", "int8", "--vary", "mu=5", "mu=x")
+        refused("fraction-bits", "--arith", "int8", "--vary", "fraction-bits=99", code=2)
+        refused("--mu: is an option of integer training", "--vary", "mu=5", code=2)
+        refused("two in a folder", "--arith", "int8", "--vary", "mu=5", "mu=5")
 
     def test_two_sweeps_do_not_mix(self):
         self.sweep(epochs="0")

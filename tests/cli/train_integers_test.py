@@ -103,10 +103,29 @@ class Run(IntegerCase):
         layers = {row[1] for row in self.rows(folder, "layers.csv")}
         self.assertEqual({tag for tag, _ in told if tag.startswith("weight/")}, {f"weight/{name}" for name in layers})
         self.assertIn(("bias/conv1", 46), told)
+        self.assertLessEqual({"value/conv1", "value/conv2", "error/conv2", "shifts/value", "shifts/weight"},
+                             {tag for tag, _ in told})
+        self.assertNotIn("error/conv1", {tag for tag, _ in told})  # nobody asks for it
+        self.assertEqual(told["shifts/weight", 23][2], len(layers))
         header = (folder / "layers.csv").read_text().splitlines()[0].split(",")
         for row in (dict(zip(header, row)) for row in self.rows(folder, "layers.csv")):
             least, most, count = told["weight/" + row["layer"], 23 * int(row["epoch"])]
             self.assertEqual((least, most, count), (float(row["min"]), float(row["max"]), float(row["elements"])))
+
+    def test_tables_and_report_have_histograms_of_values_and_errors(self):
+        folder, _, _ = self.integers("run", "--epochs", "2")
+        rows = [dict(zip(("epoch", "layer", "role", "low", "high", "counts"), row))
+                for row in self.rows(folder, "histograms.csv")]
+        self.assertLessEqual({("conv1", "value"), ("conv2", "value"), ("conv2", "error"), ("conv2", "weight")},
+                             {(row["layer"], row["role"]) for row in rows})
+        value = next(row for row in rows if (row["layer"], row["role"]) == ("conv1", "value"))
+        counts = [int(count) for count in value["counts"].split()]
+        self.assertEqual(len(counts), 64)
+        self.assertEqual(sum(counts) % 64, 0)  # pixels, and all of them from whole pictures
+        page = self.folder / "r.html"
+        self.done("report", folder, "-o", page)
+        for words in ("Shifts of all epochs", "conv2, error: epoch 2", "conv1, value: "):
+            self.assertIn(words, page.read_text())
 
     def test_eval_says_what_the_run_said(self):
         folder, _, _ = self.integers("run", "--epochs", "2", "--average-from", "2")
@@ -150,6 +169,81 @@ class Run(IntegerCase):
         told = json.loads(self.done("eval", folder, "--data", "digits", "--json"))
         self.assertEqual(told["weights_hash"], self.hash_of(folder, "best.nib"))
         self.assertEqual(told["top1"], summary["test"]["top1"])
+
+
+class Recipes(IntegerCase):
+    RECIPE = 'arith = "int8"\nnetwork = "convnet-8x8"\ndata = "digits"\nepochs = 1\nmu = "4"\nfraction_bits = 3\n'
+
+    def settings(self, folder):
+        return json.loads((folder / "settings.json").read_text())
+
+    def test_are_listed_and_run_by_name(self):
+        self.assertRegex(self.done("train").decode(), r"(?m)^mnist-lenet-int8 +LeNet .* in integers alone$")
+        folder, _, _ = self.train("run", "--epochs", "4", network="digits-convnet-int8")
+        told = self.settings(folder)
+        self.assertEqual((told["arithmetic"], told["mu"], told["batch"], told["augment"]["crop"]), ("int8", "5,4@2,3@3", 64, 1))
+
+    def test_say_what_flags_would_and_give_way_to_them(self):
+        recipe = self.folder / "mine.toml"
+        recipe.write_text(self.RECIPE)
+        by_recipe, _, _ = self.train("recipe", network=recipe)
+        by_flags, _, _ = self.integers("flags", "--epochs", "1", "--mu", "4", "--fraction-bits", "3")
+        self.assertEqual(self.hash_of(by_recipe), self.hash_of(by_flags))
+        other, _, _ = self.train("other", "--mu", "3", network=recipe)
+        told = self.settings(other)
+        self.assertEqual((told["mu"], told["fraction_bits"], told["recipe"]), ("3", 3, "mine"))
+
+    def test_of_one_arithmetic_lend_the_run_to_the_other(self):
+        recipe = self.folder / "mine.toml"
+        recipe.write_text(self.RECIPE)
+        twin, _, _ = self.train("twin", "--arith", "float", network=recipe)
+        told = self.settings(twin)
+        self.assertEqual((told["recipe"], told["epochs"], told["optimizer"]["kind"]), ("mine-float", 1, "adam"))
+        self.assertNotIn("arithmetic", told)
+        compared = json.loads(self.done("compare", twin, self.train("int8", network=recipe)[0], "--json"))
+        self.assertIn("arithmetic", compared["different"])
+        page = self.folder / "r.html"
+        self.done("report", twin, self.folder / "int8", "-o", page)
+        self.assertIn("int8", page.read_text())
+
+    def test_wrong_keys_are_one_line(self):
+        recipe = self.folder / "mine.toml"
+        for line, words in (("epoch = 1", "mine.toml:7: 'epoch'"), ("rate = 0.1", "mine.toml:7: rate"), ("momentum16 = 20", "momentum16: got 20"),
+                            ('shift_rounding = ["up"]', "shift_rounding"), ('freeze = "conv1"', "freeze")):
+            recipe.write_text(self.RECIPE + line)
+            self.fails(1, words, "train", recipe, "--out", self.folder / "none")
+        recipe.write_text(self.RECIPE.replace("int8", "int9"))
+        self.fails(1, "mine.toml:1: arith", "train", recipe, "--out", self.folder / "none")
+        self.assertFalse((self.folder / "none").exists())
+
+
+class Starts(IntegerCase):
+    def test_a_float_model_goes_on_in_integers(self):
+        floats, _, _ = self.train("floats", "--epochs", "8", "--lr", "0.01", network=NETWORK)
+        start = floats / "model.nib"
+
+        def run_from(name, *options):
+            return self.train(name, "--from", start, "--arith", "int8", *options, network="")[0]
+
+        rounded = self.summary(run_from("rounded", "--epochs", "0"))["test"]["top1"]
+        self.assertGreater(rounded, self.summary(floats)["test"]["top1"] - 0.02)
+        tuned = run_from("tuned", "--epochs", "4", "--fraction-bits", "8")
+        settings = json.loads((tuned / "settings.json").read_text())
+        self.assertEqual((settings["mu"], settings["start"]), ("0,-1@2,-2@3", self.hash_of(floats)))
+        self.assertGreater(self.summary(tuned)["test"]["top1"], rounded - 0.01)
+        part = ("--epochs", "4", "--fraction-bits", "8")
+        run_from("parts", *part, "--stop-after", "2")
+        self.assertEqual(self.hash_of(run_from("parts", *part, "--resume")), self.hash_of(tuned))
+        frozen = run_from("frozen", "--epochs", "1", "--freeze", "conv?")
+        moved = {row[1]: float(row[6]) for row in self.rows(frozen, "integers.csv") if row[2] == "weight"}
+        self.assertEqual([moved["conv1"], moved["conv2"]], [0, 0])
+        self.assertTrue(any(moved.values()))
+
+    def test_what_integer_training_wrote_goes_on_as_it_is(self):
+        first, _, _ = self.integers("first", "--epochs", "1")
+        again, _, _ = self.train("again", "--from", first / "model.nib", "--arith", "int8", "--epochs", "0", network="")
+        self.assertEqual(self.hash_of(again), self.hash_of(first))
+        self.fails(1, "expected a model of floats", "train", "--from", first / "model.nib", *quick())
 
 
 class Resumption(IntegerCase):
@@ -217,7 +311,8 @@ class Refusals(IntegerCase):
         for option, value in (("--optimizer", "sgd"), ("--round", "weight=e4m3"), ("--policy", "x.toml")):
             self.refused(2, f"{option}: is an option of float training: --arith int8 has --mu", "--arith", "int8", option, value)
         for option, value in (("--mu", "5"), ("--shifts", "exact"), ("--momentum16", "1"), ("--fraction-bits", "1"),
-                              ("--shift-rounding", "value=nearest"), ("--loss-form", "octaves"), ("--update", "sgd")):
+                              ("--shift-rounding", "value=nearest"), ("--loss-form", "octaves"), ("--update", "sgd"),
+                              ("--freeze", "conv1")):
             self.refused(2, f"{option}: is an option of integer training: give --arith int8, too", option, value)
 
     def test_options_of_the_other_update_rule(self):
@@ -235,9 +330,11 @@ class Refusals(IntegerCase):
         self.refused(2, "--arith", "--arith", "int9")
         self.refused(1, "shifts: got 'frozen', expected exact or delayed", "--arith", "int8", "--shifts", "frozen")
         for text in ("value", "=nearest", "conv1=nearest", "weight=nearest"):
-            self.refused(1, "--shift-rounding: got", "--arith", "int8", "--shift-rounding", text)
+            self.refused(1, "shift rounding: got", "--arith", "int8", "--shift-rounding", text)
         self.refused(1, "got up, expected one of nearest stochastic", "--arith", "int8", "--shift-rounding", "value=up")
         self.refused(1, "got 'conv7'", "--arith", "int8", "--shift-rounding", "conv7.value=nearest")
+        self.refused(1, "layers to freeze: got 'conv7'", "--arith", "int8", "--freeze", "conv1", "--freeze", "conv7")
+        self.refused(1, "layers to freeze: got all of them", "--arith", "int8", "--freeze", "*")
         for option, value in (("--momentum16", "16"), ("--fraction-bits", "17"), ("--calibration", "0")):
             self.refused(2, option, "--arith", "int8", option, value)
 

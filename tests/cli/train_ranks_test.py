@@ -71,6 +71,20 @@ class Ranks(TrainCase):
             self.assertEqual(self.hash_of(parts), self.hash_of(whole))
             self.no_leftovers(parts)
 
+    def test_processes_share_the_runs_of_a_sweep(self):
+        def sweep(ranks):
+            folder = self.folder / f"sweep{ranks}"
+            command = [MPIRUN, "-n", str(ranks), NIBBLE, "sweep", NETWORK, "--data", "digits", "--arith", "int8", "--epochs", "1",
+                       "--threads", "1", "--vary", "mu=5", "mu=4", "mu=3", "--seeds", "2", "--out", str(folder)]
+            process = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual(sorted(line.split(":")[0] for line in process.stderr.splitlines() if line.startswith("run ")),
+                             [f"run {i}/6" for i in range(1, 7)])
+            self.no_leftovers(folder)
+            return process.stdout.replace(str(folder), ""), (folder / "sweep.csv").read_text()
+
+        self.assertEqual(sweep(3), sweep(1))
+
     def test_floats_are_refused_and_a_wrong_setting_ends_all_ranks(self):
         _, _, errors = self.on(2, "floats", "--epochs", "1", arithmetic=(), code=1)
         self.assertIn("only integer sums (--arith int8) do not depend on how a batch is cut", errors)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct RunSettings {
   std::uint64_t seed = 1;
   double validation = 0;  // below 1 a share of the train split, else a number of images
   EarlyStopping early_stopping;
+  std::shared_ptr<const Model> start;  // first parameters; null: drawn by the seed
 };
 
 }  // namespace nibble::inline epoch_loop

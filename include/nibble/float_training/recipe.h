@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nibble/epoch_loop/recipe_files.h"
 #include "nibble/epoch_loop/run_settings.h"
 #include "nibble/float_training/policy.h"
 #include "nibble/run_folder/schedule.h"
@@ -55,7 +56,6 @@ struct Recipe : RunSettings {
   Averaging averaging;
   PrecisionPolicy policy;
   bool is_fast = false;  // oneDNN's own threads: the weights then depend on their number
-  std::shared_ptr<const Model> start;  // first parameters; null: drawn by the seed
 };
 
 // Lets the recipe begin with the parameters of a float model, and with its mean and deviation of
@@ -67,15 +67,8 @@ void start_from(Recipe& recipe, Model model);
 // Reads TOML; `source` is used in errors, which name line and key.
 Recipe parse_recipe(std::string_view toml, std::string_view source);
 
-// A name of named_recipes, or the path of a .toml file.
+// A name of named_recipes, or the path of a .toml file; one of floats.
 Recipe load_recipe(std::string_view name_or_path);
-bool is_recipe(std::string_view name_or_path);
-
-struct NamedRecipe {
-  std::string_view name;
-  std::string_view toml;
-};
-std::vector<NamedRecipe> named_recipes();
 
 // All settings that decide the numbers, as JSON; `nibble train` writes it to settings.json.
 std::string to_json(const Recipe& recipe);

@@ -40,6 +40,8 @@ struct IntegerOptions {
   UpdateRule update = {};  // of the first step; what changes from step to step is told later
   int residual_bits = 0;  // by which the first weights of layers that only an add reads are smaller
   IntegerRoundings roundings = {};
+  std::vector<std::string> frozen =
+      {};                      // layers whose weights stay, by name; * any text, ? a letter
   std::string device = "cpu";  // who computes; it changes no number
 };
 

@@ -42,8 +42,8 @@ struct IntegerRecipe : RunSettings {
   std::int64_t calibration = 1024;  // images of the train split that freeze the shifts
 };
 
-// As NITI: 5, then 4 after half of the epochs and 3 after three quarters; the average is that of
-// the last quarter.
+// As NITI: 5, then 4 after half of the epochs and 3 after three quarters; from 0 on, by the same
+// steps, where a model is the start. The average is that of the last quarter.
 void set_usual_course(IntegerRecipe& recipe);
 
 // The rule sgd with momentum 0.9, a cosine, and gradients that are rounded stochastically.
@@ -55,7 +55,10 @@ std::string to_json(const IntegerRecipe& recipe);
 ShiftRule shift_rule_by_name(std::string_view name);  // "exact", "delayed"
 std::string_view name_of(ShiftRule rule);
 
-// Throws where a layer has no integer form, before any data is read.
+// Throws where a layer has no integer form or a setting would do nothing in the network.
+void check_integers(const IntegerRecipe& recipe);
+
+// What check_integers refuses is refused before any data is read.
 TrainResult train_integers(const IntegerRecipe& recipe, const TrainOptions& options);
 
 // Whether the model's weights are int8 with exponents, as train_integers writes them.

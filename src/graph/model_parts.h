@@ -12,7 +12,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble::inline quantization {
+namespace nibble::inline graph {
 
 using ParametersByName = std::map<std::string, Tensor, std::less<>>;
 
@@ -25,9 +25,17 @@ Model model_of(Network network, ParametersByName parameters);
 // the node stays.
 Network without_nodes(Network network, const std::vector<std::size_t>& substitutes);
 
+// With a loss at its end, where it has none.
+Network with_loss(Network network, const Op& loss);
+
+// By node, those that read it.
+std::vector<std::vector<std::size_t>> readers_of(const Network& network);
+
+bool is_product(const Op& op);  // a conv2d or linear
+
 std::string parameter_name(const Node& node, std::string_view kind);  // NODE.KIND
 
 // The bias of a conv2d or linear; zeros, which it then has, where there was none.
 std::span<float> bias_of(Node& product, ParametersByName& parameters);
 
-}  // namespace nibble::inline quantization
+}  // namespace nibble::inline graph

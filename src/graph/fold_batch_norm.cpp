@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch norms and biases into the products before them, or behind them.
-#include "quantization/fold_batch_norm.h"
+#include "graph/fold_batch_norm.h"
 
 #include <fmt/format.h>
 
@@ -10,12 +10,11 @@
 #include <span>
 #include <utility>
 
+#include "graph/line.h"
+#include "graph/model_parts.h"
 #include "graph/node_error.h"
-#include "quantization/line.h"
-#include "quantization/model_parts.h"
-#include "quantization/quantization_points.h"
 
-namespace nibble::inline quantization {
+namespace nibble::inline graph {
 namespace {
 
 Line line_of(const Node& node, const ParametersByName& parameters) {
@@ -140,4 +139,4 @@ Model fold_batch_norm(Model model) {
   return model_of(without_nodes(std::move(network), substitutes), std::move(parameters));
 }
 
-}  // namespace nibble::inline quantization
+}  // namespace nibble::inline graph

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace nibble::inline quantization {
+namespace nibble::inline graph {
 
 struct Line {
   std::vector<double> factor;
@@ -27,4 +27,4 @@ inline void take_line(const Line& line, std::span<float> weight, std::span<float
   }
 }
 
-}  // namespace nibble::inline quantization
+}  // namespace nibble::inline graph

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters by name, nodes by place.
-#include "quantization/model_parts.h"
+#include "graph/model_parts.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "graph/parameters.h"
 #include "nibble/core/error.h"
 
-namespace nibble::inline quantization {
+namespace nibble::inline graph {
 
 ParametersByName take_parameters(Model model) {
   const std::vector<Parameter> parameters = checked_parameters(model);
@@ -47,6 +47,27 @@ Network without_nodes(Network network, const std::vector<std::size_t>& substitut
   return network;
 }
 
+Network with_loss(Network network, const Op& loss) {
+  if (is_loss(network.nodes.back().op)) return network;
+  std::string name = "loss";
+  while (std::ranges::any_of(network.nodes, [&](const Node& node) { return node.name == name; }))
+    name += "_";
+  network.nodes.push_back({.name = name, .op = loss, .inputs = {network.nodes.size() - 1}});
+  return network;
+}
+
+std::vector<std::vector<std::size_t>> readers_of(const Network& network) {
+  std::vector<std::vector<std::size_t>> readers(network.nodes.size());
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    for (const std::size_t input : network.nodes[i].inputs) readers[input].push_back(i);
+  }
+  return readers;
+}
+
+bool is_product(const Op& op) {
+  return is<Conv2d>(op) || is<Linear>(op);
+}
+
 std::string parameter_name(const Node& node, std::string_view kind) {
   return node.name + "." + std::string(kind);
 }
@@ -62,4 +83,4 @@ std::span<float> bias_of(Node& product, ParametersByName& parameters) {
   return bias.as<float>();
 }
 
-}  // namespace nibble::inline quantization
+}  // namespace nibble::inline graph

@@ -4,7 +4,7 @@
 
 #include "nibble/graph/network.h"
 
-namespace nibble::inline quantization {
+namespace nibble::inline graph {
 
 // The same function without batch norms and dropouts. A batch norm that alone reads a conv2d or a
 // linear goes into its weight and bias, in double arithmetic, and so does a bias node; a batch norm
@@ -12,4 +12,4 @@ namespace nibble::inline quantization {
 // name, where its input is a vector. The nodes that stay keep their names.
 Model fold_batch_norm(Model model);
 
-}  // namespace nibble::inline quantization
+}  // namespace nibble::inline graph
