@@ -235,9 +235,12 @@ TEST(IntegerTape, OperationsWithoutAnIntegerFormAreRefusedByName) {
     }
     return "no error";
   };
-  EXPECT_THAT(error_of("input = [4, 4, 1]\nlayers = [ { op = \"batch_norm\", name = \"bn\" }, "
-                       "{ op = \"flatten\" }, { op = \"softmax_cross_entropy\" } ]"),
-              HasSubstr("layer bn: got batch_norm"));
+  EXPECT_THAT(error_of("input = [4]\nlayers = [ { op = \"rescale\", name = \"r\" }, "
+                       "{ op = \"softmax_cross_entropy\" } ]"),
+              HasSubstr("layer r: got rescale"));
+  EXPECT_THAT(error_of("input = [4, 4, 1]\nlayers = [ { op = \"flatten\" }, { op = \"batch_norm\", "
+                       "name = \"bn\" }, { op = \"softmax_cross_entropy\" } ]"),
+              HasSubstr("layer bn: got a flattened picture"));
   EXPECT_THAT(error_of("input = [4]\nlayers = [ { op = \"linear\", features = 2 }, "
                        "{ op = \"softmax_cross_entropy\", smoothing = 0.1 } ]"),
               HasSubstr("smoothing"));
