@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batch norms of docs/integer-training.md: 64-bit arrays for images and pixels, Python integers for what a channel has once."""
+
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+from laws import bit_width, clamp, largest, nearest_quotient, shift
+from layers import Layer, Tensor
+
+LEAST_SCALE, MOST = 2**8, 127 * 2**16
+
+
+def sign(x):
+    return (x > 0) - (x < 0)
+
+
+def nearest_shift(x, s):
+    return nearest_quotient(x, 1 << s)
+
+
+@dataclass
+class Channel:
+    """What one channel has in one batch."""
+
+    v: np.ndarray
+    exponent: int  # of v
+    lift: int  # h: sums are 2^h of v
+    total: int  # A
+    mean: int
+    variance: int
+
+    @property
+    def deviation(self):
+        return isqrt(self.variance)
+
+
+def channel_of(x, exponent, lift):
+    """The statistics of numbers that become v by a shift of `lift`."""
+    v = clamp(shift(x, lift), 32767)
+    exponent += lift
+    n, total, squares = v.size, int(v.sum()), int((v * v).sum())
+    j = min(max(-17 - 2 * exponent, 0), 30)
+    variance = ((n * squares - total * total) << 30) // n // n + (1 << (30 + j))
+    return Channel(v, exponent, lift, total, nearest_quotient(total << 15, n), variance)
+
+
+def line_of(channel, scale, offset):
+    """(m, c, t): the value is (m v + c) 2^t."""
+    deviation = channel.deviation
+    k = 14 + deviation.bit_length() - abs(scale).bit_length()
+    m = sign(scale) * nearest_quotient(abs(scale) << k, deviation)
+    lifted = offset << (k - 15) if k >= 15 else nearest_shift(offset, 15 - k)
+    return m, lifted - nearest_shift(m * channel.mean, 15), -k - 1
+
+
+def to_mantissas(columns, units, rounding, drawn):
+    """One exponent for columns of numbers in units of 2^unit, and a shift for each; drawn has draws or is None."""
+    exponent = max(unit + max(bit_width(largest(x)) - 7, 0) for x, unit in zip(columns, units))
+    shifted = [clamp(shift(x, min(exponent - unit, 62), rounding, drawn if drawn is None else drawn[..., i]))
+               for i, (x, unit) in enumerate(zip(columns, units))]
+    return Tensor(np.stack(shifted, axis=-1), exponent)
+
+
+class BatchNorm(Layer):
+    learns = True
+
+    def __init__(self, index, node, channels, product, network):
+        super().__init__(index, node)
+        self.product = product  # whose exact sums are normalized, or None
+        self.scale = network.make("scale", np.ones(channels, np.int64), 0, 16)
+        self.shift = network.make("shift", np.zeros(channels, np.int64), 0, 16)
+
+    def hold(self, before):
+        """Keeps the scale, which was `before`, and the shift within their bounds."""
+        scale = np.where(np.abs(self.scale.fine) < LEAST_SCALE, np.sign(before) * LEAST_SCALE, self.scale.fine)
+        self.scale.fine, self.shift.fine = clamp(scale, MOST), clamp(self.shift.fine, MOST)
+
+    def lifts(self, channels):
+        if not self.product:
+            return [0] * channels
+        magnitudes = np.abs(self.product.weight.mantissas).sum(axis=-1).ravel()
+        return [max(bit_width(127 * int(magnitude)) - 15, 0) for magnitude in magnitudes]
+
+    def forward(self, points, x):
+        return points.normalized(self, x)
+
+    def normalized(self, points, x):
+        count = x.mantissas.shape[-1]
+        self.channels = [channel_of(x.mantissas[..., i], x.exponent, h) for i, h in enumerate(self.lifts(count))]
+        self.lines = [line_of(*one) for one in zip(self.channels, self.scale.fine.tolist(), self.shift.fine.tolist())]
+        z = [m * channel.v + c for channel, (m, c, _) in zip(self.channels, self.lines)]
+        return to_mantissas(z, [t for _, _, t in self.lines], *points.rounding("value", self.index, x.mantissas.shape))
+
+    def backward(self, points, error, is_asked):
+        u, units, of_scale, of_shift = [], [], [], []
+        for i, (channel, (m, _, t)) in enumerate(zip(self.channels, self.lines)):
+            e = error.mantissas[..., i]
+            n, total = e.size, int(e.sum())
+            tilt = n * int((e * channel.v).sum()) - channel.total * total  # T
+            slope = ((abs(tilt) << 15) // n // n * 256 * abs(m) << 15) // channel.variance
+            slope *= -sign(m) * sign(tilt)
+            u.append(256 * m * e + slope * channel.v - nearest_quotient(256 * m * total, n) -
+                     nearest_shift(slope * channel.mean, 15))
+            units.append(error.exponent + t - 8 - channel.exponent)
+            of_scale.append(sign(tilt) * ((abs(tilt) // n << 15) // channel.deviation))
+            of_shift.append(total)
+        passed = to_mantissas(u, units, *points.rounding("error", self.index, error.mantissas.shape)) if is_asked else None
+        before = self.scale.fine
+        points.move(self.scale, np.array(of_scale), error.exponent)
+        points.move(self.shift, np.array(of_shift), error.exponent)
+        self.hold(before)
+        return [passed]
+
+    def frozen(self, sums, exponent):
+        """The answers by the exact sums and the statistics of the last batch: a bias and a multiplier a channel."""
+        scales, offsets = self.scale.fine.tolist(), self.shift.fine.tolist()
+        z, multipliers = 62 - exponent, [2**31]
+        while max(multipliers) > 2**30:
+            z -= 1
+            multipliers = [nearest_quotient(abs(scale) << z, channel.deviation << channel.lift)
+                           for scale, channel in zip(scales, self.channels)]
+        columns = []
+        for i, (scale, offset, channel) in enumerate(zip(scales, offsets, self.channels)):
+            bias = nearest_quotient((offset * channel.deviation - scale * channel.mean) << channel.lift, abs(scale) << 15)
+            bias = min(max(bias, -2**30), 2**30)
+            columns.append(clamp(shift((sign(scale) * sums[..., i] + bias) * multipliers[i], z + 1 + exponent)))
+        return Tensor(np.stack(columns, axis=-1), exponent)
+
+    def tensors(self):
+        means, variances = (np.array([getattr(c, name) for c in self.channels]) for name in ("mean", "variance"))
+        return {"scale": self.scale.fine, "shift": self.shift.fine, "mean": means, "variance": variances}

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The laws of docs/integer-training.md on arrays of int64: shifts, draws, data, loss. No float but in byte_table."""
+
+import math
+
+import numpy as np
+
+ORDER, FIRST_WEIGHTS, ERROR_OF_LOSS = 0xDA7A0001, 0x70000000, 0x80000000
+ROUNDING_STREAMS = {"value": 0x50000000, "error": 0x50000001, "errors": 0x50000007}
+
+
+def bit_width(magnitude):
+    return 0 if magnitude <= 1 else (int(magnitude) - 1).bit_length()
+
+
+def largest(x):
+    return int(np.abs(x).max(initial=0))
+
+
+def clamp(x, limit=127):
+    return np.clip(x, -limit, limit)
+
+
+def truncated(x, divisor):
+    """Division toward zero."""
+    return np.sign(x) * (np.abs(x) // divisor)
+
+
+def nearest_quotient(a, b):
+    """R(a / b) of Python integers, b > 0: to the nearest, halves away from zero."""
+    return (-1 if a < 0 else 1) * ((2 * abs(a) + b) // (2 * b))
+
+
+# Randomness.
+
+
+def draws(seed, stream, step, elements):
+    """The 32-bit draws of these elements by Philox4x32-10."""
+    elements, low = np.asarray(elements, np.uint64), np.uint64(0xFFFFFFFF)
+    group = elements >> np.uint64(2)
+    x = [group & low, group >> np.uint64(32), np.full_like(group, step % 2**32), np.full_like(group, stream)]
+    keys = [seed % 2**32, seed >> 32]
+    for _ in range(10):
+        p0, p1 = np.uint64(0xD2511F53) * x[0], np.uint64(0xCD9E8D57) * x[2]
+        k0, k1 = np.uint64(keys[0]), np.uint64(keys[1])
+        x = [(p1 >> np.uint64(32)) ^ x[1] ^ k0, p1 & low, (p0 >> np.uint64(32)) ^ x[3] ^ k1, p0 & low]
+        keys = [(keys[0] + 0x9E3779B9) % 2**32, (keys[1] + 0xBB67AE85) % 2**32]
+    return np.choose((elements % np.uint64(4)).astype(np.int64), x).astype(np.int64)
+
+
+# The three rounding shifts.
+
+
+def shift(x, s, rounding="nearest", draw=None):
+    """x / 2^s for 0 <= s <= 62, by the rounding's name; draw has the 32-bit draws of a stochastic one."""
+    if s == 0:
+        return x
+    m = np.abs(x)
+    t, r = m >> s, m & ((1 << s) - 1)
+    if rounding == "nearest":
+        up = r >= 1 << (s - 1)
+    elif rounding == "stochastic":
+        up = r > (draw >> (32 - s) if s <= 32 else draw << (s - 32))
+    else:
+        half = s // 2
+        up = (r >> half) > (r & ((1 << half) - 1)) * (2 if s % 2 else 1)
+    return np.sign(x) * (t + up)
+
+
+def aligned_sum(operands):
+    """(sum, exponent) of pairs (mantissas, exponent)."""
+    top = max(exponent for _, exponent in operands)
+    common = min(exponent for _, exponent in operands if exponent >= top - 40)
+    return sum(x << (e - common) for x, e in operands if e >= common), common
+
+
+# Data.
+
+
+def order_of(count, seed, epoch):
+    """The order of an epoch, by Fisher and Yates."""
+    order = list(range(count))
+    first = draws(seed, ORDER, epoch, np.arange(count))
+    for i in range(count - 1, 0, -1):
+        product, tries = int(first[i]) * (i + 1), 0
+        while product % 2**32 < 2**32 % (i + 1):
+            tries += 1
+            product = int(draws(seed, ORDER, epoch, [i + tries * 2**32])[0]) * (i + 1)
+        j = product >> 32
+        order[i], order[j] = order[j], order[i]
+    return np.array(order)
+
+
+def byte_table(images):
+    """(mantissas [byte, channel], exponent) by mean and deviation of the images (n, rows, columns, channels) of bytes."""
+    columns = []
+    for channel in np.moveaxis(images, -1, 0).astype(np.int64):
+        mean = int(channel.sum()) / channel.size
+        variance = int((channel * channel).sum()) / channel.size - mean * mean
+        deviation = np.float32(math.sqrt(variance) / 255 if variance > 0 else 1)
+        columns.append((np.arange(256) / 255 - np.float64(np.float32(mean / 255))) / np.float64(deviation))
+    x = np.stack(columns, -1)
+    most = np.abs(x[[0, 255]]).max()
+    exponent = math.ceil(math.log2(most)) - 7 if most > 0 else -7
+    whole, fraction = np.divmod(np.abs(x) * 2.0**-exponent, 1)
+    return clamp(np.sign(x) * (whole + (fraction >= 0.5))).astype(np.int64), exponent
+
+
+def first_weights(shape, seed, parameter):
+    drawn = draws(seed, FIRST_WEIGHTS + parameter, 0, np.arange(math.prod(shape)))
+    return ((drawn * 255 >> 32) - 127).reshape(shape)
+
+
+def first_exponent(fan_in, fan_out):
+    k = -40
+    while 6 * 4**40 > (fan_in + fan_out) * 4 ** (k + 40):
+        k += 1
+    return k - 7
+
+
+# The loss.
+
+OCTAVE = np.array([round(2 ** (15 + j / 256)) for j in range(256)], np.int64)
+
+
+def loss_differences(answers, exponent, labels, form="fractional"):
+    """d of the cross-entropy: 2^11 (softmax - one-hot), one row an image."""
+    e = min(max(exponent, -24), 16)
+    if e <= -7:
+        n = (1 << (1 - 2 * e)) + answers * (1 << (1 - e)) + answers * answers
+    elif form == "fractional":
+        z = answers * 47274
+        z = z << e if e >= 0 else truncated(z, 1 << -e)
+        z = np.maximum(z - (z.max(axis=1, keepdims=True) - 10 * 2**15), 0)
+        n = ((OCTAVE[z % 2**15 // 128] << (z >> 15)) >> 5) - 1024
+    else:
+        z = truncated(answers * 47274, 1 << 15)
+        z = z << e if e >= 0 else truncated(z, 1 << -e)
+        z = np.maximum(z - (z.max(axis=1, keepdims=True) - 10), 0)
+        n = (1 << z) - 1
+    d = n * 2**11 // n.sum(axis=1, keepdims=True)
+    d[np.arange(len(labels)), labels] -= d.sum(axis=1)
+    return d
+
+
+def loss_error(answers, exponent, labels, seed, step, form="fractional"):
+    """The mantissas of the answer's error; its exponent is -7."""
+    d = loss_differences(answers, exponent, labels, form)
+    return clamp(shift(d, 4, "stochastic", draws(seed, ERROR_OF_LOSS, step, np.arange(d.size)).reshape(d.shape)))

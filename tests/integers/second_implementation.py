@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Integer-only training a second time, in NumPy and Python integers, written from docs/integer-training.md alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from batch_norm import BatchNorm
+from laws import (ROUNDING_STREAMS, aligned_sum, bit_width, byte_table, clamp, draws, first_weights, largest, loss_error,
+                  order_of, shift)
+from layers import Add, Flatten, GlobalAveragePool, MaxPool, Product, Relu, Tensor
+from updates import Average, Parameter, move_by_sgd, move_by_shift, move_exponent, mu_after, rate_at, step_rates
+
+LAYERS = {"relu": Relu, "max_pool": MaxPool, "global_average_pool": GlobalAveragePool, "add": Add, "flatten": Flatten}
+
+
+@dataclass
+class Settings:
+    """The flags of the command, with their usual values."""
+
+    epochs: int
+    batch: int = 128
+    seed: int = 1
+    mu: str = "5"
+    bias_mu: str = "1"
+    value_rounding: str = "nearest"
+    error_rounding: str = "nearest"
+    gradient_rounding: str = "pseudo-stochastic"
+    momentum16: int = 0
+    fraction_bits: int = 0
+    residual_bits: int = 0
+    decay: bool = False
+    loss_form: str = "fractional"
+    calibration: int = 1024
+    average_from: int = 0
+    update: str = "shift"
+    lr: float = 0.05
+    schedule: str = "cosine"
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+
+
+class Evaluation:
+    """Rounding points of images that are run as one batch: shifts of the batch, to the nearest."""
+
+    def rounding(self, tensor, index, shape):
+        """(rounding, draws) of a node's value, of the error that it sends, or of errors that meet there."""
+        return "nearest", None
+
+    def rounded(self, tensor, index, sums, exponent):
+        s = max(bit_width(largest(sums)) - 7, 0)
+        return Tensor(clamp(shift(sums, s, *self.rounding(tensor, index, sums.shape))), exponent + s)
+
+    def value(self, layer, sums, exponent):
+        return self.rounded("value", layer.index, sums, exponent)
+
+    def normalized(self, layer, x):
+        return layer.normalized(self, x)
+
+
+class Frozen(Evaluation):
+    """Rounding points with the exponents of a model."""
+
+    def __init__(self, exponents):
+        self.exponents = exponents
+
+    def value(self, layer, sums, exponent):
+        return Tensor(clamp(shift(sums, self.exponents[layer.index] - exponent)), self.exponents[layer.index])
+
+    def normalized(self, layer, x):
+        return layer.frozen(x.mantissas, self.exponents[layer.index])
+
+
+class Step(Evaluation):
+    """Rounding points and updates of one step of training."""
+
+    def __init__(self, settings, step, steps_an_epoch, images):
+        self.settings, self.step, self.epoch = settings, step, step // steps_an_epoch
+        if settings.update == "sgd":
+            rate = rate_at(settings.lr, settings.schedule, step, steps_an_epoch, settings.epochs)
+            self.rate, self.decay = step_rates(rate, settings.weight_decay, images)
+
+    def rounding(self, tensor, index, shape):
+        rounding = self.settings.value_rounding if tensor == "value" else self.settings.error_rounding
+        if rounding != "stochastic":
+            return rounding, None
+        stream = ROUNDING_STREAMS[tensor] + 8 * index
+        return rounding, draws(self.settings.seed, stream, self.step, np.arange(np.prod(shape))).reshape(shape)
+
+    def error(self, layer, sums, exponent):
+        return self.rounded("error", layer.index, sums, exponent)
+
+    def meeting(self, index, errors):
+        return self.rounded("errors", index, *aligned_sum(errors))
+
+    def move(self, parameter, gradient, exponent):
+        settings, is_weight = self.settings, parameter.kind == "weight"
+        rounding = settings.gradient_rounding, parameter.drawn(settings.seed, self.step)
+        if settings.update == "shift":
+            mu = mu_after(settings.mu if is_weight else settings.bias_mu, self.epoch)
+            move_by_shift(parameter, gradient, mu, settings.momentum16, settings.decay and is_weight, *rounding)
+        else:
+            decay = self.decay if is_weight else (0, 0)
+            move_by_sgd(parameter, gradient, exponent, self.rate, decay, round(256 * settings.momentum), *rounding)
+        if is_weight and settings.update == "sgd":
+            move_exponent(parameter)
+        if parameter.kind in ("weight", "bias"):
+            parameter.settle()
+
+
+class Network:
+    """A network of a .nib file's JSON, with its first weights; it ends in a cross-entropy."""
+
+    def __init__(self, description, settings):
+        self.settings, self.parameters = settings, []
+        nodes = description["nodes"][:-1]
+        readers = [[node["op"] for node in nodes if index in node["inputs"]] for index in range(len(nodes))]
+        values, self.layers = [Tensor(np.zeros((1, *nodes[0]["shape"]), np.int64), 0)], []
+        for index, node in enumerate(nodes[1:], 1):
+            entering = [values[i] for i in node["inputs"]]
+            if node["op"] in ("conv2d", "linear"):
+                layer = Product(index, node, entering[0].mantissas.shape[-1], self)
+                layer.weight.exponent -= settings.residual_bits if set(readers[index]) == {"add"} else 0
+                layer.is_normalized = not node["bias"] and readers[index] == ["batch_norm"]
+            elif node["op"] == "batch_norm":
+                before = self.layers[node["inputs"][0] - 1] if node["inputs"][0] else None
+                product = before if before and before.is_normalized else None
+                layer = BatchNorm(index, node, entering[0].mantissas.shape[-1], product, self)
+            else:
+                layer = LAYERS[node["op"]](index, node)
+            self.layers.append(layer)
+            values.append(layer.forward(Evaluation(), *entering))
+
+    def make(self, kind, mantissas, exponent, fraction_bits):
+        self.parameters.append(Parameter(kind, len(self.parameters), mantissas, exponent, fraction_bits))
+        return self.parameters[-1]
+
+    def make_weight(self, shape, exponent):
+        mantissas = first_weights(shape, self.settings.seed, len(self.parameters))
+        return self.make("weight", mantissas, exponent, self.settings.fraction_bits)
+
+    def make_bias(self, channels):
+        return self.make("bias", np.zeros(channels, np.int64), -10, self.settings.fraction_bits)
+
+    def run(self, points, pictures):
+        """The values of all nodes up to the answer."""
+        values = [pictures]
+        for layer in self.layers:
+            values.append(layer.forward(points, *(values[i] for i in layer.inputs)))
+        return values
+
+    def train(self, step, pictures, labels):
+        answers = self.run(step, pictures)[-1]
+        flat = answers.mantissas.reshape(len(labels), -1)
+        error = loss_error(flat, answers.exponent, labels, self.settings.seed, step.step, self.settings.loss_form)
+        errors = {len(self.layers): Tensor(error.reshape(answers.mantissas.shape), -7)}
+        learns = [False]
+        for layer in self.layers:
+            learns.append(layer.learns or any(learns[i] for i in layer.inputs))
+        for layer in reversed(self.layers):
+            if layer.index not in errors or not learns[layer.index]:
+                continue
+            passed = layer.backward(step, errors[layer.index], learns[layer.inputs[0]])
+            for index, error in zip(layer.inputs, passed):
+                if learns[index]:
+                    errors[index] = step.meeting(index, [errors[index], error]) if index in errors else error
+
+
+@dataclass
+class Model:
+    network: Network
+    exponents: list
+    table: np.ndarray
+
+    def values(self, images):
+        """The frozen mantissas of all nodes."""
+        pictures = Tensor(pictures_of(images, self.table), self.exponents[0])
+        return [value.mantissas for value in self.network.run(Frozen(self.exponents), pictures)]
+
+    def tensors(self):
+        """What the model's file has, by name."""
+        return {f"{layer.name}.{kind}": tensor for layer in self.network.layers for kind, tensor in layer.tensors().items()}
+
+
+def pictures_of(images, table):
+    return np.stack([table[images[..., c], c] for c in range(images.shape[-1])], axis=-1)
+
+
+def trained(description, images, labels, settings):
+    """The model of a run on images (n, rows, columns, channels) of bytes."""
+    network, count = Network(description, settings), len(images)
+    table, exponent = byte_table(images)
+    pictures = pictures_of(images, table)
+    steps_an_epoch = -(-count // settings.batch)
+    window = (settings.epochs - settings.average_from + 1) * steps_an_epoch if settings.average_from else 0
+    samples = 1 << (min(window, 4096).bit_length() - 1) if window else 0
+    averages = [Average(parameter, settings.update) for parameter in network.parameters] if samples else []
+    for step in range(settings.epochs * steps_an_epoch):
+        epoch, place = divmod(step, steps_an_epoch)
+        if place == 0:
+            order = order_of(count, settings.seed, epoch)
+        chosen = order[place * settings.batch:(place + 1) * settings.batch]
+        points = Step(settings, step, steps_an_epoch, len(chosen))
+        network.train(points, Tensor(pictures[chosen], exponent), labels[chosen])
+        k = step - (settings.epochs * steps_an_epoch - window)
+        if samples and k >= 0 and (k + 1) * samples // window != k * samples // window:
+            for average in averages:
+                average.add()
+    for average in averages:
+        average.finish()
+    values = network.run(Evaluation(), Tensor(pictures[:settings.calibration], exponent))
+    return Model(network, [value.exponent for value in values], table)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nibble train --arith int8` beside a second implementation: every number of the model and the frozen answers."""
+
+import gzip
+import json
+import math
+import re
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "cli"))
+
+from laws import loss_differences, shift  # noqa: E402
+from layers import Tensor  # noqa: E402
+from second_implementation import Evaluation, Frozen, Network, Settings, Step, trained  # noqa: E402
+from train_case import TrainCase, main  # noqa: E402
+
+PAGE = (ROOT / "docs" / "integer-training.md").read_text().replace("−", "-")
+TRAIN_IMAGES, ANSWERED = 1437, 64
+
+RESIDUAL = """
+  { op = "conv2d", name = "stem", channels = 6, kernel = 3, padding = 1, stride = 2 },
+  { op = "relu", name = "open" },
+  { op = "conv2d", name = "first", channels = 6, kernel = 3, padding = 1, groups = 2, bias = true },
+  { op = "relu" },
+  { op = "conv2d", name = "second", channels = 6, kernel = 3, padding = 1 },
+  { op = "conv2d", name = "side", channels = 6, kernel = 1, from = "open" },
+  { op = "add", from = ["second", "side", "open"] },
+  { op = "max_pool", kernel = 3, stride = 2, padding = 1 },
+  { op = "conv2d", name = "last", channels = 12, kernel = 2 },
+  { op = "relu" },
+  { op = "global_average_pool" },
+  { op = "linear", name = "fc", features = 10, bias = true },
+"""
+NORMALIZED = """
+  { op = "conv2d", name = "stem", channels = 6, kernel = 3, padding = 1, stride = 2 },
+  { op = "batch_norm", name = "norm_of_sums" },
+  { op = "relu", name = "open" },
+  { op = "conv2d", name = "branch", channels = 6, kernel = 3, padding = 1 },
+  { op = "batch_norm", name = "norm_of_branch" },
+  { op = "add", from = ["norm_of_branch", "open"] },
+  { op = "relu" },
+  { op = "max_pool", kernel = 2 },
+  { op = "batch_norm", name = "norm_of_values" },
+  { op = "global_average_pool" },
+  { op = "linear", name = "fc", features = 10, bias = true },
+"""
+SGD = {"update": "sgd", "fraction_bits": 16, "gradient_rounding": "stochastic"}
+
+
+def idx(name):
+    """The bytes of an IDX file: zeros, a type, the number of extents, the extents, the bytes."""
+    data = gzip.decompress((ROOT / "data" / "digits" / name).read_bytes())
+    extents = struct.unpack_from(f">{data[3]}I", data, 4)
+    return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(extents)
+
+
+IMAGES, LABELS = idx("images.idx3.gz")[..., None], idx("labels.idx1.gz").astype(np.int64)
+
+
+def model_of(path):
+    """(network, tensors by name) of a .nib file."""
+    data = path.read_bytes()
+    (size,) = struct.unpack_from("<Q", data)
+    header = json.loads(data[8:8 + size])
+    network = json.loads(header.pop("__metadata__")["network"])
+    kinds = {"I8": np.int8, "I32": np.int32, "I64": np.int64}
+    tensors = {}
+    for name, tensor in header.items():
+        begin, end = (8 + size + offset for offset in tensor["data_offsets"])
+        tensors[name] = np.frombuffer(data[begin:end], kinds[tensor["dtype"]]).reshape(tensor["shape"])
+    return network, tensors
+
+
+def exponent_of(format_of):
+    """Of {"format": "int8(scale=0.03125)", …}: -5. The scale is the decimal number nearest to an f32."""
+    return int(math.log2(np.float32(re.fullmatch(r"int8\(scale=(.*)\)", format_of["format"])[1])))
+
+
+class Page(TrainCase):
+    def test_the_goldens_of_shifts(self):
+        for name in ("nearest", "pseudo-stochastic"):
+            goldens = re.search(rf"\n- {name}: ([^:]*)\n-", PAGE)[1]
+            for x, s, result in re.findall(r"(-?\d+),(\d+)→(-?\d+)", goldens):
+                rounded = shift(np.array([int(x)]), int(s), name)
+                self.assertEqual(max(min(int(rounded[0]), 127), -127), int(result), (name, x, s))
+
+    def test_the_goldens_of_the_loss(self):
+        answers = np.array([[10, -20, 30, 127, -127, 64, 0, 5, -60, 90]])
+        rows = re.findall(r"\n\| (-?\d+) \| (both|fractional|whole octaves) \| ([-\d, ]+) \|", PAGE)
+        self.assertEqual(len(rows), 10)
+        for exponent, form, differences in rows:
+            told = loss_differences(answers, int(exponent), [0], form)
+            self.assertEqual(told[0].tolist(), [int(d) for d in differences.split(",")], (exponent, form))
+
+
+class BatchNorms(TrainCase):
+    """The integers of a batch norm are those of floats, to half a unit of the result and the bits of the line."""
+
+    def setUp(self):
+        rng = np.random.default_rng(1)
+        shape = {"kernel": [3, 3], "stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1}
+        nodes = [{"inputs": [], "shape": [4, 4, 3]},
+                 {"op": "conv2d", "name": "conv", "inputs": [0], "channels": 5, "bias": False, **shape},
+                 {"op": "batch_norm", "name": "norm", "inputs": [1]}, {"op": "softmax_cross_entropy"}]
+        self.settings = Settings(epochs=1, **SGD)
+        self.network = Network({"nodes": nodes}, self.settings)
+        self.norm = self.network.layers[-1]
+        self.norm.scale.fine = rng.integers(2**15, 2**18, 5) * [1, -1, 1, -1, 1]
+        self.norm.shift.fine = rng.integers(-2**18, 2**18, 5)
+        self.x = Tensor(rng.integers(-127, 128, (8, 4, 4, 3)), -6)
+        self.error = Tensor(rng.integers(-127, 128, (8, 4, 4, 5)), -9)
+        _, sums, self.value = self.network.run(Evaluation(), self.x)
+        x = sums.mantissas * 2.0**sums.exponent
+        self.scale, self.deviation = self.norm.scale.fine / 2**16, np.sqrt(x.var(axis=(0, 1, 2)) + 2**-17)
+        self.normal = (x - x.mean(axis=(0, 1, 2))) / self.deviation
+
+    def is_near(self, tensor, floats):
+        self.assertLess(np.abs(tensor.mantissas - floats * 2.0**-tensor.exponent).max(), 0.51)
+
+    def test_values(self):
+        self.is_near(self.value, self.normal * self.scale + self.norm.shift.fine / 2**16)
+        frozen = self.network.run(Frozen([self.x.exponent, 0, self.value.exponent]), self.x)[-1]
+        self.is_near(frozen, self.normal * self.scale + self.norm.shift.fine / 2**16)
+
+    def test_errors_and_gradients(self):
+        gradients, error = {}, self.error.mantissas * 2.0**self.error.exponent
+        step = Step(self.settings, 0, 1, 8)
+        step.move = lambda parameter, gradient, exponent: gradients.update({parameter.kind: gradient * 2.0**exponent})
+        (passed,) = self.norm.backward(step, self.error, True)
+        about_mean = error - error.mean(axis=(0, 1, 2)) - self.normal * (error * self.normal).mean(axis=(0, 1, 2))
+        self.is_near(passed, self.scale / self.deviation * about_mean)
+        np.testing.assert_allclose(gradients["scale"], (error * self.normal).sum(axis=(0, 1, 2)), atol=2**-8)
+        np.testing.assert_array_equal(gradients["shift"], error.sum(axis=(0, 1, 2)))
+
+
+class Run(TrainCase):
+    def compare(self, layers, flags, **settings):
+        """Trains by the command and again; compares parameters, exponents, statistics and answers."""
+        text = self.folder / "net.toml"
+        text.write_text(f'input = [8, 8, 1]\nlayers = [{layers}  {{ op = "softmax_cross_entropy" }},\n]\n')
+        folder, _, _ = self.train("run", "--arith", "int8", *map(str, flags), network=text)
+        network, tensors = model_of(folder / "model.nib")
+        model = trained(network, IMAGES[:TRAIN_IMAGES], LABELS[:TRAIN_IMAGES], Settings(batch=64, **settings))
+        own = model.tensors()
+        self.assertEqual(own.keys(), tensors.keys())
+        for name, tensor in tensors.items():
+            np.testing.assert_array_equal(own[name].reshape(tensor.shape), tensor, name)
+        nodes = network["nodes"][:-1]
+        self.assertEqual(model.exponents, [exponent_of(node["value"]) for node in nodes])
+        for layer in model.network.layers:
+            if hasattr(layer, "weight"):
+                self.assertEqual(layer.weight.exponent, exponent_of(nodes[layer.index]["weight"]), layer.name)
+        pictures = self.save("pictures.npy", IMAGES[-ANSWERED:])
+        self.done("run", folder / "model.nib", "--input", pictures, "--output", self.output)
+        answers = model.values(IMAGES[-ANSWERED:])[-1]
+        np.testing.assert_array_equal(answers.reshape(ANSWERED, -1), np.load(self.output))
+
+    def test_shifts(self):
+        self.compare(RESIDUAL, ["--epochs", 1], epochs=1)
+
+    def test_shifts_with_every_choice(self):
+        flags = ["--epochs", 2, "--average-from", 2, "--seed", 7, "--mu", "5,4@1", "--decay", "--momentum16", 9,
+                 "--fraction-bits", 5, "--residual-bits", 1, "--loss-form", "octaves", "--shift-rounding", "error=stochastic",
+                 "--shift-rounding", "gradient=stochastic", "--shift-rounding", "value=pseudo-stochastic"]
+        self.compare(RESIDUAL, flags, epochs=2, average_from=2, seed=7, mu="5,4@1", decay=True, momentum16=9, fraction_bits=5,
+                     residual_bits=1, loss_form="octaves", error_rounding="stochastic", gradient_rounding="stochastic",
+                     value_rounding="pseudo-stochastic")
+
+    def test_sgd(self):
+        self.compare(RESIDUAL, ["--update", "sgd", "--epochs", 1, "--weight-decay", 0.01], epochs=1, weight_decay=0.01, **SGD)
+
+    def test_sgd_with_an_average_and_exponents_that_move(self):
+        flags = ["--update", "sgd", "--epochs", 2, "--lr", 0.1, "--momentum", 0.5, "--average-from", 1]
+        self.compare(RESIDUAL, flags, epochs=2, lr=0.1, momentum=0.5, average_from=1, **SGD)
+
+    def test_batch_norms(self):
+        self.compare(NORMALIZED, ["--update", "sgd", "--epochs", 2], epochs=2, error_rounding="stochastic", **SGD)
+
+    def test_batch_norms_with_an_average_and_a_large_rate(self):
+        flags = ["--update", "sgd", "--epochs", 2, "--lr", 2, "--weight-decay", 0.001, "--average-from", 1]
+        self.compare(NORMALIZED, flags, epochs=2, lr=2, weight_decay=0.001, average_from=1, error_rounding="stochastic", **SGD)
+
+
+if __name__ == "__main__":
+    main()

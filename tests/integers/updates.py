@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two update rules of docs/integer-training.md, the schedules that they follow, and averages of weights."""
+
+from fractions import Fraction
+
+import numpy as np
+from laws import bit_width, clamp, draws, largest, shift, truncated
+
+GRADIENT = 0x90000000
+
+
+class Parameter:
+    """Mantissas with an exponent; `fine` has F more bits below them, `momentum` is in the unit of `fine`.
+
+    Its kind is weight, bias, scale or shift."""
+
+    def __init__(self, kind, number, mantissas, exponent, fraction_bits):
+        self.kind, self.number, self.mantissas, self.exponent = kind, number, mantissas, exponent
+        self.fraction_bits = fraction_bits
+        self.fine = mantissas << fraction_bits
+        self.momentum = np.zeros_like(mantissas)
+
+    def drawn(self, seed, step):
+        return draws(seed, GRADIENT + self.number, step, np.arange(self.fine.size)).reshape(self.fine.shape)
+
+    def settle(self):
+        self.fine = clamp(self.fine, 127 << self.fraction_bits)
+        self.mantissas = clamp(shift(self.fine, self.fraction_bits))
+
+
+def move_by_shift(parameter, gradient, mu, momentum16, has_decay, rounding, drawn):
+    """NITI's rule: the largest entry moves its weight by about 2^mu units."""
+    limit, width = 127 << parameter.fraction_bits, bit_width(largest(gradient))
+    if has_decay and width > 0:
+        power, w = width - 15, parameter.mantissas
+        gradient = gradient + (w << power if power >= 0 else truncated(w, 1 << -power))
+        width = bit_width(largest(gradient))
+    s = width - mu - parameter.fraction_bits
+    if width == 0:
+        g = np.zeros_like(gradient)
+    else:
+        g = clamp(gradient if s < 1 else shift(gradient, s, rounding, drawn), limit)
+    parameter.momentum = clamp(truncated(parameter.momentum * momentum16, 16) + g, limit)
+    parameter.fine = parameter.fine - parameter.momentum
+    parameter.settle()
+
+
+def move_by_sgd(parameter, gradient, exponent, rate, decay, momentum256, rounding, drawn):
+    """Rate and decay are (mantissa, exponent); the fine weights move, within +-2^30."""
+
+    def scaled(x, s):
+        if s > 62:
+            return np.zeros_like(x)
+        return clamp(shift(x, s, rounding, drawn) if s > 0 else clamp(x, 2**30) << min(-s, 31), 2**30)
+
+    unit = parameter.exponent - parameter.fraction_bits
+    moved = scaled(clamp(gradient, 2**47) * rate[0], unit - (exponent + rate[1])) + scaled(parameter.fine * decay[0], -decay[1])
+    parameter.momentum = clamp(truncated(parameter.momentum * momentum256, 256) + moved, 2**30)
+    parameter.fine = clamp(parameter.fine - parameter.momentum, 2**30)
+
+
+def move_exponent(parameter):
+    """After a step by sgd the exponent of a weight follows its largest entry."""
+    most, limit = largest(parameter.fine), 127 << parameter.fraction_bits
+    if most > limit:
+        halvings = 1
+        while shift(most, halvings) > limit:
+            halvings += 1
+        halvings = min(halvings, 16 - parameter.exponent)
+        parameter.fine, parameter.momentum = shift(parameter.fine, halvings), shift(parameter.momentum, halvings)
+        parameter.exponent += halvings
+    elif 0 < most < 48 << parameter.fraction_bits and parameter.exponent > -48:
+        parameter.fine, parameter.momentum = 2 * parameter.fine, clamp(2 * parameter.momentum, 2**30)
+        parameter.exponent -= 1
+
+
+def mu_after(text, epochs_done):
+    """The entry of a schedule as 5,4@100,3@150 after so many epochs."""
+    entries = [entry.split("@") for entry in text.split(",")]
+    return [int(value) for value, *epoch in entries if int(epoch[0] if epoch else 0) <= epochs_done][-1]
+
+
+def of_bits(number, bits):
+    """(mantissa of so many bits, exponent) nearest to a number that is not negative; (0, 0) for 0."""
+    number = Fraction(number)
+    if number == 0:
+        return 0, 0
+    exponent = number.numerator.bit_length() - number.denominator.bit_length() - bits
+    while number >= Fraction(2) ** (exponent + bits):
+        exponent += 1
+    mantissa = int(number / Fraction(2) ** exponent + Fraction(1, 2))
+    return (mantissa, exponent) if mantissa < 1 << bits else (mantissa // 2, exponent + 1)
+
+
+def rounded_to(number, bits):
+    mantissa, exponent = of_bits(number, bits)
+    return mantissa * Fraction(2) ** exponent
+
+
+def half_cosine(t):
+    """c(t) = (1 + cos pi t) / 2, all in units of 2^-30."""
+    one = 2**30
+    if t >= one // 2:
+        return one // 2 if t == one // 2 else one - half_cosine(one - t)
+    x = t * 1686629713 >> 30
+    y, z = one, x * x >> 30
+    for k in (90, 56, 30, 12, 2):
+        y = one - (z * y >> 30) // k
+    return y * y >> 30
+
+
+def rate_at(rate, schedule, step, steps_an_epoch, epochs):
+    """The scheduled rate: `constant`, or `cosine` down to 0."""
+    rate = rounded_to(rate, 30)
+    if schedule == "constant":
+        return rate
+    now = (step // steps_an_epoch << 16) + (step % steps_an_epoch << 16) // steps_an_epoch
+    return rounded_to(rate * half_cosine((now << 30) // (epochs << 16)) / 2**30, 30)
+
+
+def step_rates(rate, weight_decay, images):
+    """Rate and decay of a step as (mantissa of 15 bits, exponent): errors are sums over the images of the batch."""
+    mantissa, exponent = of_bits(rate, 30)
+    by_image = Fraction((mantissa << 31) // images) * Fraction(2) ** (exponent - 31)
+    decay = rounded_to(rate * rounded_to(weight_decay, 30), 30)
+    return of_bits(rounded_to(by_image, 30), 15), of_bits(decay, 15)
+
+
+class Average:
+    """The mean of a parameter over samples of its steps."""
+
+    def __init__(self, parameter, rule):
+        self.parameter, self.rule, self.total, self.count = parameter, rule, 0, 0
+
+    def add(self):
+        self.count += 1
+        if self.rule == "shift":
+            self.total = self.total + self.parameter.mantissas
+            return
+        if self.count == 1:
+            self.exponent = self.parameter.exponent
+        up = self.parameter.exponent - self.exponent + 8
+        fine = self.parameter.fine
+        self.total = self.total + (fine << min(up, 24) if up >= 0 else shift(fine, -up))
+
+    def finish(self):
+        s, parameter = 0, self.parameter
+        if self.rule == "sgd":
+            bits = parameter.fraction_bits
+            s = bits + 8 if parameter.kind == "bias" else max(bit_width(largest(self.total) // self.count) - 7, bits)
+            parameter.exponent = self.exponent - bits - 8 + s
+        count = self.count << s
+        parameter.mantissas = clamp(np.sign(self.total) * ((np.abs(self.total) + count // 2) // count))
