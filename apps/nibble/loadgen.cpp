@@ -18,7 +18,7 @@ namespace nibble {
 namespace {
 
 struct LoadFlags {
-  LoadOptions options;
+  LoadRunOptions options;
   std::string model;
   std::string scenario = "Offline";
   std::string mode = "performance";
@@ -42,7 +42,7 @@ void run(const LoadFlags& flags) {
     if (text.empty()) throw CLI::RequiredError(name);
   }
   use_threads(flags.threads);
-  LoadOptions options = flags.options;
+  LoadRunOptions options = flags.options;
   options.model = flags.model;
   options.out = flags.out;
   options.scenario = parse_scenario(flags.scenario);
@@ -68,7 +68,7 @@ void run(const LoadFlags& flags) {
 }
 
 void add_run_options(CLI::App& verb, const std::shared_ptr<LoadFlags>& flags) {
-  LoadOptions& options = flags->options;
+  LoadRunOptions& options = flags->options;
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("");
   verb.add_option("--scenario", flags->scenario, "Offline, Server, SingleStream or MultiStream")
       ->check(CLI::IsMember({"Offline", "Server", "SingleStream", "MultiStream"}))

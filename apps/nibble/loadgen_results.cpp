@@ -78,12 +78,12 @@ void add_score(CLI::App& verb) {
   score.callback([flags] { print_score(*flags); });
 }
 
-struct ReportFlags {
+struct LoadReportFlags {
   std::vector<std::string> runs;
   std::string output = "loadgen.html";
 };
 
-void write_page(const ReportFlags& flags) {
+void write_page(const LoadReportFlags& flags) {
   std::vector<LoadRecord> runs;
   for (const std::string& folder : flags.runs) runs.push_back(read_load_record(folder));
   const std::string page = load_page(runs);
@@ -96,7 +96,7 @@ void write_page(const ReportFlags& flags) {
 
 void add_report_of_load(CLI::App& verb) {
   CLI::App& report = *verb.add_subcommand("report", "one HTML page of one or several runs");
-  const auto flags = std::make_shared<ReportFlags>();
+  const auto flags = std::make_shared<LoadReportFlags>();
   report.add_option("RUN", flags->runs, "folders that nibble loadgen wrote")
       ->type_name("")
       ->required();
@@ -113,7 +113,7 @@ struct ComplianceFlags {
   std::string audit;
 };
 
-void tell(const char* test, const Compliance& found) {
+void tell_compliance(const char* test, const Compliance& found) {
   if (!found.has_passed) throw Error("loadgen", fmt::format("{} fails: {}", test, found.text));
   fmt::print("{} passes: {}\n", test, found.text);
 }
@@ -128,12 +128,13 @@ void add_compliance(CLI::App& verb) {
   add(first, "--accuracy", flags->accuracy, "an accuracy run");
   add(first, "--performance", flags->performance, "a performance run");
   add(first, "--audit", flags->audit, "a performance run with --audit TEST01's audit.config");
-  first.callback(
-      [flags] { tell("TEST01", test01(flags->accuracy, flags->performance, flags->audit)); });
+  first.callback([flags] {
+    tell_compliance("TEST01", test01(flags->accuracy, flags->performance, flags->audit));
+  });
   CLI::App& fourth = *verb.add_subcommand("test04", "whether answers are computed, not remembered");
   add(fourth, "--performance", flags->performance, "a performance run");
   add(fourth, "--same", flags->audit, "one with --set performance_issue_same=1");
-  fourth.callback([flags] { tell("TEST04", test04(flags->performance, flags->audit)); });
+  fourth.callback([flags] { tell_compliance("TEST04", test04(flags->performance, flags->audit)); });
 }
 
 }  // namespace

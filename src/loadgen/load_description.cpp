@@ -9,14 +9,14 @@
 
 namespace nibble::inline loadgen {
 
-std::string obstacle_to_submission(const LoadOptions& options) {
+std::string obstacle_to_submission(const LoadRunOptions& options) {
   if (options.user_conf.empty()) return "it has no user.conf";
   if (!options.audit.empty()) return "it is an audit";
   return "";
 }
 
 std::string to_json(const LoadDescription& description) {
-  const LoadOptions& options = description.options;
+  const LoadRunOptions& options = description.options;
   const std::string obstacle = obstacle_to_submission(options);
   const nlohmann::ordered_json json = {{"model", options.model.string()},
                                        {"weights_hash", hex(description.weights)},

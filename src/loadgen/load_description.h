@@ -13,7 +13,7 @@ namespace nibble::inline loadgen {
 inline constexpr double kShortRunMs = 10'000;  // without a user.conf
 
 struct LoadDescription {
-  const LoadOptions& options;
+  const LoadRunOptions& options;
   std::uint64_t weights = 0;     // hash of the model's
   double expected_rate = 0;      // of queries, which LoadGen is told
   std::size_t most_samples = 0;  // of a batch
@@ -23,7 +23,7 @@ struct LoadDescription {
 };
 
 // Why the run cannot be submitted; empty: it may.
-std::string obstacle_to_submission(const LoadOptions& options);
+std::string obstacle_to_submission(const LoadRunOptions& options);
 
 std::string to_json(const LoadDescription& description);
 

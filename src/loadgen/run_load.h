@@ -13,7 +13,7 @@
 
 namespace nibble::inline loadgen {
 
-struct LoadOptions {
+struct LoadRunOptions {
   std::filesystem::path model = {};
   std::string data = {};  // a data set by name or path, or a folder with val_map.txt
   std::string split = "test";
@@ -39,6 +39,6 @@ bool has_loadgen();
 
 // Blocks until LoadGen has ended. Logs and the files of ours are in `out`. A model or data that
 // fails, and a signal, end the run: logs are closed, and what happened is thrown.
-LoadResult run_load(const LoadOptions& options);
+LoadResult run_load(const LoadRunOptions& options);
 
 }  // namespace nibble::inline loadgen

@@ -9,7 +9,7 @@ bool has_loadgen() {
   return false;
 }
 
-LoadResult run_load(const LoadOptions&) {
+LoadResult run_load(const LoadRunOptions&) {
   throw Error(
       "loadgen",
       "this build has no LoadGen: tools/setup loads it, -D NIBBLE_LOADGEN=DIR names another",

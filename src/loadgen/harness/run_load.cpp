@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr double kServerShare = 0.8;  // of the measured speed, where no target is given
 constexpr double kSingleShare = 0.5;  // of the measured time: rather too many queries than few
 
-void check_options(const LoadOptions& options) {
+void check_options(const LoadRunOptions& options) {
   if (options.mode == LoadMode::find_peak && options.scenario != Scenario::server) {
     throw Error("loadgen", "mode find-peak", std::string(name_of(options.scenario)),
                 "Server: LoadGen looks for a peak there alone");
@@ -53,7 +53,7 @@ void write_text(const fs::path& path, const std::string& text) {
   file.commit();
 }
 
-LoadConf conf_of(const LoadOptions& options) {
+LoadConf conf_of(const LoadRunOptions& options) {
   const bool has_file = !options.user_conf.empty();
   LoadConf conf(has_file ? read_text_file(options.user_conf, "loadgen") : "", options.benchmark,
                 options.scenario);
@@ -94,7 +94,7 @@ mlperf::TestMode loadgen_mode(LoadMode mode) {
 }
 
 // By LoadGen's own reader, which begins with the mlperf.conf that is compiled into it.
-mlperf::TestSettings settings_of(const LoadOptions& options, const LoadConf& conf) {
+mlperf::TestSettings settings_of(const LoadRunOptions& options, const LoadConf& conf) {
   const fs::path path = options.out / "user.conf";
   write_text(path, conf.text());
   mlperf::TestSettings settings;
@@ -133,7 +133,7 @@ double expected_rate(const mlperf::TestSettings& settings, Scenario scenario) {
   return 1e9 / settings.multi_stream_expected_latency_ns;
 }
 
-PlannedEngine plan_for(const LoadOptions& options, const Model& model,
+PlannedEngine plan_for(const LoadRunOptions& options, const Model& model,
                        const mlperf::TestSettings& settings, const LoadConf& conf) {
   const bool is_server = options.scenario == Scenario::server;
   return plan_batches(
@@ -151,7 +151,7 @@ PlannedEngine plan_for(const LoadOptions& options, const Model& model,
       });
 }
 
-std::size_t classes_logged(const LoadOptions& options, const AnswerEngine& engine) {
+std::size_t classes_logged(const LoadRunOptions& options, const AnswerEngine& engine) {
   if (!options.logs_five) return 1;
   if (engine.gives_class() || engine.engine().output().shape.elements() < 5) {
     throw Error("loadgen", "five classes", "a network that gives fewer", "one class");
@@ -165,7 +165,7 @@ bool has_loadgen() {
   return true;
 }
 
-LoadResult run_load(const LoadOptions& options) {
+LoadResult run_load(const LoadRunOptions& options) {
   check_options(options);
   const InterruptGuard guard;
   Model model = read_model(options.model).model;
