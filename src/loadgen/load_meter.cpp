@@ -40,21 +40,13 @@ void write_lines(const std::filesystem::path& path, const std::string& lines) {
 
 }  // namespace
 
-LoadMeter::LoadMeter() {
-  start();
-}
-
-void LoadMeter::start() {
-  const std::lock_guard lock(mutex_);
-  start_ = LoadClock::now();
-  slices_.clear();
-  sizes_.clear();
-  latencies_.assign(kMostBuckets, 0);
-}
+LoadMeter::LoadMeter() : latencies_(kMostBuckets) {}
 
 void LoadMeter::add(const BatchRecord& batch) {
   const std::lock_guard lock(mutex_);
-  const auto place = static_cast<std::size_t>((batch.begun - start_) / kSlice);
+  if (slices_.empty()) start_ = batch.begun;
+  const auto since = std::max(batch.begun - start_, LoadClock::duration(0));  // lanes overtake
+  const auto place = static_cast<std::size_t>(since / kSlice);
   if (place >= slices_.size()) slices_.resize(place + 1);
   Slice& slice = slices_[place];
   ++slice.batches;

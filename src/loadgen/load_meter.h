@@ -25,7 +25,7 @@ struct BatchRecord {
 class LoadMeter {
  public:
   LoadMeter();
-  void start();  // forgets all, time begins now
+  // Time begins with the first batch.
   void add(const BatchRecord& batch);
 
   // slices.csv: what began in a tenth of a second; batches.csv: how many batches had a size;

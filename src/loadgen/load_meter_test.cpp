@@ -14,7 +14,6 @@ using namespace std::chrono_literals;
 
 TEST(LoadMeter, CountsBatchesByTimeSizeAndLatency) {
   LoadMeter meter;
-  meter.start();
   const auto start = LoadClock::now();
   meter.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 5});
   meter.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 2});

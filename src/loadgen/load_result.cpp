@@ -25,6 +25,11 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// LoadGen says apart from its other reasons that there were too few queries to be sure.
+void add_reason(LoadResult& result, const std::string& reason) {
+  if (!reason.empty()) result.reason += (result.reason.empty() ? "" : " ") + reason;
+}
+
 void take(LoadResult& result, const std::string& key, const nlohmann::json& value) {
   if (key == "validity") {
     result.is_valid = value == "VALID";
@@ -63,6 +68,8 @@ std::string LoadResult::headline(Scenario scenario) const {
 
 LoadResult parse_detail_log(std::string_view text, const std::string& name) {
   LoadResult result;
+  std::string early_stopping;
+  bool is_sure = true;
   std::istringstream lines{std::string(text)};
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -77,8 +84,12 @@ LoadResult parse_detail_log(std::string_view text, const std::string& name) {
     }
     const auto& word = key->get_ref<const std::string&>();
     if (word.starts_with("error")) ++result.errors;
+    if (word == "early_stopping_met") is_sure = *value != false;
+    if (word == "early_stopping_result" && value->is_string())
+      early_stopping = one_line(value->get<std::string>());
     if (word.starts_with(kResult)) take(result, word.substr(kResult.size()), *value);
   }
+  if (!is_sure) add_reason(result, early_stopping);
   return result;
 }
 

@@ -28,6 +28,14 @@ TEST(LoadResults, AreReadLineByLine) {
   EXPECT_EQ(result.headline(Scenario::offline), "12.5 samples/s");
 }
 
+TEST(LoadResults, SayThatThereWereTooFewQueries) {
+  const std::string text =
+      ":::MLLOG {\"key\": \"early_stopping_met\", \"value\": false}\n"
+      ":::MLLOG {\"key\": \"result_invalid_reason\", \"value\": \"\"}\n"
+      ":::MLLOG {\"key\": \"early_stopping_result\", \"value\": \"* Processed 34 queries. \"}\n";
+  EXPECT_EQ(parse_detail_log(text, "log").reason, "* Processed 34 queries.");
+}
+
 TEST(LoadResults, HaveNoValidityWhereOnlyAccuracyWasAsked) {
   EXPECT_EQ(parse_detail_log("", "log").is_valid, std::nullopt);
 }
