@@ -16,6 +16,7 @@
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
 #include "inference/engine_evaluation.h"
+#include "inference/example_source.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/float_training/train.h"
@@ -69,9 +70,12 @@ struct Findings {
   std::optional<Agreement> agreement;
 };
 
+Split split_of(const EvalFlags& flags) {
+  return flags.split == "train" ? Split::train : Split::test;
+}
+
 Dataset dataset_of(const EvalFlags& flags) {
-  return load_dataset(flags.data, flags.split == "train" ? Split::train : Split::test,
-                      {.image_size = flags.image_size});
+  return load_dataset(flags.data, split_of(flags), {.image_size = flags.image_size});
 }
 
 // By the engine: any network of integers, on data sets and on folders with val_map.txt.
@@ -83,23 +87,15 @@ Findings find_with_engine(Model model, const EvalFlags& flags) {
     model.network.nodes.pop_back();
   const AnswerEngine engine(std::move(model),
                             {.device = flags.device, .max_batch = 16, .threads = thread_count()});
-  const ExampleReader reader(engine.network(), engine.engine().input());
+  const std::unique_ptr<ExampleSource> source =
+      load_examples(flags.data, split_of(flags), flags.image_size, engine);
   Findings findings;
-  findings.class_names = engine.network().class_names;
-  Dataset data;
-  Examples examples;
-  if (has_file_list(flags.data)) {
-    examples = examples_of(read_file_list(flags.data), flags.data, reader);
-  } else {
-    data = dataset_of(flags);
-    findings.class_names = data.class_names;
-    examples = examples_of(data, engine.network(), reader);
-  }
+  findings.class_names = source->class_names;
   std::optional<LoggedAnswers> oracle;
   if (!flags.oracle.empty()) oracle = read_accuracy_log(flags.oracle);
-  EngineEvaluation result = evaluate_engine(engine, examples, progress_of(flags));
+  EngineEvaluation result = evaluate_engine(engine, source->examples, progress_of(flags));
   findings.evaluation = std::move(result.evaluation);
-  if (oracle) findings.agreement = agreement_of(examples, result.answers, *oracle);
+  if (oracle) findings.agreement = agreement_of(source->examples, result.answers, *oracle);
   return findings;
 }
 
