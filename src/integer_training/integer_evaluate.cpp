@@ -27,7 +27,7 @@ Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule 
                              const IntegerEvaluationOptions& options) {
   const Network& network = model.network;
   check_data(network, data);
-  IntegerPredictor predictor = predictor_of(model, options.device);
+  IntegerPredictor predictor = predictor_of(model, options.device, options.communicator);
   const std::vector<int> exponents = value_exponents_of(network);
   predictor.freeze(exponents);
   IntegerBatcher batcher(data, input_scale(input_of(network), data, exponents[0]),

@@ -25,10 +25,9 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
 }
 
 StepResult IntegerLearner::step(const StepPlan& plan) {
-  const RankShare share{cluster_ != nullptr ? cluster_->rank() : 0,
-                        cluster_ != nullptr ? cluster_->size() : 1};
-  const IntegerBatch batch = batcher_.load(
-      plan.indices, recipe_.augment, {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)}, share);
+  const IntegerBatch batch = batcher_.load(plan.indices, recipe_.augment,
+                                           {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)},
+                                           RankShare::of(cluster_));
   mu_ = recipe_.mu.at(plan.epoch);
   session_.submit(batch, mu_, recipe_.bias_mu.at(plan.epoch));
   untold_.push_back({{batch.labels.begin(), batch.labels.end()},
@@ -66,11 +65,9 @@ StepResult IntegerLearner::told(std::size_t left) {
   return all;
 }
 
-// Weights with shifts from examples of the train split, all in one batch, without augmentation. At
-// ranks that write and evaluate nothing the weights alone.
+// Weights with shifts from examples of the train split, all in one batch, without augmentation.
 Model IntegerLearner::frozen(std::vector<Tensor> weights) const {
-  if (cluster_ != nullptr && cluster_->rank() != 0) return {recipe_.network, std::move(weights)};
-  IntegerPredictor predictor(recipe_.network, recipe_.options.device);
+  IntegerPredictor predictor(recipe_.network, recipe_.options.device, cluster_);
   std::vector<int> exponents;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     exponents.push_back(session_.tape().parameters()[i]->exponent());
@@ -106,13 +103,16 @@ std::optional<Model> IntegerLearner::average() const {
   return frozen(std::move(weights));
 }
 
+IntegerEvaluationOptions IntegerLearner::evaluation_options() const {
+  return {.device = recipe_.options.device, .communicator = cluster_};
+}
+
 Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data) const {
-  return evaluate_integers(model, data, ShiftRule::frozen, {.device = recipe_.options.device});
+  return evaluate_integers(model, data, ShiftRule::frozen, evaluation_options());
 }
 
 std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Dataset& data) const {
-  return {{"batch_shifts",
-           evaluate_integers(model, data, ShiftRule::exact, {.device = recipe_.options.device})}};
+  return {{"batch_shifts", evaluate_integers(model, data, ShiftRule::exact, evaluation_options())}};
 }
 
 }  // namespace nibble::inline integer_training

@@ -53,6 +53,7 @@ class IntegerLearner final : public Learner {
 
   StepResult told(std::size_t left);  // of all steps but the last ones
   Model frozen(std::vector<Tensor> weights) const;
+  IntegerEvaluationOptions evaluation_options() const;
 
   const IntegerRecipe recipe_;
   const TrainingData& data_;

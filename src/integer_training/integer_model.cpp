@@ -35,8 +35,9 @@ Model integer_model(const Network& network, std::vector<Tensor> weights,
   return model;
 }
 
-IntegerPredictor predictor_of(const Model& model, const std::string& device) {
-  IntegerPredictor predictor(model.network, device);
+IntegerPredictor predictor_of(const Model& model, const std::string& device,
+                              Communicator* cluster) {
+  IntegerPredictor predictor(model.network, device, cluster);
   const std::vector<Parameter> parameters = parameters_of(model.network);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Node& node = model.network.nodes[parameters[i].node];

@@ -19,6 +19,7 @@ Model integer_model(const Network& network, std::vector<Tensor> weights,
                     std::span<const int> weight_exponents, std::span<const int> value_exponents);
 
 // With the model's weights, and its shifts frozen. The model must outlive it.
-IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu");
+IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu",
+                              Communicator* cluster = nullptr);
 
 }  // namespace nibble::inline integer_training
