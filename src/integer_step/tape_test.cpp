@@ -21,10 +21,11 @@ TEST(PartOf, CutsWhateverABatchHolds) {
   const std::vector<std::uint8_t> bytes = {0, 1, 10, 11, 20, 21};
   const std::vector<std::int8_t> mantissas = {0, 1, 10, 11, 20, 21};
   const std::vector<std::int32_t> indices = {7, 8, 9};
-  const InputBatch batch{.images = 3,
-                         .bytes = bytes,
-                         .selection = ImageSelection{.indices = indices},
-                         .mantissas = mantissas};
+  const InputBatch batch{
+      .images = 3,
+      .bytes = bytes,
+      .selection = ImageSelection{.images = {}, .indices = indices, .augment = {}, .key = {}},
+      .mantissas = mantissas};
   const InputBatch part = part_of(batch, 1, 2);
   EXPECT_EQ(part.images, 2);
   EXPECT_THAT(part.bytes, ElementsAre(10, 11, 20, 21));

@@ -79,7 +79,7 @@ TEST_F(Ranks, MayBeAnyNumber) {
 TEST_F(Ranks, EvaluateTogetherAsOneAlone) {
   recipe_.batch = 100;
   recipe_.epochs = 2;
-  for (const std::int64_t validation : {0, 137}) {
+  for (const double validation : {0.0, 137.0}) {
     recipe_.validation = validation;
     train(1);
     const Evaluation wanted = test_;
