@@ -17,6 +17,23 @@ using reference::Block;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+TEST(PartOf, CutsWhateverABatchHolds) {
+  const std::vector<std::uint8_t> bytes = {0, 1, 10, 11, 20, 21};
+  const std::vector<std::int8_t> mantissas = {0, 1, 10, 11, 20, 21};
+  const std::vector<std::int32_t> indices = {7, 8, 9};
+  const InputBatch batch{
+      .images = 3,
+      .bytes = bytes,
+      .selection = ImageSelection{.images = {}, .indices = indices, .augment = {}, .key = {}},
+      .mantissas = mantissas};
+  const InputBatch part = part_of(batch, 1, 2);
+  EXPECT_EQ(part.images, 2);
+  EXPECT_THAT(part.bytes, ElementsAre(10, 11, 20, 21));
+  EXPECT_THAT(part.mantissas, ElementsAre(10, 11, 20, 21));
+  EXPECT_THAT(part.selection->indices, ElementsAre(8, 9));
+  EXPECT_TRUE(part_of(batch, 3, 0).bytes.empty());  // more ranks than images
+}
+
 TEST(IntegerTape, MaxPoolsPassTheFirstOfEqualsAndItsError) {
   expect_as_defined(R"(
 input = [7, 6, 3]
