@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "apps/nibble/compare_models.h"
-#include "apps/nibble/json.h"
 #include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "report/comparison.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

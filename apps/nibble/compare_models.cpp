@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "apps/nibble/different_pictures.h"
-#include "apps/nibble/json.h"
 #include "core/atomic_file.h"
 #include "inference/engine_evaluation.h"
 #include "nibble/core/error.h"
@@ -18,6 +17,7 @@
 #include "nibble/foreign/read_onnx.h"
 #include "nibble/graph/model_file.h"
 #include "quantization/answered_classes.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

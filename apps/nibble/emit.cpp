@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "apps/nibble/emit_training.h"
-#include "apps/nibble/random_examples.h"
 #include "apps/nibble/verb.h"
 #include "core/whole_folder.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/graph/model_file.h"
+#include "tasks/random_examples.h"
 
 namespace nibble {
 namespace {

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/json.h"
 #include "apps/nibble/shared_options.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
@@ -21,6 +20,7 @@
 #include "nibble/float_training/train.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/integer_training/train_integers.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

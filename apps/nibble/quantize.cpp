@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/json.h"
 #include "apps/nibble/mixed_precision.h"
 #include "apps/nibble/quantize_outcome.h"
 #include "apps/nibble/quantize_report.h"
@@ -35,6 +34,7 @@
 #include "quantization/error_table.h"
 #include "quantization/layer_bits_text.h"
 #include "quantization/recipe.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/nibble/device_option.h"
+#include "apps/nibble/shared_options.h"
 #include "apps/nibble/signature_inference.h"
 #include "apps/nibble/signature_integers.h"
 #include "apps/nibble/verb.h"

@@ -14,7 +14,6 @@
 #include <system_error>
 #include <vector>
 
-#include "apps/nibble/json.h"
 #include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
@@ -25,6 +24,7 @@
 #include "nibble/float_training/train.h"
 #include "nibble/run_folder/interrupt.h"
 #include "report/bar_chart.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

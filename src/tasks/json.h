@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace nibble {
+namespace nibble::inline tasks {
 
 using Json = nlohmann::ordered_json;
 
@@ -15,4 +15,4 @@ inline Json json_number(double x) {
   return x;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

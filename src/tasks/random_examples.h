@@ -10,7 +10,7 @@
 #include "nibble/core/philox.h"
 #include "nibble/engine/engine.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 
 inline std::vector<std::byte> random_examples(const ValueInfo& info, std::int64_t batch) {
   std::vector<std::byte> bytes(info.bytes * static_cast<std::size_t>(batch));
@@ -28,4 +28,4 @@ inline std::vector<std::byte> random_examples(const ValueInfo& info, std::int64_
   return bytes;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks
