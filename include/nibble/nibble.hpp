@@ -23,6 +23,7 @@
 #include "nibble/emit/emit_training.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
+#include "nibble/engine/pending_run.h"
 #include "nibble/engine/tuning.h"
 #include "nibble/laws/shift_rounding.h"
 #include "nibble/foreign/layer_directory.h"
