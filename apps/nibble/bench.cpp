@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/parallel.h"
 #include "nibble/engine/engine.h"
 #include "tasks/json.h"
 #include "tasks/measure_engine.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {

@@ -14,7 +14,6 @@
 #include <system_error>
 #include <vector>
 
-#include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
 #include "core/hash.h"
@@ -25,6 +24,7 @@
 #include "nibble/run_folder/interrupt.h"
 #include "report/bar_chart.h"
 #include "tasks/json.h"
+#include "tasks/train_flags.h"
 
 namespace nibble {
 namespace {

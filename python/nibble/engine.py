@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Generator
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from nibble import _networks
@@ -29,6 +32,13 @@ class Step(NamedTuple):
     shape: str  # of a product: what its speed depends on
     macs: int  # multiply-accumulates of one example
     is_wide: bool  # 64 bits where 32 cannot be proven enough
+
+
+class Pending(Future[Any]):
+    """A batch on its way: a future for threads, and what ``await`` takes in asyncio."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return asyncio.wrap_future(self).__await__()
 
 
 class Engine(_networks.Engine):
@@ -81,7 +91,21 @@ class Engine(_networks.Engine):
 
     def values(self, x: Any) -> dict[str, Any]:
         """The integers of every layer by its name, as an engine that fuses nothing has them."""
-        return _networks.Engine(self._model._core, self.device, self.threads, 1, True).layer_values(x)
+        batch = max(1, *x.shape[:1])
+        return _networks.Engine(self._model._core, self.device, self.threads, batch, True).layer_values(x)
+
+    def submit(self, x: Any) -> Pending:
+        """As run, without waiting: any number of batches may be on their way, x unchanged until they end.
+
+        >>> engine = nibble.Engine(digits_model)
+        >>> futures = [engine.submit(np.zeros((8, 8, 1), np.uint8)) for _ in range(3)]
+        >>> [future.result().shape for future in futures]
+        [(10,), (10,), (10,)]
+        """
+        future = Pending()
+        future.set_running_or_notify_cancel()
+        self.submit_into(x, future)
+        return future
 
     def bench(self, batch: int = 1, seconds: float = 3.0) -> dict[str, Any]:
         """What ``nibble bench --json`` prints: images_per_second, median_ms, peak_gops, answers, steps …"""

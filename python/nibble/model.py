@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
+
+if TYPE_CHECKING:
+    from nibble.evaluation import Emitted, Evaluation
 
 Path = str | os.PathLike[str]
 
@@ -72,6 +75,18 @@ class Model:
     def to_onnx(self, path: Path) -> None:
         """Writes a model of integers as ONNX, with QuantizeLinear and DequantizeLinear."""
         self._core.save_onnx(os.fspath(path))
+
+    def evaluate(self, data: Any, **options: Any) -> Evaluation:
+        """As nibble.evaluate."""
+        from nibble.evaluation import evaluate
+
+        return evaluate(self, data, **options)
+
+    def emit(self, folder: Path, **options: Any) -> Emitted:
+        """As nibble.emit."""
+        from nibble.evaluation import emit
+
+        return emit(self, folder, **options)
 
     def __repr__(self) -> str:
         kind = "floats" if self.is_float else "integers"

@@ -2,7 +2,7 @@
 // Which Python exception an error becomes.
 #include "python/src/errors.h"
 
-#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 #include <pthread.h>
 
 #include <exception>
@@ -38,8 +38,8 @@ void translate(const std::exception_ptr& exception, void*) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
-    const auto type = nanobind::module_::import_("nibble.errors").attr(class_of(error));
-    PyErr_SetString(nanobind::object(type).ptr(), one_line(error.what()).c_str());
+    const nanobind::object object = to_exception(error);
+    PyErr_SetObject(object.type().ptr(), object.ptr());
   }
 }
 
@@ -55,6 +55,10 @@ std::string one_line(std::string text) {
     text.replace(at, 1, text[at] == '\n' ? "\\n" : "\\r");
   }
   return text;
+}
+
+nanobind::object to_exception(const Error& error) {
+  return nanobind::module_::import_("nibble.errors").attr(class_of(error))(one_line(error.what()));
 }
 
 void prepare_extension() {

@@ -2,6 +2,8 @@
 // Errors of Python alone, which their class says; of all others the kind says what they become.
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <string>
 
 #include "nibble/core/error.h"
@@ -22,6 +24,8 @@ class StateMistake : public Error {
 
 // Lets errors of this extension become those of nibble.errors; after a fork it works on one thread.
 void prepare_extension();
+
+nanobind::object to_exception(const Error& error);  // an instance of a class of nibble.errors
 
 std::string one_line(std::string text);  // messages quote what the caller wrote, line ends included
 

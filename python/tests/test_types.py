@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import nibble
-from nibble import _core
 
 SETTINGS = Path(__file__).resolve().parents[2] / "pyproject.toml"
-MODULES = ["nibble", *(f"nibble.{name}" for name in "beside codes formats product rounding statistics".split())]
+MODULES = ["nibble", *(f"nibble.{name}" for name in "beside codes errors formats product rounding statistics".split())]
+NETWORKS = "data engine evaluation model network options plot progress quantization sweeping training".split()
 
 
 def run(*arguments, folder):
@@ -40,6 +40,12 @@ def test_annotations_beside_torch_are_sound(tmp_path):
     assert checked.returncode == 0, checked.stdout
 
 
+def test_annotations_of_networks_are_sound(nibble, tmp_path):
+    names = [part for name in NETWORKS for part in ("-m", f"nibble.{name}")]
+    checked = run("mypy", "--strict", "--config-file", str(SETTINGS), "--cache-dir", str(tmp_path), *names, folder=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+
+
 def names_of(body):
     """The functions, attributes and classes of a stub, members as Class.member."""
     for item in body:
@@ -52,11 +58,14 @@ def names_of(body):
             yield item.target.id
 
 
-def test_stubs_say_what_the_extension_has():
-    stub = Path(nibble.__file__).with_name("_core.pyi")
+@pytest.mark.parametrize("name", ["_core", "_networks"])
+def test_stubs_say_what_the_extension_has(name):
+    module = pytest.importorskip(f"nibble.{name}")
+    stub = Path(module.__file__).with_name(f"{name}.pyi")
     said = {name for name in names_of(ast.parse(stub.read_text()).body) if "__" not in name}
-    had = {name for name in vars(_core) if "__" not in name}
-    had |= {f"Format.{name}" for name in vars(nibble.Format) if "__" not in name}
+    had = {name for name in vars(module) if "__" not in name}
+    for owner in [each for each in vars(module).values() if isinstance(each, type)]:
+        had |= {f"{owner.__name__}.{name}" for name in vars(owner) if "__" not in name}
     assert said == had
 
 

@@ -3,6 +3,8 @@
 // it.
 #include <nanobind/stl/string.h>
 
+#include <cstring>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,14 +27,18 @@ constexpr std::string_view kRun = "run";
 
 struct EngineObject {
   EngineObject(const ModelObject& model, const EngineOptions& options)
-      : answers(copy_of(model.model()), options),
-        reader(answers.network(), answers.engine().input()),
+      : answers(std::make_unique<const AnswerEngine>(copy_of(model.model()), options)),
+        reader(answers->network(), answers->engine().input()),
         device(options.device),
         threads(options.threads) {}
+  ~EngineObject() {
+    const nb::gil_scoped_release others_may_run;  // what was submitted ends with Python's help
+    answers.reset();
+  }
 
-  const Engine& engine() const { return answers.engine(); }
+  const Engine& engine() const { return answers->engine(); }
 
-  AnswerEngine answers;
+  std::unique_ptr<const AnswerEngine> answers;
   ExampleReader reader;
   std::string device;
   int threads;
@@ -125,6 +131,47 @@ nb::object run(const EngineObject& self, nb::handle x, nb::handle out) {
   return to_python(std::move(integers), input.kind());
 }
 
+// A batch on its way: all that must live until it has ended. It dies with Python's lock held.
+struct Submission {
+  Submission(const EngineObject& self, nb::handle x, nb::handle future)
+      : x(nb::borrow(x)),
+        future(nb::borrow(future)),
+        array(x, {"submit", "x"}, Access::read),
+        examples(array, self),
+        output(self.engine().output().dtype, examples.shape_for(self.engine().output().shape)) {}
+
+  void end(const std::exception_ptr& error) {
+    try {
+      if (error) std::rethrow_exception(error);
+      future.attr("set_result")(to_python(std::move(output), array.kind()));
+    } catch (const Error& mistake) {
+      future.attr("set_exception")(to_exception(mistake));
+    } catch (const std::exception& other) {
+      future.attr("set_exception")(to_exception(Error(other.what(), ErrorKind::internal)));
+    }
+  }
+
+  nb::object x;
+  nb::object future;
+  Array array;
+  Examples examples;
+  Tensor output;
+};
+
+void submit(const EngineObject& self, nb::handle x, nb::handle future) {
+  auto made = std::make_unique<Submission>(self, x, future);
+  Submission* batch = made.get();
+  const nb::gil_scoped_release others_may_run;
+  self.engine().submit(batch->examples.bytes(), batch->examples.batch(),
+                       {batch->output.data(), batch->output.bytes()},
+                       [batch](const std::exception_ptr& error) {
+                         const nb::gil_scoped_acquire lock;
+                         const std::unique_ptr<Submission> ended(batch);
+                         ended->end(error);
+                       });
+  (void)made.release();  // the batch has it now
+}
+
 nb::object answers(const EngineObject& self, nb::handle x) {
   const Array input(x, {"answers", "x"}, Access::read);
   const Examples examples(input, self);
@@ -132,7 +179,7 @@ nb::object answers(const EngineObject& self, nb::handle x) {
   Tensor integers(info.dtype, examples.shape_for(info.shape));
   run_into(self, examples, integers.data());
   Tensor reals(DType::f32, integers.shape());
-  self.answers.to_reals({integers.data(), integers.bytes()}, reals.as<float>());
+  self.answers->to_reals({integers.data(), integers.bytes()}, reals.as<float>());
   return to_python(std::move(reals), input.kind());
 }
 
@@ -199,6 +246,8 @@ void bind_engine(nb::module_& module) {
           nb::arg("keeps_layers"))
       .def("run", run, nb::arg("x").none(), nb::arg("out") = nb::none(),
            nb::sig("def run(self, x: typing.Any, out: typing.Any = None) -> typing.Any"))
+      .def("submit_into", submit, nb::arg("x").none(), nb::arg("future"),
+           nb::sig("def submit_into(self, x: typing.Any, future: typing.Any) -> None"))
       .def("answers", answers, nb::arg("x").none(),
            nb::sig("def answers(self, x: typing.Any) -> typing.Any"))
       .def("layer_values", layer_values, nb::arg("x").none(),

@@ -49,10 +49,9 @@ nb::dict parameters(const ModelObject& self) {
   return arrays;
 }
 
-nb::tuple input_shape(const ModelObject& self) {
+nb::tuple input_shape(const Network& network) {
   nb::list extents;
-  for (const std::int64_t extent : input_of(self.model().network).shape.extents())
-    extents.append(extent);
+  for (const std::int64_t extent : input_of(network).shape.extents()) extents.append(extent);
   return nb::tuple(extents);
 }
 
@@ -74,7 +73,9 @@ void bind_model(nb::module_& module) {
       .def_prop_ro("toml", [](const ModelObject& self) { return to_toml(self.model().network); })
       .def_prop_ro("classes",
                    [](const ModelObject& self) { return self.model().network.class_names; })
-      .def_prop_ro("input_shape", input_shape, nb::sig("def input_shape(self) -> tuple[int, ...]"))
+      .def_prop_ro(
+          "input_shape", [](const ModelObject& self) { return input_shape(self.model().network); },
+          nb::sig("def input_shape(self) -> tuple[int, ...]"))
       .def_prop_ro("is_float", [](const ModelObject& self) { return is_float_model(self.model()); })
       .def_prop_ro("nbytes", bytes_of)
       .def_prop_ro("weights_hash",
@@ -90,12 +91,16 @@ void bind_model(nb::module_& module) {
         return rows;
       },
       nb::sig("def named_networks() -> list[tuple[str, str]]"));
+  // The canonical text and the shape of the input; throws where the network is not one.
   module.def(
       "checked_network",
       [](const std::string& toml, const std::string& source) {
-        return to_toml(parse_network(toml, source));
+        const Network network = parse_network(toml, source);
+        (void)infer_shapes(network);
+        return nb::make_tuple(network.name, to_toml(network), input_shape(network));
       },
-      nb::arg("toml"), nb::arg("source"));
+      nb::arg("toml"), nb::arg("source"),
+      nb::sig("def checked_network(toml: str, source: str) -> tuple[str, str, tuple[int, ...]]"));
 }
 
 }  // namespace nibble::python

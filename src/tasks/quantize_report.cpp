@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables and bars of a quantization.
-#include "apps/nibble/quantize_report.h"
+#include "tasks/quantize_report.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "report/bar_chart.h"
 #include "report/html_page.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 namespace {
 
 std::string decibels(double sqnr) {
@@ -94,4 +94,4 @@ std::string quantize_report_html(const QuantizeReport& report) {
   return html_page(report.model + " in integers", body, "nibble quantize");
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

@@ -16,10 +16,11 @@ namespace CLI {
 class App;
 }
 
-namespace nibble {
+namespace nibble::inline tasks {
 
 struct TrainFlags {
   std::string what;                 // network or recipe
+  std::optional<Network> network;   // in place of `what`: one that a program has made
   std::optional<std::string> from;  // a model to start from; without `what` its network is trained
   std::optional<std::string> data;
   std::optional<std::string> policy;
@@ -53,7 +54,10 @@ Recipe recipe_of(const TrainFlags& flags);
 std::unique_ptr<EventSink> tensorboard_sink(const RunFolder& folder,
                                             std::optional<std::int64_t> resumed_at);
 
+// Where a run is kept unless it is told: runs/NAME-SEED.
+std::string usual_folder(const RunSettings& settings);
+
 // A policy file.
 PrecisionPolicy load_policy(const std::string& path);
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

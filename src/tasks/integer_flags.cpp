@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of nibble train that belong to integer-only training.
-#include "apps/nibble/integer_flags.h"
+#include "tasks/integer_flags.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "apps/nibble/shared_options.h"
 #include "nibble/core/error.h"
+#include "tasks/shared_options.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 namespace {
 
 [[noreturn]] void refuse(const std::string& flag, std::string_view why) {
@@ -138,4 +138,4 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   return recipe;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of nibble train and nibble sweep that make a recipe.
-#include "apps/nibble/train_flags.h"
+#include "tasks/train_flags.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 
-#include "apps/nibble/shared_options.h"
+#include "core/name.h"
 #include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/report/tensorboard.h"
+#include "tasks/shared_options.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 namespace {
 
 // As in recipes.
@@ -114,6 +115,10 @@ std::unique_ptr<EventSink> tensorboard_sink(const RunFolder& folder,
   return std::make_unique<TensorBoardSink>(folder.path(), resumed_at);
 }
 
+std::string usual_folder(const RunSettings& settings) {
+  return fmt::format("runs/{}-{}", file_part(settings.name), settings.seed);
+}
+
 PrecisionPolicy load_policy(const std::string& path) {
   return parse_policy(read_text_file(path, "policy"), path);
 }
@@ -123,7 +128,11 @@ Recipe recipe_of(const TrainFlags& flags) {
   if (is_recipe(flags.what)) {
     recipe = load_recipe(flags.what);
   } else {
-    if (!flags.what.empty() || !flags.from) recipe.network = load_network(flags.what);
+    if (flags.network) {
+      recipe.network = *flags.network;
+    } else if (!flags.what.empty() || !flags.from) {
+      recipe.network = load_network(flags.what);
+    }
     recipe.name = recipe.network.name;
     recipe.optimizer = {.kind = OptimizerKind::adam, .rate = 0.001};
   }
@@ -167,4 +176,4 @@ Recipe recipe_of(const TrainFlags& flags) {
   return recipe;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

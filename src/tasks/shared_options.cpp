@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many threads compute, and who computes.
-#include "apps/nibble/shared_options.h"
+#include "tasks/shared_options.h"
 
 #include <CLI/CLI.hpp>
 
@@ -8,7 +8,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 
 void add_threads_option(CLI::App& verb, int& threads, const std::string& note) {
   verb.add_option("--threads", threads, "threads (all cores)" + note)
@@ -35,4 +35,4 @@ void add_device_option(CLI::App& verb, std::string& device) {
       });
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

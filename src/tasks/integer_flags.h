@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/train_flags.h"
 #include "nibble/integer_training/train_integers.h"
+#include "tasks/train_flags.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 
 struct IntegerFlags {
   std::string arithmetic = "float";
@@ -37,4 +37,4 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
 // Throws where an option of the other arithmetic is given.
 void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers);
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/quantize_outcome.h"
 #include "quantization/error_table.h"
 #include "quantization/sensitivity.h"
 #include "report/chart_theme.h"
+#include "tasks/quantize_outcome.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 
 struct QuantizeReport {
   std::string model;
@@ -27,4 +27,4 @@ std::string quantize_report_html(const QuantizeReport& report);
 // The SQNR of the answer for each layer and number of bits, as bars.
 std::string sensitivity_plot(std::span<const LayerSensitivity> layers, const ChartTheme& theme);
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws pixels as rectangles: nothing but the page itself is needed to see them.
-#include "apps/nibble/different_pictures.h"
+#include "tasks/different_pictures.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "nibble/core/error.h"
 #include "report/svg.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 namespace {
 
 constexpr std::size_t kMost = 24;
@@ -90,4 +90,4 @@ std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture>
          picture + "</body></html>\n";
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates both networks and measures how long that takes.
-#include "apps/nibble/quantize_outcome.h"
+#include "tasks/quantize_outcome.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/float_training/train.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 namespace {
 
 constexpr double kSeconds = 0.3;  // of repeats, for small data
@@ -83,4 +83,4 @@ std::string outcome_table(const Outcome& floats, const Outcome& integers) {
   return text;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

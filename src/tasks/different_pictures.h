@@ -8,7 +8,7 @@
 
 #include "nibble/data/dataset.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 
 struct DifferentPicture {
   std::int64_t index = 0;
@@ -24,4 +24,4 @@ std::string class_name(const Dataset& data, std::int32_t label);
 std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture> list,
                           bool is_html);
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bits per layer: from a file, for a size, or for a loss.
-#include "apps/nibble/mixed_precision.h"
+#include "tasks/mixed_precision.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 #include <span>
 #include <string_view>
 
-#include "apps/nibble/quantize_report.h"
 #include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/emit/emit.h"
@@ -20,8 +19,9 @@
 #include "nibble/quantization/quantize_model.h"
 #include "quantization/answered_classes.h"
 #include "quantization/layer_bits_text.h"
+#include "tasks/quantize_report.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 namespace {
 
 constexpr std::size_t kScanBatches = 4;
@@ -97,7 +97,7 @@ std::int64_t bytes_stored(const Model& integers) {
   return bytes;
 }
 
-std::optional<SizeTarget> size_target(const MixedFlags& flags) {
+std::optional<SizeTarget> size_target(const MixedPrecision& flags) {
   if (flags.target_size > 0) return SizeTarget{"--target-size", flags.target_size, bytes_emitted};
   if (flags.target_file > 0) return SizeTarget{"--target-file", flags.target_file, bytes_stored};
   return std::nullopt;
@@ -145,7 +145,7 @@ BitPlan plan_for_size(std::span<const LayerSensitivity> layers, const SizeTarget
 
 }  // namespace
 
-void add_mixed_flags(CLI::App& verb, MixedFlags& flags) {
+void add_mixed_flags(CLI::App& verb, MixedPrecision& flags) {
   verb.add_option("--per-layer", flags.per_layer,
                   "bits of layers: [layers.\"NAME\"] with weights and activations")
       ->type_name("FILE.toml");
@@ -177,7 +177,7 @@ void add_mixed_flags(CLI::App& verb, MixedFlags& flags) {
   verb.add_option("--scan-plot", flags.scan_plot, "draw that")->type_name("FILE.svg");
 }
 
-std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model& model,
+std::vector<LayerSensitivity> choose_layers(const MixedPrecision& flags, const Model& model,
                                             const Calibration& calibration, bool is_silent,
                                             QuantizeSettings& settings) {
   const bool shows_scan = flags.scans || flags.is_reported || !flags.scan_plot.empty();
@@ -209,7 +209,7 @@ std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model
   return layers;
 }
 
-void check_size(const MixedFlags& flags, const Model& integers) {
+void check_size(const MixedPrecision& flags, const Model& integers) {
   const std::optional<SizeTarget> target = size_target(flags);
   if (!target) return;
   const std::int64_t size = target->size_of(integers);
@@ -218,4 +218,4 @@ void check_size(const MixedFlags& flags, const Model& integers) {
               fmt::format("at most {}", target->bytes));
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

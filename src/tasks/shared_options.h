@@ -9,7 +9,7 @@ namespace CLI {
 class App;
 }
 
-namespace nibble {
+namespace nibble::inline tasks {
 
 // `note` is added to the help of the option.
 void add_threads_option(CLI::App& verb, int& threads, const std::string& note = "");
@@ -20,4 +20,4 @@ void use_threads(int threads);
 
 void add_device_option(CLI::App& verb, std::string& device);
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

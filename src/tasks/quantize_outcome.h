@@ -8,7 +8,7 @@
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 
 struct Outcome {
   std::size_t bytes = 0;  // of all parameters
@@ -28,4 +28,4 @@ std::string rate_text(const Outcome& outcome);
 // Two lines under a heading.
 std::string outcome_table(const Outcome& floats, const Outcome& integers);
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

@@ -16,9 +16,9 @@ namespace CLI {
 class App;
 }
 
-namespace nibble {
+namespace nibble::inline tasks {
 
-struct MixedFlags {
+struct MixedPrecision {
   std::string per_layer;
   std::int64_t target_size = 0;  // of parameters in emitted C; 0: none
   std::int64_t target_file = 0;  // of parameters in the file; 0: none
@@ -29,7 +29,7 @@ struct MixedFlags {
   bool is_reported = false;  // the scan is part of a report
 };
 
-void add_mixed_flags(CLI::App& verb, MixedFlags& flags);
+void add_mixed_flags(CLI::App& verb, MixedPrecision& flags);
 
 struct Calibration {
   const Dataset& data;
@@ -39,11 +39,11 @@ struct Calibration {
 
 // Puts the layers into the settings; gives the scan, empty where nobody asked for one. What is
 // tried on the way is printed unless it is to be silent.
-std::vector<LayerSensitivity> choose_layers(const MixedFlags& flags, const Model& model,
+std::vector<LayerSensitivity> choose_layers(const MixedPrecision& flags, const Model& model,
                                             const Calibration& calibration, bool is_silent,
                                             QuantizeSettings& settings);
 
 // Throws where the parameters of the integers are larger than was promised.
-void check_size(const MixedFlags& flags, const Model& integers);
+void check_size(const MixedPrecision& flags, const Model& integers);
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks
