@@ -76,7 +76,8 @@ def arrays_of(data: Any, shape: tuple[int, ...] | None = None) -> dict[str, NDAr
     elif isinstance(data, tuple) and len(data) == 2 and all(_is_array(each) for each in data):
         arrays = _pair(*data)
     elif isinstance(data, tuple) and len(data) == 2 and all(isinstance(each, tuple) for each in data):
-        arrays = {**_pair(*data[0], "train_"), **_pair(*data[1], "test_")}
+        (x, y), (x_test, y_test) = data
+        arrays = {**_pair(x, y, "train_"), **_pair(x_test, y_test, "test_")}
     elif hasattr(data, "__iter__"):
         arrays = _gathered(data)
     else:

@@ -85,7 +85,7 @@ class Engine(_networks.Engine):
         """The steps that run.
 
         >>> nibble.Engine(digits_model).layers()[-1].macs
-        640
+        1280
         """
         return [Step(*row) for row in self.steps()]
 

@@ -90,7 +90,7 @@ def emit(
 
 
 def compare(*models_or_runs: Model | Path, data: Any = None, device: str = "cpu") -> dict[str, Any]:
-    """Folders of runs: settings that differ, results, whether the weights are equal. With data, the answers of two models.
+    """Runs or their folders: settings that differ, results, whether the weights are equal. With data, the answers of two models.
 
     What ``nibble compare --json`` prints.
 
@@ -98,7 +98,7 @@ def compare(*models_or_runs: Model | Path, data: Any = None, device: str = "cpu"
     1.0
     """
     if data is None:
-        runs = [os.fspath(getattr(each, "folder", each)) for each in models_or_runs]
+        runs = [os.fspath(each) for each in models_or_runs if not isinstance(each, Model)]
         found: dict[str, Any] = json.loads(_networks.compare_runs(runs))
         return found
     first, second = models_or_runs

@@ -23,10 +23,7 @@ def _axes(axes: Any, title: str) -> Any:
 
 
 def formats(names: Iterable[str], axes: Any = None) -> Any:
-    """The positive values of formats on a line each, by their size. Gives the figure.
-
-    >>> figure = nibble.plot.formats(["e4m3", "e5m2", "posit(8,1)"])  # doctest: +SKIP
-    """
+    """The positive values of formats on a line each, by their size. Gives the figure."""
     axes = _axes(axes, "positive values")
     listed = list(names)
     for row, name in enumerate(listed):

@@ -22,7 +22,7 @@ def run_job(job: Job) -> float:
     if not run.is_complete:
         run = train(mode="continue", progress=False, **job)
     summary = run.summary
-    return float(summary.get("test", summary.get("val"))["top1"])
+    return float(summary["test" if "test" in summary else "val"]["top1"])
 
 
 def sweep(

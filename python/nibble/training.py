@@ -89,6 +89,9 @@ class Run:
         """As nibble.evaluate, of its model."""
         return evaluate(self.model, data, **options)
 
+    def __fspath__(self) -> str:
+        return os.fspath(self.folder)
+
     def __repr__(self) -> str:
         state = "complete" if self.is_complete else "to be resumed"
         return f"<nibble.Run {str(self.folder)!r}: {state}>"
@@ -123,10 +126,9 @@ def _rules(policy: Mapping[str, str] | Path | None) -> dict[str, Any]:
     return {"policy": policy}
 
 
-def _input_shape(what: str | Network | None) -> tuple[int, ...] | None:
-    if isinstance(what, Network):
-        return what.input_shape
-    return networks[what].input_shape if what in networks else None
+def _input_shape(what: object) -> tuple[int, ...] | None:
+    network = networks.get(what) if isinstance(what, str) else what
+    return network.input_shape if isinstance(network, Network) else None
 
 
 def train(
@@ -176,14 +178,15 @@ def train(
     network = what.toml if isinstance(what, Network) else None
     name = "" if what is None or isinstance(what, Network) else os.fspath(what)
     listeners = list(callbacks)
-    with known_data(data if data is not None else "", data_name, _input_shape(what if network else name)) as known:
+    with known_data(data if data is not None else "", data_name, _input_shape(what)) as known:
         if data is not None:
             given["data"] = known
         with Bar("train", epochs, progress) as bar:
 
             def tell(row: dict[str, float]) -> None:
-                row["epoch"] = int(row.pop("epoch_number"))
-                bar.tell(f"loss {row['train_loss']:.4f}", row["epoch"])
+                epoch = int(row.pop("epoch_number"))
+                row["epoch"] = epoch
+                bar.tell(f"loss {row['train_loss']:.4f}", epoch)
                 for listener in listeners:
                     listener(row)
 

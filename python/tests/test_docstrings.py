@@ -7,7 +7,7 @@ import importlib
 import numpy as np
 import pytest
 
-MODULES = "data engine errors evaluation network options plot quantization sweeping training".split()
+MODULES = "data engine errors evaluation network options quantization sweeping training".split()
 
 
 @pytest.mark.parametrize("name", MODULES)

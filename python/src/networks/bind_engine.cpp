@@ -133,9 +133,9 @@ nb::object run(const EngineObject& self, nb::handle x, nb::handle out) {
 
 // A batch on its way: all that must live until it has ended. It dies with Python's lock held.
 struct Submission {
-  Submission(const EngineObject& self, nb::handle x, nb::handle future)
-      : x(nb::borrow(x)),
-        future(nb::borrow(future)),
+  Submission(const EngineObject& self, nb::handle given, nb::handle told)
+      : x(nb::borrow(given)),
+        future(nb::borrow(told)),
         array(x, {"submit", "x"}, Access::read),
         examples(array, self),
         output(self.engine().output().dtype, examples.shape_for(self.engine().output().shape)) {}

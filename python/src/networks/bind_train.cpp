@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,19 +33,20 @@ class EpochSink final : public EventSink {
 
   void scalar(std::string_view tag, std::int64_t step, double value) override {
     const bool is_of_epoch = !tag.starts_with("batch/") && tag.find('/') == tag.rfind('/');
-    if (is_of_epoch) row_[std::string(tag)] = value;
+    if (is_of_epoch) {
+      std::string name(tag);
+      std::ranges::replace(name, '/', '_');
+      row_[name] = value;
+    }
     step_ = step;
   }
   void histogram(std::string_view, std::int64_t, std::span<const float>) override {}
   void text(std::string_view, std::int64_t, std::string_view) override {}
   void flush() override {
-    if (!row_.contains("epoch/number")) return;
+    if (!row_.contains("epoch_number")) return;
     const nb::gil_scoped_acquire lock;
     nb::dict row;
-    for (auto [tag, value] : row_) {
-      tag.replace(tag.find('/'), 1, "_");
-      row[tag.c_str()] = value;
-    }
+    for (const auto& [name, value] : row_) row[name.c_str()] = value;
     row["step"] = step_;
     row_.clear();
     callback_(row);
