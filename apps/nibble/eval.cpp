@@ -60,7 +60,7 @@ void print_json(const Findings& findings, const std::string& model, const std::s
 void run(EvalFlags& flags) {
   use_threads(flags.threads);
   const std::filesystem::path path = model_file_of(flags.model);
-  Model model = open_model(path).model;
+  Model model = read_model(path).model;
   const std::string network = model.network.name;
   const std::uint64_t weights = weights_hash(model);
   flags.choices.progress = flags.is_json ? ProgressStyle::silent : ProgressStyle::automatic;
