@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "apps/nibble/loadgen_results.h"
-#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "loadgen/load_description.h"
 #include "loadgen/run_load.h"
 #include "nibble/core/error.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {
