@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The functions that every CMakeLists.txt of the tree uses.
 #
-#   nibble_add_module(core [COMPUTES] SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
+#   nibble_add_module(core [COMPUTES] [INTERNAL] SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
 #   nibble_add_isa_sources(nibble_format_kernels ISA avx2 FILES round/x86_avx2.cpp …)
 #   nibble_add_cuda_sources(nibble_format_kernels FILES round/cuda.cu …)
 #   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
@@ -48,9 +48,9 @@ function(nibble_group_sources target)
 endfunction()
 
 # A static library nibble_<name> known as nibble::<name>; one without sources has headers only. COMPUTES: its loops are
-# worth -O3 in release builds; what does not compute is compiled with NIBBLE_LIGHT_OPTIONS.
+# worth -O3 in release builds; what does not compute is compiled with NIBBLE_LIGHT_OPTIONS. INTERNAL: not installed.
 function(nibble_add_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES;INTERNAL" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
   set(target nibble_${name})
   set(reach INTERFACE)
   if(arg_SOURCES)
@@ -74,6 +74,9 @@ function(nibble_add_module name)
   target_link_libraries(${target} ${reach} ${arg_DEPENDS})
   if(arg_SOURCES)
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE_DEPENDS})
+  endif()
+  if(arg_INTERNAL)
+    return()
   endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY NIBBLE_MODULES ${target})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The host's fmt, xxHash, nlohmann-json, toml++ and CLI11 used as headers only. Cross builds then need no
-# library of the other architecture; the Python extension needs none at run time, and only three of the five.
+# library of the other architecture; a wheel needs none at run time, and the formats alone only three of the five.
 # In cross builds the host's include folder itself must stay out of the search (its C headers are the host's),
 # so the build folder holds links to them.
 
@@ -12,7 +12,7 @@ set(headers_nlohmann-json nlohmann)
 set(headers_toml++ toml++)
 set(headers_CLI11 CLI)
 set(libraries fmt xxHash nlohmann-json)
-if(NOT NIBBLE_BUILD_PYTHON)
+if(NOT NIBBLE_FORMATS_ONLY)
   list(APPEND libraries toml++ CLI11)
 endif()
 foreach(library IN LISTS libraries)

@@ -52,7 +52,7 @@ nibble_engine* nibble_load_on(const char* device, const char* path, int64_t max_
  * nibble_last_error() says what is wrong, and nothing changes. */
 int nibble_set_limits(const char* limits);
 
-/* Frees an engine and all that came from it. NULL is allowed. */
+/* Frees an engine and all that came from it, when what was submitted has ended. NULL is allowed. */
 void nibble_free(nibble_engine* engine);
 
 /* The name that the network was given; it may be empty. */
@@ -75,6 +75,16 @@ size_t nibble_arena_bytes(const nibble_engine* engine);
  * an example depends on that example alone. 0: done; otherwise nibble_last_error() says what
  * failed, and what `output` holds is not defined. */
 int nibble_run(const nibble_engine* engine, const void* input, int64_t batch, void* output);
+
+/* Called once for a submitted batch, by a thread of the engine's: `error` is NULL, or one line that
+ * is good until the call returns. It may submit; it must not free the engine. */
+typedef void (*nibble_done)(void* context, const char* error);
+
+/* As nibble_run, without waiting: `input` and `output` must live until `done(context, error)` is
+ * called. Any number of batches may be on their way; they run in the order in which they came.
+ * 0: submitted; otherwise nibble_last_error() says why not, and `done` is not called. */
+int nibble_submit(const nibble_engine* engine, const void* input, int64_t batch, void* output,
+                  nibble_done done, void* context);
 
 /* One line about the last failure of a call in this thread; empty where there was none. It stays
  * until the next failure, and the pointer is good until the thread ends. */

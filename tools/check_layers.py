@@ -18,6 +18,7 @@ ROWS = [
     ["float_training", "integer_step", "engine"],
     ["quantization", "integer_training"],
     ["report", "emit", "inference", "placement"],
+    ["loadgen", "tasks"],
     ["apps", "python", "bench", "tests", "examples"],
 ]
 ROW_OF = {module: row for row, modules in enumerate(ROWS) for module in modules}

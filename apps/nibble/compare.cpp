@@ -4,20 +4,25 @@
 
 #include <algorithm>
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
-#include "apps/nibble/compare_models.h"
-#include "apps/nibble/json.h"
-#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
+#include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "report/comparison.h"
+#include "tasks/compare_models.h"
+#include "tasks/compare_runs.h"
+#include "tasks/json.h"
+#include "tasks/open_model.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {
+
+constexpr std::size_t kMostListed = 20;
 
 struct CompareFlags {
   std::vector<std::string> runs;
@@ -28,37 +33,24 @@ struct CompareFlags {
   std::string device = "cpu";
 };
 
-Json weights_of(const Comparison& comparison) {
-  if (comparison.weights == Comparison::Weights::unknown) return nullptr;
-  return comparison.weights == Comparison::Weights::equal;
-}
-
-// Every list has one entry a run, null where a run has none.
-void print_json(const std::vector<RunRecord>& runs) {
-  const Comparison comparison = compare(runs);
-  Json json = {{"runs", comparison.runs},         {"different", Json::object()},
-               {"equal", Json::object()},         {"results", Json::object()},
-               {"weights_hashes", Json::array()}, {"weights_equal", weights_of(comparison)}};
-  for (const ComparedSetting& row : comparison.settings) {
-    if (row.is_different)
-      json["different"][row.key] = row.values;
-    else
-      json["equal"][row.key] = row.values.front();
-  }
-  for (const ComparedResult& row : comparison.results) {
-    Json& list = json["results"][row.name] = Json::array();
-    for (const double value : row.values) {
-      list.push_back(std::isnan(value) ? Json() : json_number(value));
-    }
-  }
-  for (const std::string& hash : comparison.weights_hashes) {
-    json["weights_hashes"].push_back(hash.empty() ? Json() : Json(hash));
-  }
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
-}
-
 bool is_model(const std::string& path) {
   return path.ends_with(".nib") || path.ends_with(".onnx");
+}
+
+void print_list(const std::vector<DifferentPicture>& list, const Dataset& data) {
+  fmt::print("\n{:>7}  {:<12} {:<12} {:<12}\n", "picture", "label", "first", "second");
+  for (std::size_t i = 0; i < std::min(kMostListed, list.size()); ++i) {
+    fmt::print("{:>7}  {:<12} {:<12} {:<12}\n", list[i].index, class_name(data, list[i].label),
+               class_name(data, list[i].first), class_name(data, list[i].second));
+  }
+  if (list.size() > kMostListed)
+    fmt::print("and {} more: --json has all\n", list.size() - kMostListed);
+}
+
+void write_pictures(const std::string& path, const Dataset& data, const ModelComparison& found) {
+  AtomicFile file(path);
+  file.stream() << draw_pictures(data, found.different, path.ends_with(".html"));
+  file.commit();
 }
 
 void run_models(const CompareFlags& flags) {
@@ -66,13 +58,21 @@ void run_models(const CompareFlags& flags) {
     throw Error("compare", "models", std::to_string(flags.runs.size()), "2");
   }
   if (flags.data.empty()) throw Error("compare", "--data", "nothing", "pictures for the models");
-  compare_models({.first = flags.runs[0],
-                  .second = flags.runs[1],
-                  .data = flags.data,
-                  .pictures = flags.pictures,
-                  .image_size = flags.image_size,
-                  .device = flags.device,
-                  .is_json = flags.is_json});
+  const Dataset data = load_dataset(flags.data, Split::test, {.image_size = flags.image_size});
+  const ModelComparison found = compare_models(open_model(flags.runs[0]).model,
+                                               open_model(flags.runs[1]).model, data, flags.device);
+  if (!flags.pictures.empty()) write_pictures(flags.pictures, data, found);
+  if (flags.is_json) {
+    Json json{{"models", flags.runs}, {"data", flags.data}};
+    json.update(Json::parse(to_json(found)));
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{} of {} answers agree: {:.2f} %\n", found.agreed(), found.images,
+             100 * found.agreement());
+  fmt::print("top-1 {:.2f} %  {}\n", 100 * found.top1[0], flags.runs[0]);
+  fmt::print("top-1 {:.2f} %  {}\n", 100 * found.top1[1], flags.runs[1]);
+  if (!found.different.empty()) print_list(found.different, data);
 }
 
 void run(const CompareFlags& flags) {
@@ -85,7 +85,7 @@ void run(const CompareFlags& flags) {
     throw Error("compare", of_models, "folders of runs", "two models and --data");
   std::vector<RunRecord> runs;
   for (const std::string& folder : flags.runs) runs.push_back(read_run(folder));
-  if (flags.is_json) return print_json(runs);
+  if (flags.is_json) return fmt::print("{}\n", comparison_json(runs));
   fmt::print("{}", comparison_table(runs));
 }
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
 #include "core/name.h"
@@ -21,6 +20,7 @@
 #include "nibble/core/error.h"
 #include "nibble/data/dataset.h"
 #include "nibble/run_folder/interrupt.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "apps/nibble/describe_operations.h"
-#include "apps/nibble/json.h"
 #include "apps/nibble/rescale_tables.h"
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
@@ -24,6 +23,7 @@
 #include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

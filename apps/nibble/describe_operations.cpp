@@ -7,8 +7,8 @@
 #include <cctype>
 #include <string>
 
-#include "apps/nibble/json.h"
 #include "graph/operation_table.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/nibble/json.h"
 #include "apps/nibble/verb.h"
 #include "core/isa.h"
 #include "cuda/driver.h"
@@ -21,6 +20,7 @@
 #include "nibble/engine/tuning.h"
 #include "nibble/version.h"
 #include "run_folder/provenance.h"
+#include "tasks/json.h"
 
 // Told by the build: "name=version", "name=found" or "name=-", by commas.
 #ifndef NIBBLE_BUILD_TYPE

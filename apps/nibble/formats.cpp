@@ -12,10 +12,10 @@
 #include "apps/nibble/format_words.h"
 #include "apps/nibble/formats_on.h"
 #include "apps/nibble/formats_plot.h"
-#include "apps/nibble/json.h"
 #include "apps/nibble/quantize_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/numerics/format.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

@@ -11,11 +11,11 @@
 #include <tuple>
 #include <utility>
 
-#include "apps/nibble/json.h"
 #include "apps/nibble/quantize_flags.h"
 #include "kernels/quantize/grouping.h"
 #include "nibble/core/philox.h"
 #include "nibble/kernels/quantize.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

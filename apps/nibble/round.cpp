@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "apps/nibble/json.h"
 #include "apps/nibble/quantize_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/npy.h"
 #include "nibble/kernels/quantize.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
 #include "core/name.h"
@@ -25,6 +24,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/inference/answer_engine.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "apps/nibble/shared_options.h"
 #include "apps/nibble/signature_inference.h"
 #include "apps/nibble/signature_integers.h"
 #include "apps/nibble/verb.h"
@@ -20,6 +19,7 @@
 #include "nibble/core/error.h"
 #include "nibble/kernels/accumulate.h"
 #include "nibble/kernels/quantize.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {

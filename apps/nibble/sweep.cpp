@@ -10,7 +10,6 @@
 #include <string>
 #include <system_error>
 
-#include "apps/nibble/json.h"
 #include "apps/nibble/sweep_plan.h"
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
@@ -21,6 +20,9 @@
 #include "nibble/core/error.h"
 #include "nibble/float_training/train.h"
 #include "nibble/run_folder/interrupt.h"
+#include "report/bar_chart.h"
+#include "tasks/json.h"
+#include "tasks/train_flags.h"
 
 namespace nibble {
 namespace {

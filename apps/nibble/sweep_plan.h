@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "apps/nibble/integer_flags.h"
 #include "apps/nibble/sweep_table.h"
-#include "apps/nibble/train_flags.h"
+#include "tasks/integer_flags.h"
+#include "tasks/train_flags.h"
 
 namespace nibble {
 

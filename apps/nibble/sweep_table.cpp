@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/nibble/json.h"
 #include "core/atomic_file.h"
 #include "core/name.h"
 #include "report/bar_chart.h"
 #include "run_folder/csv_log.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {

@@ -10,16 +10,15 @@
 #include <memory>
 #include <string>
 
-#include "apps/nibble/integer_flags.h"
-#include "apps/nibble/train_flags.h"
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
-#include "core/name.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/provenance.h"
+#include "tasks/integer_flags.h"
+#include "tasks/train_flags.h"
 
 namespace nibble {
 namespace {
@@ -95,8 +94,7 @@ TrainOptions options_of(TrainVerbFlags& flags, const RunSettings& settings) {
         "--stop-after",
         fmt::format("got {}, expected at most {}, the epochs", flags.stop_after, settings.epochs));
   }
-  if (flags.out.empty())
-    flags.out = fmt::format("runs/{}-{}", file_part(settings.name), settings.seed);
+  if (flags.out.empty()) flags.out = usual_folder(settings);
   return {.folder = flags.out,
           .mode = flags.resumes      ? RunFolderMode::resume
                   : flags.continues  ? RunFolderMode::start_or_resume

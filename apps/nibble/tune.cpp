@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/random_examples.h"
-#include "apps/nibble/shared_options.h"
 #include "apps/nibble/verb.h"
 #include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/engine/engine.h"
+#include "tasks/random_examples.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {

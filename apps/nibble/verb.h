@@ -23,6 +23,7 @@ void add_compare(CLI::App& app);
 void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_tune(CLI::App& app);
+void add_loadgen(CLI::App& app);
 void add_describe(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_emit(CLI::App& app);

@@ -1,32 +1,97 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Number formats in few bits for NumPy arrays and PyTorch tensors.
+"""Neural networks in few bits: formats for arrays, the integer engine, quantization, training, export.
 
 import nibble, numpy as np
 nibble.quantize(np.float32([0.1, 3.14159]), "e4m3")
+nibble.Engine("model.nib").run(pictures)
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from nibble._core import Format, has_cuda
 from nibble._core import version as __version__
 from nibble.codes import Encoded, decode, encode
+from nibble.errors import Error
 from nibble.formats import NamedFormat, formats
 from nibble.product import Accumulator, matmul
 from nibble.rounding import quantize
 from nibble.statistics import Statistics, stats
 
+if TYPE_CHECKING:
+    from nibble import plot
+    from nibble.engine import Engine
+    from nibble.evaluation import Evaluation, compare, emit, evaluate
+    from nibble.model import Model, load
+    from nibble.network import Network, networks
+    from nibble.quantization import QuantizedModel, quantize_network
+    from nibble.sweeping import sweep
+    from nibble.training import Run, recipes, train
+
+# What stands on nibble._networks, whose libraries are loaded when the first of these is asked for.
+_NETWORKS = {
+    "Engine": "engine",
+    "Evaluation": "evaluation",
+    "Model": "model",
+    "Network": "network",
+    "QuantizedModel": "quantization",
+    "Run": "training",
+    "compare": "evaluation",
+    "emit": "evaluation",
+    "evaluate": "evaluation",
+    "load": "model",
+    "networks": "network",
+    "quantize_network": "quantization",
+    "recipes": "training",
+    "sweep": "sweeping",
+    "train": "training",
+}
+
 __all__ = [
     "Accumulator",
     "Encoded",
+    "Engine",
+    "Error",
+    "Evaluation",
     "Format",
+    "Model",
     "NamedFormat",
+    "Network",
+    "QuantizedModel",
+    "Run",
     "Statistics",
     "__version__",
+    "compare",
     "decode",
+    "emit",
     "encode",
+    "evaluate",
     "formats",
     "has_cuda",
+    "load",
     "matmul",
+    "networks",
+    "plot",
     "quantize",
+    "quantize_network",
+    "recipes",
     "stats",
+    "sweep",
+    "train",
 ]
 
 Format.__module__ = "nibble"  # where pickles look for it
+
+
+def __getattr__(name: str) -> Any:
+    if name == "plot":
+        return import_module("nibble.plot")
+    if name not in _NETWORKS:
+        raise AttributeError(f"module 'nibble' has no attribute '{name}'")
+    return getattr(import_module(f"nibble.{_NETWORKS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NETWORKS})

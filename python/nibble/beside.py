@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nibble.errors import ArgumentTypeError, UsageError
+
 
 def on_cpu(array: Any) -> Any:
     """The array itself, or a copy on the CPU of a torch tensor that lives on a GPU."""
@@ -21,7 +23,7 @@ def _numbers(function: str, name: str, values: Any, kinds: str, expected: str) -
         array = np.empty(0, dtype=object)
     if array.size == 0 or array.dtype.kind not in kinds:
         kind = type(values).__name__
-        raise TypeError(f"[{function}] {name}: got an object of type {kind}, expected {expected}")
+        raise ArgumentTypeError(f"[{function}] {name}: got an object of type {kind}, expected {expected}")
     return array.reshape(-1)
 
 
@@ -38,5 +40,5 @@ def zeros_beside(function: str, values: Any) -> NDArray[np.int32]:
     limits = np.iinfo(np.int32)
     low, high = int(array.min()), int(array.max())
     if low < limits.min or high > limits.max:
-        raise ValueError(f"[{function}] zeros: got {low} to {high}, expected integers of 32 bits")
+        raise UsageError(f"[{function}] zeros: got {low} to {high}, expected integers of 32 bits")
     return np.ascontiguousarray(array, dtype=np.int32)

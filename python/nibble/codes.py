@@ -10,6 +10,7 @@ import numpy as np
 
 from nibble import _core
 from nibble.beside import scales_beside, zeros_beside
+from nibble.errors import ArgumentTypeError
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ def decode(
     if isinstance(codes, Encoded):
         given = (fmt, scales, zeros, tensor_scale, shape)
         if packed or any(argument is not None for argument in given):
-            raise TypeError("[decode] arguments: got more than an Encoded, expected it alone")
+            raise ArgumentTypeError("[decode] arguments: got more than an Encoded, expected it alone")
         parts = codes
         return _core.decode(
             parts.codes,
@@ -108,7 +109,7 @@ def decode(
             parts.tensor_scale,
         )
     if fmt is None:
-        raise TypeError("[decode] fmt: got None, expected the format of the codes")
+        raise ArgumentTypeError("[decode] fmt: got None, expected the format of the codes")
     if getattr(codes, "is_cuda", False) is not True:
         if scales is not None:
             scales = scales_beside("decode", scales)

@@ -70,10 +70,16 @@ std::optional<DType> dlpack::dtype_of(DataType type) {
       return DType::u16;
     case kUInt << 8 | 32:
       return DType::u32;
+    case kUInt << 8 | 64:
+      return DType::u64;
+    case kInt << 8 | 8:
+      return DType::i8;
     case kInt << 8 | 16:
       return DType::i16;
     case kInt << 8 | 32:
       return DType::i32;
+    case kInt << 8 | 64:
+      return DType::i64;
     default:
       return std::nullopt;
   }

@@ -33,6 +33,7 @@ Torch look_up(nb::handle module) {
       .empty_like = kept(module, "empty_like"),
       .empty = kept(module, "empty"),
       .strided = kept(module, "strided"),
+      .int8 = kept(module, "int8"),
       .uint8 = kept(module, "uint8"),
       .int16 = kept(module, "int16"),
       .int32 = kept(module, "int32"),
@@ -76,6 +77,7 @@ std::optional<DType> Torch::dtype_of(nb::handle dtype) const {
   if (dtype.is(f32)) return DType::f32;
   if (dtype.is(f16)) return DType::f16;
   if (dtype.is(bf16)) return DType::bf16;
+  if (dtype.is(int8)) return DType::i8;
   if (dtype.is(uint8)) return DType::u8;
   if (dtype.is(int16)) return DType::i16;
   if (dtype.is(int32)) return DType::i32;
@@ -95,6 +97,7 @@ nb::handle Torch::of(DType dtype) const {
     case DType::bf16:
       return bf16;
     case DType::i8:
+      return int8;
     case DType::u8:
       return uint8;
     case DType::i16:

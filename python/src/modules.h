@@ -57,7 +57,7 @@ struct Torch {
   nb::handle empty_like;
   nb::handle empty;
   nb::handle strided;
-  nb::handle uint8, int16, int32, f16, bf16, f32, f64, int64;
+  nb::handle int8, uint8, int16, int32, f16, bf16, f32, f64, int64;
   nb::handle current_stream;  // of a device index; null in builds without CUDA
   PyTypeObject* parameter_type;
   const dlpack::ExchangeApi* exchange;  // null before torch 2.10

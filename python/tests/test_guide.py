@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/python.md give what they say."""
+"""The examples of the guides give what they say."""
 
 import doctest
 from pathlib import Path
 
 import pytest
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
-@pytest.mark.skipif(not GUIDE.exists(), reason="the tests stand outside of the tree")
-def test_examples():
-    text = GUIDE.read_text(encoding="utf-8").replace("```", "\n")  # a fence would count as output
-    guide = doctest.DocTestParser().get_doctest(text, {}, GUIDE.name, str(GUIDE), 0)
+def run_examples(page, least):
+    text = (DOCS / page).read_text(encoding="utf-8").replace("```", "\n")  # a fence would count as output
+    guide = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
     failed, tried = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(guide)
-    assert tried > 15 and failed == 0
+    assert tried > least and failed == 0
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the tests stand outside of the tree")
+def test_examples():
+    run_examples("python.md", 15)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the tests stand outside of the tree")
+def test_examples_of_networks(nibble):
+    run_examples("python-networks.md", 20)

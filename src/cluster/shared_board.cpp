@@ -8,13 +8,15 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/spin.h"
+
 namespace nibble::inline cluster {
 namespace {
 
 constexpr std::size_t kLine = 64;                          // of the cache
 constexpr std::size_t kBoardPiece = std::size_t{1} << 20;  // bytes a rank writes at a time
 constexpr std::size_t kFewBytes = 1024;                    // that all ranks read by themselves
-constexpr int kSpins = 2000;  // looks at the counter before the processor is given to others
+constexpr int kSpins = 2000;  // some 100 µs of looks before the core is given to others
 
 using Arrivals = std::atomic_ref<std::uint32_t>;
 static_assert(Arrivals::is_always_lock_free, "processes share no lock");
@@ -49,7 +51,11 @@ void SharedBoard::meet() {
   // Counters wrap around: what counts is the distance.
   for (int spins = 0; static_cast<std::int32_t>(arrivals.load(std::memory_order_acquire) - all) < 0;
        ++spins) {
-    if (spins >= kSpins) sched_yield();
+    if (spins < kSpins) {
+      relax();
+    } else {
+      sched_yield();
+    }
   }
 }
 
@@ -75,12 +81,11 @@ void SharedBoard::reduce_few(std::span<Number> values, const Join& join) {
   }
 }
 
-// Every rank joins its share: two meetings. Who writes its next piece has seen that all have added
-// this one up; who writes the next result, that all have read this one.
+// Every rank joins its share, of which nobody else sees more than the result: two meetings. Who
+// writes its next piece has seen that all have added this one up; who writes the next result, that
+// all have read this one.
 template <class Number, class Join>
 void SharedBoard::reduce_piece(std::span<Number> values, const Join& join) {
-  std::memcpy(entry(rank_), values.data(), values.size_bytes());
-  meet();
   constexpr std::size_t kPerLine = kLine / sizeof(Number);
   const auto border = [&](int rank) {  // shares end with lines: no two ranks write the same one
     const std::size_t lines = (values.size() + kPerLine - 1) / kPerLine;
@@ -89,15 +94,22 @@ void SharedBoard::reduce_piece(std::span<Number> values, const Join& join) {
     return std::min(line * kPerLine, values.size());
   };
   const std::size_t begin = border(rank_);
-  const std::size_t count = border(rank_ + 1) - begin;
-  Number* share = reinterpret_cast<Number*>(result()) + begin;
-  std::memcpy(share, reinterpret_cast<const Number*>(entry(0)) + begin, count * sizeof(Number));
-  for (int r = 1; r < ranks_; ++r) {
-    const Number* theirs = reinterpret_cast<const Number*>(entry(r)) + begin;
-    for (std::size_t i = 0; i < count; ++i) share[i] = join(share[i], theirs[i]);
-  }
+  const std::size_t end = border(rank_ + 1);
+  const auto copy_others = [&](const Number* from, Number* to) {
+    std::copy_n(from, begin, to);
+    std::copy_n(from + end, values.size() - end, to + end);
+  };
+  copy_others(values.data(), reinterpret_cast<Number*>(entry(rank_)));
   meet();
-  std::memcpy(values.data(), result(), values.size_bytes());
+  for (int r = 0; r < ranks_; ++r) {
+    if (r == rank_) continue;
+    const auto* theirs = reinterpret_cast<const Number*>(entry(r));
+    for (std::size_t i = begin; i < end; ++i) values[i] = join(values[i], theirs[i]);
+  }
+  auto* joined = reinterpret_cast<Number*>(result());
+  std::copy_n(values.data() + begin, end - begin, joined + begin);
+  meet();
+  copy_others(joined, values.data());
 }
 
 void SharedBoard::sum(std::span<std::int32_t> values) {

@@ -16,6 +16,7 @@
 #include "data/cifar10.h"
 #include "data/idx.h"
 #include "data/labels.h"
+#include "data/memory_sets.h"
 #include "data/npz_dataset.h"
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
@@ -110,6 +111,8 @@ std::string_view name_of(Split split) {
 }
 
 Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptions& options) {
+  if (const auto set = find_in_memory(name_or_path))
+    return read_from_memory(*set, split, options.takes_unlabelled);
   const KnownDataset* known = find_known_dataset(name_or_path);
   const fs::path path = name_or_path;
   std::error_code ignored;
@@ -143,6 +146,7 @@ Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptio
 }
 
 bool has_split(std::string_view name_or_path, Split split) {
+  if (const auto set = find_in_memory(name_or_path)) return has_split(*set, split);
   if (find_known_dataset(name_or_path) != nullptr) return true;
   const fs::path path = name_or_path;
   if (path.extension() == ".npz") return has_npz_split(path, split);

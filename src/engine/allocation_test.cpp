@@ -85,5 +85,30 @@ TEST(Allocations, AreNoneWhileRunning) {
   }
 }
 
+TEST(Allocations, AreNoneWhileSubmitting) {
+  RandomNetwork random(3);
+  const Engine engine(random.model(), {.max_batch = 4, .threads = 1});
+  const std::vector<std::byte> input(engine.input().bytes * 4);
+  std::vector<std::vector<std::byte>> outputs(100,
+                                              std::vector<std::byte>(4 * engine.output().bytes));
+  std::vector<PendingRun> pending(outputs.size());
+  std::atomic<int> done = 0;
+  const auto turn = [&] {
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      pending[i] = engine.submit(input, 4, outputs[i]);
+    for (PendingRun& each : pending) each.get();
+    done = 0;
+    engine.submit(input, 4, outputs[0], [&done](const std::exception_ptr&) {
+      ++done;
+      done.notify_all();
+    });
+    done.wait(0);
+  };
+  turn();
+  const std::int64_t before = allocations;
+  for (int i = 0; i < 3; ++i) turn();
+  EXPECT_EQ(allocations - before, 0);
+}
+
 }  // namespace
 }  // namespace nibble::inline engine

@@ -20,6 +20,7 @@ struct nibble_engine {
 namespace {
 
 constexpr std::size_t kMostText = 4096;
+constexpr const char* kUnknownFailure = "[nibble] unknown failure";
 thread_local char last_error[kMostText];  // no allocation: memory may be what was missing
 
 void keep_error(std::string_view text) noexcept {
@@ -37,7 +38,7 @@ bool succeeds(const Body& body) noexcept {
   } catch (const std::exception& error) {
     keep_error(error.what());
   } catch (...) {
-    keep_error("[nibble] unknown failure");
+    keep_error(kUnknownFailure);
   }
   return false;
 }
@@ -62,9 +63,34 @@ std::size_t bytes_of(const nibble_value& value, std::int64_t batch) {
   return static_cast<std::size_t>(batch) * value.bytes;
 }
 
+// What was thrown, for as long as the call takes.
+void tell(nibble_done done, void* context, const std::exception_ptr& error) noexcept {
+  if (!error) return done(context, nullptr);
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& thrown) {
+    done(context, thrown.what());
+  } catch (...) {
+    done(context, kUnknownFailure);
+  }
+}
+
 void check_pointer(const void* pointer, std::string_view what) {
   if (pointer == nullptr) throw nibble::Error("engine", what, "a null pointer", "memory");
 }
+
+// The memory of a run, as the engine takes it.
+struct Batch {
+  Batch(const nibble_engine* engine, const void* in, std::int64_t batch, void* out) {
+    check_pointer(engine, "engine");
+    check_pointer(in, "input");
+    check_pointer(out, "output");
+    input = {static_cast<const std::byte*>(in), bytes_of(engine->input, batch)};
+    output = {static_cast<std::byte*>(out), bytes_of(engine->output, batch)};
+  }
+  std::span<const std::byte> input;
+  std::span<std::byte> output;
+};
 
 }  // namespace
 
@@ -119,11 +145,20 @@ std::size_t nibble_arena_bytes(const nibble_engine* engine) {
 
 int nibble_run(const nibble_engine* engine, const void* input, std::int64_t batch, void* output) {
   const bool is_done = succeeds([&] {
-    check_pointer(engine, "engine");
-    check_pointer(input, "input");
-    check_pointer(output, "output");
-    engine->engine.run({static_cast<const std::byte*>(input), bytes_of(engine->input, batch)},
-                       batch, {static_cast<std::byte*>(output), bytes_of(engine->output, batch)});
+    const Batch memory(engine, input, batch, output);
+    engine->engine.run(memory.input, batch, memory.output);
+  });
+  return is_done ? 0 : -1;
+}
+
+int nibble_submit(const nibble_engine* engine, const void* input, std::int64_t batch, void* output,
+                  nibble_done done, void* context) {
+  const bool is_done = succeeds([&] {
+    const Batch memory(engine, input, batch, output);
+    if (done == nullptr) throw nibble::Error("engine", "done", "a null pointer", "a function");
+    engine->engine.submit(
+        memory.input, batch, memory.output,
+        [done, context](const std::exception_ptr& error) { tell(done, context, error); });
   });
   return is_done ? 0 : -1;
 }

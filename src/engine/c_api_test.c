@@ -10,6 +10,17 @@ const char* check_c_api(const char* path, const char* missing);
 #define NIBBLE_CHECK(condition) \
   if (!(condition)) return #condition
 
+/* What `done` was told: nibble_free waits for all of them. */
+struct told {
+  int calls;
+  int is_error;
+};
+static void keep(void* context, const char* error) {
+  struct told* told = context;
+  ++told->calls;
+  told->is_error = error != NULL;
+}
+
 /* input (4) of int8; output: class of the largest */
 const char* check_c_api(const char* path, const char* missing) {
   const signed char examples[3][4] = {{1, 5, 5, -3}, {-1, -2, -3, -4}, {0, 0, 0, 9}};
@@ -38,7 +49,20 @@ const char* check_c_api(const char* path, const char* missing) {
   NIBBLE_CHECK(nibble_run(engine, examples, 1, NULL) != 0);
   NIBBLE_CHECK(nibble_run(NULL, examples, 1, answers) != 0);
   NIBBLE_CHECK(nibble_run(engine, examples, 1, answers) == 0); /* still good */
+
+  struct told told[4] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
+  unsigned char later[4][3] = {{99, 99, 99}, {99, 99, 99}, {99, 99, 99}, {99, 99, 99}};
+  int i;
+  for (i = 0; i < 4; ++i)
+    NIBBLE_CHECK(nibble_submit(engine, examples, 3, later[i], keep, &told[i]) == 0);
+  NIBBLE_CHECK(nibble_submit(engine, examples, 0, answers, keep, &told[0]) != 0);
+  NIBBLE_CHECK(nibble_submit(engine, examples, 1, answers, NULL, &told[0]) != 0);
+  NIBBLE_CHECK(strstr(nibble_last_error(), "done: got a null pointer") != NULL);
   nibble_free(engine);
+  for (i = 0; i < 4; ++i) {
+    NIBBLE_CHECK(told[i].calls == 1 && !told[i].is_error);
+    NIBBLE_CHECK(later[i][0] == 1 && later[i][1] == 0 && later[i][2] == 3);
+  }
 
   NIBBLE_CHECK(nibble_load(missing, 1, 0) == NULL);
   NIBBLE_CHECK(strstr(nibble_last_error(), missing) != NULL);

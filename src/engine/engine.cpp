@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <mutex>
 
+#include "engine/pending_states.h"
 #include "engine/program.h"
 #include "engine/runner.h"
 #include "nibble/core/error.h"
@@ -59,6 +61,9 @@ void check_options(const EngineOptions& options) {
   if (options.threads < 0 || options.threads > kMostThreads)
     throw Error("engine", "threads", std::to_string(options.threads),
                 fmt::format("0 to {}", kMostThreads));
+  if (options.lanes < 1 || options.lanes > kMostThreads)
+    throw Error("engine", "lanes", std::to_string(options.lanes),
+                fmt::format("1 to {}", kMostThreads));
 }
 
 }  // namespace
@@ -70,15 +75,34 @@ struct Engine::Parts {
   std::vector<ValueInfo> values;  // by node
   ValueInfo entry;
   std::unique_ptr<EngineRunner> runner;
+  std::shared_ptr<PendingStates> pending = std::make_shared<PendingStates>();
+  int lanes = 1;
+  std::once_flag has_queue;
+  std::unique_ptr<RunQueue> queue;  // made when it is first needed; it uses all of the above
 
+  RunQueue& the_queue() {
+    std::call_once(has_queue, [&] {
+      queue = runner->make_queue(lanes, [this](const SubmittedRun& run) {
+        check_range(run.input, entry);
+        runner->run(run.input, run.batch, run.output);
+      });
+    });
+    return *queue;
+  }
+
+  void check_sizes(std::span<const std::byte> input, std::int64_t batch,
+                   std::span<std::byte> output) const {
+    check_size(input.size(), batch, "input", entry.bytes);
+    check_size(output.size(), batch, "output", values.back().bytes);
+  }
   void check_input(std::span<const std::byte> bytes, std::int64_t batch) const {
     check_size(bytes.size(), batch, "input", entry.bytes);
     check_range(bytes, entry);
   }
   void check_run(std::span<const std::byte> input, std::int64_t batch,
                  std::span<std::byte> output) const {
-    check_input(input, batch);
-    check_size(output.size(), batch, "output", values.back().bytes);
+    check_sizes(input, batch, output);
+    check_range(input, entry);
   }
 };
 
@@ -88,6 +112,7 @@ Engine::Engine(Model model, const EngineOptions& options) : parts_(std::make_uni
   parts_->name = model.network.name;
   parts_->keeps_layers = options.keeps_layers;
   parts_->max_batch = options.max_batch;
+  parts_->lanes = options.lanes;
   const EngineProgram program = make_program(integer_form(std::move(model)), !options.keeps_layers);
   for (const ProgramValue& value : program.values) parts_->values.push_back(value.info);
   parts_->entry = program.entry;
@@ -129,6 +154,28 @@ void Engine::run(std::span<const std::byte> input, std::int64_t batch,
                  std::span<std::byte> output) const {
   parts_->check_run(input, batch, output);
   parts_->runner->run(input, batch, output);
+}
+
+void Engine::submit(std::span<const std::byte> input, std::int64_t batch,
+                    std::span<std::byte> output, Completion done) const {
+  parts_->check_sizes(input, batch, output);
+  parts_->the_queue().submit({input, batch, output, std::move(done)});
+}
+
+PendingRun Engine::submit(std::span<const std::byte> input, std::int64_t batch,
+                          std::span<std::byte> output) const {
+  parts_->check_sizes(input, batch, output);
+  RunQueue& queue = parts_->the_queue();
+  PendingRun pending(parts_->pending);
+  PendingState* state = pending.state_;
+  try {
+    queue.submit({input, batch, output,
+                  [state](std::exception_ptr error) { state->end(std::move(error)); }});
+  } catch (...) {
+    state->end(nullptr);  // nobody else will
+    throw;
+  }
+  return pending;
 }
 
 void Engine::run_timed(std::span<const std::byte> input, std::int64_t batch,

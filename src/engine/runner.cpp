@@ -44,6 +44,10 @@ const TuningFile& EngineRunner::tuning() const {
   return none;
 }
 
+std::unique_ptr<RunQueue> EngineRunner::make_queue(int lanes, RunFunction run) const {
+  return make_thread_queue(lanes, std::move(run));
+}
+
 void check_device(const std::string& name) {
   const DeviceName device = parse_device(name);
   if (device.both.empty()) (void)compiler_of(device);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/program.h"
+#include "engine/run_queue.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble::inline engine {
@@ -32,6 +33,10 @@ class EngineRunner {
   // Sizes and ranges are checked. Any number of threads call at once.
   virtual void run(std::span<const std::byte> input, std::int64_t batch,
                    std::span<std::byte> output) const = 0;
+
+  // Takes batches while others run, `lanes` at a time; threads that call `run` where a device has
+  // no better way. It goes before this runner does.
+  virtual std::unique_ptr<RunQueue> make_queue(int lanes, RunFunction run) const;
 
   // Step by step, at most so many examples at a time as were planned for: watchers see pieces.
   virtual void run_watched(std::span<const std::byte> input, std::int64_t batch,

@@ -51,8 +51,8 @@ struct StepResult {
   }
 };
 
-// Where several processes train one network, all of them step, end epochs, see rows, take states
-// and give snapshots and averages; rank 0 alone observes, tells, evaluates and puts states.
+// Where several processes train one network, all of them step, end epochs, see rows, take states,
+// evaluate and give snapshots and averages; rank 0 alone observes, tells and puts states.
 class Learner {
  public:
   Learner() = default;

@@ -182,8 +182,7 @@ void Trainer::finish_epoch() {
   learner_.end_epoch(epoch_);
   ++epoch_;
   const Model model = learner_.snapshot();
-  EpochRow row;
-  if (is_first()) row = measured_row(model);
+  EpochRow row = measured_row(model);
   static_assert(std::is_trivially_copyable_v<EpochRow>);
   ranks_.broadcast(std::as_writable_bytes(std::span(&row, 1)), 0);
 

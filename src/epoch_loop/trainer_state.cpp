@@ -37,6 +37,7 @@ Origin Trainer::origin() const {
 }
 
 void Trainer::save() {
+  const Model model = learner_.snapshot();
   if (!is_first()) return;
   Words words;
   put_integer(words, "epoch", epoch_);
@@ -51,7 +52,7 @@ void Trainer::save() {
   std::vector<NamedTensorView> tensors;
   learner_.put_state(words, tensors);
   save_checkpoint(folder_->checkpoint_path(), identity(), words, tensors);
-  write_model(folder_->model_path(), learner_.snapshot(), origin());
+  write_model(folder_->model_path(), model, origin());
   folder_->replace_old_run();
 }
 
@@ -85,15 +86,17 @@ void Trainer::finish(TrainResult& result) {
   const bool is_averaged = average.has_value();
   Model model = is_averaged ? *std::move(average) : learner_.snapshot();
   result.weights_hash = weights_hash(model);
-  if (!is_first()) return;
-  write_model(folder_->model_path(), model, origin());
-  if (data_.validation && !is_averaged && best_.has_value())
-    model = read_model(folder_->best_path()).model;
+  if (is_first()) write_model(folder_->model_path(), model, origin());
+  if (data_.validation && !is_averaged && best_.has_value()) {
+    ranks_.barrier();  // rank 0 has written it
+    model = read_model(best_model_in(options_.folder)).model;
+  }
   if (data_.validation) result.validation = learner_.evaluate(model, *data_.validation);
   if (data_.test) result.test = learner_.evaluate(model, *data_.test);
   if (data_.test && is_averaged)
     result.unaveraged_test = learner_.evaluate(learner_.snapshot(), *data_.test);
   if (data_.test) result.more = learner_.more(model, *data_.test);
+  if (!is_first()) return;
   folder_->write_summary(summary_json(result, settings_, data_.train));
   folder_->replace_old_run();
 }

@@ -32,8 +32,7 @@ class LifeTree {
     std::ranges::sort(found_, [](const ArenaItem* a, const ArenaItem* b) {
       return a->offset != b->offset ? a->offset < b->offset : a < b;
     });
-    const auto rest = std::ranges::unique(found_);
-    found_.erase(rest.begin(), rest.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
     return found_;
   }
 

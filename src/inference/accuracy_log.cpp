@@ -18,7 +18,6 @@ namespace {
 
 // "0F020000": the lowest byte first, two digits each.
 std::optional<std::int32_t> class_of(std::string_view hex) {
-  if (hex.size() != 8 && hex.size() != 16) return std::nullopt;
   std::uint64_t value = 0;
   for (std::size_t i = hex.size(); i > 0; i -= 2) {
     unsigned byte = 0;
@@ -31,15 +30,34 @@ std::optional<std::int32_t> class_of(std::string_view hex) {
   return static_cast<std::int32_t>(value);
 }
 
+// Empty where it is no list of classes.
+std::vector<std::int32_t> classes_of(std::string_view hex) {
+  const std::size_t digits = hex.size() == 16 ? 16 : 8;
+  if (hex.size() % digits != 0) return {};
+  std::vector<std::int32_t> classes;
+  for (std::size_t at = 0; at < hex.size(); at += digits) {
+    const std::optional<std::int32_t> answer = class_of(hex.substr(at, digits));
+    if (!answer) return {};
+    classes.push_back(*answer);
+  }
+  return classes;
+}
+
+LoggedAnswers first_of_each(const LoggedClasses& logged) {
+  LoggedAnswers answers;
+  for (const auto& [index, classes] : logged) answers.emplace(index, classes.front());
+  return answers;
+}
+
 }  // namespace
 
-LoggedAnswers parse_accuracy_log(std::string_view text, const std::string& name) {
+LoggedClasses parse_logged_classes(std::string_view text, const std::string& name) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_array()) {
     throw Error("accuracy log", name, json.is_discarded() ? "no JSON" : json.type_name(),
                 "a list of answers", ErrorKind::input);
   }
-  LoggedAnswers answers;
+  LoggedClasses answers;
   for (std::size_t i = 0; i < json.size(); ++i) {
     const auto fail = [&](std::string_view what, std::string_view expected) {
       throw Error("accuracy log", fmt::format("{}: answer {}: {}", name, i, what), "another",
@@ -53,19 +71,26 @@ LoggedAnswers parse_accuracy_log(std::string_view text, const std::string& name)
     }
     const auto data = entry.find("data");
     if (data == entry.end() || !data->is_string()) fail("data", "8 or 16 hex digits");
-    const std::optional<std::int32_t> answer = class_of(data->get_ref<const std::string&>());
-    if (!answer) fail("data", "8 or 16 hex digits of a class");
-    answers.emplace(index->get<std::int64_t>(), *answer);
+    std::vector<std::int32_t> classes = classes_of(data->get_ref<const std::string&>());
+    if (classes.empty()) fail("data", "8 or 16 hex digits of a class");
+    answers.emplace(index->get<std::int64_t>(), std::move(classes));
   }
   return answers;
 }
 
-LoggedAnswers read_accuracy_log(const std::filesystem::path& path) {
+LoggedClasses read_logged_classes(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in.is_open()) throw Error("accuracy log", "cannot open " + path.string(), ErrorKind::system);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   if (in.bad()) throw Error("accuracy log", "cannot read " + path.string(), ErrorKind::system);
-  return parse_accuracy_log(text, path.string());
+  return parse_logged_classes(text, path.string());
+}
+
+LoggedAnswers parse_accuracy_log(std::string_view text, const std::string& name) {
+  return first_of_each(parse_logged_classes(text, name));
+}
+LoggedAnswers read_accuracy_log(const std::filesystem::path& path) {
+  return first_of_each(read_logged_classes(path));
 }
 
 }  // namespace nibble::inline inference

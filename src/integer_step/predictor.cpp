@@ -2,10 +2,28 @@
 // Answers of an integer network.
 #include "integer_step/predictor.h"
 
+#include <algorithm>
+
 namespace nibble::inline integer_step {
 
-IntegerPredictor::IntegerPredictor(const Network& network, const std::string& device)
-    : tape_(network, {}, Placement(make_backend(device))) {}
+namespace {
+
+// Those of all ranks, where each has the answers of its share.
+std::vector<std::int8_t> joined(std::span<const std::int8_t> own, std::size_t first,
+                                std::size_t size, Communicator& cluster) {
+  std::vector<std::int32_t> all(size);
+  std::ranges::copy(own, all.begin() + static_cast<std::ptrdiff_t>(first));
+  cluster.sum(all);
+  std::vector<std::int8_t> mantissas;
+  for (const std::int32_t each : all) mantissas.push_back(static_cast<std::int8_t>(each));
+  return mantissas;
+}
+
+}  // namespace
+
+IntegerPredictor::IntegerPredictor(const Network& network, const std::string& device,
+                                   Communicator* cluster)
+    : tape_(network, {}, Placement(make_backend(device))), cluster_(cluster) {}
 
 void IntegerPredictor::set_weight(std::size_t parameter, const Tensor& tensor, int exponent) {
   TrainedTensor& own = *tape_.parameters()[parameter];
@@ -26,8 +44,16 @@ void IntegerPredictor::freeze(std::span<const int> value_exponents) {
 }
 
 IntegerAnswers IntegerPredictor::answer(const InputBatch& examples, ShiftRule rule) {
-  const StepContext step{.rule = rule, .all_images = examples.images};
-  return answers_from(tape_.answer_backend(), tape_.forward(step, examples));
+  const RankShare share = RankShare::of(cluster_);
+  const std::int64_t first = share.first(examples.images);
+  const StepContext step{
+      .rule = rule, .first_image = first, .all_images = examples.images, .cluster = cluster_};
+  const InputBatch own = part_of(examples, first, share.count(examples.images));
+  IntegerAnswers answers = answers_from(tape_.answer_backend(), tape_.forward(step, own));
+  if (cluster_ == nullptr) return answers;
+  answers.mantissas = joined(answers.mantissas, static_cast<std::size_t>(first * answers.width),
+                             static_cast<std::size_t>(examples.images * answers.width), *cluster_);
+  return answers;
 }
 
 }  // namespace nibble::inline integer_step

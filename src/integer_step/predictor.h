@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of an integer network: with shifts of each batch, or frozen, so that one image's answer
-// does not depend on its neighbours.
+// does not depend on its neighbours. Ranks share the examples of a batch, and all have all answers.
 #pragma once
 
 #include <span>
@@ -19,8 +19,9 @@ struct Calibration {
 
 class IntegerPredictor {
  public:
-  // The network must outlive the predictor.
-  explicit IntegerPredictor(const Network& network, const std::string& device = "cpu");
+  // The network must outlive the predictor. With a cluster all ranks make the same calls.
+  explicit IntegerPredictor(const Network& network, const std::string& device = "cpu",
+                            Communicator* cluster = nullptr);
 
   // In the order of those that are trained: mantissas, or the numbers of 32 bits of a batch norm.
   void set_weight(std::size_t parameter, const Tensor& tensor, int exponent);
@@ -35,6 +36,7 @@ class IntegerPredictor {
 
  private:
   IntegerTape tape_;
+  Communicator* cluster_;
 };
 
 }  // namespace nibble::inline integer_step

@@ -13,6 +13,19 @@
 
 namespace nibble::inline integer_step {
 
+// The part of a batch that belongs to one rank.
+struct RankShare {
+  std::int64_t rank = 0;
+  std::int64_t size = 1;
+
+  static RankShare of(const Communicator* cluster) {
+    if (cluster == nullptr) return {};
+    return {cluster->rank(), cluster->size()};
+  }
+  std::int64_t first(std::int64_t all) const { return all * rank / size; }
+  std::int64_t count(std::int64_t all) const { return all * (rank + 1) / size - first(all); }
+};
+
 // What the examples of this rank are, and where they stand in the batch of all ranks.
 struct IntegerBatch {
   InputBatch input;

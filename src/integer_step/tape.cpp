@@ -24,6 +24,21 @@ bool is_frozen(const Node& node, std::span<const std::string> patterns) {
 
 }  // namespace
 
+InputBatch part_of(const InputBatch& batch, std::int64_t first, std::int64_t count) {
+  const auto cut = [&]<class Number>(std::span<const Number> numbers) {
+    if (numbers.empty()) return numbers;
+    const auto each = numbers.size() / static_cast<std::size_t>(batch.images);
+    return numbers.subspan(static_cast<std::size_t>(first) * each,
+                           static_cast<std::size_t>(count) * each);
+  };
+  InputBatch part = batch;
+  part.images = count;
+  part.bytes = cut(batch.bytes);
+  part.mantissas = cut(batch.mantissas);
+  if (part.selection) part.selection->indices = cut(batch.selection->indices);
+  return part;
+}
+
 void Resident::set(IntegerBackend& backend, const Values& values) {
   copies_.clear();
   add(backend, values);

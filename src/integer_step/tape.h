@@ -30,6 +30,9 @@ struct InputBatch {
   int exponent = 0;
 };
 
+// Examples `first` to `first` + `count` - 1.
+InputBatch part_of(const InputBatch& batch, std::int64_t first, std::int64_t count);
+
 // One value or error in the memory of every backend that has it.
 class Resident {
  public:

@@ -17,6 +17,23 @@ using reference::Block;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+TEST(PartOf, CutsWhateverABatchHolds) {
+  const std::vector<std::uint8_t> bytes = {0, 1, 10, 11, 20, 21};
+  const std::vector<std::int8_t> mantissas = {0, 1, 10, 11, 20, 21};
+  const std::vector<std::int32_t> indices = {7, 8, 9};
+  const InputBatch batch{
+      .images = 3,
+      .bytes = bytes,
+      .selection = ImageSelection{.images = {}, .indices = indices, .augment = {}, .key = {}},
+      .mantissas = mantissas};
+  const InputBatch part = part_of(batch, 1, 2);
+  EXPECT_EQ(part.images, 2);
+  EXPECT_THAT(part.bytes, ElementsAre(10, 11, 20, 21));
+  EXPECT_THAT(part.mantissas, ElementsAre(10, 11, 20, 21));
+  EXPECT_THAT(part.selection->indices, ElementsAre(8, 9));
+  EXPECT_TRUE(part_of(batch, 3, 0).bytes.empty());  // more ranks than images
+}
+
 TEST(IntegerTape, MaxPoolsPassTheFirstOfEqualsAndItsError) {
   expect_as_defined(R"(
 input = [7, 6, 3]
@@ -235,9 +252,12 @@ TEST(IntegerTape, OperationsWithoutAnIntegerFormAreRefusedByName) {
     }
     return "no error";
   };
-  EXPECT_THAT(error_of("input = [4, 4, 1]\nlayers = [ { op = \"batch_norm\", name = \"bn\" }, "
-                       "{ op = \"flatten\" }, { op = \"softmax_cross_entropy\" } ]"),
-              HasSubstr("layer bn: got batch_norm"));
+  EXPECT_THAT(error_of("input = [4]\nlayers = [ { op = \"rescale\", name = \"r\" }, "
+                       "{ op = \"softmax_cross_entropy\" } ]"),
+              HasSubstr("layer r: got rescale"));
+  EXPECT_THAT(error_of("input = [4, 4, 1]\nlayers = [ { op = \"flatten\" }, { op = \"batch_norm\", "
+                       "name = \"bn\" }, { op = \"softmax_cross_entropy\" } ]"),
+              HasSubstr("layer bn: got a flattened picture"));
   EXPECT_THAT(error_of("input = [4]\nlayers = [ { op = \"linear\", features = 2 }, "
                        "{ op = \"softmax_cross_entropy\", smoothing = 0.1 } ]"),
               HasSubstr("smoothing"));

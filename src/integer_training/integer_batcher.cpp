@@ -51,8 +51,8 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
                                   const AugmentOptions& augment, const AugmentKey& key,
                                   const RankShare& share) {
   const auto all = static_cast<std::int64_t>(indices.size());
-  const std::int64_t first = all * share.rank / share.size;
-  const std::int64_t count = all * (share.rank + 1) / share.size - first;
+  const std::int64_t first = share.first(all);
+  const std::int64_t count = share.count(all);
   const auto own =
       indices.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
   const Shape& pictures = data_.images.shape();

@@ -24,12 +24,6 @@ struct InputScale {
 InputScale input_scale(const Input& input, const Dataset& data);
 InputScale input_scale(const Input& input, const Dataset& data, int exponent);
 
-// The part of a batch that belongs to one rank.
-struct RankShare {
-  std::int64_t rank = 0;
-  std::int64_t size = 1;
-};
-
 class IntegerBatcher {
  public:
   // The data must outlive the batcher.

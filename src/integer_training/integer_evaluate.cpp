@@ -42,7 +42,7 @@ Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule 
   if (rule == ShiftRule::frozen && has_batch_norm(network)) {
     frozen.emplace(model, options.device, kBatch);
   } else {
-    predictor.emplace(predictor_of(model, options.device));
+    predictor.emplace(predictor_of(model, options.device, options.communicator));
     if (rule == ShiftRule::frozen) predictor->freeze(exponents);
   }
   const std::int64_t width = infer_shapes(network)[output_of(network)].elements();

@@ -30,10 +30,9 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
 }
 
 StepResult IntegerLearner::step(const StepPlan& plan) {
-  const RankShare share{cluster_ != nullptr ? cluster_->rank() : 0,
-                        cluster_ != nullptr ? cluster_->size() : 1};
-  const IntegerBatch batch = batcher_.load(
-      plan.indices, recipe_.augment, {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)}, share);
+  const IntegerBatch batch = batcher_.load(plan.indices, recipe_.augment,
+                                           {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)},
+                                           RankShare::of(cluster_));
   rate_ = told_rate(recipe_, plan.position, plan.epoch);
   session_.set_update(update_of_step(recipe_, plan.position, plan.epoch, batch.all_images));
   if (plan.observation != nullptr)
@@ -78,17 +77,13 @@ StepResult IntegerLearner::told(std::size_t left) {
 }
 
 // What was learned with shifts and statistics from examples of the train split, all in one batch,
-// without augmentation. At ranks that write and evaluate nothing the weights alone.
+// without augmentation.
 Model IntegerLearner::frozen(const std::vector<WeightsState>& states) const {
   std::vector<ModelTensor> trained;
-  for (std::size_t i = 0; i < states.size(); ++i)
+  for (std::size_t i = 0; i < states.size(); ++i) {
     trained.push_back(model_tensor(*session_.tape().parameters()[i], states[i]));
-  if (cluster_ != nullptr && cluster_->rank() != 0) {
-    Model weights{recipe_.network, {}};
-    for (ModelTensor& each : trained) weights.parameters.push_back(std::move(each.tensor));
-    return weights;
   }
-  IntegerPredictor predictor(recipe_.network, recipe_.options.device);
+  IntegerPredictor predictor(recipe_.network, recipe_.options.device, cluster_);
   for (std::size_t i = 0; i < trained.size(); ++i)
     predictor.set_weight(i, trained[i].tensor, trained[i].exponent);
   const auto count =
@@ -117,13 +112,16 @@ std::optional<Model> IntegerLearner::average() const {
   return frozen(weights);
 }
 
+IntegerEvaluationOptions IntegerLearner::evaluation_options() const {
+  return {.device = recipe_.options.device, .communicator = cluster_};
+}
+
 Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data) const {
-  return evaluate_integers(model, data, ShiftRule::frozen, {.device = recipe_.options.device});
+  return evaluate_integers(model, data, ShiftRule::frozen, evaluation_options());
 }
 
 std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Dataset& data) const {
-  return {{"batch_shifts",
-           evaluate_integers(model, data, ShiftRule::exact, {.device = recipe_.options.device})}};
+  return {{"batch_shifts", evaluate_integers(model, data, ShiftRule::exact, evaluation_options())}};
 }
 
 }  // namespace nibble::inline integer_training

@@ -55,6 +55,7 @@ class IntegerLearner final : public Learner {
   bool moves_exponents() const { return std::holds_alternative<SgdUpdate>(recipe_.options.update); }
   StepResult told(std::size_t left);  // of all steps but the last ones
   Model frozen(const std::vector<WeightsState>& states) const;
+  IntegerEvaluationOptions evaluation_options() const;
 
   const IntegerRecipe recipe_;
   const TrainingData& data_;

@@ -60,8 +60,9 @@ Model integer_model(const Network& network, std::vector<ModelTensor> trained,
   return model;
 }
 
-IntegerPredictor predictor_of(const Model& model, const std::string& device) {
-  IntegerPredictor predictor(model.network, device);
+IntegerPredictor predictor_of(const Model& model, const std::string& device,
+                              Communicator* cluster) {
+  IntegerPredictor predictor(model.network, device, cluster);
   const std::vector<Parameter> parameters = parameters_of(model.network);
   std::size_t next = 0;  // of those that are trained
   for (std::size_t i = 0; i < parameters.size(); ++i) {

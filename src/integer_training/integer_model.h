@@ -29,6 +29,7 @@ Model integer_model(const Network& network, std::vector<ModelTensor> trained,
                     const Calibration& calibration);
 
 // With the model's weights, and its shifts frozen. The model must outlive it.
-IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu");
+IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu",
+                              Communicator* cluster = nullptr);
 
 }  // namespace nibble::inline integer_training

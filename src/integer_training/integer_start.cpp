@@ -16,6 +16,7 @@
 #include "graph/fold_batch_norm.h"
 #include "graph/int8_format.h"
 #include "graph/model_parts.h"
+#include "graph/normalized_product.h"
 #include "integer_step/initial_weights.h"
 #include "laws/round_shift.h"
 #include "nibble/core/error.h"
@@ -69,11 +70,6 @@ Model without_fake_quantization(Model model) {
       weight[k] = fake_quantized(weight[k], steps[k / row], grid);
   }
   return model_of(without_nodes(std::move(network), substitutes), std::move(parameters));
-}
-
-bool has_batch_norm(const Network& network) {
-  return std::ranges::any_of(network.nodes,
-                             [](const Node& node) { return is<BatchNorm>(node.op); });
 }
 
 // Formats are the model's, not the network's that goes on.

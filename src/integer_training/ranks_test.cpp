@@ -31,6 +31,7 @@ class Ranks : public ::testing::Test {
     set_thread_count(0);
   }
 
+  // The weights; `test_` is what all ranks found together.
   std::uint64_t train(int ranks) {
     Assembly meeting(ranks);
     std::vector<TrainResult> results(static_cast<std::size_t>(ranks));
@@ -46,12 +47,24 @@ class Ranks : public ::testing::Test {
     }
     for (std::thread& each : threads) each.join();
     ++next_;
-    for (const TrainResult& each : results) EXPECT_EQ(each.weights_hash, results[0].weights_hash);
+    for (const TrainResult& each : results) {
+      EXPECT_EQ(each.weights_hash, results[0].weights_hash);
+      expect_equal(*each.test, *results[0].test);
+      expect_equal(each.more[0].evaluation, results[0].more[0].evaluation);
+    }
+    test_ = *results[0].test;
     return results[0].weights_hash;
+  }
+
+  static void expect_equal(const Evaluation& one, const Evaluation& other) {
+    EXPECT_EQ(one.images, other.images);
+    EXPECT_EQ(one.loss, other.loss);
+    EXPECT_EQ(one.classes->correct(), other.classes->correct());
   }
 
   fs::path folder_;
   IntegerRecipe recipe_;
+  Evaluation test_;
   int next_ = 0;
 };
 
@@ -59,6 +72,22 @@ TEST_F(Ranks, MayBeAnyNumber) {
   recipe_.batch = 75;  // a last batch of 12
   const std::uint64_t wanted = train(1);
   for (const int ranks : {2, 3, 5}) EXPECT_EQ(train(ranks), wanted) << ranks;
+}
+
+// 360 test images, the last batch of 104: three ranks have uneven parts of it. The best weights are
+// read by all of them.
+TEST_F(Ranks, EvaluateTogetherAsOneAlone) {
+  recipe_.batch = 100;
+  recipe_.epochs = 2;
+  for (const double validation : {0.0, 137.0}) {
+    recipe_.validation = validation;
+    train(1);
+    const Evaluation wanted = test_;
+    for (const int ranks : {2, 3}) {
+      train(ranks);
+      expect_equal(test_, wanted);
+    }
+  }
 }
 
 TEST_F(Ranks, MayBeMoreThanTheImagesOfTheLastBatch) {

@@ -132,6 +132,10 @@ fs::path checkpoint_in(const fs::path& folder) {
   return folder / "checkpoint.safetensors";
 }
 
+fs::path best_model_in(const fs::path& folder) {
+  return folder / "best.nib";
+}
+
 bool holds_checkpoint(const fs::path& folder) {
   return is_there(checkpoint_in(folder));
 }

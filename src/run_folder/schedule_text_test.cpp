@@ -60,7 +60,7 @@ TEST(ScheduleText, ErrorsNameTheColumn) {
               HasSubstr("got '0.5', expected an end after the start 0.9"));
   EXPECT_THAT(error("linear(0.95)"), HasSubstr("expected a start before the end 0.9"));
   EXPECT_THAT(error("linear(over=0)"), HasSubstr("column 13"));
-  EXPECT_THAT(error("onecycle(0.3,0.04,0,1)"), HasSubstr("argument too many at column 20"));
+  EXPECT_THAT(error("onecycle(0.3,0.04,0,1)"), HasSubstr("argument too many at column 21"));
   EXPECT_THAT(error("onecycle(top=1)"), HasSubstr("unknown option at column 10"));
   EXPECT_THAT(error("plateau(0.1,2.5)"), HasSubstr("column 13"));
   EXPECT_THAT(error("plateau(watch=top1)"), HasSubstr("unknown metric at column 15"));

@@ -85,7 +85,7 @@ class Describe(Case):
     def test_operations_say_what_can_be_done_with_them(self):
         rows = {row["operation"]: row for row in self.json("--operations")}
         self.assertEqual(rows["conv2d"]["emit_train"], {"is_there": True, "words": ""})
-        self.assertFalse(rows["batch_norm"]["emit --train"]["is_there"])
+        self.assertFalse(rows["batch_norm"]["emit_train"]["is_there"])
         self.assertIn("nibble quantize", rows["batch_norm"]["engine"]["words"])
         text = self.done("describe", "--operations").decode()
         self.assertEqual(len(rows), text.split("\n\n")[0].count("\n") - 1)

@@ -127,8 +127,8 @@ class Options(Refused):
         recipe = self.folder / "r.toml"
         for line, words in (('momentum = 0.5', "momentum: got it beside adam, expected sgd"),
                             ('average_every = 3', "average_every: got it alone, expected average_from"),
-                            ('report = "x.html"', "'report': got an unknown key, expected one of name, summary"),
-                            ('out = "x"', "'out': got an unknown key, expected one of name, summary")):
+                            ('report = "x.html"', "'report': got an unknown key, expected one of arith, name, summary"),
+                            ('out = "x"', "'out': got an unknown key, expected one of arith, name, summary")):
             recipe.write_text(f'network = "mlp-64-32-10"\ndata = "digits"\noptimizer = "adam"\n{line}\n')
             self.fails(1, f"r.toml:4: {words}", "train", recipe, "--out", self.folder / "run")
 

@@ -235,8 +235,8 @@ class Definitions {
 
   Reals of(const BatchNorm& op, const At& at) const {
     return mapped(at, [&](double x, auto c) {
-      const double deviation =
-          std::sqrt(pick(parameter(at, "variance"), c) + static_cast<double>(op.epsilon));
+      const double epsilon = is_integer_trained(network_) ? 0 : static_cast<double>(op.epsilon);
+      const double deviation = std::sqrt(pick(parameter(at, "variance"), c) + epsilon);
       return (x - pick(parameter(at, "mean"), c)) / deviation * pick(parameter(at, "scale"), c) +
              pick(parameter(at, "shift"), c);
     });

@@ -145,19 +145,20 @@ Model frozen_model(const OperationCase& each) {
 }
 
 // A norm of such a product, whose every factor is a power of two: nothing but the last rounding is
-// inexact. Deviations are 16, 32 and 64 units of the sums, γ is -1, 1/2 and 2, β 0, 1 and -3.
+// inexact. Deviations are 1024, 2048 and 4096 units of the sums, γ is -1/2, 1/2 and 2, β 0, 1 and
+// -3, so that nothing reaches ±127, where ONNX has -128.
 Model frozen_norm_model(const OperationCase& each) {
   Model model = frozen_model(each);
   model.network.nodes[1].value = {};
   Node& norm = model.network.nodes.back();
-  norm.op = BatchNorm{.epsilon = 0};
+  norm.op = BatchNorm{};
   constexpr std::int64_t kUnit = 1 << 15;
   const Shape channels{3};
-  model.parameters.push_back(tensor_of<std::int32_t>(channels, Integers{-65536, 32768, 131072}));
+  model.parameters.push_back(tensor_of<std::int32_t>(channels, Integers{-32768, 32768, 131072}));
   model.parameters.push_back(tensor_of<std::int32_t>(channels, Integers{0, 65536, -196608}));
   model.parameters.push_back(tensor_of<std::int64_t>(channels, Integers{5 * kUnit, -7 * kUnit, 0}));
   model.parameters.push_back(tensor_of<std::int64_t>(
-      channels, Integers{kUnit * kUnit << 8, kUnit * kUnit << 10, kUnit * kUnit << 12}));
+      channels, Integers{kUnit * kUnit << 20, kUnit * kUnit << 22, kUnit * kUnit << 24}));
   return model;
 }
 

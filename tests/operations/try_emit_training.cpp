@@ -17,6 +17,7 @@ Model start_of(const OperationCase& each, const TrainingData& data) {
     return {.network = network, .parameters = {}};
   IntegerRecipe recipe;
   recipe.network = network;
+  if (is<BatchNorm>(each.op)) use_sgd(recipe);
   recipe.data = "made up";
   static_cast<RunSettings&>(recipe) = complete(recipe, data);
   return IntegerLearner(recipe, data, nullptr).snapshot();

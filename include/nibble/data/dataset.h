@@ -41,7 +41,8 @@ struct LoadOptions {
   bool takes_unlabelled = false;
 };
 
-// A known name (see src/data/catalog.h), whose content must be what the catalog says, or a path:
+// A known name (see src/data/catalog.h), whose content must be what the catalog says, the name of a
+// MemoryDataset, or a path:
 //
 // - A folder of arrays, each NAME.npy, or one file X.npz that holds them. `images` is u8 (n, h, w)
 //   or (n, h, w, c), or f32 of these shapes or (n, k). Beside it are `labels`, integers (n), or

@@ -4,10 +4,13 @@
 //   const nibble::Engine engine = nibble::Engine::load("model.nib", {.max_batch = 16});
 //   std::vector<std::byte> answers(engine.output().bytes * 16);
 //   engine.run(pictures, 16, answers);
+//   nibble::PendingRun pending = engine.submit(pictures, 16, answers);  // does not wait
+//   pending.get();
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -19,6 +22,7 @@
 #include "nibble/core/dtype.h"
 #include "nibble/core/limits.h"
 #include "nibble/core/shape.h"
+#include "nibble/engine/pending_run.h"
 #include "nibble/engine/tuning.h"
 #include "nibble/graph/network.h"
 
@@ -30,6 +34,7 @@ struct EngineOptions {
   std::string device = "cpu";
   std::int64_t max_batch = 1;      // that is expected; larger ones run, too
   int threads = 0;                 // of one run; 0: thread_count()
+  int lanes = 1;                   // submitted batches that run at a time
   bool keeps_layers = false;       // nothing is fused, so that every layer's integers can be seen
   const Tuning* tuning = nullptr;  // null: find_tuning()
   bool packs_halves = true;        // false: 4-bit weights and values lie in bytes, twice as large
@@ -61,6 +66,10 @@ struct StepInfo {
   bool is_wide = false;   // 64 bits where 32 cannot be proven enough
 };
 
+// Called once for a submitted batch, by a thread of the engine's: null, or what was thrown. It must
+// not throw; it may submit.
+using Completion = std::function<void(std::exception_ptr error)>;
+
 class Engine {
  public:
   // Any integer network: integer-trained, or one of integer operations alone.
@@ -68,7 +77,7 @@ class Engine {
   static Engine load(const std::filesystem::path& path, const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
-  ~Engine();
+  ~Engine();  // when all that was submitted has ended
 
   const std::string& name() const;
   const ValueInfo& input() const;
@@ -77,6 +86,15 @@ class Engine {
   // `input` holds `batch` examples, `output` takes as many answers. Any number of threads may call
   // it at once; each gets memory of its own, which is made once and kept. No allocation after.
   void run(std::span<const std::byte> input, std::int64_t batch, std::span<std::byte> output) const;
+
+  // As run, by threads of the engine's: any number of batches may be on their way, and they begin
+  // in the order in which they were submitted, `lanes` at a time. `input` and `output` must live
+  // until the batch has ended. What has the wrong size is refused at once; all else is an error of
+  // the batch. No allocation once as many batches have been on their way.
+  void submit(std::span<const std::byte> input, std::int64_t batch, std::span<std::byte> output,
+              Completion done) const;
+  PendingRun submit(std::span<const std::byte> input, std::int64_t batch,
+                    std::span<std::byte> output) const;
 
   // As run, and calls visit(layer, values) for every layer; needs keeps_layers.
   using LayerVisitor = std::function<void(const ValueInfo&, std::span<const std::byte> values)>;

@@ -31,7 +31,7 @@ struct TrainOptions {
                                            std::optional<std::int64_t> resumed_at)>
       make_events = {};
   // The processes that train together, each with these options; null: one alone. Rank 0 writes the
-  // folder and speaks, and the others must be able to read the checkpoint there.
+  // folder and speaks, and the others must be able to read checkpoint and best model there.
   Communicator* communicator = nullptr;
 };
 
@@ -42,8 +42,8 @@ struct TrainResult {
   std::int64_t steps = 0;
   double seconds = 0;
   std::uint64_t weights_hash = 0;
-  BestSoFar best;                        // by validation
-  std::optional<Evaluation> validation;  // evaluations: at rank 0 alone
+  BestSoFar best;  // by validation
+  std::optional<Evaluation> validation;
   std::optional<Evaluation> test;
   std::optional<Evaluation> unaveraged_test;  // the last weights, where the model is an average
   std::vector<NamedEvaluation> more = {};     // of the test split

@@ -66,7 +66,8 @@ bool is_integer_model(const Model& model);
 
 struct IntegerEvaluationOptions {
   ProgressStyle progress = ProgressStyle::silent;
-  std::string device = "cpu";  // who computes; it changes no answer
+  std::string device = "cpu";            // who computes; it changes no answer
+  Communicator* communicator = nullptr;  // ranks that share the images; null: one alone
 };
 
 // With the frozen shifts of the file, so that no image's answer depends on others; or, as while

@@ -25,6 +25,7 @@ enum class RunFolderMode : std::uint8_t {
 bool holds_run(const std::filesystem::path& folder);
 bool holds_checkpoint(const std::filesystem::path& folder);
 std::filesystem::path checkpoint_in(const std::filesystem::path& folder);
+std::filesystem::path best_model_in(const std::filesystem::path& folder);
 
 class RunFolder {
  public:
@@ -49,7 +50,7 @@ class RunFolder {
   std::filesystem::path summary_path() const { return path_ / "summary.json"; }
   std::filesystem::path checkpoint_path() const { return checkpoint_in(path_); }
   std::filesystem::path model_path() const { return path_ / "model.nib"; }
-  std::filesystem::path best_path() const { return path_ / "best.nib"; }
+  std::filesystem::path best_path() const { return best_model_in(path_); }
 
   // JSON text, checked and written at once or not at all.
   void write_settings(std::string_view json);

@@ -37,6 +37,15 @@ void for_each_place(const Number* batch, const BlockTensor& tensor, const Body& 
                run);
 }
 
+// Pixels of pictures, whose number of channels the compiler knows.
+template <std::int64_t kChannels>
+void lay_out_pixels(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
+                    const BlockTensor& tensor) {
+  for_each_place(bytes.data(), tensor, [table = tables.data()](const auto* from, auto* to) {
+    for (std::int64_t c = 0; c < kChannels; ++c) to[c] = table[c * 256 + from[c]];
+  });
+}
+
 }  // namespace
 
 void lay_out(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
@@ -50,6 +59,8 @@ void lay_out(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> t
                    });
     return;
   }
+  if (count == channels && count == 1) return lay_out_pixels<1>(bytes, tables, tensor);
+  if (count == channels && count == 3) return lay_out_pixels<3>(bytes, tables, tensor);
   for_each_place(bytes.data(), tensor, [tables, channels, count](const auto* from, auto* to) {
     std::int64_t channel = 0;
     for (std::int64_t c = 0; c < count; ++c) {

@@ -9,13 +9,6 @@
 
 namespace nibble::inline backend {
 
-void SumsOutcome::join(const SumsOutcome& other) {
-  largest = std::max(largest, other.largest);
-  saturated += other.saturated;
-  other_saturated += other.other_saturated;
-  elements += other.elements;
-}
-
 int shift_for(std::uint64_t largest) {
   return std::max(bits_of(largest) - 7, 0);
 }
@@ -39,7 +32,8 @@ int RoundingPoint::round(const PassRule& rule, const BlockTensor& result,
   const auto run = [&] {
     outcome = body(job);
     std::array<std::int64_t, 1> largest{static_cast<std::int64_t>(outcome.largest)};
-    if (rule.cluster != nullptr) rule.cluster->max(largest);
+    // Frozen shifts ask for no maximum.
+    if (rule.cluster != nullptr && rule.rule != ShiftRule::frozen) rule.cluster->max(largest);
     state_.saturated = outcome.saturated;
     state_.elements = outcome.elements;
     return shift_for(static_cast<std::uint64_t>(largest[0]));

@@ -2,6 +2,7 @@
 // Where sums become int8 again: the shift follows from the largest sum of the whole batch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -23,7 +24,13 @@ struct SumsOutcome {
   std::int64_t other_saturated = 0;
   std::int64_t elements = 0;
 
-  void join(const SumsOutcome& other);
+  // For every tile.
+  void join(const SumsOutcome& other) {
+    largest = std::max(largest, other.largest);
+    saturated += other.saturated;
+    other_saturated += other.other_saturated;
+    elements += other.elements;
+  }
 };
 
 // How one tensor's sums are rounded; random draws are those of (seed, stream, step, element). Where

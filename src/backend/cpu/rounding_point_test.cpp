@@ -75,24 +75,33 @@ TEST(Shifts, FrozenStayAsTheyWereSet) {
   EXPECT_EQ(point.state().shift, 4);
 }
 
+// Frozen ones ask nobody.
 TEST(Shifts, AreThoseOfTheLargestSumOfAllRanks) {
   class Larger final : public Communicator {
    public:
+    int questions = 0;
+
     int rank() const override { return 0; }
     int size() const override { return 2; }
     void sum(std::span<std::int32_t>) override {}
     void sum(std::span<std::int64_t>) override {}
     void max(std::span<std::int64_t> values) override {
       values[0] = std::max<std::int64_t>(values[0], 5000);  // what the other rank has
+      ++questions;
     }
     void broadcast(std::span<std::byte>, int) override {}
     void barrier() override {}
   } cluster;
   RoundingPoint point({"a.value", ShiftRounding::nearest, 0});
   Body body{100};
-  EXPECT_EQ(point.round({ShiftRule::exact, {}, &cluster}, {},
-                        [&](const RoundingJob& job) { return body(job); }),
-            6);
+  const auto round_by = [&](ShiftRule rule) {
+    return point.round({rule, {}, &cluster}, {}, [&](const RoundingJob& job) { return body(job); });
+  };
+  EXPECT_EQ(round_by(ShiftRule::exact), 6);
+  const int questions = cluster.questions;
+  EXPECT_GT(questions, 0);
+  EXPECT_EQ(round_by(ShiftRule::frozen), 6);
+  EXPECT_EQ(cluster.questions, questions);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 #include "backend/backend_test_support.h"
 #include "backend/sgd_law.h"
@@ -151,36 +152,37 @@ TEST(SgdUpdate, NothingOverflows) {
 // Longer than a chunk, narrow and wide sums, steps in which exponents move.
 TEST(SgdUpdate, EveryPathIsTheDefinition) {
   constexpr std::size_t kCount = 9001;
-  for (const int bits : {4, 8, 16}) {
-    for (const ShiftRounding rounding :
-         {ShiftRounding::nearest, ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic}) {
-      Draws draws(static_cast<std::uint64_t>(bits));
-      std::vector<std::int32_t> fine;
-      std::vector<std::int64_t> sums;
-      for (std::size_t i = 0; i < kCount; ++i) {
-        fine.push_back(draws.in(-127 << bits, 127 << bits));
-        sums.push_back(draws.in(-(1 << 30), 1 << 30) >> draws.in(0, 30));
-      }
-      const auto states = [&](std::string_view name) {
-        FineTensor tensor(name, case_of(-9, rounding), fine, bits);
-        std::vector<std::vector<std::int32_t>> all;
-        for (std::uint32_t step = 0; step < 5; ++step) {
-          const SgdUpdate rule{.rate = {20000 + 1000 * std::int64_t{step}, -22},
-                               .decay = {30000, -24},
-                               .momentum = 230,
-                               .fraction_bits = bits};
-          WeightsState state = tensor.step(rule, sums, -30 - static_cast<int>(step) * 3, step);
-          all.push_back(std::move(state.fine));
-          all.push_back(std::move(state.momentum));
-          all.push_back({state.exponent, tensor.record().shift,
-                         static_cast<std::int32_t>(tensor.record().moved)});
-        }
-        return all;
-      };
-      const auto wanted = states("reference");
-      EXPECT_NE(wanted.back()[0], -9);
-      on_every_path([&] { EXPECT_EQ(states("cpu"), wanted); });
+  for (const auto& [bits, rounding] :
+       {std::pair(4, ShiftRounding::nearest), std::pair(8, ShiftRounding::pseudo_stochastic),
+        std::pair(16, ShiftRounding::stochastic)}) {
+    const int fraction_bits = bits;
+    const WeightsCase of = case_of(-9, rounding);
+    Draws draws(static_cast<std::uint64_t>(bits));
+    std::vector<std::int32_t> fine;
+    std::vector<std::int64_t> sums;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      fine.push_back(draws.in(-127 << bits, 127 << bits));
+      sums.push_back(draws.in(-(1 << 30), 1 << 30) >> draws.in(0, 30));
     }
+    const auto states = [&](std::string_view name) {
+      FineTensor tensor(name, of, fine, fraction_bits);
+      std::vector<std::vector<std::int32_t>> all;
+      for (std::uint32_t step = 0; step < 4; ++step) {
+        const SgdUpdate rule{.rate = {20000 + 1000 * std::int64_t{step}, -22},
+                             .decay = {30000, -24},
+                             .momentum = 230,
+                             .fraction_bits = fraction_bits};
+        WeightsState state = tensor.step(rule, sums, -30 - static_cast<int>(step) * 3, step);
+        all.push_back(std::move(state.fine));
+        all.push_back(std::move(state.momentum));
+        all.push_back({state.exponent, tensor.record().shift,
+                       static_cast<std::int32_t>(tensor.record().moved)});
+      }
+      return all;
+    };
+    const auto wanted = states("reference");
+    EXPECT_NE(wanted.back()[0], -9);
+    on_every_path([&] { EXPECT_EQ(states("cpu"), wanted); });
   }
 }
 

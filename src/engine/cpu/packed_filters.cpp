@@ -91,7 +91,9 @@ PackedFilters::PackedFilters(const ProductSpec& spec, const FilterShape& shape)
 void PackedFilters::pack_panel(const ProductSpec& spec, const FilterShape& shape,
                                FilterPanel& panel) {
   const std::int64_t columns = panel.blocks * kFilterOutputs;
-  const auto whole = static_cast<std::size_t>(shape.taps * shape.depth * columns);
+  const bool may_be_matrix = !shape.is_depthwise && spec.window.groups == 1;
+  const auto whole = static_cast<std::size_t>(
+      (may_be_matrix ? row_bytes(shape.taps, shape.depth) : shape.taps * shape.depth) * columns);
   panel.bytes = (whole + kPackedGroup - 1) / kPackedGroup * kPackedGroup;
   std::vector<std::int8_t> weights(panel.bytes);
   const std::int64_t count =
@@ -111,30 +113,34 @@ void PackedFilters::pack_panel(const ProductSpec& spec, const FilterShape& shape
       sums[static_cast<std::size_t>(o)] += from[o * count];
     }
   }
-  panel.offset = bytes_.size();
-  largest_panel_ = std::max(largest_panel_, panel.bytes);
-  if (is_packed_) {
-    for (std::size_t at = 0; at < weights.size(); at += kPackedGroup) {
-      for (std::size_t i = at; i < at + kPackedGroup / 2; ++i) {
-        bytes_.push_back(static_cast<std::uint8_t>((weights[i] & 15) |
-                                                   (weights[i + kPackedGroup / 2] & 15) << 4));
-      }
-    }
-  } else {
-    const auto* first = reinterpret_cast<const std::uint8_t*>(weights.data());
-    bytes_.insert(bytes_.end(), first, first + weights.size());
-  }
+  store_panel(weights, panel);
   // What the stored value has too much, zero·Σ w, is taken off with the bias. Wrapping is fine: the
   // sum itself fits.
-  for (std::int64_t o = 0; o < kFilterColumns; ++o) {
+  Columns& numbers = columns_.emplace_back();
+  for (std::int64_t o = 0; o < panel.outputs; ++o) {
     const std::int64_t channel = panel.first_output + o;
-    const bool is_there = o < panel.outputs;
-    const std::int64_t bias =
-        is_there && !spec.finish.bias.empty() ? one_of(spec.finish.bias, channel) : 0;
-    bias_.push_back(static_cast<std::int32_t>(
-        static_cast<std::uint32_t>(bias - spec.in.zero * sums[static_cast<std::size_t>(o)])));
-    multiplier_.push_back(is_there ? one_of(spec.finish.multiplier, channel) : 0);
-    addend_multiplier_.push_back(is_there ? one_of(spec.finish.addend_multiplier, channel) : 0);
+    const std::int64_t bias = spec.finish.bias.empty() ? 0 : one_of(spec.finish.bias, channel);
+    numbers.bias[o] = static_cast<std::int32_t>(
+        static_cast<std::uint32_t>(bias - spec.in.zero * sums[static_cast<std::size_t>(o)]));
+    numbers.multiplier[o] = one_of(spec.finish.multiplier, channel);
+    numbers.addend_multiplier[o] = one_of(spec.finish.addend_multiplier, channel);
+  }
+}
+
+void PackedFilters::store_panel(const std::vector<std::int8_t>& weights, FilterPanel& panel) {
+  panel.offset = weight_bytes();
+  largest_panel_ = std::max(largest_panel_, panel.bytes);
+  lines_.resize(lines_.size() + stored_bytes(panel) / sizeof(Line));
+  std::uint8_t* to = lines_.front().bytes + panel.offset;
+  if (!is_packed_) {
+    std::copy(weights.begin(), weights.end(), to);
+    return;
+  }
+  for (std::size_t at = 0; at < weights.size(); at += kPackedGroup) {
+    for (std::size_t i = at; i < at + kPackedGroup / 2; ++i) {
+      *to++ =
+          static_cast<std::uint8_t>((weights[i] & 15) | (weights[i + kPackedGroup / 2] & 15) << 4);
+    }
   }
 }
 

@@ -40,7 +40,7 @@ class PackedFilters {
   const std::vector<FilterPanel>& panels() const { return panels_; }
   bool is_packed() const { return is_packed_; }  // two weights to a byte
   const std::uint8_t* weights(const FilterPanel& panel) const {
-    return bytes_.data() + panel.offset;
+    return lines_.front().bytes + panel.offset;
   }
   // The weights of the panel that comes after; of the last, none.
   std::span<const std::uint8_t> behind(std::size_t panel) const {
@@ -48,28 +48,35 @@ class PackedFilters {
     return {weights(panels_[panel + 1]), stored_bytes(panels_[panel + 1])};
   }
   std::size_t largest_panel() const { return largest_panel_; }
-  std::size_t weight_bytes() const { return bytes_.size(); }
+  std::size_t weight_bytes() const { return lines_.size() * sizeof(Line); }
 
   // By panel, kFilterColumns each.
-  const std::int32_t* bias(std::size_t panel) const { return &bias_[panel * kFilterColumns]; }
-  const std::int32_t* multiplier(std::size_t panel) const {
-    return &multiplier_[panel * kFilterColumns];
-  }
+  const std::int32_t* bias(std::size_t panel) const { return columns_[panel].bias; }
+  const std::int32_t* multiplier(std::size_t panel) const { return columns_[panel].multiplier; }
   const std::int32_t* addend_multiplier(std::size_t panel) const {
-    return &addend_multiplier_[panel * kFilterColumns];
+    return columns_[panel].addend_multiplier;
   }
 
  private:
+  // Lines of the cache: what is read by them lies in them, else each read would take two.
+  struct alignas(64) Line {
+    std::uint8_t bytes[64];
+  };
+  struct alignas(64) Columns {
+    std::int32_t bias[kFilterColumns];
+    std::int32_t multiplier[kFilterColumns];
+    std::int32_t addend_multiplier[kFilterColumns];
+  };
+
   std::size_t stored_bytes(const FilterPanel& panel) const {
     return is_packed_ ? panel.bytes / 2 : panel.bytes;
   }
   void pack_panel(const ProductSpec& spec, const FilterShape& shape, FilterPanel& panel);
+  void store_panel(const std::vector<std::int8_t>& weights, FilterPanel& panel);
 
   std::vector<FilterPanel> panels_;
-  std::vector<std::uint8_t> bytes_;
-  std::vector<std::int32_t> bias_;
-  std::vector<std::int32_t> multiplier_;
-  std::vector<std::int32_t> addend_multiplier_;
+  std::vector<Line> lines_;
+  std::vector<Columns> columns_;  // by panel
   std::size_t largest_panel_ = 0;
   bool is_packed_ = false;
 };

@@ -8,14 +8,16 @@
 #include "engine/cpu/packed_filters.h"
 #include "engine/cpu/pool_steps.h"
 #include "engine/cpu/product_rescale.h"
+#include "engine/cpu/window_matrix.h"
 #include "engine/cpu/window_rows.h"
 #include "kernels/engine/engine_kernels.h"
 
 namespace nibble::inline engine {
 namespace {
 
-constexpr std::int64_t kBlockBytes = 224 << 10;  // of a block's input: it shares L2 with weights
-constexpr std::int64_t kLeastBlock = 48;         // pixels
+constexpr std::int64_t kBlockBytes = 224 << 10;   // of a block's input: it shares L2 with weights
+constexpr std::int64_t kMatrixBytes = 256 << 10;  // the same, where a block is a matrix
+constexpr std::int64_t kLeastBlock = 48;          // pixels
 constexpr std::int64_t kMostBlock = 256;
 constexpr std::int64_t kAlone = 4;  // times as much for a worker by itself: packed weights are
                                     // expanded for every block
@@ -45,11 +47,10 @@ FilterShape shape_of(const ProductSpec& spec, std::int64_t pixel_bytes) {
           .panel_groups = groups};
 }
 
-// Pixels of y in a block, `times` as many as usual, but fewer where kernels have very many taps.
-std::int64_t block_of(const ProductSpec& spec, const FilterShape& shape, std::int64_t times) {
-  const std::int64_t outputs = spec.cut.pixels > 0 ? spec.cut.pixels
-                                                   : std::clamp(times * kBlockBytes / shape.depth,
-                                                                kLeastBlock, times * kMostBlock);
+// Pixels of y in a block, `usual` outputs or what the tuning says, but fewer where kernels have
+// very many taps.
+std::int64_t block_of(const ProductSpec& spec, const FilterShape& shape, std::int64_t usual) {
+  const std::int64_t outputs = spec.cut.pixels > 0 ? spec.cut.pixels : usual;
   const std::int64_t most = kMostTapRows / shape.taps;
   return std::max<std::int64_t>(std::min(outputs, most) / (spec.meeting.y * spec.meeting.x), 1);
 }
@@ -58,12 +59,16 @@ class ProductStep final : public CpuStep {
  public:
   explicit ProductStep(ProductSpec spec)
       : spec_(std::move(spec)),
+        path_(engine_kernels()),
+        has_matrix_(path_.multiply_matrix != nullptr && spec_.window.groups == 1),
         shape_(shape_of(spec_, pixel_bytes_of(spec_.in))),
         filters_(spec_, shape_),
-        windows_(spec_, shape_),
+        input_(spec_),
+        matrix_(spec_, shape_),
+        rows_(spec_, shape_),
         outputs_(spec_.meeting.y * spec_.meeting.x),
-        block_(block_of(spec_, shape_, kAlone)),
-        shared_block_(block_of(spec_, shape_, 1)),
+        block_(block_of(spec_, shape_, usual_outputs(kAlone))),
+        shared_block_(block_of(spec_, shape_, usual_outputs(1))),
         pool_(spec_.pool, spec_.out, spec_.pooled) {
     spec_.weights = std::vector<std::int8_t>();  // packed now
   }
@@ -73,8 +78,8 @@ class ProductStep final : public CpuStep {
   std::size_t weight_bytes() const override { return filters_.weight_bytes(); }
 
   std::size_t scratch_bytes() const override {
-    return checked_sum(sums_bytes(), rows_bytes(), pieces_bytes(), expanded_panel_bytes(),
-                       unpooled_bytes(), windows_.expanded_bytes(block_));
+    return checked_sum(found_bytes(), expanded_panel_bytes(), unpooled_bytes(),
+                       aligned(input_.expanded_bytes(block_)), copied_bytes());
   }
 
   void run(const RunFrame& frame) const override {
@@ -89,18 +94,19 @@ class ProductStep final : public CpuStep {
 
  private:
   struct Scratch {
+    FilterMatrix* matrix;  // of a block; where there is none:
     std::int32_t* sums;
     const std::uint8_t** rows;
     FilterPiece* pieces;  // by tile
     std::int8_t* panel;
     std::uint8_t* unpooled;
     std::uint8_t* input;
+    std::uint8_t* copies;
   };
 
   // Tasks of one block come one after another, so that a worker looks at each block once.
   struct Job {
     const RunFrame& frame;
-    const EngineKernels& path;
     std::int64_t blocks = 0;
     std::int64_t panel_groups = 0;
     std::uint8_t* out = nullptr;  // of pixel 0 of picture 0
@@ -113,13 +119,28 @@ class ProductStep final : public CpuStep {
     const auto panels = static_cast<std::int64_t>(filters_.panels().size());
     const std::int64_t wanted = frame.team.workers() * kTasksPerWorker;
     const std::int64_t groups = frame.team.workers() == 1 ? 1 : (wanted + blocks - 1) / blocks;
-    return {frame, engine_kernels(), blocks, std::clamp<std::int64_t>(groups, 1, panels),
+    return {frame, blocks, std::clamp<std::int64_t>(groups, 1, panels),
             reinterpret_cast<std::uint8_t*>(frame.arena + spec_.out.offset)};
   }
 
   // Pixels that a block has whole: rows, where several fit.
   std::int64_t unit() const { return spec_.out.width * 2 <= shared_block_ ? spec_.out.width : 1; }
 
+  // Of a block, `times` as many as where workers share a batch.
+  std::int64_t usual_outputs(std::int64_t times) const {
+    const std::int64_t most = has_matrix_ ? kMatrixBytes / row_bytes(shape_.taps, shape_.depth)
+                                          : kBlockBytes / shape_.depth;
+    return std::clamp(times * most, kLeastBlock, times * kMostBlock);
+  }
+
+  // Where a block's windows are.
+  std::size_t found_bytes() const {
+    return has_matrix_ ? aligned(sizeof(FilterMatrix))
+                       : checked_sum(sums_bytes(), rows_bytes(), pieces_bytes());
+  }
+  std::size_t copied_bytes() const {
+    return has_matrix_ ? aligned(matrix_.copied_bytes(block_)) : 0;
+  }
   std::size_t sums_bytes() const { return kFilterPixels * kFilterColumns * sizeof(std::int32_t); }
   std::size_t rows_bytes() const {
     // Those of a block, and of one tile for groups beyond the first.
@@ -146,17 +167,18 @@ class ProductStep final : public CpuStep {
 
   Scratch cut(std::byte* memory) const {
     Scratch scratch{};
+    scratch.matrix = reinterpret_cast<FilterMatrix*>(memory);
     scratch.sums = reinterpret_cast<std::int32_t*>(memory);
-    memory += sums_bytes();
-    scratch.rows = reinterpret_cast<const std::uint8_t**>(memory);
-    memory += rows_bytes();
-    scratch.pieces = reinterpret_cast<FilterPiece*>(memory);
-    memory += pieces_bytes();
+    scratch.rows = reinterpret_cast<const std::uint8_t**>(memory + sums_bytes());
+    scratch.pieces = reinterpret_cast<FilterPiece*>(memory + sums_bytes() + rows_bytes());
+    memory += found_bytes();
     scratch.panel = reinterpret_cast<std::int8_t*>(memory);
     memory += expanded_panel_bytes();
     scratch.unpooled = reinterpret_cast<std::uint8_t*>(memory);
     memory += unpooled_bytes();
     scratch.input = reinterpret_cast<std::uint8_t*>(memory);
+    memory += aligned(input_.expanded_bytes(block_));
+    scratch.copies = reinterpret_cast<std::uint8_t*>(memory);
     return scratch;
   }
 
@@ -166,10 +188,10 @@ class ProductStep final : public CpuStep {
     const std::int64_t group = task % job.panel_groups;
     const std::int64_t units = job.frame.batch * spec_.out.pixels() / unit();
     // Blocks of the same size, but for one unit.
-    const PixelSpan span = span_of(job, units * block / job.blocks * unit(),
-                                   units * (block + 1) / job.blocks * unit());
+    const PixelSpan span =
+        span_of(units * block / job.blocks * unit(), units * (block + 1) / job.blocks * unit());
     if (mark != block) {
-      find_rows(job, scratch, span);
+      find_windows(job, scratch, span);
       mark = block;
     }
     const auto panels = static_cast<std::int64_t>(filters_.panels().size());
@@ -179,13 +201,18 @@ class ProductStep final : public CpuStep {
     }
   }
 
-  PixelSpan span_of(const Job& job, std::int64_t first, std::int64_t end) const {
-    const std::int64_t most = job.path.pixels[filters_.panels().front().blocks] / outputs_;
+  PixelSpan span_of(std::int64_t first, std::int64_t end) const {
+    const std::int64_t most = path_.pixels[filters_.panels().front().blocks] / outputs_;
     return {first, end - first, (end - first + most - 1) / most};
   }
 
-  void find_rows(const Job& job, const Scratch& scratch, const PixelSpan& span) const {
-    windows_.find(job.path, job.frame.arena, span, scratch.rows, scratch.pieces, scratch.input);
+  void find_windows(const Job& job, const Scratch& scratch, const PixelSpan& span) const {
+    const std::uint8_t* base = input_.base(path_, job.frame.arena, span, scratch.input);
+    if (has_matrix_) {
+      *scratch.matrix = matrix_.find(path_, base, span, scratch.copies);
+    } else {
+      rows_.find(base, span, scratch.rows, scratch.pieces);
+    }
   }
 
   // Parts of pictures, so that every worker has some.
@@ -196,11 +223,10 @@ class ProductStep final : public CpuStep {
             ? 1
             : std::clamp<std::int64_t>((wanted + frame.batch - 1) / frame.batch, 1,
                                        spec_.pooled.height);
-    const EngineKernels& path = engine_kernels();
     frame.team.run(frame.batch * parts, [&](int worker, std::int64_t task) {
       const std::int64_t part = task % parts;
       const Scratch scratch = cut(frame.scratch[static_cast<std::size_t>(worker)]);
-      Job job{frame, path};
+      Job job{frame};
       run_pooled_rows(job, scratch, task / parts, spec_.pooled.height * part / parts,
                       spec_.pooled.height * (part + 1) / parts);
     });
@@ -217,7 +243,7 @@ class ProductStep final : public CpuStep {
       job.out = scratch.unpooled - (image * spec_.out.height + first) * row_bytes;
       run_rows(job, scratch, image, first, pool_.end_row(next - 1));
       for (; y < next; ++y) {
-        pool_.run_row(job.path, scratch.unpooled - first * row_bytes, y,
+        pool_.run_row(path_, scratch.unpooled - first * row_bytes, y,
                       to + spec_.pooled.at(image, y, 0));
       }
     }
@@ -231,9 +257,9 @@ class ProductStep final : public CpuStep {
     const std::int64_t per_block = block_ / unit();
     const std::int64_t blocks = (units + per_block - 1) / per_block;
     for (std::int64_t b = 0; b < blocks; ++b) {
-      const PixelSpan span = span_of(job, first + units * b / blocks * unit(),
-                                     first + units * (b + 1) / blocks * unit());
-      find_rows(job, scratch, span);
+      const PixelSpan span =
+          span_of(first + units * b / blocks * unit(), first + units * (b + 1) / blocks * unit());
+      find_windows(job, scratch, span);
       for (std::size_t p = 0; p < filters_.panels().size(); ++p) run_panel(job, scratch, span, p);
     }
   }
@@ -243,8 +269,8 @@ class ProductStep final : public CpuStep {
     const FilterPanel& panel = filters_.panels()[index];
     const auto* weights = reinterpret_cast<const std::int8_t*>(filters_.weights(panel));
     if (filters_.is_packed()) {
-      job.path.expand_s4(filters_.weights(panel), scratch.panel,
-                         static_cast<std::int64_t>(panel.bytes / 128));
+      path_.expand_s4(filters_.weights(panel), scratch.panel,
+                      static_cast<std::int64_t>(panel.bytes / 128));
       weights = scratch.panel;
     }
     FilterTile tile{.weights = weights,
@@ -258,17 +284,18 @@ class ProductStep final : public CpuStep {
     rescale.sums = scratch.sums;
     rescale.window = static_cast<int>(outputs_);
     advance_tile(rescale, span.first);
+    if (has_matrix_) return path_.multiply_matrix(*scratch.matrix, tile, rescale);
     const std::span pieces(scratch.pieces, static_cast<std::size_t>(span.tiles));
-    if (job.path.multiply_rescale != nullptr && panel.first_channel == 0) {
-      return job.path.multiply_rescale(tile, rescale, pieces);
+    if (path_.multiply_rescale != nullptr && panel.first_channel == 0) {
+      return path_.multiply_rescale(tile, rescale, pieces);
     }
     for (const FilterPiece& piece : pieces) {
       tile = piece.of(tile);
       if (panel.first_channel != 0) tile.rows = shifted_rows(scratch, tile, panel.first_channel);
-      job.path.multiply(tile);
+      path_.multiply(tile);
       tile.weights = weights;
       rescale.pixels = piece.pixels / rescale.window;
-      job.path.rescale(rescale);
+      path_.rescale(rescale);
       advance_tile(rescale, rescale.pixels);
     }
   }
@@ -279,15 +306,19 @@ class ProductStep final : public CpuStep {
     const std::int64_t count = tile.pixels * tile.taps;
     const std::uint8_t** to = scratch.rows + block_ * outputs_ * shape_.taps;
     for (std::int64_t i = 0; i < count; ++i) {
-      to[i] = tile.rows[i] == windows_.zeros() ? tile.rows[i] : tile.rows[i] + channels;
+      to[i] = tile.rows[i] == rows_.zeros() ? tile.rows[i] : tile.rows[i] + channels;
     }
     return to;
   }
 
   ProductSpec spec_;
+  const EngineKernels& path_;  // rows or a matrix: the memory of a run is for one of them
+  bool has_matrix_;
   FilterShape shape_;
   PackedFilters filters_;
-  WindowRows windows_;
+  WindowInput input_;
+  WindowMatrix matrix_;
+  WindowRows rows_;
   std::int64_t outputs_;  // of a pixel of y
   std::int64_t block_;    // pixels of y; where several workers take blocks of one batch:
   std::int64_t shared_block_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 
+#include "core/spin.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline engine {
@@ -15,12 +16,6 @@ namespace {
 constexpr int kSpins = 20'000;  // some 100 µs: steps follow each other faster than threads wake
 constexpr int kTaskBits = 32;
 constexpr std::uint64_t kTaskMask = (std::uint64_t{1} << kTaskBits) - 1;
-
-void relax() {
-#ifdef __x86_64__
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 

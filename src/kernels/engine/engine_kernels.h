@@ -46,6 +46,20 @@ struct FilterPiece {
   }
 };
 
+inline constexpr std::int64_t kFilterRun = 64;  // bytes of a matrix's row at a time
+
+// Rows that lie evenly: all taps of a pixel in one run, pixel p's at values + p·stride. As many
+// bytes as row_bytes says can be read of each; the weights that meet those beyond the taps are 0.
+struct FilterMatrix {
+  const std::uint8_t* values = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t pixels = 0;
+};
+
+inline std::int64_t row_bytes(std::int64_t taps, std::int64_t depth) {
+  return (taps * depth + kFilterRun - 1) / kFilterRun * kFilterRun;
+}
+
 // One channel to one: sums[p][c] = bias[c] + Σ_y Σ_x rows[y·row_step + p·stride + x·dilation][c]·
 // weight(y, x, c) for p < pixels, c < 16·blocks. Sums may leave int32 on the way, not at the end.
 struct DepthwiseTile {
@@ -116,6 +130,14 @@ struct EngineKernels {
   // there is nothing better than one after the other.
   void (*multiply_rescale)(const FilterTile& tile, const RescaleTile& rescale,
                            std::span<const FilterPiece> pieces) = nullptr;
+
+  // The same for a matrix of any number of pixels; `panel` without rows and sums. Not null: better
+  // than tiles of rows wherever rows lie evenly, or are copied to lie so.
+  void (*multiply_matrix)(const FilterMatrix& matrix, const FilterTile& panel,
+                          const RescaleTile& rescale) = nullptr;
+  // `count` rows of `bytes`, from_stride and to_stride apart. There where multiply_matrix is.
+  void (*copy_rows)(const std::uint8_t* from, std::int64_t from_stride, std::uint8_t* to,
+                    std::int64_t to_stride, std::int64_t count, std::int64_t bytes) = nullptr;
 
   void (*depthwise)(const DepthwiseTile& tile);
   // Both, for the same pixels; null as above.

@@ -4,6 +4,9 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
+#include <new>
+
 #include "kernels/engine/engine_kernels.h"
 
 namespace nibble::inline kernels {
@@ -321,35 +324,57 @@ void with_plain_rescale(const RescaleTile& tile, const Body& body) {
                            : body.template operator()<Avx512Rescale<none, u8, upper, false>>();
 }
 
-// Has the constants of so many blocks alone.
+// Pixels `first` to `end`, whose sums begin at `sums`. Has the constants of so many blocks alone.
 template <class Law, int Blocks>
-void avx512_rescale_blocks(const RescaleTile& tile) {
-  const Law rescale(tile);
-  for (std::int64_t p = 0; p < tile.pixels; ++p) {
-    rescale.template pixel<Blocks>(p, [&](int b) {
-      const std::int32_t* from = tile.sums + p * tile.window * kFilterColumns + b * 16;
-      __m512i most = _mm512_loadu_si512(from);
-      for (int w = 1; w < tile.window; ++w)
-        most = _mm512_max_epi32(most, _mm512_loadu_si512(from + w * kFilterColumns));
+void avx512_rescale_pixels(const Law& law, int window, const std::int32_t* sums, std::int64_t first,
+                           std::int64_t end) {
+  for (std::int64_t p = first; p < end; ++p, sums += window * kFilterColumns) {
+    law.template pixel<Blocks>(p, [&](int b) {
+      __m512i most = _mm512_loadu_si512(sums + b * 16);
+      for (int w = 1; w < window; ++w)
+        most = _mm512_max_epi32(most, _mm512_loadu_si512(sums + w * kFilterColumns + b * 16));
       return most;
     });
   }
 }
 
+// A tile's law with its constants, for some pixels at a time.
+class RescaleInParts {
+ public:
+  // The tile must outlive it.
+  explicit RescaleInParts(const RescaleTile& tile) : window_(tile.window) {
+    with_avx512_rescale(tile, [&]<class Law>() {
+      static_assert(sizeof(Law) <= sizeof law_);
+      new (law_) Law(tile);
+      const int blocks = (tile.columns + 15) / 16;
+      part_ = blocks == 1   ? &part<Law, 1>
+              : blocks == 2 ? &part<Law, 2>
+              : blocks == 3 ? &part<Law, 3>
+                            : &part<Law, 4>;
+    });
+  }
+
+  void operator()(const std::int32_t* sums, std::int64_t first, std::int64_t end) const {
+    part_(law_, window_, sums, first, end);
+  }
+
+ private:
+  template <class Law, int Blocks>
+  static void part(const void* law, int window, const std::int32_t* sums, std::int64_t first,
+                   std::int64_t end) {
+    avx512_rescale_pixels<Law, Blocks>(*static_cast<const Law*>(law), window, sums, first, end);
+  }
+
+  alignas(64) std::byte law_[1280];
+  int window_;
+  void (*part_)(const void* law, int window, const std::int32_t* sums, std::int64_t first,
+                std::int64_t end);
+};
+
 template <class Path>
 void avx512_rescale(const RescaleTile& tile) {
-  with_avx512_rescale(tile, [&]<class Law>() {
-    switch ((tile.columns + 15) / 16) {
-      case 1:
-        return avx512_rescale_blocks<Law, 1>(tile);
-      case 2:
-        return avx512_rescale_blocks<Law, 2>(tile);
-      case 3:
-        return avx512_rescale_blocks<Law, 3>(tile);
-      default:
-        return avx512_rescale_blocks<Law, 4>(tile);
-    }
-  });
+  const RescaleInParts rescale(tile);
+  rescale(tile.sums, 0, tile.pixels);
 }
 
 }  // namespace

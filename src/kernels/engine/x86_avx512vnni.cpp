@@ -9,12 +9,12 @@
 #include "kernels/engine/paths.h"
 #include "kernels/engine/x86_avx512_depthwise.h"
 #include "kernels/engine/x86_avx512_rescale.h"
+#include "kernels/engine/x86_avx512vnni.h"
 
 namespace nibble::inline kernels::avx512vnni {
 namespace {
 
 struct Path {};
-using Loops = EngineLoops<Path>;
 
 __m512i quad_of(const std::uint8_t* from) {
   int quad = 0;
@@ -117,8 +117,6 @@ void multiply_pixels(const FilterTile& tile, Fetched& ahead, const Finish& finis
   if constexpr (Pixels > 1) multiply_pixels<Blocks, Pixels - 1>(tile, ahead, finish);
 }
 
-constexpr int kPixels[kFilterBlocks + 1] = {0, 12, 12, 8, 6};
-
 template <int Blocks>
 void multiply_blocks(const FilterTile& tile) {
   NothingAhead ahead;
@@ -131,6 +129,8 @@ void multiply_blocks(const FilterTile& tile) {
     };
   });
 }
+
+}  // namespace
 
 void multiply(const FilterTile& tile) {
   switch (tile.blocks) {
@@ -194,6 +194,24 @@ void largest_u4(const std::uint8_t* const* rows, int count, std::uint8_t* to, st
   }
 }
 
+void add_u8(const std::uint8_t* const* rows, int count, std::int32_t* to, std::int64_t bytes) {
+  EngineLoops<Path>::add_u8(rows, count, to, bytes);
+}
+
+void rescale(const RescaleTile& tile) {
+  avx512_rescale<Path>(tile);
+}
+
+void depthwise(const DepthwiseTile& tile) {
+  avx512_depthwise<Path>(tile);
+}
+
+void depthwise_rescale(const DepthwiseTile& tile, const RescaleTile& rescale) {
+  avx512_depthwise_rescale<Path>(tile, rescale);
+}
+
+namespace {
+
 // Where the next piece of pixels goes.
 void advance(RescaleTile& rescale, int pixels) {
   rescale.out = static_cast<std::uint8_t*>(rescale.out) + pixels * rescale.stride;
@@ -214,7 +232,7 @@ auto finish(const RescaleTile& rescale) {
 void multiply_then_rescale(const FilterTile& tile, RescaleTile& rescale) {
   multiply(tile);
   rescale.pixels = tile.pixels / rescale.window;
-  avx512_rescale<Path>(rescale);
+  kernels::avx512vnni::rescale(rescale);
 }
 
 // Tiles of `Pixels` at once, the others in two steps.
@@ -359,6 +377,8 @@ void multiply_rescale_whole(const FilterTile& tile, RescaleTile next,
   }
 }
 
+}  // namespace
+
 void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale,
                       std::span<const FilterPiece> pieces) {
   const int blocks = tile.blocks;
@@ -383,19 +403,17 @@ void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale,
   });
 }
 
-}  // namespace
-
 constinit const EngineKernels kEngineKernels = {
     .multiply = multiply,
-    .rescale = avx512_rescale<Path>,
+    .rescale = rescale,
     .multiply_rescale = multiply_rescale,
-    .depthwise = avx512_depthwise<Path>,
-    .depthwise_rescale = avx512_depthwise_rescale<Path>,
+    .depthwise = depthwise,
+    .depthwise_rescale = depthwise_rescale,
     .expand_s4 = expand_s4,
     .expand_u4 = expand_u4,
     .largest_u8 = largest_u8,
     .largest_u4 = largest_u4,
-    .add_u8 = Loops::add_u8,
+    .add_u8 = add_u8,
     .pixels = {0, kPixels[1], kPixels[2], kPixels[3], kPixels[4]}};
 
 }  // namespace nibble::inline kernels::avx512vnni

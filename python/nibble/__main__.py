@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``python -m nibble`` is the command: the program that comes with the package takes this process over."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    program = Path(__file__).with_name("bin") / "nibble"
+    if not program.exists():
+        sys.exit("nibble: this package was built without the command")
+    os.execv(program, ["nibble", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

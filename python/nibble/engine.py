@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The integer engine: load a model once, run batches from any number of threads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Generator
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from nibble import _networks
+from nibble.model import Model, Path, opened
+
+
+class Value(NamedTuple):
+    """One example of what enters or leaves an engine, dense, row-major."""
+
+    name: str  # of the layer
+    shape: tuple[int, ...]
+    dtype: str  # int8, uint8 or int32: the smallest that holds every possible value
+    low: int  # of all values, proven
+    high: int
+    zero: int  # what lies in memory is value + zero
+
+
+class Step(NamedTuple):
+    """What an engine runs as one."""
+
+    name: str  # of the layer whose value it gives
+    kind: str  # "conv2d 3x3/2 + add + rescale", "max_pool", …
+    shape: str  # of a product: what its speed depends on
+    macs: int  # multiply-accumulates of one example
+    is_wide: bool  # 64 bits where 32 cannot be proven enough
+
+
+class Pending(Future[Any]):
+    """A batch on its way: a future for threads, and what ``await`` takes in asyncio."""
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return asyncio.wrap_future(self).__await__()
+
+
+class Engine(_networks.Engine):
+    """Runs a model of integers.
+
+    device: "cpu", "reference" (the definitions) or "check(cpu,reference)" (both, an error at the first difference).
+    threads: of one run; None: all cores. max_batch: the batch that is expected; larger ones run, too.
+
+    ``run(x, out=None)`` gives the integers that the network answers with, ``answers(x)`` the real numbers that they
+    stand for. x is a NumPy array, a torch tensor or anything with ``__dlpack__``: one example or a batch, with channels
+    last (or first, where only that fits). Integers of the input's type enter as they lie in memory, without a copy;
+    other integers are checked and copied; uint8 are bytes of pictures unless the network takes uint8; float32 are real
+    numbers, rounded as the network says. The result is of x's kind. While an engine runs, other Python threads go on.
+
+    >>> engine = nibble.Engine(digits_model)
+    >>> engine.inputs[0].shape, engine.outputs[0].shape
+    ((8, 8, 1), (10,))
+    >>> engine.run(np.zeros((3, 8, 8, 1), np.uint8)).shape
+    (3, 10)
+    """
+
+    def __init__(
+        self, model: Model | Path, *, device: str = "cpu", threads: int | None = None, max_batch: int = 1
+    ) -> None:
+        self._model = opened(model)
+        super().__init__(self._model._core, device, threads or 0, max_batch, False)
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        """What enters; networks have one input."""
+        return (Value(*self.input),)
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """What leaves; networks have one output."""
+        return (Value(*self.output),)
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the answers; empty where they have none."""
+        return self._model.classes
+
+    def layers(self) -> list[Step]:
+        """The steps that run.
+
+        >>> nibble.Engine(digits_model).layers()[-1].macs
+        1280
+        """
+        return [Step(*row) for row in self.steps()]
+
+    def values(self, x: Any) -> dict[str, Any]:
+        """The integers of every layer by its name, as an engine that fuses nothing has them."""
+        batch = max(1, *x.shape[:1])
+        return _networks.Engine(self._model._core, self.device, self.threads, batch, True).layer_values(x)
+
+    def submit(self, x: Any) -> Pending:
+        """As run, without waiting: any number of batches may be on their way, x unchanged until they end.
+
+        >>> engine = nibble.Engine(digits_model)
+        >>> futures = [engine.submit(np.zeros((8, 8, 1), np.uint8)) for _ in range(3)]
+        >>> [future.result().shape for future in futures]
+        [(10,), (10,), (10,)]
+        """
+        future = Pending()
+        future.set_running_or_notify_cancel()
+        self.submit_into(x, future)
+        return future
+
+    def bench(self, batch: int = 1, seconds: float = 3.0) -> dict[str, Any]:
+        """What ``nibble bench --json`` prints: images_per_second, median_ms, peak_gops, answers, steps …"""
+        found: dict[str, Any] = json.loads(self.bench_json(batch, seconds))
+        return found
+
+    def __repr__(self) -> str:
+        return f"<nibble.Engine {self._model.name!r} on {self.device}, {self.threads} threads>"

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is done with models and runs that are there: evaluate, compare, emit."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from nibble import _networks
+from nibble.data import known_data
+from nibble.model import Model, Path, opened
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How a model did; shares are from 0 to 1, and None where there are no classes."""
+
+    images: int
+    loss: float
+    correct: int | None = None
+    top1: float | None = None
+    top5: float | None = None
+    confusion: list[list[int]] | None = None  # of label (down) and answer (across)
+    class_names: list[str] | None = None
+
+
+def evaluate(
+    model: Model | Path,
+    data: Any,
+    *,
+    split: str = "test",
+    shifts: str = "frozen",
+    device: str = "cpu",
+    engine: bool = False,
+) -> Evaluation:
+    """How a model of floats or of integers does on data: what ``nibble eval --json`` prints.
+
+    Arrays without a name are taken as the train split: with (x, y) it is that one which is counted.
+
+    >>> nibble.evaluate(digits_model, "digits").images
+    360
+    """
+    from nibble.data import arrays_of
+
+    if not isinstance(data, (str, os.PathLike)):
+        data = arrays_of(data, opened(model).input_shape)
+        if not any(name.startswith(("test", "x_test")) for name in data):
+            split = "train"
+    with known_data(data, "arrays") as name:
+        found = json.loads(_networks.evaluate(opened(model)._core, name, split, shifts, device, engine))
+    return Evaluation(**{key: found[key] for key in Evaluation.__dataclass_fields__ if key in found})
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """What emitted C needs, in bytes and products of one example."""
+
+    folder: str
+    files: int
+    ram: int
+    flash: int
+    macs: int
+    plan: str  # table of the arena's pieces
+
+
+def emit(
+    model: Model | Path,
+    folder: Path,
+    *,
+    prefix: str = "net",
+    target: str = "c99",
+    batch: int = 1,
+    vectors: int = 10,
+    ram: int | None = None,
+    flash: int | None = None,
+    force: bool = False,
+) -> Emitted:
+    """Writes a model of integers as a folder of plain C, as ``nibble emit`` does; ``make check`` there runs it.
+
+    >>> emitted = nibble.emit(digits_model, workspace / "c", prefix="digits")
+    >>> (workspace / "c" / "digits.c").exists(), emitted.flash > 0
+    (True, True)
+    """
+    figures = _networks.emit(
+        opened(model)._core, os.fspath(folder), prefix, target == "dsp", batch, vectors, ram, flash, force
+    )
+    return Emitted(os.fspath(folder), *figures)
+
+
+def compare(*models_or_runs: Model | Path, data: Any = None, device: str = "cpu") -> dict[str, Any]:
+    """Runs or their folders: settings that differ, results, whether the weights are equal. With data, the answers of two models.
+
+    What ``nibble compare --json`` prints.
+
+    >>> nibble.compare(digits_model, digits_model, data="digits")["agreement"]
+    1.0
+    """
+    if data is None:
+        runs = [os.fspath(each) for each in models_or_runs if not isinstance(each, Model)]
+        found: dict[str, Any] = json.loads(_networks.compare_runs(runs))
+        return found
+    first, second = models_or_runs
+    with known_data(data, "arrays") as name:
+        found = json.loads(_networks.compare_models(opened(first)._core, opened(second)._core, name, device))
+    return found

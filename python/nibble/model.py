@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models: a network with its numbers."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from nibble import _networks
+
+if TYPE_CHECKING:
+    from nibble.evaluation import Emitted, Evaluation
+
+Path = str | os.PathLike[str]
+
+
+class Model:
+    """A network with its numbers, of floats or of integers.
+
+    ``nibble.load`` reads one; training and quantization give one. Its numbers do not change.
+    """
+
+    def __init__(self, core: _networks.Model) -> None:
+        self._core = core
+
+    @property
+    def name(self) -> str:
+        """Of the network."""
+        return self._core.name
+
+    @property
+    def toml(self) -> str:
+        """The network as text, which ``nibble.Network`` reads."""
+        return self._core.toml
+
+    @property
+    def classes(self) -> list[str]:
+        """Names of the answers; empty where they have none."""
+        return self._core.classes
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Of one example: height, width, channels, or features."""
+        return self._core.input_shape
+
+    @property
+    def is_float(self) -> bool:
+        """Whether all of its numbers are floats; otherwise it is one of integers."""
+        return self._core.is_float
+
+    @property
+    def nbytes(self) -> int:
+        """Of all parameters."""
+        return self._core.nbytes
+
+    @property
+    def weights_hash(self) -> str:
+        """Of all parameters, as the command prints it."""
+        return self._core.weights_hash
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """Where the model came from: data, recipe, seed, version."""
+        return self._core.origin
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Copies of the numbers as NumPy arrays, by name."""
+        return self._core.parameters()
+
+    def save(self, path: Path) -> None:
+        """Writes a ``.nib`` file, beside and then renamed."""
+        self._core.save(os.fspath(path))
+
+    def to_onnx(self, path: Path) -> None:
+        """Writes a model of integers as ONNX, with QuantizeLinear and DequantizeLinear."""
+        self._core.save_onnx(os.fspath(path))
+
+    def evaluate(self, data: Any, **options: Any) -> Evaluation:
+        """As nibble.evaluate."""
+        from nibble.evaluation import evaluate
+
+        return evaluate(self, data, **options)
+
+    def emit(self, folder: Path, **options: Any) -> Emitted:
+        """As nibble.emit."""
+        from nibble.evaluation import emit
+
+        return emit(self, folder, **options)
+
+    def __repr__(self) -> str:
+        kind = "floats" if self.is_float else "integers"
+        return f"<nibble.{type(self).__name__} {self.name!r}: {kind}, {self.nbytes} bytes>"
+
+
+def load(path: Path) -> Model:
+    """A model from a ``.nib``, an ``.onnx``, the folder of a run (its best model, else its last) or a layer directory."""
+    return Model(_networks.Model.open(os.fspath(path)))
+
+
+def opened(model: Model | Path) -> Model:
+    """The model itself, or the one at a path."""
+    return model if isinstance(model, Model) else load(model)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures by matplotlib, which ``pip install nibble-nn[plot]`` brings along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from nibble import _core
+
+if TYPE_CHECKING:
+    from nibble.quantization import QuantizedModel
+    from nibble.training import Run
+
+
+def _axes(axes: Any, title: str) -> Any:
+    if axes is None:
+        from matplotlib.figure import Figure
+
+        axes = Figure(figsize=(8, 4), layout="constrained").add_subplot()
+    axes.set_title(title)
+    return axes
+
+
+def formats(names: Iterable[str], axes: Any = None) -> Any:
+    """The positive values of formats on a line each, by their size. Gives the figure."""
+    axes = _axes(axes, "positive values")
+    listed = list(names)
+    for row, name in enumerate(listed):
+        values = _core.Format(name).values()
+        positive = values[values > 0]
+        axes.plot(positive, [row] * len(positive), "|", markersize=14)
+    axes.set_xscale("log", base=2)
+    axes.set_yticks(range(len(listed)), listed)
+    return axes.figure
+
+
+def curves(*runs: Run, metric: str = "top1", axes: Any = None) -> Any:
+    """A metric of runs by epoch, top1 or loss, dashed for the train split. Gives the figure."""
+    axes = _axes(axes, metric)
+    for run in runs:
+        history = run.history
+        for split, style in (("train", "--"), ("val", "-."), ("test", "-")):
+            column = history.get(f"{split}_{metric}", [])
+            if any(value is not None for value in column):
+                axes.plot(history["epoch"], column, style, label=f"{run.folder.name} {split}")
+    axes.set_xlabel("epoch")
+    axes.legend()
+    return axes.figure
+
+
+def errors(model: QuantizedModel, axes: Any = None) -> Any:
+    """What quantization lost of each layer's values: SQNR in dB, more is better. Gives the figure."""
+    axes = _axes(axes, f"{model.name}: SQNR in dB")
+    names = [row["name"] for row in model.errors]
+    sqnrs = [float(row["sqnr_db"]) for row in model.errors]
+    axes.barh(range(len(names)), sqnrs)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    return axes.figure

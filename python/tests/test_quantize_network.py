@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantization from Python gives the command's bits, from files, arrays and modules."""
+
+import numpy as np
+import pytest
+
+
+def test_the_file_is_the_commands(nibble, float_run, command, tmp_path):
+    source = float_run.folder / "model.nib"
+    command("quantize", source, "-o", tmp_path / "a.nib", "--calib", "digits", "--weights", "int4", "--samples", "256")
+    model = nibble.quantize_network(source, "digits", weights="int4", samples=256, progress=False)
+    model.save(tmp_path / "b.nib")
+    assert (tmp_path / "a.nib").read_bytes() == (tmp_path / "b.nib").read_bytes()
+
+
+def test_recipes_and_options_are_the_commands(nibble, float_run, command, tmp_path):
+    source = float_run.folder / "model.nib"
+    options = ["--recipe", "int4-weights", "--method", "mse", "--samples", "64"]
+    command("quantize", source, "-o", tmp_path / "a.nib", "--calib", "digits", *options)
+    model = nibble.quantize_network(source, "digits", recipe="int4-weights", method="mse", samples=64, progress=False)
+    assert model.weights_hash == nibble.load(tmp_path / "a.nib").weights_hash
+
+
+def test_what_was_lost_is_data(quantized):
+    assert [row["name"] for row in quantized.errors][:1] == ["conv1"]
+    assert all(row["sqnr_db"] > 10 for row in quantized.errors)
+    assert "<table>" in quantized._repr_html_() and "conv1" in quantized._repr_html_()
+    assert quantized.fake.is_float and not quantized.is_float
+
+
+def test_arrays_calibrate_like_files(nibble, float_run, tmp_path):
+    pictures = np.random.default_rng(5).integers(0, 17, (64, 8, 8, 1)).astype(np.uint8)
+    labels = np.arange(64) % 10
+    np.savez(tmp_path / "d.npz", images=pictures, labels=labels)
+    source = float_run.folder / "model.nib"
+    hashes = {
+        nibble.quantize_network(source, data, progress=False).weights_hash
+        for data in (tmp_path / "d.npz", pictures, (pictures, labels), [pictures[:40], pictures[40:]])
+    }
+    assert len(hashes) == 1
+
+
+def test_modules(nibble, tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch.onnx")
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, padding=1),
+        torch.nn.BatchNorm2d(8),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(8 * 4 * 4, 10),
+    )
+    pictures = torch.rand(32, 3, 8, 8)
+    model = nibble.quantize_network(module, pictures, progress=False)
+    assert module.training  # as it was
+    torch.onnx.export(module.eval(), (pictures[:1],), str(tmp_path / "m.onnx"), opset_version=13)
+    again = nibble.quantize_network(tmp_path / "m.onnx", pictures.numpy(), progress=False)
+    assert model.weights_hash == again.weights_hash
+    with torch.no_grad():
+        expected = module(pictures).argmax(1).numpy()
+    answers = nibble.Engine(model).answers(pictures.numpy())
+    assert (answers.argmax(1) == expected).mean() > 0.9
+
+
+def test_mistakes_are_the_commands(nibble, float_run, quantized):
+    with pytest.raises(nibble.Error, match=r"\[quantize\] --weights: got 'int9', expected int2 to int8"):
+        nibble.quantize_network(float_run.model, "digits", weights="int9", progress=False)
+    with pytest.raises(nibble.Error, match=r"\[quantize\] option: got 'wieghts', expected one that 'nibble quantize --help'"):
+        nibble.quantize_network(float_run.model, "digits", wieghts="int4", progress=False)
+    with pytest.raises(nibble.errors.InputError, match="got a model of integers, expected floats"):
+        nibble.quantize_network(quantized, "digits", progress=False)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is done with models and runs: evaluate, compare, emit, sweep, plot; the command itself."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+def test_evaluations_are_the_commands(nibble, float_run, quantized, quantized_path, command):
+    for model, path in ((float_run.model, float_run.folder), (quantized, quantized_path)):
+        said = json.loads(command("eval", path, "--data", "digits", "--json"))
+        found = nibble.evaluate(model, "digits")
+        assert (found.images, found.correct, found.loss) == (said["images"], said["correct"], said["loss"])
+        assert found.confusion == said["confusion"]
+    assert quantized.evaluate("digits", split="train").images == 1437
+
+
+def test_models_are_compared(nibble, float_run, quantized, quantized_path, command):
+    said = json.loads(command("compare", float_run.folder / "model.nib", quantized_path, "--data", "digits", "--json"))
+    found = nibble.compare(float_run.model, quantized, data="digits")
+    assert found == {key: said[key] for key in found}
+
+
+def test_c_is_emitted(nibble, quantized, quantized_path, command, tmp_path):
+    command("emit", quantized_path, "-o", tmp_path / "a", "--prefix", "digits")
+    emitted = nibble.emit(quantized_path, tmp_path / "b", prefix="digits")
+    for file in (tmp_path / "a").iterdir():
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
+    assert emitted.files == len(list((tmp_path / "b").iterdir())) and emitted.ram > 0
+    with pytest.raises(nibble.Error, match=r"\[emit\] output folder .* expected an empty one"):
+        quantized.emit(tmp_path / "b")
+    with pytest.raises(nibble.Error, match=r"\[emit\]"):
+        nibble.emit(quantized, tmp_path / "c", ram=10)
+
+
+def test_onnx_is_written(quantized, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    quantized.to_onnx(tmp_path / "q.onnx")
+    session = runtime.InferenceSession(str(tmp_path / "q.onnx"), providers=["CPUExecutionProvider"])
+    assert session.run(None, {session.get_inputs()[0].name: np.zeros((1, 1, 8, 8), np.float32)})[0].shape == (1, 10)
+
+
+def test_sweeps_go_through_any_map(nibble, tmp_path):
+    seen = []
+
+    def through(function, jobs):
+        seen.extend(job["out"] for job in jobs)
+        return [function(job) for job in jobs]
+
+    settings = {"data": "digits", "epochs": 1, "out": tmp_path}
+    table = nibble.sweep("mlp-64-32-10", ["e4m3"], roundings=["nearest-even", "stochastic"], map=through, **settings)
+    assert table["format"] == ["fp32", "e4m3", "e4m3"] and table["run"] == seen
+    before = [(tmp_path / "e4m3-stochastic-seed1" / "summary.json").stat().st_mtime_ns]
+    assert nibble.sweep("mlp-64-32-10", ["e4m3"], roundings=["nearest-even", "stochastic"], **settings) == table
+    assert before == [(tmp_path / "e4m3-stochastic-seed1" / "summary.json").stat().st_mtime_ns]
+
+
+def test_plots(nibble, float_run, quantized):
+    pytest.importorskip("matplotlib")
+    assert len(nibble.plot.formats(["e4m3", "posit(8,1)"]).axes[0].lines) == 2
+    assert nibble.plot.curves(float_run).axes[0].lines
+    assert len(nibble.plot.errors(quantized).axes[0].patches) == len(quantized.errors)
+
+
+def test_the_module_is_the_command(command, nibble, tmp_path):
+    def run(*arguments):
+        return subprocess.run([sys.executable, "-m", "nibble", *arguments], capture_output=True, text=True, timeout=60)
+
+    assert run("--version").stdout == command("--version")
+    wrong = run("train", "--nonsense")
+    assert wrong.returncode == 2 and "nonsense" in wrong.stderr
+
+
+def test_errors_are_of_one_family(nibble):
+    from nibble import errors
+
+    with pytest.raises(nibble.Error) as caught:
+        nibble.Format("nonsense")
+    assert isinstance(caught.value, errors.UsageError) and isinstance(caught.value, ValueError)
+    with pytest.raises(errors.ArgumentTypeError):
+        nibble.quantize([1.0], "e4m3")

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training from Python: the command's weights, its folder, its way to go on."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+
+def test_weights_are_the_commands(nibble, command, tmp_path):
+    command("train", "convnet-8x8", "--data", "digits", "--epochs", "2", "--lr", "0.01", "--quiet", "--out", tmp_path / "a")
+    rows = []
+    run = nibble.train(
+        "convnet-8x8", data="digits", epochs=2, lr=0.01, out=tmp_path / "b", callbacks=[rows.append], progress=False
+    )
+    assert nibble.compare(tmp_path / "a", run)["weights_equal"] is True
+    assert sorted(p.name for p in (tmp_path / "a").iterdir() if "tfevents" not in p.name) == sorted(
+        p.name for p in (tmp_path / "b").iterdir() if "tfevents" not in p.name
+    )
+    assert run.history["epoch"] == [1, 2] == [row["epoch"] for row in rows]
+    assert run.history["test_top1"][1] == rows[1]["test_top1"] == run.summary["test"]["top1"]
+    assert run.layers["layer"] and run.settings["data"] == "digits" and run.is_complete
+
+
+def test_integers_have_their_golden(nibble, tmp_path):
+    run = nibble.train("convnet-8x8", data="digits", arith="int8", epochs=4, out=tmp_path / "run", progress=False)
+    assert run.model.weights_hash == "167223b022448062"
+    assert run.integers["tensor"]
+
+
+def test_policies_are_formats_by_role(nibble, tmp_path):
+    policy = {"weight,activation": "e4m3", "error": "e5m2/stochastic"}
+    run = nibble.train("mlp-64-32-10", data="digits", epochs=1, policy=policy, out=tmp_path / "run", progress=False)
+    assert "e4m3" in run.layers["format"]
+
+
+def test_a_run_goes_on_to_the_same_weights(nibble, tmp_path):
+    settings = {"data": "digits", "arith": "int8", "epochs": 3, "progress": False}
+    whole = nibble.train("mlp-64-32-10", out=tmp_path / "whole", **settings)
+    part = nibble.train("mlp-64-32-10", out=tmp_path / "part", stop_after=1, **settings)
+    assert not part.is_complete and part.history["epoch"] == [1]
+    with pytest.raises(nibble.Error, match="holds a run"):
+        nibble.train("mlp-64-32-10", out=tmp_path / "part", **settings)
+    again = nibble.train("mlp-64-32-10", out=tmp_path / "part", mode="resume", **settings)
+    assert again.summary["weights_hash"] == whole.summary["weights_hash"]
+
+
+def test_networks_and_arrays_of_ones_own(nibble, tmp_path):
+    random = np.random.default_rng(0)
+    x = random.integers(0, 256, (200, 6, 6, 1)).astype(np.uint8)
+    y = (x.reshape(200, -1).mean(1) > 127).astype(np.int64)
+    network = nibble.Network("mine", input=(6, 6, 1)).add("flatten").add("linear", name="fc", features=2, bias=True)
+    network.add("softmax_cross_entropy")
+    np.savez(tmp_path / "mine.npz", images=x, labels=y)
+    batches = [(x[i : i + 50], y[i : i + 50]) for i in range(0, 200, 50)]
+    hashes = set()
+    for place, data in enumerate([tmp_path / "mine.npz", (x, y), {"images": x, "labels": y}, batches]):
+        run = nibble.train(network, data=data, epochs=2, out=tmp_path / str(place), progress=False)
+        hashes.add(run.model.weights_hash)
+    assert len(hashes) == 1
+    assert run.model.parameters["fc.weight"].shape == (2, 36)
+    assert run.evaluate((x, y)).images == 200
+
+
+def test_an_error_in_a_callback_comes_through(nibble, tmp_path):
+    def stop(row):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        nibble.train(
+            "mlp-64-32-10", data="digits", epochs=3, out=tmp_path / "run", callbacks=[stop], progress=False
+        )
+    run = nibble.train("mlp-64-32-10", data="digits", epochs=3, out=tmp_path / "run", mode="continue", progress=False)
+    assert run.is_complete
+
+
+def test_ctrl_c_leaves_a_checkpoint(nibble, tmp_path):
+    script = textwrap.dedent(
+        """
+        import os, signal, sys, nibble
+        def interrupt(row):
+            if row["epoch"] == 2 and "go on" not in sys.argv:
+                os.kill(os.getpid(), signal.SIGINT)
+        try:
+            run = nibble.train("mlp-64-32-10", data="digits", arith="int8", epochs=4, out=sys.argv[1],
+                               mode="continue", callbacks=[interrupt], progress=False)
+            print(run.summary["weights_hash"])
+        except KeyboardInterrupt as stopped:
+            print(type(stopped).__name__, stopped)
+        """
+    )
+
+    def run(*arguments):
+        done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    stopped = run(str(tmp_path / "a"))
+    assert stopped.startswith("Interrupted [train] interrupted after 2 epochs") and "mode='resume'" in stopped
+    assert run(str(tmp_path / "a"), "go on") == run(str(tmp_path / "b"), "go on")
+
+
+def test_mistakes_are_the_commands(nibble, tmp_path):
+    for options, text in [
+        ({"data": "digits", "mu": "5"}, r"\[train\] --mu: is an option of integer training: give --arith int8, too"),
+        ({"data": "digits", "epochs": -1}, r"\[train\] --epochs: "),
+        ({"data": "digits", "eopchs": 1}, r"\[train\] option: got 'eopchs'"),
+        ({}, r"\[train\] --data"),
+        ({"data": 3}, r"\[data\] data: got an object of type int"),
+    ]:
+        with pytest.raises(nibble.Error, match=text) as caught:
+            nibble.train("mlp-64-32-10", out=tmp_path / "run", progress=False, **options)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(nibble.Error, match=r"\[network\]"):
+        nibble.train("no-such-network", data="digits", progress=False)
+
+
+def test_what_comes_with_nibble(nibble):
+    assert "lenet" in nibble.networks and nibble.networks["lenet"].input_shape == (28, 28, 1)
+    assert "digits-convnet-fp32" in nibble.recipes and "network" in nibble.recipes["digits-convnet-fp32"]
+    with pytest.raises(nibble.Error, match=r"\[network\] bad: layers\[0\]|\[network\] bad"):
+        nibble.Network("bad", input=(4,)).add("linaer", features=3).toml

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nibble/data/memory_dataset.h"
+
+#include <gtest/gtest.h>
+
+#include "nibble/core/error.h"
+#include "nibble/data/dataset.h"
+
+namespace nibble {
+namespace {
+
+std::map<std::string, Tensor> arrays_of(bool has_labels) {
+  std::map<std::string, Tensor> arrays;
+  Tensor images(DType::u8, {3, 2, 2});
+  for (std::uint8_t i = 0; auto& each : images.as<std::uint8_t>()) each = i++;
+  arrays["images"] = std::move(images);
+  if (!has_labels) return arrays;
+  Tensor labels(DType::i64, {3});
+  for (std::int64_t i = 0; auto& each : labels.as<std::int64_t>()) each = i++;
+  arrays["labels"] = std::move(labels);
+  return arrays;
+}
+
+TEST(MemoryDataset, IsFoundByNameWhileItLives) {
+  {
+    const MemoryDataset kept("mine", arrays_of(true));
+    const Dataset data = load_dataset("mine", Split::train);
+    EXPECT_EQ(data.size(), 3);
+    EXPECT_EQ(data.images.shape(), (Shape{3, 2, 2, 1}));
+    EXPECT_EQ(data.labels.as<std::int32_t>()[2], 2);
+    EXPECT_EQ(data.class_names.size(), 3U);
+    EXPECT_EQ(data.name, "mine");
+    EXPECT_TRUE(has_split("mine", Split::train));
+    EXPECT_FALSE(has_split("mine", Split::test));
+    EXPECT_THROW(MemoryDataset("mine", arrays_of(true)), Error);
+  }
+  EXPECT_THROW(load_dataset("mine", Split::train), Error);
+}
+
+TEST(MemoryDataset, WithoutLabelsIsForCalibrationAlone) {
+  const MemoryDataset kept("pictures", arrays_of(false));
+  EXPECT_THROW(load_dataset("pictures", Split::train), Error);
+  const Dataset data = load_dataset("pictures", Split::train, {.takes_unlabelled = true});
+  EXPECT_EQ(data.size(), 3);
+  EXPECT_FALSE(data.has_answers());
+}
+
+TEST(MemoryDataset, DoesNotHideAKnownOne) {
+  EXPECT_THROW(MemoryDataset("mnist", arrays_of(true)), Error);
+}
+
+}  // namespace
+}  // namespace nibble

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies windows side by side, a row of the kernel for a row of outputs at a time.
+#include "engine/cpu/window_matrix.h"
+
+#include "core/checked.h"
+
+namespace nibble::inline engine {
+
+WindowMatrix::WindowMatrix(const ProductSpec& spec, const FilterShape& shape)
+    : input_(spec),
+      shape_(shape),
+      row_bytes_(row_bytes(shape.taps, shape.depth)),
+      kernel_bytes_(shape.taps * shape.depth / spec.window.kernel.y),
+      is_one_run_(spec.window.dilation.x == 1 || shape.tap_columns == spec.window.kernel.x) {}
+
+// Whether rows need no copies: each is a pixel, or a picture.
+bool WindowMatrix::lies_evenly() const {
+  const Conv2d& window = input_.window;
+  return input_.is_linear ||
+         (window.kernel == Extent2{1, 1} && window.stride == Extent2{1, 1} &&
+          window.padding == Extent2{0, 0} && input_.in.border == 0 && input_.outputs == 1);
+}
+
+std::size_t WindowMatrix::copied_bytes(std::int64_t pixels) const {
+  if (lies_evenly()) return 0;
+  return static_cast<std::size_t>(checked_product(pixels, input_.outputs, row_bytes_));
+}
+
+FilterMatrix WindowMatrix::find(const EngineKernels& path, const std::uint8_t* base,
+                                const PixelSpan& span, std::uint8_t* copies) const {
+  if (lies_evenly()) {
+    const std::int64_t stride = input_.pixel_bytes * (input_.is_linear ? input_.in.pixels() : 1);
+    return {.values = base + span.first * stride, .stride = stride, .pixels = span.count};
+  }
+  const std::int64_t outputs = input_.outputs;
+  OutputPixel pixel = input_.pixel_at(span.first);
+  std::uint8_t* to = copies;
+  for (std::int64_t left = span.count; left > 0;) {
+    Run run{.image = pixel.image, .count = std::min(left, input_.out.width - pixel.x)};
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      run.y = input_.top_of(pixel.y) + i / input_.meeting.x * input_.window.stride.y;
+      run.x = input_.left_of(pixel.x) + i % input_.meeting.x * input_.window.stride.x;
+      copy_run(path, base, run, to + i * row_bytes_);
+    }
+    to += run.count * outputs * row_bytes_;
+    left -= run.count;
+    input_.advance(pixel, run.count);
+  }
+  return {.values = copies, .stride = row_bytes_, .pixels = span.count * outputs};
+}
+
+void WindowMatrix::copy_run(const EngineKernels& path, const std::uint8_t* base, const Run& run,
+                            std::uint8_t* to) const {
+  const Place& in = input_.in;
+  for (std::int64_t k = 0; k < input_.window.kernel.y; ++k, to += kernel_bytes_) {
+    const std::int64_t y = run.y + k * input_.window.dilation.y;
+    if (y >= 0 && y < in.height) {
+      const std::int64_t row = (run.image * in.height + y) * input_.width();
+      copy_kernel_row(path, base + row * input_.pixel_bytes, run, to);
+    } else {
+      for (std::int64_t p = 0; p < run.count; ++p)
+        std::fill_n(to + p * input_.outputs * row_bytes_, kernel_bytes_,
+                    static_cast<std::uint8_t>(in.zero));
+    }
+  }
+}
+
+// `row` is column 0 of the picture.
+void WindowMatrix::copy_kernel_row(const EngineKernels& path, const std::uint8_t* row,
+                                   const Run& run, std::uint8_t* to) const {
+  const Conv2d& window = input_.window;
+  const std::int64_t columns = input_.meeting.x * window.stride.x;  // from output to output
+  const std::int64_t step = input_.outputs * row_bytes_;
+  const std::int64_t reach = (window.kernel.x - 1) * window.dilation.x + 1;
+  // Outputs whose windows have all of their columns.
+  const auto first_at = [&](std::int64_t x) {  // that begins at x or further
+    return std::clamp<std::int64_t>((x - run.x + columns - 1) / columns, 0, run.count);
+  };
+  const std::int64_t begin = is_one_run_ ? first_at(0) : run.count;
+  const std::int64_t end = std::max(begin, first_at(input_.width() - reach + 1));
+  for (std::int64_t p = 0; p < begin; ++p) copy_edge(row, run.x + p * columns, to + p * step);
+  path.copy_rows(row + (run.x + begin * columns) * input_.pixel_bytes, columns * input_.pixel_bytes,
+                 to + begin * step, step, end - begin, kernel_bytes_);
+  for (std::int64_t p = end; p < run.count; ++p) copy_edge(row, run.x + p * columns, to + p * step);
+}
+
+// Of a window that begins at column x, tap by tap.
+void WindowMatrix::copy_edge(const std::uint8_t* row, std::int64_t x, std::uint8_t* to) const {
+  const std::int64_t taps = kernel_bytes_ / shape_.depth;
+  for (std::int64_t t = 0; t < taps; ++t, to += shape_.depth) {
+    const std::int64_t column = x + t * input_.window.dilation.x;
+    if (column >= 0 && column < input_.width()) {
+      std::copy_n(row + column * input_.pixel_bytes, shape_.depth, to);
+    } else {
+      std::fill_n(to, shape_.depth, static_cast<std::uint8_t>(input_.in.zero));
+    }
+  }
+}
+
+}  // namespace nibble::inline engine

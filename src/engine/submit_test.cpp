@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Submitted batches: the integers of `run`, every completion once, errors where they belong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "core/test_support.h"
+#include "engine/engine_test_support.h"
+#include "graph/random_network.h"
+#include "nibble/core/error.h"
+#include "nibble/engine/engine.h"
+
+namespace nibble::inline engine {
+namespace {
+
+constexpr std::int64_t kLargest = 9;
+
+// A random network, its batches of 1 to kLargest examples, and what `run` answers.
+struct Expected {
+  Expected(std::uint64_t seed, int lanes)
+      : random(seed), engine(random.model(), {.max_batch = 4, .threads = 1, .lanes = lanes}) {
+    input = as_bytes(engine.input(), random.dice().many(kLargest * engine.input().shape.elements(),
+                                                        random.input_low(), random.input_high()));
+    answers = room_for(kLargest);
+    engine.run(input, kLargest, answers);
+  }
+  std::span<const std::byte> examples(std::int64_t batch) const {
+    return std::span(input).first(engine.input().bytes * static_cast<std::size_t>(batch));
+  }
+  std::vector<std::byte> answers_to(std::int64_t batch) const {
+    return {answers.data(), answers.data() + room_for(batch).size()};
+  }
+  std::vector<std::byte> room_for(std::int64_t batch) const {
+    return std::vector<std::byte>(engine.output().bytes * static_cast<std::size_t>(batch));
+  }
+
+  RandomNetwork random;
+  std::vector<std::byte> input;
+  std::vector<std::byte> answers;
+  Engine engine;  // goes first: what is on its way reads the input
+};
+
+// One of many batches on their way.
+struct Trial {
+  std::int64_t batch = 0;
+  std::vector<std::byte> output = {};
+  int completions = 0;
+  bool has_failed = false;
+};
+
+TEST(Submit, AThousandBatchesOfFourThreadsAnswerAsRunDoes) {
+  for (const int lanes : {1, 3}) {
+    std::optional<Expected> expected(std::in_place, 11, lanes);
+    std::vector<Trial> trials(1000);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      trials[i].batch = 1 + static_cast<std::int64_t>(i) % kLargest;
+      trials[i].output = expected->room_for(trials[i].batch);
+    }
+    std::vector<std::thread> threads;
+    for (std::size_t first = 0; first < 4; ++first) {
+      threads.emplace_back([&, first] {
+        for (std::size_t i = first; i < trials.size(); i += 4) {
+          Trial& trial = trials[i];
+          const auto examples = expected->examples(trial.batch);
+          if (i % 8 < 4) {
+            expected->engine.submit(examples, trial.batch, trial.output,
+                                    [&trial](const std::exception_ptr& error) {
+                                      ++trial.completions;
+                                      trial.has_failed = error != nullptr;
+                                    });
+          } else {
+            expected->engine.submit(examples, trial.batch, trial.output).get();
+            ++trial.completions;
+          }
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    const std::vector<std::byte> answers = expected->answers;
+    const std::size_t each = expected->engine.output().bytes;
+    expected.reset();  // waits for what is still on its way
+    for (const Trial& trial : trials) {
+      EXPECT_EQ(trial.completions, 1);
+      EXPECT_FALSE(trial.has_failed);
+      EXPECT_TRUE(std::equal(trial.output.begin(), trial.output.end(), answers.begin()))
+          << trial.batch << " examples of " << each << " bytes, " << lanes << " lanes";
+    }
+  }
+}
+
+// A table of int4: other numbers must not reach it.
+Engine narrow_engine() {
+  NetworkMaker maker({3}, integers_format("int4"));
+  maker.add(Table{.first = -8});
+  maker.with(tensor_of<std::int8_t>({kTableEntries}, Integers(kTableEntries)));
+  return Engine(maker.model());
+}
+
+TEST(Submit, GivesAnErrorToItsBatchAlone) {
+  const Engine engine = narrow_engine();
+  const std::vector<std::byte> good(3, std::byte{7});
+  const std::vector<std::byte> bad(3, std::byte{100});
+  std::array<std::vector<std::byte>, 3> outputs;
+  outputs.fill(std::vector<std::byte>(engine.output().bytes));
+  PendingRun first = engine.submit(good, 1, outputs[0]);
+  PendingRun second = engine.submit(bad, 1, outputs[1]);
+  PendingRun third = engine.submit(good, 1, outputs[2]);
+  EXPECT_EQ(error_of([&] { first.get(); }), "no error");
+  EXPECT_EQ(error_of([&] { second.get(); }), "[engine] input: got 100, expected -8 to 7");
+  EXPECT_EQ(error_of([&] { third.get(); }), "no error");
+  std::promise<std::string> told;
+  engine.submit(bad, 1, outputs[0], [&](const std::exception_ptr& error) {
+    told.set_value(error_of([&] { std::rethrow_exception(error); }));
+  });
+  EXPECT_EQ(told.get_future().get(), "[engine] input: got 100, expected -8 to 7");
+}
+
+TEST(Submit, RefusesWrongSizesAtOnce) {
+  const Engine engine = narrow_engine();
+  const std::vector<std::byte> input(3);
+  std::vector<std::byte> output(engine.output().bytes);
+  EXPECT_EQ(error_of([&] { engine.submit(input, 2, output); }),
+            "[engine] input: got 3 bytes, expected 2 examples of 3 bytes");
+  EXPECT_EQ(error_of([&] { engine.submit(input, 0, output, [](const auto&) { FAIL(); }); }),
+            "[engine] batch: got 0, expected 1 or more");
+  NetworkMaker maker({3}, integers_format("int4"));
+  maker.add(ArgMax{});
+  EXPECT_EQ(error_of([&] { Engine(maker.model(), {.lanes = 0}); }),
+            "[engine] lanes: got 0, expected 1 to 1024");
+}
+
+TEST(Submit, TakesBatchesFromCompletions) {
+  const Expected expected(5, 1);
+  std::vector<std::byte> output = expected.room_for(1);
+  std::promise<void> is_over;
+  int left = 20;
+  Completion again = [&](const std::exception_ptr&) {
+    if (--left == 0) return is_over.set_value();
+    expected.engine.submit(expected.examples(1), 1, output, again);
+  };
+  expected.engine.submit(expected.examples(1), 1, output, again);
+  is_over.get_future().wait();
+  EXPECT_EQ(output, expected.answers_to(1));
+}
+
+TEST(PendingRuns, MoveWaitAndEnd) {
+  const Expected expected(7, 2);
+  std::vector<std::byte> output = expected.room_for(2);
+  PendingRun none;
+  EXPECT_TRUE(none.is_done());
+  none.get();
+  PendingRun pending = expected.engine.submit(expected.examples(2), 2, output);
+  PendingRun moved = std::move(pending);
+  EXPECT_TRUE(moved.wait_for(std::chrono::minutes(1)));
+  EXPECT_TRUE(moved.is_done());
+  none = std::move(moved);
+  none.get();
+  EXPECT_EQ(output, expected.answers_to(2));
+  { const PendingRun unasked = expected.engine.submit(expected.examples(2), 2, output); }
+}
+
+// The engine may go first.
+TEST(PendingRuns, OutliveTheirEngine) {
+  PendingRun pending;
+  std::vector<std::byte> output;
+  {
+    const Expected expected(7, 1);
+    output = expected.room_for(2);
+    pending = expected.engine.submit(expected.examples(2), 2, output);
+  }
+  EXPECT_TRUE(pending.is_done());
+  pending.get();
+}
+
+}  // namespace
+}  // namespace nibble::inline engine

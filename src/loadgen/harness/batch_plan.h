@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large batches are, how long samples may wait for others and how threads share the work, found
+// by a short measurement.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "loadgen/scenario.h"
+#include "nibble/inference/answer_engine.h"
+
+namespace nibble::inline loadgen {
+
+struct BatchPlan {
+  std::size_t most_samples = 1;
+  std::chrono::nanoseconds longest_wait{0};
+  int lanes = 1;    // batches at a time
+  int threads = 1;  // of each
+  // As measured with batches of most_samples.
+  double samples_per_second = 0;
+  double seconds = 0;  // of one batch
+};
+
+struct PlanRequest {
+  Scenario scenario = Scenario::offline;
+  int threads = 1;
+  std::size_t batch = 0;  // the largest; 0: to be found
+  std::size_t samples_per_query = 1;
+  double target_qps = 0;                      // of Server; 0: not known
+  std::chrono::nanoseconds latency_bound{0};  // of Server
+};
+
+using MakeEngine = std::function<std::unique_ptr<AnswerEngine>(const EngineOptions&)>;
+
+struct PlannedEngine {
+  BatchPlan plan = {};
+  std::unique_ptr<AnswerEngine> engine = {};  // warm
+};
+PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_engine);
+
+}  // namespace nibble::inline loadgen

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of LoadGen's samples through the engine, and their classes back to LoadGen.
+#pragma once
+
+#include <loadgen.h>
+#include <query_sample.h>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "loadgen/harness/run_failure.h"
+#include "loadgen/harness/sample_library.h"
+#include "loadgen/load_meter.h"
+#include "nibble/inference/answer_engine.h"
+
+namespace nibble::inline loadgen {
+
+class BatchRunner {
+ public:
+  // At most `slots` batches are on their way at a time, each with memory of its own.
+  BatchRunner(const AnswerEngine& engine, const SampleLibrary& samples, std::size_t slots,
+              std::size_t classes_logged, RunFailure& failure, LoadMeter& meter);
+
+  // In this thread.
+  void run(std::span<const mlperf::QuerySample> batch, LoadClock::time_point issued);
+
+  // By the engine's threads; `batch` is copied. Waits for a free slot. LoadGen is answered even
+  // where the engine fails, and `failure` knows why.
+  struct Waiting {
+    LoadClock::time_point issued;  // the sample that waited longest
+    std::size_t samples = 0;       // that are left waiting
+  };
+  void submit(std::span<const mlperf::QuerySample> batch, const Waiting& waiting);
+  bool has_free_slot() const;
+
+  // Called after a batch has ended and its slot is free, by the thread that ran it.
+  void on_free(std::function<void()> call) { on_free_ = std::move(call); }
+
+  void wait_for_all();  // batches that were submitted, and their on_free
+
+ private:
+  struct Slot {
+    std::vector<mlperf::QuerySample> batch = {};
+    std::vector<std::byte> copy = {};  // of samples that are not neighbours
+    std::vector<std::byte> integers = {};
+    std::vector<float> reals = {};
+    std::vector<std::int32_t> classes = {};
+    std::vector<mlperf::QuerySampleResponse> responses = {};
+    BatchRecord record = {};
+  };
+
+  void begin(Slot& slot, std::span<const mlperf::QuerySample> batch, const Waiting& waiting);
+  void answer(Slot& slot, const std::exception_ptr& error) noexcept;
+  void find_classes(Slot& slot);
+  void free(Slot& slot);
+  void end_one();
+
+  const AnswerEngine& engine_;
+  const SampleLibrary& samples_;
+  std::size_t classes_logged_;
+  RunFailure& failure_;
+  LoadMeter& meter_;
+  std::function<void()> on_free_ = [] {};
+  mutable std::mutex mutex_;
+  std::condition_variable has_news_;
+  std::vector<Slot> slots_;
+  std::vector<Slot*> free_;
+  std::size_t busy_ = 0;  // batches whose on_free has not returned
+};
+
+}  // namespace nibble::inline loadgen

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One query, cut into batches of neighbours.
+#include <algorithm>
+
+#include "loadgen/harness/systems.h"
+
+namespace nibble::inline loadgen {
+namespace {
+
+class OfflineSystem final : public mlperf::SystemUnderTest {
+ public:
+  explicit OfflineSystem(const SystemParts& parts) : parts_(parts) {}
+
+  const std::string& Name() override { return parts_.name; }
+
+  // In performance mode samples come as they were loaded, again and again. In accuracy mode each
+  // comes once, in any order: sorted, they are neighbours again.
+  void IssueQuery(const std::vector<mlperf::QuerySample>& query) override {
+    if (is_in_order(query)) return submit_all(query);
+    std::vector<mlperf::QuerySample> sorted = query;
+    std::ranges::sort(sorted, {}, [&](const mlperf::QuerySample& sample) {
+      return parts_.samples.place_of(sample.index);
+    });
+    submit_all(sorted);
+  }
+
+  void FlushQueries() override {
+    parts_.runner.wait_for_all();
+    parts_.failure.stop_if_failed();
+  }
+
+ private:
+  bool is_in_order(std::span<const mlperf::QuerySample> query) const {
+    const auto follows = [&](const mlperf::QuerySample& one, const mlperf::QuerySample& next) {
+      return parts_.samples.place_of(next.index) ==
+             (parts_.samples.place_of(one.index) + 1) % parts_.samples.loaded();
+    };
+    return std::ranges::adjacent_find(query, std::not_fn(follows)) == query.end();
+  }
+
+  void submit_all(std::span<const mlperf::QuerySample> query) {
+    const LoadClock::time_point issued = LoadClock::now();
+    while (!query.empty()) {
+      if (parts_.failure.must_stop()) return FlushQueries();
+      const auto batch = query.first(std::min(query.size(), parts_.plan.most_samples));
+      query = query.subspan(batch.size());
+      parts_.runner.submit(batch, {.issued = issued, .samples = query.size()});
+    }
+  }
+
+  SystemParts parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<mlperf::SystemUnderTest> make_offline_system(const SystemParts& parts) {
+  return std::make_unique<OfflineSystem>(parts);
+}
+
+}  // namespace nibble::inline loadgen

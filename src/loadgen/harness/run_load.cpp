@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts a run together and starts LoadGen.
+#include "loadgen/run_load.h"
+
+#include <fmt/format.h>
+#include <loadgen.h>
+#include <test_settings.h>
+
+#include <ostream>
+#include <system_error>
+
+#include "core/atomic_file.h"
+#include "core/text_file.h"
+#include "core/warning.h"
+#include "inference/example_source.h"
+#include "loadgen/harness/batch_plan.h"
+#include "loadgen/harness/systems.h"
+#include "loadgen/load_conf.h"
+#include "loadgen/load_description.h"
+#include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
+#include "nibble/graph/model_file.h"
+#include "nibble/run_folder/interrupt.h"
+
+namespace nibble::inline loadgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kServerShare = 0.8;  // of the measured speed, where no target is given
+constexpr double kSingleShare = 0.5;  // of the measured time: rather too many queries than few
+
+void check_options(const LoadRunOptions& options) {
+  if (options.mode == LoadMode::find_peak && options.scenario != Scenario::server) {
+    throw Error("loadgen", "mode find-peak", std::string(name_of(options.scenario)),
+                "Server: LoadGen looks for a peak there alone");
+  }
+  if (fs::exists(options.out / kDetailLog)) {
+    throw Error("loadgen", options.out.string(), "a folder that holds a run", "another");
+  }
+  if (!options.audit.empty() && !fs::exists(options.audit)) {
+    throw Error("loadgen", options.audit.string(), "no such file", "an audit.config",
+                ErrorKind::system);
+  }
+  if (options.audit.empty() && fs::exists("audit.config")) {
+    warn("audit.config in this folder is not read: --audit audit.config reads it");
+  }
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.stream() << text;
+  file.commit();
+}
+
+LoadConf conf_of(const LoadRunOptions& options) {
+  const bool has_file = !options.user_conf.empty();
+  LoadConf conf(has_file ? read_text_file(options.user_conf, "loadgen") : "", options.benchmark,
+                options.scenario);
+  for (const std::string& setting : options.settings) conf.set(setting);
+  if (has_file) return conf;
+  if (!conf.has("min_duration")) conf.set("min_duration", kShortRunMs);
+  if (!conf.has("min_query_count") && options.scenario == Scenario::offline)
+    conf.set("min_query_count", 1);
+  return conf;
+}
+
+mlperf::TestScenario loadgen_scenario(Scenario scenario) {
+  switch (scenario) {
+    case Scenario::single_stream:
+      return mlperf::TestScenario::SingleStream;
+    case Scenario::multi_stream:
+      return mlperf::TestScenario::MultiStream;
+    case Scenario::server:
+      return mlperf::TestScenario::Server;
+    case Scenario::offline:
+      break;
+  }
+  return mlperf::TestScenario::Offline;
+}
+
+mlperf::TestMode loadgen_mode(LoadMode mode) {
+  switch (mode) {
+    case LoadMode::accuracy:
+      return mlperf::TestMode::AccuracyOnly;
+    case LoadMode::submission:
+      return mlperf::TestMode::SubmissionRun;
+    case LoadMode::find_peak:
+      return mlperf::TestMode::FindPeakPerformance;
+    case LoadMode::performance:
+      break;
+  }
+  return mlperf::TestMode::PerformanceOnly;
+}
+
+// By LoadGen's own reader, which begins with the mlperf.conf that is compiled into it.
+mlperf::TestSettings settings_of(const LoadRunOptions& options, const LoadConf& conf) {
+  const fs::path path = options.out / "user.conf";
+  write_text(path, conf.text());
+  mlperf::TestSettings settings;
+  if (settings.FromConfig(path.string(), conf.benchmark(),
+                          std::string(name_of(options.scenario))) != 0) {
+    throw Error("loadgen", options.user_conf.string(), "what LoadGen cannot read",
+                "lines 'model.scenario.key = number'", ErrorKind::input);
+  }
+  settings.scenario = loadgen_scenario(options.scenario);
+  settings.mode = loadgen_mode(options.mode);
+  return settings;
+}
+
+// What LoadGen is to expect, where the configuration does not say it.
+void expect(mlperf::TestSettings& settings, const LoadConf& conf, Scenario scenario,
+            const BatchPlan& plan) {
+  const bool is_stream = scenario == Scenario::single_stream || scenario == Scenario::multi_stream;
+  if (conf.has(is_stream ? "target_latency" : "target_qps")) return;
+  settings.offline_expected_qps = plan.samples_per_second;
+  settings.server_target_qps = kServerShare * plan.samples_per_second;
+  settings.single_stream_expected_latency_ns = kSingleShare * 1e9 * plan.seconds;
+  settings.multi_stream_expected_latency_ns = kSingleShare * 1e9 * plan.seconds;
+}
+
+double expected_rate(const mlperf::TestSettings& settings, Scenario scenario) {
+  switch (scenario) {
+    case Scenario::offline:
+      return settings.offline_expected_qps;
+    case Scenario::server:
+      return settings.server_target_qps;
+    case Scenario::single_stream:
+      return 1e9 / settings.single_stream_expected_latency_ns;
+    case Scenario::multi_stream:
+      break;
+  }
+  return 1e9 / settings.multi_stream_expected_latency_ns;
+}
+
+PlannedEngine plan_for(const LoadRunOptions& options, const Model& model,
+                       const mlperf::TestSettings& settings, const LoadConf& conf) {
+  const bool is_server = options.scenario == Scenario::server;
+  return plan_batches(
+      {.scenario = options.scenario,
+       .threads = options.threads > 0 ? options.threads : thread_count(),
+       .batch = static_cast<std::size_t>(options.batch),
+       .samples_per_query =
+           options.scenario == Scenario::multi_stream ? settings.multi_stream_samples_per_query : 1,
+       .target_qps = is_server && conf.has("target_qps") ? settings.server_target_qps : 0,
+       .latency_bound =
+           std::chrono::nanoseconds(is_server ? settings.server_target_latency_ns : 0)},
+      [&](EngineOptions engine) {
+        engine.device = options.device;
+        return std::make_unique<AnswerEngine>(copy_of(model), engine);
+      });
+}
+
+std::size_t classes_logged(const LoadRunOptions& options, const AnswerEngine& engine) {
+  if (!options.logs_five) return 1;
+  if (engine.gives_class() || engine.engine().output().shape.elements() < 5) {
+    throw Error("loadgen", "five classes", "a network that gives fewer", "one class");
+  }
+  return 5;
+}
+
+}  // namespace
+
+bool has_loadgen() {
+  return true;
+}
+
+LoadResult run_load(const LoadRunOptions& options) {
+  check_options(options);
+  const InterruptGuard guard;
+  Model model = read_model(options.model).model;
+  LoadDescription description{.options = options, .weights = weights_hash(model)};
+  fs::create_directories(options.out);
+  const LoadConf conf = conf_of(options);
+  mlperf::TestSettings settings = settings_of(options, conf);
+  const PlannedEngine planned = plan_for(options, model, settings, conf);
+  expect(settings, conf, options.scenario, planned.plan);
+
+  const AnswerEngine& engine = *planned.engine;
+  const std::unique_ptr<ExampleSource> source =
+      load_examples(options.data, options.split == "train" ? Split::train : Split::test,
+                    options.image_size, engine);
+  const BatchPlan& plan = planned.plan;
+  RunFailure failure;
+  LoadMeter meter;
+  SampleLibrary samples(source->examples, engine.engine().input().bytes, plan.most_samples,
+                        failure);
+  // One more batch than lanes is ready when one ends, but not where samples come one by one.
+  const auto slots =
+      static_cast<std::size_t>(plan.lanes + (options.scenario == Scenario::offline ? 1 : 0));
+  BatchRunner runner(engine, samples, slots, classes_logged(options, engine), failure, meter);
+  const std::unique_ptr<mlperf::SystemUnderTest> system = make_system(
+      options.scenario, {"Nibble_" + engine.engine().name(), runner, samples, failure, plan});
+
+  description.expected_rate = expected_rate(settings, options.scenario);
+  description.most_samples = plan.most_samples;
+  description.longest_wait_ms = 1e-6 * static_cast<double>(plan.longest_wait.count());
+  description.lanes = plan.lanes;
+  description.threads = plan.threads;
+  write_text(options.out / "settings.json", to_json(description));
+
+  mlperf::LogSettings logs;
+  logs.log_output.outdir = options.out.string();
+  logs.enable_trace = false;
+  // An empty name: LoadGen reads no audit.config that happens to lie about.
+  mlperf::StartTest(system.get(), &samples, settings, logs, options.audit.string());
+  meter.write(options.out, plan.lanes);
+  return read_load_result(options.out);
+}
+
+}  // namespace nibble::inline loadgen

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration of a run as one text for LoadGen's own reader: the user's file, then what was
+// said on the command line, then what is measured where neither says it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loadgen/scenario.h"
+
+namespace nibble::inline loadgen {
+
+class LoadConf {
+ public:
+  // `text` is the user's file, empty without one; `benchmark` names whose rules hold, "resnet50".
+  LoadConf(std::string text, std::string benchmark, Scenario scenario);
+
+  // "target_qps=900": a key of user.conf, which wins over the file. Throws where LoadGen's reader
+  // would overlook it: it knows no such key, or takes no such value.
+  void set(std::string_view setting);
+  void set(std::string_view key, double value);
+
+  // Whether a line for this run's scenario and benchmark has the key.
+  bool has(std::string_view key) const;
+
+  const std::string& text() const { return text_; }
+  const std::string& benchmark() const { return benchmark_; }
+
+ private:
+  std::string text_;
+  std::string benchmark_;
+  std::string scenario_;
+};
+
+}  // namespace nibble::inline loadgen

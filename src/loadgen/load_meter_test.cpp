@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of what is counted in a run.
+#include "loadgen/load_meter.h"
+
+#include <gtest/gtest.h>
+
+#include "core/test_support.h"
+#include "core/text_file.h"
+
+namespace nibble::inline loadgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(LoadMeter, CountsBatchesByTimeSizeAndLatency) {
+  LoadMeter meter;
+  const auto start = LoadClock::now();
+  meter.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 5});
+  meter.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 2});
+  meter.add({.issued = start,
+             .begun = start + 150ms,
+             .ended = start + 151ms,
+             .samples = 1,
+             .waiting = 0});
+  const TemporaryFolder folder;
+  meter.write(folder.path(), 2);
+  EXPECT_EQ(read_text_file(folder.path() / "slices.csv", "test"),
+            "seconds,batches,samples,most_waiting,busy\n0.0,2,6,5,0.0100\n0.1,1,1,0,0.0050\n");
+  EXPECT_EQ(read_text_file(folder.path() / "batches.csv", "test"), "samples,batches\n1,1\n3,2\n");
+  // 1 ms lies in [2^19·15/8, 2^20) ns, 151 ms in [2^27·9/8, 2^27·10/8).
+  EXPECT_EQ(read_text_file(folder.path() / "latencies.csv", "test"),
+            "most_ms,samples\n1.04858,6\n167.772,1\n");
+}
+
+}  // namespace
+}  // namespace nibble::inline loadgen

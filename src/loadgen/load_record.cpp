@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the folder of a run.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/text_file.h"
+#include "loadgen/load_page.h"
+#include "nibble/core/error.h"
+#include "report/csv_table.h"
+
+namespace nibble::inline loadgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Column y over column x, or nothing where the file is not there.
+std::vector<ChartPoint> points_of(const fs::path& path, const char* x, const char* y) {
+  if (!fs::exists(path)) return {};
+  const CsvTable table(path, read_text_file(path, "loadgen"));
+  table.require(x);
+  table.require(y);
+  std::vector<ChartPoint> points;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    points.push_back({table.number(row, x).value_or(0), table.number(row, y).value_or(0)});
+  return points;
+}
+
+}  // namespace
+
+LoadRecord read_load_record(const fs::path& folder) {
+  const fs::path path = folder / "settings.json";
+  const auto json = nlohmann::json::parse(read_text_file(path, "loadgen"), nullptr, false);
+  if (!json.is_object() || !json.contains("scenario") || !json["scenario"].is_string()) {
+    throw Error("loadgen", path.string(), "another file", "settings of a run of nibble loadgen",
+                ErrorKind::input);
+  }
+  const auto text = [&](const char* key) { return json.value(key, std::string()); };
+  const auto number = [&](const char* key) { return json.value(key, 0.0); };
+  LoadRecord record{.name = fs::weakly_canonical(folder).filename().string(),
+                    .scenario = parse_scenario(text("scenario")),
+                    .model = fs::path(text("model")).filename().string(),
+                    .mode = text("mode"),
+                    .settings = fmt::format(
+                        "batches up to {:.0f}, waits up to {:.2f} ms, {:.0f} at a time on {:.0f} "
+                        "threads each",
+                        number("batch"), number("longest_wait_ms"), number("lanes"),
+                        number("threads_of_a_batch")),
+                    .result = read_load_result(folder)};
+  const fs::path slices = folder / "slices.csv";
+  record.rate = points_of(slices, "seconds", "samples");
+  record.batch = record.rate;
+  const std::vector<ChartPoint> batches = points_of(slices, "seconds", "batches");
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    record.rate[i].y *= 10;  // a slice is a tenth of a second
+    record.batch[i].y /= std::max(1.0, batches[i].y);
+  }
+  record.waiting = points_of(slices, "seconds", "most_waiting");
+  record.busy = points_of(slices, "seconds", "busy");
+  for (ChartPoint& point : record.busy) point.y *= 100;
+  record.sizes = points_of(folder / "batches.csv", "samples", "batches");
+  record.latencies = points_of(folder / "latencies.csv", "most_ms", "samples");
+  return record;
+}
+
+}  // namespace nibble::inline loadgen

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the lines of LoadGen's detailed log that begin with "result_".
+#include "loadgen/load_result.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "nibble/core/error.h"
+
+namespace nibble::inline loadgen {
+namespace {
+
+constexpr std::string_view kMark = ":::MLLOG ";
+constexpr std::string_view kResult = "result_";
+
+std::string one_line(std::string text) {
+  for (char& letter : text) {
+    if (letter == '\n') letter = ' ';
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+// LoadGen says apart from its other reasons that there were too few queries to be sure.
+void add_reason(LoadResult& result, const std::string& reason) {
+  if (!reason.empty()) result.reason += (result.reason.empty() ? "" : " ") + reason;
+}
+
+void take(LoadResult& result, const std::string& key, const nlohmann::json& value) {
+  if (key == "validity") {
+    result.is_valid = value == "VALID";
+  } else if (key == "invalid_reason" && value.is_string()) {
+    result.reason = one_line(value.get<std::string>());
+  } else if (value.is_number()) {
+    result.figures[key] = value.get<double>();
+  }
+}
+
+}  // namespace
+
+std::optional<double> LoadResult::figure(const std::string& name) const {
+  const auto found = figures.find(name);
+  if (found == figures.end()) return std::nullopt;
+  return found->second;
+}
+
+std::string LoadResult::headline(Scenario scenario) const {
+  switch (scenario) {
+    case Scenario::offline:
+      return fmt::format("{:.1f} samples/s", figure("samples_per_second").value_or(0));
+    case Scenario::server:
+      return fmt::format("{:.1f} samples/s, 99 % within {:.3f} ms",
+                         figure("completed_samples_per_sec").value_or(0),
+                         1e-6 * figure("99.00_percentile_latency_ns").value_or(0));
+    case Scenario::single_stream:
+      return fmt::format("90 % within {:.3f} ms",
+                         1e-6 * figure("90.00_percentile_latency_ns").value_or(0));
+    case Scenario::multi_stream:
+      return fmt::format("99 % of queries within {:.3f} ms",
+                         1e-6 * figure("99.00_percentile_per_query_latency_ns").value_or(0));
+  }
+  return "";
+}
+
+LoadResult parse_detail_log(std::string_view text, const std::string& name) {
+  LoadResult result;
+  std::string early_stopping;
+  bool is_sure = true;
+  std::istringstream lines{std::string(text)};
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (!line.starts_with(kMark)) continue;
+    const auto json = nlohmann::json::parse(line.substr(kMark.size()), nullptr, false);
+    const auto key = json.is_object() ? json.find("key") : json.end();
+    const auto value = json.is_object() ? json.find("value") : json.end();
+    if (json.is_discarded() || key == json.end() || !key->is_string() || value == json.end()) {
+      throw Error("loadgen", fmt::format("{} line {}", name, number), "another",
+                  "JSON with a key and a value", ErrorKind::input);
+    }
+    const auto& word = key->get_ref<const std::string&>();
+    if (word.starts_with("error")) ++result.errors;
+    if (word == "early_stopping_met") is_sure = *value != false;
+    if (word == "early_stopping_result" && value->is_string())
+      early_stopping = one_line(value->get<std::string>());
+    if (word.starts_with(kResult)) take(result, word.substr(kResult.size()), *value);
+  }
+  if (!is_sure) add_reason(result, early_stopping);
+  return result;
+}
+
+LoadResult read_load_result(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kDetailLog;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw Error("loadgen", path.string(), "no such file", "the folder of a run", ErrorKind::system);
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return parse_detail_log(text, path.string());
+}
+
+}  // namespace nibble::inline loadgen

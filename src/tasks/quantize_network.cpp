@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calibration, bits of layers, quantization, fine-tuning, integers.
+#include "tasks/quantize_network.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "core/hash.h"
+#include "epoch_loop/check_data.h"
+#include "nibble/core/error.h"
+#include "nibble/engine/engine.h"
+#include "nibble/quantization/integer_network.h"
+#include "nibble/quantization/quantize_model.h"
+#include "nibble/version.h"
+#include "tasks/open_model.h"
+
+namespace nibble::inline tasks {
+namespace {
+
+// On the train split of --data, with the engine's rounding in every step.
+Model fine_tuned(const Model& fake, const QuantizeChoices& choices, const QuantizeManner& manner,
+                 const Dataset& data) {
+  FineTuneOptions options{
+      .epochs = choices.fine_tuning,
+      .augment = {.padding = choices.crop, .has_flip = choices.flips},
+      .seed = choices.seed,
+      .progress = manner.is_silent ? ProgressStyle::silent : ProgressStyle::automatic,
+      .checkpoint = manner.checkpoint};
+  options.optimizer.rate = choices.rate;
+  options.after_epoch = manner.after_epoch;
+  return fine_tune(fake, data, options);
+}
+
+// What counts right answers needs data that have them.
+void check_answers(const QuantizeChoices& choices, const Dataset& calib) {
+  if (calib.has_answers()) return;
+  const bool is_tuned = choices.fine_tuning > 0 && choices.data.empty();
+  if (!is_tuned && !choices.mixed.max_loss) return;
+  throw Error("quantize",
+              is_tuned ? "--finetune on " + choices.calib : "--max-loss on " + choices.calib,
+              "pictures without classes", "CLASS/FILE.png", ErrorKind::input);
+}
+
+}  // namespace
+
+QuantizedNetwork quantize_network(const Model& model, const QuantizeChoices& choices,
+                                  const QuantizeManner& manner) {
+  if (!is_float_model(model))
+    throw Error("quantize", choices.model, "a model of integers", "floats", ErrorKind::input);
+  check_device(choices.device);
+  const auto begin = [&](std::string_view stage) {
+    if (manner.on_stage) manner.on_stage(stage);
+  };
+  begin("calibration");
+  QuantizedNetwork result;
+  QuantizeSettings settings = settings_of(choices);
+  const Dataset calib = load_dataset(choices.calib, Split::train,
+                                     {.image_size = choices.image_size, .takes_unlabelled = true});
+  check_answers(choices, calib);
+  const std::string data = choices.data.empty() ? choices.calib : choices.data;
+  if ((calib.has_answers() || !choices.data.empty()) && has_split(data, Split::test)) {
+    result.test = load_dataset(data, Split::test, {.image_size = choices.image_size});
+    check_data(model.network, *result.test);
+  }
+  result.calibrated = std::min(choices.samples, calib.size());
+  const std::vector<Tensor> batches = calibration_batches(calib, model.network, choices.samples);
+  result.scan = choose_layers(choices.mixed, model, {calib, batches, choices.samples},
+                              manner.is_silent, settings);
+  begin("rounding");
+  const auto start = std::chrono::steady_clock::now();
+  QuantizedModel quantized = quantize_model(model, batches, settings);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const bool is_same = data == choices.calib;
+  result.origin = {{"made_by", std::string("nibble quantize ") + kVersion},
+                   {"quantized_from", choices.model},
+                   {"weights", choices.weights},
+                   {"activations", choices.activations},
+                   {"method", choices.method},
+                   {"data_hash", hex(hash_of(calib))}};
+  if (choices.fine_tuning > 0) {
+    begin("fine-tuning");
+    const Dataset other =
+        is_same ? Dataset{} : load_dataset(data, Split::train, {.image_size = choices.image_size});
+    quantized.fake = fine_tuned(quantized.fake, choices, manner, is_same ? calib : other);
+    result.origin["fine_tuning_data_hash"] = hex(hash_of(is_same ? calib : other));
+  }
+  begin("integers");
+  IntegerTwins twins = integer_twins_of(std::move(quantized.fake));
+  result.fake = std::move(twins.fake);
+  result.integers = std::move(twins.integers);
+  check_size(choices.mixed, result.integers);
+  result.errors = node_errors(quantized.folded, result.fake, batches);
+  return result;
+}
+
+}  // namespace nibble::inline tasks

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables and bars of a quantization.
+#include "tasks/quantize_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "report/bar_chart.h"
+#include "report/html_page.h"
+
+namespace nibble::inline tasks {
+namespace {
+
+std::string decibels(double sqnr) {
+  if (std::isinf(sqnr)) return sqnr > 0 ? "exact" : "−∞";
+  return fmt::format("{:.1f}", sqnr);
+}
+
+// Bars are labelled with the digits that their numbers have.
+double tenths(double x) {
+  return std::round(10 * x) / 10;
+}
+
+std::vector<std::string> row_of(const std::string& name, const Outcome& outcome) {
+  return {name, score_text(outcome), fmt::format("{}", outcome.bytes), rate_text(outcome)};
+}
+
+std::string errors_section(std::span<const NodeError> errors) {
+  const BarChart chart{.title = "",
+                       .x_label = "SQNR in dB, more is better",
+                       .series = {"whole value", "its worst channel"},
+                       .width = 720,
+                       .theme = kPageTheme};
+  std::vector<BarGroup> bars;
+  std::vector<std::vector<std::string>> rows;
+  for (const NodeError& each : errors) {
+    bars.push_back({.name = each.name, .values = {tenths(each.sqnr), tenths(each.worst_sqnr)}});
+    rows.push_back({each.name, each.op, decibels(each.sqnr), fmt::format("{}", each.worst_channel),
+                    decibels(each.worst_sqnr), fmt::format("{:.3g}", each.most_error)});
+  }
+  return "<h2>Values of layers, float against quantized</h2>\n" + html_figure(draw(chart, bars)) +
+         html_table({"layer", "op", "SQNR dB", "worst channel", "its SQNR dB", "max error"}, rows);
+}
+
+std::string scan_section(std::span<const LayerSensitivity> layers) {
+  std::vector<std::string> head = {"layer"};
+  for (const BitNoise& choice : layers[0].choices)
+    head.push_back(fmt::format("int{}", choice.bits));
+  std::vector<std::vector<std::string>> rows;
+  for (const LayerSensitivity& layer : layers) {
+    std::vector<std::string> row = {layer.name};
+    for (const BitNoise& choice : layer.choices) row.push_back(decibels(choice.sqnr));
+    rows.push_back(std::move(row));
+  }
+  return "<h2>Sensitivity: one layer's weight rounded, all else float</h2>\n" +
+         html_figure(sensitivity_plot(layers, kPageTheme)) + html_table(head, rows);
+}
+
+}  // namespace
+
+std::string sensitivity_plot(std::span<const LayerSensitivity> layers, const ChartTheme& theme) {
+  std::set<int, std::greater<>> bits;
+  for (const LayerSensitivity& layer : layers) {
+    for (const BitNoise& choice : layer.choices) bits.insert(choice.bits);
+  }
+  BarChart chart{.title = "One layer's weights rounded",
+                 .x_label = "SQNR of the answer in dB",
+                 .series = {},
+                 .width = 640,
+                 .theme = theme};
+  for (const int each : bits) chart.series.push_back(fmt::format("int{}", each));
+  std::vector<BarGroup> groups;
+  for (const LayerSensitivity& layer : layers) {
+    BarGroup group{.name = layer.name, .values = {}};
+    for (const int each : bits) {
+      const auto found = std::ranges::find(layer.choices, each, &BitNoise::bits);
+      group.values.push_back(found == layer.choices.end() ? std::nan("") : found->sqnr);
+    }
+    groups.push_back(std::move(group));
+  }
+  return draw(chart, groups);
+}
+
+std::string quantize_report_html(const QuantizeReport& report) {
+  std::string body = html_table(
+      {"network", report.floats.top1 ? "top-1" : "loss", "bytes of parameters", "images/s"},
+      {row_of("float", report.floats), row_of("integers", report.integers)});
+  body += "<h2>Settings</h2>\n" + html_table({"setting", "value"}, report.settings);
+  body += errors_section(report.errors);
+  if (!report.scan.empty()) body += scan_section(report.scan);
+  return html_page(report.model + " in integers", body, "nibble quantize");
+}
+
+}  // namespace nibble::inline tasks

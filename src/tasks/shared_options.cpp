@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many threads compute, and who computes.
+#include "tasks/shared_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "core/device_name.h"
+#include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
+
+namespace nibble::inline tasks {
+
+void add_threads_option(CLI::App& verb, int& threads, const std::string& note) {
+  verb.add_option("--threads", threads, "threads (all cores)" + note)
+      ->check(CLI::Range(1, kMostThreads));
+}
+
+void use_threads(int threads) {
+  if (threads > 0) set_thread_count(threads);
+  require_threads(thread_count());
+}
+
+void add_device_option(CLI::App& verb, std::string& device) {
+  verb.add_option("--device", device,
+                  "who computes; the integers do not depend on it (cpu):\n"
+                  "cpu; cuda or cuda:1, a GPU; reference, the definitions, slowly;\n"
+                  "check(cpu,reference), both at once, which ends at the first difference")
+      ->check([](const std::string& text) -> std::string {
+        try {
+          parse_device(text);
+        } catch (const Error& error) {
+          return error.what();
+        }
+        return {};
+      });
+}
+
+}  // namespace nibble::inline tasks

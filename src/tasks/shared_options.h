@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that several verbs have: --threads of those that compute for long, --device of those that
+// compute on integers.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace nibble::inline tasks {
+
+// `note` is added to the help of the option.
+void add_threads_option(CLI::App& verb, int& threads, const std::string& note = "");
+
+// Before the verb begins: a number that the system does not let run is refused, not found out in
+// the middle. 0: the default.
+void use_threads(int threads);
+
+void add_device_option(CLI::App& verb, std::string& device);
+
+}  // namespace nibble::inline tasks

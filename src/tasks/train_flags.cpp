@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of nibble train and nibble sweep that make a recipe.
+#include "tasks/train_flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "core/name.h"
+#include "core/text_file.h"
+#include "nibble/core/error.h"
+#include "nibble/graph/model_file.h"
+#include "nibble/graph/network_text.h"
+#include "nibble/integer_training/integer_recipe.h"
+#include "nibble/report/tensorboard.h"
+#include "tasks/shared_options.h"
+
+namespace nibble::inline tasks {
+namespace {
+
+// As in recipes.
+constexpr int kMostEpochs = 1'000'000;
+constexpr int kMostImages = 1'000'000;
+
+template <class T, class U>
+void take(const std::optional<T>& flag, U& setting) {
+  if (flag) setting = static_cast<U>(*flag);
+}
+
+void take_number(const char* name, const std::optional<double>& flag, double& setting) {
+  if (flag && !std::isfinite(*flag))
+    throw CLI::ValidationError(name, fmt::format("got {}, expected a finite number", *flag));
+  take(flag, setting);
+}
+
+// "weight,activation=e4m3/stochastic"
+PolicyRule rule_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw Error("train", "--round", "'" + text + "'", "ROLE[,ROLE…]=FORMAT[/ROUNDING]");
+  PolicyRule rule;
+  rule.place = "--round " + text;
+  for (std::size_t begin = 0; begin < equals;) {
+    const std::size_t end = std::min(text.find(',', begin), equals);
+    rule.roles.push_back(role_by_name(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  const std::string rest = text.substr(equals + 1);
+  const std::size_t slash = rest.rfind('/');
+  rule.rounding.precision.format = parse_format(rest.substr(0, slash));
+  if (slash != std::string::npos)
+    rule.rounding.precision.rounding = parse_rounding(rest.substr(slash + 1));
+  check_combination(rule.rounding.precision.format, rule.rounding.precision.rounding,
+                    Overflow::native);
+  for (const Role role : rule.roles) {
+    if (role != Role::accumulator) continue;
+    if (rule.roles.size() > 1)
+      throw Error("train", "--round", "'" + text + "'", "accumulator in a rule of its own");
+    rule.rounding.accumulator = accumulator_of(rule.rounding.precision.format);
+    rule.rounding.accumulator->rounding = rule.rounding.precision.rounding;
+  }
+  return rule;
+}
+
+Recipe base_of(const TrainFlags& flags) {
+  Recipe recipe;
+  if (is_recipe(flags.what)) {
+    const RecipeText text = find_recipe(flags.what);
+    if (arithmetic_of(text) == Arithmetic::float32) return parse_recipe(text.toml, text.source);
+    static_cast<RunSettings&>(recipe) = parse_integer_recipe(text.toml, text.source);
+    recipe.name += "-float";
+  } else {
+    take_network(flags, recipe);
+  }
+  recipe.optimizer = {.kind = OptimizerKind::adam, .rate = 0.001};
+  return recipe;
+}
+
+}  // namespace
+
+void add_train_flags(CLI::App& verb, TrainFlags& flags) {
+  verb.add_option("--data", flags.data, "digits, mnist, fashion-mnist, cifar10, or a path");
+  verb.add_option(
+          "--from", flags.from,
+          "a model (.nib) to start from, in place of random weights; its network is trained\n"
+          "unless another with the same parameters is given. --arith int8 takes floats,\n"
+          "whose batch norms it folds, or int8 weights")
+      ->type_name("FILE");
+  verb.add_option("--policy", flags.policy, "precision policy (TOML)")->type_name("FILE");
+  verb.add_option(
+          "--round", flags.rounds,
+          "a rule of the policy: ROLES=FORMAT[/ROUNDING], roles weight, activation, error,\n"
+          "gradient, momentum, update, master, accumulator; may be repeated")
+      ->type_name("RULE")
+      ->allow_extra_args(false);
+  verb.add_option("--epochs", flags.epochs, "passes over the train split")
+      ->check(CLI::Range(0, kMostEpochs));
+  verb.add_option("--batch", flags.batch, "images a step")->check(CLI::Range(1, kMostImages));
+  verb.add_option("--optimizer", flags.optimizer, "sgd, adam, adamw");
+  verb.add_option("--lr", flags.rate, "learning rate")->check(CLI::PositiveNumber);
+  verb.add_option("--momentum", flags.momentum, "of sgd")->check(CLI::Range(0.0, 1.0));
+  verb.add_option("--weight-decay", flags.weight_decay, "added to gradients (adamw: decoupled)")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--schedule", flags.schedule,
+                  "constant, cosine, step(60,80;0.1), plateau(0.1,5), warmup(5)+cosine, …");
+  verb.add_option("--init", flags.initialization, "he, fan-in, xavier, wage");
+  verb.add_option("--seed", flags.seed, "decides every number of the run");
+  verb.add_option("--val", flags.validation,
+                  "images held from training: a share below 1 or a number")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--patience", flags.patience,
+                  "stop after so many epochs without a better validation")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--average-from", flags.average_from,
+                  "average the weights from this epoch on; 0: no average")
+      ->check(CLI::Range(0, kMostEpochs));
+  verb.add_option("--crop", flags.crop, "random crops out of a border of so many pixels")
+      ->check(CLI::Range(0, 1024));
+  verb.add_flag("--flip", flags.has_flip, "mirror every other picture");
+  verb.add_option("--cutout", flags.cutout, "side of a square of each picture that is blanked")
+      ->check(CLI::Range(0, 1024));
+  verb.add_option("--image-size", flags.image_size, "side of the pictures of a folder")
+      ->check(CLI::PositiveNumber);
+  add_threads_option(verb, flags.threads, "; the weights do not depend on it");
+  verb.add_flag("--fast", flags.is_fast,
+                "let oneDNN cut the work: the weights then depend on the threads");
+}
+
+std::unique_ptr<EventSink> tensorboard_sink(const RunFolder& folder,
+                                            std::optional<std::int64_t> resumed_at) {
+  return std::make_unique<TensorBoardSink>(folder.path(), resumed_at);
+}
+
+std::string usual_folder(const RunSettings& settings) {
+  return fmt::format("runs/{}-{}", file_part(settings.name), settings.seed);
+}
+
+PrecisionPolicy load_policy(const std::string& path) {
+  return parse_policy(read_text_file(path, "policy"), path);
+}
+
+void take_network(const TrainFlags& flags, RunSettings& settings) {
+  if (flags.network) {
+    settings.network = *flags.network;
+  } else if (!flags.what.empty() || !flags.from) {
+    settings.network = load_network(flags.what);
+  }
+  settings.name = settings.network.name;
+}
+
+void take_run_flags(const TrainFlags& flags, RunSettings& settings) {
+  take(flags.data, settings.data);
+  take(flags.epochs, settings.epochs);
+  take(flags.batch, settings.batch);
+  take(flags.seed, settings.seed);
+  take_number("--val", flags.validation, settings.validation);
+  take(flags.patience, settings.early_stopping.patience);
+  take(flags.crop, settings.augment.padding);
+  take(flags.cutout, settings.augment.cutout);
+  take(flags.image_size, settings.image_size);
+  if (flags.has_flip) settings.augment.has_flip = true;
+  if (settings.data.empty())
+    throw CLI::RequiredError("--data digits, mnist, fashion-mnist, cifar10 or a path");
+  use_threads(flags.threads);
+}
+
+Recipe recipe_of(const TrainFlags& flags) {
+  Recipe recipe = base_of(flags);
+  if (flags.from) start_from(recipe, read_model(*flags.from).model);
+  if (recipe.start && flags.initialization) {
+    throw CLI::ValidationError("--init", "the first weights are those of the model to start from");
+  }
+  if (flags.optimizer) {
+    recipe.optimizer.kind = optimizer_by_name(*flags.optimizer);
+    recipe.optimizer.rate = recipe.optimizer.kind == OptimizerKind::sgd ? 0.01 : 0.001;
+  }
+  if (flags.momentum && recipe.optimizer.kind != OptimizerKind::sgd) {
+    throw CLI::ValidationError("--momentum", fmt::format("is of sgd, and the optimizer is {}",
+                                                         name_of(recipe.optimizer.kind)));
+  }
+  take_number("--lr", flags.rate, recipe.optimizer.rate);
+  take_number("--momentum", flags.momentum, recipe.optimizer.momentum);
+  take_number("--weight-decay", flags.weight_decay, recipe.optimizer.weight_decay);
+  take(flags.average_from, recipe.averaging.start);
+  if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
+  if (flags.initialization) recipe.initialization = initialization_by_name(*flags.initialization);
+  if (flags.policy) recipe.policy = load_policy(*flags.policy);
+  for (const std::string& text : flags.rounds) {
+    recipe.policy.rules.push_back(rule_of(text));
+    recipe.policy.name += " " + text;
+  }
+  if (flags.is_fast) recipe.is_fast = true;
+  take_run_flags(flags, recipe);
+  return recipe;
+}
+
+}  // namespace nibble::inline tasks

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nibble loadgen: every scenario and mode on the digits, answers against nibble eval, faults."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import numpy as np
+
+from case import NIBBLE, run
+from train_case import TrainCase
+
+SCENARIOS = ("Offline", "Server", "SingleStream", "MultiStream")
+
+
+class LoadGen(TrainCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.shared = cls("no_leftovers")
+        cls.shared.setUp()
+        folder, _, _ = cls.shared.train("trained", "--arith", "int8", "--epochs", "2", network="convnet-8x8")
+        cls.model = folder / "model.nib"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shared.doCleanups()
+        super().tearDownClass()
+
+    def load(self, name, *options, data="digits"):
+        out = self.folder / name
+        return out, self.done("loadgen", self.model, "--data", data, "--out", out, *options).decode()
+
+    def logged(self, out):
+        entries = json.loads((out / "mlperf_log_accuracy.json").read_text())
+        return {entry["qsl_idx"]: entry["data"] for entry in entries}
+
+    def test_accuracy_is_that_of_eval_in_every_scenario(self):
+        found = json.loads(self.done("eval", self.model, "--data", "digits", "--engine", "--json"))
+        logs = []
+        for scenario in SCENARIOS:
+            out, text = self.load(scenario, "--scenario", scenario, "--mode", "accuracy", "--top5",
+                                  "--set", "performance_sample_count_override=100", "--target-qps", "100000")
+            self.assertIn("no submission: it has no user.conf", text)
+            score = self.done("loadgen", "score", out, "--data", "digits").decode()
+            self.assertIn(f"{found['correct']} of {found['images']} samples right", score)
+            self.assertIn(f"{100 * found['top5']:.3f} % top-5", score)
+            logs.append(self.logged(out))
+        self.assertEqual(logs, 4 * logs[:1])
+        self.assertIn(f"{found['images']} of {found['images']} answers are those of",
+                      self.done("loadgen", "score", self.folder / "Offline", "--data", "digits", "--oracle",
+                                self.folder / "Server").decode())
+        self.fails_after_output(1, "top-1: got", "loadgen", "score", out, "--data", "digits", "--reference", "100.1")
+
+    def fails_after_output(self, code, words, *arguments):
+        process = run(*arguments)
+        self.assertEqual(process.returncode, code, process.stderr.decode())
+        self.assertIn(words, process.stderr.decode())
+        self.assertEqual(len(process.stderr.decode().splitlines()), 1)
+
+    def test_short_runs_are_valid(self):
+        for scenario in SCENARIOS:
+            options = ("--target-qps", "200") if scenario == "Server" else ()
+            out, text = self.load(scenario, "--scenario", scenario, "--seconds", "0.4", *options)
+            self.assertIn(f"VALID: {scenario}", text)
+            settings = json.loads((out / "settings.json").read_text())
+            self.assertEqual(settings["scenario"], scenario)
+            self.assertEqual(settings["no_submission_because"], "it has no user.conf")
+            samples = sum(int(row[0]) * int(row[1]) for row in self.rows(out, "batches.csv"))
+            self.assertEqual(samples, sum(int(row[2]) for row in self.rows(out, "slices.csv")))
+            self.assertEqual(samples, sum(int(row[1]) for row in self.rows(out, "latencies.csv")))
+        page = self.done("loadgen", "report", *(self.folder / name for name in SCENARIOS), "-o", "-").decode()
+        for words in (*SCENARIOS, "VALID", "<svg", "Lanes busy"):
+            self.assertIn(words, page)
+        self.assertNotIn("<script", page)
+
+    def test_submission_and_find_peak(self):
+        conf = self.folder / "user.conf"
+        conf.write_text("*.*.min_duration = 300\n*.Server.target_qps = 50\n*.Server.target_latency = 100\n"
+                        "*.Offline.min_query_count = 50\n")
+        out, text = self.load("submission", "--mode", "submission", "--user-conf", conf)
+        self.assertNotIn("no submission", text)
+        self.assertIn("VALID: Offline", text)
+        self.assertEqual(len(self.logged(out)), 297)
+        out, text = self.load("peak", "--mode", "find-peak", "--scenario", "Server", "--user-conf", conf,
+                              "--set", "max_async_queries=64", "--set", "min_query_count=20", "--seconds", "0.05")
+        self.assertIn("VALID: Server", text)
+        self.fails(1, "mode find-peak: got Offline, expected Server", "loadgen", self.model, "--data", "digits",
+                   "--out", self.folder / "x", "--mode", "find-peak")
+
+    def test_compliance(self):
+        audit = self.folder / "audit.config"
+        audit.write_text("*.*.mode = 2\n*.*.accuracy_log_rng_seed = 720381539243781796\n"
+                         "*.*.accuracy_log_sampling_target = 64\n")
+        self.load("accuracy", "--mode", "accuracy")
+        for name, *options in (["performance"], ["audit", "--audit", audit], ["same", "--set", "performance_issue_same=1"]):
+            self.load(name, "--seconds", "0.3", "--batch", "16", *options)
+        self.assertGreater(len(self.logged(self.folder / "audit")), 0)
+        process = run("loadgen", "test01", "--accuracy", self.folder / "accuracy", "--performance",
+                      self.folder / "performance", "--audit", self.folder / "audit")
+        self.assertRegex((process.stdout + process.stderr).decode(), r"(\d+) of \1 sampled answers")
+        process = run("loadgen", "test04", "--performance", self.folder / "performance", "--same", self.folder / "same")
+        self.assertIn("again and again: speed", (process.stdout + process.stderr).decode())
+
+    def test_what_is_refused(self):
+        common = ("loadgen", self.model, "--data", "digits", "--out", self.folder / "x")
+        self.fails(1, "compiled in and reads no other", *common, "--mlperf-conf", "mlperf.conf")
+        self.fails(1, "setting: got 'speed'", *common, "--set", "speed=1")
+        self.fails(1, "cannot", "loadgen", self.folder / "none.nib", "--data", "digits", "--out", self.folder / "x")
+        self.fails(1, "nowhere", "loadgen", self.model, "--data", "nowhere", "--out", self.folder / "x")
+        self.fails(2, "--out", "loadgen", self.model, "--data", "digits")
+        out, _ = self.load("once", "--mode", "accuracy")
+        self.fails(1, "a folder that holds a run", "loadgen", self.model, "--data", "digits", "--out", out)
+
+    def test_a_run_that_is_not_valid_says_why(self):
+        out = self.folder / "late"
+        process = run("loadgen", self.model, "--data", "digits", "--out", out, "--scenario", "Server", "--seconds", "0.3",
+                      "--set", "target_latency=0", "--target-qps", "300")
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr.decode(), r"^nibble: \[loadgen\] INVALID, .*: .*Reduce target QPS.*\n$")
+
+    def test_a_stray_audit_config_is_named_and_not_read(self):
+        (self.folder / "audit.config").write_text("*.*.mode = 2\n")
+        process = subprocess.run([NIBBLE, "loadgen", self.model, "--data", "digits", "--out", "out", "--mode", "accuracy"],
+                                 cwd=self.folder, capture_output=True, timeout=300)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn(b"audit.config in this folder is not read", process.stderr)
+        self.assertEqual(len(self.logged(self.folder / "out")), 297)
+
+    def listed(self, count):
+        data = self.folder / "val"
+        data.mkdir()
+        rng = np.random.default_rng(1)
+        for i in range(count):
+            np.save(data / f"{i}.npy", rng.integers(-100, 100, 64, dtype=np.int8).tobytes())
+        (self.folder / "val_map.txt").write_text("".join(f"{i} {i % 10}\n" for i in range(count)))
+        return data
+
+    def test_data_that_vanishes_ends_the_run_and_closes_the_logs(self):
+        data = self.listed(40)
+        out, _ = self.load("whole", "--mode", "accuracy", data=data)
+        self.assertEqual(len(self.logged(out)), 40)
+        (data / "17.npy").write_bytes(b"\x93NUMPY")
+        out = self.folder / "broken"
+        self.fails(1, "17.npy", "loadgen", self.model, "--data", data, "--out", out, "--mode", "accuracy")
+        self.assertEqual(json.loads((out / "mlperf_log_accuracy.json").read_text()), [])
+        self.assertIn("loaded_qsl_set", (out / "mlperf_log_detail.txt").read_text())
+
+    def test_a_signal_ends_every_scenario(self):
+        for scenario in SCENARIOS:
+            out = self.folder / scenario
+            process = subprocess.Popen([NIBBLE, "loadgen", self.model, "--data", "digits", "--out", out, "--scenario",
+                                        scenario, "--target-qps", "500", "--seconds", "60",
+                                        "--set", "min_query_count=10000000"], stderr=subprocess.PIPE,
+                                       stdout=subprocess.DEVNULL)
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and not (out / "settings.json").exists():
+                time.sleep(0.02)
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            _, text = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130, text.decode())
+            self.assertEqual(text.decode(), "nibble: interrupted: LoadGen's logs end here\n")
+            self.assertEqual(json.loads((out / "mlperf_log_accuracy.json").read_text()), [])
+
+
+if __name__ == "__main__":
+    if run("train", "--help").returncode != 0:
+        print("this build has no oneDNN, and so no training")
+        sys.exit(77)
+    if b"no LoadGen" in run("loadgen", "model", "--data", "digits", "--out", "out").stderr:
+        print("this build has no LoadGen")
+        sys.exit(77)
+    unittest.main()
