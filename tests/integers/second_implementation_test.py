@@ -49,7 +49,9 @@ NORMALIZED = """
   { op = "global_average_pool" },
   { op = "linear", name = "fc", features = 10, bias = true },
 """
+# What the rule sgd, and batch norms, take where flags say nothing else.
 SGD = {"update": "sgd", "fraction_bits": 16, "gradient_rounding": "stochastic"}
+NORMALIZED_SGD = {**SGD, "error_rounding": "stochastic"}
 
 
 def idx(name):
@@ -140,12 +142,12 @@ class BatchNorms(TrainCase):
 
 class Run(TrainCase):
     def compare(self, layers, flags, **settings):
-        """Trains by the command and again; compares parameters, exponents, statistics and answers."""
+        """Trains by the command and again; compares parameters, exponents, statistics and answers. The second model."""
         text = self.folder / "net.toml"
         text.write_text(f'input = [8, 8, 1]\nlayers = [{layers}  {{ op = "softmax_cross_entropy" }},\n]\n')
         folder, _, _ = self.train("run", "--arith", "int8", *map(str, flags), network=text)
         network, tensors = model_of(folder / "model.nib")
-        model = trained(network, IMAGES[:TRAIN_IMAGES], LABELS[:TRAIN_IMAGES], Settings(batch=64, **settings))
+        model = trained(network, IMAGES[:TRAIN_IMAGES], LABELS[:TRAIN_IMAGES], Settings(**{"batch": 64, **settings}))
         own = model.tensors()
         self.assertEqual(own.keys(), tensors.keys())
         for name, tensor in tensors.items():
@@ -164,6 +166,7 @@ class Run(TrainCase):
         self.done("run", folder / "model.nib", "--input", pictures, "--output", self.output)
         answers = model.values(IMAGES[-ANSWERED:])[-1]
         np.testing.assert_array_equal(answers.reshape(ANSWERED, -1), np.load(self.output))
+        return model
 
     def test_shifts(self):
         self.compare(RESIDUAL, ["--epochs", 1], epochs=1)
@@ -184,11 +187,15 @@ class Run(TrainCase):
         self.compare(RESIDUAL, flags, epochs=2, lr=0.1, momentum=0.5, average_from=1, **SGD)
 
     def test_batch_norms(self):
-        self.compare(NORMALIZED, ["--update", "sgd", "--epochs", 2], epochs=2, error_rounding="stochastic", **SGD)
+        flags = ["--update", "sgd", "--epochs", 2, "--weight-decay", 0.001, "--average-from", 2]
+        self.compare(NORMALIZED, flags, epochs=2, weight_decay=0.001, average_from=2, **NORMALIZED_SGD)
 
-    def test_batch_norms_with_an_average_and_a_large_rate(self):
-        flags = ["--update", "sgd", "--epochs", 2, "--lr", 2, "--weight-decay", 0.001, "--average-from", 1]
-        self.compare(NORMALIZED, flags, epochs=2, lr=2, weight_decay=0.001, average_from=1, error_rounding="stochastic", **SGD)
+    def test_batch_norms_at_all_bounds(self):
+        """So large a rate that scales reach both bounds and cross 0, where the sign before the step counts."""
+        flags = ["--update", "sgd", "--epochs", 1, "--lr", 3, "--schedule", "constant", "--batch", 16]
+        model = self.compare(NORMALIZED, flags, epochs=1, lr=3, schedule="constant", batch=16, **NORMALIZED_SGD)
+        scales = np.abs([layer.scale.fine for layer in model.network.layers if hasattr(layer, "scale")])
+        self.assertEqual((scales.min(), scales.max()), (2**8, 127 * 2**16))
 
 
 if __name__ == "__main__":
