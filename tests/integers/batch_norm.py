@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batch norms of docs/integer-training.md: 64-bit arrays for images and pixels, Python integers for what a channel has once."""
+"""Batch norms of docs/integer-training.md: int64 arrays for images and pixels, Python integers for what a channel has."""
 
 from dataclasses import dataclass
 from math import isqrt

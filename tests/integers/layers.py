@@ -66,7 +66,8 @@ class Product(Layer):
     def __init__(self, index, node, entering, network):
         super().__init__(index, node)
         if node["op"] == "linear":
-            node = {"kernel": [1, 1], "stride": [1, 1], "padding": [0, 0], "groups": 1, "channels": node["features"], **node}
+            window = {"kernel": [1, 1], "stride": [1, 1], "padding": [0, 0]}
+            node = {**node, **window, "groups": 1, "channels": node["features"]}
         self.window, self.groups, out = Window(node), node["groups"], node["channels"]
         taps = node["kernel"][0] * node["kernel"][1]
         shape = (self.groups, out // self.groups, taps * entering // self.groups)
@@ -99,7 +100,7 @@ class Product(Layer):
         passed = None
         by_group = self.by_group(error.mantissas)
         if is_asked:
-            n, rows, columns, taps, channels = self.patches.shape
+            *_, taps, channels = self.patches.shape
             of_taps = (by_group @ self.weight.mantissas).reshape(self.groups, -1, taps, channels // self.groups)
             of_taps = of_taps.transpose(1, 2, 0, 3).reshape(self.patches.shape)
             sums = self.window.folded(of_taps, self.x.mantissas.shape)

@@ -30,7 +30,7 @@ RESIDUAL = """
   { op = "conv2d", name = "second", channels = 6, kernel = 3, padding = 1 },
   { op = "conv2d", name = "side", channels = 6, kernel = 1, from = "open" },
   { op = "add", from = ["second", "side", "open"] },
-  { op = "max_pool", kernel = 3, stride = 2, padding = 1 },
+  { op = "max_pool", kernel = 3, stride = 1, padding = 1 },
   { op = "conv2d", name = "last", channels = 12, kernel = 2 },
   { op = "relu" },
   { op = "global_average_pool" },
@@ -173,16 +173,17 @@ class Run(TrainCase):
 
     def test_shifts_with_every_choice(self):
         flags = ["--epochs", 2, "--average-from", 2, "--seed", 7, "--mu", "5,4@1", "--decay", "--momentum16", 9,
-                 "--fraction-bits", 5, "--residual-bits", 1, "--loss-form", "octaves", "--shift-rounding", "error=stochastic",
-                 "--shift-rounding", "gradient=stochastic", "--shift-rounding", "value=pseudo-stochastic"]
-        self.compare(RESIDUAL, flags, epochs=2, average_from=2, seed=7, mu="5,4@1", decay=True, momentum16=9, fraction_bits=5,
-                     residual_bits=1, loss_form="octaves", error_rounding="stochastic", gradient_rounding="stochastic",
-                     value_rounding="pseudo-stochastic")
+                 "--fraction-bits", 5, "--residual-bits", 1, "--loss-form", "octaves", "--shift-rounding",
+                 "error=stochastic", "--shift-rounding", "gradient=stochastic", "--shift-rounding", "value=pseudo-stochastic"]
+        self.compare(RESIDUAL, flags, epochs=2, average_from=2, seed=7, mu="5,4@1", decay=True, momentum16=9,
+                     fraction_bits=5, residual_bits=1, loss_form="octaves", error_rounding="stochastic",
+                     gradient_rounding="stochastic", value_rounding="pseudo-stochastic")
 
-    def test_sgd(self):
-        self.compare(RESIDUAL, ["--update", "sgd", "--epochs", 1, "--weight-decay", 0.01], epochs=1, weight_decay=0.01, **SGD)
+    def test_sgd_with_exponents_that_fall(self):
+        flags = ["--update", "sgd", "--epochs", 1, "--weight-decay", 0.5, "--schedule", "constant"]
+        self.compare(RESIDUAL, flags, epochs=1, weight_decay=0.5, schedule="constant", **SGD)
 
-    def test_sgd_with_an_average_and_exponents_that_move(self):
+    def test_sgd_with_exponents_that_rise_and_an_average(self):
         flags = ["--update", "sgd", "--epochs", 2, "--lr", 0.1, "--momentum", 0.5, "--average-from", 1]
         self.compare(RESIDUAL, flags, epochs=2, lr=0.1, momentum=0.5, average_from=1, **SGD)
 

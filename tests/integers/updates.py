@@ -54,8 +54,9 @@ def move_by_sgd(parameter, gradient, exponent, rate, decay, momentum256, roundin
         return clamp(shift(x, s, rounding, drawn) if s > 0 else clamp(x, 2**30) << min(-s, 31), 2**30)
 
     unit = parameter.exponent - parameter.fraction_bits
-    moved = scaled(clamp(gradient, 2**47) * rate[0], unit - (exponent + rate[1])) + scaled(parameter.fine * decay[0], -decay[1])
-    parameter.momentum = clamp(truncated(parameter.momentum * momentum256, 256) + moved, 2**30)
+    u = scaled(clamp(gradient, 2**47) * rate[0], unit - (exponent + rate[1]))
+    d = scaled(parameter.fine * decay[0], -decay[1])
+    parameter.momentum = clamp(truncated(parameter.momentum * momentum256, 256) + u + d, 2**30)
     parameter.fine = clamp(parameter.fine - parameter.momentum, 2**30)
 
 
