@@ -166,13 +166,13 @@ class Resumption(IntegerCase):
                 self.assertEqual((parts / name).read_bytes(), (whole / name).read_bytes(), name)
 
     def test_a_run_of_the_rule_sgd_goes_on_too(self):
-        options = ("--update", "sgd", "--lr", "0.5", "--weight-decay", "0.001", "--schedule", "warmup(1)+cosine", "--epochs",
+        options = ("--update", "sgd", "--lr", "0.05", "--weight-decay", "0.001", "--schedule", "warmup(1)+cosine", "--epochs",
                    "4")
         whole, text, lines = self.integers("whole", *options)
         self.assertIn("unaveraged", text)
         self.assertGreater(self.summary(whole)["test"]["top1"], 0.8)
         told = (whole / "settings.json").read_text()
-        for words in ('"update": "sgd"', '"rate": 0.5', '"momentum_256ths": 230', '"gradient": "stochastic"'):
+        for words in ('"update": "sgd"', '"rate": 0.05', '"momentum_256ths": 230', '"gradient": "stochastic"'):
             self.assertIn(words, told)
         self.assertRegex(lines, r"(?m)^epoch +4/4 .* rate 0\.00\d+ ")
         self.integers("parts", *options, "--stop-after", "3")
