@@ -174,7 +174,7 @@ class Resumption(IntegerCase):
         told = (whole / "settings.json").read_text()
         for words in ('"update": "sgd"', '"rate": 0.05', '"momentum_256ths": 230', '"gradient": "stochastic"'):
             self.assertIn(words, told)
-        self.assertRegex(lines, r"(?m)^epoch +4/4 .* rate 0\.00\d+ ")
+        self.assertRegex(lines, r"(?m)^epoch +3/4 .* rate 0\.0135 ")
         self.integers("parts", *options, "--stop-after", "3")
         parts, _, _ = self.integers("parts", *options, "--resume", "--threads", "3")
         self.assertEqual(self.hash_of(parts), self.hash_of(whole))
