@@ -151,10 +151,15 @@ class Run(TrainCase):
         for name, tensor in tensors.items():
             np.testing.assert_array_equal(own[name].reshape(tensor.shape), tensor, name)
         nodes = network["nodes"][:-1]
-        self.assertEqual(model.exponents, [exponent_of(node["value"]) for node in nodes])
+        self.assertEqual(model.exponents[0], exponent_of(nodes[0]["value"]))
         for layer in model.network.layers:
+            node = nodes[layer.index]
+            if layer.is_normalized:
+                self.assertEqual(node["value"]["format"], "fp32")
+            else:
+                self.assertEqual(model.exponents[layer.index], exponent_of(node["value"]), layer.name)
             if hasattr(layer, "weight"):
-                self.assertEqual(layer.weight.exponent, exponent_of(nodes[layer.index]["weight"]), layer.name)
+                self.assertEqual(layer.weight.exponent, exponent_of(node["weight"]), layer.name)
         pictures = self.save("pictures.npy", IMAGES[-ANSWERED:])
         self.done("run", folder / "model.nib", "--input", pictures, "--output", self.output)
         answers = model.values(IMAGES[-ANSWERED:])[-1]

@@ -144,10 +144,14 @@ class Average:
         self.total = self.total + (fine << min(up, 24) if up >= 0 else shift(fine, -up))
 
     def finish(self):
-        s, parameter = 0, self.parameter
+        parameter, bits, s = self.parameter, self.parameter.fraction_bits, 0
         if self.rule == "sgd":
-            bits = parameter.fraction_bits
-            s = bits + 8 if parameter.kind == "bias" else max(bit_width(largest(self.total) // self.count) - 7, bits)
-            parameter.exponent = self.exponent - bits - 8 + s
+            fewest = max(bit_width(largest(self.total) // self.count) - 7, bits)
+            s = {"weight": fewest, "bias": bits + 8}.get(parameter.kind, 8)
         count = self.count << s
-        parameter.mantissas = clamp(np.sign(self.total) * ((np.abs(self.total) + count // 2) // count))
+        mean = np.sign(self.total) * ((np.abs(self.total) + count // 2) // count)
+        if parameter.kind in ("scale", "shift"):
+            parameter.fine = mean
+        else:
+            parameter.mantissas = clamp(mean)
+            parameter.exponent = parameter.exponent if self.rule == "shift" else self.exponent - bits - 8 + s
