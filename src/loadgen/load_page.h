@@ -21,8 +21,8 @@ struct LoadRecord {
   LoadResult result;
   // Over seconds, from slices.csv; by size, from batches.csv; by ms, from latencies.csv. Empty
   // where a run did not end.
-  std::vector<ChartPoint> rate, batch, waiting, busy;
-  std::vector<ChartPoint> sizes, latencies;
+  std::vector<ChartPoint> rate = {}, batch = {}, waiting = {}, busy = {};
+  std::vector<ChartPoint> sizes = {}, latencies = {};
 };
 LoadRecord read_load_record(const std::filesystem::path& folder);
 

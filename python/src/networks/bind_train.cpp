@@ -121,7 +121,7 @@ Trained trained(const TrainCall& call, const nb::object& callback) {
       },
       [&](CLI::App&) {
         check_arithmetic(flags, integers);
-        if (integers.is_integer()) {
+        if (is_integer(flags, integers)) {
           run(train_integers, integer_recipe_of(flags, integers));
         } else {
           run(static_cast<TrainResult (*)(const Recipe&, const TrainOptions&)>(train),
