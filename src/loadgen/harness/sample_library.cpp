@@ -53,7 +53,9 @@ std::span<const std::byte> SampleLibrary::integers(std::span<const mlperf::Query
          places_[batch[neighbours].index] == (first + neighbours) % loaded_) {
     ++neighbours;
   }
-  if (neighbours == batch.size())
+  // A batch of more samples than there are goes round more than once: there is no such stretch.
+  const bool is_stretch = (first + batch.size()) * sample_bytes_ <= memory_.size();
+  if (neighbours == batch.size() && is_stretch)
     return std::span(memory_).subspan(first * sample_bytes_, batch.size() * sample_bytes_);
   copy.resize(batch.size() * sample_bytes_);
   for (std::size_t i = 0; i < batch.size(); ++i) {
