@@ -149,8 +149,8 @@ class LoadGen(TrainCase):
         self.assertEqual(json.loads((out / "mlperf_log_accuracy.json").read_text()), [])
         self.assertIn("loaded_qsl_set", (out / "mlperf_log_detail.txt").read_text())
 
-    def test_a_signal_ends_every_scenario(self):
-        for scenario in SCENARIOS:
+    def test_a_signal_ends_a_run(self):
+        for scenario in ("Offline", "Server"):
             out = self.folder / scenario
             process = subprocess.Popen([NIBBLE, "loadgen", self.model, "--data", "digits", "--out", out, "--scenario",
                                         scenario, "--target-qps", "500", "--seconds", "60",
