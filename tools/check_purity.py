@@ -5,8 +5,9 @@
 usage: check_purity.py BUILD_DIR [objdump]
 
 Disassembles what was built of src/laws, src/backend and its cpu, src/integer_step, src/kernels/products,
-src/kernels/integer_loops and src/kernels/engine, the engine's, tests and benchmarks aside. Arithmetic, comparison, conversion and
-rounding of floats are refused; moving, shuffling and masking of registers is no arithmetic.
+src/kernels/integer_loops, src/kernels/normalization and src/kernels/engine, the engine's, tests and benchmarks aside.
+Arithmetic, comparison, conversion and rounding of floats are refused; moving, shuffling and masking of registers is no
+arithmetic.
 """
 
 import re
@@ -14,8 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-FOLDERS = ("src/laws", "src/backend", "src/backend/cpu", "src/integer_step", "src/kernels/products", "src/kernels/integer_loops",
-           "src/kernels/engine")
+FOLDERS = ("src/laws", "src/backend", "src/backend/cpu", "src/integer_step", "src/kernels/products",
+           "src/kernels/integer_loops", "src/kernels/normalization", "src/kernels/engine")
 NOT_THE_STEP = re.compile(r"(_test|_bench|_fuzz|peak\w*)\.cpp\.o$")
 UNITY = re.compile(r"^unity_(\w+)_\d+_cxx\.cxx\.o$")
 
