@@ -83,7 +83,7 @@ class LoadGen(TrainCase):
 
     def test_submission(self):
         conf = self.folder / "user.conf"
-        conf.write_text("*.*.min_duration = 300\n*.Offline.min_query_count = 50\n")
+        conf.write_text("*.*.min_duration = 300\n*.Offline.target_qps = 1000000\n")
         out, text = self.load("submission", "--mode", "submission", "--user-conf", conf)
         self.assertNotIn("no submission", text)
         self.assertIn("VALID: Offline", text)
