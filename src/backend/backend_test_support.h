@@ -46,8 +46,8 @@ class Draws {
  public:
   explicit Draws(std::uint64_t seed) : key_{seed, 0, 0} {}
   int in(int least, int most) {
-    return least +
-           static_cast<int>(draw32(key_, next_++) % static_cast<std::uint32_t>(most - least + 1));
+    const auto count = static_cast<std::uint32_t>(std::int64_t{most} - least + 1);
+    return static_cast<int>(least + static_cast<std::int64_t>(draw32(key_, next_++) % count));
   }
 
  private:

@@ -61,6 +61,7 @@ void SharedBoard::meet() {
 
 template <class Number, class Join>
 void SharedBoard::reduce(std::span<Number> values, const Join& join) {
+  if (values.empty()) return;  // at every rank
   if (values.size_bytes() <= kFewBytes) return reduce_few(values, join);
   constexpr std::size_t kMost = kBoardPiece / sizeof(Number);
   for (std::size_t first = 0; first < values.size(); first += kMost)
