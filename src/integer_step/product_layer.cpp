@@ -68,17 +68,19 @@ class ProductLayer final : public IntegerLayer {
                                   output);
   }
 
+  // The error comes last: what follows it may be done on its way.
   void backward(const IntegerBackward& arguments) override {
+    if (!arguments.gradient_error.memory.is_empty()) {
+      IntegerBackend& backend = *place_.weight_gradient;
+      products_.of(backend).weight_gradient(arguments.inputs[0], arguments.gradient_error,
+                                            weight_.gradient());
+      if (bias_) backend.bias_gradient(arguments.gradient_error, bias_->gradient());
+    }
     if (const Values& target = arguments.input_errors[0]; !target.memory.is_empty()) {
       const IntegerBackend& backend = *place_.input_error;
       products_.of(backend).input_error(arguments.error, weight_.on(backend), error_point_.point,
                                         target);
     }
-    if (arguments.gradient_error.memory.is_empty()) return;
-    IntegerBackend& backend = *place_.weight_gradient;
-    products_.of(backend).weight_gradient(arguments.inputs[0], arguments.gradient_error,
-                                          weight_.gradient());
-    if (bias_) backend.bias_gradient(arguments.gradient_error, bias_->gradient());
   }
 
   ValueStorage value_storage() const override {

@@ -291,12 +291,14 @@ Values IntegerTape::start_backward() {
 }
 
 void IntegerTape::run_backward(const StepContext& step) {
+  std::vector<std::size_t> learned;
   for (std::size_t i = answer_; i > 0; --i) {
     // An empty error: nothing that counts reads this value.
     if (!layers_[i] || !memory_->wants_error(i) || memory_->error(i).is_empty()) continue;
     backward_node(step, i);
-    update(i);
+    learned.push_back(i);
   }
+  for (const std::size_t node : learned) update(node);
   memory_->clear();
   for (IntegerBackend* backend : backends_) backend->end();
 }

@@ -263,22 +263,36 @@ void CudaBackend::round(ShiftPoint point, const Values& to, std::int8_t* second,
   held_ = product;
 }
 
+void CudaBackend::hold(const cuda::LargestJob& pool) {
+  release();
+  held_ = pool;
+}
+
 void CudaBackend::release() {
-  if (!held_) return;
-  cuda::RoundedProduct product = *held_;
-  held_.reset();
+  const auto held = std::exchange(held_, std::monostate());
+  if (const auto* pool = std::get_if<cuda::LargestJob>(&held)) return cuda::queue(queue_, *pool);
+  if (!std::holds_alternative<cuda::RoundedProduct>(held)) return;
+  cuda::RoundedProduct product = std::get<cuda::RoundedProduct>(held);
   cuda::queue(queue_, path_, product);
   if (step_.rule == ShiftRule::frozen) return;
   product.site.is_repeat = true;
   cuda::queue(queue_, path_, product);
 }
 
-bool CudaBackend::rectify_held(const Values& values, const Values& to) {
-  if (!held_ || values.memory != to.memory || held_->result.data != rows(values).data ||
-      held_->rectified_exponent != nullptr || to.exponent.place < 0)
-    return false;
-  held_->rectified_exponent = exponent(to);
-  return true;
+bool CudaBackend::rectify_held(const Values& values, const Values& to, const Values* passed) {
+  if (values.memory != to.memory || to.exponent.place < 0) return false;
+  const std::int8_t* data = rows(values).data;
+  const auto join = [&](auto& job, const std::int8_t* result) {
+    if (result != data || job.rectified_exponent != nullptr) return false;
+    job.rectified_exponent = exponent(to);
+    job.passed = passed == nullptr ? nullptr : rows(*passed).data;
+    return true;
+  };
+  if (auto* product = std::get_if<cuda::RoundedProduct>(&held_))
+    return join(*product, product->result.data);
+  if (auto* pool = std::get_if<cuda::LargestJob>(&held_); pool != nullptr && passed != nullptr)
+    return join(*pool, pool->to.data);
+  return false;
 }
 
 cuda::RoundingSite CudaBackend::site_of(ShiftPoint point, const Values& to) const {

@@ -5,14 +5,15 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "backend/backend.h"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/device_pool.h"
 #include "backend/cuda/device_queue.h"
+#include "backend/cuda/plain_kernels.h"
 #include "backend/cuda/product.h"
 
 namespace nibble::inline backend {
@@ -64,7 +65,9 @@ class CudaBackend final : public IntegerBackend {
   // Rounds a product as round() does; it waits for the rectifier that may come next, which it can
   // do on the way.
   void round(ShiftPoint point, const Values& to, std::int8_t* second, cuda::RoundedProduct product);
-  bool rectify_held(const Values& values, const Values& to);
+  void hold(const cuda::LargestJob& pool);  // likewise
+  // Of errors, where `passed` are the values.
+  bool rectify_held(const Values& values, const Values& to, const Values* passed);
   cuda::ProductPath path() const { return path_; }
   const cuda::DeviceStep* device_step() const { return step_memory_.as<cuda::DeviceStep>(); }
   cuda::Rows rows(const Values& values) const;
@@ -121,7 +124,7 @@ class CudaBackend final : public IntegerBackend {
   std::vector<ShiftPointCase> cases_;
   StepContext step_;
   bool has_decay_ = false;  // of the step's update
-  std::optional<cuda::RoundedProduct> held_;
+  std::variant<std::monostate, cuda::RoundedProduct, cuda::LargestJob> held_;
 };
 
 [[noreturn]] void refuse_batch_norm();  // which runs on the CPU alone

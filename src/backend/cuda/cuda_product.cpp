@@ -44,7 +44,7 @@ class CudaProduct final : public ProductOp {
     if (case_.weight.groups > 1)
       return round_grouped(input, weights, added, ahead_, true, point, output);
     const CudaWeights::Packed packed = weights.packed(case_.weight);
-    round_product(windows_of(input, ahead_, output, packed.ahead, case_.weight.out),
+    round_product(windows_of(input, ahead_, output, packed.ahead, case_.weight.out), true,
                   taps() * case_.weight.in, input, added, point, output);
   }
 
@@ -57,7 +57,7 @@ class CudaProduct final : public ProductOp {
     if (case_.weight.groups > 1)
       return round_grouped(error, weights, none, back_, false, point, input_error);
     const CudaWeights::Packed packed = weights.packed(case_.weight);
-    round_product(windows_of(error, back_, input_error, packed.back, case_.weight.in),
+    round_product(windows_of(error, back_, input_error, packed.back, case_.weight.in), false,
                   taps() * case_.weight.out, error, none, point, input_error);
   }
 
@@ -71,6 +71,11 @@ class CudaProduct final : public ProductOp {
     const cuda::DeviceBuffer inputs = turned(input, images);
     const cuda::DeviceBuffer errors = turned(error, images);
     const WeightShape& weight = case_.weight;
+    if (can_copy_gradient(images)) {
+      const cuda::GradientCopies copies = gradient_copies(
+          inputs.as<std::int8_t>(), errors.as<std::int8_t>(), static_cast<std::uint32_t>(images));
+      return queue_gradient({}, copies, own, 1);
+    }
     const ProductShape shape{.a = {.data = inputs.as<std::int8_t>(),
                                    .table = ahead_.as<std::int32_t>(),
                                    .q_stride = 0,
@@ -88,11 +93,10 @@ class CudaProduct final : public ProductOp {
                              .column_tiles = {},
                              .tiles = 0,
                              .depths = 0};
-    const std::uint32_t least = (cuda::depths_of(shape) + kSafeDepths - 1) / kSafeDepths;
-    cuda::queue(
-        backend_.queue(), backend_.path(),
-        {.shape = shape, .sums = own.data(), .row_step = 1, .column_step = taps() * weight.in},
-        own.is_wide(), std::max(least, even_splits(shape)));
+    const std::uint32_t depths = cuda::depths_of(shape);
+    const std::uint32_t least = (depths + kSafeDepths - 1) / kSafeDepths;
+    const std::uint32_t tiles = cuda::tiles_of(backend_.path(), shape);
+    queue_gradient(shape, {}, own, std::max(least, even_splits(tiles, depths)));
   }
 
  private:
@@ -122,13 +126,130 @@ class CudaProduct final : public ProductOp {
             .depths = 0};
   }
 
+  // What is left of a product that is cut into tiles of 64 columns and windows that the copy engine
+  // can count.
+  cuda::WindowCopies window_copies(const ProductShape& shape, bool is_forward, const Values& source,
+                                   const Values& result) const {
+    const SlidingWindow& window = case_.window;
+    const bool is_even = window.stride.x == 1 && window.stride.y == 1;
+    if (backend_.path() != cuda::ProductPath::wgmma || shape.columns % 64 != 0 ||
+        shape.a.rows < 64 || !(is_forward || is_even))
+      return {};
+    const cuda::Rows from = backend_.rows(source);
+    const cuda::TileSize tile = cuda::tile_of(backend_.path(), shape);
+    const std::uint32_t bytes = from.pitch();
+    const std::uint32_t segment = cuda::segment_of(bytes);
+    const auto first = [&](std::int64_t padding, std::int64_t kernel, std::int64_t dilation) {
+      return static_cast<std::int32_t>(is_forward ? -padding : padding - (kernel - 1) * dilation);
+    };
+    const cuda::WindowBox box{
+        .data = from.data,
+        .channels = bytes,
+        .width = static_cast<std::uint64_t>(source.picture.width),
+        .height = static_cast<std::uint64_t>(source.picture.height),
+        .images = static_cast<std::uint64_t>(source.images),
+        .first = {first(window.padding.x, window.kernel.x, window.dilation.x),
+                  first(window.padding.y, window.kernel.y, window.dilation.y)},
+        .count = {static_cast<std::int32_t>(result.picture.width),
+                  static_cast<std::int32_t>(result.picture.height)},
+        .stride = {static_cast<std::int32_t>(is_forward ? window.stride.x : 1),
+                   static_cast<std::int32_t>(is_forward ? window.stride.y : 1)},
+        .segment = segment,
+        .pixels = tile.rows};
+    constexpr std::int64_t kFarthest = 255;  // tap
+    if (!cuda::can_map(box) || (window.kernel.x - 1) * window.dilation.x > kFarthest ||
+        (window.kernel.y - 1) * window.dilation.y > kFarthest)
+      return {};
+    // Columns in the order that StagedSums::for_each_chunk asks for: 8·j + 2·t + e of 64 is filter
+    // 16·t + 2·j + e.
+    const std::uint64_t filter = std::uint64_t{bytes} * static_cast<std::uint64_t>(taps());
+    const cuda::TensorBox filters{.data = shape.b,
+                                  .rank = 5,
+                                  .extents = {filter, 2, 4, 8, shape.columns / 64},
+                                  .strides = {filter, 16 * filter, 2 * filter, 64 * filter},
+                                  .box = {segment, 2, 4, 8, tile.columns / 64}};
+    return {.rows = cuda::map_of(box),
+            .columns = cuda::map_of(filters),
+            .pixels = divisor_by(result.picture.pixels()),
+            .width = divisor_by(result.picture.width),
+            .first = {box.first[0], box.first[1]},
+            .stride = {box.stride[0], box.stride[1]},
+            .taps = {static_cast<std::uint32_t>(window.kernel.x),
+                     static_cast<std::uint32_t>(window.kernel.y)},
+            .step = {static_cast<std::uint32_t>(window.dilation.x),
+                     static_cast<std::uint32_t>(window.dilation.y)},
+            .tap_bytes = bytes,
+            .segments = (bytes + segment - 1) / segment,
+            .segment = segment,
+            .is_turned = is_forward ? 0u : 1u};
+  }
+
+  // Channels in whole blocks, images in whole segments.
+  bool can_copy_gradient(std::int64_t images) const {
+    return backend_.path() == cuda::ProductPath::wgmma && case_.weight.in % 64 == 0 &&
+           case_.weight.out >= 64 && images % 64 == 0;
+  }
+  cuda::GradientCopies gradient_copies(const std::int8_t* inputs, const std::int8_t* errors,
+                                       std::uint32_t images) const {
+    const SlidingWindow& window = case_.window;
+    const WeightShape& weight = case_.weight;
+    const std::uint32_t segment = images % 128 == 0 ? 128 : 64;
+    const std::uint32_t block_bits = weight.in % 128 == 0 ? 7 : 6;
+    const auto pixels = static_cast<std::uint64_t>(case_.output.pixels());
+    const auto width = static_cast<std::uint64_t>(case_.input.width);
+    const auto height = static_cast<std::uint64_t>(case_.input.height);
+    const std::uint64_t line = images;
+    const cuda::TensorBox rows{.data = errors,
+                               .rank = 3,
+                               .extents = {line, pixels, static_cast<std::uint64_t>(weight.out)},
+                               .strides = {line, line * pixels},
+                               .box = {segment, 1, 128}};
+    const cuda::TensorBox columns{
+        .data = inputs,
+        .rank = 4,
+        .extents = {line, width, height, static_cast<std::uint64_t>(weight.in)},
+        .strides = {line, line * width, line * width * height},
+        .box = {segment, 1, 1, 1u << block_bits}};
+    const std::int64_t blocks = weight.in >> block_bits;
+    const std::uint32_t segments = images / segment;
+    const std::uint32_t parts = 128 / segment;  // of a stage
+    return {.rows = cuda::map_of(rows),
+            .columns = cuda::map_of(columns),
+            .width = divisor_by(case_.output.width),
+            .first = {static_cast<std::int32_t>(-window.padding.x),
+                      static_cast<std::int32_t>(-window.padding.y)},
+            .stride = {static_cast<std::int32_t>(window.stride.x),
+                       static_cast<std::int32_t>(window.stride.y)},
+            .step = {static_cast<std::int32_t>(window.dilation.x),
+                     static_cast<std::int32_t>(window.dilation.y)},
+            .taps_x = divisor_by(window.kernel.x),
+            .channels = static_cast<std::uint32_t>(weight.in),
+            .block_bits = block_bits,
+            .blocks = divisor_by(blocks),
+            .all_blocks = static_cast<std::uint32_t>(blocks * taps()),
+            .outs = static_cast<std::uint32_t>(weight.out),
+            .segments = Divisor::of(segments),
+            .all_stages =
+                Divisor::of((static_cast<std::uint32_t>(pixels) * segments + parts - 1) / parts),
+            .segment = segment};
+  }
+
+  void queue_gradient(const ProductShape& shape, const cuda::GradientCopies& copies,
+                      const CudaSums& sums, std::uint32_t splits) {
+    cuda::queue(backend_.queue(), backend_.path(),
+                {.shape = shape,
+                 .sums = sums.data(),
+                 .row_step = 1,
+                 .column_step = taps() * case_.weight.in,
+                 .copies = copies},
+                sums.is_wide(), splits);
+  }
+
   // Into how many parts the depth is best split: blocks run in rounds, a round takes as long as a
   // part is deep, and adding a tile of sums to memory takes as long as some depths.
-  std::uint32_t even_splits(const ProductShape& shape) const {
+  std::uint32_t even_splits(std::uint32_t tiles, std::uint32_t depths) const {
     constexpr std::uint32_t kDepthsOfSums = 10;
-    const std::uint32_t tiles = std::max(cuda::tiles_of(backend_.path(), shape), 1u);
     const std::uint32_t processors = backend_.queue().multiprocessors();
-    const std::uint32_t depths = cuda::depths_of(shape);
     std::uint32_t best = 1;
     std::uint64_t least = UINT64_MAX;
     for (std::uint32_t splits = 1; splits <= std::min(depths, 4 * processors / tiles + 1);
@@ -144,8 +265,9 @@ class CudaProduct final : public ProductOp {
 
   // Sums are rounded as they leave the tiles; where there are few tiles, or more terms than 32 bits
   // hold, the depth is split and sums meet in memory first.
-  void round_product(const ProductShape& shape, std::int64_t terms, const Values& source,
-                     const cuda::AddedBias& bias, ShiftPoint point, const Values& result) {
+  void round_product(const ProductShape& shape, bool is_forward, std::int64_t terms,
+                     const Values& source, const cuda::AddedBias& bias, ShiftPoint point,
+                     const Values& result) {
     cuda::DeviceQueue& queue = backend_.queue();
     const bool is_wide = terms > kSafeTerms;
     const std::uint32_t tiles = cuda::tiles_of(backend_.path(), shape);
@@ -161,17 +283,22 @@ class CudaProduct final : public ProductOp {
                              .input_exponent = backend_.exponent(source),
                              .bias = bias,
                              .result = target,
-                             .rectified_exponent = nullptr});
+                             .rectified_exponent = nullptr,
+                             .passed = nullptr,
+                             .copies = window_copies(shape, is_forward, source, result)});
     }
     const std::uint64_t numbers = std::uint64_t{target.rows} * target.pitch();
     const cuda::DeviceBuffer sums = backend_.scratch(numbers * (is_wide ? 8 : 4));
     cuda::queue(queue, cuda::ZeroJob{sums.as<void>(), numbers * (is_wide ? 2 : 1)});
     const std::uint32_t least =
         is_wide ? (cuda::depths_of(shape) + kSafeDepths - 1) / kSafeDepths : 1;
-    cuda::queue(
-        queue, backend_.path(),
-        {.shape = shape, .sums = sums.as<void>(), .row_step = target.pitch(), .column_step = 1},
-        is_wide, std::max(least, even_splits(shape)));
+    cuda::queue(queue, backend_.path(),
+                {.shape = shape,
+                 .sums = sums.as<void>(),
+                 .row_step = target.pitch(),
+                 .column_step = 1,
+                 .copies = {}},
+                is_wide, std::max(least, even_splits(tiles, cuda::depths_of(shape))));
     backend_.round(point, result, [&](const RoundingSite& site) {
       cuda::queue(queue,
                   cuda::RoundEach<cuda::SummedRows>{{.sums = sums.as<void>(),

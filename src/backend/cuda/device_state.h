@@ -29,6 +29,7 @@ enum class Guess : std::int32_t { right, wrong, second_right };
 // A shift point: what it remembers from batch to batch, and the pass under way.
 struct DevicePoint {
   PointState state;
+  std::int64_t changed;            // the batch in which the shift last became another
   std::uint64_t largest;           // of all sums of this batch
   std::uint64_t saturated;         // results of the guess that were cut
   std::uint64_t second_saturated;  // and of the second one

@@ -3,6 +3,7 @@
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/plain_kernels.h"
+#include "backend/cuda/rounding.cuh"
 #include "core/philox_draws.h"
 #include "data/augment_law.h"
 #include "laws/integer_laws.h"
@@ -166,10 +167,14 @@ __global__ void __launch_bounds__(256) largest(const __grid_constant__ LargestJo
       is_first = false;
     }
     const std::size_t offset = place_in(job.to, at);
+    if (job.passed != nullptr)
+      best.words = Gate::where_positive(load_chunk(job.passed, offset)).passed(best.words);
     store_chunk(job.to.data, offset, best.words);
     if (is_forward) store_chunk(job.marks, offset, marks.words);
   });
   set_exponent(job.to, *job.from.exponent);
+  if (job.rectified_exponent != nullptr && blockIdx.x == 0 && threadIdx.x == 0)
+    *job.rectified_exponent = *job.from.exponent;
 }
 
 __global__ void __launch_bounds__(256) spread(const __grid_constant__ SpreadJob job) {

@@ -46,6 +46,9 @@ struct LargestJob {
   std::uint8_t* marks;
   TapTable table;
   std::uint64_t is_forward;
+  // A rectifier of errors that follows, as RoundedProduct has it.
+  std::int32_t* rectified_exponent;
+  const std::int8_t* passed;
 };
 
 // Numbers of the host that lie without filling: mantissas, or bytes by tables of 256 a channel.

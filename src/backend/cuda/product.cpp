@@ -24,10 +24,7 @@ TileSize wgmma_tile(std::uint32_t columns) {
 }
 
 ProductShape cut(ProductPath path, ProductShape shape, std::uint32_t splits) {
-  const TileSize tile = tile_of(path, shape);
-  const std::uint32_t column_tiles = (shape.columns + tile.columns - 1) / tile.columns;
-  shape.column_tiles = Divisor::of(column_tiles);
-  shape.tiles = (shape.a.rows + tile.rows - 1) / tile.rows * column_tiles;
+  cut(shape, shape.a.rows, shape.columns, tile_of(path, shape));
   shape.depths = (depths_of(shape) + splits - 1) / splits;
   return shape;
 }
@@ -100,6 +97,12 @@ std::uint32_t tiles_of(ProductPath path, const ProductShape& shape) {
   return cut(path, shape, 1).tiles;
 }
 
+void cut(ProductShape& shape, std::uint32_t rows, std::uint32_t columns, const TileSize& tile) {
+  const std::uint32_t column_tiles = (columns + tile.columns - 1) / tile.columns;
+  shape.column_tiles = Divisor::of(column_tiles);
+  shape.tiles = (rows + tile.rows - 1) / tile.rows * column_tiles;
+}
+
 std::uint32_t depths_of(const ProductShape& shape) {
   return (shape.segments * shape.segment_chunks.divisor + kDepthChunks - 1) / kDepthChunks;
 }
@@ -118,6 +121,7 @@ unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int sh
 void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job) {
   RoundedProduct own = job;
   own.shape = cut(path, job.shape, 1);
+  if (job.copies.segment != 0) return queue_staged_windows(queue, own);
   switch (fitting(path, own.shape)) {
     case ProductPath::dp4a:
       return queue_dp4a(queue, own);
@@ -131,6 +135,7 @@ void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job) {
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,
            std::uint32_t splits) {
   SummedProduct own = job;
+  if (job.copies.segment != 0) return queue_staged_gradient(queue, own, is_wide);
   own.shape = cut(path, job.shape, splits);
   const std::uint32_t planes = (depths_of(own.shape) + own.shape.depths - 1) / own.shape.depths;
   switch (fitting(path, own.shape)) {
