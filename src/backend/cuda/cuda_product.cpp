@@ -6,6 +6,7 @@
 
 #include "backend/cuda/cuda_backend.h"
 #include "backend/cuda/cuda_memory.h"
+#include "backend/cuda/plain_kernels.h"
 #include "backend/cuda/round_sources.h"
 #include "backend/cuda/tap_tables.h"
 #include "laws/integer_laws.h"
@@ -31,10 +32,20 @@ class CudaProduct final : public ProductOp {
         ahead_(backend.lasting(cuda::tap_table(
             TapMap::forward(product.window, product.input, product.output), taps()))),
         back_(backend.lasting(cuda::tap_table(
-            TapMap::backward(product.window, product.input, product.output), taps()))) {}
+            TapMap::backward(product.window, product.input, product.output), taps()))) {
+    if (!is_narrow(product)) return;
+    const std::int64_t numbers = taps() * product.weight.in;
+    const Picture patches{product.output.height, product.output.width, numbers};
+    patched_ = std::make_unique<CudaProduct>(
+        backend, ProductCase{.window = {},
+                             .weight = {.out = product.weight.out, .taps = 1, .in = numbers},
+                             .input = patches,
+                             .output = product.output});
+  }
 
   void forward(const Values& input, const Weights& weight, const Weights* bias, ShiftPoint point,
                const Values& output) override {
+    if (patched_) return patched_->forward(patches_of(input), weight, bias, point, output);
     CudaWeights& weights = cuda_weights(weight);
     cuda::AddedBias added{nullptr, 0, weights.exponent()};
     if (bias != nullptr) {
@@ -54,7 +65,7 @@ class CudaProduct final : public ProductOp {
                    const Values& input_error) override {
     CudaWeights& weights = cuda_weights(weight);
     const cuda::AddedBias none{nullptr, 0, weights.exponent()};
-    if (case_.weight.groups > 1)
+    if (case_.weight.groups > 1 || patched_)
       return round_grouped(error, weights, none, back_, false, point, input_error);
     const CudaWeights::Packed packed = weights.packed(case_.weight);
     round_product(windows_of(error, back_, input_error, packed.back, case_.weight.in), false,
@@ -62,6 +73,7 @@ class CudaProduct final : public ProductOp {
   }
 
   void weight_gradient(const Values& input, const Values& error, Sums& sums) override {
+    if (patched_) return patched_->weight_gradient(patches_of(input), error, sums);
     auto& own = static_cast<CudaSums&>(sums);
     const std::int64_t terms = backend_.step().all_images * case_.output.pixels();
     own.clear(terms > kSafeTerms, {input.exponent, error.exponent});
@@ -74,7 +86,7 @@ class CudaProduct final : public ProductOp {
     if (can_copy_gradient(images)) {
       const cuda::GradientCopies copies = gradient_copies(
           inputs.as<std::int8_t>(), errors.as<std::int8_t>(), static_cast<std::uint32_t>(images));
-      return queue_gradient({}, copies, own, 1);
+      return queue_gradient({}, copies, cuda::tiles_of(copies), copies.all_stages, own);
     }
     const ProductShape shape{.a = {.data = inputs.as<std::int8_t>(),
                                    .table = ahead_.as<std::int32_t>(),
@@ -93,14 +105,34 @@ class CudaProduct final : public ProductOp {
                              .column_tiles = {},
                              .tiles = 0,
                              .depths = 0};
-    const std::uint32_t depths = cuda::depths_of(shape);
-    const std::uint32_t least = (depths + kSafeDepths - 1) / kSafeDepths;
-    const std::uint32_t tiles = cuda::tiles_of(backend_.path(), shape);
-    queue_gradient(shape, {}, own, std::max(least, even_splits(tiles, depths)));
+    queue_gradient(shape, {}, cuda::tiles_of(backend_.path(), shape), cuda::depths_of(shape), own);
   }
 
  private:
   std::int64_t taps() const { return case_.weight.taps; }
+
+  // Pictures of few channels: a tap alone would leave most of a chunk empty, so that windows are
+  // laid out first, as rows of a product with one tap.
+  static bool is_narrow(const ProductCase& product) {
+    constexpr std::int64_t kFewChannels = 4;
+    constexpr std::int64_t kMost = 128;
+    const WeightShape& weight = product.weight;
+    return weight.groups == 1 && weight.taps > 1 && weight.in <= kFewChannels &&
+           weight.taps * weight.in <= kMost;
+  }
+  Values patches_of(const Values& input) {
+    const Picture& picture = patched_->case_.input;
+    const Values patches{.picture = picture,
+                         .images = input.images,
+                         .memory = backend_.take(picture, input.images, ValueStorage::s8),
+                         .exponent = input.exponent};
+    cuda::queue(backend_.queue(), cuda::PatchJob{.from = backend_.rows(input),
+                                                 .to = backend_.rows(patches),
+                                                 .table = {ahead_.as<std::int32_t>(), taps()},
+                                                 .in = divisor_by(case_.weight.in),
+                                                 .unused = 0});
+    return patches;
+  }
 
   // Rows are the windows of `source` that the pixels of `result` see.
   ProductShape windows_of(const Values& source, const cuda::DeviceBuffer& table,
@@ -229,20 +261,20 @@ class CudaProduct final : public ProductOp {
             .all_blocks = static_cast<std::uint32_t>(blocks * taps()),
             .outs = static_cast<std::uint32_t>(weight.out),
             .segments = Divisor::of(segments),
-            .all_stages =
-                Divisor::of((static_cast<std::uint32_t>(pixels) * segments + parts - 1) / parts),
+            .all_stages = (static_cast<std::uint32_t>(pixels) * segments + parts - 1) / parts,
             .segment = segment};
   }
 
   void queue_gradient(const ProductShape& shape, const cuda::GradientCopies& copies,
-                      const CudaSums& sums, std::uint32_t splits) {
+                      std::uint32_t tiles, std::uint32_t depths, const CudaSums& sums) {
+    const std::uint32_t least = (depths + kSafeDepths - 1) / kSafeDepths;
     cuda::queue(backend_.queue(), backend_.path(),
                 {.shape = shape,
                  .sums = sums.data(),
                  .row_step = 1,
                  .column_step = taps() * case_.weight.in,
                  .copies = copies},
-                sums.is_wide(), splits);
+                sums.is_wide(), std::max(least, even_splits(tiles, depths)));
   }
 
   // Into how many parts the depth is best split: blocks run in rounds, a round takes as long as a
@@ -365,6 +397,7 @@ class CudaProduct final : public ProductOp {
   ProductCase case_;
   cuda::DeviceBuffer ahead_;  // tables of taps
   cuda::DeviceBuffer back_;
+  std::unique_ptr<CudaProduct> patched_;  // where windows are laid out first
 };
 
 }  // namespace

@@ -23,9 +23,23 @@ TileSize wgmma_tile(std::uint32_t columns) {
   return {256, 128};
 }
 
+void cut(ProductShape& shape, std::uint32_t rows, std::uint32_t columns, const TileSize& tile) {
+  const std::uint32_t column_tiles = (columns + tile.columns - 1) / tile.columns;
+  shape.column_tiles = Divisor::of(column_tiles);
+  shape.tiles = (rows + tile.rows - 1) / tile.rows * column_tiles;
+}
+
 ProductShape cut(ProductPath path, ProductShape shape, std::uint32_t splits) {
   cut(shape, shape.a.rows, shape.columns, tile_of(path, shape));
   shape.depths = (depths_of(shape) + splits - 1) / splits;
+  return shape;
+}
+
+ProductShape cut(const GradientCopies& copies, std::uint32_t splits) {
+  constexpr TileSize kTile = {128, 256};
+  ProductShape shape{};
+  cut(shape, copies.outs, copies.all_blocks << copies.block_bits, kTile);
+  shape.depths = (copies.all_stages + splits - 1) / splits;
   return shape;
 }
 
@@ -97,10 +111,8 @@ std::uint32_t tiles_of(ProductPath path, const ProductShape& shape) {
   return cut(path, shape, 1).tiles;
 }
 
-void cut(ProductShape& shape, std::uint32_t rows, std::uint32_t columns, const TileSize& tile) {
-  const std::uint32_t column_tiles = (columns + tile.columns - 1) / tile.columns;
-  shape.column_tiles = Divisor::of(column_tiles);
-  shape.tiles = (rows + tile.rows - 1) / tile.rows * column_tiles;
+std::uint32_t tiles_of(const GradientCopies& copies) {
+  return cut(copies, 1).tiles;
 }
 
 std::uint32_t depths_of(const ProductShape& shape) {
@@ -135,7 +147,12 @@ void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job) {
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,
            std::uint32_t splits) {
   SummedProduct own = job;
-  if (job.copies.segment != 0) return queue_staged_gradient(queue, own, is_wide);
+  if (job.copies.segment != 0) {
+    own.shape = cut(job.copies, splits);
+    const std::uint32_t depths = own.shape.depths;
+    return queue_staged_gradient(queue, own, is_wide,
+                                 (job.copies.all_stages + depths - 1) / depths);
+  }
   own.shape = cut(path, job.shape, splits);
   const std::uint32_t planes = (depths_of(own.shape) + own.shape.depths - 1) / own.shape.depths;
   switch (fitting(path, own.shape)) {

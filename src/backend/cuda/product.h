@@ -31,8 +31,8 @@ void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job);
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,
            std::uint32_t splits);
 
-// Cuts rows and columns into tiles.
-void cut(ProductShape& shape, std::uint32_t rows, std::uint32_t columns, const TileSize& tile);
+// Tiles of a gradient whose operands the copy engine brings.
+std::uint32_t tiles_of(const GradientCopies& copies);
 
 // Lets a kernel have so much shared memory; how many of its blocks then run on a multiprocessor.
 unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int shared_bytes);
@@ -47,6 +47,7 @@ void queue_wgmma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std
 
 // With operands that the copy engine brings.
 void queue_staged_windows(DeviceQueue& queue, const RoundedProduct& job);
-void queue_staged_gradient(DeviceQueue& queue, const SummedProduct& job, bool is_wide);
+void queue_staged_gradient(DeviceQueue& queue, const SummedProduct& job, bool is_wide,
+                           std::uint32_t planes);
 
 }  // namespace nibble::cuda

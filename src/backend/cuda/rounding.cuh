@@ -19,7 +19,7 @@ __device__ __noinline__ inline std::uint32_t draw_of(const RandomKey& key, std::
 
 // The shift before the last, where shifts came and went lately: a second result costs time, too.
 __device__ __forceinline__ int second_guess(const DevicePoint& point) {
-  constexpr std::int64_t kLately = 4;  // batches
+  constexpr std::int64_t kLately = 16;  // batches
   return point.state.batches - point.changed < kLately ? point.state.other : PointState::kUnknown;
 }
 

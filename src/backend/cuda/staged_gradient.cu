@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "backend/cuda/staged_product.cuh"
-#include "laws/integer_laws.h"
 
 namespace nibble::cuda {
 namespace {
@@ -133,25 +132,6 @@ class SlabAdder {
   const SummedProduct& job_;
 };
 
-// Every block has its share of all stages of all tiles, whatever tiles they are of; a piece is what
-// it has of one tile, never more than 32 bits hold.
-template <class Body>
-__device__ __forceinline__ void for_each_piece(const SummedProduct& job, const Body& body) {
-  constexpr std::uint32_t kMost = static_cast<std::uint32_t>(kSafeTerms / kStageDepth);
-  const std::uint32_t end =
-      min((blockIdx.x + 1) * job.shape.depths, job.copies.all_stages.divisor * job.shape.tiles);
-  std::uint32_t at = blockIdx.x * job.shape.depths;
-#pragma unroll 1
-  while (at < end) {
-    const std::uint32_t tile = job.copies.all_stages.quotient(at);
-    const std::uint32_t first = job.copies.all_stages.remainder(at, tile);
-    const std::uint32_t stages = min(min(end - at, job.copies.all_stages.divisor - first), kMost);
-    const std::uint32_t row_tile = job.shape.column_tiles.quotient(tile);
-    body(row_tile, job.shape.column_tiles.remainder(tile, row_tile), first, stages);
-    at += stages;
-  }
-}
-
 template <class Tile, class Sum>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     summed_gradient(const __grid_constant__ StagedJob<SummedProduct> staged) {
@@ -159,24 +139,24 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const SummedProduct& job = staged.job;
   const StageMemory<Tile> memory(staged_memory);
   StageCursor<Tile> cursor;
+  const std::uint32_t first = blockIdx.y * job.shape.depths;
+  const std::uint32_t stages = min(job.shape.depths, job.copies.all_stages - first);
   if (threadIdx.x >= Tile::kMultiplying) {
     keep_few_registers();
     if (threadIdx.x > Tile::kMultiplying) return;
-    for_each_piece(job, [&](std::uint32_t row_tile, std::uint32_t column_tile, std::uint32_t first,
-                            std::uint32_t stages) {
-      GradientParts<Tile> parts(job.copies, staged.rows, staged.columns, row_tile * Tile::kRows,
-                                column_tile * Tile::kColumns, first * Tile::kParts);
+    for_each_tile_of<Tile>(job.shape, [&](std::uint32_t row, std::uint32_t column) {
+      GradientParts<Tile> parts(job.copies, staged.rows, staged.columns, row, column,
+                                first * Tile::kParts);
       copy_stages(memory, cursor, stages, parts);
     });
   } else {
     take_many_registers();
     StagedSums<Tile> sums;
     SlabAdder<Sum> adder(memory.slab(), job);
-    for_each_piece(job, [&](std::uint32_t row_tile, std::uint32_t column_tile, std::uint32_t,
-                            std::uint32_t stages) {
+    for_each_tile_of<Tile>(job.shape, [&](std::uint32_t row, std::uint32_t column) {
       sums.multiply(memory, cursor, stages);
       sums.for_each_block([&](std::uint32_t r, std::uint32_t c, const std::int32_t(&block)[4][4]) {
-        adder.add(row_tile * Tile::kRows + r, column_tile * Tile::kColumns + c, block);
+        adder.add(row + r, column + c, block);
       });
     });
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
@@ -184,33 +164,20 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 template <class Tile>
-void queue_on(DeviceQueue& queue, SummedProduct job, bool is_wide) {
-  constexpr std::uint32_t kLeast = 8;  // stages of a block: it also adds a tile of sums to memory
-  const std::uint32_t columns = job.copies.all_blocks << job.copies.block_bits;
-  cut(job.shape, job.copies.outs, columns, {Tile::kRows, Tile::kColumns});
-  const std::uint32_t all = job.copies.all_stages.divisor * job.shape.tiles;
-  const std::uint32_t blocks = std::max(std::min(queue.multiprocessors(), all / kLeast), 1u);
-  job.shape.depths = (all + blocks - 1) / blocks;
+void queue_on(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes) {
+  const std::uint32_t most = (queue.multiprocessors() + planes - 1) / planes;
   queue_staged<Tile>(
       queue, is_wide ? summed_gradient<Tile, std::int64_t> : summed_gradient<Tile, std::int32_t>,
-      job, blocks);
-}
-
-template <int kSegment>
-void queue_by_width(DeviceQueue& queue, const SummedProduct& job, bool is_wide) {
-  // Wide tiles read less, unless much of them would be empty.
-  const std::uint32_t columns = job.copies.all_blocks << job.copies.block_bits;
-  const std::uint32_t filled = (columns + 255) / 256 * 256;
-  if ((filled - columns) * 12 > columns)
-    return queue_on<StagedTile<1, 128, kSegment>>(queue, job, is_wide);
-  queue_on<StagedTile<1, 256, kSegment>>(queue, job, is_wide);
+      job, std::min(most, job.shape.tiles), planes);
 }
 
 }  // namespace
 
-void queue_staged_gradient(DeviceQueue& queue, const SummedProduct& job, bool is_wide) {
-  if (job.copies.segment == 128) return queue_by_width<128>(queue, job, is_wide);
-  queue_by_width<64>(queue, job, is_wide);
+void queue_staged_gradient(DeviceQueue& queue, const SummedProduct& job, bool is_wide,
+                           std::uint32_t planes) {
+  if (job.copies.segment == 128)
+    return queue_on<StagedTile<1, 256, 128>>(queue, job, is_wide, planes);
+  queue_on<StagedTile<1, 256, 64>>(queue, job, is_wide, planes);
 }
 
 }  // namespace nibble::cuda

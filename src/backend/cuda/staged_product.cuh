@@ -31,11 +31,13 @@ __device__ __forceinline__ void for_each_tile_of(const ProductShape& shape, cons
 
 template <class Tile, class Job>
 void queue_staged(DeviceQueue& queue, void (*kernel)(StagedJob<Job>), const Job& job,
-                  unsigned int blocks) {
+                  unsigned int blocks, unsigned int planes = 1) {
   const StagedJob<Job> staged{job.copies.rows, job.copies.columns, job, {}};
   blocks_of(reinterpret_cast<const void*>(kernel), Tile::kThreads, Tile::kBytes);
-  queue.launch(kernel, {.blocks = blocks, .threads = Tile::kThreads, .shared_bytes = Tile::kBytes},
-               staged);
+  queue.launch(
+      kernel,
+      {.blocks = blocks, .threads = Tile::kThreads, .shared_bytes = Tile::kBytes, .planes = planes},
+      staged);
 }
 
 }  // namespace nibble::cuda

@@ -22,7 +22,7 @@ struct StagedTile {
   static constexpr std::uint32_t kSegment = kSegmentBytes;
   static constexpr std::uint32_t kParts = kStageDepth / kSegment;  // of a stage
   static constexpr std::uint32_t kPartBytes = (kRows + kColumns) * kSegment;
-  static constexpr std::uint32_t kStages = kRows + kColumns > 256 ? 4 : 6;
+  static constexpr std::uint32_t kStages = 4;
   static constexpr std::uint32_t kMultiplying = 256;             // threads
   static constexpr std::uint32_t kThreads = kMultiplying + 128;  // and those of whom one copies
   static constexpr std::uint32_t kSlabBytes = 16 * 160;          // of a warp, for sums on their way
