@@ -104,9 +104,8 @@ std::unique_ptr<Sums> CudaBackend::sums(const WeightsCase& weights) {
   return std::make_unique<CudaSums>(*this, static_cast<std::size_t>(weights.shape.elements()));
 }
 
-std::int32_t* CudaBackend::exponent(const Values& values) const {
-  return values.exponent.place < 0 ? nullptr
-                                   : exponents_.as<std::int32_t>() + values.exponent.place;
+std::int32_t* CudaBackend::exponent_at(Slot slot) const {
+  return slot.place < 0 ? nullptr : exponents_.as<std::int32_t>() + slot.place;
 }
 
 cuda::Rows CudaBackend::rows(const Values& values) const {
@@ -229,20 +228,15 @@ void CudaBackend::begin(const StepContext& step) {
   queue().flush();
   for (Inlet* each : {&input_, &tables_, &targets_}) each->is_used = false;
   step_ = step;
-  const auto* update = std::get_if<ShiftUpdate>(&step.update);
-  if (update == nullptr) throw Error("cuda", "update rule", "sgd", "shift");
-  has_decay_ = update->has_decay;
   if (step.cluster != nullptr && step.cluster->size() == 1) step_.cluster = nullptr;  // alone
-  const cuda::DeviceStep told{.seed = step.random.seed,
-                              .first_image = step.first_image,
-                              .step = step.random.step,
-                              .rule = step.rule,
-                              .has_decay = update->has_decay,
-                              .unused = {},
-                              .mu = update->mu,
-                              .bias_mu = update->bias_mu,
-                              .fraction_bits = update->fraction_bits,
-                              .momentum = update->momentum};
+  cuda::DeviceStep told{.seed = step.random.seed,
+                        .first_image = step.first_image,
+                        .step = step.random.step,
+                        .rule = step.rule,
+                        .shift = {},
+                        .sgd = {}};
+  if (const auto* shift = std::get_if<ShiftUpdate>(&step.update)) told.shift = *shift;
+  if (const auto* sgd = std::get_if<SgdUpdate>(&step.update)) told.sgd = *sgd;
   queue().put(step_memory_.as<void>(), &told, sizeof told);
 }
 
@@ -344,8 +338,9 @@ void CudaBackend::update(Weights& weights, Sums& sums) {
   auto& own = static_cast<CudaWeights&>(weights);
   cuda::UpdateJob job = own.update_job();
   job.sums = gradient.data();
+  job.sum_exponent = gradient.exponent();
   job.is_wide = gradient.is_wide();
-  cuda::queue(queue(), job, has_decay_);
+  std::visit([&](const auto& rule) { cuda::queue(queue(), job, rule); }, step_.update);
   own.pack_back();
 }
 

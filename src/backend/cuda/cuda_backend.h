@@ -68,7 +68,8 @@ class CudaBackend final : public IntegerBackend {
   cuda::ProductPath path() const { return path_; }
   const cuda::DeviceStep* device_step() const { return step_memory_.as<cuda::DeviceStep>(); }
   cuda::Rows rows(const Values& values) const;
-  std::int32_t* exponent(const Values& values) const;
+  std::int32_t* exponent(const Values& values) const { return exponent_at(values.exponent); }
+  std::int32_t* exponent_at(Slot slot) const;
   cuda::DeviceBuffer scratch(std::size_t bytes) { return pool_.take(bytes); }
   // Second guesses pay where batches follow one another: in training.
   bool guesses_twice() const { return step_.is_training && step_.rule == ShiftRule::exact; }
@@ -120,7 +121,6 @@ class CudaBackend final : public IntegerBackend {
   std::int32_t slots_ = 0;
   std::vector<ShiftPointCase> cases_;
   StepContext step_;
-  bool has_decay_ = false;  // of the step's update
   std::optional<cuda::RoundedProduct> held_;
 };
 

@@ -27,18 +27,30 @@ void clear_memory(cuda::DeviceQueue& queue, const cuda::DeviceBuffer& memory) {
 CudaWeights::CudaWeights(CudaBackend& backend, const WeightsCase& weights)
     : backend_(backend),
       case_(weights),
-      exponent_(weights.exponent),
+      exponent_(backend.lasting(sizeof(std::int32_t))),
       mantissas_(backend.lasting(size())),
       record_(backend.lasting(sizeof(cuda::DeviceUpdate))) {
   clear_memory(backend.queue(), mantissas_);
   clear_memory(backend.queue(), record_);
+  put_exponent(weights.exponent);
+}
+
+void CudaWeights::put_exponent(std::int32_t exponent) {
+  backend_.queue().flush();
+  backend_.queue().put(exponent_.as<void>(), &exponent, sizeof exponent);
+}
+
+int CudaWeights::exponent() const {
+  std::int32_t exponent = 0;
+  backend_.queue().get(&exponent, exponent_.as<void>(), sizeof exponent);
+  return exponent;
 }
 
 void CudaWeights::write(const WeightsState& state) {
   cuda::DeviceQueue& queue = backend_.queue();
   queue.flush();
   queue.put(mantissas_.as<void>(), state.mantissas.data(), size());
-  exponent_ = state.exponent;
+  put_exponent(state.exponent);
   const auto put_words = [&](const std::vector<std::int32_t>& words, cuda::DeviceBuffer& to) {
     if (words.empty()) return to.release();
     if (to.is_empty()) to = backend_.lasting(words.size() * sizeof(std::int32_t));
@@ -50,7 +62,7 @@ void CudaWeights::write(const WeightsState& state) {
 }
 
 WeightsState CudaWeights::read() const {
-  WeightsState state{.mantissas = Tensor(DType::i8, case_.shape), .exponent = exponent_};
+  WeightsState state{.mantissas = Tensor(DType::i8, case_.shape), .exponent = exponent()};
   read_mantissas(state.mantissas.as<std::int8_t>());
   const auto get_words = [&](const cuda::DeviceBuffer& from, std::vector<std::int32_t>& words) {
     if (from.is_empty()) return;
@@ -114,7 +126,9 @@ void CudaWeights::pack_back() {
 
 cuda::UpdateJob CudaWeights::update_job() const {
   return {.sums = nullptr,
+          .sum_exponent = {},
           .mantissas = mantissas_.as<std::int8_t>(),
+          .exponent = exponent_.as<std::int32_t>(),
           .fine = fine_.as<std::int32_t>(),
           .momentum = momentum_.as<std::int32_t>(),
           .record = record_.as<cuda::DeviceUpdate>(),
@@ -123,6 +137,7 @@ cuda::UpdateJob CudaWeights::update_job() const {
           .elements = static_cast<std::uint32_t>(size()),
           .stream = case_.stream,
           .rounding = case_.rounding,
+          .norm = case_.norm,
           .is_bias = case_.is_bias,
           .is_wide = true,
           .unused = {}};
@@ -139,6 +154,13 @@ void CudaSums::clear(bool is_wide, std::vector<Slot> factors) {
   exponent_ = 0;
   const std::size_t width = is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
   cuda::queue(backend_.queue(), cuda::ZeroJob{data(), size_ * width / 4});
+}
+
+cuda::SumExponent CudaSums::exponent() const {
+  cuda::SumExponent exponent{.factors = {}, .added = exponent_};
+  for (std::size_t i = 0; i < factors_.size(); ++i)
+    exponent.factors[i] = backend_.exponent_at(factors_[i]);
+  return exponent;
 }
 
 int CudaSums::read(std::span<std::int64_t> sums) {

@@ -29,10 +29,13 @@ class CudaWeights final : public Weights {
   void write(const WeightsState& state) override;
   WeightsState read() const override;
   void read_mantissas(std::span<std::int8_t> mantissas) const override;
-  int exponent() const override { return exponent_; }
+  int exponent() const override;
   UpdateRecord last_update() const override;
 
   const std::int8_t* mantissas() const { return mantissas_.as<std::int8_t>(); }
+  const std::int32_t* fine() const { return fine_.as<std::int32_t>(); }
+  // It may move within a step: kernels read it, and the host waits for it.
+  const std::int32_t* device_exponent() const { return exponent_.as<std::int32_t>(); }
   // (out, tap, in) and (in, tap, out), each filled up to 16 at the end, as products read it: made
   // on the first call, kept up to date from then on.
   struct Packed {
@@ -45,6 +48,7 @@ class CudaWeights final : public Weights {
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
+  void put_exponent(std::int32_t exponent);
   void pack();
   const std::int8_t* ahead() const {
     return ahead_.is_empty() ? mantissas() : ahead_.as<std::int8_t>();
@@ -52,7 +56,7 @@ class CudaWeights final : public Weights {
 
   CudaBackend& backend_;
   WeightsCase case_;
-  int exponent_ = 0;
+  cuda::DeviceBuffer exponent_;
   cuda::DeviceBuffer mantissas_;
   cuda::DeviceBuffer fine_;  // empty where there is none
   cuda::DeviceBuffer momentum_;
@@ -80,13 +84,14 @@ class CudaSums final : public Sums {
 
   void* data() const { return memory_.as<void>(); }
   bool is_wide() const { return is_wide_; }
+  cuda::SumExponent exponent() const;
 
  private:
   CudaBackend& backend_;
   std::size_t size_;
   cuda::DeviceBuffer memory_;
   bool is_wide_ = true;
-  std::vector<Slot> factors_;  // theirs are the exponents that add up to that of the sums
+  std::vector<Slot> factors_;  // at most two: their exponents add up to that of the sums
   int exponent_ = 0;           // where the host wrote them
 };
 

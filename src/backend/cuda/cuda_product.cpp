@@ -36,10 +36,10 @@ class CudaProduct final : public ProductOp {
   void forward(const Values& input, const Weights& weight, const Weights* bias, ShiftPoint point,
                const Values& output) override {
     CudaWeights& weights = cuda_weights(weight);
-    cuda::AddedBias added{nullptr, 0, weights.exponent()};
+    cuda::AddedBias added{nullptr, nullptr, weights.device_exponent()};
     if (bias != nullptr) {
       added.mantissas = cuda_weights(*bias).mantissas();
-      added.exponent = cuda_weights(*bias).exponent();
+      added.exponent = cuda_weights(*bias).device_exponent();
     }
     if (case_.weight.groups > 1)
       return round_grouped(input, weights, added, ahead_, true, point, output);
@@ -53,7 +53,7 @@ class CudaProduct final : public ProductOp {
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                    const Values& input_error) override {
     CudaWeights& weights = cuda_weights(weight);
-    const cuda::AddedBias none{nullptr, 0, weights.exponent()};
+    const cuda::AddedBias none{nullptr, nullptr, weights.device_exponent()};
     if (case_.weight.groups > 1)
       return round_grouped(error, weights, none, back_, false, point, input_error);
     const CudaWeights::Packed packed = weights.packed(case_.weight);

@@ -80,8 +80,8 @@ struct ProductShape {
 // What is added to sums of products before they are rounded.
 struct AddedBias {
   const std::int8_t* mantissas;  // null: none
-  std::int32_t exponent;
-  std::int32_t weight_exponent;
+  const std::int32_t* exponent;
+  const std::int32_t* weight_exponent;
 };
 
 // Rounds every sum into a row of the result.

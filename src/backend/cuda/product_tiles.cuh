@@ -209,10 +209,10 @@ __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
   RoundingPass pass(job.site);
   if (!pass.is_needed()) return;
   if (pass.is_done()) return take_second(job.site, job.result);
-  const int product_exponent = *job.input_exponent + job.bias.weight_exponent;
+  const int product_exponent = *job.input_exponent + *job.bias.weight_exponent;
   const bool has_bias = job.bias.mantissas != nullptr;
   const bool rectifies = job.rectified_exponent != nullptr;
-  const SumScale scale = has_bias ? product_scale(product_exponent, job.bias.exponent)
+  const SumScale scale = has_bias ? product_scale(product_exponent, *job.bias.exponent)
                                   : SumScale{product_exponent, 0, 0};
   const std::uint64_t before =
       static_cast<std::uint64_t>(job.site.step->first_image) * job.result.pixels.divisor;

@@ -18,9 +18,9 @@ __device__ CommonExponent common_of(const AddedRows& rows) {
 }
 
 __device__ SumScale scale_of(int input_exponent, const AddedBias& bias) {
-  const int product = input_exponent + bias.weight_exponent;
+  const int product = input_exponent + *bias.weight_exponent;
   return bias.mantissas == nullptr ? SumScale{product, 0, 0}
-                                   : product_scale(product, bias.exponent);
+                                   : product_scale(product, *bias.exponent);
 }
 
 __device__ std::int64_t with_bias(std::int64_t sum, const SumScale& scale, const AddedBias& bias,
@@ -70,9 +70,8 @@ __device__ void add_sums(const JoinedRows& rows, const CommonExponent& common, c
 }
 
 __device__ CommonExponent shared_of(const BiasedRows& rows) {
-  return common_exponent(2, [&](std::size_t i) {
-    return i == 0 ? *rows.rows.exponent : static_cast<int>(rows.bias_exponent);
-  });
+  return common_exponent(
+      2, [&](std::size_t i) { return i == 0 ? *rows.rows.exponent : *rows.bias_exponent; });
 }
 __device__ int exponent_of(const BiasedRows&, const CommonExponent& common) {
   return common.exponent;
@@ -80,7 +79,7 @@ __device__ int exponent_of(const BiasedRows&, const CommonExponent& common) {
 __device__ void add_sums(const BiasedRows& rows, const CommonExponent& common, const Rows& result,
                          const ChunkPlace& at, ChunkSums& sums) {
   const std::int64_t factor = common.factor(*rows.rows.exponent);
-  const std::int64_t bias_factor = common.factor(static_cast<int>(rows.bias_exponent));
+  const std::int64_t bias_factor = common.factor(*rows.bias_exponent);
   ChunkBytes chunk{load_chunk(rows.rows.data, offset_of(rows.rows.pitch, at))};
 #pragma unroll
   for (int i = 0; i < kChunk; ++i) {

@@ -28,7 +28,7 @@ struct JoinedRows {  // along the channels
 struct BiasedRows {
   Operand rows;
   const std::int8_t* bias;
-  std::int64_t bias_exponent;
+  const std::int32_t* bias_exponent;
 };
 
 // Of windows; factors[window] is that of a mean. The windows are the pixels of the result on the
