@@ -42,9 +42,11 @@ NIBBLE_HOST_DEVICE constexpr int norm_sum_shift(std::int64_t sum_of_magnitudes) 
 // Of every output of a weight (out, …).
 std::vector<int> norm_sum_shifts(std::span<const std::int8_t> weight, std::size_t outputs);
 
-NIBBLE_HOST_DEVICE constexpr std::int16_t norm_value(std::int64_t sum, int shift) {
-  constexpr std::int64_t kMost = (1 << kNormValueBits) - 1;
-  return static_cast<std::int16_t>(std::clamp(rounded_shift(sum, shift), -kMost, kMost));
+template <class Signed = std::int64_t>
+NIBBLE_HOST_DEVICE constexpr std::int16_t norm_value(std::type_identity_t<Signed> sum, int shift) {
+  constexpr Signed kMost = (1 << kNormValueBits) - 1;
+  const Signed rounded = rounded_shift<Signed>(sum, shift);
+  return static_cast<std::int16_t>(rounded < -kMost ? -kMost : (rounded > kMost ? kMost : rounded));
 }
 
 // Exact sums of one channel over all images and pixels of all ranks.

@@ -94,6 +94,15 @@ struct RoundedProduct {
   std::int32_t* rectified_exponent;  // null: no rectifier follows
 };
 
+// Holds every sum in 16 bits, by the shift of its column (laws/batch_norm.h: norm_value).
+struct NormedProduct {
+  ProductShape shape;
+  const std::int8_t* shifts;  // filled up to 16
+  const std::int32_t* input_exponent;
+  const std::int32_t* weight_exponent;
+  Rows result;
+};
+
 // Adds every sum to sums[row·row_step + column·column_step].
 struct SummedProduct {
   ProductShape shape;

@@ -40,6 +40,21 @@ ProductPath fitting(ProductPath path, const ProductShape& shape) {
   return path;
 }
 
+// All of the depth in one block.
+template <class Job>
+void queue_whole(DeviceQueue& queue, ProductPath path, const Job& job) {
+  Job own = job;
+  own.shape = cut(path, job.shape, 1);
+  switch (fitting(path, own.shape)) {
+    case ProductPath::dp4a:
+      return queue_dp4a(queue, own);
+    case ProductPath::mma:
+      return queue_mma(queue, own);
+    case ProductPath::wgmma:
+      return queue_wgmma(queue, own);
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(ProductPath path) {
@@ -116,16 +131,10 @@ unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int sh
 }
 
 void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job) {
-  RoundedProduct own = job;
-  own.shape = cut(path, job.shape, 1);
-  switch (fitting(path, own.shape)) {
-    case ProductPath::dp4a:
-      return queue_dp4a(queue, own);
-    case ProductPath::mma:
-      return queue_mma(queue, own);
-    case ProductPath::wgmma:
-      return queue_wgmma(queue, own);
-  }
+  queue_whole(queue, path, job);
+}
+void queue(DeviceQueue& queue, ProductPath path, const NormedProduct& job) {
+  queue_whole(queue, path, job);
 }
 
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,

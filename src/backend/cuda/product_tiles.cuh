@@ -12,10 +12,12 @@
 //   for_each_chunk_of_sums(memory, body(row, column, 16 sums)) by way of kResultBytes of memory.
 #pragma once
 
+#include "backend/cuda/chunks.cuh"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/product.h"
 #include "backend/cuda/rounding.cuh"
+#include "laws/batch_norm.h"
 #include "laws/integer_laws.h"
 
 namespace nibble::cuda {
@@ -244,6 +246,47 @@ __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
   pass.end(scale.exponent, job.result.exponent, job.rectified_exponent);
 }
 
+// 16 sums as numbers of 16 bits.
+__device__ __forceinline__ void store_normed(const NormedProduct& job, std::uint32_t row,
+                                             std::uint32_t column, const std::int32_t* sums) {
+  const std::size_t at = std::size_t{row} * (job.result.chunks.divisor * kChunk) + column;
+  auto* to = reinterpret_cast<uint4*>(job.result.data + at * sizeof(std::int16_t));
+  const auto* shifts = reinterpret_cast<const char4*>(job.shifts + column);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    std::uint32_t words[4];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int4 quad = reinterpret_cast<const int4*>(sums)[half * 2 + i];
+      const char4 by = shifts[half * 2 + i];
+      words[2 * i] =
+          pair_of(norm_value<std::int32_t>(quad.x, by.x), norm_value<std::int32_t>(quad.y, by.y));
+      words[2 * i + 1] =
+          pair_of(norm_value<std::int32_t>(quad.z, by.z), norm_value<std::int32_t>(quad.w, by.w));
+    }
+    to[half] = make_uint4(words[0], words[1], words[2], words[3]);
+  }
+}
+
+template <class Engine>
+__global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
+    normed_product(const __grid_constant__ NormedProduct job) {
+  start_kernel();
+  std::int8_t* stages = aligned_stages();
+  auto* memory = reinterpret_cast<std::int32_t*>(stages + Engine::kStages * stage_bytes<Engine>());
+  const std::uint32_t pitch = job.result.chunks.divisor * kChunk;
+  for_each_tile<Engine>(
+      job.shape, stages, [&](Engine& engine, std::uint32_t first_row, std::uint32_t first_column) {
+        engine.for_each_chunk_of_sums(
+            memory, [&](std::uint32_t r, std::uint32_t c, const std::int32_t* sums) {
+              if (first_row + r < job.shape.a.rows && first_column + c < pitch)
+                store_normed(job, first_row + r, first_column + c, sums);
+            });
+      });
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    *job.result.exponent = *job.input_exponent + *job.weight_exponent;
+}
+
 __device__ __forceinline__ void add_to(std::int32_t* sum, std::int32_t value) {
   atomicAdd(sum, value);
 }
@@ -286,6 +329,11 @@ void queue_product(DeviceQueue& queue, void (*kernel)(Params), const Params& job
 template <class Engine>
 void queue_on(DeviceQueue& queue, const RoundedProduct& job) {
   queue_product(queue, rounded_product<Engine>, job, Engine::kThreads, product_bytes<Engine>(true),
+                1);
+}
+template <class Engine>
+void queue_on(DeviceQueue& queue, const NormedProduct& job) {
+  queue_product(queue, normed_product<Engine>, job, Engine::kThreads, product_bytes<Engine>(true),
                 1);
 }
 template <class Engine>
