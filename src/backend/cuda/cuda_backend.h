@@ -68,6 +68,7 @@ class CudaBackend final : public IntegerBackend {
   cuda::ProductPath path() const { return path_; }
   const cuda::DeviceStep* device_step() const { return step_memory_.as<cuda::DeviceStep>(); }
   cuda::Rows rows(const Values& values) const;
+  cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
   std::int32_t* exponent(const Values& values) const { return exponent_at(values.exponent); }
   std::int32_t* exponent_at(Slot slot) const;
   cuda::DeviceBuffer scratch(std::size_t bytes) { return pool_.take(bytes); }
@@ -97,7 +98,6 @@ class CudaBackend final : public IntegerBackend {
     bool is_used = false;  // by launches that wait in the queue
   };
 
-  cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
   void meet(const cuda::RoundingSite& site, const Values& to);
   const std::uint8_t* held_images(ConstTensorView images);
   void release();
@@ -123,8 +123,6 @@ class CudaBackend final : public IntegerBackend {
   StepContext step_;
   std::optional<cuda::RoundedProduct> held_;
 };
-
-[[noreturn]] void refuse_batch_norm();  // which runs on the CPU alone
 
 std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product);
 std::unique_ptr<PoolOp> make_cuda_pool(CudaBackend& backend, const PoolCase& pool);

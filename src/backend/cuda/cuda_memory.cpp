@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/normalization.h"
 
 namespace nibble::inline backend {
 namespace {
@@ -58,6 +59,7 @@ void CudaWeights::write(const WeightsState& state) {
   };
   put_words(state.fine, fine_);
   put_words(state.momentum, momentum_);
+  has_sum_shifts_ = false;
   if (packed_shape_.taps > 0) pack();
 }
 
@@ -98,6 +100,27 @@ CudaWeights::Packed CudaWeights::packed(const WeightShape& shape) {
     pack();
   }
   return {ahead(), back_.as<std::int8_t>()};
+}
+
+const std::int8_t* CudaWeights::sum_shifts(std::size_t outputs) {
+  if (sum_shifts_.is_empty()) {
+    sum_shifts_ = backend_.lasting(filled_up(static_cast<std::int64_t>(outputs)));
+    clear_memory(backend_.queue(), sum_shifts_);
+  }
+  if (!has_sum_shifts_) {
+    cuda::queue(backend_.queue(),
+                cuda::SumShiftsJob{.mantissas = mantissas(),
+                                   .shifts = sum_shifts_.as<std::int8_t>(),
+                                   .outputs = static_cast<std::uint32_t>(outputs),
+                                   .depth = static_cast<std::uint32_t>(size() / outputs)});
+    has_sum_shifts_ = true;
+  }
+  return sum_shifts_.as<std::int8_t>();
+}
+
+void CudaWeights::take_change() {
+  has_sum_shifts_ = false;
+  pack_back();
 }
 
 void CudaWeights::pack() {
@@ -148,10 +171,15 @@ CudaSums::CudaSums(CudaBackend& backend, std::size_t size)
   clear(true, {});
 }
 
-void CudaSums::clear(bool is_wide, std::vector<Slot> factors) {
-  is_wide_ = is_wide;
+void CudaSums::expect(std::vector<Slot> factors) {
+  is_wide_ = true;
   factors_ = std::move(factors);
   exponent_ = 0;
+}
+
+void CudaSums::clear(bool is_wide, std::vector<Slot> factors) {
+  expect(std::move(factors));
+  is_wide_ = is_wide;
   const std::size_t width = is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
   cuda::queue(backend_.queue(), cuda::ZeroJob{data(), size_ * width / 4});
 }

@@ -43,13 +43,16 @@ class CudaWeights final : public Weights {
     const std::int8_t* back = nullptr;
   };
   Packed packed(const WeightShape& shape);
-  void pack_back();  // after a change
+  // By output, filled up to 16: laws/batch_norm.h, norm_sum_shift.
+  const std::int8_t* sum_shifts(std::size_t outputs);
+  void take_change();  // brings up to date what was made of the mantissas
   cuda::UpdateJob update_job() const;
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
   void put_exponent(std::int32_t exponent);
   void pack();
+  void pack_back();
   const std::int8_t* ahead() const {
     return ahead_.is_empty() ? mantissas() : ahead_.as<std::int8_t>();
   }
@@ -63,6 +66,8 @@ class CudaWeights final : public Weights {
   cuda::DeviceBuffer record_;
   cuda::DeviceBuffer ahead_;
   cuda::DeviceBuffer back_;
+  cuda::DeviceBuffer sum_shifts_;
+  bool has_sum_shifts_ = false;    // of the mantissas as they are
   WeightShape packed_shape_ = {};  // of no taps: nothing is packed
   cuda::FilledUp filled_ = {};
 };
@@ -80,6 +85,7 @@ class CudaSums final : public Sums {
 
   // All zeros, in 64 or 32 bits, of products whose factors have these exponents.
   void clear(bool is_wide, std::vector<Slot> factors);
+  void expect(std::vector<Slot> factors);  // 64 bits, which a kernel will write
   void reduce(Communicator& cluster);
 
   void* data() const { return memory_.as<void>(); }

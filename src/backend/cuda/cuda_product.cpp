@@ -42,20 +42,43 @@ class CudaProduct final : public ProductOp {
       added.exponent = cuda_weights(*bias).device_exponent();
     }
     if (case_.weight.groups > 1)
-      return round_grouped(input, weights, added, ahead_, true, point, output);
+      return round_grouped(grouped(input, weights, added, ahead_, true), point, output);
     const CudaWeights::Packed packed = weights.packed(case_.weight);
     round_product(windows_of(input, ahead_, output, packed.ahead, case_.weight.out),
                   taps() * case_.weight.in, input, added, point, output);
   }
 
-  void forward_sums(const Values&, const Weights&, const Values&) override { refuse_batch_norm(); }
+  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+    CudaWeights& weights = cuda_weights(weight);
+    const cuda::AddedBias none{nullptr, nullptr, weights.device_exponent()};
+    const std::int8_t* shifts = weights.sum_shifts(static_cast<std::size_t>(case_.weight.out));
+    const cuda::Rows target = backend_.rows(output);
+    cuda::DeviceQueue& queue = backend_.queue();
+    if (case_.weight.groups > 1)
+      return cuda::queue(queue, cuda::NormEach<cuda::GroupedRows>{
+                                    grouped(input, weights, none, ahead_, true), shifts, target});
+    const CudaWeights::Packed packed = weights.packed(case_.weight);
+    const ProductShape shape = windows_of(input, ahead_, output, packed.ahead, case_.weight.out);
+    const std::int64_t terms = taps() * case_.weight.in;
+    if (is_split(shape, terms)) {
+      const SplitSums sums = split_sums(shape, terms, target);
+      return cuda::queue(queue, cuda::NormEach<cuda::SummedRows>{sums.rows(backend_, input, none),
+                                                                 shifts, target});
+    }
+    cuda::queue(queue, backend_.path(),
+                cuda::NormedProduct{.shape = shape,
+                                    .shifts = shifts,
+                                    .input_exponent = backend_.exponent(input),
+                                    .weight_exponent = weights.device_exponent(),
+                                    .result = target});
+  }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                    const Values& input_error) override {
     CudaWeights& weights = cuda_weights(weight);
     const cuda::AddedBias none{nullptr, nullptr, weights.device_exponent()};
     if (case_.weight.groups > 1)
-      return round_grouped(error, weights, none, back_, false, point, input_error);
+      return round_grouped(grouped(error, weights, none, back_, false), point, input_error);
     const CudaWeights::Packed packed = weights.packed(case_.weight);
     round_product(windows_of(error, back_, input_error, packed.back, case_.weight.in),
                   taps() * case_.weight.out, error, none, point, input_error);
@@ -142,16 +165,48 @@ class CudaProduct final : public ProductOp {
     return best;
   }
 
-  // Sums are rounded as they leave the tiles; where there are few tiles, or more terms than 32 bits
-  // hold, the depth is split and sums meet in memory first.
+  // Sums leave the tiles as results; where there are few tiles, or more terms than 32 bits hold,
+  // the depth is split and sums meet in memory first.
+  bool is_split(const ProductShape& shape, std::int64_t terms) const {
+    const std::uint32_t tiles = cuda::tiles_of(backend_.path(), shape);
+    return terms > kSafeTerms ||
+           (tiles * 4 < backend_.queue().multiprocessors() && cuda::depths_of(shape) >= 16);
+  }
+  struct SplitSums {
+    cuda::DeviceBuffer memory;
+    std::uint32_t pitch;
+    bool is_wide;
+
+    cuda::SummedRows rows(CudaBackend& backend, const Values& source,
+                          const cuda::AddedBias& bias) const {
+      return {.sums = memory.as<void>(),
+              .input_exponent = backend.exponent(source),
+              .bias = bias,
+              .pitch = pitch,
+              .is_wide = is_wide ? 1u : 0u};
+    }
+  };
+  SplitSums split_sums(const ProductShape& shape, std::int64_t terms, const cuda::Rows& target) {
+    const bool is_wide = terms > kSafeTerms;
+    const std::uint64_t numbers = std::uint64_t{target.rows} * target.pitch();
+    SplitSums sums{backend_.scratch(numbers * (is_wide ? 8 : 4)), target.pitch(), is_wide};
+    cuda::queue(backend_.queue(),
+                cuda::ZeroJob{sums.memory.as<void>(), numbers * (is_wide ? 2 : 1)});
+    const std::uint32_t least =
+        is_wide ? (cuda::depths_of(shape) + kSafeDepths - 1) / kSafeDepths : 1;
+    cuda::queue(backend_.queue(), backend_.path(),
+                {.shape = shape,
+                 .sums = sums.memory.as<void>(),
+                 .row_step = target.pitch(),
+                 .column_step = 1},
+                is_wide, std::max(least, even_splits(shape)));
+    return sums;
+  }
+
   void round_product(const ProductShape& shape, std::int64_t terms, const Values& source,
                      const cuda::AddedBias& bias, ShiftPoint point, const Values& result) {
-    cuda::DeviceQueue& queue = backend_.queue();
-    const bool is_wide = terms > kSafeTerms;
-    const std::uint32_t tiles = cuda::tiles_of(backend_.path(), shape);
-    const bool has_few = tiles * 4 < queue.multiprocessors() && cuda::depths_of(shape) >= 16;
     const cuda::Rows target = backend_.rows(result);
-    if (!is_wide && !has_few) {
+    if (!is_split(shape, terms)) {
       cuda::DeviceBuffer second;
       if (backend_.guesses_twice())
         second = backend_.scratch(std::size_t{target.rows} * target.pitch());
@@ -163,48 +218,35 @@ class CudaProduct final : public ProductOp {
                              .result = target,
                              .rectified_exponent = nullptr});
     }
-    const std::uint64_t numbers = std::uint64_t{target.rows} * target.pitch();
-    const cuda::DeviceBuffer sums = backend_.scratch(numbers * (is_wide ? 8 : 4));
-    cuda::queue(queue, cuda::ZeroJob{sums.as<void>(), numbers * (is_wide ? 2 : 1)});
-    const std::uint32_t least =
-        is_wide ? (cuda::depths_of(shape) + kSafeDepths - 1) / kSafeDepths : 1;
-    cuda::queue(
-        queue, backend_.path(),
-        {.shape = shape, .sums = sums.as<void>(), .row_step = target.pitch(), .column_step = 1},
-        is_wide, std::max(least, even_splits(shape)));
+    const SplitSums sums = split_sums(shape, terms, target);
     backend_.round(point, result, [&](const RoundingSite& site) {
-      cuda::queue(queue,
-                  cuda::RoundEach<cuda::SummedRows>{{.sums = sums.as<void>(),
-                                                     .input_exponent = backend_.exponent(source),
-                                                     .bias = bias,
-                                                     .pitch = target.pitch(),
-                                                     .is_wide = is_wide ? 1u : 0u},
-                                                    site,
-                                                    target});
+      cuda::queue(backend_.queue(), cuda::RoundEach<cuda::SummedRows>{
+                                        sums.rows(backend_, source, bias), site, target});
     });
   }
 
-  void round_grouped(const Values& source, const CudaWeights& weights, const cuda::AddedBias& bias,
-                     const cuda::DeviceBuffer& table, bool is_forward, ShiftPoint point,
-                     const Values& result) {
+  cuda::GroupedRows grouped(const Values& source, const CudaWeights& weights,
+                            const cuda::AddedBias& bias, const cuda::DeviceBuffer& table,
+                            bool is_forward) const {
     const WeightShape& weight = case_.weight;
     const std::int64_t outs = weight.out / weight.groups;
     const cuda::Rows from = backend_.rows(source);
+    return {.source = {from.data, from.exponent, 0, from.pitch()},
+            .weight = weights.mantissas(),
+            .bias = bias,
+            .table = {table.as<std::int32_t>(), taps()},
+            .group = divisor_by(is_forward ? outs : weight.in),
+            .source_pixels = from.pixels.divisor,
+            .in = static_cast<std::uint32_t>(weight.in),
+            .sources = static_cast<std::uint32_t>(is_forward ? weight.in : outs),
+            .is_forward = is_forward ? 1u : 0u,
+            .unused = 0};
+  }
+
+  void round_grouped(const cuda::GroupedRows& source, ShiftPoint point, const Values& result) {
     backend_.round(point, result, [&](const RoundingSite& site) {
       cuda::queue(backend_.queue(),
-                  cuda::RoundEach<cuda::GroupedRows>{
-                      {.source = {from.data, from.exponent, 0, from.pitch()},
-                       .weight = weights.mantissas(),
-                       .bias = bias,
-                       .table = {table.as<std::int32_t>(), taps()},
-                       .group = divisor_by(is_forward ? outs : weight.in),
-                       .source_pixels = from.pixels.divisor,
-                       .in = static_cast<std::uint32_t>(weight.in),
-                       .sources = static_cast<std::uint32_t>(is_forward ? weight.in : outs),
-                       .is_forward = is_forward ? 1u : 0u,
-                       .unused = 0},
-                      site,
-                      backend_.rows(result)});
+                  cuda::RoundEach<cuda::GroupedRows>{source, site, backend_.rows(result)});
     });
   }
 

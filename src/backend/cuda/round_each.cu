@@ -5,6 +5,7 @@
 #include "backend/cuda/round_sources.h"
 #include "backend/cuda/rounding.cuh"
 #include "backend/loss_laws.h"
+#include "laws/batch_norm.h"
 #include "laws/block_exponent.h"
 #include "laws/integer_laws.h"
 
@@ -237,6 +238,30 @@ __global__ void __launch_bounds__(256) round_each(const __grid_constant__ RoundE
 }
 
 template <class Source>
+__global__ void __launch_bounds__(256) norm_each(const __grid_constant__ NormEach<Source> job) {
+  start_kernel();
+  const auto shared = shared_of(job.source);
+  for_each_chunk(job.result, [&](const ChunkPlace& at) {
+    ChunkSums sums{};
+    add_sums(job.source, shared, job.result, at, sums);
+    ChunkBytes shifts{load_chunk(job.shifts, at.channel)};
+    const std::size_t offset = offset_of(job.result.chunks.divisor * kChunk, at) * 2;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      ChunkBytes chunk{};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int k = half * 8 + i * 2;
+        chunk.word[i] = pair_of(norm_value(sums[k], shifts.bytes[k]),
+                                norm_value(sums[k + 1], shifts.bytes[k + 1]));
+      }
+      store_chunk(job.result.data, offset + half * kChunk, chunk.words);
+    }
+  });
+  if (blockIdx.x == 0 && threadIdx.x == 0) *job.result.exponent = exponent_of(job.source, shared);
+}
+
+template <class Source>
 void queue_rounding(DeviceQueue& queue, const RoundEach<Source>& job) {
   queue.launch(round_each<Source>, grid_of(queue, job.result), job);
 }
@@ -272,6 +297,13 @@ void queue(DeviceQueue& queue, const RoundEach<SummedRows>& job) {
 }
 void queue(DeviceQueue& queue, const RoundEach<GroupedRows>& job) {
   queue_rounding(queue, job);
+}
+
+void queue(DeviceQueue& queue, const NormEach<SummedRows>& job) {
+  queue.launch(norm_each<SummedRows>, grid_of(queue, job.result), job);
+}
+void queue(DeviceQueue& queue, const NormEach<GroupedRows>& job) {
+  queue.launch(norm_each<GroupedRows>, grid_of(queue, job.result), job);
 }
 
 void queue(DeviceQueue& queue, const Decision& decision) {

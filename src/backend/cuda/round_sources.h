@@ -93,6 +93,16 @@ void queue(DeviceQueue& queue, const RoundEach<SquaredRows>& job);
 void queue(DeviceQueue& queue, const RoundEach<SummedRows>& job);
 void queue(DeviceQueue& queue, const RoundEach<GroupedRows>& job);
 
+// The same for sums that are held in 16 bits.
+template <class Source>
+struct NormEach {
+  Source source;
+  const std::int8_t* shifts;  // by channel, filled up to 16
+  Rows result;
+};
+void queue(DeviceQueue& queue, const NormEach<SummedRows>& job);
+void queue(DeviceQueue& queue, const NormEach<GroupedRows>& job);
+
 // Where ranks met: decides the shift from the largest sum of all.
 struct Decision {
   DevicePoint* point;
