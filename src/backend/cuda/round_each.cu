@@ -227,10 +227,11 @@ __global__ void __launch_bounds__(256) round_each(const __grid_constant__ RoundE
     ChunkSums sums{};
     add_sums(job.source, shared, job.result, at, sums);
     ChunkBytes rounded{};
-    const std::uint64_t element = (before + at.row) * job.result.channels + at.channel;
+    const ChunkDraws draws(job.site, (before + at.row) * job.result.channels + at.channel);
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) {
-      if (at.channel + i < job.result.channels) rounded.bytes[i] = pass.round(sums[i], element + i);
+      if (at.channel + i < job.result.channels)
+        rounded.bytes[i] = pass.round(sums[i], draws.draw[i]);
     }
     store_chunk(job.result.data, offset_of(job.result.chunks.divisor * kChunk, at), rounded.words);
   });

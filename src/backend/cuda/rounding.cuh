@@ -17,6 +17,31 @@ __device__ __noinline__ inline std::uint32_t draw_of(const RandomKey& key, std::
   return philox::draw32(key, element);
 }
 
+__device__ __noinline__ inline PhiloxBlock draws_of(const RandomKey& key, std::uint64_t group) {
+  return philox::block_of(key, group);
+}
+
+// Of 16 elements that follow one another: a counter serves four where they begin with one.
+struct ChunkDraws {
+  std::uint32_t draw[kChunk] = {};
+
+  __device__ __forceinline__ ChunkDraws(const RoundingSite& site, std::uint64_t element) {
+    if (site.rounding != ShiftRounding::stochastic) return;
+    const RandomKey key{site.step->seed, site.stream, site.step->step};
+    if (element % 4 == 0) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        const PhiloxBlock four = draws_of(key, element / 4 + w);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) draw[w * 4 + i] = four[i];
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) draw[i] = draw_of(key, element + i);
+    }
+  }
+};
+
 // Of one pass, as one thread sees it.
 class RoundingPass {
  public:
@@ -33,15 +58,15 @@ class RoundingPass {
     return site_.is_repeat && site_.point->guess == Guess::second_right;
   }
 
-  // `element` counts through the batch of all ranks, without what fills rows up.
   template <class Sum>
-  __device__ __forceinline__ std::int8_t round(Sum sum, std::uint64_t element) {
+  __device__ __forceinline__ std::int8_t round(Sum sum, std::uint32_t draw) {
     see(magnitude_of<Sum>(sum));
-    return round_by(site_, shift_, sum, element, saturated_);
+    return kept_of(round_shift(site_.rounding, sum, shift_, draw), saturated_);
   }
 
   // 16 results, of which the first `count` are of the tensor, to offset `at` of the result's
   // memory, and to the second one's. The sums lie in shared memory; zeros where there are none.
+  // `element` counts through the batch of all ranks, without what fills rows up.
   // What is done most often stands here, all else in functions of their own: a tile has many
   // chunks, and their instructions must stay in a cache.
   __device__ __forceinline__ void round_chunk(const std::int32_t* sums, std::uint64_t element,
@@ -58,6 +83,14 @@ class RoundingPass {
               max(magnitude_of<std::int32_t>(quads[i].z), magnitude_of<std::int32_t>(quads[i].w))));
     }
     see(most);
+    if (site_.rounding == ShiftRounding::stochastic && element % 4 == 0 && count == kChunk &&
+        max(shift_, other_) <= kNarrowShift) {
+      const uint2 cuts = store_drawn(site_, sums, shift_, other_, element, result + at,
+                                     site_.second + at, rectifies);
+      saturated_ += cuts.x;
+      second_saturated_ += cuts.y;
+      return;
+    }
     if (site_.rounding == ShiftRounding::nearest && shift_ > 0 && fits(most, shift_)) {
       std::uint32_t words[4];
 #pragma unroll
@@ -111,7 +144,10 @@ class RoundingPass {
         site.rounding == ShiftRounding::stochastic
             ? draw_of({site.step->seed, site.stream, site.step->step}, element)
             : 0;
-    const std::int64_t rounded = round_shift(site.rounding, sum, shift, draw);
+    return kept_of(round_shift(site.rounding, sum, shift, draw), saturated);
+  }
+  static __device__ __forceinline__ std::int8_t kept_of(std::int64_t rounded,
+                                                        std::uint32_t& saturated) {
     const std::int8_t kept = clamp127(rounded);
     saturated += kept != rounded ? 1 : 0;
     return kept;
@@ -163,6 +199,44 @@ class RoundingPass {
     return saturated;
   }
 
+  // Stochastically in 32 bits, by both guesses with the same draws; returns how many were cut.
+  static __device__ __noinline__ uint2 store_drawn(const RoundingSite& site,
+                                                   const std::int32_t* sums, int shift, int other,
+                                                   std::uint64_t element, std::int8_t* to,
+                                                   std::int8_t* second, bool rectifies) {
+    const RandomKey key{site.step->seed, site.stream, site.step->step};
+    uint2 cuts = make_uint2(0, 0);
+    std::uint32_t words[4];
+    std::uint32_t second_words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const PhiloxBlock draws = philox::block_of(key, element / 4 + i);
+      const int4 quad = reinterpret_cast<const int4*>(sums)[i];
+      words[i] = drawn(quad, shift, draws, cuts.x);
+      second_words[i] = other < 0 ? 0 : drawn(quad, other, draws, cuts.y);
+    }
+    const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
+    *reinterpret_cast<uint4*>(to) = rectifies ? rectified(chunk) : chunk;
+    if (other < 0) return cuts;
+    const uint4 other_chunk =
+        make_uint4(second_words[0], second_words[1], second_words[2], second_words[3]);
+    *reinterpret_cast<uint4*>(second) = rectifies ? rectified(other_chunk) : other_chunk;
+    return cuts;
+  }
+  static __device__ __forceinline__ std::uint32_t drawn(int4 quad, int shift,
+                                                        const PhiloxBlock& draws,
+                                                        std::uint32_t& saturated) {
+    quad.x = shift_stochastic<std::int32_t>(quad.x, shift, draws[0]);
+    quad.y = shift_stochastic<std::int32_t>(quad.y, shift, draws[1]);
+    quad.z = shift_stochastic<std::int32_t>(quad.z, shift, draws[2]);
+    quad.w = shift_stochastic<std::int32_t>(quad.w, shift, draws[3]);
+    cut(quad.x, saturated);
+    cut(quad.y, saturated);
+    cut(quad.z, saturated);
+    cut(quad.w, saturated);
+    return packed(quad);
+  }
+
   // Even the largest is not cut, and 32 bits hold all: then shift <= 24 and |sum| < 2^31 - 2^23.
   static __device__ __forceinline__ bool fits(std::uint32_t most, int shift) {
     return shift <= kQuickShift && (most + (1u << (shift - 1))) >> shift <= 127;
@@ -181,6 +255,7 @@ class RoundingPass {
     number = kept;
   }
 
+  static constexpr int kNarrowShift = 30;  // of laws in 32 bits
   static constexpr int kQuickShift = 24;
   static constexpr std::uint32_t kQuickSum = 1u << 30;  // with half of 2^24 it is below 2^31
 
