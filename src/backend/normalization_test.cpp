@@ -82,7 +82,7 @@ void run(const NormalizationSetup& setup, bool reads_sums, const std::string& ot
       place.empty(product.output, setup.images, reads_sums ? ValueStorage::s16 : ValueStorage::s8);
   const auto conv = place.backend->product(product);
   if (reads_sums) {
-    conv->forward_sums(input, *weight, sums);
+    conv->forward_sums(input, *weight, nullptr, sums);
   } else {
     conv->forward(input, *weight, nullptr, place.point(), sums);
   }

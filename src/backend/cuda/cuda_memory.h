@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda/device_pool.h"
+#include "backend/cuda/round_sources.h"
 #include "backend/cuda/training_kernels.h"
 
 namespace nibble::inline backend {
@@ -75,6 +76,17 @@ class CudaWeights final : public Weights {
 // Packing changes no value.
 inline CudaWeights& cuda_weights(const Weights& weights) {
   return const_cast<CudaWeights&>(static_cast<const CudaWeights&>(weights));
+}
+
+template <class Source>
+cuda::FrozenEach<Source> frozen_each(const Source& source, const FrozenLine& line,
+                                     const cuda::Rows& result) {
+  return {.source = source,
+          .bias = cuda_weights(*line.bias).fine(),
+          .multiplier = cuda_weights(*line.multiplier).fine(),
+          .result = result,
+          .shift = line.shift,
+          .exponent = line.exponent};
 }
 
 class CudaSums final : public Sums {

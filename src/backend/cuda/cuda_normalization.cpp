@@ -76,6 +76,13 @@ class CudaNormalization final : public NormalizationOp {
     cuda::queue(queue, job);
   }
 
+  void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
+    const cuda::Rows from = backend_.rows(input);
+    cuda::AddedRows rows{.operands = {}, .count = 1};
+    rows.operands[0] = {from.data, from.exponent, 0, from.pitch()};
+    cuda::queue(backend_.queue(), frozen_each(rows, line, backend_.rows(output)));
+  }
+
   NormalizationRecord record() override {
     std::vector<cuda::NormChannel> known(channels_);
     backend_.queue().get(known.data(), known_.as<void>(), channels_ * sizeof(cuda::NormChannel));

@@ -48,26 +48,24 @@ class CudaProduct final : public ProductOp {
                   taps() * case_.weight.in, input, added, point, output);
   }
 
-  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+  void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                    const Values& output) override {
     CudaWeights& weights = cuda_weights(weight);
     const cuda::AddedBias none{nullptr, nullptr, weights.device_exponent()};
-    const std::int8_t* shifts = weights.sum_shifts(static_cast<std::size_t>(case_.weight.out));
     const cuda::Rows target = backend_.rows(output);
-    cuda::DeviceQueue& queue = backend_.queue();
-    if (case_.weight.groups > 1)
-      return cuda::queue(queue, cuda::NormEach<cuda::GroupedRows>{
-                                    grouped(input, weights, none, ahead_, true), shifts, target});
+    const auto leave = [&](const auto& source) {
+      if (line != nullptr) return cuda::queue(backend_.queue(), frozen_each(source, *line, target));
+      cuda::queue(backend_.queue(), cuda::NormEach{source, sum_shifts(weights), target});
+    };
+    if (case_.weight.groups > 1) return leave(grouped(input, weights, none, ahead_, true));
     const CudaWeights::Packed packed = weights.packed(case_.weight);
     const ProductShape shape = windows_of(input, ahead_, output, packed.ahead, case_.weight.out);
     const std::int64_t terms = taps() * case_.weight.in;
-    if (is_split(shape, terms)) {
-      const SplitSums sums = split_sums(shape, terms, target);
-      return cuda::queue(queue, cuda::NormEach<cuda::SummedRows>{sums.rows(backend_, input, none),
-                                                                 shifts, target});
-    }
-    cuda::queue(queue, backend_.path(),
+    if (line != nullptr || is_split(shape, terms))
+      return leave(split_sums(shape, terms, target).rows(backend_, input, none));
+    cuda::queue(backend_.queue(), backend_.path(),
                 cuda::NormedProduct{.shape = shape,
-                                    .shifts = shifts,
+                                    .shifts = sum_shifts(weights),
                                     .input_exponent = backend_.exponent(input),
                                     .weight_exponent = weights.device_exponent(),
                                     .result = target});
@@ -120,6 +118,9 @@ class CudaProduct final : public ProductOp {
 
  private:
   std::int64_t taps() const { return case_.weight.taps; }
+  const std::int8_t* sum_shifts(CudaWeights& weights) const {
+    return weights.sum_shifts(static_cast<std::size_t>(case_.weight.out));
+  }
 
   // Rows are the windows of `source` that the pixels of `result` see.
   ProductShape windows_of(const Values& source, const cuda::DeviceBuffer& table,

@@ -263,6 +263,26 @@ __global__ void __launch_bounds__(256) norm_each(const __grid_constant__ NormEac
 }
 
 template <class Source>
+__global__ void __launch_bounds__(256) frozen_each(const __grid_constant__ FrozenEach<Source> job) {
+  start_kernel();
+  const auto shared = shared_of(job.source);
+  for_each_chunk(job.result, [&](const ChunkPlace& at) {
+    ChunkSums sums{};
+    add_sums(job.source, shared, job.result, at, sums);
+    ChunkBytes chunk{};
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      const std::uint32_t channel = at.channel + i;
+      if (channel < job.result.channels)
+        chunk.bytes[i] =
+            frozen_norm_value(sums[i], job.bias[channel], job.multiplier[channel], job.shift);
+    }
+    store_chunk(job.result.data, offset_of(job.result.chunks.divisor * kChunk, at), chunk.words);
+  });
+  if (blockIdx.x == 0 && threadIdx.x == 0) *job.result.exponent = job.exponent;
+}
+
+template <class Source>
 void queue_rounding(DeviceQueue& queue, const RoundEach<Source>& job) {
   queue.launch(round_each<Source>, grid_of(queue, job.result), job);
 }
@@ -305,6 +325,16 @@ void queue(DeviceQueue& queue, const NormEach<SummedRows>& job) {
 }
 void queue(DeviceQueue& queue, const NormEach<GroupedRows>& job) {
   queue.launch(norm_each<GroupedRows>, grid_of(queue, job.result), job);
+}
+
+void queue(DeviceQueue& queue, const FrozenEach<SummedRows>& job) {
+  queue.launch(frozen_each<SummedRows>, grid_of(queue, job.result), job);
+}
+void queue(DeviceQueue& queue, const FrozenEach<GroupedRows>& job) {
+  queue.launch(frozen_each<GroupedRows>, grid_of(queue, job.result), job);
+}
+void queue(DeviceQueue& queue, const FrozenEach<AddedRows>& job) {
+  queue.launch(frozen_each<AddedRows>, grid_of(queue, job.result), job);
 }
 
 void queue(DeviceQueue& queue, const Decision& decision) {

@@ -103,6 +103,20 @@ struct NormEach {
 void queue(DeviceQueue& queue, const NormEach<SummedRows>& job);
 void queue(DeviceQueue& queue, const NormEach<GroupedRows>& job);
 
+// And for a frozen batch norm.
+template <class Source>
+struct FrozenEach {
+  Source source;
+  const std::int32_t* bias;  // by channel
+  const std::int32_t* multiplier;
+  Rows result;
+  std::int32_t shift;
+  std::int32_t exponent;
+};
+void queue(DeviceQueue& queue, const FrozenEach<SummedRows>& job);
+void queue(DeviceQueue& queue, const FrozenEach<GroupedRows>& job);
+void queue(DeviceQueue& queue, const FrozenEach<AddedRows>& job);
+
 // Where ranks met: decides the shift from the largest sum of all.
 struct Decision {
   DevicePoint* point;
