@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -121,6 +122,8 @@ std::uint32_t depths_of(const ProductShape& shape) {
 
 unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int shared_bytes) {
   static std::map<const void*, unsigned int> known;
+  static std::mutex mutex;  // ranks may be threads
+  const std::lock_guard lock(mutex);
   if (const auto found = known.find(kernel); found != known.end()) return found->second;
   check("cuda", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(shared_bytes)));
