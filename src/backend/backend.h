@@ -34,6 +34,16 @@ class Sums {
   virtual void write(std::span<const std::int64_t> sums, int exponent) = 0;
 };
 
+// A batch norm that is frozen: R((sum + bias)·multiplier, shift) of every channel, held within
+// ±127, in units of 2^exponent. Bias and multiplier are numbers of 32 bits: the fine ones of
+// weights.
+struct FrozenLine {
+  const Weights* bias = nullptr;
+  const Weights* multiplier = nullptr;
+  int shift = 0;
+  int exponent = 0;
+};
+
 // The three products of a convolution or linear layer. Each writes the exponent of its result.
 class ProductOp {
  public:
@@ -41,8 +51,9 @@ class ProductOp {
   virtual void forward(const Values& input, const Weights& weight, const Weights* bias,
                        ShiftPoint point, const Values& output) = 0;
   // The sums alone, as values of 16 bits for a batch norm (laws/batch_norm.h: norm_value); the
-  // exponent of the output is that of the sums.
-  virtual void forward_sums(const Values& input, const Weights& weight, const Values& output) = 0;
+  // exponent of the output is that of the sums. With a line they leave as its values of 8 bits.
+  virtual void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                            const Values& output) = 0;
   virtual void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                            const Values& input_error) = 0;
   virtual void weight_gradient(const Values& input, const Values& error, Sums& sums) = 0;
@@ -70,6 +81,9 @@ class NormalizationOp {
   virtual void backward(const Values& input, const Values& error, ShiftPoint point,
                         const Values& input_error, Sums& scale, Sums& shift) = 0;
   virtual NormalizationRecord record() = 0;
+  // Of values of 8 bits that no product feeds.
+  virtual void forward_frozen(const Values& input, const FrozenLine& line,
+                              const Values& output) = 0;
 };
 
 // Numbers on their way to the host.

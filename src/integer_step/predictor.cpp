@@ -39,8 +39,8 @@ Calibration IntegerPredictor::calibrate(const InputBatch& examples) {
   return {tape_.value_exponents(), tape_.statistics()};
 }
 
-void IntegerPredictor::freeze(std::span<const int> value_exponents) {
-  tape_.freeze(value_exponents);
+void IntegerPredictor::freeze(const Calibration& calibration) {
+  tape_.freeze(calibration.exponents, calibration.norms);
 }
 
 IntegerAnswers IntegerPredictor::answer(const InputBatch& examples, ShiftRule rule) {

@@ -28,7 +28,7 @@ class IntegerPredictor {
 
   // Shifts by the largest sums of these examples, statistics of all of them.
   Calibration calibrate(const InputBatch& examples);
-  void freeze(std::span<const int> value_exponents);
+  void freeze(const Calibration& calibration);
 
   const Picture& input_picture() const { return tape_.input_picture(); }
   const Picture& answer_picture() const { return tape_.answer_picture(); }

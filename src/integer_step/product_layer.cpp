@@ -62,7 +62,7 @@ class ProductLayer final : public IntegerLayer {
   void forward(const StepContext&, std::span<const Values> inputs, const Values& output) override {
     const IntegerBackend& backend = *place_.forward;
     if (gives_sums_)
-      return products_.of(backend).forward_sums(inputs[0], weight_.on(backend), output);
+      return products_.of(backend).forward_sums(inputs[0], weight_.on(backend), line_, output);
     products_.of(backend).forward(inputs[0], weight_.on(backend),
                                   bias_ ? &bias_->on(backend) : nullptr, value_point_.point,
                                   output);
@@ -84,8 +84,9 @@ class ProductLayer final : public IntegerLayer {
   }
 
   ValueStorage value_storage() const override {
-    return gives_sums_ ? ValueStorage::s16 : ValueStorage::s8;
+    return gives_sums_ && line_ == nullptr ? ValueStorage::s16 : ValueStorage::s8;
   }
+  void leave_by(const FrozenLine* line) override { line_ = line; }
   const TrainedTensor* weight_of_sums() const override { return gives_sums_ ? &weight_ : nullptr; }
   bool keeps_inputs() const override { return true; }
   std::vector<TrainedTensor*> parameters() override {
@@ -125,6 +126,7 @@ class ProductLayer final : public IntegerLayer {
 
   LayerPlace place_;
   bool gives_sums_;
+  const FrozenLine* line_ = nullptr;  // of the batch norm that reads the sums, once it is frozen
   Products products_;
   PlacedPoint value_point_;
   PlacedPoint error_point_;

@@ -13,11 +13,14 @@ namespace nibble::inline integer_step {
 
 class RandomTrainNetwork {
  public:
-  explicit RandomTrainNetwork(std::uint64_t seed) : key_{seed, 0, 0} {}
+  // With norms about half of the convolutions and sums are normalized.
+  explicit RandomTrainNetwork(std::uint64_t seed, bool has_norms = false)
+      : key_{seed, 0, 0}, has_norms_(has_norms) {}
 
   // Pictures are 7×6 with 2 channels, classes are 5.
   std::string toml() {
     const int count = in(3, 9);
+    if (has_norms_) layer("batch_norm", "");
     for (int i = 0; i < count; ++i) add_layer();
     if (in(0, 1) == 0) {
       layer("global_average_pool", "");
@@ -101,6 +104,7 @@ class RandomTrainNetwork {
           fmt::format(", channels = {}, kernel = [{}, {}], stride = {}, padding = {}, "
                       "dilation = {}, groups = {}{}",
                       channels, kernel_y, kernel_x, stride, padding, dilation, groups, bias()));
+    if (has_norms_ && in(0, 1) == 0) layer("batch_norm", "");
   }
 
   void add_pool(std::string_view op, const std::string& more) {
@@ -141,9 +145,11 @@ class RandomTrainNetwork {
     const int first = in(0, static_cast<int>(names.size()) - 1);
     layer("add", fmt::format(", from = [\"{}\", \"{}\"]", names[static_cast<std::size_t>(first)],
                              names.back()));
+    if (has_norms_ && in(0, 1) == 0) layer("batch_norm", "");
   }
 
   RandomKey key_;
+  bool has_norms_;
   std::uint64_t next_ = 0;
   Value now_{"", 7, 6, 2};
   std::vector<Value> values_;

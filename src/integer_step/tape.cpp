@@ -147,10 +147,20 @@ std::vector<int> IntegerTape::value_exponents() const {
   return exponents;
 }
 
-void IntegerTape::freeze(std::span<const int> value_exponents) {
+void IntegerTape::freeze(std::span<const int> value_exponents,
+                         std::span<const NormalizationRecord> norms) {
   constexpr int kMostShift = 62;
+  std::size_t next_norm = 0;
   for (std::size_t i = 1; i <= answer_; ++i) {
     if (!layers_[i]) continue;
+    if (is<BatchNorm>(network_.nodes[i].op)) {
+      if (next_norm == norms.size())
+        throw Error("integers", "statistics of " + network_.nodes[i].name, "none",
+                    "those that freeze it");
+      const FrozenLine* line = layers_[i]->freeze(norms[next_norm++], value_exponents[i]);
+      if (const auto& before = layers_[network_.nodes[i].inputs[0]]) before->leave_by(line);
+      continue;
+    }
     for (const PlacedPoint& point : layers_[i]->value_points()) {
       std::vector<int> inputs;
       for (const std::size_t input : network_.nodes[i].inputs)

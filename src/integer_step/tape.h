@@ -97,9 +97,11 @@ class IntegerTape {
   // From the next step on; null: nobody looks.
   void set_observer(PointObserver observer) { observer_ = std::move(observer); }
 
-  // Of all values, in the order of nodes; freezing sets the shifts that lead to them.
+  // Of all values, in the order of nodes; freezing sets the shifts that lead to them, and what
+  // batch norms, in the order of nodes, know of values.
   std::vector<int> value_exponents() const;
-  void freeze(std::span<const int> value_exponents);
+  void freeze(std::span<const int> value_exponents,
+              std::span<const NormalizationRecord> norms = {});
 
   std::size_t peak_bytes() const;
 

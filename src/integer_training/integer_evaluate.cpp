@@ -39,11 +39,11 @@ Evaluation evaluate_integers(const Model& model, const Dataset& data, ShiftRule 
   const std::vector<int> exponents = value_exponents_of(network);
   std::optional<IntegerPredictor> predictor;
   std::optional<FrozenAnswers> frozen;
-  if (rule == ShiftRule::frozen && has_batch_norm(network)) {
+  if (rule == ShiftRule::frozen && has_batch_norm(network) && has_engine(options.device)) {
     frozen.emplace(model, options.device, kBatch);
   } else {
     predictor.emplace(predictor_of(model, options.device, options.communicator));
-    if (rule == ShiftRule::frozen) predictor->freeze(exponents);
+    if (rule == ShiftRule::frozen) predictor->freeze(calibration_of(model));
   }
   const std::int64_t width = infer_shapes(network)[output_of(network)].elements();
   IntegerBatcher batcher(data, input_scale(input_of(network), data, exponents[0]), width);

@@ -60,6 +60,21 @@ Model integer_model(const Network& network, std::vector<ModelTensor> trained,
   return model;
 }
 
+Calibration calibration_of(const Model& model) {
+  Calibration calibration{.exponents = value_exponents_of(model.network), .norms = {}};
+  const std::vector<Parameter> parameters = parameters_of(model.network);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].is_trained) continue;
+    check_dtype(model.parameters[i].dtype(), DType::i64);
+    const auto numbers = model.parameters[i].as<std::int64_t>();
+    const bool is_mean = parameters[i].kind == "mean";
+    if (is_mean) calibration.norms.emplace_back();
+    NormalizationRecord& norm = calibration.norms.back();
+    (is_mean ? norm.means : norm.variances).assign(numbers.begin(), numbers.end());
+  }
+  return calibration;
+}
+
 IntegerPredictor predictor_of(const Model& model, const std::string& device,
                               Communicator* cluster) {
   IntegerPredictor predictor(model.network, device, cluster);

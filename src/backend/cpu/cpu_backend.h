@@ -73,6 +73,21 @@ class CpuBackend final : public IntegerBackend {
   StepContext step_;
 };
 
+// How sums leave a product that a batch norm reads: as values of 16 bits by the weight's shifts,
+// which live as long as this, or frozen.
+class NormedSums {
+ public:
+  NormedSums(const Weights& weight, std::int64_t outputs, const FrozenLine* line);
+
+  const RoundingJob& job() const { return job_; }
+  int exponent(int sum_exponent) const { return line_ != nullptr ? line_->exponent : sum_exponent; }
+
+ private:
+  const FrozenLine* line_;
+  std::vector<std::int32_t> shifts_;
+  RoundingJob job_;
+};
+
 std::unique_ptr<ProductOp> make_cpu_product(CpuBackend& backend, const ProductCase& product);
 std::unique_ptr<ProductOp> make_cpu_grouped_product(CpuBackend& backend,
                                                     const ProductCase& product);

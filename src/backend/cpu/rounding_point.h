@@ -35,7 +35,8 @@ struct SumsOutcome {
 
 // How one tensor's sums are rounded; random draws are those of (seed, stream, step, element). Where
 // `other` is set they are rounded by other_shift too, into that memory: a second guess. With column
-// shifts sums become values of 16 bits for a batch norm, by norm_value, and nothing else counts.
+// shifts sums become values of 16 bits for a batch norm, by norm_value, and nothing else counts;
+// with multipliers and biases of columns those of a frozen one, by frozen_norm_value.
 struct RoundingJob {
   int shift = 0;
   ShiftRounding rounding = ShiftRounding::nearest;
@@ -43,6 +44,8 @@ struct RoundingJob {
   int other_shift = 0;
   std::int8_t* other = nullptr;
   std::span<const std::int32_t> column_shifts = {};
+  std::span<const std::int32_t> biases = {};
+  std::span<const std::int32_t> multipliers = {};
 };
 
 struct PassRule {

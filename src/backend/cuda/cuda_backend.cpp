@@ -23,10 +23,17 @@ std::uint32_t pitch_of(const Picture& picture) {
                                     cuda::kChunk);
 }
 
-void without_filling(const std::int8_t* filled, const cuda::Rows& rows,
-                     std::span<std::int8_t> mantissas) {
+template <class Number>
+void without_filling(const Number* filled, const cuda::Rows& rows, std::span<Number> numbers) {
   for (std::size_t row = 0; row < rows.rows; ++row)
-    std::copy_n(filled + row * rows.pitch(), rows.channels, mantissas.data() + row * rows.channels);
+    std::copy_n(filled + row * rows.pitch(), rows.channels, numbers.data() + row * rows.channels);
+}
+
+template <class Number>
+void get_rows(cuda::DeviceQueue& queue, const cuda::Rows& rows, std::span<Number> numbers) {
+  std::vector<Number> filled(std::size_t{rows.rows} * rows.pitch());
+  queue.get(filled.data(), rows.data, filled.size() * sizeof(Number));
+  without_filling(filled.data(), rows, numbers);
 }
 
 // Rows, and behind them their exponent.
@@ -77,10 +84,12 @@ cuda::DeviceBuffer CudaBackend::lasting(std::span<const std::int32_t> words) {
 }
 
 MemoryHandle CudaBackend::take(const Picture& picture, std::int64_t images, ValueStorage storage) {
-  if (storage != ValueStorage::s8 && storage != ValueStorage::u8)
-    throw Error("cuda", "storage of values", "more than a byte", "s8 or u8");
+  const bool is_wide = storage == ValueStorage::s16;
+  if (!is_wide && storage != ValueStorage::s8 && storage != ValueStorage::u8)
+    throw Error("cuda", "storage of values", "another width", "s8, u8 or s16");
   const auto rows = static_cast<std::size_t>(images * picture.pixels());
-  return MemoryHandle(std::make_shared<CudaMemory>(pool_.take(rows * pitch_of(picture))));
+  return MemoryHandle(
+      std::make_shared<CudaMemory>(pool_.take(rows * pitch_of(picture) * (is_wide ? 2 : 1))));
 }
 
 Slot CudaBackend::new_slot() {
@@ -104,9 +113,8 @@ std::unique_ptr<Sums> CudaBackend::sums(const WeightsCase& weights) {
   return std::make_unique<CudaSums>(*this, static_cast<std::size_t>(weights.shape.elements()));
 }
 
-std::int32_t* CudaBackend::exponent(const Values& values) const {
-  return values.exponent.place < 0 ? nullptr
-                                   : exponents_.as<std::int32_t>() + values.exponent.place;
+std::int32_t* CudaBackend::exponent_at(Slot slot) const {
+  return slot.place < 0 ? nullptr : exponents_.as<std::int32_t>() + slot.place;
 }
 
 cuda::Rows CudaBackend::rows(const Values& values) const {
@@ -200,10 +208,11 @@ void CudaBackend::load_images(const ImageSelection& images, std::span<const std:
 }
 
 void CudaBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
-  const cuda::Rows source = rows(from);
-  std::vector<std::int8_t> filled(std::size_t{source.rows} * source.pitch());
-  queue().get(filled.data(), source.data, filled.size());
-  without_filling(filled.data(), source, mantissas);
+  get_rows(queue(), rows(from), mantissas);
+}
+
+void CudaBackend::store_sums(const Values& from, std::span<std::int16_t> sums) {
+  get_rows(queue(), rows(from), sums);
 }
 
 std::unique_ptr<StoredLater> CudaBackend::store_later(const Values& from) {
@@ -229,20 +238,15 @@ void CudaBackend::begin(const StepContext& step) {
   queue().flush();
   for (Inlet* each : {&input_, &tables_, &targets_}) each->is_used = false;
   step_ = step;
-  const auto* update = std::get_if<ShiftUpdate>(&step.update);
-  if (update == nullptr) throw Error("cuda", "update rule", "sgd", "shift");
-  has_decay_ = update->has_decay;
   if (step.cluster != nullptr && step.cluster->size() == 1) step_.cluster = nullptr;  // alone
-  const cuda::DeviceStep told{.seed = step.random.seed,
-                              .first_image = step.first_image,
-                              .step = step.random.step,
-                              .rule = step.rule,
-                              .has_decay = update->has_decay,
-                              .unused = {},
-                              .mu = update->mu,
-                              .bias_mu = update->bias_mu,
-                              .fraction_bits = update->fraction_bits,
-                              .momentum = update->momentum};
+  cuda::DeviceStep told{.seed = step.random.seed,
+                        .first_image = step.first_image,
+                        .step = step.random.step,
+                        .rule = step.rule,
+                        .shift = {},
+                        .sgd = {}};
+  if (const auto* shift = std::get_if<ShiftUpdate>(&step.update)) told.shift = *shift;
+  if (const auto* sgd = std::get_if<SgdUpdate>(&step.update)) told.sgd = *sgd;
   queue().put(step_memory_.as<void>(), &told, sizeof told);
 }
 
@@ -358,22 +362,10 @@ void CudaBackend::update(Weights& weights, Sums& sums) {
   auto& own = static_cast<CudaWeights&>(weights);
   cuda::UpdateJob job = own.update_job();
   job.sums = gradient.data();
+  job.sum_exponent = gradient.exponent();
   job.is_wide = gradient.is_wide();
-  cuda::queue(queue(), job, has_decay_);
-  own.pack_back();
-}
-
-void refuse_batch_norm() {
-  throw Error("cuda", "layer", "a batch norm", "none: train it with --device cpu",
-              ErrorKind::device);
-}
-
-std::unique_ptr<NormalizationOp> CudaBackend::normalization(const NormalizationCase&) {
-  refuse_batch_norm();
-}
-
-void CudaBackend::store_sums(const Values&, std::span<std::int16_t>) {
-  refuse_batch_norm();
+  std::visit([&](const auto& rule) { cuda::queue(queue(), job, rule); }, step_.update);
+  own.take_change();
 }
 
 std::unique_ptr<ProductOp> CudaBackend::product(const ProductCase& product) {

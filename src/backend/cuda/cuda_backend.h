@@ -71,7 +71,9 @@ class CudaBackend final : public IntegerBackend {
   cuda::ProductPath path() const { return path_; }
   const cuda::DeviceStep* device_step() const { return step_memory_.as<cuda::DeviceStep>(); }
   cuda::Rows rows(const Values& values) const;
-  std::int32_t* exponent(const Values& values) const;
+  cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
+  std::int32_t* exponent(const Values& values) const { return exponent_at(values.exponent); }
+  std::int32_t* exponent_at(Slot slot) const;
   cuda::DeviceBuffer scratch(std::size_t bytes) { return pool_.take(bytes); }
   // Second guesses pay where batches follow one another: in training.
   bool guesses_twice() const { return step_.is_training && step_.rule == ShiftRule::exact; }
@@ -99,7 +101,6 @@ class CudaBackend final : public IntegerBackend {
     bool is_used = false;  // by launches that wait in the queue
   };
 
-  cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
   void meet(const cuda::RoundingSite& site, const Values& to);
   const std::uint8_t* held_images(ConstTensorView images);
   void release();
@@ -123,11 +124,8 @@ class CudaBackend final : public IntegerBackend {
   std::int32_t slots_ = 0;
   std::vector<ShiftPointCase> cases_;
   StepContext step_;
-  bool has_decay_ = false;  // of the step's update
   std::variant<std::monostate, cuda::RoundedProduct, cuda::LargestJob> held_;
 };
-
-[[noreturn]] void refuse_batch_norm();  // which runs on the CPU alone
 
 std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product);
 std::unique_ptr<PoolOp> make_cuda_pool(CudaBackend& backend, const PoolCase& pool);

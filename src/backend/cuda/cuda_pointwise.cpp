@@ -35,7 +35,7 @@ class CudaPointwise {
   }
   void operator()(const AddBias& add) const {
     const CudaWeights& bias = cuda_weights(*add.bias);
-    round(add.point, cuda::BiasedRows{operand(from_[0]), bias.mantissas(), bias.exponent()});
+    round(add.point, cuda::BiasedRows{operand(from_[0]), bias.mantissas(), bias.device_exponent()});
   }
   void operator()(const MoveBox& box) const {
     const Values& small = box.to_small ? to_ : from_[0];

@@ -47,26 +47,49 @@ class CudaProduct final : public ProductOp {
                const Values& output) override {
     if (patched_) return patched_->forward(patches_of(input), weight, bias, point, output);
     CudaWeights& weights = cuda_weights(weight);
-    cuda::AddedBias added{nullptr, 0, weights.exponent()};
+    cuda::AddedBias added{nullptr, nullptr, weights.device_exponent()};
     if (bias != nullptr) {
       added.mantissas = cuda_weights(*bias).mantissas();
-      added.exponent = cuda_weights(*bias).exponent();
+      added.exponent = cuda_weights(*bias).device_exponent();
     }
     if (case_.weight.groups > 1)
-      return round_grouped(input, weights, added, ahead_, true, point, output);
+      return round_grouped(grouped(input, weights, added, ahead_, true), point, output);
     const CudaWeights::Packed packed = weights.packed(case_.weight);
     round_product(windows_of(input, ahead_, output, packed.ahead, case_.weight.out), true,
                   taps() * case_.weight.in, input, added, point, output);
   }
 
-  void forward_sums(const Values&, const Weights&, const Values&) override { refuse_batch_norm(); }
+  void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                    const Values& output) override {
+    if (patched_) return patched_->forward_sums(patches_of(input), weight, line, output);
+    CudaWeights& weights = cuda_weights(weight);
+    const cuda::AddedBias none{nullptr, nullptr, weights.device_exponent()};
+    const cuda::Rows target = backend_.rows(output);
+    const auto leave = [&](const auto& source) {
+      if (line != nullptr) return cuda::queue(backend_.queue(), frozen_each(source, *line, target));
+      cuda::queue(backend_.queue(), cuda::NormEach{source, sum_shifts(weights), target});
+    };
+    if (case_.weight.groups > 1) return leave(grouped(input, weights, none, ahead_, true));
+    const CudaWeights::Packed packed = weights.packed(case_.weight);
+    const ProductShape shape = windows_of(input, ahead_, output, packed.ahead, case_.weight.out);
+    const std::int64_t terms = taps() * case_.weight.in;
+    if (line != nullptr || is_split(shape, terms))
+      return leave(split_sums(shape, terms, target).rows(backend_, input, none));
+    cuda::queue(backend_.queue(), backend_.path(),
+                cuda::NormedProduct{.shape = shape,
+                                    .shifts = sum_shifts(weights),
+                                    .input_exponent = backend_.exponent(input),
+                                    .weight_exponent = weights.device_exponent(),
+                                    .result = target,
+                                    .copies = window_copies(shape, true, input, output)});
+  }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                    const Values& input_error) override {
     CudaWeights& weights = cuda_weights(weight);
-    const cuda::AddedBias none{nullptr, 0, weights.exponent()};
+    const cuda::AddedBias none{nullptr, nullptr, weights.device_exponent()};
     if (case_.weight.groups > 1 || patched_)
-      return round_grouped(error, weights, none, back_, false, point, input_error);
+      return round_grouped(grouped(error, weights, none, back_, false), point, input_error);
     const CudaWeights::Packed packed = weights.packed(case_.weight);
     round_product(windows_of(error, back_, input_error, packed.back, case_.weight.in), false,
                   taps() * case_.weight.out, error, none, point, input_error);
@@ -110,6 +133,9 @@ class CudaProduct final : public ProductOp {
 
  private:
   std::int64_t taps() const { return case_.weight.taps; }
+  const std::int8_t* sum_shifts(CudaWeights& weights) const {
+    return weights.sum_shifts(static_cast<std::size_t>(case_.weight.out));
+  }
 
   // Pictures of few channels: a tap alone would leave most of a chunk empty, so that windows are
   // laid out first, as rows of a product with one tap.
@@ -295,17 +321,50 @@ class CudaProduct final : public ProductOp {
     return best;
   }
 
-  // Sums are rounded as they leave the tiles; where there are few tiles, or more terms than 32 bits
-  // hold, the depth is split and sums meet in memory first.
-  void round_product(const ProductShape& shape, bool is_forward, std::int64_t terms,
-                     const Values& source, const cuda::AddedBias& bias, ShiftPoint point,
-                     const Values& result) {
-    cuda::DeviceQueue& queue = backend_.queue();
-    const bool is_wide = terms > kSafeTerms;
+  // Sums leave the tiles as results; where there are few tiles, or more terms than 32 bits hold,
+  // the depth is split and sums meet in memory first.
+  bool is_split(const ProductShape& shape, std::int64_t terms) const {
     const std::uint32_t tiles = cuda::tiles_of(backend_.path(), shape);
-    const bool has_few = tiles * 4 < queue.multiprocessors() && cuda::depths_of(shape) >= 16;
+    return terms > kSafeTerms ||
+           (tiles * 4 < backend_.queue().multiprocessors() && cuda::depths_of(shape) >= 16);
+  }
+  struct SplitSums {
+    cuda::DeviceBuffer memory;
+    std::uint32_t pitch;
+    bool is_wide;
+
+    cuda::SummedRows rows(CudaBackend& backend, const Values& source,
+                          const cuda::AddedBias& bias) const {
+      return {.sums = memory.as<void>(),
+              .input_exponent = backend.exponent(source),
+              .bias = bias,
+              .pitch = pitch,
+              .is_wide = is_wide ? 1u : 0u};
+    }
+  };
+  SplitSums split_sums(const ProductShape& shape, std::int64_t terms, const cuda::Rows& target) {
+    const bool is_wide = terms > kSafeTerms;
+    const std::uint64_t numbers = std::uint64_t{target.rows} * target.pitch();
+    SplitSums sums{backend_.scratch(numbers * (is_wide ? 8 : 4)), target.pitch(), is_wide};
+    cuda::queue(backend_.queue(),
+                cuda::ZeroJob{sums.memory.as<void>(), numbers * (is_wide ? 2 : 1)});
+    const std::uint32_t least =
+        is_wide ? (cuda::depths_of(shape) + kSafeDepths - 1) / kSafeDepths : 1;
+    cuda::queue(backend_.queue(), backend_.path(),
+                {.shape = shape,
+                 .sums = sums.memory.as<void>(),
+                 .row_step = target.pitch(),
+                 .column_step = 1,
+                  .copies = {}},
+                is_wide, std::max(least, even_splits(cuda::tiles_of(backend_.path(), shape),
+                                             cuda::depths_of(shape))));
+    return sums;
+  }
+
+  void round_product(const ProductShape& shape, bool is_forward, std::int64_t terms, const Values& source,
+                     const cuda::AddedBias& bias, ShiftPoint point, const Values& result) {
     const cuda::Rows target = backend_.rows(result);
-    if (!is_wide && !has_few) {
+    if (!is_split(shape, terms)) {
       cuda::DeviceBuffer second;
       if (backend_.guesses_twice())
         second = backend_.scratch(std::size_t{target.rows} * target.pitch());
@@ -319,51 +378,35 @@ class CudaProduct final : public ProductOp {
                              .passed = nullptr,
                              .copies = window_copies(shape, is_forward, source, result)});
     }
-    const std::uint64_t numbers = std::uint64_t{target.rows} * target.pitch();
-    const cuda::DeviceBuffer sums = backend_.scratch(numbers * (is_wide ? 8 : 4));
-    cuda::queue(queue, cuda::ZeroJob{sums.as<void>(), numbers * (is_wide ? 2 : 1)});
-    const std::uint32_t least =
-        is_wide ? (cuda::depths_of(shape) + kSafeDepths - 1) / kSafeDepths : 1;
-    cuda::queue(queue, backend_.path(),
-                {.shape = shape,
-                 .sums = sums.as<void>(),
-                 .row_step = target.pitch(),
-                 .column_step = 1,
-                 .copies = {}},
-                is_wide, std::max(least, even_splits(tiles, cuda::depths_of(shape))));
+    const SplitSums sums = split_sums(shape, terms, target);
     backend_.round(point, result, [&](const RoundingSite& site) {
-      cuda::queue(queue,
-                  cuda::RoundEach<cuda::SummedRows>{{.sums = sums.as<void>(),
-                                                     .input_exponent = backend_.exponent(source),
-                                                     .bias = bias,
-                                                     .pitch = target.pitch(),
-                                                     .is_wide = is_wide ? 1u : 0u},
-                                                    site,
-                                                    target});
+      cuda::queue(backend_.queue(), cuda::RoundEach<cuda::SummedRows>{
+                                        sums.rows(backend_, source, bias), site, target});
     });
   }
 
-  void round_grouped(const Values& source, const CudaWeights& weights, const cuda::AddedBias& bias,
-                     const cuda::DeviceBuffer& table, bool is_forward, ShiftPoint point,
-                     const Values& result) {
+  cuda::GroupedRows grouped(const Values& source, const CudaWeights& weights,
+                            const cuda::AddedBias& bias, const cuda::DeviceBuffer& table,
+                            bool is_forward) const {
     const WeightShape& weight = case_.weight;
     const std::int64_t outs = weight.out / weight.groups;
     const cuda::Rows from = backend_.rows(source);
+    return {.source = {from.data, from.exponent, 0, from.pitch()},
+            .weight = weights.mantissas(),
+            .bias = bias,
+            .table = {table.as<std::int32_t>(), taps()},
+            .group = divisor_by(is_forward ? outs : weight.in),
+            .source_pixels = from.pixels.divisor,
+            .in = static_cast<std::uint32_t>(weight.in),
+            .sources = static_cast<std::uint32_t>(is_forward ? weight.in : outs),
+            .is_forward = is_forward ? 1u : 0u,
+            .unused = 0};
+  }
+
+  void round_grouped(const cuda::GroupedRows& source, ShiftPoint point, const Values& result) {
     backend_.round(point, result, [&](const RoundingSite& site) {
       cuda::queue(backend_.queue(),
-                  cuda::RoundEach<cuda::GroupedRows>{
-                      {.source = {from.data, from.exponent, 0, from.pitch()},
-                       .weight = weights.mantissas(),
-                       .bias = bias,
-                       .table = {table.as<std::int32_t>(), taps()},
-                       .group = divisor_by(is_forward ? outs : weight.in),
-                       .source_pixels = from.pixels.divisor,
-                       .in = static_cast<std::uint32_t>(weight.in),
-                       .sources = static_cast<std::uint32_t>(is_forward ? weight.in : outs),
-                       .is_forward = is_forward ? 1u : 0u,
-                       .unused = 0},
-                      site,
-                      backend_.rows(result)});
+                  cuda::RoundEach<cuda::GroupedRows>{source, site, backend_.rows(result)});
     });
   }
 

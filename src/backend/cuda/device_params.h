@@ -99,7 +99,7 @@ struct GradientCopies {
   std::uint32_t all_blocks;
   std::uint32_t outs;
   Divisor segments;       // of a pixel
-  Divisor all_stages;     // of 128 bytes, over all pixels
+  std::uint32_t all_stages;  // of 128 bytes, over all pixels
   std::uint32_t segment;  // 0: none are made, tables must do
 };
 
@@ -119,8 +119,8 @@ struct ProductShape {
 // What is added to sums of products before they are rounded.
 struct AddedBias {
   const std::int8_t* mantissas;  // null: none
-  std::int32_t exponent;
-  std::int32_t weight_exponent;
+  const std::int32_t* exponent;
+  const std::int32_t* weight_exponent;
 };
 
 // Rounds every sum into a row of the result.
@@ -134,6 +134,16 @@ struct RoundedProduct {
   // `passed` are the values whose errors pass where they are above zero.
   std::int32_t* rectified_exponent;
   const std::int8_t* passed;
+  WindowCopies copies;
+};
+
+// Holds every sum in 16 bits, by the shift of its column (laws/batch_norm.h: norm_value).
+struct NormedProduct {
+  ProductShape shape;
+  const std::int8_t* shifts;  // filled up to 16
+  const std::int32_t* input_exponent;
+  const std::int32_t* weight_exponent;
+  Rows result;
   WindowCopies copies;
 };
 

@@ -15,12 +15,8 @@ struct DeviceStep {
   std::int64_t first_image;
   std::uint32_t step;
   ShiftRule rule;
-  bool has_decay;
-  std::uint8_t unused[2];
-  std::int32_t mu;
-  std::int32_t bias_mu;
-  std::int32_t fraction_bits;
-  std::int32_t momentum;
+  ShiftUpdate shift;  // one of the two counts
+  SgdUpdate sgd;
 };
 
 // What became of a guess.
@@ -47,6 +43,8 @@ struct DeviceUpdate {
   std::uint64_t moved_so_far;
   std::int32_t shift;  // of the last update
   std::uint32_t blocks_done;
+  std::int32_t halvings;  // of the numbers, after their step
+  std::uint32_t unused;
 };
 
 }  // namespace nibble::cuda

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -49,6 +50,21 @@ ProductPath fitting(ProductPath path, const ProductShape& shape) {
   if (path == ProductPath::wgmma && (shape.columns < kFew || shape.a.rows < kFew))
     return ProductPath::mma;
   return path;
+}
+
+// All of the depth in one block.
+template <class Job>
+void queue_whole(DeviceQueue& queue, ProductPath path, const Job& job) {
+  Job own = job;
+  own.shape = cut(path, job.shape, 1);
+  switch (fitting(path, own.shape)) {
+    case ProductPath::dp4a:
+      return queue_dp4a(queue, own);
+    case ProductPath::mma:
+      return queue_mma(queue, own);
+    case ProductPath::wgmma:
+      return queue_wgmma(queue, own);
+  }
 }
 
 }  // namespace
@@ -121,6 +137,8 @@ std::uint32_t depths_of(const ProductShape& shape) {
 
 unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int shared_bytes) {
   static std::map<const void*, unsigned int> known;
+  static std::mutex mutex;  // ranks may be threads
+  const std::lock_guard lock(mutex);
   if (const auto found = known.find(kernel); found != known.end()) return found->second;
   check("cuda", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(shared_bytes)));
@@ -131,17 +149,16 @@ unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int sh
 }
 
 void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job) {
+  if (job.copies.segment == 0) return queue_whole(queue, path, job);
   RoundedProduct own = job;
   own.shape = cut(path, job.shape, 1);
-  if (job.copies.segment != 0) return queue_staged_windows(queue, own);
-  switch (fitting(path, own.shape)) {
-    case ProductPath::dp4a:
-      return queue_dp4a(queue, own);
-    case ProductPath::mma:
-      return queue_mma(queue, own);
-    case ProductPath::wgmma:
-      return queue_wgmma(queue, own);
-  }
+  queue_staged_windows(queue, own);
+}
+void queue(DeviceQueue& queue, ProductPath path, const NormedProduct& job) {
+  if (job.copies.segment == 0) return queue_whole(queue, path, job);
+  NormedProduct own = job;
+  own.shape = cut(path, job.shape, 1);
+  queue_staged_windows(queue, own);
 }
 
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,

@@ -27,6 +27,7 @@ std::uint32_t tiles_of(ProductPath path, const ProductShape& shape);
 std::uint32_t depths_of(const ProductShape& shape);
 
 void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job);
+void queue(DeviceQueue& queue, ProductPath path, const NormedProduct& job);
 // In `splits` parts of the depth at most.
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,
            std::uint32_t splits);
@@ -39,14 +40,18 @@ unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int sh
 
 // Per path: a kernel of its own source.
 void queue_dp4a(DeviceQueue& queue, const RoundedProduct& job);
+void queue_dp4a(DeviceQueue& queue, const NormedProduct& job);
 void queue_dp4a(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
 void queue_mma(DeviceQueue& queue, const RoundedProduct& job);
+void queue_mma(DeviceQueue& queue, const NormedProduct& job);
 void queue_mma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
 void queue_wgmma(DeviceQueue& queue, const RoundedProduct& job);
+void queue_wgmma(DeviceQueue& queue, const NormedProduct& job);
 void queue_wgmma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
 
 // With operands that the copy engine brings.
 void queue_staged_windows(DeviceQueue& queue, const RoundedProduct& job);
+void queue_staged_windows(DeviceQueue& queue, const NormedProduct& job);
 void queue_staged_gradient(DeviceQueue& queue, const SummedProduct& job, bool is_wide,
                            std::uint32_t planes);
 

@@ -91,6 +91,9 @@ struct Dp4aEngine {
 void queue_dp4a(DeviceQueue& queue, const RoundedProduct& job) {
   queue_on<Dp4aEngine>(queue, job);
 }
+void queue_dp4a(DeviceQueue& queue, const NormedProduct& job) {
+  queue_on<Dp4aEngine>(queue, job);
+}
 void queue_dp4a(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes) {
   queue_on<Dp4aEngine>(queue, job, is_wide, planes);
 }

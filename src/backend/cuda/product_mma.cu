@@ -106,6 +106,9 @@ struct MmaEngine {
 void queue_mma(DeviceQueue& queue, const RoundedProduct& job) {
   queue_on<MmaEngine>(queue, job);
 }
+void queue_mma(DeviceQueue& queue, const NormedProduct& job) {
+  queue_on<MmaEngine>(queue, job);
+}
 void queue_mma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes) {
   queue_on<MmaEngine>(queue, job, is_wide, planes);
 }

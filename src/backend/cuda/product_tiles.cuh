@@ -12,9 +12,11 @@
 //   for_each_chunk_of_sums(memory, body(row, column, 16 sums)) by way of kResultBytes of memory.
 #pragma once
 
+#include "backend/cuda/chunks.cuh"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/product.h"
+#include "backend/cuda/normed_ending.cuh"
 #include "backend/cuda/rounded_ending.cuh"
 #include "backend/cuda/tma.cuh"
 
@@ -209,6 +211,23 @@ __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
   ending.end();
 }
 
+template <class Engine>
+__global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
+    normed_product(const __grid_constant__ NormedProduct job) {
+  start_kernel();
+  std::int8_t* stages = aligned_stages();
+  auto* memory = reinterpret_cast<std::int32_t*>(stages + Engine::kStages * stage_bytes<Engine>());
+  const NormedEnding ending(job);
+  for_each_tile<Engine>(
+      job.shape, stages, [&](Engine& engine, std::uint32_t first_row, std::uint32_t first_column) {
+        engine.for_each_chunk_of_sums(
+            memory, [&](std::uint32_t r, std::uint32_t c, const std::int32_t* sums) {
+              ending.chunk(first_row + r, first_column + c, [&](int i) { return sums[i]; });
+            });
+      });
+  ending.end();
+}
+
 __device__ __forceinline__ void add_to(std::int32_t* sum, std::int32_t value) {
   atomicAdd(sum, value);
 }
@@ -251,6 +270,11 @@ void queue_product(DeviceQueue& queue, void (*kernel)(Params), const Params& job
 template <class Engine>
 void queue_on(DeviceQueue& queue, const RoundedProduct& job) {
   queue_product(queue, rounded_product<Engine>, job, Engine::kThreads, product_bytes<Engine>(true),
+                1);
+}
+template <class Engine>
+void queue_on(DeviceQueue& queue, const NormedProduct& job) {
+  queue_product(queue, normed_product<Engine>, job, Engine::kThreads, product_bytes<Engine>(true),
                 1);
 }
 template <class Engine>

@@ -89,6 +89,10 @@ void queue_wgmma(DeviceQueue& queue, const RoundedProduct& job) {
   if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
   queue_on<TallEngine>(queue, job);
 }
+void queue_wgmma(DeviceQueue& queue, const NormedProduct& job) {
+  if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
+  queue_on<TallEngine>(queue, job);
+}
 void queue_wgmma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes) {
   if (job.shape.columns > TallEngine::kColumns)
     return queue_on<WideEngine>(queue, job, is_wide, planes);

@@ -110,8 +110,8 @@ class RoundedEnding {
     return passed_ == nullptr ? Gate::open(rectifies_) : Gate::where_positive(values);
   }
   static __device__ __forceinline__ SumScale scale_of(const RoundedProduct& job) {
-    const int product_exponent = *job.input_exponent + job.bias.weight_exponent;
-    return job.bias.mantissas != nullptr ? product_scale(product_exponent, job.bias.exponent)
+    const int product_exponent = *job.input_exponent + *job.bias.weight_exponent;
+    return job.bias.mantissas != nullptr ? product_scale(product_exponent, *job.bias.exponent)
                                          : SumScale{product_exponent, 0, 0};
   }
 

@@ -17,6 +17,31 @@ __device__ __noinline__ inline std::uint32_t draw_of(const RandomKey& key, std::
   return philox::draw32(key, element);
 }
 
+__device__ __noinline__ inline PhiloxBlock draws_of(const RandomKey& key, std::uint64_t group) {
+  return philox::block_of(key, group);
+}
+
+// Of 16 elements that follow one another: a counter serves four where they begin with one.
+struct ChunkDraws {
+  std::uint32_t draw[kChunk] = {};
+
+  __device__ __forceinline__ ChunkDraws(const RoundingSite& site, std::uint64_t element) {
+    if (site.rounding != ShiftRounding::stochastic) return;
+    const RandomKey key{site.step->seed, site.stream, site.step->step};
+    if (element % 4 == 0) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        const PhiloxBlock four = draws_of(key, element / 4 + w);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) draw[w * 4 + i] = four[i];
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) draw[i] = draw_of(key, element + i);
+    }
+  }
+};
+
 // The shift before the last, where shifts came and went lately: a second result costs time, too.
 __device__ __forceinline__ int second_guess(const DevicePoint& point) {
   constexpr std::int64_t kLately = 16;  // batches
@@ -67,17 +92,17 @@ class RoundingPass {
     return site_.is_repeat && site_.point->guess == Guess::second_right;
   }
 
-  // `element` counts through the batch of all ranks, without what fills rows up.
   template <class Sum>
-  __device__ __forceinline__ std::int8_t round(Sum sum, std::uint64_t element) {
+  __device__ __forceinline__ std::int8_t round(Sum sum, std::uint32_t draw) {
     see(magnitude_of<Sum>(sum));
-    return round_by(site_, shift_, sum, element, saturated_);
+    return kept_of(round_shift(site_.rounding, sum, shift_, draw), saturated_);
   }
 
   // 16 results, of which the first `count` are of the tensor, to offset `at` of the result's
   // memory, and to the second one's. The sums lie in shared memory or in registers; zeros where
-  // there are none. What is done most often stands here, all else in functions of their own: a tile
-  // has many chunks, and their instructions must stay in a cache.
+  // there are none. `element` counts through the batch of all ranks, without what fills rows up.
+  // What is done most often stands here, all else in functions of their own: a tile has many
+  // chunks, and their instructions must stay in a cache.
   template <class Sums>
   __device__ __forceinline__ void round_chunk(const Sums& sums, std::uint64_t element,
                                               std::uint32_t count, std::int8_t* result,
@@ -104,6 +129,14 @@ class RoundingPass {
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) kept[i] = chunk[i];
     const std::int32_t* from = kept;
+    if (site_.rounding == ShiftRounding::stochastic && element % 4 == 0 && count == kChunk &&
+        max(shift_, other_) <= kNarrowShift) {
+      const uint2 cuts =
+          store_drawn(site_, from, shift_, other_, element, result + at, second_ + at, gate);
+      saturated_ += cuts.x;
+      second_saturated_ += cuts.y;
+      return;
+    }
     if (!is_small) saturated_ += store_sums(site_, from, shift_, element, count, result + at, gate);
     if (other_ == PointState::kUnknown) return;
     second_saturated_ += is_nearest_ && is_quick(other_) && most < kQuickSum
@@ -171,55 +204,33 @@ class RoundingPass {
     largest_ = largest_ > magnitude ? largest_ : magnitude;
   }
 
-  template <class Sum>
-  static __device__ __forceinline__ std::int8_t round_by(const RoundingSite& site, int shift,
-                                                         Sum sum, std::uint64_t element,
-                                                         std::uint32_t& saturated) {
-    const std::uint32_t draw =
-        site.rounding == ShiftRounding::stochastic
-            ? draw_of({site.step->seed, site.stream, site.step->step}, element)
-            : 0;
-    return cut_to_byte(site, sum, shift, draw, saturated);
-  }
-  template <class Sum>
-  static __device__ __forceinline__ std::int8_t cut_to_byte(const RoundingSite& site, Sum sum,
-                                                            int shift, std::uint32_t draw,
-                                                            std::uint32_t& saturated) {
-    const std::int64_t rounded = round_shift(site.rounding, sum, shift, draw);
+  static __device__ __forceinline__ std::int8_t kept_of(std::int64_t rounded,
+                                                        std::uint32_t& saturated) {
     const std::int8_t kept = clamp127(rounded);
     saturated += kept != rounded ? 1 : 0;
     return kept;
   }
 
-  // By the definition; returns how many were cut. Four neighbours share a counter of draws.
+  // By the definition; returns how many were cut.
   template <class Sums>
   static __device__ __noinline__ std::uint32_t store_sums(const RoundingSite& site,
                                                           const Sums& sums, int shift,
                                                           std::uint64_t element,
                                                           std::uint32_t count, std::int8_t* to,
                                                           const Gate& gate) {
-    const bool draws_four = site.rounding == ShiftRounding::stochastic && element % 4 == 0;
+    const ChunkDraws draws(site, element);
     std::uint32_t saturated = 0;
     std::uint32_t words[4] = {};
 #pragma unroll
-    for (std::uint32_t w = 0; w < 4; ++w) {
-      PhiloxBlock draws{};
-      if (draws_four && w * 4 < count)
-        draws = philox::block_of({site.step->seed, site.stream, site.step->step}, element / 4 + w);
-#pragma unroll
-      for (std::uint32_t i = 0; i < 4; ++i) {
-        const std::uint32_t at = w * 4 + i;
-        if (at >= count) continue;
-        std::int8_t kept = 0;
-        if constexpr (std::is_pointer_v<Sums>) {
-          kept = draws_four ? cut_to_byte(site, sums[at], shift, draws[i], saturated)
-                            : round_by(site, shift, sums[at], element + at, saturated);
-        } else {
-          kept = draws_four ? cut_to_byte(site, sums(at), shift, draws[i], saturated)
-                            : round_by(site, shift, sums(at), element + at, saturated);
-        }
-        words[w] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(kept)) << i * 8;
+    for (std::uint32_t i = 0; i < kChunk; ++i) {
+      if (i >= count) continue;
+      std::int8_t kept = 0;
+      if constexpr (std::is_pointer_v<Sums>) {
+        kept = kept_of(round_shift(site.rounding, sums[i], shift, draws.draw[i]), saturated);
+      } else {
+        kept = kept_of(round_shift(site.rounding, sums(i), shift, draws.draw[i]), saturated);
       }
+      words[i / 4] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(kept)) << i % 4 * 8;
     }
     const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
     *reinterpret_cast<uint4*>(to) = gate(chunk);
@@ -262,6 +273,41 @@ class RoundingPass {
     const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
     *reinterpret_cast<uint4*>(to) = gate(chunk);
     return saturated;
+  }
+
+  // Stochastically in 32 bits, by both guesses with the same draws; returns how many were cut.
+  static __device__ __noinline__ uint2 store_drawn(const RoundingSite& site,
+                                                   const std::int32_t* sums, int shift, int other,
+                                                   std::uint64_t element, std::int8_t* to,
+                                                   std::int8_t* second, const Gate& gate) {
+    const RandomKey key{site.step->seed, site.stream, site.step->step};
+    uint2 cuts = make_uint2(0, 0);
+    std::uint32_t words[4];
+    std::uint32_t second_words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const PhiloxBlock draws = philox::block_of(key, element / 4 + i);
+      const int4 quad = reinterpret_cast<const int4*>(sums)[i];
+      words[i] = drawn(quad, shift, draws, cuts.x);
+      second_words[i] = other < 0 ? 0 : drawn(quad, other, draws, cuts.y);
+    }
+    const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
+    *reinterpret_cast<uint4*>(to) = gate(chunk);
+    if (other < 0) return cuts;
+    const uint4 other_chunk =
+        make_uint4(second_words[0], second_words[1], second_words[2], second_words[3]);
+    *reinterpret_cast<uint4*>(second) = gate(other_chunk);
+    return cuts;
+  }
+  static __device__ __forceinline__ std::uint32_t drawn(int4 quad, int shift,
+                                                        const PhiloxBlock& draws,
+                                                        std::uint32_t& saturated) {
+    quad.x = shift_stochastic<std::int32_t>(quad.x, shift, draws[0]);
+    quad.y = shift_stochastic<std::int32_t>(quad.y, shift, draws[1]);
+    quad.z = shift_stochastic<std::int32_t>(quad.z, shift, draws[2]);
+    quad.w = shift_stochastic<std::int32_t>(quad.w, shift, draws[3]);
+    cut(quad, saturated);
+    return packed(quad);
   }
 
   // Even the largest is not cut, and 32 bits hold all: then shift <= 24 and |sum| < 2^31 - 2^23.
@@ -335,6 +381,7 @@ class RoundingPass {
     return shift > 0 && shift <= kQuickShift;
   }
 
+  static constexpr int kNarrowShift = 30;  // of laws in 32 bits
   static constexpr int kQuickShift = 24;
   static constexpr std::uint32_t kQuickSum = 1u << 30;  // with half of 2^24 it is below 2^31
 

@@ -3,6 +3,7 @@
 // sums are rounded in the registers that they were made in.
 #include <algorithm>
 
+#include "backend/cuda/normed_ending.cuh"
 #include "backend/cuda/rounded_ending.cuh"
 #include "backend/cuda/staged_product.cuh"
 
@@ -61,13 +62,10 @@ class WindowParts {
   std::int32_t tap_begin_ = 0;
 };
 
-template <class Tile>
-__global__ void __launch_bounds__(Tile::kThreads, 1)
-    rounded_windows(const __grid_constant__ StagedJob<RoundedProduct> staged) {
-  start_kernel();
-  const RoundedProduct& job = staged.job;
-  RoundedEnding ending(job);
-  if (ending.ends_early()) return;
+// One thread copies, eight warps multiply and end their tiles.
+template <class Tile, class Job, class Ending>
+__device__ __forceinline__ void multiply_windows(const StagedJob<Job>& staged, Ending& ending) {
+  const Job& job = staged.job;
   const StageMemory<Tile> memory(staged_memory);
   StageCursor<Tile> cursor;
   const std::uint32_t stages =
@@ -92,13 +90,29 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 template <class Tile>
-void queue_on(DeviceQueue& queue, const RoundedProduct& job) {
-  queue_staged<Tile>(queue, rounded_windows<Tile>, job,
-                     std::min(queue.multiprocessors(), job.shape.tiles));
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    staged_windows(const __grid_constant__ StagedJob<RoundedProduct> staged) {
+  start_kernel();
+  RoundedEnding ending(staged.job);
+  if (!ending.ends_early()) multiply_windows<Tile>(staged, ending);
 }
 
-template <int kBlocksOfRows, int kWidth>
-void queue_by_segment(DeviceQueue& queue, const RoundedProduct& job) {
+template <class Tile>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    staged_windows(const __grid_constant__ StagedJob<NormedProduct> staged) {
+  start_kernel();
+  NormedEnding ending(staged.job);
+  multiply_windows<Tile>(staged, ending);
+}
+
+template <class Tile, class Job>
+void queue_on(DeviceQueue& queue, const Job& job) {
+  void (*kernel)(StagedJob<Job>) = staged_windows<Tile>;
+  queue_staged<Tile>(queue, kernel, job, std::min(queue.multiprocessors(), job.shape.tiles));
+}
+
+template <int kBlocksOfRows, int kWidth, class Job>
+void queue_by_segment(DeviceQueue& queue, const Job& job) {
   switch (job.copies.segment) {
     case 128:
       return queue_on<StagedTile<kBlocksOfRows, kWidth, 128>>(queue, job);
@@ -109,11 +123,19 @@ void queue_by_segment(DeviceQueue& queue, const RoundedProduct& job) {
   }
 }
 
+template <class Job>
+void queue_by_width(DeviceQueue& queue, const Job& job) {
+  if (job.shape.columns > 128) return queue_by_segment<1, 256>(queue, job);
+  queue_by_segment<2, 128>(queue, job);
+}
+
 }  // namespace
 
 void queue_staged_windows(DeviceQueue& queue, const RoundedProduct& job) {
-  if (job.shape.columns > 128) return queue_by_segment<1, 256>(queue, job);
-  queue_by_segment<2, 128>(queue, job);
+  queue_by_width(queue, job);
+}
+void queue_staged_windows(DeviceQueue& queue, const NormedProduct& job) {
+  queue_by_width(queue, job);
 }
 
 }  // namespace nibble::cuda

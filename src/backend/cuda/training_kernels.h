@@ -3,6 +3,7 @@
 // and values in the order in which products read them.
 #pragma once
 
+#include "backend/cases.h"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/device_queue.h"
 
@@ -65,9 +66,17 @@ struct FillUpJob {
   std::uint64_t elements;
 };
 
+// Of sums of products: the exponents of both factors, and what comes on top.
+struct SumExponent {
+  const std::int32_t* factors[2];  // null: none
+  std::int64_t added;
+};
+
 struct UpdateJob {
   const void* sums;
+  SumExponent sum_exponent;
   std::int8_t* mantissas;
+  std::int32_t* exponent;
   std::int32_t* fine;
   std::int32_t* momentum;
   DeviceUpdate* record;
@@ -76,9 +85,10 @@ struct UpdateJob {
   std::uint32_t elements;
   std::uint32_t stream;
   ShiftRounding rounding;
+  NormPart norm;
   bool is_bias;
   bool is_wide;
-  std::uint8_t unused[5];
+  std::uint8_t unused[4];
 };
 
 void queue(DeviceQueue& queue, const EntropyJob& job);
@@ -87,6 +97,7 @@ void queue(DeviceQueue& queue, const BiasJob& job);
 void queue(DeviceQueue& queue, const GroupedGradientJob& job);
 void queue(DeviceQueue& queue, const TurnJob& job);
 void queue(DeviceQueue& queue, const FillUpJob& job);
-void queue(DeviceQueue& queue, const UpdateJob& job, bool has_decay);
+void queue(DeviceQueue& queue, const UpdateJob& job, const ShiftUpdate& rule);
+void queue(DeviceQueue& queue, const UpdateJob& job, const SgdUpdate& rule);
 
 }  // namespace nibble::cuda

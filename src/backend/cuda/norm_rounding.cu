@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Normalized values and the errors that are passed on, rounded number by number.
+#include <climits>
+
+#include "backend/cuda/kernel_start.cuh"
+#include "backend/cuda/octets.cuh"
+#include "backend/cuda/rounding.cuh"
+
+namespace nibble::cuda {
+namespace {
+
+// Rounds the numbers of eight channels; each channel has a shift of its own.
+class OctetRounding {
+ public:
+  __device__ __forceinline__ OctetRounding(const RoundingSite& site, const Rows& result,
+                                           std::uint32_t channel)
+      : site_(site),
+        key_{site.step->seed, site.stream, site.step->step},
+        before_(static_cast<std::uint64_t>(site.step->first_image) * result.pixels.divisor),
+        channels_(result.channels),
+        channel_(channel) {}
+
+  __device__ __forceinline__ uint2 round(const std::int64_t (&numbers)[kOctet],
+                                         const std::int32_t (&shifts)[kOctet], std::uint32_t row) {
+    std::uint32_t draws[kOctet] = {};
+    if (site_.rounding == ShiftRounding::stochastic)
+      draw((before_ + row) * channels_ + channel_, draws);
+    std::uint32_t words[2] = {};
+#pragma unroll
+    for (int i = 0; i < kOctet; ++i) {
+      const std::int64_t rounded = round_shift(site_.rounding, numbers[i], shifts[i], draws[i]);
+      const std::int8_t kept = clamp127(rounded);
+      saturated_ += kept != rounded ? 1 : 0;
+      words[i / 4] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(kept)) << i % 4 * 8;
+    }
+    return make_uint2(words[0], words[1]);
+  }
+  __device__ __forceinline__ std::uint32_t saturated() const {
+    return saturated_;
+  }
+
+ private:
+  // Two counters serve eight draws that begin with one.
+  __device__ __forceinline__ void draw(std::uint64_t element,
+                                       std::uint32_t (&draws)[kOctet]) const {
+    if (element % 4 == 0) {
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        const PhiloxBlock four = philox::block_of(key_, element / 4 + k);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) draws[k * 4 + i] = four[i];
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kOctet; ++i) draws[i] = draw_of(key_, element + i);
+    }
+  }
+
+  const RoundingSite& site_;
+  RandomKey key_;
+  std::uint64_t before_;
+  std::uint32_t channels_;
+  std::uint32_t channel_;
+  std::uint32_t saturated_ = 0;
+};
+
+// To the count of results that were cut, from all threads of a block.
+__device__ void count_saturated(std::uint32_t own, std::uint64_t* to) {
+  const BlockTotals all = block_totals(0, own);
+  if (threadIdx.x == 0 && all.sum > 0) atomic_add(to, all.sum);
+}
+__device__ std::uint64_t* saturated_of(DevicePoint& point) {
+  return reinterpret_cast<std::uint64_t*>(&point.state.saturated);
+}
+
+template <class Values>
+__global__ void __launch_bounds__(kOctetThreads)
+    normalize(const __grid_constant__ NormalizeJob job) {
+  start_kernel();
+  const OctetPlace at(job.values);
+  const std::uint32_t pitch = job.values.rows.chunks.divisor * kChunk;
+  const int exponent = job.norm.shared->value_exponent;
+  std::int32_t multiplier[kOctet];
+  std::int64_t addend[kOctet];
+  std::int32_t shift[kOctet];
+#pragma unroll
+  for (int i = 0; i < kOctet; ++i) {
+    const bool is_there = at.channel + i < job.result.channels;
+    const NormLine line = is_there ? job.norm.channels[at.channel + i].line : NormLine{};
+    multiplier[i] = static_cast<std::int32_t>(line.multiplier);
+    addend[i] = line.addend;
+    shift[i] = is_there ? norm_shift(exponent, line.exponent) : 0;
+  }
+  OctetRounding rounding(job.site, job.result, at.channel);
+  const std::uint32_t rows = at.is_inside ? job.result.rows : 0;
+  for (std::uint32_t row = at.row; row < rows; row += at.step) {
+    const std::size_t number = std::size_t{row} * pitch + at.channel;
+    std::int32_t v[kOctet];
+    Values::widen(Values::load(job.values.rows.data, number), v);
+    std::int64_t numbers[kOctet];
+#pragma unroll
+    for (int i = 0; i < kOctet; ++i) numbers[i] = std::int64_t{multiplier[i]} * v[i] + addend[i];
+    *reinterpret_cast<uint2*>(job.result.data + number) = rounding.round(numbers, shift, row);
+  }
+  count_saturated(rounding.saturated(), saturated_of(*job.site.point));
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && job.result.exponent != nullptr)
+    *job.result.exponent = exponent;
+}
+
+// The exponent that the largest number of a channel asks for, over all threads of a block.
+__device__ void raise_exponent(std::int32_t own, std::int32_t* to) {
+  __shared__ std::int32_t most;
+  if (threadIdx.x == 0) most = INT_MIN;
+  __syncthreads();
+  own = __reduce_max_sync(0xffffffffu, own);
+  if (threadIdx.x % 32 == 0) atomicMax(&most, own);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicMax(to, most);
+}
+
+template <class Values>
+__global__ void __launch_bounds__(kOctetThreads)
+    pass_error(const __grid_constant__ PassErrorJob job) {
+  start_kernel();
+  NormShared& shared = *job.norm.shared;
+  DevicePoint& point = *job.site.point;
+  const bool is_repeat = job.site.is_repeat;
+  const int exponent = is_repeat ? shared.error_exponent : shared.guess;
+  if (is_repeat) {
+    const bool was_right = shared.error_exponent == shared.guess;
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
+      *job.result.exponent = exponent;
+      shared.distance = exponent - *job.errors.exponent;
+      point.state.misses += was_right ? 0 : 1;
+      if (was_right) point.state.saturated = static_cast<std::int64_t>(point.saturated);
+    }
+    if (was_right) return;
+  }
+  const OctetPlace at(job.values);
+  const std::uint32_t pitch = job.values.rows.chunks.divisor * kChunk;
+  std::int32_t error[kOctet];
+  std::int32_t value[kOctet];
+  std::int64_t addend[kOctet];
+  std::int32_t shift[kOctet];
+  std::int32_t unit[kOctet];
+#pragma unroll
+  for (int i = 0; i < kOctet; ++i) {
+    const bool is_there = at.channel + i < job.result.channels;
+    const NormErrorPlane plane =
+        is_there ? job.norm.channels[at.channel + i].plane : NormErrorPlane{};
+    error[i] = static_cast<std::int32_t>(plane.error);
+    value[i] = static_cast<std::int32_t>(plane.value);
+    addend[i] = plane.addend;
+    unit[i] = plane.exponent;
+    shift[i] = is_there ? max(norm_shift(exponent, plane.exponent), 0) : 0;
+  }
+  OctetRounding rounding(job.site, job.result, at.channel);
+  std::uint64_t largest[kOctet] = {};
+  const std::uint32_t rows = at.is_inside ? job.result.rows : 0;
+  for (std::uint32_t row = at.row; row < rows; row += at.step) {
+    const std::size_t number = std::size_t{row} * pitch + at.channel;
+    std::int32_t v[kOctet];
+    std::int32_t e[kOctet];
+    Values::widen(Values::load(job.values.rows.data, number), v);
+    Bytes8::widen(Bytes8::load(job.errors.data, number), e);
+    std::int64_t numbers[kOctet];
+#pragma unroll
+    for (int i = 0; i < kOctet; ++i) {
+      numbers[i] = std::int64_t{value[i]} * v[i] + (std::int64_t{error[i]} * e[i] + addend[i]);
+      const std::uint64_t magnitude = magnitude_of(numbers[i]);
+      largest[i] = magnitude > largest[i] ? magnitude : largest[i];
+    }
+    *reinterpret_cast<uint2*>(job.result.data + number) = rounding.round(numbers, shift, row);
+  }
+  if (is_repeat) return count_saturated(rounding.saturated(), saturated_of(point));
+  count_saturated(rounding.saturated(), &point.saturated);
+  int wanted = INT_MIN;
+#pragma unroll
+  for (int i = 0; i < kOctet; ++i) {
+    if (at.channel + i < job.result.channels)
+      wanted = max(wanted, norm_wanted_exponent(static_cast<std::int64_t>(largest[i]), unit[i]));
+  }
+  raise_exponent(wanted, &shared.error_exponent);
+}
+
+template <class Job>
+void queue_rounding(DeviceQueue& queue, void (*sums)(Job), void (*bytes)(Job), const Job& job) {
+  constexpr std::uint32_t kRowsOfThread = 8;
+  queue.launch(job.values.has_sums != 0 ? sums : bytes,
+               octet_grid(queue, job.values, kRowsOfThread), job);
+}
+
+}  // namespace
+
+void queue(DeviceQueue& queue, const NormalizeJob& job) {
+  queue_rounding(queue, normalize<Sums8>, normalize<Bytes8>, job);
+}
+void queue(DeviceQueue& queue, const PassErrorJob& job) {
+  queue_rounding(queue, pass_error<Sums8>, pass_error<Bytes8>, job);
+}
+
+}  // namespace nibble::cuda
