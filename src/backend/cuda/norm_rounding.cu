@@ -10,12 +10,12 @@ namespace nibble::cuda {
 namespace {
 
 // Rounds the numbers of eight channels; each channel has a shift of its own.
+template <ShiftRounding kRounding>
 class OctetRounding {
  public:
   __device__ __forceinline__ OctetRounding(const RoundingSite& site, const Rows& result,
                                            std::uint32_t channel)
-      : site_(site),
-        key_{site.step->seed, site.stream, site.step->step},
+      : key_{site.step->seed, site.stream, site.step->step},
         before_(static_cast<std::uint64_t>(site.step->first_image) * result.pixels.divisor),
         channels_(result.channels),
         channel_(channel) {}
@@ -23,12 +23,12 @@ class OctetRounding {
   __device__ __forceinline__ uint2 round(const std::int64_t (&numbers)[kOctet],
                                          const std::int32_t (&shifts)[kOctet], std::uint32_t row) {
     std::uint32_t draws[kOctet] = {};
-    if (site_.rounding == ShiftRounding::stochastic)
+    if constexpr (kRounding == ShiftRounding::stochastic)
       draw((before_ + row) * channels_ + channel_, draws);
     std::uint32_t words[2] = {};
 #pragma unroll
     for (int i = 0; i < kOctet; ++i) {
-      const std::int64_t rounded = round_shift(site_.rounding, numbers[i], shifts[i], draws[i]);
+      const std::int64_t rounded = round_shift(kRounding, numbers[i], shifts[i], draws[i]);
       const std::int8_t kept = clamp127(rounded);
       saturated_ += kept != rounded ? 1 : 0;
       words[i / 4] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(kept)) << i % 4 * 8;
@@ -56,7 +56,6 @@ class OctetRounding {
     }
   }
 
-  const RoundingSite& site_;
   RandomKey key_;
   std::uint64_t before_;
   std::uint32_t channels_;
@@ -73,8 +72,21 @@ __device__ std::uint64_t* saturated_of(DevicePoint& point) {
   return reinterpret_cast<std::uint64_t*>(&point.state.saturated);
 }
 
-template <class Values>
-__global__ void __launch_bounds__(kOctetThreads)
+// body(row, loaded) for every row of a thread, while the next one is loaded already.
+template <class Load, class Body>
+__device__ __forceinline__ void for_each_row(const OctetPlace& at, std::uint32_t rows,
+                                             const Load& load, const Body& body) {
+  if (!at.is_inside || at.row >= rows) return;
+  auto next = load(at.row);
+  for (std::uint32_t row = at.row; row < rows; row += at.step) {
+    const auto loaded = next;
+    if (row + at.step < rows) next = load(row + at.step);
+    body(row, loaded);
+  }
+}
+
+template <class Values, ShiftRounding kRounding>
+__global__ void __launch_bounds__(kOctetThreads, 3)
     normalize(const __grid_constant__ NormalizeJob job) {
   start_kernel();
   const OctetPlace at(job.values);
@@ -91,17 +103,21 @@ __global__ void __launch_bounds__(kOctetThreads)
     addend[i] = line.addend;
     shift[i] = is_there ? norm_shift(exponent, line.exponent) : 0;
   }
-  OctetRounding rounding(job.site, job.result, at.channel);
-  const std::uint32_t rows = at.is_inside ? job.result.rows : 0;
-  for (std::uint32_t row = at.row; row < rows; row += at.step) {
-    const std::size_t number = std::size_t{row} * pitch + at.channel;
-    std::int32_t v[kOctet];
-    Values::widen(Values::load(job.values.rows.data, number), v);
-    std::int64_t numbers[kOctet];
+  OctetRounding<kRounding> rounding(job.site, job.result, at.channel);
+  const auto number_at = [&](std::uint32_t row) { return std::size_t{row} * pitch + at.channel; };
+  for_each_row(
+      at, job.result.rows,
+      [&](std::uint32_t row) { return Values::load(job.values.rows.data, number_at(row)); },
+      [&](std::uint32_t row, const typename Values::Loaded& loaded) {
+        std::int32_t v[kOctet];
+        Values::widen(loaded, v);
+        std::int64_t numbers[kOctet];
 #pragma unroll
-    for (int i = 0; i < kOctet; ++i) numbers[i] = std::int64_t{multiplier[i]} * v[i] + addend[i];
-    *reinterpret_cast<uint2*>(job.result.data + number) = rounding.round(numbers, shift, row);
-  }
+        for (int i = 0; i < kOctet; ++i)
+          numbers[i] = std::int64_t{multiplier[i]} * v[i] + addend[i];
+        *reinterpret_cast<uint2*>(job.result.data + number_at(row)) =
+            rounding.round(numbers, shift, row);
+      });
   count_saturated(rounding.saturated(), saturated_of(*job.site.point));
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && job.result.exponent != nullptr)
     *job.result.exponent = exponent;
@@ -119,7 +135,13 @@ __device__ void raise_exponent(std::int32_t own, std::int32_t* to) {
 }
 
 template <class Values>
-__global__ void __launch_bounds__(kOctetThreads)
+struct LoadedPair {
+  typename Values::Loaded values;
+  uint2 errors;
+};
+
+template <class Values, ShiftRounding kRounding>
+__global__ void __launch_bounds__(kOctetThreads, 2)
     pass_error(const __grid_constant__ PassErrorJob job) {
   start_kernel();
   NormShared& shared = *job.norm.shared;
@@ -142,7 +164,6 @@ __global__ void __launch_bounds__(kOctetThreads)
   std::int32_t value[kOctet];
   std::int64_t addend[kOctet];
   std::int32_t shift[kOctet];
-  std::int32_t unit[kOctet];
 #pragma unroll
   for (int i = 0; i < kOctet; ++i) {
     const bool is_there = at.channel + i < job.result.channels;
@@ -151,52 +172,76 @@ __global__ void __launch_bounds__(kOctetThreads)
     error[i] = static_cast<std::int32_t>(plane.error);
     value[i] = static_cast<std::int32_t>(plane.value);
     addend[i] = plane.addend;
-    unit[i] = plane.exponent;
     shift[i] = is_there ? max(norm_shift(exponent, plane.exponent), 0) : 0;
   }
-  OctetRounding rounding(job.site, job.result, at.channel);
+  OctetRounding<kRounding> rounding(job.site, job.result, at.channel);
   std::uint64_t largest[kOctet] = {};
-  const std::uint32_t rows = at.is_inside ? job.result.rows : 0;
-  for (std::uint32_t row = at.row; row < rows; row += at.step) {
-    const std::size_t number = std::size_t{row} * pitch + at.channel;
-    std::int32_t v[kOctet];
-    std::int32_t e[kOctet];
-    Values::widen(Values::load(job.values.rows.data, number), v);
-    Bytes8::widen(Bytes8::load(job.errors.data, number), e);
-    std::int64_t numbers[kOctet];
+  const auto number_at = [&](std::uint32_t row) { return std::size_t{row} * pitch + at.channel; };
+  for_each_row(
+      at, job.result.rows,
+      [&](std::uint32_t row) {
+        return LoadedPair<Values>{Values::load(job.values.rows.data, number_at(row)),
+                                  Bytes8::load(job.errors.data, number_at(row))};
+      },
+      [&](std::uint32_t row, const LoadedPair<Values>& loaded) {
+        std::int32_t v[kOctet];
+        std::int32_t e[kOctet];
+        Values::widen(loaded.values, v);
+        Bytes8::widen(loaded.errors, e);
+        std::int64_t numbers[kOctet];
 #pragma unroll
-    for (int i = 0; i < kOctet; ++i) {
-      numbers[i] = std::int64_t{value[i]} * v[i] + (std::int64_t{error[i]} * e[i] + addend[i]);
-      const std::uint64_t magnitude = magnitude_of(numbers[i]);
-      largest[i] = magnitude > largest[i] ? magnitude : largest[i];
-    }
-    *reinterpret_cast<uint2*>(job.result.data + number) = rounding.round(numbers, shift, row);
-  }
+        for (int i = 0; i < kOctet; ++i) {
+          numbers[i] = std::int64_t{value[i]} * v[i] + (std::int64_t{error[i]} * e[i] + addend[i]);
+          const std::uint64_t magnitude = magnitude_of(numbers[i]);
+          largest[i] = magnitude > largest[i] ? magnitude : largest[i];
+        }
+        *reinterpret_cast<uint2*>(job.result.data + number_at(row)) =
+            rounding.round(numbers, shift, row);
+      });
   if (is_repeat) return count_saturated(rounding.saturated(), saturated_of(point));
   count_saturated(rounding.saturated(), &point.saturated);
   int wanted = INT_MIN;
 #pragma unroll
   for (int i = 0; i < kOctet; ++i) {
     if (at.channel + i < job.result.channels)
-      wanted = max(wanted, norm_wanted_exponent(static_cast<std::int64_t>(largest[i]), unit[i]));
+      wanted = max(wanted, norm_wanted_exponent(static_cast<std::int64_t>(largest[i]),
+                                                job.norm.channels[at.channel + i].plane.exponent));
   }
   raise_exponent(wanted, &shared.error_exponent);
 }
 
+template <ShiftRounding kRounding>
+void queue_by(DeviceQueue& queue, const Grid& grid, const NormalizeJob& job) {
+  if (job.values.has_sums != 0) return queue.launch(normalize<Sums8, kRounding>, grid, job);
+  queue.launch(normalize<Bytes8, kRounding>, grid, job);
+}
+template <ShiftRounding kRounding>
+void queue_by(DeviceQueue& queue, const Grid& grid, const PassErrorJob& job) {
+  if (job.values.has_sums != 0) return queue.launch(pass_error<Sums8, kRounding>, grid, job);
+  queue.launch(pass_error<Bytes8, kRounding>, grid, job);
+}
+
 template <class Job>
-void queue_rounding(DeviceQueue& queue, void (*sums)(Job), void (*bytes)(Job), const Job& job) {
+void queue_rounding(DeviceQueue& queue, const Job& job) {
   constexpr std::uint32_t kRowsOfThread = 8;
-  queue.launch(job.values.has_sums != 0 ? sums : bytes,
-               octet_grid(queue, job.values, kRowsOfThread), job);
+  const Grid grid = octet_grid(queue, job.values, kRowsOfThread);
+  switch (job.site.rounding) {
+    case ShiftRounding::nearest:
+      return queue_by<ShiftRounding::nearest>(queue, grid, job);
+    case ShiftRounding::stochastic:
+      return queue_by<ShiftRounding::stochastic>(queue, grid, job);
+    case ShiftRounding::pseudo_stochastic:
+      return queue_by<ShiftRounding::pseudo_stochastic>(queue, grid, job);
+  }
 }
 
 }  // namespace
 
 void queue(DeviceQueue& queue, const NormalizeJob& job) {
-  queue_rounding(queue, normalize<Sums8>, normalize<Bytes8>, job);
+  queue_rounding(queue, job);
 }
 void queue(DeviceQueue& queue, const PassErrorJob& job) {
-  queue_rounding(queue, pass_error<Sums8>, pass_error<Bytes8>, job);
+  queue_rounding(queue, job);
 }
 
 }  // namespace nibble::cuda
