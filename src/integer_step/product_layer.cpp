@@ -49,7 +49,8 @@ bool has_bias(const Op& op) {
 class ProductLayer final : public IntegerLayer {
  public:
   ProductLayer(const IntegerLayerSettings& settings, const ProductCase& product)
-      : place_(settings.place),
+      : name_(settings.node.name),
+        place_(settings.place),
         gives_sums_(settings.gives_sums),
         products_(product, place_),
         value_point_(settings.value_point()),
@@ -76,6 +77,7 @@ class ProductLayer final : public IntegerLayer {
     }
     if (arguments.gradient_error.memory.is_empty()) return;
     IntegerBackend& backend = *place_.weight_gradient;
+    backend.enter(name_, TrainPass::weight_gradient);
     products_.of(backend).weight_gradient(arguments.inputs[0], arguments.gradient_error,
                                           weight_.gradient());
     if (bias_) backend.bias_gradient(arguments.gradient_error, bias_->gradient());
@@ -121,6 +123,7 @@ class ProductLayer final : public IntegerLayer {
     std::vector<std::pair<IntegerBackend*, std::unique_ptr<ProductOp>>> made_;
   };
 
+  std::string name_;
   LayerPlace place_;
   bool gives_sums_;
   Products products_;
