@@ -104,6 +104,10 @@ class CudaBackend final : public IntegerBackend {
  private:
   void entered(std::string_view node, TrainPass pass) override;
 
+  static constexpr std::size_t kInbox = 1 << 16;
+  static constexpr std::size_t kInboxStep = 256;  // bytes: little copies then travel together
+  static_assert(sizeof(cuda::DeviceStep) <= kInboxStep);
+
   // Bytes of the host on their way into a step.
   struct Inlet {
     cuda::DeviceBuffer memory;
