@@ -83,8 +83,14 @@ void print_result(const TrainResult& result, const TrainVerbFlags& flags) {
   fmt::print("{:<14} {}\n", "weights", hex(result.weights_hash));
   fmt::print("{:<14} {:.1f} s, {} epochs, {} steps\n", "time", result.seconds, result.epochs,
              result.steps);
-  fmt::print("{:<14} {:.0f} MiB at most, {:.0f} of them values and errors\n", "memory",
-             peak_memory_mib(), static_cast<double>(result.peak_value_bytes) / 1048576.0);
+  const double values = static_cast<double>(result.peak_value_bytes) / 1048576.0;
+  if (const std::string& device = flags.integers.device; device.starts_with("cuda")) {
+    fmt::print("{:<14} {:.0f} MiB at most here; {:.0f} MiB of values and errors on {}\n", "memory",
+               peak_memory_mib(), values, device);
+  } else {
+    fmt::print("{:<14} {:.0f} MiB at most, {:.0f} of them values and errors\n", "memory",
+               peak_memory_mib(), values);
+  }
   fmt::print("{:<14} {}\n", "run", flags.out);
 }
 
