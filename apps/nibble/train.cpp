@@ -34,6 +34,7 @@ struct TrainVerbFlags {
   bool has_statistics = true;
   std::int64_t checkpoint_every = 1;
   std::int64_t stop_after = 0;
+  std::string profile;
 };
 
 void print_recipes() {
@@ -82,8 +83,14 @@ void print_result(const TrainResult& result, const TrainVerbFlags& flags) {
   fmt::print("{:<14} {}\n", "weights", hex(result.weights_hash));
   fmt::print("{:<14} {:.1f} s, {} epochs, {} steps\n", "time", result.seconds, result.epochs,
              result.steps);
-  fmt::print("{:<14} {:.0f} MiB at most, {:.0f} of them values and errors\n", "memory",
-             peak_memory_mib(), static_cast<double>(result.peak_value_bytes) / 1048576.0);
+  const double values = static_cast<double>(result.peak_value_bytes) / 1048576.0;
+  if (const std::string& device = flags.integers.device; device.starts_with("cuda")) {
+    fmt::print("{:<14} {:.0f} MiB at most here; {:.0f} MiB of values and errors on {}\n", "memory",
+               peak_memory_mib(), values, device);
+  } else {
+    fmt::print("{:<14} {:.0f} MiB at most, {:.0f} of them values and errors\n", "memory",
+               peak_memory_mib(), values);
+  }
   fmt::print("{:<14} {}\n", "run", flags.out);
 }
 
@@ -104,12 +111,15 @@ TrainOptions options_of(TrainVerbFlags& flags, const RunSettings& settings) {
           .checkpoint_every = flags.checkpoint_every,
           .stop_after = flags.stop_after,
           .has_layer_statistics = flags.has_statistics,
+          .profile = flags.profile,
           .make_events = tensorboard_sink,
           .communicator = &world()};
 }
 
 TrainResult run_float(TrainVerbFlags& flags) {
   const Recipe recipe = recipe_of(flags.recipe);
+  if (!flags.profile.empty())
+    throw CLI::ValidationError("--profile", "got float arithmetic, expected --arith int8");
   if (world().size() > 1)
     throw Error("train", "processes", std::to_string(world().size()),
                 "1: only integer sums (--arith int8) do not depend on how a batch is cut");
@@ -166,6 +176,10 @@ void add_train(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   verb.add_flag("!--no-layer-statistics", flags->has_statistics,
                 "no layers.csv and histograms.csv");
+  verb.add_option("--profile", flags->profile,
+                  "a trace of one step for ui.perfetto.dev or chrome://tracing: layers and passes "
+                  "on the host, on a GPU every kernel and copy (--arith int8)")
+      ->type_name("FILE");
   verb.add_flag("--quiet", flags->is_quiet, "no progress");
   verb.footer(
       "The same seed gives the same weights, bit for bit, with any number of threads. Ctrl-C "

@@ -244,12 +244,17 @@ Values IntegerTape::error_on(std::size_t node, IntegerBackend& backend) {
   return copy;
 }
 
+void IntegerTape::set_trace(StepTrace* trace) {
+  for (IntegerBackend* backend : backends_) backend->set_trace(trace);
+}
+
 Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
   memory_->start();
   images_ = batch.images;
   for (IntegerBackend* backend : backends_) backend->begin(step);
   IntegerBackend& entry = placement_.of(0, TrainPass::forward);
   const Values input = fresh_value(0, entry);
+  entry.enter(network_.nodes[0].name, TrainPass::forward);
   if (batch.tables.empty()) {
     entry.load(batch.mantissas, batch.exponent, input);
   } else if (batch.selection) {

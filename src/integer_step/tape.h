@@ -94,6 +94,9 @@ class IntegerTape {
 
   IntegerBackend& answer_backend() const { return placement_.of(answer_, TrainPass::forward); }
 
+  // Tells the trace what runs when, from the next step on; null: no longer.
+  void set_trace(StepTrace* trace);
+
   // From the next step on; null: nobody looks.
   void set_observer(PointObserver observer) { observer_ = std::move(observer); }
 

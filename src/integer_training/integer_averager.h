@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -34,8 +35,9 @@ class IntegerAverager {
 
  private:
   struct Total {
-    Tensor sums;       // i32 of mantissas, i64 of fine numbers
-    int exponent = 0;  // of their unit
+    Tensor sums;                              // i32 of mantissas, as last read; i64 of fine numbers
+    std::unique_ptr<WeightTotals> mantissas;  // where they are summed; null of fine numbers
+    int exponent = 0;                         // of their unit
     bool is_bias = false;
     NormPart norm = NormPart::none;
   };
@@ -44,9 +46,10 @@ class IntegerAverager {
   int fraction_bits_of(NormPart norm) const;
   Total empty_total(const TrainedTensor& tensor) const;
   void add(Total& total, const TrainedTensor& tensor) const;
+  const Tensor& sums_of(std::size_t parameter) const;
 
   UpdateRule rule_;
-  std::vector<Total> totals_;
+  mutable std::vector<Total> totals_;
   std::int64_t count_ = 0;
 };
 

@@ -162,5 +162,24 @@ layers = [
   EXPECT_GT(share_learned(), 0.9);
 }
 
+TEST_F(IntegerLearners, ATraceNamesEveryLayerAndPass) {
+  IntegerLearner learner(recipe_, data_, nullptr);
+  StepTrace trace;
+  const std::vector<std::int32_t> indices = {0, 1, 2, 3};
+  learner.step({.indices = indices, .position = {0, 10, 5}, .trace = &trace});
+  std::set<std::string> names;
+  for (const TraceSpan& each : trace.spans()) {
+    EXPECT_EQ(each.track, StepTrace::kHost);
+    names.insert(each.name);
+  }
+  for (const char* name :
+       {"batch", "a forward", "c forward", "loss input error", "e input error", "e weight gradient",
+        "e.bias update", "a.weight update", "wait for answers"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  const std::size_t count = trace.spans().size();
+  learner.step({.indices = indices, .position = {1, 10, 5}});
+  EXPECT_EQ(trace.spans().size(), count);  // the next step tells nobody
+}
+
 }  // namespace
 }  // namespace nibble::inline integer_training

@@ -75,9 +75,7 @@ Calibration calibration_of(const Model& model) {
   return calibration;
 }
 
-IntegerPredictor predictor_of(const Model& model, const std::string& device,
-                              Communicator* cluster) {
-  IntegerPredictor predictor(model.network, device, cluster);
+void set_weights(IntegerPredictor& predictor, const Model& model) {
   const std::vector<Parameter> parameters = parameters_of(model.network);
   std::size_t next = 0;  // of those that are trained
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -97,6 +95,12 @@ IntegerPredictor predictor_of(const Model& model, const std::string& device,
     check_dtype(model.parameters[i].dtype(), DType::i8);
     predictor.set_weight(next++, model.parameters[i], *exponent);
   }
+}
+
+IntegerPredictor predictor_of(const Model& model, const std::string& device,
+                              Communicator* cluster) {
+  IntegerPredictor predictor(model.network, device, cluster);
+  set_weights(predictor, model);
   return predictor;
 }
 

@@ -31,7 +31,10 @@ Model integer_model(const Network& network, std::vector<ModelTensor> trained,
 // What a model keeps of its calibration.
 Calibration calibration_of(const Model& model);
 
-// With the model's weights; its shifts are not frozen yet. The model must outlive it.
+// To a predictor of the same network.
+void set_weights(IntegerPredictor& predictor, const Model& model);
+
+// With the model's weights. The model must outlive it.
 IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu",
                               Communicator* cluster = nullptr);
 

@@ -41,6 +41,7 @@ class EpochSink final : public EventSink {
     step_ = step;
   }
   void histogram(std::string_view, std::int64_t, std::span<const float>) override {}
+  void counted_histogram(std::string_view, std::int64_t, std::span<const CountedValue>) override {}
   void text(std::string_view, std::int64_t, std::string_view) override {}
   void flush() override {
     if (!row_.contains("epoch_number")) return;

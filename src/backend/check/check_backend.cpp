@@ -148,7 +148,7 @@ class CheckBackend final : public IntegerBackend {
     first_->begin(step);
     second_->begin(step);
   }
-  void enter(std::string_view node, TrainPass pass) override {
+  void entered(std::string_view node, TrainPass pass) override {
     node_ = node;
     pass_ = pass;
     first_->enter(node, pass);

@@ -166,22 +166,50 @@ cuda::UpdateJob CudaWeights::update_job() const {
           .unused = {}};
 }
 
+CudaTotals::CudaTotals(CudaBackend& backend, std::size_t size)
+    : backend_(backend), size_(size), memory_(backend.lasting(size * sizeof(std::int32_t))) {
+  clear_memory(backend.queue(), memory_);
+}
+
+void CudaTotals::add(const Weights& weights) {
+  cuda::queue(backend_.queue(), cuda::TotalsJob{cuda_weights(weights).mantissas(),
+                                                memory_.as<std::int32_t>(), size_});
+}
+
+void CudaTotals::read(std::span<std::int32_t> totals) const {
+  backend_.queue().get(totals.data(), memory_.as<void>(), totals.size_bytes());
+}
+
+void CudaTotals::write(std::span<const std::int32_t> totals) {
+  backend_.queue().flush();
+  backend_.queue().put(memory_.as<void>(), totals.data(), totals.size_bytes());
+}
+
 CudaSums::CudaSums(CudaBackend& backend, std::size_t size)
     : backend_(backend), size_(size), memory_(backend.lasting(size * sizeof(std::int64_t))) {
-  clear(true, {});
+  clear_memory(backend.queue(), memory_);
 }
 
 void CudaSums::expect(std::vector<Slot> factors) {
   is_wide_ = true;
   factors_ = std::move(factors);
   exponent_ = 0;
+  clean_words_ = 0;
 }
 
 void CudaSums::clear(bool is_wide, std::vector<Slot> factors) {
+  const std::uint64_t clean = clean_words_;
   expect(std::move(factors));
   is_wide_ = is_wide;
-  const std::size_t width = is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
-  cuda::queue(backend_.queue(), cuda::ZeroJob{data(), size_ * width / 4});
+  const std::uint64_t words =
+      size_ * (is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t)) / sizeof(std::uint32_t);
+  if (words > clean) cuda::queue(backend_.queue(), cuda::ZeroJob{data(), words});
+  most_words_ = std::max(most_words_, words);
+  backend_.cleared(*this);
+}
+
+CudaSums::~CudaSums() {
+  backend_.forget(*this);
 }
 
 cuda::SumExponent CudaSums::exponent() const {
@@ -210,6 +238,7 @@ int CudaSums::read(std::span<std::int64_t> sums) {
 void CudaSums::write(std::span<const std::int64_t> sums, int exponent) {
   backend_.queue().flush();
   is_wide_ = true;
+  clean_words_ = 0;
   factors_.clear();
   exponent_ = exponent;
   backend_.queue().put(data(), sums.data(), sums.size_bytes());

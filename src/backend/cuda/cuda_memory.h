@@ -89,15 +89,32 @@ cuda::FrozenEach<Source> frozen_each(const Source& source, const FrozenLine& lin
           .exponent = line.exponent};
 }
 
+class CudaTotals final : public WeightTotals {
+ public:
+  CudaTotals(CudaBackend& backend, std::size_t size);
+  void add(const Weights& weights) override;
+  void read(std::span<std::int32_t> totals) const override;
+  void write(std::span<const std::int32_t> totals) override;
+
+ private:
+  CudaBackend& backend_;
+  std::size_t size_;
+  cuda::DeviceBuffer memory_;
+};
+
 class CudaSums final : public Sums {
  public:
   CudaSums(CudaBackend& backend, std::size_t size);
+  ~CudaSums() override;
   int read(std::span<std::int64_t> sums) override;
   void write(std::span<const std::int64_t> sums, int exponent) override;
 
   // All zeros, in 64 or 32 bits, of products whose factors have these exponents.
   void clear(bool is_wide, std::vector<Slot> factors);
   void expect(std::vector<Slot> factors);  // 64 bits, which a kernel will write
+  // The most that clear() has had to zero; who has done so says it.
+  cuda::ZeroJob zeros() const { return {data(), most_words_}; }
+  void set_clean() { clean_words_ = most_words_; }
   void reduce(Communicator& cluster);
 
   void* data() const { return memory_.as<void>(); }
@@ -109,8 +126,10 @@ class CudaSums final : public Sums {
   std::size_t size_;
   cuda::DeviceBuffer memory_;
   bool is_wide_ = true;
-  std::vector<Slot> factors_;  // at most two: their exponents add up to that of the sums
-  int exponent_ = 0;           // where the host wrote them
+  std::uint64_t most_words_ = 0;   // of 4 bytes: batches of one size need more than others
+  std::uint64_t clean_words_ = 0;  // zeroed since they were used
+  std::vector<Slot> factors_;      // at most two: their exponents add up to that of the sums
+  int exponent_ = 0;               // where the host wrote them
 };
 
 }  // namespace nibble::inline backend

@@ -7,6 +7,7 @@
 
 #include "core/hash.h"
 #include "cuda/errors.h"
+#include "cuda/event_spans.h"
 
 namespace nibble::cuda {
 namespace {
@@ -14,6 +15,9 @@ namespace {
 constexpr std::size_t kLeastLaunches = 12;  // of a graph: shorter sequences are issued as they are
 constexpr std::size_t kMostGraphs = 16;     // of several batch sizes, with and without training
 constexpr std::size_t kMostSeen = 256;
+constexpr std::size_t kMostGathered = std::size_t{1} << 16;  // bytes of little copies
+constexpr std::size_t kPutGranule = 256;                     // of memory on loan
+constexpr std::size_t kHeldTogether = 128;  // launches of a trace: a stream takes some hundreds
 
 }  // namespace
 
@@ -107,6 +111,7 @@ void DeviceQueue::add(const void* kernel, const Grid& grid, const void* params, 
   constexpr std::size_t kAlignment = 16;
   const std::size_t begin = pending_.params.size();
   pending_.launches.push_back({kernel, grid, begin, size});
+  if (spans_) labels_.push_back(spans_->label());
   pending_.params.resize(begin + (size + kAlignment - 1) / kAlignment * kAlignment);
   std::memcpy(pending_.params.data() + begin, params, size);
 }
@@ -114,11 +119,39 @@ void DeviceQueue::add(const void* kernel, const Grid& grid, const void* params, 
 void DeviceQueue::put(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   const DeviceGuard guard(place_);
-  std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
-  std::memcpy(piece->memory, from, bytes);
+  const std::size_t room = (bytes + kPutGranule - 1) / kPutGranule * kPutGranule;
+  auto* target = static_cast<std::byte*>(to);
+  if (gathered_size_ > 0 &&
+      (target != gathered_to_ + gathered_size_ || gathered_size_ + room > kMostGathered))
+    send_gathered();
+  if (room > kMostGathered) {
+    std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
+    std::memcpy(piece->memory, from, bytes);
+    return send(to, std::move(piece), bytes);
+  }
+  if (gathered_size_ == 0) {
+    gathered_ = take_piece(kMostGathered);
+    gathered_to_ = target;
+  }
+  std::byte* place = static_cast<std::byte*>(gathered_->memory) + gathered_size_;
+  std::memcpy(place, from, bytes);
+  std::memset(place + bytes, 0, room - bytes);
+  gathered_end_ = gathered_size_ + bytes;
+  gathered_size_ += room;
+}
+
+void DeviceQueue::send(void* to, std::unique_ptr<PinnedPiece> piece, std::size_t bytes) {
+  if (spans_) spans_->begin("copy " + std::to_string(bytes) + " bytes here", spans_->label());
   check("cuda", cudaMemcpyAsync(to, piece->memory, bytes, cudaMemcpyHostToDevice, stream()));
+  if (spans_) spans_->end();
   check("cuda", cudaEventRecord(piece->done, stream()));
   pieces_.push_back(std::move(piece));
+}
+
+void DeviceQueue::send_gathered() {
+  if (gathered_size_ == 0) return;
+  gathered_size_ = 0;
+  send(gathered_to_, std::move(gathered_), gathered_end_);
 }
 
 void DeviceQueue::issue(const Sequence& sequence) {
@@ -126,16 +159,36 @@ void DeviceQueue::issue(const Sequence& sequence) {
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
-  for (const Launch& each : sequence.launches) {
+  for (std::size_t i = 0; i < sequence.launches.size(); ++i) {
+    const Launch& each = sequence.launches[i];
     void* argument = const_cast<std::byte*>(sequence.params.data() + each.begin);
     const cudaLaunchConfig_t config{.gridDim = dim3(each.grid.blocks, each.grid.planes),
                                     .blockDim = dim3(each.grid.threads),
                                     .dynamicSmemBytes = each.grid.shared_bytes,
                                     .stream = stream(),
                                     .attrs = &overlap,
-                                    .numAttrs = can_overlap_ ? 1u : 0u};
+                                    .numAttrs = can_overlap_ && !spans_ ? 1u : 0u};
+    if (spans_ && i % kHeldTogether == 0) spans_->hold();
+    if (spans_) spans_->begin(kernel_name(each.kernel), labels_[i]);
     check("cuda", cudaLaunchKernelExC(&config, each.kernel, &argument));
+    if (spans_) spans_->end();
+    if (spans_ && ((i + 1) % kHeldTogether == 0 || i + 1 == sequence.launches.size()))
+      spans_->release();
   }
+}
+
+void DeviceQueue::set_label(std::string label) {
+  if (spans_) spans_->enter(std::move(label));
+}
+
+std::string DeviceQueue::label() const {
+  return spans_ ? spans_->label() : std::string();
+}
+
+void DeviceQueue::set_trace(StepTrace* trace) {
+  flush();
+  spans_.reset();
+  if (trace != nullptr) spans_ = std::make_unique<EventSpans>(place_, *trace);
 }
 
 void DeviceQueue::record(std::uint64_t hash) {
@@ -154,10 +207,12 @@ void DeviceQueue::record(std::uint64_t hash) {
 }
 
 void DeviceQueue::flush() {
-  if (pending_.launches.empty()) return;
   const DeviceGuard guard(place_);
-  if (pending_.launches.size() < kLeastLaunches) {
+  send_gathered();
+  if (pending_.launches.empty()) return;
+  if (pending_.launches.size() < kLeastLaunches || spans_) {
     issue(pending_);
+    labels_.clear();
     return pending_.clear();
   }
   const std::uint64_t hash = pending_.hash();
@@ -201,7 +256,9 @@ std::unique_ptr<DeviceArrival> DeviceQueue::get_later(std::initializer_list<Devi
   std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
   auto* to = static_cast<std::byte*>(piece->memory);
   for (const DeviceBytes& each : pieces) {
+    if (spans_) spans_->begin("copy " + std::to_string(each.size) + " bytes back", {});
     check("cuda", cudaMemcpyAsync(to, each.data, each.size, cudaMemcpyDeviceToHost, stream()));
+    if (spans_) spans_->end();
     to += each.size;
   }
   check("cuda", cudaEventRecord(piece->done, stream()));

@@ -24,15 +24,25 @@ int device_named(std::string_view name) {
   return device;
 }
 
+void check_device(std::string_view name, int device) {
+  const int count = cuda::device_count();
+  if (count == 0) {
+    const bool has_driver = !cuda::loaded_driver().version.empty();
+    throw Error("device", name,
+                has_driver ? "no usable GPU: " + cuda::why_no_device() : "no NVIDIA driver here",
+                "a machine with a GPU, or cpu", ErrorKind::device);
+  }
+  if (device >= count)
+    throw Error("device", name, std::to_string(count) + (count == 1 ? " GPU" : " GPUs"),
+                "a number below " + std::to_string(count) + ", or cpu", ErrorKind::device);
+  if (!cuda::has_kernels(device))
+    throw Error("device", name, "a build without kernels for this GPU",
+                "one with -D CMAKE_CUDA_ARCHITECTURES=native, made on it", ErrorKind::device);
+}
+
 std::unique_ptr<IntegerBackend> make_cuda_backend(std::string_view name) {
   const int device = device_named(name);
-  const int count = cuda::device_count();
-  if (count == 0 && cuda::loaded_driver().version.empty())
-    throw Error("device", name, "no NVIDIA driver here", "a machine with a GPU, or cpu",
-                ErrorKind::device);
-  if (device >= count)
-    throw Error("device", name, std::to_string(count) + " usable GPUs", "one more, or cpu",
-                ErrorKind::device);
+  check_device(name, device);
   return std::make_unique<CudaBackend>(std::string(name), device);
 }
 
@@ -40,6 +50,11 @@ std::unique_ptr<IntegerBackend> make_cuda_backend(std::string_view name) {
 
 void register_cuda_backend() {
   register_backend("cuda", make_cuda_backend);
+}
+
+std::string cuda_products(int device) {
+  check_device("cuda:" + std::to_string(device), device);
+  return std::string(name_of(cuda::product_path(device)));
 }
 
 }  // namespace nibble::inline backend

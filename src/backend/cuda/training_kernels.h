@@ -24,6 +24,19 @@ struct ZeroJob {
   std::uint64_t words;  // of 4 bytes
 };
 
+// Several of them at once.
+struct ZeroListJob {
+  const ZeroJob* jobs;
+  std::uint64_t count;
+};
+
+// totals[i] += mantissas[i]
+struct TotalsJob {
+  const std::int8_t* mantissas;
+  std::int32_t* totals;
+  std::uint64_t elements;
+};
+
 // Adds the errors of every channel to 64-bit sums.
 struct BiasJob {
   Rows error;
@@ -91,8 +104,12 @@ struct UpdateJob {
   std::uint8_t unused[4];
 };
 
+bool has_kernels(int device);  // whether this build has machine code that it runs
+
 void queue(DeviceQueue& queue, const EntropyJob& job);
 void queue(DeviceQueue& queue, const ZeroJob& job);
+void queue(DeviceQueue& queue, const ZeroListJob& job);
+void queue(DeviceQueue& queue, const TotalsJob& job);
 void queue(DeviceQueue& queue, const BiasJob& job);
 void queue(DeviceQueue& queue, const GroupedGradientJob& job);
 void queue(DeviceQueue& queue, const TurnJob& job);

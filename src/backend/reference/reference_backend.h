@@ -78,7 +78,6 @@ class ReferenceBackend : public IntegerBackend {
   void set_point(ShiftPoint point, const PointState& state) override;
 
   void begin(const StepContext& step) override { step_ = step; }
-  void enter(std::string_view, TrainPass) override {}
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
