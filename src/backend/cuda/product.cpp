@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -105,7 +106,9 @@ std::uint32_t depths_of(const ProductShape& shape) {
 }
 
 unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int shared_bytes) {
+  static std::mutex mutex;  // several queues ask at once
   static std::map<const void*, unsigned int> known;
+  const std::lock_guard lock(mutex);
   if (const auto found = known.find(kernel); found != known.end()) return found->second;
   check("cuda", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(shared_bytes)));
@@ -117,6 +120,19 @@ unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int sh
 
 void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job) {
   RoundedProduct own = job;
+  own.shape = cut(path, job.shape, 1);
+  switch (fitting(path, own.shape)) {
+    case ProductPath::dp4a:
+      return queue_dp4a(queue, own);
+    case ProductPath::mma:
+      return queue_mma(queue, own);
+    case ProductPath::wgmma:
+      return queue_wgmma(queue, own);
+  }
+}
+
+void queue(DeviceQueue& queue, ProductPath path, const FinishedProduct& job) {
+  FinishedProduct own = job;
   own.shape = cut(path, job.shape, 1);
   switch (fitting(path, own.shape)) {
     case ProductPath::dp4a:

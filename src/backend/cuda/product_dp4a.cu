@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products by dp4a: four bytes of a row times four of a column.
+#include "backend/cuda/product_finish.cuh"
 #include "backend/cuda/product_tiles.cuh"
 
 namespace nibble::cuda {
@@ -89,6 +90,9 @@ struct Dp4aEngine {
 }  // namespace
 
 void queue_dp4a(DeviceQueue& queue, const RoundedProduct& job) {
+  queue_on<Dp4aEngine>(queue, job);
+}
+void queue_dp4a(DeviceQueue& queue, const FinishedProduct& job) {
   queue_on<Dp4aEngine>(queue, job);
 }
 void queue_dp4a(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes) {

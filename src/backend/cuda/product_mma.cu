@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products by mma.sync m16n8k32 on tensor cores.
 #include "backend/cuda/fragments.cuh"
+#include "backend/cuda/product_finish.cuh"
 #include "backend/cuda/product_tiles.cuh"
 
 namespace nibble::cuda {
@@ -104,6 +105,9 @@ struct MmaEngine {
 }  // namespace
 
 void queue_mma(DeviceQueue& queue, const RoundedProduct& job) {
+  queue_on<MmaEngine>(queue, job);
+}
+void queue_mma(DeviceQueue& queue, const FinishedProduct& job) {
   queue_on<MmaEngine>(queue, job);
 }
 void queue_mma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes) {

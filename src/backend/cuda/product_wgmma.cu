@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products by wgmma on tensor cores of Hopper.
 #include "backend/cuda/fragments.cuh"
+#include "backend/cuda/product_finish.cuh"
 #include "backend/cuda/product_tiles.cuh"
 #include "backend/cuda/wgmma.cuh"
 
@@ -86,6 +87,10 @@ using TallEngine = WgmmaEngine<2, 128>;
 }  // namespace
 
 void queue_wgmma(DeviceQueue& queue, const RoundedProduct& job) {
+  if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
+  queue_on<TallEngine>(queue, job);
+}
+void queue_wgmma(DeviceQueue& queue, const FinishedProduct& job) {
   if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
   queue_on<TallEngine>(queue, job);
 }
