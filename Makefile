@@ -55,9 +55,11 @@ bench:  ## speeds of the release build as shares of the machine's limits
 gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inputs, Python, the tables of speed
 	@cmake --preset cuda -D NIBBLE_BUILD_TESTS=ON
 	@cmake --build --preset cuda -j $(JOBS) --target device_quantize_test device_accumulate_test \
-	  device_backend_test device_sweep device_quantize_bench device_accumulate_bench cuda_training_bench
+	  device_backend_test device_engine_test device_sweep device_quantize_bench device_accumulate_bench cuda_training_bench
 	@set -e; for path in dp4a mma ""; do \
-	  $(PHASE) "device_backend_test $$path" env $${path:+NIBBLE_CUDA=$$path} build/cuda/bin/device_backend_test; \
+	  for program in device_backend_test device_engine_test; do \
+	    $(PHASE) "$$program $$path" env $${path:+NIBBLE_CUDA=$$path} build/cuda/bin/$$program; \
+	  done; \
 	done
 	@set -e; for program in device_quantize_test device_accumulate_test device_sweep \
 	  device_quantize_bench device_accumulate_bench cuda_training_bench; do \

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines on a GPU: the integers of the definitions and of the CPU, whatever the batch, fused or
+// not, from any memory, several batches at once.
+#include <cuda_runtime_api.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/test_support.h"
+#include "engine/cuda/register.h"
+#include "engine/engine_test_support.h"
+#include "engine/resnet50_int4_golden.h"
+#include "graph/random_network.h"
+#include "nibble/graph/network_text.h"
+
+namespace nibble::inline engine {
+namespace {
+
+constexpr std::int64_t kMost = 7;  // examples
+
+const bool is_known = [] {
+  register_cuda_engine();
+  tested_devices() = {"cuda"};
+  return true;
+}();
+
+// A random network with examples, and what the definitions make of them.
+struct RandomCase {
+  explicit RandomCase(std::uint64_t seed)
+      : random(seed),
+        model(random.model()),
+        examples(model, random.dice(), random.input_low(), random.input_high(), kMost) {}
+
+  RandomNetwork random;
+  Model model;
+  NaiveExamples examples;
+};
+
+void expect_layers(const RandomCase& each) {
+  const Engine engine(copy_of(each.model),
+                      {.device = "cuda", .max_batch = kMost, .keeps_layers = true});
+  std::size_t node = 0;
+  engine.run_layers(as_bytes(engine.input(), each.examples.input), kMost,
+                    [&](const ValueInfo& info, std::span<const std::byte> bytes) {
+                      EXPECT_TRUE(as_integers(info, bytes) == each.examples.values[node++])
+                          << info.name;
+                    });
+  EXPECT_EQ(node, each.model.network.nodes.size());
+}
+
+void expect_answers(const RandomCase& each, std::int64_t max_batch) {
+  const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = max_batch});
+  for (const std::int64_t batch : {std::int64_t{1}, std::int64_t{4}, kMost, kMost}) {
+    EXPECT_TRUE(answers_of(engine, each.examples.first(each.examples.input, batch), batch) ==
+                each.examples.first(each.examples.values.back(), batch))
+        << "max_batch " << max_batch << ", batch " << batch;
+  }
+}
+
+TEST(DeviceEngine, RunsTwoHundredRandomNetworks) {
+  ASSERT_TRUE(is_known);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const RandomCase each(seed);
+    SCOPED_TRACE(::testing::Message() << seed << "\n" << to_toml(each.model.network));
+    try {
+      expect_layers(each);
+    } catch (const Error& error) {  // sums that only a fused layer may have
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("beyond 32 bits"));
+    }
+    expect_answers(each, 1 + static_cast<std::int64_t>(seed % 9));
+  }
+}
+
+TEST(DeviceEngine, AgreesWithTheCpuInEveryValue) {
+  for (std::uint64_t seed = 200; seed < 240; ++seed) {
+    const RandomCase each(seed);
+    SCOPED_TRACE(seed);
+    for (const char* device : {"check(cuda,reference)", "check(cpu,cuda)"}) {
+      const Engine engine(copy_of(each.model), {.device = device, .max_batch = 3});
+      EXPECT_TRUE(answers_of(engine, each.examples.input, kMost) == each.examples.values.back())
+          << device;
+    }
+  }
+}
+
+// Memory that CUDA gives, of a host or of a GPU.
+class CudaBytes {
+ public:
+  CudaBytes(std::size_t size, bool is_pinned) : size_(size), is_pinned_(is_pinned) {
+    void* memory = nullptr;
+    const cudaError_t result =
+        is_pinned ? cudaMallocHost(&memory, size) : cudaMalloc(&memory, size);
+    if (result != cudaSuccess) throw Error("test", "memory", "none", "some");
+    data_ = static_cast<std::byte*>(memory);
+  }
+  CudaBytes(std::span<const std::byte> bytes, bool is_pinned) : CudaBytes(bytes.size(), is_pinned) {
+    cudaMemcpy(data_, bytes.data(), size_, cudaMemcpyDefault);
+  }
+  ~CudaBytes() { is_pinned_ ? cudaFreeHost(data_) : cudaFree(data_); }
+  CudaBytes(const CudaBytes&) = delete;
+  CudaBytes& operator=(const CudaBytes&) = delete;
+
+  std::span<std::byte> span() const { return {data_, size_}; }
+  std::vector<std::byte> copy() const {
+    std::vector<std::byte> bytes(size_);
+    cudaMemcpy(bytes.data(), data_, size_, cudaMemcpyDefault);
+    return bytes;
+  }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_;
+  bool is_pinned_;
+};
+
+TEST(DeviceEngine, TakesMemoryOfHostAndGpu) {
+  const RandomCase each(11);
+  const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4});
+  const std::vector<std::byte> input = as_bytes(engine.input(), each.examples.input);
+  for (const bool has_pinned_input : {false, true}) {
+    for (const bool has_pinned_output : {false, true}) {
+      const CudaBytes from(input, has_pinned_input);
+      const CudaBytes to(engine.output().bytes * kMost, has_pinned_output);
+      engine.run(from.span(), kMost, to.span());
+      EXPECT_TRUE(as_integers(engine.output(), to.copy()) == each.examples.values.back());
+      engine.submit(from.span(), kMost, to.span()).get();
+      EXPECT_TRUE(as_integers(engine.output(), to.copy()) == each.examples.values.back());
+    }
+  }
+}
+
+TEST(DeviceEngine, RefusesNumbersBeyondTheRange) {
+  NetworkMaker maker({3}, integers_format("int4"));
+  maker.add(Table{.first = -8});
+  maker.with(tensor_of<std::int8_t>({kTableEntries}, Integers(kTableEntries)));
+  const Engine engine(maker.model(), {.device = "cuda"});
+  const std::vector<std::byte> good(3, std::byte{7});
+  const std::vector<std::byte> bad(3, std::byte{100});
+  std::vector<std::byte> output(engine.output().bytes);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(error_of([&] { engine.run(bad, 1, output); }),
+              "[engine] input: got 100, expected -8 to 7");
+    EXPECT_EQ(error_of([&] { engine.submit(bad, 1, output).get(); }),
+              "[engine] input: got 100, expected -8 to 7");
+    EXPECT_EQ(error_of([&] { engine.run(good, 1, output); }), "no error");
+    EXPECT_EQ(error_of([&] { engine.submit(good, 1, output).get(); }), "no error");
+  }
+}
+
+// A batch on its way.
+struct DeviceTrial {
+  std::int64_t batch = 0;
+  std::vector<std::byte> output = {};
+};
+
+TEST(DeviceEngine, AnswersAThousandSubmissionsOfFourThreads) {
+  const RandomCase each(11);
+  for (const int lanes : {1, 3}) {
+    const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4, .lanes = lanes});
+    const std::vector<std::byte> input = as_bytes(engine.input(), each.examples.input);
+    std::vector<std::byte> answers(engine.output().bytes * kMost);
+    engine.run(input, kMost, answers);
+    ASSERT_TRUE(as_integers(engine.output(), answers) == each.examples.values.back());
+    std::vector<DeviceTrial> trials(1000);
+    std::vector<std::thread> threads;
+    for (std::size_t first = 0; first < 4; ++first) {
+      threads.emplace_back([&, first] {
+        std::vector<PendingRun> pending;
+        for (std::size_t i = first; i < trials.size(); i += 4) {
+          DeviceTrial& trial = trials[i];
+          trial.batch = 1 + static_cast<std::int64_t>(i) % kMost;
+          const auto examples = static_cast<std::size_t>(trial.batch);
+          trial.output.resize(engine.output().bytes * examples);
+          const auto own = std::span(input).first(engine.input().bytes * examples);
+          if (i % 5 == 0) {
+            engine.run(own, trial.batch, trial.output);
+          } else {
+            pending.push_back(engine.submit(own, trial.batch, trial.output));
+          }
+        }
+        for (PendingRun& each_one : pending) each_one.get();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const DeviceTrial& trial : trials) {
+      EXPECT_TRUE(std::equal(trial.output.begin(), trial.output.end(), answers.begin()))
+          << trial.batch << " examples, " << lanes << " lanes";
+    }
+  }
+}
+
+TEST(DeviceEngine, TimesItsSteps) {
+  const RandomCase each(5);
+  const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4});
+  std::vector<double> seconds(engine.steps().size());
+  std::vector<std::byte> output(engine.output().bytes * kMost);
+  engine.run_timed(as_bytes(engine.input(), each.examples.input), kMost, output, seconds);
+  EXPECT_TRUE(as_integers(engine.output(), output) == each.examples.values.back());
+  for (const double each_one : seconds) EXPECT_GT(each_one, 0);
+}
+
+class DeviceResNet50 : public ResNet50Int4 {};
+
+TEST_F(DeviceResNet50, HasTheRecordedSumsAtEveryBlock) {
+  const Engine layers = engine({.device = "cuda", .keeps_layers = true});
+  check_layers(layers, zeros(), kZeros);
+  check_layers(layers, made_up(), kMadeUp);
+}
+
+TEST_F(DeviceResNet50, AnswersAsTheCpuInAnyBatch) {
+  std::vector<std::byte> input;
+  for (int i = 0; i < 19; ++i) {
+    std::vector<std::byte> one = i % 3 == 0 ? zeros() : made_up();
+    if (i % 3 == 2) std::rotate(one.begin(), one.begin() + 1000 * i, one.end());
+    input.insert(input.end(), one.begin(), one.end());
+  }
+  const Engine cpu = engine({.max_batch = 4});
+  std::vector<std::byte> wanted(cpu.output().bytes * 19);
+  cpu.run(input, 19, wanted);
+  for (const std::int64_t max_batch : {1, 8, 32}) {
+    const Engine device = engine({.device = "cuda", .max_batch = max_batch});
+    std::vector<std::byte> answers(wanted.size());
+    for (int i = 0; i < 3; ++i) {
+      std::ranges::fill(answers, std::byte{0});
+      device.run(input, 19, answers);
+      EXPECT_EQ(answers, wanted) << max_batch;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nibble::inline engine
