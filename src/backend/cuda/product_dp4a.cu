@@ -74,6 +74,21 @@ struct Dp4aEngine {
     body(r, c, memory + r * kPitch + c);
     __syncthreads();
   }
+  template <class Ending>
+  __device__ __forceinline__ void for_each_quad_of_sums(std::int32_t* memory,
+                                                        const Ending& ending) const {
+    for_each_sum(
+        [&](std::uint32_t r, std::uint32_t c, std::int32_t sum) { memory[r * kPitch + c] = sum; });
+    __syncthreads();
+    const std::uint32_t c = x() * 4;
+    const auto columns = ending.columns(c);
+#pragma unroll
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const std::uint32_t r = y() + 16 * i;
+      ending.end(columns, r, c, *reinterpret_cast<const int4*>(memory + r * kPitch + c));
+    }
+    __syncthreads();
+  }
 
   static __device__ __forceinline__ std::uint32_t x() {
     return threadIdx.x % 16;

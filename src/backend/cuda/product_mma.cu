@@ -89,6 +89,13 @@ struct MmaEngine {
     for (int m = 0; m < 4; ++m)
       WarpSlab::pass(memory, sums[m], first_row() + m * 16, first_column(), body);
   }
+  template <class Ending>
+  __device__ __forceinline__ void for_each_quad_of_sums(std::int32_t* memory,
+                                                        const Ending& ending) const {
+#pragma unroll
+    for (int m = 0; m < 4; ++m)
+      WarpSlab::pass_quads(memory, sums[m], first_row() + m * 16, first_column(), ending);
+  }
 
   static __device__ __forceinline__ std::uint32_t first_row() {
     return threadIdx.x / 128 * 64;

@@ -71,6 +71,16 @@ struct WgmmaEngine {
         WarpSlab::pass(memory, sums[m][g], first_row(m), g * 32, body);
     }
   }
+  template <class Ending>
+  __device__ __forceinline__ void for_each_quad_of_sums(std::int32_t* memory,
+                                                        const Ending& ending) const {
+#pragma unroll
+    for (int m = 0; m < kBlocksOfRows; ++m) {
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g)
+        WarpSlab::pass_quads(memory, sums[m][g], first_row(m), g * 32, ending);
+    }
+  }
 
   // Of this warp.
   static __device__ __forceinline__ std::uint32_t first_row(int m) {

@@ -15,14 +15,14 @@ struct SumFinish {
   const std::int32_t* bias;
   const std::int32_t* multiplier;         // m
   const std::int32_t* addend_multiplier;  // f
-  const std::int8_t* addend;              // null: none; otherwise a + addend_base in bytes
+  const std::int8_t* addend;              // null: none; otherwise a - addend_base in bytes
   void* out;                              // y - out_base in bytes, or y itself in 32 bits
   std::uint32_t pitch;                    // columns of a row
   std::int32_t addend_base;
   std::int32_t out_base;
   std::int32_t low;
   std::int32_t high;
-  std::int32_t shift;            // s
+  std::int32_t shift;            // s; at least 1 unless is_wide
   std::int32_t addend_shift;     // t
   std::uint32_t is_wide;         // products need 64 bits
   std::uint32_t has_words;       // y has 32 bits

@@ -7,6 +7,11 @@
 
 namespace nibble::cuda {
 
+// 16 numbers, one a channel.
+struct ChunkNumbers {
+  std::int32_t at[kChunk];
+};
+
 // 16 channels of a pixel of an image.
 struct ValueChunk {
   std::uint32_t image;
@@ -78,7 +83,10 @@ __device__ __forceinline__ ChunkNumbers read_chunk(const DeviceValue& value, std
 }
 __device__ __forceinline__ void write_chunk(const DeviceValue& value, std::size_t at,
                                             const ChunkNumbers& numbers) {
-  store_numbers(value.data, at, numbers, value.base, value.has_words != 0);
+  Quad quads[4];
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) quads[i / 4].at[i % 4] = numbers.at[i];
+  store_quads(value.data, at, quads, value.base, value.has_words != 0);
 }
 
 }  // namespace nibble::cuda

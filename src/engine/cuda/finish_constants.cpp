@@ -31,7 +31,7 @@ DeviceFinish::DeviceFinish(const FinishLaw& law, const std::vector<std::int64_t>
           .high = static_cast<std::int32_t>(law.high),
           .shift = law.shift,
           .addend_shift = law.addend_shift,
-          .is_wide = law.is_wide ? 1U : 0U,
+          .is_wide = law.is_wide || law.shift == 0 ? 1U : 0U,
           .has_words = out.has_words ? 1U : 0U,
           .out_borders = out.has_border ? 1U : 0U,
           .addend_borders = has_addend_ && addend->has_border ? 1U : 0U,

@@ -17,8 +17,9 @@ __device__ std::int32_t changed(const NumberJob& job, std::int32_t x, std::uint3
       return max(x, 0);
     case NumberOp::rescale: {
       const std::int32_t m = job.numbers[channel];
-      return job.is_wide != 0 ? clamped(shifted(std::int64_t{x} * m, job.shift), job.low, job.high)
-                              : clamped(shifted(x * m, job.shift), job.low, job.high);
+      return job.is_wide != 0 || job.shift == 0
+                 ? clamped(shifted(std::int64_t{x} * m, job.shift), job.low, job.high)
+                 : clamped(shifted(x * m, job.shift), job.low, job.high);
     }
     case NumberOp::table:
       return job.numbers[x - job.low];
