@@ -42,6 +42,7 @@ DevicePlaces::DevicePlaces(const EngineProgram& program, const EngineOptions& op
       home_(program.values.size()) {
   find_readers();
   for (std::size_t i = 0; i < places_.size(); ++i) place_value(i);
+  lay_entry_out();
   add_borders();
   count_images(options.max_batch);
   plan_memory();
@@ -89,6 +90,17 @@ void DevicePlaces::place_value(std::size_t value) {
   if (const LargestLaw* largest = largest_law(*giver))
     place.set_storage_as(places_[largest->pooled]);
   if (single_op<MaxPool>(*giver) != nullptr) place.set_storage_as(places_[giver->inputs[0]]);
+}
+
+// Few channels of bytes that one convolution reads.
+void DevicePlaces::lay_entry_out() {
+  entry_ = EntryLayout::plain(places_[0].picture);
+  if (keeps_layers_ || places_[0].has_words || readers_[0].size() != 1 || is_addend_[0]) return;
+  const auto* law = std::get_if<ProductLaw>(&readers_[0][0]->law);
+  const Conv2d* conv = law == nullptr ? nullptr : std::get_if<Conv2d>(&law->op);
+  if (conv == nullptr || conv->groups > 1 || law->finish.has_wide_sums) return;
+  entry_ = EntryLayout::best(places_[0].picture, *conv);
+  places_[0].picture = entry_.stored();
 }
 
 void DevicePlaces::add_borders() {

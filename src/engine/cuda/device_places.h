@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/cuda/device_place.h"
+#include "engine/cuda/entry_layout.h"
 #include "engine/program.h"
 #include "nibble/engine/engine.h"
 
@@ -22,12 +23,16 @@ class DevicePlaces {
   // A flattened picture that lies as the picture does: there is nothing to run.
   bool is_alias(const ProgramStep& step) const;
 
+  // How examples lie in the place of value 0.
+  const EntryLayout& entry() const { return entry_; }
+
   std::int64_t images() const { return images_; }  // of a run, at most
   std::size_t arena_bytes() const { return arena_bytes_; }
 
  private:
   void find_readers();
   void place_value(std::size_t value);
+  void lay_entry_out();
   void add_borders();
   void count_images(std::int64_t wanted);
   void plan_memory();
@@ -39,6 +44,7 @@ class DevicePlaces {
   std::vector<const ProgramStep*> givers_;                // by value; null: none
   std::vector<DevicePlace> places_;
   std::vector<std::size_t> home_;  // by value: the one in whose place it lies
+  EntryLayout entry_;
   std::int64_t images_ = 1;
   std::size_t arena_bytes_ = 0;
 };

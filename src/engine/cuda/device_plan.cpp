@@ -32,6 +32,7 @@ bool is_wide_step(const ProgramStep& step) {
 DevicePlan::DevicePlan(const EngineProgram& program, const EngineOptions& options, int device)
     : constants_(device), entry_(program.entry) {
   const DevicePlaces places(program, options);
+  layout_ = places.entry();
   images_ = places.images();
   arena_bytes_ = places.arena_bytes();
   for (std::size_t i = 0; i < program.values.size(); ++i) {
@@ -51,7 +52,10 @@ DevicePlan::DevicePlan(const EngineProgram& program, const EngineOptions& option
   }
 }
 
+// Examples lie dense where they come from.
 void DevicePlan::load(const DeviceRun& run, const void* input, std::uint32_t* is_wrong) const {
+  const auto size = [](std::int64_t extent) { return static_cast<std::int32_t>(extent); };
+  const auto divisor = [](std::int64_t by) { return Divisor::of(static_cast<std::uint32_t>(by)); };
   cuda::LoadJob job{.from = input,
                     .is_wrong = is_wrong,
                     .to = places_[0].in(run.arena),
@@ -60,7 +64,11 @@ void DevicePlan::load(const DeviceRun& run, const void* input, std::uint32_t* is
                     .zero = static_cast<std::int32_t>(entry_.zero),
                     .low = static_cast<std::int32_t>(entry_.low + entry_.zero),
                     .high = static_cast<std::int32_t>(entry_.high + entry_.zero),
-                    .unused = {}};
+                    .extent = {size(layout_.example.height), size(layout_.example.width)},
+                    .step = {size(layout_.y.step), size(layout_.x.step)},
+                    .origin = {size(layout_.y.origin), size(layout_.x.origin)},
+                    .channels = divisor(layout_.example.channels),
+                    .count = divisor(layout_.x.count)};
   job.order = cuda::ChunkOrder::of(job.to, run.images);
   queue(run.queue, job);
   fill_border(run, 0);
@@ -90,14 +98,22 @@ void DevicePlan::unpack(std::size_t index, const std::vector<std::byte>& bytes, 
                         std::vector<std::byte>& to) const {
   const DevicePlace& place = places_[index];
   const ValueInfo& info = values_[index];
+  const EntryLayout layout = index == 0 ? layout_ : EntryLayout::plain(place.picture);
   to.resize(info.bytes * static_cast<std::size_t>(images));
   std::byte* at = to.data();
   for (std::int64_t image = 0; image < images; ++image) {
     const std::byte* from = bytes.data() + image * place.image_bytes();
-    for (std::int64_t pixel = 0; pixel < place.picture.pixels(); ++pixel) {
-      for (std::int64_t c = 0; c < place.picture.channels; ++c, at += size_of(info.dtype)) {
-        const std::int32_t number = place.number(from, pixel, c);
-        std::memcpy(at, &number, size_of(info.dtype));  // little endian, as GPUs are
+    for (std::int64_t y = 0; y < layout.example.height; ++y) {
+      for (std::int64_t x = 0; x < layout.example.width; ++x) {
+        const std::int64_t row = layout.y.stored_pixel(y);
+        const std::int64_t column = layout.x.stored_pixel(x);
+        const std::int64_t first = layout.channel(y - row * layout.y.step - layout.y.origin,
+                                                  x - column * layout.x.step - layout.x.origin, 0);
+        for (std::int64_t c = 0; c < layout.example.channels; ++c, at += size_of(info.dtype)) {
+          const std::int32_t number =
+              place.number(from, row * place.picture.width + column, first + c);
+          std::memcpy(at, &number, size_of(info.dtype));  // little endian, as GPUs are
+        }
       }
     }
   }

@@ -42,6 +42,7 @@ class DevicePlan {
   DeviceConstants constants_;
   std::vector<ValueInfo> values_;
   std::vector<DevicePlace> places_;  // by value
+  EntryLayout layout_;               // of examples
   ValueInfo entry_;
   std::vector<DeviceWork> works_;
   std::vector<std::size_t> results_;

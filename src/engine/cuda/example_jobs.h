@@ -10,8 +10,9 @@ namespace nibble::cuda {
 // How numbers of examples lie, dense.
 enum class ExampleType : std::uint32_t { i8, u8, i32 };
 
-// The value of a number is number - zero. One beyond low to high is taken for the nearest that is
-// not, and told.
+// Channel k = (dy·count[1] + dx)·channels + c of stored pixel (y, x) is channel c of the example's
+// pixel (y, x)·step + origin + (dy, dx), and 0 outside of it. The value of a number is number -
+// zero; one beyond low to high is taken for the nearest that is not, and told.
 struct LoadJob {
   const void* from;
   std::uint32_t* is_wrong;  // set to 1; memory of the host
@@ -21,7 +22,11 @@ struct LoadJob {
   std::int32_t zero;
   std::int32_t low;
   std::int32_t high;
-  std::uint32_t unused[2];
+  std::int32_t extent[2];  // of the example
+  std::int32_t step[2];
+  std::int32_t origin[2];
+  Divisor channels;  // of the example
+  Divisor count;     // by count[1]
 };
 void queue(DeviceQueue& queue, const LoadJob& job);
 

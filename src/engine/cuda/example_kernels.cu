@@ -23,13 +23,21 @@ __global__ void __launch_bounds__(256) load_examples(const __grid_constant__ Loa
   start_kernel();
   for_each_value_chunk(job.order, [&](const ValueChunk& at) {
     const std::uint32_t channel = at.chunk * kChunk;
-    const std::size_t from = std::size_t{at.row} * job.to.channels + channel;
     ChunkNumbers numbers;
 #pragma unroll
     for (std::uint32_t i = 0; i < kChunk; ++i) {
       numbers.at[i] = 0;
       if (channel + i >= job.to.channels) continue;
-      const std::int32_t number = example_number(job.from, job.type, from + i);
+      const std::uint32_t pixel = job.channels.quotient(channel + i);
+      const std::uint32_t dy = job.count.quotient(pixel);
+      const std::int32_t y = at.y * job.step[0] + job.origin[0] + static_cast<std::int32_t>(dy);
+      const std::int32_t x = at.x * job.step[1] + job.origin[1] +
+                             static_cast<std::int32_t>(job.count.remainder(pixel, dy));
+      if (y < 0 || y >= job.extent[0] || x < 0 || x >= job.extent[1]) continue;
+      const std::size_t row = (std::size_t{at.image} * job.extent[0] + y) * job.extent[1] + x;
+      const std::int32_t number =
+          example_number(job.from, job.type,
+                         row * job.channels.divisor + job.channels.remainder(channel + i, pixel));
       if (number < job.low || number > job.high) *job.is_wrong = 1;
       numbers.at[i] = clamped(number, job.low, job.high) - job.zero;
     }

@@ -202,6 +202,10 @@ DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const
   if (law.finish.addend != kNoNode) product.addend = &parts.places[law.finish.addend];
   if (const auto* conv = std::get_if<Conv2d>(&law.op)) {
     product.window = *conv;
+    if (step.inputs[0] == 0) {
+      product.window = parts.places.entry().window(*conv);
+      product.weights = parts.places.entry().weights(*conv, product.weights);
+    }
   } else {
     product.window = {.channels = std::get<Linear>(law.op).features,
                       .kernel = {product.in.picture.height, product.in.picture.width}};
