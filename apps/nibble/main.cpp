@@ -21,9 +21,9 @@
 #include "core/name.h"
 #include "core/temporary.h"
 #include "core/warning.h"
-#include "engine/cuda/register.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
+#include "nibble/engine/cuda_engine.h"
 #include "nibble/run_folder/interrupt.h"
 #include "nibble/version.h"
 

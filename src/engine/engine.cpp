@@ -117,6 +117,12 @@ const std::vector<StepInfo>& Engine::steps() const {
 const TuningFile& Engine::tuning() const {
   return parts_->runner->tuning();
 }
+EngineBuffer Engine::allocate(std::size_t bytes, BufferPlace place) const {
+  return parts_->runner->allocate(bytes, place);
+}
+EnginePeak Engine::measure_peak() const {
+  return parts_->runner->measure_peak();
+}
 std::size_t Engine::weight_bytes() const {
   return parts_->runner->weight_bytes();
 }

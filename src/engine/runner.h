@@ -51,6 +51,10 @@ class EngineRunner {
   virtual void run_timed(std::span<const std::byte> input, std::int64_t batch,
                          std::span<std::byte> output, std::span<double> seconds) const;
 
+  // By default memory of the host, and nothing known.
+  virtual EngineBuffer allocate(std::size_t bytes, BufferPlace place) const;
+  virtual EnginePeak measure_peak() const { return {}; }
+
   // In the order of execution. A device may need fewer steps than the program has.
   virtual const std::vector<StepInfo>& steps() const = 0;
 

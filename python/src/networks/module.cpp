@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "backend/cuda/register.h"
-#include "engine/cuda/register.h"
+#include "nibble/engine/cuda_engine.h"
 #include "nibble/run_folder/interrupt.h"
 #include "python/src/errors.h"
 #include "python/src/networks/bind.h"

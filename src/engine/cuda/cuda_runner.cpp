@@ -8,6 +8,7 @@
 #include "cuda/errors.h"
 #include "cuda/usable_device.h"
 #include "engine/cuda/device_lane.h"
+#include "engine/cuda/device_peak.h"
 #include "engine/input_range.h"
 #include "nibble/core/limits.h"
 
@@ -45,6 +46,22 @@ class CudaRunner final : public EngineRunner {
     for_each_piece(input, batch, output,
                    [&](DeviceLane& lane, const std::byte* from, std::int64_t images,
                        std::byte* to) { lane.run_timed(from, images, to, seconds); });
+  }
+
+  EngineBuffer allocate(std::size_t bytes, BufferPlace place) const override {
+    const cuda::DeviceGuard guard(cuda::Place{.device = device_});
+    const bool is_host = place == BufferPlace::host;
+    void* memory = nullptr;
+    cuda::check("cuda", is_host ? cudaMallocHost(&memory, bytes) : cudaMalloc(&memory, bytes));
+    const auto free = [is_host](std::byte* data) { is_host ? cudaFreeHost(data) : cudaFree(data); };
+    return {std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), free), bytes,
+            [](std::byte* to, const std::byte* from, std::size_t size) {
+              cuda::check("cuda", cudaMemcpy(to, from, size, cudaMemcpyDefault));
+            }};
+  }
+  EnginePeak measure_peak() const override {
+    return {.instructions = std::string(name_of(cuda::product_path(device_))),
+            .operations = cuda::int8_peak(device_)};
   }
 
   const std::vector<StepInfo>& steps() const override { return plan_.infos(); }

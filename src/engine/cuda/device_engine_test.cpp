@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines on a GPU: the integers of the definitions and of the CPU, whatever the batch, fused or
 // not, from any memory, several batches at once.
-#include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "core/test_support.h"
-#include "engine/cuda/register.h"
 #include "engine/engine_test_support.h"
 #include "engine/resnet50_int4_golden.h"
 #include "graph/random_network.h"
+#include "nibble/engine/cuda_engine.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble::inline engine {
@@ -84,50 +83,35 @@ TEST(DeviceEngine, AgreesWithTheCpuInEveryValue) {
   }
 }
 
-// Memory that CUDA gives, of a host or of a GPU.
-class CudaBytes {
- public:
-  CudaBytes(std::size_t size, bool is_pinned) : size_(size), is_pinned_(is_pinned) {
-    void* memory = nullptr;
-    const cudaError_t result =
-        is_pinned ? cudaMallocHost(&memory, size) : cudaMalloc(&memory, size);
-    if (result != cudaSuccess) throw Error("test", "memory", "none", "some");
-    data_ = static_cast<std::byte*>(memory);
-  }
-  CudaBytes(std::span<const std::byte> bytes, bool is_pinned) : CudaBytes(bytes.size(), is_pinned) {
-    cudaMemcpy(data_, bytes.data(), size_, cudaMemcpyDefault);
-  }
-  ~CudaBytes() { is_pinned_ ? cudaFreeHost(data_) : cudaFree(data_); }
-  CudaBytes(const CudaBytes&) = delete;
-  CudaBytes& operator=(const CudaBytes&) = delete;
-
-  std::span<std::byte> span() const { return {data_, size_}; }
-  std::vector<std::byte> copy() const {
-    std::vector<std::byte> bytes(size_);
-    cudaMemcpy(bytes.data(), data_, size_, cudaMemcpyDefault);
-    return bytes;
-  }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t size_;
-  bool is_pinned_;
-};
-
 TEST(DeviceEngine, TakesMemoryOfHostAndGpu) {
   const RandomCase each(11);
   const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4});
   const std::vector<std::byte> input = as_bytes(engine.input(), each.examples.input);
-  for (const bool has_pinned_input : {false, true}) {
-    for (const bool has_pinned_output : {false, true}) {
-      const CudaBytes from(input, has_pinned_input);
-      const CudaBytes to(engine.output().bytes * kMost, has_pinned_output);
-      engine.run(from.span(), kMost, to.span());
-      EXPECT_TRUE(as_integers(engine.output(), to.copy()) == each.examples.values.back());
-      engine.submit(from.span(), kMost, to.span()).get();
-      EXPECT_TRUE(as_integers(engine.output(), to.copy()) == each.examples.values.back());
+  std::vector<std::byte> answers(engine.output().bytes * kMost);
+  for (const BufferPlace input_place : {BufferPlace::host, BufferPlace::device}) {
+    for (const BufferPlace output_place : {BufferPlace::host, BufferPlace::device}) {
+      const EngineBuffer from = engine.allocate(input.size(), input_place);
+      from.write(input);
+      for (const bool is_submitted : {false, true}) {
+        const EngineBuffer to = engine.allocate(answers.size(), output_place);
+        if (is_submitted) {
+          engine.submit(from.bytes(), kMost, to.bytes()).get();
+        } else {
+          engine.run(from.bytes(), kMost, to.bytes());
+        }
+        to.read(answers);
+        EXPECT_TRUE(as_integers(engine.output(), answers) == each.examples.values.back());
+      }
     }
   }
+}
+
+TEST(DeviceEngine, KnowsItsPeak) {
+  NetworkMaker maker({3}, integers_format("int4"));
+  maker.add(ArgMax{});
+  const EnginePeak peak = Engine(maker.model(), {.device = "cuda"}).measure_peak();
+  EXPECT_THAT(peak.instructions, ::testing::AnyOf("dp4a", "mma", "wgmma"));
+  EXPECT_GE(peak.operations, 0);
 }
 
 TEST(DeviceEngine, RefusesNumbersBeyondTheRange) {

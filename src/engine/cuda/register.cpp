@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adds GPUs to the devices of engines.
-#include "engine/cuda/register.h"
-
 #include "engine/cuda/cuda_runner.h"
+#include "nibble.h"
+#include "nibble/engine/cuda_engine.h"
 
 namespace nibble::inline engine {
 
@@ -11,3 +11,7 @@ void register_cuda_engine() {
 }
 
 }  // namespace nibble::inline engine
+
+void nibble_use_cuda(void) {
+  nibble::register_cuda_engine();
+}
