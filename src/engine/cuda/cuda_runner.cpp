@@ -57,6 +57,8 @@ class CudaRunner final : public EngineRunner {
     return {std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), free), bytes,
             [](std::byte* to, const std::byte* from, std::size_t size) {
               cuda::check("cuda", cudaMemcpy(to, from, size, cudaMemcpyDefault));
+              cuda::check("cuda",
+                          cudaStreamSynchronize(nullptr));  // small ones may be on their way
             }};
   }
   EnginePeak measure_peak() const override {

@@ -20,6 +20,7 @@ class DeviceConstants {
     return static_cast<const Number*>(keep_bytes(numbers.data(), numbers.size() * sizeof(Number)));
   }
 
+  void wait() const { cuda::wait_for(place_); }  // until all of it is there
   std::size_t bytes() const { return bytes_; }
 
  private:

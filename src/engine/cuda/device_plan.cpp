@@ -50,6 +50,7 @@ DevicePlan::DevicePlan(const EngineProgram& program, const EngineOptions& option
                       .macs = step.macs,
                       .is_wide = is_wide_step(step)});
   }
+  constants_.wait();
 }
 
 // Examples lie dense where they come from.
