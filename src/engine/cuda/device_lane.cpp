@@ -42,9 +42,12 @@ DeviceLane::DeviceLane(const DevicePlan& plan, int device)
     : plan_(plan), queue_(device), pool_(queue_.place()) {
   const auto images = static_cast<std::size_t>(plan.images());
   arena_ = pool_.take(plan.arena_bytes());
+  sums_ = pool_.take(shared_sum_bytes(device));
   input_ = pool_.take(images * plan.entry().bytes);
   output_ = pool_.take(images * plan.answer().bytes);
   const cuda::DeviceGuard guard(queue_.place());
+  cuda::check("cuda", cudaMemsetAsync(sums_.as<>(), 0, sums_.size(),
+                                      static_cast<cudaStream_t>(queue_.place().stream)));
   void* memory = nullptr;
   cuda::check("cuda", cudaMallocHost(&memory, sizeof *is_wrong_));
   is_wrong_ = static_cast<std::uint32_t*>(memory);
@@ -58,7 +61,8 @@ DeviceLane::~DeviceLane() {
 }
 
 DeviceRun DeviceLane::run_of(std::int64_t images) {
-  return {queue_, arena_.as<std::int8_t>(), static_cast<std::uint32_t>(images)};
+  return {queue_, arena_.as<std::int8_t>(), sums_.as<std::int32_t>(),
+          static_cast<std::uint32_t>(images)};
 }
 
 void DeviceLane::load(const std::byte* input, std::int64_t images) {

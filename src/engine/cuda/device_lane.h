@@ -46,6 +46,7 @@ class DeviceLane {
   cuda::DeviceQueue queue_;
   cuda::DevicePool pool_;
   cuda::DeviceBuffer arena_;
+  cuda::DeviceBuffer sums_;
   cuda::DeviceBuffer input_;
   cuda::DeviceBuffer output_;
   std::uint32_t* is_wrong_ = nullptr;                                  // pinned

@@ -17,8 +17,13 @@ namespace nibble::inline engine {
 struct DeviceRun {
   cuda::DeviceQueue& queue;
   std::int8_t* arena;
+  std::int32_t* sums;  // of products that several blocks share: zeros between steps
   std::uint32_t images;
 };
+
+// Sums that the products of one step may share: as many as half of the multiprocessors have in the
+// largest tiles.
+std::size_t shared_sum_bytes(int device);
 
 // Launches what it takes.
 using DeviceWork = std::function<void(const DeviceRun& run)>;

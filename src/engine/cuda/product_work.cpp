@@ -11,6 +11,9 @@
 namespace nibble::inline engine {
 namespace {
 
+constexpr std::uint32_t kLeastDepths = 2;  // of 128 bytes, that are worth a block
+constexpr std::size_t kLargestTile = std::size_t{256} * 128;
+
 // A product, where its values lie, and its weights (out, rows, columns, in / groups).
 struct ProductParts {
   const ProductLaw& law;
@@ -94,6 +97,16 @@ std::vector<std::int8_t> gathered_weights(const ProductParts& parts) {
   return packed;
 }
 
+// Into how many parts the depth of a product is cut: a few tiles would leave most of a GPU idle, as
+// those of single pictures do.
+std::uint32_t parts_of_depth(const cuda::DeviceQueue& queue, cuda::ProductPath path,
+                             const cuda::ProductShape& shape) {
+  const std::uint32_t tiles = cuda::tiles_of(path, shape);
+  const std::uint32_t most = cuda::depths_of(shape) / kLeastDepths;
+  if (2 * tiles > queue.multiprocessors()) return 1;
+  return std::max(std::min(most, queue.multiprocessors() / tiles), 1U);
+}
+
 DeviceWork gathered_work(const ProductParts& parts, DeviceConstants& constants,
                          cuda::ProductPath path) {
   cuda::ProductShape shape{};
@@ -112,11 +125,22 @@ DeviceWork gathered_work(const ProductParts& parts, DeviceConstants& constants,
   shape.segments = static_cast<std::uint32_t>(parts.taps());
   shape.segment_chunks = Divisor::of(static_cast<std::uint32_t>(parts.in.chunks()));
   const DeviceFinish finish = parts.finish(parts.bias_of_bytes(), constants);
-  return [shape, finish, path, in = parts.in](const DeviceRun& run) {
+  return [shape, finish, path, in = parts.in, out = parts.out](const DeviceRun& run) {
     cuda::FinishedProduct job{.shape = shape, .finish = finish.in(run.arena)};
     job.shape.a.data = in.data(run.arena);
     job.shape.a.rows = run.images * shape.a.divisor.divisor;
-    queue(run.queue, path, job);
+    const std::uint32_t depth_parts = parts_of_depth(run.queue, path, job.shape);
+    if (depth_parts == 1) return queue(run.queue, path, job);
+    queue(run.queue, path,
+          cuda::SummedProduct{.shape = job.shape,
+                              .sums = run.sums,
+                              .row_step = out.filled_channels(),
+                              .column_step = 1},
+          false, depth_parts);
+    queue(run.queue,
+          cuda::SharedSumsJob{.sums = run.sums,
+                              .order = cuda::ChunkOrder::of(out.in(run.arena), run.images),
+                              .finish = job.finish});
   };
 }
 
@@ -191,6 +215,11 @@ DeviceWork wide_work(const ProductParts& parts, DeviceConstants& constants) {
 }
 
 }  // namespace
+
+std::size_t shared_sum_bytes(int device) {
+  const auto tiles = static_cast<std::size_t>(cuda::multiprocessors(device) / 2);
+  return std::max<std::size_t>(tiles, 1) * kLargestTile * sizeof(std::int32_t);
+}
 
 DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const ProductLaw& law) {
   ProductParts product{.law = law,

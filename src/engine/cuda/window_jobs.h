@@ -31,6 +31,14 @@ struct GroupedJob {
 void queue_depthwise(DeviceQueue& queue, const GroupedJob& job);
 void queue_grouped(DeviceQueue& queue, const GroupedJob& job);
 
+// Ends sums of products that several blocks have added up, and leaves zeros behind.
+struct SharedSumsJob {
+  std::int32_t* sums;  // as many a row as the result has
+  ChunkOrder order;
+  SumFinish finish;
+};
+void queue(DeviceQueue& queue, const SharedSumsJob& job);
+
 // A convolution in 64 bits by its definition: weights (out, tap, depth) as they are.
 struct WideProductJob {
   DeviceValue in;

@@ -108,6 +108,26 @@ __global__ void __launch_bounds__(256) grouped(const __grid_constant__ GroupedJo
   });
 }
 
+__global__ void __launch_bounds__(256) end_shared_sums(const __grid_constant__ SharedSumsJob job) {
+  start_kernel();
+  for_each_value_chunk(job.order, [&](const ValueChunk& at) {
+    const std::uint32_t column = at.chunk * kChunk;
+    auto* from =
+        reinterpret_cast<int4*>(job.sums + std::size_t{at.row} * job.finish.pitch + column);
+    std::int32_t sums[kChunk];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int4 four = from[i];
+      sums[4 * i] = four.x;
+      sums[4 * i + 1] = four.y;
+      sums[4 * i + 2] = four.z;
+      sums[4 * i + 3] = four.w;
+      from[i] = make_int4(0, 0, 0, 0);
+    }
+    end_chunk(job.finish, at.row, column, sums);
+  });
+}
+
 __global__ void __launch_bounds__(256) wide_product(const __grid_constant__ WideProductJob job) {
   start_kernel();
   const std::uint32_t taps = job.window.kernel[0] * job.window.kernel[1];
@@ -193,6 +213,9 @@ void queue_depthwise(DeviceQueue& queue, const GroupedJob& job) {
 }
 void queue_grouped(DeviceQueue& queue, const GroupedJob& job) {
   queue_chunks(queue, grouped, job);
+}
+void queue(DeviceQueue& queue, const SharedSumsJob& job) {
+  queue_chunks(queue, end_shared_sums, job);
 }
 void queue(DeviceQueue& queue, const WideProductJob& job) {
   queue_chunks(queue, wide_product, job);
