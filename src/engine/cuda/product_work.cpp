@@ -144,13 +144,14 @@ DeviceWork gathered_work(const ProductParts& parts, DeviceConstants& constants,
   };
 }
 
-// (tap, filled channels)
+// (four taps, filled channels, tap of the four)
 std::vector<std::int8_t> depthwise_weights(const ProductParts& parts) {
   const std::int64_t filled = parts.in.filled_channels();
-  std::vector<std::int8_t> packed(static_cast<std::size_t>(parts.taps() * filled));
+  std::vector<std::int8_t> packed(static_cast<std::size_t>((parts.taps() + 3) / 4 * 4 * filled));
   for (std::int64_t tap = 0; tap < parts.taps(); ++tap) {
     for (std::int64_t o = 0; o < parts.window.channels; ++o)
-      packed[static_cast<std::size_t>(tap * filled + o)] = parts.weight(o, tap, 0);
+      packed[static_cast<std::size_t>((tap / 4 * filled + o) * 4 + tap % 4)] =
+          parts.weight(o, tap, 0);
   }
   return packed;
 }

@@ -16,9 +16,9 @@ struct DeviceWindow {
   std::int32_t dilation[2];
 };
 
-// A convolution of one channel to one, or of groups of channels: weights (tap, channel), channels
-// filled up as the input's, or (out, tap, depth), depths filled up to a multiple of 4. Sums are
-// those of bytes, 0 - base outside of the picture.
+// A convolution of one channel to one, or of groups of channels: weights (four taps, channel, tap
+// of the four), channels filled up as the input's, or (out, tap, depth), depths filled up to a
+// multiple of 4. Sums are those of bytes, 0 - base outside of the picture.
 struct GroupedJob {
   DeviceValue in;
   const std::int8_t* weights;

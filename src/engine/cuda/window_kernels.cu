@@ -45,22 +45,59 @@ __device__ __forceinline__ std::uint32_t four_of(std::int32_t byte) {
   return (static_cast<std::uint32_t>(byte) & 255u) * 0x01010101u;
 }
 
+// Byte i of four words becomes word i.
+__device__ __forceinline__ void turn(std::uint32_t (&words)[4]) {
+  const std::uint32_t low01 = __byte_perm(words[0], words[1], 0x5140);
+  const std::uint32_t low23 = __byte_perm(words[2], words[3], 0x5140);
+  const std::uint32_t high01 = __byte_perm(words[0], words[1], 0x7362);
+  const std::uint32_t high23 = __byte_perm(words[2], words[3], 0x7362);
+  words[0] = __byte_perm(low01, low23, 0x5410);
+  words[1] = __byte_perm(low01, low23, 0x7632);
+  words[2] = __byte_perm(high01, high23, 0x5410);
+  words[3] = __byte_perm(high01, high23, 0x7632);
+}
+
+// Four taps of a channel are side by side where they meet their weights.
 __global__ void __launch_bounds__(256) depthwise(const __grid_constant__ GroupedJob job) {
   start_kernel();
   const std::uint32_t outside = four_of(-job.in.base);
+  const std::int32_t taps = job.window.kernel[0] * job.window.kernel[1];
   for_each_value_chunk(job.order, [&](const ValueChunk& at) {
+    const WindowStart start(job.window, at);
     std::int32_t sums[kChunk] = {};
-    for_each_tap(job.window, at, [&](std::int32_t tap, std::int32_t y, std::int32_t x) {
-      ChunkBytes values{make_uint4(outside, outside, outside, outside)};
-      if (has_pixel(job.in, y, x)) {
-        values.words =
-            load_chunk(job.in.data, place_of(job.in, at.image, y, x) + at.chunk * kChunk);
-      }
-      const ChunkBytes weights{
-          load_chunk(job.weights, (std::size_t{job.in.chunks} * tap + at.chunk) * kChunk)};
+    std::int32_t ky = 0;
+    std::int32_t kx = 0;
+    for (std::int32_t first = 0; first < taps; first += 4) {
+      ChunkBytes values[4];
 #pragma unroll
-      for (int i = 0; i < kChunk; ++i) sums[i] += values.bytes[i] * weights.bytes[i];
-    });
+      for (int t = 0; t < 4; ++t) {  // behind the last one weights are 0
+        values[t].words = make_uint4(outside, outside, outside, outside);
+        const std::int32_t y = start.y + ky * job.window.dilation[0];
+        const std::int32_t x = start.x + kx * job.window.dilation[1];
+        if (ky < job.window.kernel[0] && has_pixel(job.in, y, x)) {
+          values[t].words =
+              load_chunk(job.in.data, place_of(job.in, at.image, y, x) + at.chunk * kChunk);
+        }
+        if (++kx == job.window.kernel[1]) {
+          kx = 0;
+          ++ky;
+        }
+      }
+      const auto* weights =
+          reinterpret_cast<const int4*>(job.weights) +
+          (std::size_t{job.in.chunks} * static_cast<std::uint32_t>(first / 4) + at.chunk) * 4;
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        std::uint32_t words[4] = {values[0].word[w], values[1].word[w], values[2].word[w],
+                                  values[3].word[w]};
+        turn(words);
+        const Quad four = Quad::of(__ldg(weights + w));
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          sums[4 * w + i] =
+              __dp4a(static_cast<std::int32_t>(words[i]), four.at[i], sums[4 * w + i]);
+      }
+    }
     end_chunk(job.finish, at.row, at.chunk * kChunk, sums);
   });
 }
