@@ -30,7 +30,9 @@ __global__ void __launch_bounds__(kPeakThreads)
           : "r"(a));
     }
   }
-  if (rounds < 0) *never = sums[0][0];
+  std::int32_t all = 0;  // a product that nobody looks at would not be computed
+  for (const auto& four : sums) all += four[0] + four[1] + four[2] + four[3];
+  if (rounds < 0) *never = all;
 #endif
 }
 
