@@ -83,6 +83,47 @@ TEST(DeviceEngine, AgreesWithTheCpuInEveryValue) {
   }
 }
 
+// A 3×3 layer on pictures so large that no tile is shared, with and without an addend.
+Model large_layer(const char* format, std::int64_t channels, bool is_wide, bool has_addend) {
+  constexpr std::int64_t kDepth = 64;
+  Dice dice(7);
+  NetworkMaker maker({64, 64, kDepth}, integers_format(format));
+  maker.add(Conv2d{.channels = channels, .kernel = {3, 3}, .padding = {1, 1}, .has_bias = true});
+  maker.with(tensor_of<std::int8_t>({channels, 3, 3, kDepth},
+                                    dice.many(channels * 9 * kDepth, -127, 127)));
+  maker.with(tensor_of<std::int32_t>({channels}, dice.many(channels, -5000, 5000)));
+  if (has_addend) maker.add(Add{}, {maker.last(), 0});
+  if (is_wide) {
+    maker.rescale(maker.last(), dice.many(channels, 1 << 29, 1 << 30), 46, -100, 127);
+  } else {
+    maker.rescale(maker.last(), dice.many(channels, 10, 80), 20, -100, 127);
+  }
+  return maker.model();
+}
+
+TEST(DeviceEngine, MultipliesInLargeTiles) {
+  for (const char* format : {"int8", "uint8"}) {
+    for (const std::int64_t channels : {64, 96, 160}) {
+      for (const bool is_wide : {false, true}) {
+        SCOPED_TRACE(::testing::Message() << format << " " << channels << " " << is_wide);
+        const Model model = large_layer(format, channels, is_wide, channels == 64);
+        const Engine cpu(copy_of(model), {.max_batch = 4});
+        const Engine device(copy_of(model), {.device = "cuda", .max_batch = kMost});
+        EXPECT_EQ(device.steps()[0].is_wide, is_wide);
+        const auto is_signed = cpu.input().low < 0;
+        const std::vector<std::byte> input =
+            as_bytes(cpu.input(), Dice(8).many(kMost * cpu.input().shape.elements(),
+                                               is_signed ? -128 : 0, is_signed ? 127 : 255));
+        std::vector<std::byte> wanted(cpu.output().bytes * kMost);
+        std::vector<std::byte> answers(wanted.size());
+        cpu.run(input, kMost, wanted);
+        device.run(input, kMost, answers);
+        EXPECT_TRUE(answers == wanted);
+      }
+    }
+  }
+}
+
 TEST(DeviceEngine, TakesMemoryOfHostAndGpu) {
   const RandomCase each(11);
   const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4});
