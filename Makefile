@@ -11,7 +11,7 @@ ifneq ($(wildcard ../shared/data),)
 export NIBBLE_DATA ?= $(abspath ../shared/data)
 endif
 
-GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test device_training_test device_sweep \
+GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test device_engine_test device_training_test device_sweep \
   device_quantize_bench device_accumulate_bench cuda_training_bench
 
 .DEFAULT_GOAL := help

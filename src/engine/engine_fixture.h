@@ -15,23 +15,33 @@ class EngineFixture : public ::testing::Test {
  protected:
   void TearDown() override { reset_isa(); }
 
-  // On every path, for all of 1 to 3 threads and batches, fused or not.
+  // On every device and path, for all of 1 to 3 threads and batches, fused or not.
   void check(const NetworkMaker& maker, std::int64_t low, std::int64_t high) {
-    const Model model = maker.model();
-    const NaiveExamples examples(model, dice_, low, high, kBatch);
-    for (const Isa isa : supported_isas()) {
-      set_isa(isa);
-      for (const bool keeps_layers : {false, true}) {
-        for (const int threads : {1, 2, 3}) {
-          const Engine engine(maker.model(),
-                              {.max_batch = 3, .threads = threads, .keeps_layers = keeps_layers});
-          for (const std::int64_t batch : {1, 2, 5}) {
-            EXPECT_EQ(answers_of(engine, examples.first(examples.input, batch), batch),
-                      examples.first(examples.values.back(), batch))
-                << name_of(isa) << ", " << threads << " threads, batch " << batch
-                << (keeps_layers ? ", layer by layer" : "");
-          }
-        }
+    const NaiveExamples examples(maker.model(), dice_, low, high, kBatch);
+    for (const std::string& device : tested_devices()) {
+      if (device != "cpu") {
+        check_options(maker, examples, {.device = device, .max_batch = 3});
+        continue;
+      }
+      for (const Isa isa : supported_isas()) {
+        set_isa(isa);
+        SCOPED_TRACE(name_of(isa));
+        for (const int threads : {1, 2, 3})
+          check_options(maker, examples, {.max_batch = 3, .threads = threads});
+      }
+    }
+  }
+
+  static void check_options(const NetworkMaker& maker, const NaiveExamples& examples,
+                            EngineOptions options) {
+    for (const bool keeps_layers : {false, true}) {
+      options.keeps_layers = keeps_layers;
+      const Engine engine(maker.model(), options);
+      for (const std::int64_t batch : {1, 2, 5}) {
+        EXPECT_EQ(answers_of(engine, examples.first(examples.input, batch), batch),
+                  examples.first(examples.values.back(), batch))
+            << options.device << ", " << options.threads << " threads, batch " << batch
+            << (keeps_layers ? ", layer by layer" : "");
       }
     }
   }

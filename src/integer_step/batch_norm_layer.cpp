@@ -81,6 +81,8 @@ class BatchNormLayer final : public IntegerLayer {
     return &line_;
   }
 
+  void thaw() override { line_ = {}; }
+
   bool keeps_inputs() const override { return true; }
   bool makes_whole_gradients() const override { return true; }
   std::vector<TrainedTensor*> parameters() override { return {&scale_, &shift_}; }

@@ -66,6 +66,7 @@ class IntegerLayer {
   virtual const FrozenLine* freeze(const NormalizationRecord&, int /*value_exponent*/) {
     return nullptr;
   }
+  virtual void thaw() {}  // a batch norm, which then takes the statistics of its batches again
   // A product whose sums leave by the line of its norm under frozen shifts.
   virtual void leave_by(const FrozenLine* /*line*/) {}
 

@@ -147,6 +147,14 @@ std::vector<int> IntegerTape::value_exponents() const {
   return exponents;
 }
 
+void IntegerTape::thaw() {
+  for (std::size_t i = 1; i <= answer_; ++i) {
+    if (!layers_[i]) continue;
+    layers_[i]->thaw();
+    layers_[i]->leave_by(nullptr);
+  }
+}
+
 void IntegerTape::freeze(std::span<const int> value_exponents,
                          std::span<const NormalizationRecord> norms) {
   constexpr int kMostShift = 62;

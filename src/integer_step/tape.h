@@ -103,6 +103,7 @@ class IntegerTape {
   // Of all values, in the order of nodes; freezing sets the shifts that lead to them, and what
   // batch norms, in the order of nodes, know of values.
   std::vector<int> value_exponents() const;
+  void thaw();  // batch norms that were frozen
   void freeze(std::span<const int> value_exponents,
               std::span<const NormalizationRecord> norms = {});
 

@@ -21,12 +21,14 @@ constexpr std::size_t kHeldTogether = 128;  // launches of a trace: a stream tak
 
 }  // namespace
 
-struct DeviceQueue::Graph {
+DeviceGraph::~DeviceGraph() {
+  cudaGraphExecDestroy(runnable_);
+}
+
+struct DeviceQueue::KnownGraph {
   Sequence sequence;
   std::uint64_t hash = 0;
-  cudaGraphExec_t runnable = nullptr;
-
-  ~Graph() { cudaGraphExecDestroy(runnable); }
+  std::unique_ptr<DeviceGraph> graph;
 };
 
 // Pinned memory that copies read or write: used again once they are done.
@@ -154,6 +156,12 @@ void DeviceQueue::send_gathered() {
   send(gathered_to_, std::move(gathered_), gathered_end_);
 }
 
+void DeviceQueue::copy(void* to, const void* from, std::size_t bytes) {
+  flush();
+  const DeviceGuard guard(place_);
+  check("cuda", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()));
+}
+
 void DeviceQueue::issue(const Sequence& sequence) {
   // Kernels wait for one another by themselves (kernel_start.cuh).
   cudaLaunchAttribute overlap{};
@@ -191,19 +199,33 @@ void DeviceQueue::set_trace(StepTrace* trace) {
   if (trace != nullptr) spans_ = std::make_unique<EventSpans>(place_, *trace);
 }
 
-void DeviceQueue::record(std::uint64_t hash) {
-  if (graphs_.size() == kMostGraphs) graphs_.erase(graphs_.begin());
-  auto graph = std::make_unique<Graph>();
+std::unique_ptr<DeviceGraph> DeviceQueue::record() {
+  const DeviceGuard guard(place_);
   cudaGraph_t recorded = nullptr;
   check("cuda", cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal));
   issue(pending_);
   check("cuda", cudaStreamEndCapture(stream(), &recorded));
-  const cudaError_t made = cudaGraphInstantiate(&graph->runnable, recorded, 0);
+  cudaGraphExec_t runnable = nullptr;
+  const cudaError_t made = cudaGraphInstantiate(&runnable, recorded, 0);
   cudaGraphDestroy(recorded);
   check("cuda", made);
-  graph->sequence = pending_;
-  graph->hash = hash;
-  graphs_.push_back(std::move(graph));
+  pending_.clear();
+  return std::make_unique<DeviceGraph>(runnable);
+}
+
+void DeviceQueue::replay(const DeviceGraph& graph) {
+  flush();
+  const DeviceGuard guard(place_);
+  check("cuda", cudaGraphLaunch(graph.runnable(), stream()));
+}
+
+void DeviceQueue::remember(std::uint64_t hash) {
+  if (graphs_.size() == kMostGraphs) graphs_.erase(graphs_.begin());
+  auto known = std::make_unique<KnownGraph>();
+  known->sequence = pending_;
+  known->hash = hash;
+  known->graph = record();
+  graphs_.push_back(std::move(known));
 }
 
 void DeviceQueue::flush() {
@@ -216,12 +238,9 @@ void DeviceQueue::flush() {
     return pending_.clear();
   }
   const std::uint64_t hash = pending_.hash();
-  const auto known = [&] {
-    return std::ranges::find_if(graphs_, [&](const auto& each) {
-      return each->hash == hash && each->sequence == pending_;
-    });
-  };
-  if (known() == graphs_.end()) {
+  auto known = std::ranges::find_if(
+      graphs_, [&](const auto& each) { return each->hash == hash && each->sequence == pending_; });
+  if (known == graphs_.end()) {
     const auto seen = std::ranges::find(seen_, hash);
     if (seen == seen_.end()) {
       if (seen_.size() == kMostSeen) seen_.clear();
@@ -230,9 +249,10 @@ void DeviceQueue::flush() {
       return pending_.clear();
     }
     seen_.erase(seen);
-    record(hash);
+    remember(hash);
+    known = graphs_.end() - 1;
   }
-  check("cuda", cudaGraphLaunch((*known())->runnable, stream()));
+  check("cuda", cudaGraphLaunch((*known)->graph->runnable(), stream()));
   pending_.clear();
 }
 

@@ -39,6 +39,20 @@ class DeviceQueue;
 class EventSpans;
 struct PinnedPiece;
 
+// Launches that were recorded: a queue issues them any number of times.
+class DeviceGraph {
+ public:
+  explicit DeviceGraph(cudaGraphExec_t runnable) : runnable_(runnable) {}
+  ~DeviceGraph();
+  DeviceGraph(const DeviceGraph&) = delete;
+  DeviceGraph& operator=(const DeviceGraph&) = delete;
+
+  cudaGraphExec_t runnable() const { return runnable_; }
+
+ private:
+  cudaGraphExec_t runnable_;
+};
+
 // Bytes on their way to the host.
 class DeviceArrival {
  public:
@@ -73,6 +87,13 @@ class DeviceQueue {
   // on, travel together.
   void put(void* to, const void* from, std::size_t bytes);
 
+  // Between any two memories, behind all launches; a host's that is not pinned may be waited for.
+  void copy(void* to, const void* from, std::size_t bytes);
+
+  // What was launched since the last flush(): recorded, and not done.
+  std::unique_ptr<DeviceGraph> record();
+  void replay(const DeviceGraph& graph);  // behind all launches
+
   void flush();                                             // hands launches over to the GPU
   void wait();                                              // and returns when all is done
   void get(void* to, const void* from, std::size_t bytes);  // waits
@@ -104,7 +125,7 @@ class DeviceQueue {
     std::uint64_t hash() const;
     void clear();
   };
-  struct Graph;
+  struct KnownGraph;
   friend class DeviceArrival;
 
   std::unique_ptr<PinnedPiece> take_piece(std::size_t bytes);
@@ -113,7 +134,7 @@ class DeviceQueue {
 
   void add(const void* kernel, const Grid& grid, const void* params, std::size_t size);
   void issue(const Sequence& sequence);
-  void record(std::uint64_t hash);
+  void remember(std::uint64_t hash);
   cudaStream_t stream() const { return static_cast<cudaStream_t>(place_.stream); }
 
   Place place_;
@@ -121,7 +142,7 @@ class DeviceQueue {
   bool can_overlap_ = false;  // the end of a kernel and the start of the next
   Sequence pending_;
   std::vector<std::uint64_t> seen_;  // hashes of sequences that came once
-  std::vector<std::unique_ptr<Graph>> graphs_;
+  std::vector<std::unique_ptr<KnownGraph>> graphs_;
   std::vector<std::unique_ptr<PinnedPiece>> pieces_;  // the one that is done first in front
   std::unique_ptr<PinnedPiece> gathered_;             // bytes that wait for more
   std::byte* gathered_to_ = nullptr;                  // where the first of them goes

@@ -136,8 +136,8 @@ std::uint32_t depths_of(const ProductShape& shape) {
 }
 
 unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int shared_bytes) {
+  static std::mutex mutex;  // several queues ask at once
   static std::map<const void*, unsigned int> known;
-  static std::mutex mutex;  // ranks may be threads
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(kernel); found != known.end()) return found->second;
   check("cuda", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -159,6 +159,10 @@ void queue(DeviceQueue& queue, ProductPath path, const NormedProduct& job) {
   NormedProduct own = job;
   own.shape = cut(path, job.shape, 1);
   queue_staged_windows(queue, own);
+}
+
+void queue(DeviceQueue& queue, ProductPath path, const FinishedProduct& job) {
+  queue_whole(queue, path, job);
 }
 
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,

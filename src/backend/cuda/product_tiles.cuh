@@ -9,7 +9,8 @@
 // An engine has kRows, kColumns, kStages, kAhead (stages that are filled in advance), kThreads and
 //   clear(); issue(a, b): begins a depth; settle(): ends it as far as the next ones need; finish();
 //   publish(): makes copies visible to who multiplies; for_each_sum(body(row, column, sum));
-//   for_each_chunk_of_sums(memory, body(row, column, 16 sums)) by way of kResultBytes of memory.
+//   for_each_chunk_of_sums(memory, body(row, column, 16 sums)) by way of kResultBytes of memory;
+//   for_each_quad_of_sums(memory, ending), four columns of some rows a thread (fragments.cuh).
 #pragma once
 
 #include "backend/cuda/chunks.cuh"
