@@ -237,7 +237,9 @@ Values IntegerTape::error_on(std::size_t node, IntegerBackend& backend) {
 Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
   memory_->start();
   images_ = batch.images;
-  for (IntegerBackend* backend : backends_) backend->begin(step);
+  StepContext context = step;
+  context.settles_at_end = step.is_training && backends_.size() == 1;
+  for (IntegerBackend* backend : backends_) backend->begin(context);
   IntegerBackend& entry = placement_.of(0, TrainPass::forward);
   const Values input = fresh_value(0, entry);
   if (batch.tables.empty()) {

@@ -246,6 +246,35 @@ class Starts(IntegerCase):
         self.fails(1, "expected a model of floats", "train", "--from", first / "model.nib", *quick())
 
 
+class StartedRanks(IntegerCase):
+    """Processes that --ranks starts, without MPI."""
+
+    def test_give_the_weights_of_one(self):
+        for options in ((), ("--shifts", "delayed"), ("--update", "sgd", "--lr", "0.01")):
+            options += ("--epochs", "2", "--batch", "50")
+            alone, _, _ = self.integers("alone", "--overwrite", *options)
+            for ranks in (2, 3):
+                folder, text, errors = self.integers("ranks", "--overwrite", "--quiet", "--ranks", ranks, *options)
+                self.assertEqual(self.hash_of(folder), self.hash_of(alone), options)
+                self.assertEqual(text.count("weights "), 1)
+                self.assertEqual(errors, "")
+                self.no_leftovers(folder)
+
+    def test_are_stopped_and_go_on_with_another_number(self):
+        options = ("--epochs", "3", "--shifts", "delayed")
+        whole, _, _ = self.integers("whole", *options)
+        self.integers("parts", *options, "--ranks", 3, "--stop-after", "1")
+        parts, _, _ = self.integers("parts", *options, "--ranks", 2, "--resume")
+        self.assertEqual(self.hash_of(parts), self.hash_of(whole))
+
+    def test_say_once_what_is_wrong(self):
+        _, _, errors = self.integers("wrong", "--ranks", 3, "--batch", "2000", code=1)
+        self.assertEqual(errors.count("nibble: "), 1, errors)
+        self.assertIn("batch: got 2000", errors)
+        _, _, errors = self.train("floats", "--ranks", 2, code=1)
+        self.assertIn("processes: got 2, expected 1: only integer sums", errors)
+
+
 class Resumption(IntegerCase):
     def test_a_run_goes_on_to_the_same_weights(self):
         for shifts in ("exact", "delayed"):
