@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "graph/naive_examples.h"
+#include "graph/test_naive_examples.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
 

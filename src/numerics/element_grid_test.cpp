@@ -6,7 +6,7 @@
 
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
-#include "numerics/number_line.h"
+#include "numerics/test_number_line.h"
 
 namespace nibble::inline numerics {
 namespace {
