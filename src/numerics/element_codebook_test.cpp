@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of codebooks: entries stay, others go to their neighbours, exact whatever the exponents.
-#include "numerics/element_codebook.h"
+#include "numerics/element_families.h"
 
 #include <gtest/gtest.h>
 

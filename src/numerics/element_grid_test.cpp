@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of fixed point and integers: every code, every midpoint, both bounds.
-#include "numerics/element_grid.h"
+#include "numerics/element_families.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of posits: every code and midpoint of every posit up to 16 bits.
-#include "numerics/element_posit.h"
+#include "numerics/element_families.h"
 
 #include <gtest/gtest.h>
 

@@ -396,4 +396,4 @@ class Refusals(IntegerCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(needs_floats=False)
