@@ -12,7 +12,9 @@ Every process has one thread and a core of its own, not two of one core that run
   apart     N processes that know nothing of each other, each with its share of the batch: what memory and clock of this
             machine leave of linear
 
-"start" is a run of no epoch: data, calibration, an evaluation, files. Shares are of linear, from the least times of all rounds.
+"start" is a run of no epoch with one picture to calibrate and one to test: what comes before the first step. "rest" is one of no
+epoch with all pictures: calibration (1,024 pictures) and evaluation too. Shares are of linear, from the least times of all
+rounds, of whole runs and of steps alone, without "rest".
 """
 
 import argparse
@@ -67,6 +69,8 @@ class Bench:
         self.hashes = set()
         write_pictures(self.folder / "whole/train", options.steps * options.batch, 1)
         write_pictures(self.folder / "whole/test", TEST_PICTURES, 2)
+        write_pictures(self.folder / "start/test", 1, 5)
+        (self.folder / "start/train").symlink_to(self.folder / "whole/train")
         share = options.batch // options.ranks
         write_pictures(self.folder / "share/train", options.steps * share, 3)
         write_pictures(self.folder / "share/test", TEST_PICTURES // options.ranks, 4)
@@ -77,9 +81,9 @@ class Bench:
                  str(self.folder / name), *self.options.more, *more]
         return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, cores))
 
-    def run(self, name, *more, cores=None, epochs=1):
+    def run(self, name, *more, cores=None, epochs=1, data="whole"):
         begin = time.monotonic()
-        process = self.start(name, cores or self.cores, "whole", self.options.batch, *more, epochs=epochs)
+        process = self.start(name, cores or self.cores, data, self.options.batch, *more, epochs=epochs)
         text, _ = process.communicate()
         seconds = time.monotonic() - begin
         if process.returncode != 0:
@@ -106,9 +110,21 @@ class Bench:
             f"1 x {ranks}": self.run("threads", "--threads", ranks),
             f"{ranks} x 1": self.run("ranks", "--threads", "1", "--ranks", ranks),
             "apart": self.apart(),
-            "start 1 x 1": self.run("start", "--threads", "1", cores=one, epochs=0),
-            f"start {ranks} x 1": self.run("start", "--threads", "1", "--ranks", ranks, epochs=0),
+            "rest 1 x 1": self.run("rest", "--threads", "1", cores=one, epochs=0),
+            f"rest {ranks} x 1": self.run("rest", "--threads", "1", "--ranks", ranks, epochs=0),
+            "start": self.run("start", "--threads", "1", "--calibration", "1", cores=one, epochs=0, data="start"),
         }
+
+
+def share_of_linear(least, name, ranks):
+    if name in ("1 x 1", "start") or name.startswith("rest"):
+        return ""
+    whole = least["1 x 1"] / least[name] / ranks
+    text = f"  {100 * whole:5.1f} % of linear"
+    if name == f"{ranks} x 1":
+        steps = (least["1 x 1"] - least["rest 1 x 1"]) / (least[name] - least[f"rest {name}"]) / ranks
+        text += f", steps alone {100 * steps:5.1f} %"
+    return text
 
 
 def main():
@@ -133,10 +149,8 @@ def main():
             times = bench.round()
             print(f"round {number + 1}: " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in times.items()), flush=True)
             least = {name: min(seconds, least.get(name, seconds)) for name, seconds in times.items()}
-    one = least["1 x 1"]
     for name, seconds in least.items():
-        share = "" if name.startswith(("1 x 1", "start")) else f"  {100 * one / seconds / options.ranks:5.1f} % of linear"
-        print(f"{name:<12} {seconds:8.2f} s{share}")
+        print(f"{name:<12} {seconds:8.2f} s" + share_of_linear(least, name, options.ranks))
     if len(bench.hashes) != 1:
         sys.exit(f"ranks.py: weights differ: {sorted(bench.hashes)}")
     print(f"weights      {bench.hashes.pop()}, whoever computed them")
