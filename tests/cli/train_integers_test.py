@@ -3,8 +3,9 @@
 
 import json
 import struct
+import unittest
 
-from case import run
+from case import has_floats, run
 from train_case import TrainCase, main, quick
 
 FILES = {"settings.json", "epochs.csv", "layers.csv", "histograms.csv", "integers.csv", "checkpoint.safetensors",
@@ -50,6 +51,9 @@ def histograms_of(events):
                 histogram = dict(fields_of(fields[5]))
                 numbers = (struct.unpack("<d", histogram.get(key, bytes(8)))[0] for key in (1, 2, 3))
                 yield fields[1].decode(), event.get(2, 0), tuple(numbers)
+
+
+needs_floats = unittest.skipUnless(has_floats(), "this build has no oneDNN, and so no floats")
 
 
 class IntegerCase(TrainCase):
@@ -193,6 +197,7 @@ class Recipes(IntegerCase):
         told = self.settings(other)
         self.assertEqual((told["mu"], told["fraction_bits"], told["recipe"]), ("3", 3, "mine"))
 
+    @needs_floats
     def test_of_one_arithmetic_lend_the_run_to_the_other(self):
         recipe = self.folder / "mine.toml"
         recipe.write_text(self.RECIPE)
@@ -218,6 +223,7 @@ class Recipes(IntegerCase):
 
 
 class Starts(IntegerCase):
+    @needs_floats
     def test_a_float_model_goes_on_in_integers(self):
         floats, _, _ = self.train("floats", "--epochs", "8", "--lr", "0.01", network=NETWORK)
         start = floats / "model.nib"
@@ -308,6 +314,7 @@ class Resumption(IntegerCase):
         self.fails(1, words, "train", network, *quick("--epochs", "2", "--out", folder, "--resume", *options))
         self.assertEqual({path: path.read_bytes() for path in folder.iterdir()}, before)
 
+    @needs_floats
     def test_only_of_the_same_arithmetic(self):
         floats, _, _ = self.train("floats", "--epochs", "2", "--stop-after", "1", network=NETWORK)
         self.refused(floats, "is of another run: kind: got 'float training', expected 'integer training'", "--arith", "int8")
