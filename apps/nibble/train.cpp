@@ -14,6 +14,7 @@
 #include "core/hash.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
 #include "nibble/integer_training/train_integers.h"
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/provenance.h"
@@ -35,6 +36,7 @@ struct TrainVerbFlags {
   std::int64_t checkpoint_every = 1;
   std::int64_t stop_after = 0;
   std::string profile;
+  int ranks = 1;
 };
 
 void print_recipes() {
@@ -120,14 +122,17 @@ TrainResult run_float(TrainVerbFlags& flags) {
   const Recipe recipe = recipe_of(flags.recipe);
   if (!flags.profile.empty())
     throw CLI::ValidationError("--profile", "got float arithmetic, expected --arith int8");
-  if (world().size() > 1)
-    throw Error("train", "processes", std::to_string(world().size()),
+  if (const int ranks = std::max(world().size(), flags.ranks); ranks > 1)
+    throw Error("train", "processes", std::to_string(ranks),
                 "1: only integer sums (--arith int8) do not depend on how a batch is cut");
   warn_of_slow_products(recipe);
   return train(recipe, options_of(flags, recipe));
 }
 
 TrainResult run_integers(TrainVerbFlags& flags) {
+  if (flags.recipe.threads == 0 && flags.ranks > 1)
+    flags.recipe.threads = std::max(thread_count() / flags.ranks, 1);
+  start_ranks(flags.ranks);
   const IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
   return train_integers(recipe, options_of(flags, recipe));
 }
@@ -174,6 +179,10 @@ void add_train(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   verb.add_option("--stop-after", flags->stop_after, "stop after so many epochs, to be resumed")
       ->check(CLI::NonNegativeNumber);
+  verb.add_option("--ranks", flags->ranks,
+                  "processes on this machine that share each batch, of --arith int8 (1); threads "
+                  "are those of each")
+      ->check(CLI::Range(1, kMostRanks));
   verb.add_flag("!--no-layer-statistics", flags->has_statistics,
                 "no layers.csv and histograms.csv");
   verb.add_option("--profile", flags->profile,
@@ -197,7 +206,7 @@ void add_train(CLI::App& app) {
       "  nibble train mnist-lenet-int8                             not one float in the step\n"
       "  nibble train --from model.nib --data mnist --arith int8 --freeze 'conv*' --fraction-bits "
       "8\n"
-      "  mpirun -n 4 nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip\n"
+      "  nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip --ranks 4\n"
       "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");
   verb.callback([flags, &verb] {
     if (!flags->recipe.what.empty() || flags->recipe.from) return run(*flags);

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/isa.h"
-#include "engine/engine_fixture.h"
+#include "engine/test_engine_fixture.h"
 #include "graph/integer_parameters.h"
 #include "nibble/core/error.h"
 

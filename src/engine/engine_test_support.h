@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/naive_examples.h"
+#include "graph/test_naive_examples.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
 

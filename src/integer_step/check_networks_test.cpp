@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "integer_step/integer_session_test_support.h"
-#include "integer_step/random_train_network.h"
+#include "integer_step/test_random_train_network.h"
 
 namespace nibble::inline integer_step {
 namespace {

@@ -259,7 +259,9 @@ void IntegerTape::set_trace(StepTrace* trace) {
 Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
   memory_->start();
   images_ = batch.images;
-  for (IntegerBackend* backend : backends_) backend->begin(step);
+  StepContext context = step;
+  context.settles_at_end = step.is_training && backends_.size() == 1;
+  for (IntegerBackend* backend : backends_) backend->begin(context);
   IntegerBackend& entry = placement_.of(0, TrainPass::forward);
   const Values input = fresh_value(0, entry);
   entry.enter(network_.nodes[0].name, TrainPass::forward);

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "backend/cuda/register.h"
-#include "epoch_loop/thread_ranks.h"
+#include "epoch_loop/test_thread_ranks.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/integer_training/train_integers.h"
 

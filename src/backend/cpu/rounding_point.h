@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "backend/cpu/block_tensor.h"
 #include "backend/values.h"
@@ -48,11 +49,20 @@ struct RoundingJob {
   std::span<const std::int32_t> multipliers = {};
 };
 
+class RoundingPoint;
+
+// A maximum that no rank needs before the batch has ended.
+struct LateMaximum {
+  RoundingPoint* point = nullptr;
+  std::int64_t largest = 0;  // of this rank
+};
+
 struct PassRule {
   ShiftRule rule = ShiftRule::exact;
   RandomKey random;  // seed and step
   Communicator* cluster = nullptr;
-  BufferPool* pool = nullptr;  // of second guesses; null: there are none
+  BufferPool* pool = nullptr;                // of second guesses; null: there are none
+  std::vector<LateMaximum>* late = nullptr;  // where delayed shifts leave them; null: nowhere
 };
 
 // One tensor of a network that is rounded once a batch.
@@ -65,6 +75,9 @@ class RoundingPoint {
   // one for the maximum and one to round: guesses only save time. Every rank must come here.
   int round(const PassRule& rule, const BlockTensor& result,
             const std::function<SumsOutcome(const RoundingJob&)>& body);
+
+  // The largest sum of all ranks, which decides the shift of the next batch.
+  void learn(std::uint64_t largest);
 
   const ShiftPointCase& of() const { return case_; }
   const PointState& state() const { return state_; }

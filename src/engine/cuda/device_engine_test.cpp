@@ -8,8 +8,8 @@
 
 #include "core/test_support.h"
 #include "engine/engine_test_support.h"
-#include "engine/resnet50_int4_golden.h"
-#include "graph/random_network.h"
+#include "engine/test_resnet50_int4_golden.h"
+#include "graph/test_random_network.h"
 #include "nibble/engine/cuda_engine.h"
 #include "nibble/graph/network_text.h"
 

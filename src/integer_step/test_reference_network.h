@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "backend/reference_layers.h"
+#include "backend/test_reference_layers.h"
 #include "integer_step/layer.h"
 #include "nibble/graph/network.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network sees and, in regression, what it is to say, as every data set has them.
+// Arrays as every data set has them: pictures or features, labels, and the targets of regression.
 #pragma once
 
 #include <cstdint>
@@ -16,5 +16,12 @@ Tensor images_from(Tensor values, const std::string& name);
 
 // f32 (n, k); (n) becomes (n, 1). Throws unless there are `count` rows of finite numbers.
 Tensor targets_from(Tensor values, std::int64_t count, const std::string& name);
+
+inline constexpr std::int64_t kMostClasses = 65536;
+
+// Integers of any width (n) as i32. Throws unless there are `count` of them, all from 0 to
+// classes - 1; `name` is the file in errors.
+Tensor labels_from(ConstTensorView values, std::int64_t count, std::int64_t classes,
+                   const std::string& name);
 
 }  // namespace nibble::inline data

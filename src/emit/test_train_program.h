@@ -6,8 +6,8 @@
 #include <string>
 
 #include "emit/c_text.h"
-#include "emit/emitted_program.h"
 #include "emit/kernels.h"
+#include "emit/test_emitted_program.h"
 #include "nibble/emit/emit_training.h"
 
 namespace nibble::inline emit {
