@@ -88,7 +88,7 @@ void add_bench(CLI::App& app) {
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->device);
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
-      ->check(CLI::PositiveNumber);
+      ->check(within(1e-9, 1e9));
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");
   verb.add_flag("--unpacked", flags->is_unpacked,
                 "keep 4-bit weights and values in bytes, as int8");
