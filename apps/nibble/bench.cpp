@@ -100,7 +100,7 @@ void add_bench(CLI::App& app) {
                   "batches on their way at a time: more than 1 measures throughput as well (1)")
       ->check(CLI::Range(1, 64));
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
-      ->check(CLI::PositiveNumber);
+      ->check(within(1e-9, 1e9));
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");
   verb.add_flag("--unpacked", flags->is_unpacked,
                 "keep 4-bit weights and values in bytes, as int8");

@@ -103,7 +103,13 @@ TrainOptions options_of(const TrainCall& call, const std::string& folder,
           }};
 }
 
+void check_epochs(const char* what, std::int64_t epochs) {
+  if (epochs < 0) throw Error("train", what, std::to_string(epochs), "0 or more");
+}
+
 Trained trained(const TrainCall& call, const nb::object& callback) {
+  check_epochs("checkpoint_every", call.checkpoint_every);
+  check_epochs("stop_after", call.stop_after);
   const nb::gil_scoped_release others_may_run;
   TrainFlags flags;
   IntegerFlags integers;
