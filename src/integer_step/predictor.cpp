@@ -36,7 +36,7 @@ void IntegerPredictor::set_weight(std::size_t parameter, const Tensor& tensor, i
 }
 
 Calibration IntegerPredictor::calibrate(const InputBatch& examples) {
-  tape_.thaw();
+  thaw();
   answer(examples, ShiftRule::exact);
   return {tape_.value_exponents(), tape_.statistics()};
 }

@@ -31,6 +31,7 @@ class IntegerPredictor {
   // Shifts by the largest sums of these examples, statistics of all of them.
   Calibration calibrate(const InputBatch& examples);
   void freeze(const Calibration& calibration);
+  void thaw() { tape_.thaw(); }  // batch norms, for shifts and statistics of each batch
 
   const Picture& input_picture() const { return tape_.input_picture(); }
   const Picture& answer_picture() const { return tape_.answer_picture(); }

@@ -66,7 +66,11 @@ Evaluation IntegerEvaluator::evaluate(const Model& model, const Dataset& data, S
     frozen.emplace(model, options_.device, kBatch);
   } else {
     set_weights(predictor(), model);
-    if (rule == ShiftRule::frozen) predictor().freeze(calibration_of(model));
+    if (rule == ShiftRule::frozen) {
+      predictor().freeze(calibration_of(model));
+    } else {
+      predictor().thaw();
+    }
     batch_size = batch_of(data.size(), rule);
     if (predictor().runs_ahead()) {
       batcher.leave_gathering();
