@@ -47,14 +47,35 @@ void TrainedTensor::update() {
     place_.update->update(master(), *gradient_);
   } else {
     const std::unique_ptr<Sums> moved = place_.update->sums(case_);
-    std::vector<std::int64_t> sums(size());
-    const int exponent = gradient_->read(sums);
-    moved->write(sums, exponent);
+    place_.wire->carry(
+        {name() + ".gradient", place_.weight_gradient, place_.update,
+         static_cast<std::int64_t>(size() * sizeof(std::int64_t)) + Wire::kExponentBytes},
+        [&] {
+          std::vector<std::int64_t> sums(size());
+          const int exponent = gradient_->read(sums);
+          moved->write(sums, exponent);
+        });
     place_.update->update(master(), *moved);
   }
-  if (copies_.size() == 1) return;
-  const WeightsState state = master().read();
-  for (std::size_t i = 1; i < copies_.size(); ++i) copies_[i].weights->write(state);
+  for (std::size_t i = 1; i < copies_.size(); ++i) send(copies_[i]);
+}
+
+// Who only computes with a weight needs no more than its mantissas; of a batch norm's numbers, the
+// fine ones are what counts.
+void TrainedTensor::send(const Copy& copy) const {
+  const bool is_fine = norm() != NormPart::none;
+  const auto bytes = static_cast<std::int64_t>(size() * (is_fine ? 1 + sizeof(std::int32_t) : 1));
+  place_.wire->carry(
+      {name(), copies_.front().backend, copy.backend, bytes + Wire::kExponentBytes}, [&] {
+        if (is_fine) {
+          WeightsState state = master().read();
+          state.momentum.clear();
+          return copy.weights->write(state);
+        }
+        WeightsState state{.mantissas = Tensor(DType::i8, shape()), .exponent = exponent()};
+        master().read_mantissas(state.mantissas.as<std::int8_t>());
+        copy.weights->write(state);
+      });
 }
 
 }  // namespace nibble::inline integer_step

@@ -44,6 +44,7 @@ class TrainedTensor {
   };
 
   void add_copy(IntegerBackend& backend);
+  void send(const Copy& copy) const;
   Weights& master() const { return *copies_.front().weights; }  // that of the update
 
   WeightsCase case_;
