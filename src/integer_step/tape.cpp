@@ -395,6 +395,7 @@ void IntegerTape::update(std::size_t node) {
   for (TrainedTensor* parameter : layers_[node]->parameters()) {
     backend.enter(parameter->name(), TrainPass::update);
     watched({node, TrainPass::update}, backend, [&] { parameter->update(); });
+    parameter->send();
   }
 }
 

@@ -108,7 +108,7 @@ class IntegerTape {
   const LayerNeeds& needs(std::size_t node) const { return memory_->needs(node); }
   bool wants_error(std::size_t node) const { return memory_->wants_error(node); }
   bool passes_error_on(std::size_t node) const;  // to inputs, of those that want an error
-  const IntegerLayer* layer(std::size_t node) const { return layers_[node].get(); }
+  IntegerLayer* layer(std::size_t node) const { return layers_[node].get(); }
 
   // Of all values, in the order of nodes; freezing sets the shifts that lead to them.
   std::vector<int> value_exponents() const;
