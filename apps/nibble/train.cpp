@@ -18,6 +18,7 @@
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/provenance.h"
 #include "tasks/integer_flags.h"
+#include "tasks/place_step.h"
 #include "tasks/train_flags.h"
 
 namespace nibble {
@@ -118,7 +119,9 @@ TrainResult run_float(TrainVerbFlags& flags) {
 }
 
 TrainResult run_integers(TrainVerbFlags& flags) {
-  const IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
+  IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
+  if (const auto plan = place_recipe(recipe); plan && !flags.is_quiet)
+    fmt::print(stderr, "nibble: placed {}\n", summary_of(*plan));
   return train_integers(recipe, options_of(flags, recipe));
 }
 
@@ -183,6 +186,7 @@ void add_train(CLI::App& app) {
       "  nibble train mnist-lenet-int8                             not one float in the step\n"
       "  nibble train --from model.nib --data mnist --arith int8 --freeze 'conv*' --fraction-bits "
       "8\n"
+      "  nibble train lenet --data mnist --arith int8 --place auto  each pass where it is fastest\n"
       "  mpirun -n 4 nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip\n"
       "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");
   verb.callback([flags, &verb] {
