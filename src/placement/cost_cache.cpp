@@ -46,6 +46,9 @@ std::string hardware_fingerprint(const std::array<std::string, 2>& devices) {
     const DeviceName device = parse_device(each);
     if (device.kind == "cuda" && device.index < cuda::device_count())
       text += fmt::format(" of {} multiprocessors", cuda::multiprocessors(device.index));
+    if (const char* pretended = std::getenv("NIBBLE_PRETEND");
+        device.kind == "pretend" && pretended != nullptr)
+      text += fmt::format(" ({})", pretended);
   }
   return text;
 }

@@ -134,6 +134,12 @@ TEST(Placements, FiftyByChanceGiveTheDigitsOneHash) {
   expect_one_hash(named("convnet-8x8"), 50, "reference", 3, 8);
 }
 
+// One that works on while the host goes on.
+TEST(Placements, ByChanceOnADeviceThatRunsAheadGiveOneHash) {
+  expect_one_hash(named("convnet-8x8"), 20, "pretend", 3, 8);
+  expect_one_hash(named("resnet20"), 2, "pretend", 1, 2);
+}
+
 TEST(Placements, FiftyByChanceGiveLenetOneHash) {
   expect_one_hash(named("lenet"), 50, "cpu", 2, 3);
   expect_one_hash(named("lenet"), 2, "reference", 1, 2);

@@ -16,10 +16,10 @@
 namespace nibble::inline tasks {
 namespace {
 
-constexpr double kRowHeight = 46;
-constexpr double kBoxHeight = 34;
-constexpr double kBoxWidth = 150;
-constexpr double kGap = 104;        // between columns: room for what crosses
+constexpr double kRowHeight = 58;
+constexpr double kBoxHeight = 38;
+constexpr double kBoxWidth = 136;
+constexpr double kGap = 112;        // between columns: room for what crosses
 constexpr double kNodeRight = 210;  // where names end and boxes begin
 constexpr double kRowsTop = 64;
 constexpr std::size_t kMostNodeLetters = 22;
@@ -45,10 +45,8 @@ class NetworkPicture {
     draw_head();
     for (const auto& [node, row] : rows_) draw_node(node);
     draw_skips();
+    for (const auto& [ends, crossing] : crossings_of()) draw_crossing(ends, crossing);
     for (std::size_t i = 0; i < plan_.graph.units.size(); ++i) draw_unit(i);
-    for (const Flow& flow : plan_.graph.flows) {
-      if (crosses(flow, plan_.best().sides)) draw_crossing(flow);
-    }
     return svg_.finish();
   }
 
@@ -112,67 +110,97 @@ class NetworkPicture {
     }
   }
 
+  // Lines pass behind boxes.
   void draw_unit(std::size_t unit) {
     const auto [x, y] = box_of(unit);
     const std::uint8_t side = plan_.best().sides[unit];
     const auto& costs = plan_.costs.units[unit];
-    const std::string tooltip =
-        plan_.has_choice()
-            ? fmt::format("{}: {} on {}, {} on {}", plan_.graph.units[unit].node,
-                          short_time(costs[0]), plan_.devices[0], short_time(costs[1]),
-                          plan_.devices[1])
-            : fmt::format("{}: {}", plan_.graph.units[unit].node, short_time(costs[0]));
+    svg_.rectangle(x, y, kBoxWidth, kBoxHeight, "var(--card)");
     svg_.rectangle(x, y, kBoxWidth, kBoxHeight, colour(side),
-                   {.tooltip = tooltip, .kind = "unit", .opacity = 0.16});
+                   {.tooltip = fmt::format("{}: {} on {}", plan_.graph.units[unit].node,
+                                           short_time(costs[side]), plan_.devices[side]),
+                    .kind = "unit",
+                    .opacity = 0.18});
     svg_.rectangle(x, y, 5, kBoxHeight, colour(side));
-    svg_.text(x + 14, y + 22, short_time(costs[side]),
+    svg_.text(x + 14, y + (plan_.has_choice() ? 17 : 24), short_time(costs[side]),
               {.size = 13, .colour = kPageTheme.ink, .is_bold = true});
     if (!plan_.has_choice()) return;
     svg_.text(
-        x + kBoxWidth - 8, y + 22,
-        fmt::format("{} {}", shortened(plan_.devices[1 - side], 9), short_time(costs[1 - side])),
-        {.size = 10.5, .colour = kPageTheme.grey, .anchor = "end"});
+        x + 14, y + 31,
+        fmt::format("{} {}", shortened(plan_.devices[1 - side], 10), short_time(costs[1 - side])),
+        {.size = 10.5, .colour = kPageTheme.grey});
   }
 
-  // From the side of the maker's box to the first reader's on the other device.
-  void draw_crossing(const Flow& flow) {
+  struct Ends {
+    std::size_t from;
+    std::size_t to;  // the first reader on the other device
+    auto operator<=>(const Ends&) const = default;
+  };
+  struct Bundle {
+    std::string words;
+    std::int64_t bytes = 0;
+  };
+
+  // What goes the same way is one line.
+  std::map<Ends, Bundle> crossings_of() const {
     const Sides& sides = plan_.best().sides;
-    const auto reader = std::ranges::find_if(
-        flow.to, [&](std::size_t unit) { return sides[unit] != sides[flow.from]; });
-    const Point from = box_of(flow.from);
-    const Point to = box_of(*reader);
-    const bool goes_right = to.x > from.x;
-    const bool stays = to.x == from.x;
-    const double x1 = goes_right || stays ? from.x + kBoxWidth : from.x;
-    const double x2 = goes_right ? to.x : to.x + kBoxWidth;
-    const double y1 = from.y + kBoxHeight / 2;
-    const double y2 = to.y + kBoxHeight / 2 + (stays && y1 == to.y + kBoxHeight / 2 ? 8 : 0);
-    const double reach = stays ? 34 : (goes_right ? 44 : -44);
-    const std::string_view paint = colour(sides[flow.from]);
-    svg_.curve(fmt::format("M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", x1, y1,
-                           x1 + reach, y1, x2 + (stays ? reach : -reach), y2, x2, y2),
-               paint, 1.6, "",
-               {.tooltip = fmt::format("{}: {} bytes from {}", flow.tensor, flow.bytes,
-                                       plan_.devices[sides[flow.from]]),
-                .kind = "crossing"});
-    const double head = goes_right ? -6 : 6;
-    svg_.shape(fmt::format("M{:.1f} {:.1f}l{:.1f} -4v8z", x2, y2, head), paint);
-    label(flow, goes_right || stays ? x1 + 8 : x1 - 8, y1, goes_right || stays, paint);
+    std::map<Ends, Bundle> bundles;
+    for (const Flow& flow : plan_.graph.flows) {
+      if (!crosses(flow, sides)) continue;
+      const std::size_t reader = *std::ranges::find_if(
+          flow.to, [&](std::size_t unit) { return sides[unit] != sides[flow.from]; });
+      Bundle& bundle = bundles[{flow.from, reader}];
+      const std::string word =
+          flow.is_sent ? "weights" : flow.tensor.substr(flow.tensor.rfind('.') + 1);
+      if (bundle.words.find(word) == std::string::npos)
+        bundle.words += (bundle.words.empty() ? "" : ", ") + word;
+      bundle.bytes += flow.bytes;
+    }
+    return bundles;
   }
 
-  // Several tensors may leave one box: their words stand one above the other.
-  void label(const Flow& flow, double x, double y, bool is_right, std::string_view paint) {
-    const int before = labels_[{flow.from, is_right}]++;
-    const std::size_t dot = flow.tensor.rfind('.');
-    svg_.text(x, y - 5 - 12 * before,
-              fmt::format("{} {}", flow.tensor.substr(dot + 1), short_bytes(flow.bytes)),
-              {.size = 10, .colour = paint, .anchor = is_right ? "start" : "end"});
+  void draw_crossing(const Ends& ends, const Bundle& bundle) {
+    const Point from = box_of(ends.from);
+    const Point to = box_of(ends.to);
+    const std::uint8_t side = plan_.best().sides[ends.from];
+    const std::string words = fmt::format("{} {}", bundle.words, short_bytes(bundle.bytes));
+    if (from.y == to.y && (to.x < from.x || to.x > from.x + kBoxWidth + kGap + 1))
+      return draw_below(from, to, words, side);
+    const bool goes_left = to.x < from.x;
+    const bool stays = to.x == from.x;
+    const double x1 = goes_left ? from.x : from.x + kBoxWidth;
+    const double x2 = goes_left || stays ? to.x + kBoxWidth : to.x;
+    const double y1 = from.y + kBoxHeight / 2 + (from.y < to.y ? 6 : -6);
+    const double y2 = to.y + kBoxHeight / 2 + (from.y < to.y ? -6 : 6);
+    const double reach = stays ? 26 : (goes_left ? -50 : 50);
+    stroke(fmt::format("M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", x1, y1,
+                       x1 + reach, y1, x2 + (stays ? reach : -reach), y2, x2, y2),
+           words, side);
+    svg_.shape(fmt::format("M{:.1f} {:.1f}l{:.1f} -4v8z", x2, y2, stays || goes_left ? 7.0 : -7.0),
+               colour(side));
+    const double middle = stays ? y1 + 2 : y1 - 5;
+    svg_.text(goes_left ? x1 - 8 : x1 + (stays ? 24 : 8), middle, words,
+              {.size = 10.5, .colour = colour(side), .anchor = goes_left ? "end" : "start"});
+  }
+
+  // Back to an earlier column, in the gap under the row.
+  void draw_below(const Point& from, const Point& to, const std::string& words, std::uint8_t side) {
+    const double x1 = from.x + kBoxWidth / 2;
+    const double x2 = to.x + kBoxWidth / 2;
+    const double y = from.y + kBoxHeight;
+    stroke(fmt::format("M{:.1f} {:.1f}v9H{:.1f}v-6", x1, y, x2), words, side);
+    svg_.shape(fmt::format("M{:.1f} {:.1f}l-4 7h8z", x2, y), colour(side));
+    svg_.text(x1 - 8, y + 19, words, {.size = 10.5, .colour = colour(side), .anchor = "end"});
+  }
+
+  void stroke(const std::string& path, const std::string& words, std::uint8_t side) {
+    svg_.curve(path, colour(side), 1.6, "",
+               {.tooltip = words + " from " + plan_.devices[side], .kind = "crossing"});
   }
 
   const Network& network_;
   const StepPlan& plan_;
   std::map<std::size_t, std::size_t> rows_;  // by node
-  std::map<std::pair<std::size_t, bool>, int> labels_;
   Svg svg_;
 };
 

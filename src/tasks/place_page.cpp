@@ -74,7 +74,7 @@ std::string links_note(const StepPlan& plan) {
 
 std::string plan_page(const Network& network, const StepPlan& plan) {
   std::string body =
-      fmt::format("<p>A training step of {} images, {}. Weights do not depend on the choice.</p>\n",
+      fmt::format("<p>A training step of {} images: {}. No weight depends on the choice.</p>\n",
                   plan.images, escaped(plan.why));
   body += cards(plan);
   body += fmt::format("<p><code>--place '{}'</code></p>\n", escaped(plan.rules));

@@ -62,6 +62,10 @@ StepPlan plan_of(const IntegerRecipe& recipe, std::int64_t most_memory, bool use
 std::optional<StepPlan> place_recipe(IntegerRecipe& recipe) {
   if (!is_auto(recipe.options.place)) return std::nullopt;
   check_integers(recipe);
+  if (const auto devices = devices_of_auto(recipe.options.place); devices[0] == devices[1]) {
+    choose_place(devices[0], recipe.options);
+    return std::nullopt;
+  }
   StepPlan plan = plan_of(recipe);
   choose_place(plan.rules, recipe.options);
   return plan;
