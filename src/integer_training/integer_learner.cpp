@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/warning.h"
 #include "integer_training/answers.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_observation.h"
@@ -15,12 +16,21 @@
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
+namespace {
+
+void tell_loss(const std::string& what, std::int64_t from_step) {
+  warn("the run went on on the CPU, from its snapshot of step " + std::to_string(from_step) +
+       " and to the same weights: " + what);
+}
+
+}  // namespace
+
 IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
                                Communicator* cluster)
     : recipe_(std::move(recipe)),
       data_(data),
       cluster_(cluster),
-      session_(recipe_.network, recipe_.options, cluster),
+      session_(recipe_.network, recipe_.options, cluster, tell_loss),
       scale_(input_scale(input_of(recipe_.network), data.train)),
       batcher_(data.train, scale_, session_.tape().answer_picture().channels),
       averager_(recipe_.options.update) {
@@ -83,7 +93,7 @@ Model IntegerLearner::frozen(const std::vector<WeightsState>& states) const {
   for (std::size_t i = 0; i < states.size(); ++i) {
     trained.push_back(model_tensor(*session_.tape().parameters()[i], states[i]));
   }
-  IntegerPredictor predictor(recipe_.network, recipe_.options.device, cluster_);
+  IntegerPredictor predictor(recipe_.network, session_.device(), cluster_);
   for (std::size_t i = 0; i < trained.size(); ++i)
     predictor.set_weight(i, trained[i].tensor, trained[i].exponent);
   const auto count =
@@ -113,7 +123,7 @@ std::optional<Model> IntegerLearner::average() const {
 }
 
 IntegerEvaluationOptions IntegerLearner::evaluation_options() const {
-  return {.device = recipe_.options.device, .communicator = cluster_};
+  return {.device = session_.device(), .communicator = cluster_};
 }
 
 Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data) const {

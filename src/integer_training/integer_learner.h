@@ -9,6 +9,7 @@
 
 #include "epoch_loop/learner.h"
 #include "epoch_loop/training_data.h"
+#include "integer_step/steady_session.h"
 #include "integer_training/integer_averager.h"
 #include "integer_training/integer_batcher.h"
 #include "integer_training/integer_model.h"
@@ -60,7 +61,7 @@ class IntegerLearner final : public Learner {
   const IntegerRecipe recipe_;
   const TrainingData& data_;
   Communicator* cluster_;
-  IntegerSession session_;
+  SteadySession session_;
   InputScale scale_;
   IntegerBatcher batcher_;
   IntegerAverager averager_;
