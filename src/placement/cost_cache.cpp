@@ -78,6 +78,8 @@ std::optional<StepCosts> cached_costs(const fs::path& path, const std::string& h
     StepCosts costs;
     for (const Json& each : found.at("units"))
       costs.units.push_back({each.at(0).get<Nanoseconds>(), each.at(1).get<Nanoseconds>()});
+    for (const Json& each : found.at("copies"))
+      costs.copies.push_back({each.at(0).get<Nanoseconds>(), each.at(1).get<Nanoseconds>()});
     for (std::size_t i = 0; i < 2; ++i) {
       costs.links[i] = link_of(found.at("links").at(i));
       costs.runs_ahead[i] = found.at("runs_ahead").at(i).get<bool>();
@@ -94,7 +96,10 @@ void cache_costs(const fs::path& path, const std::string& hardware, const std::s
   Json cache = read_cache(path);
   Json units = Json::array();
   for (const auto& each : costs.units) units.push_back({each[0], each[1]});
+  Json copies = Json::array();
+  for (const auto& each : costs.copies) copies.push_back({each[0], each[1]});
   cache[hardware][work] = {{"units", units},
+                           {"copies", copies},
                            {"links", {json_of(costs.links[0]), json_of(costs.links[1])}},
                            {"runs_ahead", {costs.runs_ahead[0], costs.runs_ahead[1]}}};
   if (path.has_parent_path()) fs::create_directories(path.parent_path());

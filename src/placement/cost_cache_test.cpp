@@ -16,6 +16,7 @@ TEST(CostCache, KeepsCostsByMachineAndWork) {
   const std::filesystem::path path = folder.path() / "new" / "placement.json";
   const StepCosts costs{.units = {{1, 2}, {3, 4}},
                         .links = {LinkCost{5, 6}, LinkCost{7, 8}},
+                        .copies = {{9, 0}},
                         .runs_ahead = {false, true}};
   EXPECT_FALSE(cached_costs(path, "a", "work", 2));
   cache_costs(path, "a", "work", costs);
@@ -24,6 +25,7 @@ TEST(CostCache, KeepsCostsByMachineAndWork) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->units, costs.units);
   EXPECT_EQ(found->links, costs.links);
+  EXPECT_EQ(found->copies, costs.copies);
   EXPECT_EQ(found->runs_ahead, costs.runs_ahead);
   EXPECT_FALSE(cached_costs(path, "b", "work", 2));
   EXPECT_FALSE(cached_costs(path, "a", "work", 3));

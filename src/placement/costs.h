@@ -23,11 +23,14 @@ struct LinkCost {
 };
 
 struct StepCosts {
-  std::vector<std::array<Nanoseconds, 2>> units;  // by unit and device
-  std::array<LinkCost, 2> links;                  // from the first device, from the second
-  std::array<bool, 2> runs_ahead{};               // of the host, which then goes on to other work
+  std::vector<std::array<Nanoseconds, 2>> units;        // by unit and device
+  std::array<LinkCost, 2> links;                        // from the first device, from the second
+  std::vector<std::array<Nanoseconds, 2>> copies = {};  // by flow and where it comes from; 0, or
+                                                        // none at all: as the links say
+  std::array<bool, 2> runs_ahead{};  // of the host, which then goes on to other work
 
-  Nanoseconds copy(const Flow& flow, std::uint8_t from) const { return links[from].of(flow.bytes); }
+  // Of a flow of the graph by its number.
+  Nanoseconds copy(const StepGraph& graph, std::size_t flow, std::uint8_t from) const;
 };
 
 // Whether any reader of the tensor is elsewhere.

@@ -63,11 +63,12 @@ Sides cheapest_cut(const StepGraph& graph, const StepCosts& costs, std::int64_t 
     flow.add_pipe(node(i), node(tied), MaxFlow::kEndless);
     flow.add_pipe(node(tied), node(i), MaxFlow::kEndless);
   }
-  for (const Flow& each : graph.flows) {
+  for (std::size_t i = 0; i < graph.flows.size(); ++i) {
+    const Flow& each = graph.flows[i];
     const std::size_t there = flow.add_node();  // beyond the cut as soon as one reader is
     const std::size_t back = flow.add_node();   // before the cut as soon as one reader is
-    flow.add_pipe(node(each.from), there, costs.copy(each, 0));
-    flow.add_pipe(back, node(each.from), costs.copy(each, 1));
+    flow.add_pipe(node(each.from), there, costs.copy(graph, i, 0));
+    flow.add_pipe(back, node(each.from), costs.copy(graph, i, 1));
     for (const std::size_t reader : each.to) {
       flow.add_pipe(there, node(reader), MaxFlow::kEndless);
       flow.add_pipe(node(reader), back, MaxFlow::kEndless);

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+
+#include "nibble/core/philox.h"
 
 namespace nibble::inline placement {
 namespace {
@@ -74,6 +77,39 @@ Nanoseconds copy_time(IntegerBackend& from, IntegerBackend& to, std::int64_t ima
   return median_of(times);
 }
 
+// Layouts and kinds of tensors make copies of the same size unlike, so each is measured: in steps
+// of placements by chance, in which every tensor crosses now and then.
+void measure_copies(const Network& network, const IntegerOptions& options, std::int64_t images,
+                    const Backends& backends, MeasuredStep& measured) {
+  constexpr std::uint32_t kPlacements = 8;
+  constexpr int kSteps = 3;  // the first takes memory
+  const StepGraph& graph = measured.graph;
+  std::map<std::pair<std::string, const IntegerBackend*>, std::vector<Nanoseconds>> times;
+  for (std::uint32_t number = 0; number < kPlacements; ++number) {
+    Sides sides;
+    for (const std::size_t group : graph.group)
+      sides.push_back(static_cast<std::uint8_t>(draw32({1, number, 0}, group) & 1U));
+    StepTrial trial(network, options, images, placement_of_sides(network, graph, sides, backends));
+    Nanoseconds begin = 0;
+    trial.step();
+    trial.tape().placement().wire().set_observer([&](const Crossing& crossing, bool is_done) {
+      for (const auto& each : backends) each->read_slots();
+      if (is_done)
+        times[{crossing.tensor, crossing.from}].push_back(now() - begin);
+      else
+        begin = now();
+    });
+    for (int i = 1; i < kSteps; ++i) trial.step();
+  }
+  measured.costs.copies.resize(graph.flows.size());
+  for (std::size_t i = 0; i < graph.flows.size(); ++i) {
+    for (std::size_t from = 0; from < 2; ++from) {
+      const auto found = times.find({graph.flows[i].tensor, backends[from].get()});
+      if (found != times.end()) measured.costs.copies[i][from] = median_of(found->second);
+    }
+  }
+}
+
 }  // namespace
 
 LinkCost measure_link(IntegerBackend& from, IntegerBackend& to) {
@@ -120,6 +156,7 @@ MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
   if (backends[0] != backends[1]) {
     measured.costs.links[0] = measure_link(*backends[0], *backends[1]);
     measured.costs.links[1] = measure_link(*backends[1], *backends[0]);
+    measure_copies(network, options, images, backends, measured);
   }
   return measured;
 }

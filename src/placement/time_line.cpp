@@ -53,7 +53,7 @@ class Simulation {
     const Flow& flow = graph_.flows[number];
     const std::uint8_t from = sides_[flow.from];
     const Nanoseconds begin = std::max(host_, device_[from]);
-    host_ = begin + costs_.copy(flow, from);
+    host_ = begin + costs_.copy(graph_, number, from);
     line_.spans.push_back({true, number, from, begin, host_});
   }
 

@@ -47,11 +47,12 @@ std::string units_section(const StepPlan& plan) {
 
 std::string crossings_section(const StepPlan& plan) {
   std::vector<std::vector<std::string>> rows;
-  for (const Flow& flow : plan.graph.flows) {
+  for (std::size_t i = 0; i < plan.graph.flows.size(); ++i) {
+    const Flow& flow = plan.graph.flows[i];
     if (!crosses(flow, plan.best().sides)) continue;
     const std::uint8_t from = plan.best().sides[flow.from];
     rows.push_back({flow.tensor, plan.devices[from], plan.devices[1 - from],
-                    short_bytes(flow.bytes), short_time(plan.costs.copy(flow, from))});
+                    short_bytes(flow.bytes), short_time(plan.costs.copy(plan.graph, i, from))});
   }
   if (rows.empty()) return "";
   return "<h2>What crosses in a step</h2>\n" +
