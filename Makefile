@@ -11,8 +11,11 @@ ifneq ($(wildcard ../shared/data),)
 export NIBBLE_DATA ?= $(abspath ../shared/data)
 endif
 
+GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test device_engine_test device_training_test device_sweep \
+  device_quantize_bench device_accumulate_bench cuda_training_bench
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test timings full bench gpu-test fuzz tsan aarch64 targets format lint clean
+.PHONY: help setup demo test timings full bench gpu-test gpu-pack fuzz tsan aarch64 targets format lint clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -53,18 +56,18 @@ bench:  ## speeds of the release build as shares of the machine's limits
 	@cmake --build --preset release -j $(JOBS) --target bench
 
 gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inputs, Python, the tables of speed
+ifneq ($(wildcard gpu-pack/bin),)
+	@tools/gpu_test gpu-pack
+else
 	@cmake --preset cuda -D NIBBLE_BUILD_TESTS=ON
-	@cmake --build --preset cuda -j $(JOBS) --target device_quantize_test device_accumulate_test \
-	  device_backend_test device_sweep device_quantize_bench device_accumulate_bench cuda_training_bench
-	@set -e; for path in dp4a mma ""; do \
-	  $(PHASE) "device_backend_test $$path" env $${path:+NIBBLE_CUDA=$$path} build/cuda/bin/device_backend_test; \
-	done
-	@set -e; for program in device_quantize_test device_accumulate_test device_sweep \
-	  device_quantize_bench device_accumulate_bench cuda_training_bench; do \
-	  $(PHASE) "$$program" build/cuda/bin/$$program; \
-	done
-	@$(PHASE) "no floats in a step" tools/check_device_floats.py build/cuda/lib/libnibble_backend_cuda.a
-	@$(PHASE) "Python on the GPU" tools/gpu_python_test
+	@cmake --build --preset cuda -j $(JOBS) --target $(GPU_PROGRAMS)
+	@tools/gpu_test build/cuda
+endif
+
+gpu-pack:  ## here, for a machine with a GPU and nothing else: gpu-pack, which `make gpu-test` runs there
+	@cmake --preset dev
+	@cmake --build --preset dev -j $(JOBS) --target nibble $(GPU_PROGRAMS)
+	@tools/gpu_pack build/dev gpu-pack
 
 wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere
 	@tools/setup

@@ -11,6 +11,7 @@
 #include "bench/layer_passes.h"
 #include "bench/random_batch.h"
 #include "bench/stopwatch.h"
+#include "cuda/errors.h"
 #include "nibble/core/error.h"
 
 namespace {
@@ -30,9 +31,17 @@ bool is_right(const std::string& network, std::int64_t batch) {
   return hash(kDevice) == hash("cpu");
 }
 
+std::size_t free_bytes() {
+  std::size_t left = 0;
+  std::size_t all = 0;
+  cuda::check("bench", cudaMemGetInfo(&left, &all));
+  return left;
+}
+
 bool measure_steps(const std::string& network, std::int64_t batch) {
   constexpr int kWarmUp = 10;
   constexpr double kSeconds = 1.5;
+  const std::size_t free_before = free_bytes();
   IntegerRunner runner(network, batch, ShiftRule::exact, true, kDevice);
   runner.median_seconds(kWarmUp);
   runner.forget_guesses();
@@ -44,11 +53,12 @@ bool measure_steps(const std::string& network, std::int64_t batch) {
   const double each = seconds / steps;
   fmt::print(
       "{:<18} batch {:>4}: {:>8.1f} us a step, {:>8.0f} images/s, {:>6.1f} TOP/s, {:.1f} % "
-      "of guesses missed, {:.0f} MiB of values\n",
+      "of guesses missed, {:.0f} MiB of values, {:.0f} MiB of the GPU\n",
       network, batch, 1e6 * each, static_cast<double>(batch) / each,
       1e-12 * runner.operations() / each,
       100.0 * static_cast<double>(roundings.misses) / static_cast<double>(roundings.guesses),
-      static_cast<double>(runner.peak_bytes()) / (1 << 20));
+      static_cast<double>(runner.peak_bytes()) / (1 << 20),
+      static_cast<double>(free_before - free_bytes()) / (1 << 20));
   return true;
 }
 

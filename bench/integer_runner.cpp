@@ -27,7 +27,10 @@ IntegerRunner::IntegerRunner(const std::string& network, std::int64_t batch, Shi
       session_(network_, {.rule = rule, .device = device}),
       batcher_(data_, input_scale(input_of(network_), data_),
                session_.tape().answer_picture().channels),
-      batch_(batcher_.load(first_indices(batch), {}, {})) {}
+      indices_(first_indices(batch)) {
+  if (session_.runs_ahead()) batcher_.leave_gathering();  // as in training
+  batch_ = batcher_.load(indices_, {}, {});
+}
 
 double IntegerRunner::median_seconds(int steps) {
   std::vector<double> times;

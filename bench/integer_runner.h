@@ -42,6 +42,7 @@ class IntegerRunner {
   Dataset data_;
   IntegerSession session_;
   IntegerBatcher batcher_;
+  std::vector<std::int32_t> indices_;
   IntegerBatch batch_;
   IntegerAnswers answers_;
 };

@@ -2,7 +2,7 @@
 # The host's fmt, xxHash, nlohmann-json, toml++ and CLI11 used as headers only. Cross builds then need no
 # library of the other architecture; a wheel needs none at run time, and the formats alone only three of the five.
 # In cross builds the host's include folder itself must stay out of the search (its C headers are the host's),
-# so the build folder holds links to them.
+# so the build folder holds links to them. A bare machine with a GPU has them from tools/gpu_pack.
 
 set(host_headers ${PROJECT_BINARY_DIR}/host-headers)
 file(MAKE_DIRECTORY ${host_headers})
@@ -17,7 +17,8 @@ if(NOT NIBBLE_FORMATS_ONLY)
 endif()
 foreach(library IN LISTS libraries)
   set(entry ${headers_${library}})
-  find_file(NIBBLE_HOST_${library} ${entry} PATHS /usr/local/include /usr/include
+  find_file(NIBBLE_HOST_${library} ${entry}
+            PATHS /usr/local/include /usr/include ${PROJECT_SOURCE_DIR}/gpu-pack/include
             NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH)
   if(NOT NIBBLE_HOST_${library})
     message(FATAL_ERROR "the headers of ${library} are missing (${entry}); tools/setup installs them")

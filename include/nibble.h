@@ -47,6 +47,11 @@ nibble_engine* nibble_load(const char* path, int64_t max_batch, int threads);
  * integers do not depend on it. */
 nibble_engine* nibble_load_on(const char* device, const char* path, int64_t max_batch, int threads);
 
+/* Makes "cuda" known to nibble_load_on: of the library nibble_engine_cuda, which brings CUDA's
+ * runtime along. Once, before the first engine on a GPU. Input and output of its runs may lie in
+ * memory of the host or of that GPU. */
+void nibble_use_cuda(void);
+
 /* What files may ask for from now on, in all threads: "memory=8G,macs=1000000000", those that are
  * not named as they were; NULL or "": the defaults. docs/limits.md has them all. 0: done; otherwise
  * nibble_last_error() says what is wrong, and nothing changes. */

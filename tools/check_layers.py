@@ -123,6 +123,28 @@ def check_umbrella(root):
         yield 1, f"does not include {header}"
 
 
+def is_for_tests(path):
+    """Tests, fuzzers and benches, and what is named as theirs."""
+    return path.parts[0] in ("tests", "bench") or re.search(r"(^(test|bench)_|_(test|fuzz|bench|test_support)\.\w+$)", path.name)
+
+
+def check_test_headers(root, files):
+    """Headers that tests alone include and that are not named so, as (path, text)."""
+    users = {}
+    for path in files:
+        if path.suffix not in CODE:
+            continue
+        for line in (root / path).read_text(encoding="utf-8", errors="replace").splitlines():
+            if (match := INCLUDE.match(line)) and match.group(1) == '"':
+                users.setdefault(match.group(2), []).append(path)
+    for path in files:
+        if path.parts[0] != "src" or path.suffix not in (".h", ".cuh") or is_for_tests(path):
+            continue
+        readers = users.get(path.relative_to("src").as_posix(), [])
+        if readers and all(is_for_tests(reader) for reader in readers):
+            yield path, "tests alone include it: name it test_CONCEPT.h or MODULE_test_support.h"
+
+
 def source_files(root):
     for folder in ("include", "src", "tools", *FRONT_DOORS):
         for path in sorted((root / folder).rglob("*")):
@@ -135,6 +157,7 @@ def main():
     files = list(source_files(root))
     problems = [f"{path}:{line}: {text}" for path in files for line, text in check_file(root, path)]
     problems += [f"{UMBRELLA}:{line}: {text}" for line, text in check_umbrella(root)]
+    problems += [f"{path}:1: {text}" for path, text in check_test_headers(root, files)]
     for problem in problems:
         print(problem)
     print(f"check_layers: {len(files)} files, {len(problems)} problems")

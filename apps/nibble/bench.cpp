@@ -20,6 +20,7 @@ struct BenchFlags {
   std::string model;
   std::int64_t batch = 1;
   int threads = 0;
+  int lanes = 1;
   std::string device = "cpu";
   double seconds = 3;
   bool is_json = false;
@@ -41,6 +42,12 @@ void print_text(const Json& json, bool has_layers) {
       json["images_per_second"].get<double>(), json["median_ms"].get<double>(),
       json["runs"].get<int>(), json["least_ms"].get<double>(), json["p90_ms"].get<double>(),
       json["p99_ms"].get<double>());
+  const Json& throughput = json["throughput"];
+  if (throughput["from_host"].get<double>() > 0) {
+    fmt::print("{} batches on their way: {:.1f} images/s from the host, {:.1f} from the device\n",
+               throughput["lanes"].get<int>(), throughput["from_host"].get<double>(),
+               throughput["from_device"].get<double>());
+  }
   fmt::print("{:.0f} GOP/s", json["gops"].get<double>());
   if (json["peak_gops"].get<double>() > 0) {
     fmt::print(", {:.1f} % of the {:.0f} that int8 products in registers reach",
@@ -66,11 +73,13 @@ void run(const BenchFlags& flags) {
   const Engine engine = Engine::load(flags.model, {.device = flags.device,
                                                    .max_batch = flags.batch,
                                                    .threads = thread_count(),
+                                                   .lanes = flags.lanes,
                                                    .packs_halves = !flags.is_unpacked});
   const Json json = Json::parse(measure_engine(engine, {.batch = flags.batch,
                                                         .seconds = flags.seconds,
                                                         .device = flags.device,
-                                                        .threads = thread_count()}));
+                                                        .threads = thread_count(),
+                                                        .lanes = flags.lanes}));
   if (flags.is_json) {
     fmt::print("{}\n", json.dump(2));
   } else {
@@ -87,8 +96,11 @@ void add_bench(CLI::App& app) {
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->device);
+  verb.add_option("--lanes", flags->lanes,
+                  "batches on their way at a time: more than 1 measures throughput as well (1)")
+      ->check(CLI::Range(1, 64));
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
-      ->check(CLI::PositiveNumber);
+      ->check(within(1e-9, 1e9));
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");
   verb.add_flag("--unpacked", flags->is_unpacked,
                 "keep 4-bit weights and values in bytes, as int8");
@@ -100,6 +112,7 @@ void add_bench(CLI::App& app) {
       "be the same on every machine. GOP/s counts two operations a multiply-accumulate.\n\n"
       "Examples:\n"
       "  nibble bench model.nib --batch 16 --layers\n"
+      "  nibble bench model.nib --device cuda --batch 256 --lanes 3\n"
       "  NIBBLE_ISA=avx2 nibble bench model.nib --threads 1 --json");
   verb.callback([flags] { run(*flags); });
 }

@@ -12,9 +12,11 @@
 #include <utility>
 
 #include "apps/nibble/verb.h"
+#include "backend/cuda/register.h"
 #include "core/isa.h"
 #include "cuda/driver.h"
 #include "data/catalog.h"
+#include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/cuda/device.h"
 #include "nibble/engine/tuning.h"
@@ -81,6 +83,19 @@ Json parts_of_build() {
   return parts;
 }
 
+// Which instructions multiply on each GPU, or why it cannot be used.
+Json gpu_products() {
+  Json products = Json::array();
+  for (int device = 0; device < cuda::device_count(); ++device) {
+    try {
+      products.push_back(cuda_products(device));
+    } catch (const Error& error) {
+      products.push_back(error.what());
+    }
+  }
+  return products;
+}
+
 Json examine() {
   Json isas = Json::array();
   for (const Isa isa : supported_isas()) isas.push_back(name_of(isa));
@@ -101,7 +116,10 @@ Json examine() {
           {"NIBBLE_ISA", environment("NIBBLE_ISA")},
           {"threads", thread_count()},
           {"gpu",
-           {{"names", driver.gpus}, {"driver", driver.version}, {"usable", cuda::device_count()}}},
+           {{"names", driver.gpus},
+            {"driver", driver.version},
+            {"usable", cuda::device_count()},
+            {"products", gpu_products()}}},
           {"tuning",
            {{"file", tuning.to_string()},
             {"is_active", tuning.state == TuningFile::State::active},
@@ -117,7 +135,10 @@ std::string gpu_words(const Json& gpu, bool has_cuda) {
   for (const Json& name : gpu["names"]) words += name.get<std::string>() + ", ";
   words += "driver " + gpu["driver"].get<std::string>();
   if (!has_cuda) return words + "; not used: this build has no CUDA";
-  return gpu["usable"] == 0 ? words + "; not used: CUDA finds none" : words;
+  if (gpu["usable"] == 0) return words + "; not used: " + cuda::why_no_device();
+  words += "; int8 products by";
+  for (const Json& product : gpu["products"]) words += " " + product.get<std::string>();
+  return words;
 }
 
 // "a yes, b no, c 1.2"

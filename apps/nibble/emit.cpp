@@ -10,6 +10,7 @@
 #include "apps/nibble/verb.h"
 #include "nibble/graph/model_file.h"
 #include "tasks/emit_folder.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {
@@ -53,9 +54,9 @@ void add_emit(CLI::App& app) {
   verb.add_option("--target", flags->target, "c99, or dsp: dual multiply-accumulates of Cortex-M4")
       ->check(CLI::IsMember({"c99", "dsp"}));
   verb.add_option("--ram", flags->request.settings.ram, "most bytes of activations")
-      ->check(CLI::NonNegativeNumber);
+      ->check(within(0, 1e18));
   verb.add_option("--flash", flags->request.settings.flash, "most bytes of parameters")
-      ->check(CLI::NonNegativeNumber);
+      ->check(within(0, 1e18));
   verb.add_option("--batch", flags->request.settings.batch, "examples of one call (1)")
       ->check(CLI::Range(1, 65536));
   verb.add_option("--vectors", flags->request.vectors, "test vectors (10)")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats in words: their special values and their scales.
-#include "apps/nibble/format_words.h"
+#include "apps/nibble/formats_parts.h"
 
 #include <fmt/format.h>
 

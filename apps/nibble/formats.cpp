@@ -9,9 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/format_words.h"
-#include "apps/nibble/formats_on.h"
-#include "apps/nibble/formats_plot.h"
+#include "apps/nibble/formats_parts.h"
 #include "apps/nibble/quantize_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/numerics/format.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // nibble formats --on: what formats do to one tensor, as a table.
-#include "apps/nibble/formats_on.h"
+#include "apps/nibble/formats_parts.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // nibble formats --plot: the numbers of formats, and how close they come to others, as a picture.
-#include "apps/nibble/formats_plot.h"
+#include "apps/nibble/formats_parts.h"
 
 #include <fmt/format.h>
 

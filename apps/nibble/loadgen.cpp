@@ -96,10 +96,10 @@ void add_run_options(CLI::App& verb, const std::shared_ptr<LoadFlags>& flags) {
                   "min_query_count=1000, performance_sample_count_override=64 …; ms and %")
       ->type_name("KEY=NUMBER");
   verb.add_option("--seconds", flags->seconds, "--set min_duration, in seconds")
-      ->check(CLI::PositiveNumber);
+      ->check(within(0.001, 1e9));
   verb.add_option("--target-qps", flags->target_qps,
                   "--set target_qps: Server's load, Offline's expected speed (measured)")
-      ->check(CLI::PositiveNumber);
+      ->check(within(1e-6, 1e12));
   verb.add_option("--benchmark", options.benchmark, "whose rules of LoadGen's mlperf.conf hold")
       ->capture_default_str();
   verb.add_option("--audit", flags->audit,

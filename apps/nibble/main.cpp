@@ -23,6 +23,7 @@
 #include "core/warning.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
+#include "nibble/engine/cuda_engine.h"
 #include "nibble/run_folder/interrupt.h"
 #include "nibble/version.h"
 
@@ -133,6 +134,7 @@ int run(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   nibble::register_cuda_backend();
+  nibble::register_cuda_engine();
   std::signal(SIGPIPE, leave_quietly);
   nibble::end_on_interrupt();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk

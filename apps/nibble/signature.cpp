@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/nibble/signature_inference.h"
-#include "apps/nibble/signature_integers.h"
+#include "apps/nibble/signature_parts.h"
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
 #include "nibble/core/error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of nibble signature that trains in integers.
-#include "apps/nibble/signature_integers.h"
+#include "apps/nibble/signature_parts.h"
 
 #include <fmt/format.h>
 

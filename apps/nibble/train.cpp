@@ -12,8 +12,10 @@
 
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
+#include "integer_step/place_rules.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
 #include "nibble/integer_training/train_integers.h"
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/provenance.h"
@@ -35,7 +37,12 @@ struct TrainVerbFlags {
   bool has_statistics = true;
   std::int64_t checkpoint_every = 1;
   std::int64_t stop_after = 0;
+  std::string profile;
+  int ranks = 1;
+  std::string device = "cpu";  // that trained
 };
+
+const std::string kAllDevices = "all devices";
 
 void print_recipes() {
   for (const NamedRecipe& each : named_recipes()) {
@@ -83,8 +90,14 @@ void print_result(const TrainResult& result, const TrainVerbFlags& flags) {
   fmt::print("{:<14} {}\n", "weights", hex(result.weights_hash));
   fmt::print("{:<14} {:.1f} s, {} epochs, {} steps\n", "time", result.seconds, result.epochs,
              result.steps);
-  fmt::print("{:<14} {:.0f} MiB at most, {:.0f} of them values and errors\n", "memory",
-             peak_memory_mib(), static_cast<double>(result.peak_value_bytes) / 1048576.0);
+  const double values = static_cast<double>(result.peak_value_bytes) / 1048576.0;
+  if (flags.device.starts_with("cuda") || flags.device == kAllDevices) {
+    fmt::print("{:<14} {:.0f} MiB at most here; {:.0f} MiB of values and errors on {}\n", "memory",
+               peak_memory_mib(), values, flags.device);
+  } else {
+    fmt::print("{:<14} {:.0f} MiB at most, {:.0f} of them values and errors\n", "memory",
+               peak_memory_mib(), values);
+  }
   fmt::print("{:<14} {}\n", "run", flags.out);
 }
 
@@ -105,23 +118,34 @@ TrainOptions options_of(TrainVerbFlags& flags, const RunSettings& settings) {
           .checkpoint_every = flags.checkpoint_every,
           .stop_after = flags.stop_after,
           .has_layer_statistics = flags.has_statistics,
+          .profile = flags.profile,
           .make_events = tensorboard_sink,
           .communicator = &world()};
 }
 
 TrainResult run_float(TrainVerbFlags& flags) {
   const Recipe recipe = recipe_of(flags.recipe);
-  if (world().size() > 1)
-    throw Error("train", "processes", std::to_string(world().size()),
+  if (!flags.profile.empty())
+    throw CLI::ValidationError("--profile", "got float arithmetic, expected --arith int8");
+  if (const int ranks = std::max(world().size(), flags.ranks); ranks > 1)
+    throw Error("train", "processes", std::to_string(ranks),
                 "1: only integer sums (--arith int8) do not depend on how a batch is cut");
   warn_of_slow_products(recipe);
   return train(recipe, options_of(flags, recipe));
 }
 
 TrainResult run_integers(TrainVerbFlags& flags) {
+  if (flags.recipe.threads == 0 && flags.ranks > 1)
+    flags.recipe.threads = std::max(thread_count() / flags.ranks, 1);
+  start_ranks(flags.ranks);
   IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
+  if (is_auto(recipe.options.place) && world().size() > 1)
+    throw Error("train", "processes", std::to_string(world().size()),
+                "1: --place auto measures one; rules that name devices serve several");
   if (const auto plan = place_recipe(recipe); plan && !flags.is_quiet)
     fmt::print(stderr, "nibble: placed {}\n", summary_of(*plan));
+  flags.device =
+      recipe.options.place.find("cuda") == std::string::npos ? recipe.options.device : kAllDevices;
   return train_integers(recipe, options_of(flags, recipe));
 }
 
@@ -167,8 +191,16 @@ void add_train(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   verb.add_option("--stop-after", flags->stop_after, "stop after so many epochs, to be resumed")
       ->check(CLI::NonNegativeNumber);
+  verb.add_option("--ranks", flags->ranks,
+                  "processes on this machine that share each batch, of --arith int8 (1); threads "
+                  "are those of each")
+      ->check(CLI::Range(1, kMostRanks));
   verb.add_flag("!--no-layer-statistics", flags->has_statistics,
                 "no layers.csv and histograms.csv");
+  verb.add_option("--profile", flags->profile,
+                  "a trace of one step for ui.perfetto.dev or chrome://tracing: layers and passes "
+                  "on the host, on a GPU every kernel and copy (--arith int8)")
+      ->type_name("FILE");
   verb.add_flag("--quiet", flags->is_quiet, "no progress");
   verb.footer(
       "The same seed gives the same weights, bit for bit, with any number of threads. Ctrl-C "
@@ -187,7 +219,7 @@ void add_train(CLI::App& app) {
       "  nibble train --from model.nib --data mnist --arith int8 --freeze 'conv*' --fraction-bits "
       "8\n"
       "  nibble train lenet --data mnist --arith int8 --place auto  each pass where it is fastest\n"
-      "  mpirun -n 4 nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip\n"
+      "  nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip --ranks 4\n"
       "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");
   verb.callback([flags, &verb] {
     if (!flags->recipe.what.empty() || flags->recipe.from) return run(*flags);

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nibble import plot
     from nibble.engine import Engine
     from nibble.evaluation import Evaluation, compare, emit, evaluate
+    from nibble.limits import set_limits
     from nibble.model import Model, load
     from nibble.network import Network, networks
     from nibble.quantization import QuantizedModel, quantize_network
@@ -45,6 +46,7 @@ _NETWORKS = {
     "networks": "network",
     "quantize_network": "quantization",
     "recipes": "training",
+    "set_limits": "limits",
     "sweep": "sweeping",
     "train": "training",
 }
@@ -77,6 +79,7 @@ __all__ = [
     "quantize",
     "quantize_network",
     "recipes",
+    "set_limits",
     "stats",
     "sweep",
     "train",

@@ -91,7 +91,7 @@ class Engine(_networks.Engine):
 
     def values(self, x: Any) -> dict[str, Any]:
         """The integers of every layer by its name, as an engine that fuses nothing has them."""
-        batch = max(1, *x.shape[:1])
+        batch = max([1, *getattr(x, "shape", ())[:1]])
         return _networks.Engine(self._model._core, self.device, self.threads, batch, True).layer_values(x)
 
     def submit(self, x: Any) -> Pending:

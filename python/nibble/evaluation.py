@@ -10,6 +10,7 @@ from typing import Any
 
 from nibble import _networks
 from nibble.data import known_data
+from nibble.errors import UsageError
 from nibble.model import Model, Path, opened
 
 
@@ -83,6 +84,11 @@ def emit(
     >>> (workspace / "c" / "digits.c").exists(), emitted.flash > 0
     (True, True)
     """
+    if target not in ("c99", "dsp"):
+        raise UsageError(f"[emit] target: got {target!r}, expected 'c99' or 'dsp'")
+    for name, value in (("batch", batch), ("vectors", vectors)):
+        if not 1 <= value <= 65536:
+            raise UsageError(f"[emit] {name}: got {value}, expected 1 to 65536")
     figures = _networks.emit(
         opened(model)._core, os.fspath(folder), prefix, target == "dsp", batch, vectors, ram, flash, force
     )
@@ -98,9 +104,15 @@ def compare(*models_or_runs: Model | Path, data: Any = None, device: str = "cpu"
     1.0
     """
     if data is None:
+        if any(isinstance(each, Model) for each in models_or_runs):
+            raise UsageError("[compare] got a model without data, expected data=…, or runs alone")
+        if len(models_or_runs) < 2:
+            raise UsageError(f"[compare] runs: got {len(models_or_runs)}, expected two or more")
         runs = [os.fspath(each) for each in models_or_runs if not isinstance(each, Model)]
         found: dict[str, Any] = json.loads(_networks.compare_runs(runs))
         return found
+    if len(models_or_runs) != 2:
+        raise UsageError(f"[compare] models: got {len(models_or_runs)}, expected two beside data")
     first, second = models_or_runs
     with known_data(data, "arrays") as name:
         found = json.loads(_networks.compare_models(opened(first)._core, opened(second)._core, name, device))

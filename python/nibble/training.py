@@ -12,7 +12,7 @@ from typing import Any
 
 from nibble import _networks
 from nibble.data import known_data
-from nibble.errors import Interrupted
+from nibble.errors import InputError, Interrupted
 from nibble.evaluation import Evaluation, evaluate
 from nibble.model import Model, Path, load
 from nibble.network import Network, networks
@@ -36,9 +36,24 @@ def _number(text: str) -> Any:
 def _columns(path: FilePath) -> Columns:
     if not path.exists():
         return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    return {name: [_number(row[i]) for row in rows[1:]] for i, name in enumerate(rows[0])}
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (csv.Error, ValueError) as error:
+        raise InputError(f"[run] {path}: got {error}, expected a table") from None
+    if any(len(row) != len(rows[0]) for row in rows):
+        raise InputError(f"[run] {path}: got rows of several lengths, expected {len(rows[0])} fields in each")
+    return {name: [_number(row[i]) for row in rows[1:]] for i, name in enumerate(rows[0])} if rows else {}
+
+
+def _object(path: FilePath) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"[run] {path}: got {error}, expected JSON") from None
+    if not isinstance(found, dict):
+        raise InputError(f"[run] {path}: got {type(found).__name__}, expected an object")
+    return found
 
 
 class Run:
@@ -65,15 +80,13 @@ class Run:
     @property
     def settings(self) -> dict[str, Any]:
         """All that decides the numbers."""
-        found: dict[str, Any] = json.loads((self.folder / "settings.json").read_text(encoding="utf-8"))
-        return found
+        return _object(self.folder / "settings.json")
 
     @property
     def summary(self) -> dict[str, Any]:
         """The end of the run; empty before it."""
         path = self.folder / "summary.json"
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        return found
+        return _object(path) if path.exists() else {}
 
     @property
     def is_complete(self) -> bool:

@@ -7,6 +7,7 @@
 
 #include <exception>
 
+#include "core/name.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble::python {
@@ -54,7 +55,7 @@ std::string one_line(std::string text) {
   for (std::size_t at = 0; (at = text.find_first_of("\n\r", at)) != std::string::npos;) {
     text.replace(at, 1, text[at] == '\n' ? "\\n" : "\\r");
   }
-  return text;
+  return well_formed(text);
 }
 
 nanobind::object to_exception(const Error& error) {

@@ -27,6 +27,7 @@ void prepare_extension();
 
 nanobind::object to_exception(const Error& error);  // an instance of a class of nibble.errors
 
-std::string one_line(std::string text);  // messages quote what the caller wrote, line ends included
+// Messages quote what callers and files wrote, line ends and escapes included.
+std::string one_line(std::string text);
 
 }  // namespace nibble::python

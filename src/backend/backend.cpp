@@ -38,6 +38,33 @@ std::unique_ptr<IntegerBackend> backend_of(const DeviceName& device) {
 
 }  // namespace
 
+void IntegerBackend::enter(std::string_view node, TrainPass pass) {
+  if (trace_ != nullptr) trace_->enter(std::string(node) + " " + std::string(name_of(pass)));
+  entered(node, pass);
+}
+
+std::unique_ptr<WeightTotals> IntegerBackend::totals(const WeightsCase& weights) {
+  class HostTotals final : public WeightTotals {
+   public:
+    explicit HostTotals(std::size_t size) : totals_(size), mantissas_(size) {}
+    void add(const Weights& weights) override {
+      weights.read_mantissas(mantissas_);
+      for (std::size_t i = 0; i < totals_.size(); ++i) totals_[i] += mantissas_[i];
+    }
+    void read(std::span<std::int32_t> totals) const override {
+      std::ranges::copy(totals_, totals.begin());
+    }
+    void write(std::span<const std::int32_t> totals) override {
+      std::ranges::copy(totals, totals_.begin());
+    }
+
+   private:
+    std::vector<std::int32_t> totals_;
+    std::vector<std::int8_t> mantissas_;
+  };
+  return std::make_unique<HostTotals>(static_cast<std::size_t>(weights.shape.elements()));
+}
+
 void IntegerBackend::load_images(const ImageSelection& images, std::span<const std::int8_t> tables,
                                  int exponent, const Values& to) {
   const Shape& all = images.images.shape();

@@ -11,6 +11,7 @@
 
 #include "backend/cases.h"
 #include "backend/values.h"
+#include "core/step_trace.h"
 
 namespace nibble::inline backend {
 
@@ -34,6 +35,25 @@ class Sums {
   virtual void write(std::span<const std::int64_t> sums, int exponent) = 0;
 };
 
+// A batch norm that is frozen: R((sum + bias)·multiplier, shift) of every channel, held within
+// ±127, in units of 2^exponent. Bias and multiplier are numbers of 32 bits: the fine ones of
+// weights.
+struct FrozenLine {
+  const Weights* bias = nullptr;
+  const Weights* multiplier = nullptr;
+  int shift = 0;
+  int exponent = 0;
+};
+
+// Sums of a weight's mantissas over some steps, 32 bits each, for their mean.
+class WeightTotals {
+ public:
+  virtual ~WeightTotals() = default;
+  virtual void add(const Weights& weights) = 0;  // as they are now
+  virtual void read(std::span<std::int32_t> totals) const = 0;
+  virtual void write(std::span<const std::int32_t> totals) = 0;
+};
+
 // The three products of a convolution or linear layer. Each writes the exponent of its result.
 class ProductOp {
  public:
@@ -41,8 +61,9 @@ class ProductOp {
   virtual void forward(const Values& input, const Weights& weight, const Weights* bias,
                        ShiftPoint point, const Values& output) = 0;
   // The sums alone, as values of 16 bits for a batch norm (laws/batch_norm.h: norm_value); the
-  // exponent of the output is that of the sums.
-  virtual void forward_sums(const Values& input, const Weights& weight, const Values& output) = 0;
+  // exponent of the output is that of the sums. With a line they leave as its values of 8 bits.
+  virtual void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                            const Values& output) = 0;
   virtual void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                            const Values& input_error) = 0;
   virtual void weight_gradient(const Values& input, const Values& error, Sums& sums) = 0;
@@ -70,6 +91,9 @@ class NormalizationOp {
   virtual void backward(const Values& input, const Values& error, ShiftPoint point,
                         const Values& input_error, Sums& scale, Sums& shift) = 0;
   virtual NormalizationRecord record() = 0;
+  // Of values of 8 bits that no product feeds.
+  virtual void forward_frozen(const Values& input, const FrozenLine& line,
+                              const Values& output) = 0;
 };
 
 // Numbers on their way to the host.
@@ -101,6 +125,7 @@ class IntegerBackend {
   virtual ShiftPoint new_point(const ShiftPointCase& point) = 0;
   virtual std::unique_ptr<Weights> weights(const WeightsCase& weights) = 0;
   virtual std::unique_ptr<Sums> sums(const WeightsCase& weights) = 0;
+  virtual std::unique_ptr<WeightTotals> totals(const WeightsCase& weights);  // zeros at first
   virtual std::size_t peak_bytes() const = 0;
 
   // To and from the host: mantissas image after image, (row, column, channel).
@@ -111,6 +136,7 @@ class IntegerBackend {
   // Images of a data set, by the same tables; a backend may keep the whole set in its memory.
   virtual void load_images(const ImageSelection& images, std::span<const std::int8_t> tables,
                            int exponent, const Values& to);
+  // `from` may be the first images alone of what is there.
   virtual void store(const Values& from, std::span<std::int8_t> mantissas) = 0;
   virtual void store_sums(const Values& from, std::span<std::int16_t> sums) = 0;  // of 16 bits
   // The numbers as they are now, without waiting for them where the backend runs_ahead().
@@ -121,9 +147,11 @@ class IntegerBackend {
 
   // Every step begins here; enter() says which layer computes, for those who report.
   virtual void begin(const StepContext& step) = 0;
-  virtual void enter(std::string_view node, TrainPass pass) = 0;
+  void enter(std::string_view node, TrainPass pass);
   // And ends here: whoever gathers operations runs them now.
   virtual void end() {}
+  // From here on the trace is told what runs when; null: no longer, and all that ran is told.
+  virtual void set_trace(StepTrace* trace) { trace_ = trace; }
 
   virtual std::unique_ptr<ProductOp> product(const ProductCase& product) = 0;
   virtual std::unique_ptr<PoolOp> pool(const PoolCase& pool) = 0;
@@ -139,6 +167,11 @@ class IntegerBackend {
   // Sums over all ranks, so that every rank then makes the same update.
   virtual void reduce(Sums& sums) = 0;
   virtual void update(Weights& weights, Sums& sums) = 0;
+
+ private:
+  virtual void entered(std::string_view, TrainPass) {}
+
+  StepTrace* trace_ = nullptr;
 };
 
 // "cpu", "reference", "check(cpu,reference)", and who is registered: "cuda", "cuda:1"; throws where

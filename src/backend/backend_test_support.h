@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/reference_layers.h"
+#include "backend/test_reference_layers.h"
 #include "core/isa.h"
 #include "nibble/core/parallel.h"
 

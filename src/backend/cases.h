@@ -32,6 +32,7 @@ struct StepContext {
   std::int64_t first_image = 0;  // of this rank in the batch of all ranks
   std::int64_t all_images = 0;
   Communicator* cluster = nullptr;  // null: alone
+  bool settles_at_end = false;      // nobody reads weights or shift points before end()
 };
 
 // Images of a data set, augmented on the way into a step.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the variables that launchers of MPI programs set.
+// The world, by the variables that launchers of MPI programs set.
 #include "cluster/launcher.h"
 
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+
+#include "cluster/local.h"
+#include "nibble/cluster/world.h"
 
 namespace nibble::inline cluster {
 
@@ -22,6 +25,12 @@ std::optional<int> launched_processes() {
   // Slurm's srun --mpi=pmix gives the rank only.
   if (std::getenv("PMIX_RANK") != nullptr) return 0;
   return std::nullopt;
+}
+
+Communicator& world() {
+  if (Communicator* started = started_world()) return *started;
+  const std::optional<int> launched = launched_processes();
+  return launched ? mpi_world(*launched) : local_communicator();
 }
 
 }  // namespace nibble::inline cluster

@@ -88,6 +88,17 @@ class MpiCommunicator final : public Communicator {
     if (board_) return board_->sum(values);
     reduce("sum", values, MPI_INT64_T, MPI_SUM);
   }
+  void start_sum(std::span<std::int32_t> values) override {
+    if (board_) return board_->start_sum(values);
+    sum(values);
+  }
+  void start_sum(std::span<std::int64_t> values) override {
+    if (board_) return board_->start_sum(values);
+    sum(values);
+  }
+  void finish_sums() override {
+    if (board_) board_->finish();
+  }
   void max(std::span<std::int64_t> values) override {
     if (board_) return board_->max(values);
     reduce("max", values, MPI_INT64_T, MPI_MAX);
@@ -156,10 +167,8 @@ class MpiCommunicator final : public Communicator {
 
 }  // namespace
 
-Communicator& world() {
-  const auto launched = launched_processes();
-  if (!launched) return local_communicator();
-  static MpiCommunicator communicator(*launched);
+Communicator& mpi_world(int launched) {
+  static MpiCommunicator communicator(launched);
   return communicator;
 }
 

@@ -6,27 +6,34 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <functional>
 
 #include "core/spin.h"
 
 namespace nibble::inline cluster {
 namespace {
 
-constexpr std::size_t kLine = 64;                          // of the cache
-constexpr std::size_t kBoardPiece = std::size_t{1} << 20;  // bytes a rank writes at a time
-constexpr std::size_t kFewBytes = 1024;                    // that all ranks read by themselves
+constexpr std::size_t kLine = 64;                       // of the cache
+constexpr std::size_t kBucket = std::size_t{4} << 20U;  // bytes that a rank writes before it waits
+constexpr std::size_t kFewBytes = 1024;                 // that all ranks read by themselves
 constexpr int kSpins = 2000;  // some 100 µs of looks before the core is given to others
 
 using Arrivals = std::atomic_ref<std::uint32_t>;
 static_assert(Arrivals::is_always_lock_free, "processes share no lock");
 
+template <class Number, class Combine>
+void combine(std::byte* own, const std::byte* theirs, std::size_t bytes, const Combine& both) {
+  auto* to = reinterpret_cast<Number*>(own);
+  const auto* from = reinterpret_cast<const Number*>(theirs);
+  for (std::size_t i = 0; i < bytes / sizeof(Number); ++i) to[i] = both(to[i], from[i]);
+}
+
 }  // namespace
 
-// Arrivals; two places a rank for few numbers; the result; a piece a rank.
+// Arrivals; two places a rank for few numbers; the result; a bucket a rank.
 std::size_t SharedBoard::bytes_for(int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
-  return kLine + 2 * count * kFewBytes + kBoardPiece + count * kBoardPiece;
+  return kLine + 2 * count * kFewBytes + kBucket + count * kBucket;
 }
 
 SharedBoard::SharedBoard(std::byte* memory, int rank, int ranks)
@@ -40,8 +47,8 @@ std::byte* SharedBoard::few_entry(int rank) const {
 std::byte* SharedBoard::result() const {
   return memory_ + kLine + 2 * static_cast<std::size_t>(ranks_) * kFewBytes;
 }
-std::byte* SharedBoard::entry(int rank) const {
-  return result() + kBoardPiece + static_cast<std::size_t>(rank) * kBoardPiece;
+std::byte* SharedBoard::bucket(int rank) const {
+  return result() + kBucket + static_cast<std::size_t>(rank) * kBucket;
 }
 
 void SharedBoard::meet() {
@@ -59,68 +66,118 @@ void SharedBoard::meet() {
   }
 }
 
-template <class Number, class Join>
-void SharedBoard::reduce(std::span<Number> values, const Join& join) {
-  if (values.empty()) return;  // at every rank
-  if (values.size_bytes() <= kFewBytes) return reduce_few(values, join);
-  constexpr std::size_t kMost = kBoardPiece / sizeof(Number);
-  for (std::size_t first = 0; first < values.size(); first += kMost)
-    reduce_piece(values.subspan(first, std::min(kMost, values.size() - first)), join);
+// Shares end with lines of the bucket: no two ranks write the same one.
+std::size_t SharedBoard::border(const Piece& piece, int rank) const {
+  const std::size_t lines = (piece.bytes + kLine - 1) / kLine;
+  const std::size_t line =
+      lines * static_cast<std::size_t>(rank) / static_cast<std::size_t>(ranks_);
+  return std::min(line * kLine, piece.bytes);
 }
 
-// Every rank joins all: one meeting.
-template <class Number, class Join>
-void SharedBoard::reduce_few(std::span<Number> values, const Join& join) {
-  std::memcpy(few_entry(rank_), values.data(), values.size_bytes());
-  const std::byte* first = few_entry(0);
-  meet();
-  for (int r = 0; r < ranks_; ++r) {
-    const auto* theirs =
-        reinterpret_cast<const Number*>(first + static_cast<std::size_t>(r) * kFewBytes);
-    if (r == rank_) continue;
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = join(values[i], theirs[i]);
+// The numbers whose sums other ranks make.
+void SharedBoard::copy_others(const Piece& piece, const std::byte* from, std::byte* to) const {
+  const std::size_t begin = border(piece, rank_);
+  const std::size_t end = border(piece, rank_ + 1);
+  std::copy_n(from, begin, to);
+  std::copy_n(from + end, piece.bytes - end, to + end);
+}
+
+template <class Number>
+void SharedBoard::start(std::span<Number> values, Join join) {
+  while (!values.empty()) {
+    if (used_ == kBucket) finish();
+    const std::size_t count = std::min(values.size(), (kBucket - used_) / sizeof(Number));
+    const Piece piece{std::as_writable_bytes(values).data(), used_, count * sizeof(Number), join};
+    copy_others(piece, piece.values, bucket(rank_) + piece.offset);
+    pieces_.push_back(piece);
+    used_ += (piece.bytes + kLine - 1) / kLine * kLine;
+    values = values.subspan(count);
   }
 }
 
 // Every rank joins its share, of which nobody else sees more than the result: two meetings. Who
-// writes its next piece has seen that all have added this one up; who writes the next result, that
+// fills its next bucket has seen that all have added this one up; who writes the next result, that
 // all have read this one.
-template <class Number, class Join>
-void SharedBoard::reduce_piece(std::span<Number> values, const Join& join) {
-  constexpr std::size_t kPerLine = kLine / sizeof(Number);
-  const auto border = [&](int rank) {  // shares end with lines: no two ranks write the same one
-    const std::size_t lines = (values.size() + kPerLine - 1) / kPerLine;
-    const std::size_t line =
-        lines * static_cast<std::size_t>(rank) / static_cast<std::size_t>(ranks_);
-    return std::min(line * kPerLine, values.size());
-  };
-  const std::size_t begin = border(rank_);
-  const std::size_t end = border(rank_ + 1);
-  const auto copy_others = [&](const Number* from, Number* to) {
-    std::copy_n(from, begin, to);
-    std::copy_n(from + end, values.size() - end, to + end);
-  };
-  copy_others(values.data(), reinterpret_cast<Number*>(entry(rank_)));
+void SharedBoard::finish() {
+  if (pieces_.empty()) return;  // at every rank
+  meet();
+  for (const Piece& piece : pieces_) add_share(piece);
+  meet();
+  for (const Piece& piece : pieces_) copy_others(piece, result() + piece.offset, piece.values);
+  pieces_.clear();
+  used_ = 0;
+}
+
+void SharedBoard::join_with(Join join, std::byte* own, const std::byte* theirs, std::size_t bytes) {
+  switch (join) {
+    case Join::sum32:
+      return combine<std::int32_t>(own, theirs, bytes, std::plus<>());
+    case Join::sum64:
+      return combine<std::int64_t>(own, theirs, bytes, std::plus<>());
+    case Join::max64:
+      return combine<std::int64_t>(own, theirs, bytes,
+                                   [](auto a, auto b) { return std::max(a, b); });
+  }
+}
+
+void SharedBoard::add_share(const Piece& piece) const {
+  const std::size_t begin = border(piece, rank_);
+  const std::size_t bytes = border(piece, rank_ + 1) - begin;
+  std::byte* own = piece.values + begin;
+  for (int r = 0; r < ranks_; ++r) {
+    if (r == rank_) continue;
+    const std::byte* theirs = bucket(r) + piece.offset + begin;
+    join_with(piece.join, own, theirs, bytes);
+  }
+  std::copy_n(own, bytes, result() + piece.offset + begin);
+}
+
+// Every rank joins all: one meeting.
+void SharedBoard::join_few(std::span<std::byte> values, Join join) {
+  if (values.empty()) return;  // at every rank
+  std::ranges::copy(values, few_entry(rank_));
+  const std::byte* first = few_entry(0);
   meet();
   for (int r = 0; r < ranks_; ++r) {
     if (r == rank_) continue;
-    const auto* theirs = reinterpret_cast<const Number*>(entry(r));
-    for (std::size_t i = begin; i < end; ++i) values[i] = join(values[i], theirs[i]);
+    join_with(join, values.data(), first + static_cast<std::size_t>(r) * kFewBytes, values.size());
   }
-  auto* joined = reinterpret_cast<Number*>(result());
-  std::copy_n(values.data() + begin, end - begin, joined + begin);
-  meet();
-  copy_others(joined, values.data());
+}
+
+template <class Number>
+void SharedBoard::join(std::span<Number> values, Join join) {
+  if (values.size_bytes() <= kFewBytes) return join_few(std::as_writable_bytes(values), join);
+  start(values, join);
+  finish();
 }
 
 void SharedBoard::sum(std::span<std::int32_t> values) {
-  reduce(values, [](std::int32_t a, std::int32_t b) { return a + b; });
+  join(values, Join::sum32);
 }
 void SharedBoard::sum(std::span<std::int64_t> values) {
-  reduce(values, [](std::int64_t a, std::int64_t b) { return a + b; });
+  join(values, Join::sum64);
 }
 void SharedBoard::max(std::span<std::int64_t> values) {
-  reduce(values, [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
+  join(values, Join::max64);
+}
+void SharedBoard::start_sum(std::span<std::int32_t> values) {
+  start(values, Join::sum32);
+}
+void SharedBoard::start_sum(std::span<std::int64_t> values) {
+  start(values, Join::sum64);
+}
+
+// Through the result: whoever writes it next has seen at a meeting that all have read it.
+void SharedBoard::broadcast(std::span<std::byte> bytes, int root) {
+  finish();
+  while (!bytes.empty()) {
+    const auto piece = bytes.first(std::min(bytes.size(), kBucket));
+    if (rank_ == root) std::ranges::copy(piece, result());
+    meet();
+    if (rank_ != root) std::copy_n(result(), piece.size(), piece.data());
+    meet();
+    bytes = bytes.subspan(piece.size());
+  }
 }
 
 }  // namespace nibble::inline cluster

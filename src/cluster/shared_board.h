@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace nibble::inline cluster {
 
@@ -20,17 +21,37 @@ class SharedBoard {
   void sum(std::span<std::int32_t> values);
   void sum(std::span<std::int64_t> values);
   void max(std::span<std::int64_t> values);
+  void broadcast(std::span<std::byte> bytes, int root);
+  void meet();  // what was written before it is read after it
+
+  // As sum, in buckets: waits for others only where a bucket is full. Values are those of all ranks
+  // after finish(), and stay where they are until then.
+  void start_sum(std::span<std::int32_t> values);
+  void start_sum(std::span<std::int64_t> values);
+  void finish();
 
  private:
-  template <class Number, class Join>
-  void reduce(std::span<Number> values, const Join& join);
-  template <class Number, class Join>
-  void reduce_piece(std::span<Number> values, const Join& join);
-  template <class Number, class Join>
-  void reduce_few(std::span<Number> values, const Join& join);
-  void meet();
+  enum class Join : std::uint8_t { sum32, sum64, max64 };
 
-  std::byte* entry(int rank) const;  // what a rank has
+  // Numbers of this rank that lie in the bucket.
+  struct Piece {
+    std::byte* values;
+    std::size_t offset;  // bytes in the bucket
+    std::size_t bytes;
+    Join join;
+  };
+
+  template <class Number>
+  void join(std::span<Number> values, Join join);
+  template <class Number>
+  void start(std::span<Number> values, Join join);
+  void join_few(std::span<std::byte> values, Join join);
+  static void join_with(Join join, std::byte* own, const std::byte* theirs, std::size_t bytes);
+  void add_share(const Piece& piece) const;
+  void copy_others(const Piece& piece, const std::byte* from, std::byte* to) const;
+  std::size_t border(const Piece& piece, int rank) const;  // where the share of a rank begins
+
+  std::byte* bucket(int rank) const;  // what a rank has
   std::byte* few_entry(int rank) const;
   std::byte* result() const;
 
@@ -38,6 +59,8 @@ class SharedBoard {
   int rank_;
   int ranks_;
   std::uint32_t meetings_ = 0;
+  std::vector<Piece> pieces_;  // started, not finished
+  std::size_t used_ = 0;       // of the bucket
 };
 
 }  // namespace nibble::inline cluster

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -54,15 +55,66 @@ void run_rank(SharedBoard board, int rank, int ranks) {
   }
 }
 
-TEST(SharedBoard, GivesAllRanksWhatAllHave) {
-  for (const int ranks : {1, 2, 3, 5}) {
-    std::vector<BoardLine> memory(SharedBoard::bytes_for(ranks) / sizeof(BoardLine) + 1);
-    std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-      threads.emplace_back(
-          [&, rank] { run_rank(SharedBoard(memory[0].bytes, rank, ranks), rank, ranks); });
-    for (std::thread& thread : threads) thread.join();
+// Sums that end together, some of which fill buckets of their own, with maxima between them.
+void run_late_sums(SharedBoard board, int rank, int ranks) {
+  constexpr std::size_t kLateSizes[] = {3, 100, 40'000, 1'500'000, 0, 7};
+  std::vector<std::vector<std::int32_t>> narrow;
+  std::vector<std::vector<std::int64_t>> wide;
+  for (const std::size_t size : kLateSizes) {
+    narrow.push_back(numbers_at<std::int32_t>(rank, size, 1));
+    wide.push_back(numbers_at<std::int64_t>(rank, size, 2));
   }
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    board.start_sum(narrow[i]);
+    board.start_sum(wide[i]);
+    std::int64_t largest[] = {rank};
+    board.max(largest);
+    ASSERT_EQ(largest[0], ranks - 1);
+  }
+  board.finish();
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    for (std::size_t k = 0; k < narrow[i].size(); ++k) {
+      std::int64_t sums[] = {0, 0};
+      for (int r = 0; r < ranks; ++r) {
+        sums[0] += number_at(r, k, 1);
+        sums[1] += number_at(r, k, 2);
+      }
+      ASSERT_EQ(narrow[i][k], sums[0]) << k << " of " << i;
+      ASSERT_EQ(wide[i][k], sums[1]) << k << " of " << i;
+    }
+  }
+}
+
+void run_broadcasts(SharedBoard board, int rank, int ranks) {
+  for (int root = 0; root < ranks; ++root) {
+    for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{700'000}}) {
+      auto values = numbers_at<std::int64_t>(rank, size, root);
+      board.broadcast(std::as_writable_bytes(std::span(values)), root);
+      ASSERT_EQ(values, numbers_at<std::int64_t>(root, size, root));
+    }
+  }
+}
+
+template <class Run>
+void run_all(int ranks, const Run& run) {
+  std::vector<BoardLine> memory(SharedBoard::bytes_for(ranks) / sizeof(BoardLine) + 1);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back(
+        [&, rank] { run(SharedBoard(memory[0].bytes, rank, ranks), rank, ranks); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(SharedBoard, GivesAllRanksWhatAllHave) {
+  for (const int ranks : {1, 2, 3, 5}) run_all(ranks, run_rank);
+}
+
+TEST(SharedBoard, AddsUpWhileRanksGoOn) {
+  for (const int ranks : {1, 2, 3}) run_all(ranks, run_late_sums);
+}
+
+TEST(SharedBoard, GivesAllRanksWhatOneHas) {
+  for (const int ranks : {1, 2, 3}) run_all(ranks, run_broadcasts);
 }
 
 }  // namespace

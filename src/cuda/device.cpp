@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 
+#include "cuda/driver.h"
 #include "cuda/errors.h"
 
 namespace nibble::cuda {
@@ -18,6 +19,14 @@ int device_count() {
   if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
   cudaGetLastError();  // a missing driver is no error of a later launch
   return 0;
+}
+
+std::string why_no_device() {
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  cudaGetLastError();
+  if (result != cudaSuccess) return cudaGetErrorString(result);
+  return count == 0 ? "no GPU" : "";
 }
 
 DeviceGuard::DeviceGuard(const Place& place) {

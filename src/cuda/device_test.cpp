@@ -18,6 +18,10 @@ std::optional<ErrorKind> work_on(int device) {
   });
 }
 
+TEST(CudaDevice, SaysWhyThereIsNone) {
+  EXPECT_EQ(cuda::why_no_device().empty(), cuda::device_count() > 0);
+}
+
 TEST(CudaDevice, CountsThoseThatTakeWork) {
   const int count = cuda::device_count();
   for (int device = 0; device < count; ++device) {

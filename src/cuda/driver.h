@@ -15,4 +15,7 @@ struct Driver {
 
 Driver loaded_driver(const std::filesystem::path& folder = "/proc/driver/nvidia");
 
+// Why the runtime finds no GPU, in its words; empty where there is one.
+std::string why_no_device();
+
 }  // namespace nibble::cuda

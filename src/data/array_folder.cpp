@@ -12,7 +12,7 @@
 
 #include "core/name.h"
 #include "data/array_set.h"
-#include "data/labels.h"
+#include "data/example_arrays.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 

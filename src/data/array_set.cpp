@@ -8,8 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "data/features.h"
-#include "data/labels.h"
+#include "data/example_arrays.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

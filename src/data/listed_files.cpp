@@ -11,7 +11,7 @@
 
 #include "core/text_file.h"
 #include "data/array_folder.h"
-#include "data/labels.h"
+#include "data/example_arrays.h"
 #include "data/picture_folder.h"
 #include "nibble/core/error.h"
 

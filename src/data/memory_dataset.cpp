@@ -7,7 +7,7 @@
 
 #include "core/name.h"
 #include "data/catalog.h"
-#include "data/features.h"
+#include "data/example_arrays.h"
 #include "data/memory_sets.h"
 #include "nibble/core/error.h"
 

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "core/name.h"
+#include "data/example_arrays.h"
 #include "data/file_bytes.h"
-#include "data/labels.h"
 #include "data/picture.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "emit/emitted_program.h"
 #include "emit/network_view.h"
-#include "graph/naive_examples.h"
+#include "emit/test_emitted_program.h"
+#include "graph/test_naive_examples.h"
 #include "nibble/core/limits.h"
 
 namespace nibble::inline emit {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "graph/random_network.h"
+#include "graph/test_random_network.h"
 
 namespace nibble::inline emit {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Networks by chance: emitted C gives what the definitions give, whatever the compiler does to it.
-#include "graph/random_network.h"
+#include "graph/test_random_network.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "emit/emitted_program.h"
-#include "graph/naive_examples.h"
+#include "emit/test_emitted_program.h"
+#include "graph/test_naive_examples.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble::inline emit {

@@ -2,7 +2,7 @@
 // Five hundred steps of LeNet in emitted C: the trainer's weights.
 #include <gtest/gtest.h>
 
-#include "emit/train_program.h"
+#include "emit/test_train_program.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble::inline emit {

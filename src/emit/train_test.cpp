@@ -7,9 +7,9 @@
 
 #include "core/hash.h"
 #include "core/test_support.h"
+#include "emit/test_train_program.h"
 #include "emit/train_code.h"
-#include "emit/train_program.h"
-#include "integer_step/random_train_network.h"
+#include "integer_step/test_random_train_network.h"
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "engine/engine_test_support.h"
-#include "graph/random_network.h"
+#include "graph/test_random_network.h"
 #include "nibble/engine/engine.h"
 
 // Sanitizers have their own; GCC and clang say differently that they are there.

@@ -6,7 +6,7 @@
 #include "engine/check/check_runner.h"
 #include "engine/engine_test_support.h"
 #include "engine/runner.h"
-#include "graph/random_network.h"
+#include "graph/test_random_network.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline engine {

@@ -5,11 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
-#include <limits>
 #include <mutex>
 
+#include "engine/input_range.h"
 #include "engine/pending_states.h"
 #include "engine/program.h"
 #include "engine/runner.h"
@@ -20,33 +18,6 @@
 
 namespace nibble::inline engine {
 namespace {
-
-template <class Number>
-void check_range_of(std::span<const std::byte> bytes, const ValueInfo& info) {
-  const std::int64_t low = info.low + info.zero;
-  const std::int64_t high = info.high + info.zero;
-  if (low <= std::numeric_limits<Number>::min() && high >= std::numeric_limits<Number>::max())
-    return;
-  auto least = static_cast<Number>(low);
-  auto most = static_cast<Number>(high);
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Number)) {
-    Number value;
-    std::memcpy(&value, &bytes[at], sizeof value);
-    least = std::min(least, value);
-    most = std::max(most, value);
-  }
-  if (least >= low && most <= high) return;
-  throw Error("engine", "input", std::to_string(least < low ? least : most),
-              fmt::format("{} to {}", low, high));
-}
-
-// Throws where a number is beyond the range of the input: nothing is proven for it, so that a table
-// could be read behind its end.
-void check_range(std::span<const std::byte> bytes, const ValueInfo& info) {
-  if (info.dtype == DType::i8) check_range_of<std::int8_t>(bytes, info);
-  if (info.dtype == DType::u8) check_range_of<std::uint8_t>(bytes, info);
-  if (info.dtype == DType::i32) check_range_of<std::int32_t>(bytes, info);
-}
 
 void check_size(std::size_t bytes, std::int64_t batch, std::string_view what, std::size_t each) {
   if (batch < 1) throw Error("engine", "batch", std::to_string(batch), "1 or more");
@@ -83,7 +54,7 @@ struct Engine::Parts {
   RunQueue& the_queue() {
     std::call_once(has_queue, [&] {
       queue = runner->make_queue(lanes, [this](const SubmittedRun& run) {
-        check_range(run.input, entry);
+        check_numbers(run.input);
         runner->run(run.input, run.batch, run.output);
       });
     });
@@ -95,14 +66,17 @@ struct Engine::Parts {
     check_size(input.size(), batch, "input", entry.bytes);
     check_size(output.size(), batch, "output", values.back().bytes);
   }
+  void check_numbers(std::span<const std::byte> input) const {
+    if (!runner->checks_numbers()) check_range(input, entry);
+  }
   void check_input(std::span<const std::byte> bytes, std::int64_t batch) const {
     check_size(bytes.size(), batch, "input", entry.bytes);
-    check_range(bytes, entry);
+    check_numbers(bytes);
   }
   void check_run(std::span<const std::byte> input, std::int64_t batch,
                  std::span<std::byte> output) const {
     check_sizes(input, batch, output);
-    check_range(input, entry);
+    check_numbers(input);
   }
 };
 
@@ -143,6 +117,12 @@ const std::vector<StepInfo>& Engine::steps() const {
 const TuningFile& Engine::tuning() const {
   return parts_->runner->tuning();
 }
+EngineBuffer Engine::allocate(std::size_t bytes, BufferPlace place) const {
+  return parts_->runner->allocate(bytes, place);
+}
+EnginePeak Engine::measure_peak() const {
+  return parts_->runner->measure_peak();
+}
 std::size_t Engine::weight_bytes() const {
   return parts_->runner->weight_bytes();
 }
@@ -180,19 +160,8 @@ PendingRun Engine::submit(std::span<const std::byte> input, std::int64_t batch,
 
 void Engine::run_timed(std::span<const std::byte> input, std::int64_t batch,
                        std::span<std::byte> output, std::span<double> seconds) const {
-  using Clock = std::chrono::steady_clock;
   parts_->check_run(input, batch, output);
-  auto last = Clock::now();
-  std::size_t step = 0;
-  parts_->runner->run_watched(input, batch, output, [&](std::size_t value, const ResultReader&) {
-    if (value == 0) {  // a piece begins
-      step = 0;
-      return;
-    }
-    const auto now = Clock::now();
-    seconds[step++] += std::chrono::duration<double>(now - last).count();
-    last = now;
-  });
+  parts_->runner->run_timed(input, batch, output, seconds);
 }
 
 void Engine::run_layers(std::span<const std::byte> input, std::int64_t batch,

@@ -9,8 +9,9 @@
 #include <thread>
 
 #include "core/isa.h"
-#include "engine/engine_fixture.h"
+#include "engine/test_engine_fixture.h"
 #include "graph/integer_parameters.h"
+#include "nibble/core/error.h"
 
 namespace nibble::inline engine {
 namespace {
@@ -355,6 +356,24 @@ TEST_F(EngineTest, SumsBeyond32BitsAreExact) {
   ASSERT_GT(sum, std::int64_t{1} << 32);
   EXPECT_EQ(answers_of(engine, Integers(kDepth, 127), 1),
             (Integers{(sum + 4) / 8, -(sum + 4) / 8}));
+}
+
+TEST_F(EngineTest, TakesItsOwnBuffers) {
+  NetworkMaker maker({3}, integers_format("int8"));
+  maker.add(Relu{});
+  const Engine engine(maker.model());
+  const std::vector<std::byte> input = as_bytes(engine.input(), {-5, 7, 0});
+  for (const BufferPlace place : {BufferPlace::host, BufferPlace::device}) {
+    const EngineBuffer from = engine.allocate(3, place);
+    const EngineBuffer to = engine.allocate(3, place);
+    from.write(input);
+    engine.run(from.bytes(), 1, to.bytes());
+    std::vector<std::byte> answers(3);
+    to.read(answers);
+    EXPECT_EQ(as_integers(engine.output(), answers), (Integers{0, 7, 0}));
+    answers.resize(4);
+    EXPECT_THROW(to.read(answers), Error);
+  }
 }
 
 TEST_F(EngineTest, RunsInManyThreadsAtOnce) {

@@ -3,12 +3,20 @@
 #pragma once
 
 #include <cstring>
+#include <string>
+#include <vector>
 
-#include "graph/naive_examples.h"
+#include "graph/test_naive_examples.h"
 #include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble::inline engine {
+
+// Those on which networks made by hand are tested; a program for GPUs puts its own here.
+inline std::vector<std::string>& tested_devices() {
+  static std::vector<std::string> devices = {"cpu"};
+  return devices;
+}
 
 inline std::vector<std::byte> as_bytes(const ValueInfo& info, const Integers& numbers) {
   std::vector<std::byte> bytes(numbers.size() * size_of(info.dtype));

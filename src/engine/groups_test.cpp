@@ -2,7 +2,7 @@
 // Convolutions whose outputs see some of the channels, or one.
 #include <gtest/gtest.h>
 
-#include "engine/engine_fixture.h"
+#include "engine/test_engine_fixture.h"
 
 namespace nibble::inline engine {
 namespace {

@@ -2,7 +2,7 @@
 // Means of windows that reach over the border of a picture.
 #include <gtest/gtest.h>
 
-#include "engine/engine_fixture.h"
+#include "engine/test_engine_fixture.h"
 #include "nibble/graph/integer_form.h"
 
 namespace nibble::inline engine {

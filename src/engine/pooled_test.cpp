@@ -2,7 +2,7 @@
 // Convolutions with the max pool behind them in one pass.
 #include <gtest/gtest.h>
 
-#include "engine/engine_fixture.h"
+#include "engine/test_engine_fixture.h"
 
 namespace nibble::inline engine {
 namespace {

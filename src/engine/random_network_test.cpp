@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Networks by chance: the engine gives what the definitions give, on every path, fused or not, with
 // any number of threads, whatever the batch; and every value lies between its bounds.
-#include "graph/random_network.h"
+#include "graph/test_random_network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

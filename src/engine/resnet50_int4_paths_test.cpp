@@ -3,7 +3,7 @@
 // block, and the same answers fused, packed or not, in any batch, with any number of threads.
 #include <gtest/gtest.h>
 
-#include "engine/resnet50_int4_golden.h"
+#include "engine/test_resnet50_int4_golden.h"
 
 namespace nibble::inline engine {
 namespace {

@@ -3,7 +3,7 @@
 // batches and with any number of threads it answers the same.
 #include <gtest/gtest.h>
 
-#include "engine/resnet50_int4_golden.h"
+#include "engine/test_resnet50_int4_golden.h"
 
 namespace nibble::inline engine {
 namespace {

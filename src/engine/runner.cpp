@@ -2,6 +2,8 @@
 // Devices by name.
 #include "engine/runner.h"
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "core/device_name.h"
@@ -46,6 +48,28 @@ const TuningFile& EngineRunner::tuning() const {
 
 std::unique_ptr<RunQueue> EngineRunner::make_queue(int lanes, RunFunction run) const {
   return make_thread_queue(lanes, std::move(run));
+}
+
+void EngineRunner::run_timed(std::span<const std::byte> input, std::int64_t batch,
+                             std::span<std::byte> output, std::span<double> seconds) const {
+  using Clock = std::chrono::steady_clock;
+  auto last = Clock::now();
+  std::size_t step = 0;
+  run_watched(input, batch, output, [&](std::size_t value, const ResultReader&) {
+    if (value == 0) {  // a piece begins
+      step = 0;
+      return;
+    }
+    const auto now = Clock::now();
+    seconds[step++] += std::chrono::duration<double>(now - last).count();
+    last = now;
+  });
+}
+
+EngineBuffer EngineRunner::allocate(std::size_t bytes, BufferPlace /*place*/) const {
+  return {
+      std::shared_ptr<std::byte>(new std::byte[bytes], std::default_delete<std::byte[]>()), bytes,
+      [](std::byte* to, const std::byte* from, std::size_t size) { std::copy_n(from, size, to); }};
 }
 
 void check_device(const std::string& name) {

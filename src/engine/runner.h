@@ -30,7 +30,11 @@ class EngineRunner {
   EngineRunner& operator=(const EngineRunner&) = delete;
   virtual ~EngineRunner() = default;
 
-  // Sizes and ranges are checked. Any number of threads call at once.
+  // Whether runs themselves throw where a number is beyond the range of the input (check_range):
+  // that of devices whose memory input may lie in.
+  virtual bool checks_numbers() const { return false; }
+
+  // Sizes are checked, and ranges unless checks_numbers(). Any number of threads call at once.
   virtual void run(std::span<const std::byte> input, std::int64_t batch,
                    std::span<std::byte> output) const = 0;
 
@@ -41,6 +45,15 @@ class EngineRunner {
   // Step by step, at most so many examples at a time as were planned for: watchers see pieces.
   virtual void run_watched(std::span<const std::byte> input, std::int64_t batch,
                            std::span<std::byte> output, const ResultWatcher& watch) const = 0;
+
+  // As run, with seconds[i] += the time of step i: where a device has no better clock, that of the
+  // host between steps.
+  virtual void run_timed(std::span<const std::byte> input, std::int64_t batch,
+                         std::span<std::byte> output, std::span<double> seconds) const;
+
+  // By default memory of the host, and nothing known.
+  virtual EngineBuffer allocate(std::size_t bytes, BufferPlace place) const;
+  virtual EnginePeak measure_peak() const { return {}; }
 
   // In the order of execution. A device may need fewer steps than the program has.
   virtual const std::vector<StepInfo>& steps() const = 0;

@@ -11,7 +11,7 @@
 
 #include "core/test_support.h"
 #include "engine/engine_test_support.h"
-#include "graph/random_network.h"
+#include "graph/test_random_network.h"
 #include "nibble/core/error.h"
 #include "nibble/engine/engine.h"
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/step_trace.h"
 #include "nibble/data/dataset.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/run_folder/events.h"
@@ -32,6 +33,7 @@ struct StepPlan {
   std::int64_t epoch = 0;                 // from 0; rows and words for people count from 1
   RunPosition position = {};
   Observation* observation = nullptr;  // where set, the step fills it
+  StepTrace* trace = nullptr;          // where set, it is told what runs when
 };
 
 // For tables alone: of whole batches, and only rank 0 is asked.

@@ -21,7 +21,7 @@
 #include "core/test_support.h"
 #include "core/warning.h"
 #include "epoch_loop/run_settings_text.h"
-#include "epoch_loop/thread_ranks.h"
+#include "epoch_loop/test_thread_ranks.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
+#include <set>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -77,6 +80,7 @@ TrainResult Trainer::run() {
     if (!is_done()) stopped_by_ = agreed_interrupt();
     if (stopped_by_ != 0) save();
   }
+  writer_.wait();
   TrainResult result{.is_complete = is_done(),
                      .stopped_by = stopped_by_,
                      .epochs = epoch_,
@@ -125,16 +129,44 @@ void Trainer::add(const StepResult& result) {
                   result.loss_sum / static_cast<double>(result.images));
 }
 
+// One that is like those after it, and shows nothing of its layers.
+bool Trainer::is_traced_step() {
+  constexpr std::int64_t kSettled = 20;
+  ++taken_;
+  if (!is_first() || options_.profile.empty()) return false;
+  return taken_ == std::clamp<std::int64_t>(steps_per_epoch() - 1, 1, kSettled);
+}
+
+void Trainer::write_trace(const StepTrace& trace) const {
+  const std::string about =
+      fmt::format("step {} of {}, batch {}", learner_.steps(), settings_.name, settings_.batch);
+  trace.write(options_.profile, about);
+  if (options_.progress == ProgressStyle::silent) return;
+  std::set<std::string> tracks;
+  for (const TraceSpan& each : trace.spans()) tracks.insert(each.track);
+  std::string line = fmt::format("profile {}: {}", options_.profile.string(), about);
+  for (const std::string& track : tracks) {
+    line += fmt::format("; {} {:.0f} µs, busy {:.0f}", track,
+                        static_cast<double>(trace.length_of(track)) / 1000.0,
+                        static_cast<double>(trace.busy_of(track)) / 1000.0);
+  }
+  fmt::print(stderr, "{}\n", line);
+}
+
 void Trainer::train_batch(std::span<const std::int32_t> indices) {
   const bool is_observed =
       is_first() && options_.has_layer_statistics && sums_.batches + 1 == steps_per_epoch();
   Observation observation{.events = events_};
+  std::optional<StepTrace> trace;
+  if (is_traced_step()) trace.emplace();
   StepResult step = learner_.step({.indices = indices,
                                    .epoch = epoch_,
                                    .position = {.step = epoch_ * steps_per_epoch() + sums_.batches,
                                                 .steps_per_epoch = steps_per_epoch(),
                                                 .epochs = settings_.epochs},
-                                   .observation = is_observed ? &observation : nullptr});
+                                   .observation = is_observed ? &observation : nullptr,
+                                   .trace = trace ? &*trace : nullptr});
+  if (trace) write_trace(*trace);
   if (is_observed) {
     folder_->add_layers(observation.layers);
     folder_->add_integers(observation.integers);

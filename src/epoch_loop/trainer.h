@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "epoch_loop/background_task.h"
 #include "epoch_loop/learner.h"
 #include "epoch_loop/training_data.h"
 #include "nibble/epoch_loop/run_settings.h"
@@ -41,6 +42,8 @@ class Trainer {
   int agreed_interrupt();
   void train_epoch();  // or the part of it before an interrupt
   void train_batch(std::span<const std::int32_t> indices);
+  bool is_traced_step();
+  void write_trace(const StepTrace& trace) const;
   void add(const StepResult& result);
   void finish_epoch();
   EpochRow measured_row(const Model& model) const;
@@ -64,8 +67,10 @@ class Trainer {
   EarlyStoppingState early_;
   bool stops_early_ = false;
   int stopped_by_ = 0;        // the signal
+  std::int64_t taken_ = 0;    // steps of this call
   double seconds_ = 0;        // of all calls
   double epoch_seconds_ = 0;  // of this epoch's batches
+  BackgroundTask writer_;     // of checkpoint and model
 };
 
 }  // namespace nibble::inline epoch_loop

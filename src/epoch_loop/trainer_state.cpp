@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a run is saved, goes on, and ends.
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -36,8 +37,9 @@ Origin Trainer::origin() const {
   return origin_of(settings_, learner_.origin(), epoch_);
 }
 
+// All that is written is copied first: the learner goes on while it is.
 void Trainer::save() {
-  const Model model = learner_.snapshot();
+  Model model = learner_.snapshot();
   if (!is_first()) return;
   Words words;
   put_integer(words, "epoch", epoch_);
@@ -51,8 +53,17 @@ void Trainer::save() {
   put_words(words, "early.", early_);
   std::vector<NamedTensorView> tensors;
   learner_.put_state(words, tensors);
-  save_checkpoint(folder_->checkpoint_path(), identity(), words, tensors);
-  write_model(folder_->model_path(), model, origin());
+  std::vector<NamedTensor> copies;
+  for (const NamedTensorView& each : tensors) copies.push_back({each.name, copy_of(each.tensor)});
+  writer_.start([checkpoint_path = folder_->checkpoint_path(), model_path = folder_->model_path(),
+                 identity = identity(), origin = origin(), words = std::move(words),
+                 state = std::make_shared<const std::vector<NamedTensor>>(std::move(copies)),
+                 written = std::make_shared<const Model>(std::move(model))] {
+    save_checkpoint(checkpoint_path, identity, words, views_of(*state));
+    write_model(model_path, *written, origin);
+  });
+  if (!folder_->keeps_old_run()) return;
+  writer_.wait();
   folder_->replace_old_run();
 }
 

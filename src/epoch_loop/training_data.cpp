@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "data/batch_order.h"
 #include "epoch_loop/check_data.h"
 #include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
 
 namespace nibble::inline epoch_loop {
 namespace {
@@ -90,14 +92,27 @@ ChannelMoments channel_moments(const Dataset& data, std::span<const std::int32_t
   const std::size_t image = bytes.size() / static_cast<std::size_t>(data.size());
   std::vector<std::uint64_t> sum(channels);
   std::vector<std::uint64_t> squares(channels);
-  for (const std::int32_t index : indices) {
-    const auto picture = bytes.subspan(static_cast<std::size_t>(index) * image, image);
-    for (std::size_t i = 0; i < image; ++i) {
-      const std::uint64_t byte = picture[i];
-      sum[i % channels] += byte;
-      squares[i % channels] += byte * byte;
+  constexpr std::size_t kImagesAtOnce = 1024;
+  std::mutex mutex;
+  parallel_for(indices.size(), kImagesAtOnce, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::uint64_t> own_sum(channels);
+    std::vector<std::uint64_t> own_squares(channels);
+    for (const std::int32_t index : indices.subspan(begin, end - begin)) {
+      const std::uint8_t* picture = bytes.data() + static_cast<std::size_t>(index) * image;
+      for (std::size_t i = 0; i < image; i += channels) {
+        for (std::size_t c = 0; c < channels; ++c) {
+          const std::uint64_t byte = picture[i + c];
+          own_sum[c] += byte;
+          own_squares[c] += byte * byte;
+        }
+      }
     }
-  }
+    const std::lock_guard lock(mutex);  // sums of integers know no order
+    for (std::size_t c = 0; c < channels; ++c) {
+      sum[c] += own_sum[c];
+      squares[c] += own_squares[c];
+    }
+  });
   const double count = static_cast<double>(image / channels) * static_cast<double>(indices.size());
   for (std::size_t c = 0; c < channels; ++c) {
     const double mean = static_cast<double>(sum[c]) / count;

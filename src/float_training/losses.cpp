@@ -58,7 +58,7 @@ void image_losses(const Op& loss, ConstTensorView answers, const Targets& target
                   std::span<double> losses) {
   const auto [count, width] = rows_of(answers);
   const auto values = answers.as<float>();
-  parallel_for(count, kLossesAtOnce, [&](std::size_t begin, std::size_t end) {
+  parallel_for(count, kLossesAtOnce, [&, width = width](std::size_t begin, std::size_t end) {
     for (std::size_t image = begin; image < end; ++image) {
       const auto row = values.subspan(image * width, width);
       if (const auto* entropy = std::get_if<SoftmaxCrossEntropy>(&loss)) {
@@ -81,7 +81,7 @@ void loss_error(const Op& loss, ConstTensorView answers, const Targets& targets,
   const auto values = answers.as<float>();
   const auto errors = error.as<float>();
   const double factor = scale / static_cast<double>(count);
-  parallel_for(count, kLossesAtOnce, [&](std::size_t begin, std::size_t end) {
+  parallel_for(count, kLossesAtOnce, [&, width = width](std::size_t begin, std::size_t end) {
     for (std::size_t image = begin; image < end; ++image) {
       const auto row = values.subspan(image * width, width);
       const auto* entropy = std::get_if<SoftmaxCrossEntropy>(&loss);

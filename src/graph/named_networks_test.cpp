@@ -29,7 +29,9 @@ constexpr Expected kExpected[] = {
     {"resnet8", 77706 + 480, 12501632},  // MLPerf Tiny: 12.5 M
     {"resnet20", 269722, 40551040},      // the trained model of shared/data
     {"resnet20-nobn", 269722 - 688, 40551040},
+    {"resnet18-32x32", 11173962, 555422720},
     {"vgg-small-7", 4656512, 607600640},  // NITI: 607.6 M
+    {"vgg-small-7-bn", 4656512 + 3584 + 10, 607600640},
     {"vgg-small-8", 4803968, 758595584},  // NITI: 758.6 M
     {"vgg-small-9", 5393792, 909590528},  // NITI: 909.6 M
     {"vgg8b", 6786432 + 2097152 + 10240, 947257344 + 2097152 + 10240},

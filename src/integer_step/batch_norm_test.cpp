@@ -7,36 +7,12 @@
 namespace nibble::inline integer_step {
 namespace {
 
-constexpr std::string_view kNormedNetwork = R"(
-input = [8, 8, 3]
-layers = [
-  { op = "conv2d", name = "a", channels = 12, kernel = 3, padding = 1 },
-  { op = "batch_norm", name = "an" }, { op = "relu", name = "ar" },
-  { op = "conv2d", name = "b", channels = 12, kernel = 3, padding = 1, groups = 12 },
-  { op = "batch_norm", name = "bn" },
-  { op = "add", from = ["bn", "ar"] }, { op = "relu", name = "r" },
-  { op = "max_pool", kernel = 2, stride = 2 },
-  { op = "batch_norm", name = "values" },
-  { op = "conv2d", name = "c", channels = 20, kernel = 3, stride = 2, bias = true },
-  { op = "batch_norm", name = "cn" },
-  { op = "global_average_pool" },
-  { op = "linear", name = "hidden", features = 9 }, { op = "batch_norm", name = "hn" },
-  { op = "relu" },
-  { op = "linear", name = "last", features = 5, bias = true }, { op = "softmax_cross_entropy" },
-])";
-
 IntegerOptions options_of(std::string_view device) {
   IntegerOptions options;
   options.update = kSgdOfTests;
   options.device = device;
   options.roundings.all.error = ShiftRounding::stochastic;
   return options;
-}
-
-std::vector<std::vector<std::int32_t>> fine_of(const IntegerSession& session) {
-  std::vector<std::vector<std::int32_t>> all;
-  for (const TrainedTensor* each : session.tape().parameters()) all.push_back(each->read().fine);
-  return all;
 }
 
 TEST(BatchNormLayer, AgreesWithTheDefinitionsOnEveryPath) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "integer_step/integer_session_test_support.h"
+#include "integer_step/test_random_train_network.h"
 
 namespace nibble::inline integer_step {
 namespace {
@@ -29,6 +30,20 @@ TEST(EveryNetwork, TrainsAsTheDefinitionsSayUnderTheRuleSgd) {
   IntegerOptions options{.update = SgdUpdate{.rate = {20000, -16}, .decay = {20000, -24}}};
   options.roundings.all.gradient = ShiftRounding::stochastic;
   for (const NamedCase& each : networks(false)) expect_agreement(each, options, 2, 2);
+}
+
+TEST(EveryNetwork, OfChanceWithBatchNormsTrainsAsTheDefinitionsSay) {
+  int agreed = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const NamedCase one{"seed " + std::to_string(seed),
+                        network_of(RandomTrainNetwork(seed, true).toml())};
+    if (!has_form(one.network)) continue;
+    ++agreed;
+    IntegerOptions options{.rule = seed % 2 == 0 ? ShiftRule::exact : ShiftRule::delayed};
+    options.roundings.all.error = ShiftRounding::stochastic;
+    expect_agreement(one, options, 2, static_cast<std::int64_t>(seed % 7) + 1);
+  }
+  EXPECT_GE(agreed, 20);
 }
 
 // Rates so large that weights grow: exponents follow them.

@@ -5,7 +5,7 @@
 
 #include "backend/cuda/register.h"
 #include "integer_step/integer_session_test_support.h"
-#include "integer_step/random_train_network.h"
+#include "integer_step/test_random_train_network.h"
 
 namespace nibble::inline integer_step {
 namespace {
@@ -61,9 +61,36 @@ TEST(DeviceNetworks, AgreeUnderEveryRule) {
   }
 }
 
+// Decay, momentum, and rates so large that exponents of weights move.
+TEST(DeviceNetworks, AgreeUnderTheRuleSgd) {
+  for (const int rate_exponent : {-18, -13}) {
+    for (const ShiftRounding rounding : {ShiftRounding::nearest, ShiftRounding::stochastic}) {
+      IntegerOptions options{.update = SgdUpdate{.rate = {20000, rate_exponent},
+                                                 .decay = {20000, -24},
+                                                 .fraction_bits = rate_exponent == -13 ? 5 : 16}};
+      options.roundings.all.gradient = rounding;
+      for (const NamedCase& each : networks(false))
+        expect_agreement(each, options, 3, 5, kCpuAndCuda);
+    }
+  }
+}
+
+TEST(DeviceNetworks, NormalizedOnesAgree) {
+  const NamedCase normed{"normed", network_of(kNormedNetwork)};
+  for (const ShiftRule rule : {ShiftRule::exact, ShiftRule::delayed}) {
+    for (const ShiftRounding rounding :
+         {ShiftRounding::nearest, ShiftRounding::stochastic, ShiftRounding::pseudo_stochastic}) {
+      IntegerOptions options{.rule = rule};
+      options.roundings.all = {rounding, rounding, rounding};
+      for (const std::int64_t images : {1, 19, 64})
+        expect_agreement(normed, options, 3, images, kCpuAndCuda);
+    }
+  }
+}
+
 TEST(DeviceNetworks, LargeOnesAgree) {
   for (const NamedCase& each : networks(true)) {
-    if (each.name == "vgg-small-7" || each.name == "resnet20-nobn")
+    if (each.name == "vgg-small-7" || each.name == "resnet20-nobn" || each.name == "resnet20")
       expect_agreement(each, {}, 1, 19, kCpuAndCuda);
   }
 }
@@ -86,6 +113,28 @@ TEST(DeviceNetworks, RandomOnesAgree) {
                              kRoundings[draws.in(0, 2)]};
     expect_agreement(one, options, 2, draws.in(1, 37), kCpuAndCuda);
   }
+}
+
+TEST(DeviceNetworks, RandomNormalizedOnesAgree) {
+  constexpr ShiftRounding kRoundings[] = {ShiftRounding::nearest, ShiftRounding::stochastic,
+                                          ShiftRounding::pseudo_stochastic};
+  int agreed = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    NamedCase one{"normed seed " + std::to_string(seed),
+                  parse_network(RandomTrainNetwork(seed, true).toml(), "by chance")};
+    if (!has_form(one.network)) continue;
+    ++agreed;
+    Draws draws(seed);
+    IntegerOptions options{.rule = seed % 2 == 0 ? ShiftRule::exact : ShiftRule::delayed};
+    options.update = SgdUpdate{.rate = {20000, draws.in(-22, -14)},
+                               .decay = {draws.in(0, 1) * 30000, -26},
+                               .momentum = draws.in(0, 255),
+                               .fraction_bits = draws.in(1, 16)};
+    options.roundings.all = {kRoundings[draws.in(0, 2)], kRoundings[draws.in(0, 2)],
+                             kRoundings[draws.in(0, 2)]};
+    expect_agreement(one, options, 3, draws.in(1, 37), kCpuAndCuda);
+  }
+  EXPECT_GE(agreed, 20);
 }
 
 // Crop, flip and cutout, of pictures and of pictures that are flattened.
@@ -119,9 +168,54 @@ TEST(DeviceNetworks, RecordedStepsGiveTheWeightsOfTheCpu) {
   expect_same_weights(named("convnet-8x8"), {}, 20, {32, 5});
 }
 
+IntegerOptions with_norms(std::string_view device) {
+  IntegerOptions options{.update = kSgdOfTests};
+  options.device = device;
+  options.roundings.all.error = ShiftRounding::stochastic;
+  options.roundings.all.gradient = ShiftRounding::stochastic;
+  return options;
+}
+
+// All that a checkpoint has of a session whose points keep no shifts, into another one.
+void hand_over(const IntegerSession& from, IntegerSession& to) {
+  for (std::size_t i = 0; i < to.tape().parameters().size(); ++i)
+    to.tape().parameters()[i]->write(from.tape().parameters()[i]->read());
+  to.set_steps(from.steps());
+}
+
+TEST(DeviceNetworks, NormalizedOnesGiveTheNumbersOfTheCpuOnAnyWay) {
+  const Network network = network_of(kNormedNetwork);
+  IntegerSession cpu(network, with_norms("cpu"));
+  IntegerSession cuda(network, with_norms("cuda"));
+  IntegerSession start(network, with_norms("cpu"));
+  IntegerSession middle(network, with_norms("cuda"));
+  IntegerSession end(network, with_norms("cpu"));
+  run_steps(cpu, 24, 32);
+  run_steps(cuda, 24, 32);
+  EXPECT_EQ(fine_of(cuda), fine_of(cpu));
+  EXPECT_EQ(weights_of(cuda), weights_of(cpu));
+  hand_over(cpu, start);
+  for (IntegerSession* each : {&cpu, &cuda}) {
+    run_steps(*each, 9, 13);
+    run_steps(*each, 8, 32);
+    run_steps(*each, 3, 5);
+  }
+  EXPECT_EQ(fine_of(cuda), fine_of(cpu));
+  run_steps(start, 9, 13);
+  hand_over(start, middle);
+  run_steps(middle, 8, 32);
+  hand_over(middle, end);
+  run_steps(end, 3, 5);
+  EXPECT_EQ(fine_of(end), fine_of(cpu));
+  EXPECT_EQ(weights_of(end), weights_of(cpu));
+  for (std::size_t i = 0; i < cpu.tape().parameters().size(); ++i)
+    EXPECT_EQ(cuda.tape().parameters()[i]->exponent(), cpu.tape().parameters()[i]->exponent());
+}
+
 TEST(DeviceNetworks, LargeOnesGiveTheWeightsOfTheCpu) {
   expect_same_weights(named("vgg-small-7"), {}, 4, {64});
   expect_same_weights(named("resnet20-nobn"), {}, 4, {64});
+  expect_same_weights(named("resnet20"), with_norms("cuda"), 4, {64});
 }
 
 }  // namespace

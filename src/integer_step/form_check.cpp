@@ -34,7 +34,6 @@ class NoBackend final : public IntegerBackend {
   SlotTable read_slots() override { return {}; }
   void set_point(ShiftPoint, const PointState&) override {}
   void begin(const StepContext&) override {}
-  void enter(std::string_view, TrainPass) override {}
   std::unique_ptr<ProductOp> product(const ProductCase&) override { return nullptr; }
   std::unique_ptr<PoolOp> pool(const PoolCase&) override { return nullptr; }
   std::unique_ptr<NormalizationOp> normalization(const NormalizationCase&) override {

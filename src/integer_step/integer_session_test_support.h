@@ -40,6 +40,31 @@ inline std::vector<std::vector<std::int8_t>> weights_of(const IntegerSession& se
   return weights;
 }
 
+inline std::vector<std::vector<std::int32_t>> fine_of(const IntegerSession& session) {
+  std::vector<std::vector<std::int32_t>> all;
+  for (const TrainedTensor* each : session.tape().parameters()) all.push_back(each->read().fine);
+  return all;
+}
+
+// Batch norms of sums, with and without groups, of values, of a product with a bias, of a vector.
+inline constexpr std::string_view kNormedNetwork = R"(
+input = [8, 8, 3]
+layers = [
+  { op = "conv2d", name = "a", channels = 12, kernel = 3, padding = 1 },
+  { op = "batch_norm", name = "an" }, { op = "relu", name = "ar" },
+  { op = "conv2d", name = "b", channels = 12, kernel = 3, padding = 1, groups = 12 },
+  { op = "batch_norm", name = "bn" },
+  { op = "add", from = ["bn", "ar"] }, { op = "relu", name = "r" },
+  { op = "max_pool", kernel = 2, stride = 2 },
+  { op = "batch_norm", name = "values" },
+  { op = "conv2d", name = "c", channels = 20, kernel = 3, stride = 2, bias = true },
+  { op = "batch_norm", name = "cn" },
+  { op = "global_average_pool" },
+  { op = "linear", name = "hidden", features = 9 }, { op = "batch_norm", name = "hn" },
+  { op = "relu" },
+  { op = "linear", name = "last", features = 5, bias = true }, { op = "softmax_cross_entropy" },
+])";
+
 inline constexpr std::string_view kBoth = "check(cpu,reference)";
 
 // The definitions are slow: larger networks take part in the long tests.
@@ -79,7 +104,8 @@ inline void expect_agreement(const NamedCase& each, IntegerOptions options, int 
                              std::int64_t images, std::string_view both = kBoth) {
   SCOPED_TRACE(each.name);
   options.device = both;
-  if (has_batch_norm(each.network)) options.update = kSgdOfTests;
+  if (has_batch_norm(each.network) && std::holds_alternative<ShiftUpdate>(options.update))
+    options.update = kSgdOfTests;
   IntegerSession session(each.network, options);
   EXPECT_NO_THROW(run_steps(session, steps, images));
 }

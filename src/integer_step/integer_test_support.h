@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "backend/backend_test_support.h"
-#include "integer_step/reference_network.h"
 #include "integer_step/tape.h"
+#include "integer_step/test_reference_network.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble::inline integer_step {

@@ -62,6 +62,14 @@ class IntegerLayer {
   // rounded, in evaluation.
   virtual int sum_exponent(std::span<const int> inputs) const { return inputs[0]; }
 
+  // A batch norm with these statistics, from now on; what becomes of its sums, once it is frozen.
+  virtual const FrozenLine* freeze(const NormalizationRecord&, int /*value_exponent*/) {
+    return nullptr;
+  }
+  virtual void thaw() {}  // a batch norm, which then takes the statistics of its batches again
+  // A product whose sums leave by the line of its norm under frozen shifts.
+  virtual void leave_by(const FrozenLine* /*line*/) {}
+
   // Where values are rounded (one at most) and where errors are.
   virtual std::vector<PlacedPoint> value_points() const { return {}; }
   virtual std::vector<PlacedPoint> error_points() const { return {}; }

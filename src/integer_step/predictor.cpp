@@ -3,6 +3,7 @@
 #include "integer_step/predictor.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace nibble::inline integer_step {
 
@@ -35,24 +36,42 @@ void IntegerPredictor::set_weight(std::size_t parameter, const Tensor& tensor, i
 }
 
 Calibration IntegerPredictor::calibrate(const InputBatch& examples) {
+  tape_.thaw();
   answer(examples, ShiftRule::exact);
   return {tape_.value_exponents(), tape_.statistics()};
 }
 
-void IntegerPredictor::freeze(std::span<const int> value_exponents) {
-  tape_.freeze(value_exponents);
+void IntegerPredictor::freeze(const Calibration& calibration) {
+  tape_.freeze(calibration.exponents, calibration.norms);
 }
 
 IntegerAnswers IntegerPredictor::answer(const InputBatch& examples, ShiftRule rule) {
+  submit(examples, rule);
+  return take_answers();
+}
+
+void IntegerPredictor::submit(const InputBatch& examples, ShiftRule rule) {
   const RankShare share = RankShare::of(cluster_);
   const std::int64_t first = share.first(examples.images);
   const StepContext step{
       .rule = rule, .first_image = first, .all_images = examples.images, .cluster = cluster_};
   const InputBatch own = part_of(examples, first, share.count(examples.images));
-  IntegerAnswers answers = answers_from(tape_.answer_backend(), tape_.forward(step, own));
+  const Values answers = tape_.forward(step, own);
+  untaken_.push_back(
+      {tape_.answer_backend().store_later(answers), own.images, examples.images, first});
+}
+
+IntegerAnswers IntegerPredictor::take_answers() {
+  const Untaken oldest = std::move(untaken_.front());
+  untaken_.pop_front();
+  const Picture& picture = answer_picture();
+  IntegerAnswers answers{.mantissas = {}, .exponent = 0, .width = picture.channels};
+  answers.mantissas.resize(static_cast<std::size_t>(oldest.images * picture.elements()));
+  answers.exponent = oldest.answers->get(answers.mantissas);
   if (cluster_ == nullptr) return answers;
-  answers.mantissas = joined(answers.mantissas, static_cast<std::size_t>(first * answers.width),
-                             static_cast<std::size_t>(examples.images * answers.width), *cluster_);
+  answers.mantissas =
+      joined(answers.mantissas, static_cast<std::size_t>(oldest.first * answers.width),
+             static_cast<std::size_t>(oldest.all_images * answers.width), *cluster_);
   return answers;
 }
 

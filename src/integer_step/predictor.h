@@ -3,6 +3,8 @@
 // does not depend on its neighbours. Ranks share the examples of a batch, and all have all answers.
 #pragma once
 
+#include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,15 +30,29 @@ class IntegerPredictor {
 
   // Shifts by the largest sums of these examples, statistics of all of them.
   Calibration calibrate(const InputBatch& examples);
-  void freeze(std::span<const int> value_exponents);
+  void freeze(const Calibration& calibration);
 
   const Picture& input_picture() const { return tape_.input_picture(); }
   const Picture& answer_picture() const { return tape_.answer_picture(); }
   IntegerAnswers answer(const InputBatch& examples, ShiftRule rule);
 
+  // The same in two parts: where runs_ahead() says so, batches may be asked for before the answers
+  // of the one before are taken, in the same order.
+  void submit(const InputBatch& examples, ShiftRule rule);
+  IntegerAnswers take_answers();
+  bool runs_ahead() const { return tape_.answer_backend().runs_ahead(); }
+
  private:
+  struct Untaken {
+    std::unique_ptr<StoredLater> answers;
+    std::int64_t images;      // of this rank
+    std::int64_t all_images;  // of all of them
+    std::int64_t first;
+  };
+
   IntegerTape tape_;
   Communicator* cluster_;
+  std::deque<Untaken> untaken_;
 };
 
 }  // namespace nibble::inline integer_step

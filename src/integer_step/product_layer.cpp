@@ -62,28 +62,30 @@ class ProductLayer final : public IntegerLayer {
   void forward(const StepContext&, std::span<const Values> inputs, const Values& output) override {
     const IntegerBackend& backend = *place_.forward;
     if (gives_sums_)
-      return products_.of(backend).forward_sums(inputs[0], weight_.on(backend), output);
+      return products_.of(backend).forward_sums(inputs[0], weight_.on(backend), line_, output);
     products_.of(backend).forward(inputs[0], weight_.on(backend),
                                   bias_ ? &bias_->on(backend) : nullptr, value_point_.point,
                                   output);
   }
 
   void backward(const IntegerBackward& arguments) override {
+    if (!arguments.gradient_error.memory.is_empty()) {
+      IntegerBackend& backend = *place_.weight_gradient;
+      products_.of(backend).weight_gradient(arguments.inputs[0], arguments.gradient_error,
+                                            weight_.gradient());
+      if (bias_) backend.bias_gradient(arguments.gradient_error, bias_->gradient());
+    }
     if (const Values& target = arguments.input_errors[0]; !target.memory.is_empty()) {
       const IntegerBackend& backend = *place_.input_error;
       products_.of(backend).input_error(arguments.error, weight_.on(backend), error_point_.point,
                                         target);
     }
-    if (arguments.gradient_error.memory.is_empty()) return;
-    IntegerBackend& backend = *place_.weight_gradient;
-    products_.of(backend).weight_gradient(arguments.inputs[0], arguments.gradient_error,
-                                          weight_.gradient());
-    if (bias_) backend.bias_gradient(arguments.gradient_error, bias_->gradient());
   }
 
   ValueStorage value_storage() const override {
-    return gives_sums_ ? ValueStorage::s16 : ValueStorage::s8;
+    return gives_sums_ && line_ == nullptr ? ValueStorage::s16 : ValueStorage::s8;
   }
+  void leave_by(const FrozenLine* line) override { line_ = line; }
   const TrainedTensor* weight_of_sums() const override { return gives_sums_ ? &weight_ : nullptr; }
   bool keeps_inputs() const override { return true; }
   std::vector<TrainedTensor*> parameters() override {
@@ -123,6 +125,7 @@ class ProductLayer final : public IntegerLayer {
 
   LayerPlace place_;
   bool gives_sums_;
+  const FrozenLine* line_ = nullptr;  // of the batch norm that reads the sums, once it is frozen
   Products products_;
   PlacedPoint value_point_;
   PlacedPoint error_point_;

@@ -116,7 +116,7 @@ TEST_F(Networks, FrozenAnswersDoNotDependOnNeighbours) {
       predictor.set_weight(i, weight, tape.parameters()[i]->exponent());
     }
     const std::vector<int> exponents = predictor.calibrate(input_of_block(examples)).exponents;
-    predictor.freeze(exponents);
+    predictor.freeze({exponents, {}});
     const IntegerAnswers whole = predictor.answer(input_of_block(questions), ShiftRule::frozen);
     EXPECT_EQ(whole.exponent, exponents.back());
     EXPECT_EQ(whole.width, 7);

@@ -43,19 +43,29 @@ void SteadySession::set_steps(std::int64_t steps) {
   has_snapshot_ = false;
 }
 
-void SteadySession::submit(const IntegerBatch& batch) {
-  if (!is_guarded_) return session_->submit(batch);
+void SteadySession::set_companion(std::function<void()> save, std::function<void()> restore) {
+  save_ = std::move(save);
+  restore_ = std::move(restore);
+}
+
+void SteadySession::make_step(const IntegerBatch& batch, const std::function<void()>& after) {
+  session_->submit(batch);
+  if (after) after();
+}
+
+void SteadySession::submit(const IntegerBatch& batch, std::function<void()> after) {
+  if (!is_guarded_) return make_step(batch, after);
   try {
     if (!has_snapshot_ || std::ssize(kept_) >= snapshot_every_) take_snapshot();
   } catch (const Error& error) {
     if (!is_of_device(error) || !has_snapshot_) throw;
     go_on_without(error.what());
-    return session_->submit(batch);
+    return make_step(batch, after);
   }
-  keep(batch);
+  keep(batch, std::move(after));
   ++untaken_;
   try {
-    session_->submit(batch);
+    make_step(batch, kept_.back().after);
   } catch (const Error& error) {
     if (!is_of_device(error)) throw;
     go_on_without(error.what());
@@ -85,6 +95,7 @@ void SteadySession::take_snapshot() {
                  .loss = session_->loss_state()};
   for (const TrainedTensor* each : tape().parameters()) taken.weights.push_back(each->read());
   for (; untaken_ > 0; --untaken_) ready_.push_back(session_->take_answers());
+  if (save_) save_();  // last: from here on nothing can fail
   snapshot_ = std::move(taken);
   has_snapshot_ = true;
   kept_.clear();
@@ -101,8 +112,9 @@ void SteadySession::write(const Snapshot& snapshot) {
   session_->set_steps(snapshot.steps);
 }
 
-void SteadySession::keep(const IntegerBatch& batch) {
+void SteadySession::keep(const IntegerBatch& batch, std::function<void()> after) {
   KeptBatch& kept = kept_.emplace_back();
+  kept.after = std::move(after);
   kept.update = options_.update;
   kept.batch = batch;
   own(kept.batch.input.bytes, kept.bytes);
@@ -118,12 +130,15 @@ void SteadySession::go_on_without(const std::string& what) {
   is_guarded_ = false;
   options_.device = "cpu";
   options_.place.clear();
-  session_ = std::make_unique<IntegerSession>(network_, options_, cluster_);
+  const std::unique_ptr<IntegerSession> lost =
+      std::exchange(session_, std::make_unique<IntegerSession>(network_, options_, cluster_));
   write(snapshot_);
+  if (restore_) restore_();
   const std::size_t taken = kept_.size() - untaken_;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     session_->set_update(kept_[i].update);
     IntegerAnswers answers = session_->step(kept_[i].batch);
+    if (kept_[i].after) kept_[i].after();
     if (i >= taken) ready_.push_back(std::move(answers));
   }
   untaken_ = 0;

@@ -23,7 +23,12 @@ class SteadySession {
   SteadySession(const Network& network, const IntegerOptions& options, Communicator* cluster,
                 LossListener listener, std::int64_t snapshot_every = 64);
 
-  void submit(const IntegerBatch& batch);
+  // What is made of the weights beside them: saved with a snapshot, and restored with it while the
+  // backends that were lost are still there.
+  void set_companion(std::function<void()> save, std::function<void()> restore);
+
+  // `after` is called behind the step, and again where it is made again.
+  void submit(const IntegerBatch& batch, std::function<void()> after = {});
   IntegerAnswers take_answers();
   bool runs_ahead() const { return session_->runs_ahead(); }
   void set_update(const UpdateRule& rule);
@@ -47,6 +52,7 @@ class SteadySession {
   // A batch with its own copy of what the caller may change.
   struct KeptBatch {
     UpdateRule update;
+    std::function<void()> after;
     IntegerBatch batch;
     std::vector<std::uint8_t> bytes;
     std::vector<std::int32_t> indices;
@@ -56,7 +62,8 @@ class SteadySession {
     std::vector<std::int32_t> targets;
   };
 
-  void keep(const IntegerBatch& batch);
+  void make_step(const IntegerBatch& batch, const std::function<void()>& after);
+  void keep(const IntegerBatch& batch, std::function<void()> after);
   void take_snapshot();
   void write(const Snapshot& snapshot);
   void go_on_without(const std::string& what);
@@ -66,6 +73,8 @@ class SteadySession {
   Communicator* cluster_;
   bool is_guarded_;
   LossListener listener_;
+  std::function<void()> save_;
+  std::function<void()> restore_;
   std::int64_t snapshot_every_;
   std::unique_ptr<IntegerSession> session_;
   bool has_snapshot_ = false;

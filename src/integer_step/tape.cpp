@@ -147,10 +147,28 @@ std::vector<int> IntegerTape::value_exponents() const {
   return exponents;
 }
 
-void IntegerTape::freeze(std::span<const int> value_exponents) {
-  constexpr int kMostShift = 62;
+void IntegerTape::thaw() {
   for (std::size_t i = 1; i <= answer_; ++i) {
     if (!layers_[i]) continue;
+    layers_[i]->thaw();
+    layers_[i]->leave_by(nullptr);
+  }
+}
+
+void IntegerTape::freeze(std::span<const int> value_exponents,
+                         std::span<const NormalizationRecord> norms) {
+  constexpr int kMostShift = 62;
+  std::size_t next_norm = 0;
+  for (std::size_t i = 1; i <= answer_; ++i) {
+    if (!layers_[i]) continue;
+    if (is<BatchNorm>(network_.nodes[i].op)) {
+      if (next_norm == norms.size())
+        throw Error("integers", "statistics of " + network_.nodes[i].name, "none",
+                    "those that freeze it");
+      const FrozenLine* line = layers_[i]->freeze(norms[next_norm++], value_exponents[i]);
+      if (const auto& before = layers_[network_.nodes[i].inputs[0]]) before->leave_by(line);
+      continue;
+    }
     for (const PlacedPoint& point : layers_[i]->value_points()) {
       std::vector<int> inputs;
       for (const std::size_t input : network_.nodes[i].inputs)
@@ -236,12 +254,19 @@ Values IntegerTape::error_on(std::size_t node, IntegerBackend& backend) {
   return copy;
 }
 
+void IntegerTape::set_trace(StepTrace* trace) {
+  for (IntegerBackend* backend : backends_) backend->set_trace(trace);
+}
+
 Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
   memory_->start();
   images_ = batch.images;
-  for (IntegerBackend* backend : backends_) backend->begin(step);
+  StepContext context = step;
+  context.settles_at_end = step.is_training && backends_.size() == 1;
+  for (IntegerBackend* backend : backends_) backend->begin(context);
   IntegerBackend& entry = placement_.of(0, TrainPass::forward);
   const Values input = fresh_value(0, entry);
+  entry.enter(network_.nodes[0].name, TrainPass::forward);
   watched({0, TrainPass::forward}, entry, [&] {
     if (batch.tables.empty()) {
       entry.load(batch.mantissas, batch.exponent, input);
@@ -296,12 +321,14 @@ Values IntegerTape::start_backward() {
 }
 
 void IntegerTape::run_backward(const StepContext& step) {
+  std::vector<std::size_t> learned;
   for (std::size_t i = answer_; i > 0; --i) {
     // An empty error: nothing that counts reads this value.
     if (!layers_[i] || !memory_->wants_error(i) || memory_->error(i).is_empty()) continue;
     backward_node(step, i);
-    update(i);
+    learned.push_back(i);
   }
+  for (const std::size_t node : learned) update(node);
   memory_->clear();
   for (IntegerBackend* backend : backends_) backend->end();
 }
@@ -333,7 +360,16 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
       input_errors[k] = fresh_error(input, backend);
     }
   }
+  // The error comes last: what follows it may be done on its way.
   const bool makes_both = layer.makes_whole_gradients();
+  if (needs.has_parameters && !makes_both) {
+    learner.enter(description.name, TrainPass::weight_gradient);
+    const std::vector<Values> nowhere(count);
+    watched({node, TrainPass::weight_gradient}, learner, [&] {
+      layer.backward({step, inputs, output, gradient_error, gradient_error, nowhere});
+      for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
+    });
+  }
   if (passes_on) {
     backend.enter(description.name, TrainPass::input_error);
     const Values none;
@@ -342,14 +378,6 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
           {step, inputs, output, error, makes_both ? gradient_error : none, input_errors});
     });
     if (observer_) show(layer.error_points(), backend, input_errors[0]);
-  }
-  if (needs.has_parameters && !makes_both) {
-    learner.enter(description.name, TrainPass::weight_gradient);
-    const std::vector<Values> nowhere(count);
-    watched({node, TrainPass::weight_gradient}, learner, [&] {
-      layer.backward({step, inputs, output, gradient_error, gradient_error, nowhere});
-      for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
-    });
   }
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t input = description.inputs[k];

@@ -97,6 +97,9 @@ class IntegerTape {
 
   IntegerBackend& answer_backend() const { return placement_.of(answer_, TrainPass::forward); }
 
+  // Tells the trace what runs when, from the next step on; null: no longer.
+  void set_trace(StepTrace* trace);
+
   // From the next step on; null: nobody looks.
   void set_observer(PointObserver observer) { observer_ = std::move(observer); }
 
@@ -110,9 +113,12 @@ class IntegerTape {
   bool passes_error_on(std::size_t node) const;  // to inputs, of those that want an error
   IntegerLayer* layer(std::size_t node) const { return layers_[node].get(); }
 
-  // Of all values, in the order of nodes; freezing sets the shifts that lead to them.
+  // Of all values, in the order of nodes; freezing sets the shifts that lead to them, and what
+  // batch norms, in the order of nodes, know of values.
   std::vector<int> value_exponents() const;
-  void freeze(std::span<const int> value_exponents);
+  void thaw();  // batch norms that were frozen
+  void freeze(std::span<const int> value_exponents,
+              std::span<const NormalizationRecord> norms = {});
 
   std::size_t peak_bytes() const;
 

@@ -30,6 +30,10 @@ class TrainedTensor {
   std::vector<std::int8_t> mantissas() const;
   UpdateRecord last_update() const { return master().last_update(); }
 
+  // Sums of mantissas where they move: nothing is read by the host until it asks for them.
+  std::unique_ptr<WeightTotals> totals() const { return place_.update->totals(case_); }
+  void add_to(WeightTotals& totals) const { totals.add(master()); }
+
   const Weights& on(const IntegerBackend& backend) const;
 
   // What crosses to a device that only computes with it, and where the update is elsewhere.

@@ -15,6 +15,30 @@ namespace nibble::inline integer_training {
 // The answers as real numbers.
 std::vector<float> values_of(const IntegerAnswers& answers);
 
+// What the answers of a batch are compared with, kept until they come.
+class ExpectedAnswers {
+ public:
+  explicit ExpectedAnswers(const IntegerBatch& batch)
+      : labels_(batch.labels.begin(), batch.labels.end()),
+        targets_(batch.targets.begin(), batch.targets.end()),
+        images_(batch.input.images),
+        all_images_(batch.all_images) {}
+
+  // Without what entered.
+  IntegerBatch batch() const {
+    return {.input = {.images = images_},
+            .labels = labels_,
+            .targets = targets_,
+            .all_images = all_images_};
+  }
+
+ private:
+  std::vector<std::int32_t> labels_;
+  std::vector<std::int32_t> targets_;
+  std::int64_t images_;  // of this rank
+  std::int64_t all_images_;
+};
+
 class AnswerSums {
  public:
   AnswerSums(const Network& network, const Dataset& data);

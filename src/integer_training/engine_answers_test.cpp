@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/isa.h"
+#include "graph/normalized_product.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/engine/engine.h"
@@ -48,6 +49,16 @@ const Case kCases[] = {
         { op = "slice", name = "e", begin = [1, 0, 2], end = [0, 0, 0], step = [2, 2, 3] },
         { op = "pad", before = [1, 0, 2], after = [0, 1, 1] }, { op = "relu" },
         { op = "flatten" }, { op = "linear", features = 5 },)"},
+    {"norms",
+     {8, 8, 3},
+     R"({ op = "batch_norm" }, { op = "conv2d", name = "a", channels = 12, kernel = 3, padding = 1 },
+        { op = "batch_norm" }, { op = "relu", name = "r" },
+        { op = "conv2d", channels = 12, kernel = 3, padding = 1, groups = 12 }, { op = "batch_norm", name = "b" },
+        { op = "add", from = ["b", "r"] }, { op = "batch_norm" }, { op = "max_pool" },
+        { op = "conv2d", channels = 16, kernel = 3, groups = 2, bias = true }, { op = "batch_norm" },
+        { op = "conv2d", channels = 24, kernel = 1, groups = 2 }, { op = "batch_norm" }, { op = "relu" },
+        { op = "global_average_pool" }, { op = "linear", features = 20 }, { op = "batch_norm" },
+        { op = "linear", features = 5 },)"},
     {"vector", {1, 1, 9}, R"({ op = "flatten" }, { op = "linear", features = 17, bias = true },
         { op = "relu" }, { op = "linear", features = 5, bias = true },)"},
 };
@@ -66,6 +77,7 @@ class EngineAnswers : public ::testing::TestWithParam<Case> {
     recipe.network.class_names = data_.train.class_names;
     recipe.batch = 10;
     recipe.calibration = 30;
+    if (has_batch_norm(recipe.network)) recipe.options.update = SgdUpdate{};
     IntegerLearner learner(recipe, data_, nullptr);
     take_steps(learner, data_, recipe.batch, 8, 8);
     model_ = learner.snapshot();
@@ -74,9 +86,9 @@ class EngineAnswers : public ::testing::TestWithParam<Case> {
   void TearDown() override { reset_isa(); }
 
   void find_answers() {
-    IntegerPredictor predictor = predictor_of(model_);
+    IntegerPredictor predictor = predictor_of(model_, "check(cpu,reference)");
     const std::vector<int> exponents = value_exponents_of(model_.network);
-    predictor.freeze(exponents);
+    predictor.freeze(calibration_of(model_));
     const InputScale scale = input_scale(input_of(model_.network), data_.train, exponents[0]);
     IntegerBatcher batcher(data_.train, scale, 5);
     const IntegerBatch batch = batcher.load(data_.indices, {}, {});

@@ -3,6 +3,7 @@
 #include "integer_training/frozen_answers.h"
 
 #include "integer_training/integer_model.h"
+#include "nibble/core/error.h"
 
 namespace nibble::inline integer_training {
 namespace {
@@ -19,6 +20,15 @@ std::span<const std::int8_t> mantissas_of(const InputBatch& batch,
 }
 
 }  // namespace
+
+bool has_engine(const std::string& device) {
+  try {
+    check_device(device);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 FrozenAnswers::FrozenAnswers(const Model& model, const std::string& device, std::int64_t batch)
     : engine_(copy_of(model), {.device = device, .max_batch = batch}),

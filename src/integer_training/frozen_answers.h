@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of a frozen network with batch norms, which the integer form of the network defines: the
-// engine gives them.
+// engine gives them where a device has one, elsewhere the backend by the same law.
 #pragma once
 
 #include <string>
@@ -10,6 +10,8 @@
 #include "nibble/engine/engine.h"
 
 namespace nibble::inline integer_training {
+
+bool has_engine(const std::string& device);
 
 class FrozenAnswers {
  public:

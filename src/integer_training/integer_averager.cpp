@@ -45,12 +45,11 @@ int IntegerAverager::fraction_bits_of(NormPart norm) const {
 
 IntegerAverager::Total IntegerAverager::empty_total(const TrainedTensor& tensor) const {
   Total total{.sums = Tensor(sums_mantissas() ? DType::i32 : DType::i64, tensor.shape()),
+              .mantissas = sums_mantissas() ? tensor.totals() : nullptr,
               .exponent = tensor.exponent(),
               .is_bias = tensor.is_bias(),
               .norm = tensor.norm()};
-  if (sums_mantissas()) {
-    std::ranges::fill(total.sums.as<std::int32_t>(), 0);
-  } else {
+  if (!sums_mantissas()) {
     total.exponent -= fraction_bits_of(tensor.norm()) + kSpareBits;
     std::ranges::fill(total.sums.as<std::int64_t>(), 0);
   }
@@ -58,12 +57,7 @@ IntegerAverager::Total IntegerAverager::empty_total(const TrainedTensor& tensor)
 }
 
 void IntegerAverager::add(Total& total, const TrainedTensor& tensor) const {
-  if (sums_mantissas()) {
-    const auto mantissas = tensor.mantissas();
-    const auto sums = total.sums.as<std::int32_t>();
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += mantissas[k];
-    return;
-  }
+  if (sums_mantissas()) return tensor.add_to(*total.mantissas);
   const WeightsState state = tensor.read();
   const int lift = state.exponent - fraction_bits_of(tensor.norm()) - total.exponent;
   const auto sums = total.sums.as<std::int64_t>();
@@ -86,13 +80,19 @@ void IntegerAverager::see(const RunPosition& position, std::int64_t from,
   ++count_;
 }
 
+const Tensor& IntegerAverager::sums_of(std::size_t parameter) const {
+  Total& total = totals_[parameter];
+  if (total.mantissas) total.mantissas->read(total.sums.as<std::int32_t>());
+  return total.sums;
+}
+
 WeightsState IntegerAverager::mean(std::size_t parameter) const {
   const Total& total = totals_[parameter];
   WeightsState state{.mantissas = Tensor(DType::i8, total.sums.shape()),
                      .exponent = total.exponent};
   const auto mantissas = state.mantissas.as<std::int8_t>();
   if (sums_mantissas()) {
-    std::ranges::transform(total.sums.as<std::int32_t>(), mantissas.begin(),
+    std::ranges::transform(sums_of(parameter).as<std::int32_t>(), mantissas.begin(),
                            [&](std::int32_t sum) { return clamp127(quotient(sum, count_)); });
     return state;
   }
@@ -120,20 +120,42 @@ void IntegerAverager::put_state(Words& words, std::vector<NamedTensorView>& tens
   put_integer(words, "average.count", count_);
   for (std::size_t i = 0; i < totals_.size(); ++i) {
     if (!sums_mantissas()) put_integer(words, name_of_exponent(i), totals_[i].exponent);
-    tensors.push_back({name_of_sums(i), totals_[i].sums.view()});
+    tensors.push_back({name_of_sums(i), sums_of(i).view()});
   }
 }
 
 void IntegerAverager::take_state(const Checkpoint& checkpoint,
                                  std::span<TrainedTensor* const> parameters) {
-  count_ = integer_word(checkpoint.words, "average.count");
+  Saved saved{
+      .count = integer_word(checkpoint.words, "average.count"), .sums = {}, .exponents = {}};
+  for (std::size_t i = 0; saved.count > 0 && i < parameters.size(); ++i) {
+    const DType type = sums_mantissas() ? DType::i32 : DType::i64;
+    saved.sums.push_back(
+        copy_of(checkpoint.tensor(name_of_sums(i), type, parameters[i]->shape()).view()));
+    saved.exponents.push_back(
+        sums_mantissas() ? parameters[i]->exponent()
+                         : static_cast<int>(integer_word(checkpoint.words, name_of_exponent(i))));
+  }
+  restore(saved, parameters);
+}
+
+IntegerAverager::Saved IntegerAverager::save() const {
+  Saved saved{.count = count_, .sums = {}, .exponents = {}};
+  for (std::size_t i = 0; i < totals_.size(); ++i) {
+    saved.sums.push_back(copy_of(sums_of(i).view()));
+    saved.exponents.push_back(totals_[i].exponent);
+  }
+  return saved;
+}
+
+void IntegerAverager::restore(const Saved& saved, std::span<TrainedTensor* const> parameters) {
+  count_ = saved.count;
   totals_.clear();
-  for (std::size_t i = 0; count_ > 0 && i < parameters.size(); ++i) {
+  for (std::size_t i = 0; i < saved.sums.size(); ++i) {
     Total total = empty_total(*parameters[i]);
-    if (!sums_mantissas())
-      total.exponent = static_cast<int>(integer_word(checkpoint.words, name_of_exponent(i)));
-    total.sums =
-        copy_of(checkpoint.tensor(name_of_sums(i), total.sums.dtype(), total.sums.shape()).view());
+    total.exponent = saved.exponents[i];
+    total.sums = copy_of(saved.sums[i].view());
+    if (total.mantissas) total.mantissas->write(total.sums.as<std::int32_t>());
     totals_.push_back(std::move(total));
   }
 }

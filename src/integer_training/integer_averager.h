@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -28,14 +29,24 @@ class IntegerAverager {
   // Mantissas to the nearest, halves away from 0, and their exponent.
   WeightsState mean(std::size_t parameter) const;
 
+  // Sums as they are, on the host; from them it goes on, with weights that may be elsewhere.
+  struct Saved {
+    std::int64_t count = 0;
+    std::vector<Tensor> sums;
+    std::vector<int> exponents;
+  };
+  Saved save() const;
+  void restore(const Saved& saved, std::span<TrainedTensor* const> parameters);
+
   // "average.count", and "average.0", … of sums.
   void put_state(Words& words, std::vector<NamedTensorView>& tensors) const;
   void take_state(const Checkpoint& checkpoint, std::span<TrainedTensor* const> parameters);
 
  private:
   struct Total {
-    Tensor sums;       // i32 of mantissas, i64 of fine numbers
-    int exponent = 0;  // of their unit
+    Tensor sums;                              // i32 of mantissas, as last read; i64 of fine numbers
+    std::unique_ptr<WeightTotals> mantissas;  // where they are summed; null of fine numbers
+    int exponent = 0;                         // of their unit
     bool is_bias = false;
     NormPart norm = NormPart::none;
   };
@@ -44,9 +55,10 @@ class IntegerAverager {
   int fraction_bits_of(NormPart norm) const;
   Total empty_total(const TrainedTensor& tensor) const;
   void add(Total& total, const TrainedTensor& tensor) const;
+  const Tensor& sums_of(std::size_t parameter) const;
 
   UpdateRule rule_;
-  std::vector<Total> totals_;
+  mutable std::vector<Total> totals_;
   std::int64_t count_ = 0;
 };
 

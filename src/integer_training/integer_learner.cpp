@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/warning.h"
-#include "integer_training/answers.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_observation.h"
 #include "integer_training/integer_start.h"
@@ -33,13 +32,23 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
       session_(recipe_.network, recipe_.options, cluster, tell_loss),
       scale_(input_scale(input_of(recipe_.network), data.train)),
       batcher_(data.train, scale_, session_.tape().answer_picture().channels),
-      averager_(recipe_.options.update) {
+      averager_(recipe_.options.update),
+      evaluator_(recipe_.network, {.device = recipe_.options.device, .communicator = cluster}),
+      calibration_(data.train, scale_, session_.tape().answer_picture().channels) {
   if (recipe_.start)
     write_start(*recipe_.start, recipe_.options.update, session_.tape().parameters());
   if (session_.runs_ahead()) batcher_.leave_gathering();
+  if (is_averaging())
+    session_.set_companion(
+        [this] { saved_average_ = averager_.save(); },
+        [this] { averager_.restore(saved_average_, session_.tape().parameters()); });
 }
 
 StepResult IntegerLearner::step(const StepPlan& plan) {
+  if (plan.trace != nullptr) {
+    session_.tape().set_trace(plan.trace);
+    plan.trace->enter("batch");
+  }
   const IntegerBatch batch = batcher_.load(plan.indices, recipe_.augment,
                                            {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)},
                                            RankShare::of(cluster_));
@@ -48,31 +57,30 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
   if (plan.observation != nullptr)
     session_.tape().set_observer(
         point_observer(plan.epoch + 1, session_.steps() + 1, *plan.observation));
-  session_.submit(batch);
-  untold_.push_back({{batch.labels.begin(), batch.labels.end()},
-                     {batch.targets.begin(), batch.targets.end()},
-                     batch.input.images,
-                     batch.all_images});
-  if (is_averaging())
-    averager_.see(plan.position, recipe_.average_from, session_.tape().parameters());
+  session_.submit(batch, [this, position = plan.position] {
+    if (is_averaging()) averager_.see(position, recipe_.average_from, session_.tape().parameters());
+  });
+  untold_.emplace_back(batch);
   if (plan.observation != nullptr) {
     session_.tape().set_observer(nullptr);
     observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
   }
-  return told(session_.runs_ahead() ? 1 : 0);
+  constexpr std::size_t kStepsAhead = 2;  // of what is told: a device always has work
+  if (plan.trace == nullptr) return told(session_.runs_ahead() ? kStepsAhead : 0);
+  plan.trace->enter("wait for answers");
+  const StepResult all = told(0);
+  plan.trace->leave();
+  session_.tape().set_trace(nullptr);
+  return all;
 }
 
 StepResult IntegerLearner::told(std::size_t left) {
   StepResult all{.steps = 0};
   for (; untold_.size() > left; untold_.pop_front()) {
-    const Untold& step = untold_.front();
+    const IntegerBatch step = untold_.front().batch();
     const IntegerAnswers answers = session_.take_answers();
     AnswerSums sums(recipe_.network, data_.train);
-    if (step.images > 0)
-      sums.add(answers, {.input = {.images = step.images},
-                         .labels = step.labels,
-                         .targets = step.targets,
-                         .all_images = step.all_images});
+    if (step.input.images > 0) sums.add(answers, step);
     constexpr int kLossBits = 20;  // sums over ranks are of integers
     std::array<std::int64_t, 2> totals{std::llround(std::ldexp(sums.loss_sum(), kLossBits)),
                                        sums.correct()};
@@ -93,24 +101,27 @@ Model IntegerLearner::frozen(const std::vector<WeightsState>& states) const {
   for (std::size_t i = 0; i < states.size(); ++i) {
     trained.push_back(model_tensor(*session_.tape().parameters()[i], states[i]));
   }
-  IntegerPredictor predictor(recipe_.network, session_.device(), cluster_);
-  for (std::size_t i = 0; i < trained.size(); ++i)
-    predictor.set_weight(i, trained[i].tensor, trained[i].exponent);
   const auto count =
       std::min<std::size_t>(data_.indices.size(), static_cast<std::size_t>(recipe_.calibration));
-  IntegerBatcher batcher(data_.train, scale_, predictor.answer_picture().channels);
-  const IntegerBatch batch = batcher.load(std::span(data_.indices).first(count), {}, {});
-  return integer_model(recipe_.network, std::move(trained), predictor.calibrate(batch.input));
+  const IntegerBatch batch = calibration_.load(std::span(data_.indices).first(count), {}, {});
+  const Calibration found = evaluator().calibrate(trained, batch.input);
+  return integer_model(recipe_.network, std::move(trained), found);
+}
+
+const std::vector<WeightsState>& IntegerLearner::states() const {
+  if (states_steps_ != session_.steps()) {
+    states_.clear();
+    snapshot_.reset();
+    for (const TrainedTensor* each : session_.tape().parameters()) states_.push_back(each->read());
+    states_steps_ = session_.steps();
+  }
+  return states_;
 }
 
 // The loop asks several times between two steps; shifts are found once.
 Model IntegerLearner::snapshot() const {
-  if (!snapshot_ || snapshot_steps_ != session_.steps()) {
-    std::vector<WeightsState> weights;
-    for (const TrainedTensor* each : session_.tape().parameters()) weights.push_back(each->read());
-    snapshot_ = frozen(weights);
-    snapshot_steps_ = session_.steps();
-  }
+  const std::vector<WeightsState>& weights = states();
+  if (!snapshot_) snapshot_ = frozen(weights);
   return copy_of(*snapshot_);
 }
 
@@ -122,16 +133,18 @@ std::optional<Model> IntegerLearner::average() const {
   return frozen(weights);
 }
 
-IntegerEvaluationOptions IntegerLearner::evaluation_options() const {
-  return {.device = session_.device(), .communicator = cluster_};
+// Where the run is: it may have lost its device.
+IntegerEvaluator& IntegerLearner::evaluator() const {
+  evaluator_.use(session_.device());
+  return evaluator_;
 }
 
 Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data) const {
-  return evaluate_integers(model, data, ShiftRule::frozen, evaluation_options());
+  return evaluator().evaluate(model, data, ShiftRule::frozen);
 }
 
 std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Dataset& data) const {
-  return {{"batch_shifts", evaluate_integers(model, data, ShiftRule::exact, evaluation_options())}};
+  return {{"batch_shifts", evaluator().evaluate(model, data, ShiftRule::exact)}};
 }
 
 }  // namespace nibble::inline integer_training

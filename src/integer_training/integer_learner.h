@@ -10,8 +10,10 @@
 #include "epoch_loop/learner.h"
 #include "epoch_loop/training_data.h"
 #include "integer_step/steady_session.h"
+#include "integer_training/answers.h"
 #include "integer_training/integer_averager.h"
 #include "integer_training/integer_batcher.h"
+#include "integer_training/integer_evaluator.h"
 #include "integer_training/integer_model.h"
 #include "nibble/integer_training/train_integers.h"
 
@@ -45,18 +47,11 @@ class IntegerLearner final : public Learner {
   std::size_t peak_bytes() const override { return session_.tape().peak_bytes(); }
 
  private:
-  // What the answers of a step are compared with.
-  struct Untold {
-    std::vector<std::int32_t> labels;
-    std::vector<std::int32_t> targets;
-    std::int64_t images = 0;  // of this rank
-    std::int64_t all_images = 0;
-  };
-
   bool moves_exponents() const { return std::holds_alternative<SgdUpdate>(recipe_.options.update); }
   StepResult told(std::size_t left);  // of all steps but the last ones
   Model frozen(const std::vector<WeightsState>& states) const;
-  IntegerEvaluationOptions evaluation_options() const;
+  const std::vector<WeightsState>& states() const;
+  IntegerEvaluator& evaluator() const;
 
   const IntegerRecipe recipe_;
   const TrainingData& data_;
@@ -65,11 +60,15 @@ class IntegerLearner final : public Learner {
   InputScale scale_;
   IntegerBatcher batcher_;
   IntegerAverager averager_;
-  std::deque<Untold> untold_;
-  mutable std::vector<WeightsState> saved_;  // what the views of put_state look at
+  IntegerAverager::Saved saved_average_;  // with the session's snapshot
+  std::deque<ExpectedAnswers> untold_;
+  mutable IntegerEvaluator evaluator_;
+  mutable IntegerBatcher calibration_;
+  // Of the weights as they are: read once, whoever asks between two steps.
+  mutable std::vector<WeightsState> states_;
   mutable std::optional<Model> snapshot_;
-  mutable std::int64_t snapshot_steps_ = 0;  // when it was made
-  double rate_ = 0;                          // of the last step: μ, or of the rule sgd
+  mutable std::int64_t states_steps_ = -1;  // when they were read
+  double rate_ = 0;                         // of the last step: μ, or of the rule sgd
 };
 
 }  // namespace nibble::inline integer_training

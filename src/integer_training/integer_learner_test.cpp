@@ -190,7 +190,7 @@ TEST_F(IntegerLearners, OutliveTheirDevice) {
   constexpr std::int64_t kFew = 70;
   const auto wanted = train_made_up(recipe_, data_, kFew);
   for (const std::string_view place : {"pretend", "b=pretend, e.update=pretend"}) {
-    for (const int lost_after : {150, 151, 157, 999, 1000}) {
+    for (const int lost_after : {150, 151, 157, 999, 1000, 1501}) {
       SCOPED_TRACE(std::string(place) + " lost after " + std::to_string(lost_after));
       setenv("NIBBLE_PRETEND", ("lost_after=" + std::to_string(lost_after)).c_str(), 1);
       IntegerRecipe recipe = recipe_;
@@ -206,6 +206,25 @@ TEST_F(IntegerLearners, OutliveTheirDevice) {
       EXPECT_NE(told[0].find("went on on the CPU"), std::string::npos);
     }
   }
+}
+
+TEST_F(IntegerLearners, ATraceNamesEveryLayerAndPass) {
+  IntegerLearner learner(recipe_, data_, nullptr);
+  StepTrace trace;
+  const std::vector<std::int32_t> indices = {0, 1, 2, 3};
+  learner.step({.indices = indices, .position = {0, 10, 5}, .trace = &trace});
+  std::set<std::string> names;
+  for (const TraceSpan& each : trace.spans()) {
+    EXPECT_EQ(each.track, StepTrace::kHost);
+    names.insert(each.name);
+  }
+  for (const char* name :
+       {"batch", "a forward", "c forward", "loss input error", "e input error", "e weight gradient",
+        "e.bias update", "a.weight update", "wait for answers"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  const std::size_t count = trace.spans().size();
+  learner.step({.indices = indices, .position = {1, 10, 5}});
+  EXPECT_EQ(trace.spans().size(), count);  // the next step tells nobody
 }
 
 }  // namespace

@@ -60,9 +60,22 @@ Model integer_model(const Network& network, std::vector<ModelTensor> trained,
   return model;
 }
 
-IntegerPredictor predictor_of(const Model& model, const std::string& device,
-                              Communicator* cluster) {
-  IntegerPredictor predictor(model.network, device, cluster);
+Calibration calibration_of(const Model& model) {
+  Calibration calibration{.exponents = value_exponents_of(model.network), .norms = {}};
+  const std::vector<Parameter> parameters = parameters_of(model.network);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].is_trained) continue;
+    check_dtype(model.parameters[i].dtype(), DType::i64);
+    const auto numbers = model.parameters[i].as<std::int64_t>();
+    const bool is_mean = parameters[i].kind == "mean";
+    if (is_mean) calibration.norms.emplace_back();
+    NormalizationRecord& norm = calibration.norms.back();
+    (is_mean ? norm.means : norm.variances).assign(numbers.begin(), numbers.end());
+  }
+  return calibration;
+}
+
+void set_weights(IntegerPredictor& predictor, const Model& model) {
   const std::vector<Parameter> parameters = parameters_of(model.network);
   std::size_t next = 0;  // of those that are trained
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -82,6 +95,12 @@ IntegerPredictor predictor_of(const Model& model, const std::string& device,
     check_dtype(model.parameters[i].dtype(), DType::i8);
     predictor.set_weight(next++, model.parameters[i], *exponent);
   }
+}
+
+IntegerPredictor predictor_of(const Model& model, const std::string& device,
+                              Communicator* cluster) {
+  IntegerPredictor predictor(model.network, device, cluster);
+  set_weights(predictor, model);
   return predictor;
 }
 

@@ -28,7 +28,13 @@ ModelTensor model_tensor(const TrainedTensor& tensor, const WeightsState& state)
 Model integer_model(const Network& network, std::vector<ModelTensor> trained,
                     const Calibration& calibration);
 
-// With the model's weights, and its shifts frozen. The model must outlive it.
+// What a model keeps of its calibration.
+Calibration calibration_of(const Model& model);
+
+// To a predictor of the same network.
+void set_weights(IntegerPredictor& predictor, const Model& model);
+
+// With the model's weights. The model must outlive it.
 IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu",
                               Communicator* cluster = nullptr);
 

@@ -50,7 +50,7 @@ class IntegerModels : public ::testing::Test {
   std::vector<std::int8_t> answers(const Model& model, std::int64_t at_once, ShiftRule rule) {
     IntegerPredictor predictor = predictor_of(model);
     const std::vector<int> exponents = value_exponents_of(model.network);
-    predictor.freeze(exponents);
+    predictor.freeze({exponents, {}});
     IntegerBatcher batcher(data_.train,
                            input_scale(input_of(model.network), data_.train, exponents[0]), 10);
     std::vector<std::int8_t> all;

@@ -3,6 +3,7 @@
 #include "integer_training/integer_observation.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <span>
@@ -10,13 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/integer_loops/integer_loops.h"
-
 namespace nibble::inline integer_training {
 namespace {
 
 constexpr int kBins = 64;
-constexpr std::size_t kMostShown = 1 << 18;  // of a value or an error: those of the first images
+constexpr std::int64_t kMostShown = 1 << 18;  // of a value or an error: those of the first images
 
 // "conv1.value" is (conv1, value).
 std::pair<std::string, std::string> parts_of(const std::string& name) {
@@ -43,70 +42,104 @@ struct Moment {
   Observation& observation;
 };
 
-void tell_histogram(const Moment& now, const std::string& tag,
-                    std::span<const std::int8_t> mantissas, double unit) {
+// How often every mantissa comes: what histograms, means and shares are made of.
+class MantissaCounts {
+ public:
+  explicit MantissaCounts(std::span<const std::int8_t> mantissas) {
+    // Four tables, so that a run of equal mantissas does not wait for its own count.
+    std::array<std::array<std::int64_t, kMantissas>, 4> tables{};
+    for (std::size_t i = 0; i < mantissas.size(); ++i)
+      ++tables[i % 4][static_cast<std::size_t>(mantissas[i] - kLeast)];
+    for (const auto& table : tables) {
+      for (std::size_t k = 0; k < kMantissas; ++k) counts_[k] += table[k];
+    }
+  }
+
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (std::size_t k = 0; k < kMantissas; ++k) {
+      if (counts_[k] > 0) visit(static_cast<int>(k) + kLeast, counts_[k]);
+    }
+  }
+  std::int64_t of(int mantissa) const {
+    return counts_[static_cast<std::size_t>(mantissa - kLeast)];
+  }
+  std::int64_t at_rails() const { return of(-127) + of(127); }
+
+ private:
+  static constexpr std::size_t kMantissas = 256;
+  static constexpr int kLeast = -128;
+  std::array<std::int64_t, kMantissas> counts_{};
+};
+
+void tell_histogram(const Moment& now, const std::string& tag, const MantissaCounts& counts,
+                    double unit) {
   EventSink* events = now.observation.events;
   if (events == nullptr) return;
-  std::vector<float> values;
-  values.reserve(mantissas.size());
-  for (const int each : mantissas) values.push_back(static_cast<float>(each * unit));
-  events->histogram(tag, now.step, values);
+  std::vector<CountedValue> values;
+  counts.each([&](int mantissa, std::int64_t count) {
+    values.push_back({static_cast<float>(mantissa * unit), count});
+  });
+  events->counted_histogram(tag, now.step, values);
 }
 
 void add_histogram(const Moment& now, const std::string& layer, const std::string& role,
-                   std::span<const std::int8_t> mantissas, double unit) {
+                   const MantissaCounts& counts, double unit) {
   HistogramRow row{.epoch = now.epoch,
                    .layer = layer,
                    .role = role,
                    .low = -128 * unit,
                    .high = 128 * unit,
                    .counts = std::vector<std::int64_t>(kBins)};
-  for (const int each : mantissas)
-    ++row.counts[static_cast<std::size_t>((each + 128) / (256 / kBins))];
+  counts.each([&](int mantissa, std::int64_t count) {
+    row.counts[static_cast<std::size_t>((mantissa + 128) / (256 / kBins))] += count;
+  });
   now.observation.histograms.push_back(std::move(row));
 }
 
-void add_layer(const Moment& now, const std::string& layer, std::span<const std::int8_t> mantissas,
-               double unit, double share_at_rails) {
-  double sum = 0;
-  double squares = 0;
-  for (const int each : mantissas) {
-    sum += each;
-    squares += each * each;
-  }
-  const auto [least, most] = std::ranges::minmax(mantissas);
-  const auto count = static_cast<double>(mantissas.size());
-  const double mean = sum / count;
-  const double variance = squares / count - mean * mean;
+void add_layer(const Moment& now, const std::string& layer, const MantissaCounts& counts,
+               std::int64_t elements, double unit) {
+  std::int64_t sum = 0;
+  std::int64_t squares = 0;
+  int least = 127;
+  int most = -128;
+  counts.each([&](int mantissa, std::int64_t count) {
+    sum += mantissa * count;
+    squares += mantissa * mantissa * count;
+    least = std::min(least, mantissa);
+    most = std::max(most, mantissa);
+  });
+  const auto count = static_cast<double>(elements);
+  const double mean = static_cast<double>(sum) / count;
+  const double variance = static_cast<double>(squares) / count - mean * mean;
   now.observation.layers.push_back({.epoch = now.epoch,
                                     .layer = layer,
                                     .role = "weight",
                                     .format = "int8",
-                                    .elements = static_cast<std::int64_t>(mantissas.size()),
+                                    .elements = elements,
                                     .min = least * unit,
                                     .max = most * unit,
                                     .mean = mean * unit,
                                     .deviation = std::sqrt(std::max(variance, 0.0)) * unit,
-                                    .share_saturated = share_at_rails});
+                                    .share_saturated = share(counts.at_rails(), elements)});
 }
 
 void add_weight(const Moment& now, const TrainedTensor& tensor) {
   const auto [layer, kind] = parts_of(tensor.name());
-  const std::vector<std::int8_t> mantissas = tensor.mantissas();
+  const MantissaCounts counts(tensor.mantissas());
   const UpdateRecord update = tensor.last_update();
-  const auto count = static_cast<std::int64_t>(mantissas.size());
-  const std::int64_t rails = integer_loops().count_at_rails(mantissas.data(), mantissas.size());
+  const auto elements = static_cast<std::int64_t>(tensor.size());
   now.observation.integers.push_back({.epoch = now.epoch,
                                       .layer = layer,
                                       .tensor = kind,
                                       .shift = update.shift,
-                                      .share_at_rails = share(rails, count),
-                                      .share_moved = share(update.moved, count)});
+                                      .share_at_rails = share(counts.at_rails(), elements),
+                                      .share_moved = share(update.moved, elements)});
   const double unit = std::ldexp(1.0, tensor.exponent());
-  tell_histogram(now, kind + "/" + layer, mantissas, unit);
+  tell_histogram(now, kind + "/" + layer, counts, unit);
   if (kind != "weight") return;  // the tables have the weight of a layer
-  add_layer(now, layer, mantissas, unit, share(rails, count));
-  add_histogram(now, layer, kind, mantissas, unit);
+  add_layer(now, layer, counts, elements, unit);
+  add_histogram(now, layer, kind, counts, unit);
 }
 
 // Of all layers, tensor by tensor.
@@ -126,11 +159,16 @@ PointObserver point_observer(std::int64_t epoch, std::int64_t step, Observation&
     const Moment now{epoch, step, observation};
     const auto [layer, tensor] = parts_of(point);
     const double unit = std::ldexp(1.0, backend.read_slots().exponent(made));
-    std::vector<std::int8_t> all(static_cast<std::size_t>(made.images * made.picture.elements()));
-    backend.store(made, all);
-    const std::span shown = std::span(all).first(std::min(all.size(), kMostShown));
-    tell_histogram(now, tensor + "/" + layer, shown, unit);
-    add_histogram(now, layer, tensor, shown, unit);
+    Values first = made;
+    first.images = std::min(made.images, (kMostShown - 1) / made.picture.elements() + 1);
+    std::vector<std::int8_t> numbers(
+        static_cast<std::size_t>(first.images * made.picture.elements()));
+    backend.store(first, numbers);
+    const std::span<const std::int8_t> shown(
+        numbers.data(), std::min(numbers.size(), static_cast<std::size_t>(kMostShown)));
+    const MantissaCounts counts(shown);
+    tell_histogram(now, tensor + "/" + layer, counts, unit);
+    add_histogram(now, layer, tensor, counts, unit);
   };
 }
 

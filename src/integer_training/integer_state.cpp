@@ -30,18 +30,19 @@ void take_words(const Checkpoint& checkpoint, const std::string& name,
 void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
   put_integer(words, "steps", session_.steps());
   put_number(words, "mu", rate_);
-  const std::vector<PointState> states = session_.tape().point_states();
-  for (std::size_t i = 0; i < states.size(); ++i) {
+  const std::vector<PointState> points = session_.tape().point_states();
+  for (std::size_t i = 0; i < points.size(); ++i) {
     const PointWords names(session_.tape().points()[i].name);
-    put_integer(words, names.shift, states[i].shift);
-    put_integer(words, names.other, states[i].other);
-    put_integer(words, names.misses, states[i].misses);
-    put_integer(words, names.batches, states[i].batches);
+    put_integer(words, names.shift, points[i].shift);
+    put_integer(words, names.other, points[i].other);
+    put_integer(words, names.misses, points[i].misses);
+    put_integer(words, names.batches, points[i].batches);
   }
   put_integer(words, "shift.loss", session_.loss_state().shift);
-  saved_.clear();
-  for (const TrainedTensor* each : session_.tape().parameters()) {
-    const WeightsState& state = saved_.emplace_back(each->read());
+  const std::vector<WeightsState>& saved = states();
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    const TrainedTensor* each = session_.tape().parameters()[i];
+    const WeightsState& state = saved[i];
     if (moves_exponents()) put_integer(words, "exponent." + each->name(), state.exponent);
     tensors.push_back({each->name(), state.mantissas.view()});
     const auto add = [&](const std::string& kind, std::span<const std::int32_t> values) {
@@ -76,7 +77,7 @@ void IntegerLearner::take_state(const Checkpoint& checkpoint) {
     each->write(state);
   }
   session_.set_steps(integer_word(words, "steps"));
-  snapshot_.reset();
+  states_steps_ = -1;
   averager_.take_state(checkpoint, session_.tape().parameters());
 }
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "epoch_loop/thread_ranks.h"
+#include "epoch_loop/test_thread_ranks.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/integer_training/train_integers.h"

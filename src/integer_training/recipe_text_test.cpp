@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "core/test_support.h"
+#include "core/text_file.h"
 #include "nibble/integer_training/integer_recipe.h"
 
 namespace nibble::inline integer_training {
@@ -27,6 +30,16 @@ TEST(IntegerRecipes, AllThatComeWithNibbleAreWhole) {
     EXPECT_NO_THROW(check_integers(recipe));
   }
   EXPECT_GE(count, 8);
+}
+
+TEST(IntegerRecipes, CorpusNamesSayWhatIsValid) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(NIBBLE_CORPUS_DIR "/integer_recipe")) {
+    const std::string name = entry.path().filename().string();
+    const std::string error =
+        error_of([&] { parse_integer_recipe(read_text_file(entry.path(), "test"), name); });
+    EXPECT_EQ(error == "no error", name.starts_with("valid")) << name << ": " << error;
+  }
 }
 
 TEST(IntegerRecipes, ReadEveryKey) {

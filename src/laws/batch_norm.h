@@ -13,6 +13,7 @@
 
 #include "laws/integer_laws.h"
 #include "laws/rescale.h"
+#include "laws/round_shift.h"
 #include "laws/wide_division.h"
 #include "nibble/core/host_device.h"
 
@@ -42,9 +43,11 @@ NIBBLE_HOST_DEVICE constexpr int norm_sum_shift(std::int64_t sum_of_magnitudes) 
 // Of every output of a weight (out, …).
 std::vector<int> norm_sum_shifts(std::span<const std::int8_t> weight, std::size_t outputs);
 
-NIBBLE_HOST_DEVICE constexpr std::int16_t norm_value(std::int64_t sum, int shift) {
-  constexpr std::int64_t kMost = (1 << kNormValueBits) - 1;
-  return static_cast<std::int16_t>(std::clamp(rounded_shift(sum, shift), -kMost, kMost));
+template <class Signed = std::int64_t>
+NIBBLE_HOST_DEVICE constexpr std::int16_t norm_value(std::type_identity_t<Signed> sum, int shift) {
+  constexpr Signed kMost = (1 << kNormValueBits) - 1;
+  const Signed rounded = rounded_shift<Signed>(sum, shift);
+  return static_cast<std::int16_t>(rounded < -kMost ? -kMost : (rounded > kMost ? kMost : rounded));
 }
 
 // Exact sums of one channel over all images and pixels of all ranks.
@@ -206,6 +209,12 @@ NIBBLE_HOST_DEVICE constexpr std::int32_t frozen_norm_bias(const NormStatistics&
       quotient_to_nearest(Int128{difference} * (std::int64_t{1} << sum_shift),
                           static_cast<std::uint64_t>(magnitude) << kNormUnitBits);
   return static_cast<std::int32_t>(std::clamp(bias, -kNormBiasMost, kNormBiasMost));
+}
+
+// What is then rounded; a negative γ negates bias and multiplier, since R is odd.
+NIBBLE_HOST_DEVICE constexpr std::int8_t frozen_norm_value(std::int64_t sum, std::int32_t bias,
+                                                           std::int32_t multiplier, int shift) {
+  return clamp127(rounded_shift((sum + bias) * multiplier, shift));
 }
 
 // |γ|/σ in 2^(-1-places) of a value's unit over that of S, to the nearest.

@@ -25,6 +25,29 @@ RC_GTEST_PROP(WideDivision, QuotientsAreTheOnlyOnes,
     RC_ASSERT(magnitude_of_wide(nearest) > magnitude_of_wide(q));
 }
 
+// What a GPU does, numbers and divisors of every length.
+RC_GTEST_PROP(WideDivision, BitByBitIsDivision, (std::uint64_t high, std::uint64_t low)) {
+  const UInt128 n = static_cast<UInt128>(high) << 64 | low;
+  for (int i = 0; i < 128; i += 7) {
+    for (int k = 1; k < 64; ++k) {
+      const std::uint64_t d = (low * 0x9E3779B97F4A7C15u + high) >> k | 1;
+      RC_ASSERT(quotient_by_bits(n >> i, d) == (n >> i) / d);
+    }
+  }
+}
+
+TEST(WideDivision, BitByBitIsDivisionAtTheEnds) {
+  const UInt128 most = ~UInt128{0};
+  for (const UInt128 n :
+       {UInt128{0}, UInt128{1}, UInt128{1} << 63, UInt128{1} << 64, most >> 1, most}) {
+    for (const std::uint64_t d : {1ull, 2ull, 3ull, (1ull << 62) - 1, 1ull << 62, 1ull << 63}) {
+      EXPECT_TRUE(quotient_by_bits(n, d) == n / d);
+      const UInt128 below = n == 0 ? 0 : n - 1;
+      EXPECT_TRUE(quotient_by_bits(below, d) == below / d);
+    }
+  }
+}
+
 RC_GTEST_PROP(WholeRoot, IsTheLargestWhoseSquareFits, (std::uint64_t x)) {
   const UInt128 root = whole_root(x);
   RC_ASSERT(root * root <= x && (root + 1) * (root + 1) > x);

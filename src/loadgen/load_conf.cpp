@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <sstream>
 
 #include "nibble/core/error.h"
@@ -14,35 +16,62 @@
 namespace nibble::inline loadgen {
 namespace {
 
-// What TestSettings::FromConfig looks up in a user's file, without what language models need.
-constexpr std::array<std::string_view, 19> kKeys = {"accuracy_log_rng_seed",
-                                                    "accuracy_log_sampling_target",
-                                                    "accuracy_sample_count_override",
-                                                    "coalesce_queries",
-                                                    "max_async_queries",
-                                                    "max_duration",
-                                                    "max_query_count",
-                                                    "min_duration",
-                                                    "min_query_count",
-                                                    "mode",
-                                                    "performance_issue_same",
-                                                    "performance_issue_same_index",
-                                                    "performance_issue_unique",
-                                                    "performance_sample_count_override",
-                                                    "print_timestamps",
-                                                    "sample_concatenate_permutation",
-                                                    "samples_per_query",
-                                                    "target_latency",
-                                                    "target_latency_percentile"};
+constexpr double kMost = 1e12;      // in milliseconds thirty years; LoadGen multiplies by 10^6
+constexpr double kMostSeed = 2e19;  // all of 64 bits
 
-bool is_key(std::string_view key) {
-  return key == "target_qps" || std::ranges::find(kKeys, key) != kKeys.end();
+struct Key {
+  std::string_view name;
+  double least = 0;
+  double most = kMost;
+};
+
+// What TestSettings::FromConfig looks up in a user's file, without what language models need and
+// without the mode, which an option of ours decides.
+constexpr std::array<Key, 19> kKeys = {{{"target_qps"},
+                                        {"accuracy_log_rng_seed", 0, kMostSeed},
+                                        {"accuracy_log_sampling_target"},
+                                        {"accuracy_sample_count_override"},
+                                        {"coalesce_queries"},
+                                        {"max_async_queries"},
+                                        {"max_duration"},
+                                        {"max_query_count"},
+                                        {"min_duration"},
+                                        {"min_query_count"},
+                                        {"performance_issue_same"},
+                                        {"performance_issue_same_index"},
+                                        {"performance_issue_unique"},
+                                        {"performance_sample_count_override", 0, 1 << 24},
+                                        {"print_timestamps"},
+                                        {"sample_concatenate_permutation"},
+                                        {"samples_per_query", 1, 65536},
+                                        {"target_latency"},
+                                        {"target_latency_percentile", 0, 100}}};
+
+const Key* find_key(std::string_view name) {
+  const auto* found = std::ranges::find(kKeys, name, &Key::name);
+  return found == kKeys.end() ? nullptr : found;
 }
 
-bool is_number(std::string_view text) {
+// Of what LoadGen does not read as a floating-point number it takes the digits in front: 1e3 is 1
+// to it, -1 is 2^64 - 1.
+bool is_real(const Key& key, const std::string& scenario) {
+  return key.name == "target_qps" || key.name == "target_latency_percentile" ||
+         (key.name == "target_latency" && scenario != name_of(Scenario::server));
+}
+
+void check_value(const std::string& where, const Key& key, const std::string& scenario,
+                 const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  const bool is_read = is_real(key, scenario) ||
+                       static_cast<double>(std::strtoull(text.c_str(), nullptr, 0)) == value;
+  if (is_number && std::isfinite(value) && is_read && value >= key.least && value <= key.most)
+    return;
+  throw Error("loadgen", fmt::format("{} '{}'", where, key.name), fmt::format("'{}'", text),
+              fmt::format("a {}number from {} to {:g}", is_real(key, scenario) ? "" : "whole ",
+                          key.least, key.most),
+              ErrorKind::input);
 }
 
 }  // namespace
@@ -54,35 +83,57 @@ LoadConf::LoadConf(std::string text, std::string benchmark, Scenario scenario)
 
 void LoadConf::set(std::string_view setting) {
   const std::size_t middle = setting.find('=');
-  const std::string_view key = setting.substr(0, middle);
-  if (!is_key(key)) {
-    throw Error("loadgen", "setting", fmt::format("'{}'", key),
-                fmt::format("target_qps, {}", fmt::join(kKeys, ", ")));
+  const std::string_view name = setting.substr(0, middle);
+  const Key* key = find_key(name);
+  if (key == nullptr) {
+    std::string names;
+    for (const Key& each : kKeys) names += (names.empty() ? "" : ", ") + std::string(each.name);
+    throw Error("loadgen", "setting", fmt::format("'{}'", name), names);
   }
-  const std::string_view value = middle == std::string_view::npos ? "" : setting.substr(middle + 1);
-  if (!is_number(value)) {
-    throw Error("loadgen", fmt::format("setting '{}'", key), fmt::format("'{}'", value),
-                "KEY=NUMBER");
-  }
-  text_ += fmt::format("{}.{}.{} = {}\n", benchmark_, scenario_, key, value);
+  const std::string value(middle == std::string_view::npos ? "" : setting.substr(middle + 1));
+  check_value("setting", *key, scenario_, value);
+  text_ += fmt::format("{}.{}.{} = {}\n", benchmark_, scenario_, name, value);
 }
 
 void LoadConf::set(std::string_view key, double value) {
   set(fmt::format("{}={}", key, value));
 }
 
-bool LoadConf::has(std::string_view key) const {
-  std::istringstream lines(text_);
-  for (std::string line; std::getline(lines, line);) {
-    std::string word;
-    std::istringstream(line) >> word;
+std::vector<LoadConf::Line> LoadConf::lines() const {
+  std::vector<Line> found;
+  std::istringstream text(text_);
+  int number = 0;
+  for (std::string line; std::getline(text, line);) {
+    ++number;
+    std::istringstream words(line);
+    std::string key;
+    std::string equals;
+    words >> key >> equals;
     for (const std::string& benchmark : {benchmark_, std::string("*")}) {
       for (const std::string& scenario : {scenario_, std::string("*")}) {
-        if (word == fmt::format("{}.{}.{}", benchmark, scenario, key)) return true;
+        const std::string prefix = fmt::format("{}.{}.", benchmark, scenario);
+        if (!key.starts_with(prefix)) continue;
+        Line each{.number = number, .key = key.substr(prefix.size()), .values = {}};
+        for (std::string value; words >> value;) each.values.push_back(value);
+        found.push_back(std::move(each));
       }
     }
   }
-  return false;
+  return found;
+}
+
+bool LoadConf::has(std::string_view key) const {
+  const std::vector<Line> all = lines();
+  return std::ranges::find(all, key, &Line::key) != all.end();
+}
+
+void LoadConf::check(const std::string& name) const {
+  for (const Line& line : lines()) {
+    const Key* key = find_key(line.key);
+    if (key == nullptr) continue;
+    for (const std::string& value : line.values)
+      check_value(fmt::format("{} line {}:", name, line.number), *key, scenario_, value);
+  }
 }
 
 }  // namespace nibble::inline loadgen

@@ -24,10 +24,23 @@ class LoadConf {
   // Whether a line for this run's scenario and benchmark has the key.
   bool has(std::string_view key) const;
 
+  // Throws where a known key of this run has a value that LoadGen would not take as it is written,
+  // or that no run can have: `name` is the file.
+  void check(const std::string& name) const;
+
   const std::string& text() const { return text_; }
   const std::string& benchmark() const { return benchmark_; }
 
  private:
+  struct Line {
+    int number = 0;
+    std::string key;
+    std::vector<std::string> values;
+  };
+
+  // Those that LoadGen looks up in this run.
+  std::vector<Line> lines() const;
+
   std::string text_;
   std::string benchmark_;
   std::string scenario_;

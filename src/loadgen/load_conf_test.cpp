@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "core/test_support.h"
+#include "core/text_file.h"
 
 namespace nibble::inline loadgen {
 namespace {
@@ -36,10 +39,55 @@ TEST(LoadConf, RefusesWhatLoadGenWouldOverlook) {
   LoadConf conf("", "resnet50", Scenario::offline);
   EXPECT_THAT(error_of([&] { conf.set("min_durations=1"); }),
               HasSubstr("[loadgen] setting: got 'min_durations', expected target_qps"));
-  EXPECT_EQ(error_of([&] { conf.set("mode=fast"); }),
-            "[loadgen] setting 'mode': got 'fast', expected KEY=NUMBER");
-  EXPECT_THAT(error_of([&] { conf.set("mode"); }), HasSubstr("got ''"));
+  EXPECT_THAT(error_of([&] { conf.set("mode=1"); }), HasSubstr("got 'mode', expected target_qps"));
+  EXPECT_EQ(
+      error_of([&] { conf.set("max_duration=long"); }),
+      "[loadgen] setting 'max_duration': got 'long', expected a whole number from 0 to 1e+12");
+  EXPECT_THAT(error_of([&] { conf.set("max_duration"); }), HasSubstr("got ''"));
   EXPECT_EQ(conf.text(), "");
+}
+
+TEST(LoadConf, RefusesWhatLoadGenWouldReadAsAnotherNumber) {
+  LoadConf conf("", "resnet50", Scenario::server);
+  for (const char* number : {"1e3", "0.5", "-1", "0x10", "010", "nan", "inf", "1e99", "1 2", "١"}) {
+    EXPECT_THAT(error_of([&] { conf.set(std::string("min_query_count=") + number); }),
+                HasSubstr("expected a whole number"))
+        << number;
+  }
+  for (const char* number : {"-1", "nan", "inf", "1e13", "1,5", ""}) {
+    EXPECT_THAT(error_of([&] { conf.set(std::string("target_qps=") + number); }),
+                HasSubstr("expected a number from 0 to 1e+12"))
+        << number;
+  }
+  EXPECT_THAT(error_of([&] { conf.set("samples_per_query=0"); }), HasSubstr("from 1 to 65536"));
+  EXPECT_THAT(error_of([&] { conf.set("target_latency=0.5"); }), HasSubstr("a whole number"));
+  conf.set("min_query_count=15.0");
+  conf.set("target_qps=1.5e3");
+  conf.set("accuracy_log_rng_seed=18446744073709551615");
+  LoadConf("", "resnet50", Scenario::single_stream).set("target_latency=0.5");
+}
+
+TEST(LoadConf, AFileIsHeldToTheSameWhereItCounts) {
+  const auto check = [](const std::string& text) {
+    return error_of([&] { LoadConf(text, "llama3.1", Scenario::offline).check("user.conf"); });
+  };
+  EXPECT_EQ(
+      check("\n*.*.min_query_count = -1\n"),
+      "[loadgen] user.conf line 2: 'min_query_count': got '-1', expected a whole number from 0 "
+      "to 1e+12");
+  EXPECT_THAT(check("llama3.1.Offline.min_duration = 1 1e9"), HasSubstr("got '1e9'"));
+  EXPECT_EQ(check("*.Server.min_query_count = -1\nbert.*.min_query_count = -1\n# *.*.mode = -1\n"
+                  "*.*.what_is_to_come = -1\n*.*.target_qps = 1e3\n*.*.min_duration\n"),
+            "no error");
+}
+
+TEST(LoadConf, CorpusNamesSayWhatIsValid) {
+  for (const auto& entry : std::filesystem::directory_iterator(NIBBLE_CORPUS_DIR "/load_conf")) {
+    const std::string name = entry.path().filename().string();
+    const LoadConf conf(read_text_file(entry.path(), "test"), "resnet50", Scenario::offline);
+    const std::string error = error_of([&] { conf.check(name); });
+    EXPECT_EQ(error == "no error", name.starts_with("valid")) << name << ": " << error;
+  }
 }
 
 TEST(Scenarios, HaveNames) {

@@ -37,6 +37,30 @@ TEST(LoadPages, ShowRunsAndWhatWasMeasured) {
   EXPECT_THAT(load_page({read_load_record(folder.path() / "cut & short")}), Not(HasSubstr("<svg")));
 }
 
+// A folder of a stranger's: other types, text with tags and escapes, numbers that no run has.
+TEST(LoadPages, ShowWhateverAFolderHoldsWithoutHarm) {
+  const TemporaryFolder folder;
+  put_run(folder, "run", 200, "");
+  folder.put(
+      "run/settings.json",
+      R"({"scenario": "Offline", "mode": 7, "model": ["a"], "batch": "many", "lanes": 1e308})");
+  folder.put("run/slices.csv",
+             "seconds,samples,batches,most_waiting,busy\n0,1e308,0,-1e308,nan\n"
+             "1e308,1e308,1e308,inf,1e308\n-1,,,,\n");
+  folder.put("run/latencies.csv", "most_ms,samples\n0,1\n-1,2\n1e308,1e308\n1e-308,3\n");
+  folder.put("run/batches.csv", "samples,batches\n1e18,1e18\n-1e18,-1\n");
+  const LoadRecord run = read_load_record(folder.path() / "run");
+  EXPECT_EQ(run.mode, "");
+  const std::string page = load_page({run});
+  EXPECT_LT(page.size(), 100'000U);
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf\""))));
+  folder.put("run/settings.json",
+             R"({"scenario": "Offline", "mode": "<script>\u001b[31m", "model": "x/<b>&\n"})");
+  const std::string tags = load_page({read_load_record(folder.path() / "run")});
+  EXPECT_THAT(tags, AllOf(HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script")),
+                          Not(HasSubstr("\x1b")), Not(HasSubstr("<b>"))));
+}
+
 TEST(LoadPages, RefuseOtherFolders) {
   const TemporaryFolder folder;
   folder.put("settings.json", "{}");

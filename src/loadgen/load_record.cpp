@@ -35,8 +35,14 @@ LoadRecord read_load_record(const fs::path& folder) {
     throw Error("loadgen", path.string(), "another file", "settings of a run of nibble loadgen",
                 ErrorKind::input);
   }
-  const auto text = [&](const char* key) { return json.value(key, std::string()); };
-  const auto number = [&](const char* key) { return json.value(key, 0.0); };
+  const auto text = [&](const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const auto number = [&](const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
   LoadRecord record{.name = fs::weakly_canonical(folder).filename().string(),
                     .scenario = parse_scenario(text("scenario")),
                     .model = fs::path(text("model")).filename().string(),

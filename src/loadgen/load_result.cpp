@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <vector>
 
+#include "data/file_bytes.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline loadgen {
@@ -95,12 +95,8 @@ LoadResult parse_detail_log(std::string_view text, const std::string& name) {
 
 LoadResult read_load_result(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kDetailLog;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw Error("loadgen", path.string(), "no such file", "the folder of a run", ErrorKind::system);
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return parse_detail_log(text, path.string());
+  const std::vector<std::byte> text = read_file_bytes(path, "loadgen");
+  return parse_detail_log({reinterpret_cast<const char*>(text.data()), text.size()}, path.string());
 }
 
 }  // namespace nibble::inline loadgen

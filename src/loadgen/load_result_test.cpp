@@ -44,7 +44,7 @@ TEST(LoadResults, NameTheLineThatIsWrong) {
   EXPECT_EQ(error_of([] { parse_detail_log("\n:::MLLOG {\"key\": 1}\n", "log"); }),
             "[loadgen] log line 2: got another, expected JSON with a key and a value");
   EXPECT_THAT(error_of([] { read_load_result("/nowhere"); }),
-              ::testing::HasSubstr("/nowhere/mlperf_log_detail.txt: got no such file"));
+              ::testing::HasSubstr("cannot read /nowhere/mlperf_log_detail.txt: No such file"));
 }
 
 TEST(LoadResults, CorpusNamesSayWhatIsValid) {

@@ -5,10 +5,7 @@
 #include <cmath>
 
 #include "nibble/core/error.h"
-#include "numerics/element_codebook.h"
-#include "numerics/element_float.h"
-#include "numerics/element_grid.h"
-#include "numerics/element_posit.h"
+#include "numerics/element_families.h"
 #include "numerics/round_float.h"
 #include "numerics/round_grid.h"
 #include "numerics/round_posit.h"

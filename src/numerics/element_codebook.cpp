@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Codebooks: a table of values, the code its index.
-#include "numerics/element_codebook.h"
+#include "numerics/element_families.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of codebooks: entries stay, others go to their neighbours, exact whatever the exponents.
-#include "numerics/element_codebook.h"
+#include "numerics/element_families.h"
 
 #include <gtest/gtest.h>
 
 #include "nibble/core/error.h"
 #include "numerics/format_names.h"
-#include "numerics/number_line.h"
+#include "numerics/test_number_line.h"
 
 namespace nibble::inline numerics {
 namespace {

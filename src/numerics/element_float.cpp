@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Floats of any split, bias and specials.
-#include "numerics/element_float.h"
+#include "numerics/element_families.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of float elements: every code of every small split, and the constants of the known formats.
-#include "numerics/element_float.h"
+#include "numerics/element_families.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
-#include "numerics/number_line.h"
 #include "numerics/test_float_line.h"
+#include "numerics/test_number_line.h"
 
 namespace nibble::inline numerics {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fixed point and integers: the multiples of a power of two.
-#include "numerics/element_grid.h"
+#include "numerics/element_families.h"
 
 #include <algorithm>
 #include <cmath>

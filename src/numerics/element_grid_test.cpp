@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of fixed point and integers: every code, every midpoint, both bounds.
-#include "numerics/element_grid.h"
+#include "numerics/element_families.h"
 
 #include <gtest/gtest.h>
 
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
-#include "numerics/number_line.h"
+#include "numerics/test_number_line.h"
 
 namespace nibble::inline numerics {
 namespace {

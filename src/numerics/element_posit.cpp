@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Posits (2022 standard, any es): sign, run-length regime, exponent, fraction.
-#include "numerics/element_posit.h"
+#include "numerics/element_families.h"
 
 #include <cmath>
 #include <limits>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of posits: every code and midpoint of every posit up to 16 bits.
-#include "numerics/element_posit.h"
+#include "numerics/element_families.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "nibble/core/error.h"
-#include "numerics/number_line.h"
+#include "numerics/test_number_line.h"
 
 namespace nibble::inline numerics {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "numerics/number_line.h"
 #include "numerics/test_format_generator.h"
+#include "numerics/test_number_line.h"
 
 namespace nibble::inline numerics {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <cmath>
 
-#include "numerics/number_line.h"
 #include "numerics/test_format_generator.h"
+#include "numerics/test_number_line.h"
 
 namespace nibble::inline numerics {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "nibble/core/error.h"
-#include "numerics/number_line.h"
+#include "numerics/test_number_line.h"
 
 namespace nibble::inline numerics {
 

@@ -44,6 +44,12 @@ class GraphMaker {
     if (tape_.layer(node) == nullptr || !tape_.needs(node).has_parameters) return {};
     return tape_.layer(node)->parameters();
   }
+  std::int64_t numbers(std::size_t node) const {  // that are trained
+    std::int64_t sum = 0;
+    for (const TrainedTensor* each : parameters(node))
+      sum += static_cast<std::int64_t>(each->size());
+    return sum;
+  }
   std::int64_t value_bytes(std::size_t node) const {
     return images_ * pictures_[node].elements() + Wire::kExponentBytes;
   }
@@ -66,22 +72,18 @@ class GraphMaker {
 
   void add_units() {
     for (std::size_t i = 0; i <= answer_; ++i) {
-      std::int64_t memory = value_bytes(i);
-      for (const TrainedTensor* each : parameters(i))
-        memory += static_cast<std::int64_t>(each->size());
-      if (i == 0 || tape_.layer(i) != nullptr) add_unit({i, TrainPass::forward}, memory);
+      if (i == 0 || tape_.layer(i) != nullptr)
+        add_unit({i, TrainPass::forward}, value_bytes(i) + numbers(i));
     }
     add_unit(loss(), 0);
     for (std::size_t i = answer_; i > 0; --i) {
       if (!goes_back(i)) continue;
+      if (numbers(i) > 0 && !is_whole(i)) add_unit({i, TrainPass::weight_gradient}, 8 * numbers(i));
       if (tape_.passes_error_on(i) || arrivals_[i].size() > 1)
         add_unit({i, TrainPass::input_error}, 0);
-      std::int64_t numbers = 0;
-      for (const TrainedTensor* each : parameters(i))
-        numbers += static_cast<std::int64_t>(each->size());
-      if (numbers == 0) continue;
-      if (!is_whole(i)) add_unit({i, TrainPass::weight_gradient}, 8 * numbers);
-      add_unit({i, TrainPass::update}, 9 * numbers);  // mantissas, fine numbers, momentum
+    }
+    for (std::size_t i = answer_; i > 0; --i) {  // mantissas, fine numbers, momentum
+      if (goes_back(i) && numbers(i) > 0) add_unit({i, TrainPass::update}, 9 * numbers(i));
     }
   }
 

@@ -10,7 +10,7 @@
 #include "core/hash.h"
 #include "graph/normalized_product.h"
 #include "integer_step/integer_session_test_support.h"
-#include "integer_step/random_train_network.h"
+#include "integer_step/test_random_train_network.h"
 #include "nibble/core/parallel.h"
 #include "placement/placement_test_support.h"
 #include "placement/step_trial.h"

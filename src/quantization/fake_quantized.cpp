@@ -9,8 +9,8 @@
 #include "graph/parameters.h"
 #include "nibble/core/error.h"
 #include "nibble/float_training/forward.h"
-#include "quantization/product_steps.h"
 #include "quantization/quantization_points.h"
+#include "quantization/weight_steps.h"
 
 namespace nibble::inline quantization {
 namespace {

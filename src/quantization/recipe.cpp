@@ -47,8 +47,8 @@ std::vector<RecipeOption> parse(std::string_view text, std::string_view source) 
       option.value = fmt::format("{}", *integer);
     } else if (const auto* real = std::get_if<double>(&entry.value.data)) {
       option.value = fmt::format("{}", *real);
-    } else if (const auto* words = std::get_if<std::string>(&entry.value.data)) {
-      option.value = *words;
+    } else if (std::holds_alternative<std::string>(entry.value.data)) {
+      option.value = reader.string(entry.key).value();
     } else {
       reader.fail(entry.key, kind_of(entry.value), "a value");
     }

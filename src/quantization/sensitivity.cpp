@@ -12,9 +12,9 @@
 #include "graph/fake_quantize.h"
 #include "graph/model_parts.h"
 #include "nibble/float_training/forward.h"
-#include "quantization/product_steps.h"
 #include "quantization/quantization_points.h"
 #include "quantization/stretches.h"
+#include "quantization/weight_steps.h"
 
 namespace nibble::inline quantization {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps from the largest weight or from the least error.
+// Finds the steps of weights.
 #include "quantization/weight_steps.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,9 @@
 #include <array>
 #include <cfloat>
 #include <cmath>
+#include <string>
 
+#include "graph/fake_quantize.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
@@ -78,6 +80,10 @@ void check(ConstTensorView weight, const IntegerGrid& grid) {
   }
 }
 
+// Of the largest step of a weight. Channels that died in training have weights near 0; with steps
+// of their own what is added to them would leave 32 bits.
+constexpr float kLeastStep = 1.0F / 4096;
+
 }  // namespace
 
 std::vector<float> weight_steps(ConstTensorView weight, bool is_per_channel,
@@ -100,6 +106,18 @@ std::vector<float> weight_steps(ConstTensorView weight, bool is_per_channel,
     if (step == 0) step = largest > 0 ? largest : 1.0F;
   }
   return steps;
+}
+
+ProductSteps product_steps(const Node& node, const Tensor& weight, int bits,
+                           const QuantizeSettings& settings) {
+  ProductSteps result{
+      .format = parse_format(bits == 8 ? "int8(symmetric)" : "int" + std::to_string(bits)),
+      .steps = {}};
+  result.steps = weight_steps(weight.view(), settings.is_per_channel, grid_of(node, result.format),
+                              settings.fits_weights ? WeightMethod::mse : WeightMethod::max);
+  const float least = std::ranges::max(result.steps) * kLeastStep;
+  for (float& each : result.steps) each = std::max(each, least);
+  return result;
 }
 
 }  // namespace nibble::inline quantization

@@ -7,6 +7,8 @@
 
 #include "graph/fake_quantize.h"
 #include "nibble/core/tensor.h"
+#include "nibble/graph/network.h"
+#include "nibble/quantization/settings.h"
 
 namespace nibble::inline quantization {
 
@@ -20,5 +22,14 @@ enum class WeightMethod : std::uint8_t {
 // common shift of the rescale factors nor the bias out of 32 bits.
 std::vector<float> weight_steps(ConstTensorView weight, bool is_per_channel,
                                 const IntegerGrid& grid, WeightMethod method);
+
+// Of the weight of a conv2d or linear.
+struct ProductSteps {
+  Format format;             // of the weight: its integers
+  std::vector<float> steps;  // one for all, or one an output
+};
+
+ProductSteps product_steps(const Node& node, const Tensor& weight, int bits,
+                           const QuantizeSettings& settings);
 
 }  // namespace nibble::inline quantization

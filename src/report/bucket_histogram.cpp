@@ -27,29 +27,54 @@ std::vector<double> make_limits() {
   return limits;
 }
 
+// Values in the order in which they are added, counts of their buckets, then the whole.
+class BucketCounts {
+ public:
+  void add(double x, std::int64_t count) {
+    if (!std::isfinite(x) || count == 0) return;
+    result_.smallest = result_.count == 0 ? x : std::min(result_.smallest, x);
+    result_.largest = result_.count == 0 ? x : std::max(result_.largest, x);
+    const auto times = static_cast<double>(count);
+    result_.sum += x * times;
+    result_.sum_of_squares += x * x * times;
+    result_.count += count;
+    counts_[static_cast<std::size_t>(std::ranges::upper_bound(limits(), x) - limits().begin())] +=
+        times;
+  }
+
+  BucketHistogram result() {
+    if (result_.count == 0) return result_;
+    const auto is_used = [](double count) { return count > 0; };
+    const auto first = std::ranges::find_if(counts_, is_used) - counts_.begin();
+    const auto end =
+        std::find_if(counts_.rbegin(), counts_.rend(), is_used).base() - counts_.begin();
+    result_.limits.assign(limits().begin() + first, limits().begin() + end);
+    result_.counts.assign(counts_.begin() + first, counts_.begin() + end);
+    return result_;
+  }
+
+ private:
+  static const std::vector<double>& limits() {
+    static const std::vector<double> kLimits = make_limits();
+    return kLimits;
+  }
+
+  BucketHistogram result_;
+  std::vector<double> counts_ = std::vector<double>(limits().size());
+};
+
 }  // namespace
 
 BucketHistogram bucket_histogram(std::span<const float> values) {
-  static const std::vector<double> kLimits = make_limits();
-  BucketHistogram result;
-  std::vector<double> counts(kLimits.size());
-  for (const float value : values) {
-    if (!std::isfinite(value)) continue;
-    const double x = value;
-    result.smallest = result.count == 0 ? x : std::min(result.smallest, x);
-    result.largest = result.count == 0 ? x : std::max(result.largest, x);
-    result.sum += x;
-    result.sum_of_squares += x * x;
-    ++result.count;
-    ++counts[static_cast<std::size_t>(std::ranges::upper_bound(kLimits, x) - kLimits.begin())];
-  }
-  if (result.count == 0) return result;
-  const auto is_used = [](double count) { return count > 0; };
-  const auto first = std::ranges::find_if(counts, is_used) - counts.begin();
-  const auto end = std::find_if(counts.rbegin(), counts.rend(), is_used).base() - counts.begin();
-  result.limits.assign(kLimits.begin() + first, kLimits.begin() + end);
-  result.counts.assign(counts.begin() + first, counts.begin() + end);
-  return result;
+  BucketCounts counts;
+  for (const float value : values) counts.add(value, 1);
+  return counts.result();
+}
+
+BucketHistogram bucket_histogram(std::span<const CountedValue> values) {
+  BucketCounts counts;
+  for (const CountedValue& each : values) counts.add(each.value, each.count);
+  return counts.result();
 }
 
 }  // namespace nibble::inline report

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "nibble/run_folder/events.h"
+
 namespace nibble::inline report {
 
 // Of the finite values. Bucket i holds limits[i-1] <= x < limits[i]; empty buckets at both ends are
@@ -22,5 +24,6 @@ struct BucketHistogram {
 };
 
 BucketHistogram bucket_histogram(std::span<const float> values);
+BucketHistogram bucket_histogram(std::span<const CountedValue> values);
 
 }  // namespace nibble::inline report

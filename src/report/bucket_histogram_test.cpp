@@ -29,6 +29,26 @@ TEST(BucketHistogram, ZeroLiesInTheBucketAboveZero) {
   EXPECT_EQ(histogram.counts, (std::vector<double>{1, 3}));
 }
 
+TEST(BucketHistogram, CountsStandForValues) {
+  std::vector<float> values;
+  std::vector<CountedValue> counted;
+  for (int mantissa = -127; mantissa <= 127; ++mantissa) {
+    const float value = std::ldexp(static_cast<float>(mantissa), -9);
+    counted.push_back({value, 1000 - 7 * std::abs(mantissa)});
+    values.insert(values.end(), static_cast<std::size_t>(counted.back().count), value);
+  }
+  std::ranges::reverse(values);  // sums of such numbers are exact in any order
+  const BucketHistogram one_by_one = bucket_histogram(values);
+  const BucketHistogram at_once = bucket_histogram(counted);
+  EXPECT_EQ(at_once.count, one_by_one.count);
+  EXPECT_EQ(at_once.smallest, one_by_one.smallest);
+  EXPECT_EQ(at_once.largest, one_by_one.largest);
+  EXPECT_EQ(at_once.sum, one_by_one.sum);
+  EXPECT_EQ(at_once.sum_of_squares, one_by_one.sum_of_squares);
+  EXPECT_EQ(at_once.limits, one_by_one.limits);
+  EXPECT_EQ(at_once.counts, one_by_one.counts);
+}
+
 TEST(BucketHistogram, WhatIsNotFiniteIsLeftOut) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {std::nanf(""), kInfinity, -kInfinity};

@@ -102,7 +102,15 @@ void TensorBoardSink::scalar(std::string_view tag, std::int64_t step, double val
 
 void TensorBoardSink::histogram(std::string_view tag, std::int64_t step,
                                 std::span<const float> values) {
-  const BucketHistogram counted = bucket_histogram(values);
+  add(tag, step, bucket_histogram(values));
+}
+
+void TensorBoardSink::counted_histogram(std::string_view tag, std::int64_t step,
+                                        std::span<const CountedValue> values) {
+  add(tag, step, bucket_histogram(values));
+}
+
+void TensorBoardSink::add(std::string_view tag, std::int64_t step, const BucketHistogram& counted) {
   if (counted.count == 0) return;
   state_->add(histogram_record({.seconds = now(), .step = step}, tag, counted));
 }

@@ -12,6 +12,11 @@ void EventFan::histogram(std::string_view tag, std::int64_t step, std::span<cons
   for (const auto& sink : sinks_) sink->histogram(tag, step, values);
 }
 
+void EventFan::counted_histogram(std::string_view tag, std::int64_t step,
+                                 std::span<const CountedValue> values) {
+  for (const auto& sink : sinks_) sink->counted_histogram(tag, step, values);
+}
+
 void EventFan::text(std::string_view tag, std::int64_t step, std::string_view words) {
   for (const auto& sink : sinks_) sink->text(tag, step, words);
 }

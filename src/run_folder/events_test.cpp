@@ -48,6 +48,15 @@ TEST(EventFan, TellsEverybodyInOrder) {
   EXPECT_EQ(heard, "a w 4 2; b w 4 2; a note 5 hello; b note 5 hello; a flush; b flush; ");
 }
 
+TEST(EventFan, WhatIsCountedIsHeardAsOftenAsItCame) {
+  std::string heard;
+  EventFan fan;
+  fan.add(std::make_unique<Notes>('a', heard));
+  const std::array values{CountedValue{1.0F, 3}, CountedValue{2.0F, 0}, CountedValue{3.0F, 4}};
+  fan.counted_histogram("w", 4, values);
+  EXPECT_EQ(heard, "a w 4 7; ");
+}
+
 TEST(EventFan, NobodyListeningIsFine) {
   EventFan fan;
   fan.scalar("loss", 0, 1.0);

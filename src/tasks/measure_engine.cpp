@@ -28,6 +28,8 @@ struct Measurement {
   std::vector<double> step_seconds;  // of one run, median
   double peak = 0;                   // GOP/s of the machine on as many threads
   std::string isa;
+  double from_host = 0;    // images/s with several batches on their way; 0: not measured
+  double from_device = 0;  // the same with examples in the device's memory
   std::uint64_t answers_hash = 0;
 
   double at(double share) const {
@@ -36,8 +38,41 @@ struct Measurement {
   }
 };
 
+// Images a second with as many batches on their way as there are lanes, answers in the host's
+// memory. Throws where these are others than `wanted`.
+double throughput(const Engine& engine, const MeasureOptions& options, BufferPlace place,
+                  std::span<const std::byte> examples, std::span<const std::byte> wanted) {
+  const EngineBuffer input = engine.allocate(examples.size(), place);
+  input.write(examples);
+  std::vector<EngineBuffer> answers;
+  std::vector<PendingRun> pending(static_cast<std::size_t>(options.lanes));
+  for (int lane = 0; lane < options.lanes; ++lane)
+    answers.push_back(engine.allocate(wanted.size(), BufferPlace::host));
+  const auto rounds = [&](double seconds) {
+    const auto start = Clock::now();
+    std::int64_t count = 0;
+    while (count < 5 * options.lanes || seconds_since(start) < seconds) {
+      const auto lane = static_cast<std::size_t>(count++ % options.lanes);
+      pending[lane].get();
+      pending[lane] = engine.submit(input.bytes(), options.batch, answers[lane].bytes());
+    }
+    for (PendingRun& each : pending) each.get();
+    return static_cast<double>(count * options.batch) / seconds_since(start);
+  };
+  (void)rounds(0);  // every lane makes its memory
+  const double speed = rounds(options.seconds);
+  for (const EngineBuffer& each : answers) {
+    if (!std::ranges::equal(each.bytes(), wanted))
+      throw Error("bench", "answers", "others", "the same in every run", ErrorKind::internal);
+  }
+  return speed;
+}
+
 Measurement measure(const Engine& engine, const MeasureOptions& options) {
-  const std::vector<std::byte> input = random_examples(engine.input(), options.batch);
+  const std::vector<std::byte> examples = random_examples(engine.input(), options.batch);
+  const EngineBuffer buffer = engine.allocate(examples.size(), BufferPlace::host);
+  buffer.write(examples);
+  const std::span<const std::byte> input = buffer.bytes();
   std::vector<std::byte> answers(engine.output().bytes * static_cast<std::size_t>(options.batch));
   Measurement result;
   result.step_seconds.resize(engine.steps().size());
@@ -47,8 +82,15 @@ Measurement measure(const Engine& engine, const MeasureOptions& options) {
   hasher.add(answers);
   result.answers_hash = hasher.value();
 
+  const EnginePeak known = engine.measure_peak();
+  result.peak = 1e-9 * known.operations;
+  if (!known.instructions.empty()) result.isa = known.instructions;
+  if (options.lanes > 1) {
+    result.from_host = throughput(engine, options, BufferPlace::host, examples, answers);
+    result.from_device = throughput(engine, options, BufferPlace::device, examples, answers);
+  }
   const auto start = Clock::now();
-  for (int i = 0; i < 50; ++i)
+  for (int i = 0; i < 50 && known.instructions.empty(); ++i)
     result.peak = std::max(result.peak, 1e-9 * peak_of_threads(last_isa_used()));
   while (result.times.size() < 5 || seconds_since(start) < options.seconds) {
     const auto begin = Clock::now();
@@ -115,6 +157,8 @@ Json json_of(const Engine& engine, const MeasureOptions& options, const Measurem
           {"p90_ms", 1e3 * m.at(0.9)},
           {"p99_ms", 1e3 * m.at(0.99)},
           {"runs", m.times.size()},
+          {"throughput",
+           {{"lanes", options.lanes}, {"from_host", m.from_host}, {"from_device", m.from_device}}},
           {"gops", gops},
           {"peak_gops", m.peak},
           {"share_of_peak", m.peak > 0 ? gops / m.peak : 0},

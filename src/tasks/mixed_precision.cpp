@@ -20,9 +20,12 @@
 #include "quantization/answered_classes.h"
 #include "quantization/layer_bits_text.h"
 #include "tasks/quantize_report.h"
+#include "tasks/shared_options.h"
 
 namespace nibble::inline tasks {
 namespace {
+
+constexpr double kMostBytes = 1e18;
 
 constexpr std::size_t kScanBatches = 4;
 constexpr std::int64_t kHeldImages = 2048;
@@ -155,20 +158,20 @@ void add_mixed_flags(CLI::App& verb, MixedPrecision& flags) {
               "int8 or int4 for each layer, so that all parameters, biases and factors too,\n"
               "have so many bytes at most in emitted C")
           ->type_name("BYTES")
-          ->check(CLI::PositiveNumber);
+          ->check(within(1, kMostBytes));
   CLI::Option* file =
       verb.add_option(
               "--target-file", flags.target_file,
               "int8 to int2 for each layer, so that they have so many bytes in OUT.nib, where\n"
               "they are packed")
           ->type_name("BYTES")
-          ->check(CLI::PositiveNumber)
+          ->check(within(1, kMostBytes))
           ->excludes(size);
   verb.add_option("--max-loss", flags.max_loss,
                   "as few bits for each layer as lose no more points of top-1 on images of\n"
                   "--calib that did not calibrate")
       ->type_name("POINTS")
-      ->check(CLI::NonNegativeNumber)
+      ->check(within(0, 100))
       ->excludes(size)
       ->excludes(file);
   verb.add_option("--plan", flags.plan, "write the bits of layers as --per-layer reads them")

@@ -19,6 +19,13 @@
 namespace nibble::inline tasks {
 namespace {
 
+constexpr double kMostSamples = 1e9;
+constexpr double kLongestSide = 32768;  // a side, as pictures have
+constexpr double kMostBorder = 1024;
+constexpr double kMostTuning = 1e6;  // epochs
+constexpr double kLeastRate = 1e-30;
+constexpr double kMostRate = 1e30;
+
 int bits_of(const std::string& option, const std::string& format, bool may_be_unsigned) {
   const std::optional<int> bits = integer_bits(format, may_be_unsigned);
   if (!bits) {
@@ -90,9 +97,9 @@ void add_quantize_options(CLI::App& verb, QuantizeChoices& choices) {
       ->required();
   verb.add_option("--data", choices.data, "data whose test split is counted (as --calib)");
   verb.add_option("--samples", choices.samples, "images for calibration (1024)")
-      ->check(CLI::PositiveNumber);
+      ->check(within(1, kMostSamples));
   verb.add_option("--image-size", choices.image_size, "side of the pictures of a folder")
-      ->check(CLI::PositiveNumber);
+      ->check(within(1, kLongestSide));
   verb.add_option("--weights", choices.weights, "int8, int7, … int2; fewer than 8 are packed");
   verb.add_option("--activations", choices.activations,
                   "uint8, uint4, …: 0 anywhere; int8, …: values of both signs around 0");
@@ -115,11 +122,11 @@ void add_quantize_options(CLI::App& verb, QuantizeChoices& choices) {
                   "epochs of training with fake quantization and learned steps on --data; after\n"
                   "Ctrl-C the same command goes on from OUT.nib.checkpoint")
       ->excludes(features)
-      ->check(CLI::NonNegativeNumber);
+      ->check(within(0, kMostTuning));
   verb.add_option("--lr", choices.rate, "of fine-tuning (0.001), falling to 0 by a cosine")
-      ->check(CLI::PositiveNumber);
+      ->check(within(kLeastRate, kMostRate));
   verb.add_option("--crop", choices.crop, "of fine-tuning: random crops out of such a border")
-      ->check(CLI::NonNegativeNumber);
+      ->check(within(0, kMostBorder));
   verb.add_flag("--flip", choices.flips, "of fine-tuning: mirror every other picture");
   verb.add_option("--seed", choices.seed, "of fine-tuning: decides every number");
   add_threads_option(verb, choices.threads);

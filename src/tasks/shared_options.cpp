@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many threads compute, and who computes.
+// How many threads compute, who computes, and what numbers may be.
 #include "tasks/shared_options.h"
+
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 
@@ -9,6 +11,14 @@
 #include "nibble/core/parallel.h"
 
 namespace nibble::inline tasks {
+
+std::function<std::string(const std::string&)> within(double least, double most) {
+  return [least, most](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return {};
+    return fmt::format("got {}, expected {} to {}", text, least, most);
+  };
+}
 
 void add_threads_option(CLI::App& verb, int& threads, const std::string& note) {
   verb.add_option("--threads", threads, "threads (all cores)" + note)

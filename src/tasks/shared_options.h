@@ -3,6 +3,7 @@
 // compute on integers.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,9 @@ class App;
 }
 
 namespace nibble::inline tasks {
+
+// For an option's check: a number from least to most. CLI11's own ranges let nan through.
+std::function<std::string(const std::string&)> within(double least, double most);
 
 // `note` is added to the help of the option.
 void add_threads_option(CLI::App& verb, int& threads, const std::string& note = "");

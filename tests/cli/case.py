@@ -5,6 +5,7 @@ Needs python3 with numpy; NIBBLE_BIN names the command.
 """
 
 import io
+import json
 import os
 import subprocess
 import tempfile
@@ -22,6 +23,11 @@ def run(*arguments, data=None, **variables):
     environment.update(variables)
     command = [NIBBLE, *map(str, arguments)]
     return subprocess.run(command, input=data, capture_output=True, env=environment, timeout=300)
+
+
+def has_floats():
+    """Whether the build computes with floats: it has oneDNN."""
+    return bool(json.loads(run("doctor", "--json").stdout)["parts"]["onednn"])
 
 
 def npy(array):

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import unittest
 
-from case import Case, run
+from case import Case
 
 SIDE_BY_SIDE = """name = "side-by-side"
 input = [8, 8, 1]
@@ -34,10 +34,7 @@ class EmitTraining(Case):
 
     def test_a_model_goes_on(self):
         run_folder, out = self.folder / "run", self.folder / "c"
-        process = run("train", "mlp-64-32-10", "--data", "digits", "--arith", "int8", "--epochs", 1, "--quiet", "--out",
-                      run_folder)
-        if process.returncode == 2:
-            self.skipTest("this build has no oneDNN, and so no training")
+        self.done("train", "mlp-64-32-10", "--data", "digits", "--arith", "int8", "--epochs", 1, "--quiet", "--out", run_folder)
         self.done("emit", run_folder / "model.nib", "-o", out, "--prefix", "digits", "--train", "--train-batch", 5,
                   "--train-steps", 30, "--train-images", 33, "--seed", 7)
         header = (out / "digits_train.h").read_text()

@@ -109,9 +109,13 @@ class Hostile(Case):
                           ("bench", model, "--threads", 1), ("tune", model), ("emit", model, "-o", self.folder / "c"),
                           ("convert", model, self.folder / "y.onnx"), ("eval", model, "--data", "digits"),
                           ("compare", model, model, "--data", "digits"),
-                          ("quantize", model, "-o", self.folder / "q.nib", "--calib", "digits")):
+                          ("quantize", model, "-o", self.folder / "q.nib", "--calib", "digits"),
+                          ("train", "mlp-64-32-10", "--from", model, "--data", "digits", "--out", self.folder / "r"),
+                          ("loadgen", model, "--data", "digits", "--out", self.folder / "l")):
             with self.subTest(verb=arguments[0]):
-                self.assertIn(words, self.ends(*arguments, **more))
+                text = self.ends(*arguments, **more)
+                if "no LoadGen" not in text:
+                    self.assertIn(words, text)
 
     def test_windows_of_two_billion_are_refused(self):
         most = 2147483647
@@ -237,9 +241,12 @@ class Hostile(Case):
         folder = Path(os.environ.get("NIBBLE_DATA", "/nowhere")) / "hostile"
         if not folder.exists():
             self.skipTest("no hostile in NIBBLE_DATA")
-        for name, words in (("overflow.nib", "limit '"), ("hang.nib", "limit '"), ("alloc.nib", "limit '")):
-            self.all_verbs(folder / name, words)
-        self.ends("convert", folder / "slow.onnx", self.folder / "y.nib")
+        bounds = {"seconds": 1.0, "mebibytes": 256}  # with sanitizers, too
+        for name, words in (("overflow.nib", "limit '"), ("hang.nib", "limit '"), ("alloc.nib", "limit '"),
+                            ("inject.nib", "expected UTF-8 without control characters")):
+            self.all_verbs(folder / name, words, **bounds)
+        self.ends("convert", folder / "slow.onnx", self.folder / "y.nib", **bounds)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["in.npy"])
 
 
 if __name__ == "__main__":

@@ -95,6 +95,10 @@ class Interrupts(TrainCase):
         self.interrupted("sweep", "mlp-64-32-10", *quick("--formats", "e4m3", "--epochs", "100000", "--out", "sweep"),
                          once="sweep/*/epochs.csv", words="the same command goes on")
 
+    def test_ranks(self):
+        self.interrupted("train", "convnet-8x8", *quick("--arith", "int8", "--epochs", "100000", "--ranks", "2", "--out", "run"),
+                         once="run/epochs.csv", number=signal.SIGTERM, words="--resume goes on from the checkpoint")
+
     def test_a_bar_is_taken_away(self):
         try:
             leader, follower = pty.openpty()

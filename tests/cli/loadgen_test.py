@@ -10,7 +10,7 @@ import unittest
 
 import numpy as np
 
-from case import NIBBLE, run
+from case import NIBBLE, has_floats, run
 from train_case import TrainCase
 
 SCENARIOS = ("Offline", "Server", "SingleStream", "MultiStream")
@@ -115,6 +115,32 @@ class LoadGen(TrainCase):
         out, _ = self.load("once", "--mode", "accuracy")
         self.fails(1, "a folder that holds a run", "loadgen", self.model, "--data", "digits", "--out", out)
 
+    def test_settings_that_would_lead_loadgen_astray(self):
+        common = ("loadgen", self.model, "--data", "digits", "--out", self.folder / "x")
+        conf = self.folder / "strange.conf"
+        for scenario, words, *lines in (
+                ("MultiStream", "'samples_per_query': got '0', expected a whole number from 1 to 65536", "samples_per_query = 0"),
+                ("Server", "'min_query_count': got '-1', expected a whole number", "min_query_count = -1"),
+                ("Server", "'min_query_count': got '1e3', expected a whole number", "min_query_count = 1e3"),
+                ("Offline", "'target_qps': got 'nan', expected a number", "target_qps = nan"),
+                ("Server", "a second (target_qps, target_latency): got 0, expected 1e-06", "target_qps = 0"),
+                ("SingleStream", "a second (target_qps, target_latency): got inf, expected", "target_latency = 0"),
+                ("Offline", "(limit 'memory'", "min_query_count = 999999999999"),
+                ("SingleStream", "(limit 'memory'", "min_duration = 100000000000"),
+                ("Offline", "performance_issue_same_index: got 360, expected less than 360, the samples that are loaded",
+                 "performance_issue_same = 1", "performance_issue_same_index = 360"),
+                ("Server", "performance_issue_same_index: got 100, expected less than 100", "performance_issue_same = 1",
+                 "performance_issue_same_index = 100", "performance_sample_count_override = 100", "min_duration = 100"),
+                ("Offline", "what LoadGen cannot read", "min_duration = soon")):
+            text = "".join(f"*.*.{line}\n" for line in lines)
+            if "cannot read" in words:
+                text = text.replace("min_duration", "what_is_this")
+            conf.write_text(text)
+            with self.subTest(lines):
+                self.fails(1, words, *common, "--scenario", scenario, "--user-conf", conf)
+                if "target" not in text:  # of the speed an audit.config says nothing
+                    self.fails(1, words, *common, "--scenario", scenario, "--audit", conf)
+
     def test_a_run_that_is_not_valid_says_why(self):
         out = self.folder / "late"
         process = run("loadgen", self.model, "--data", "digits", "--out", out, "--scenario", "Server", "--seconds", "0.3",
@@ -168,8 +194,8 @@ class LoadGen(TrainCase):
 
 
 if __name__ == "__main__":
-    if run("train", "--help").returncode != 0:
-        print("this build has no oneDNN, and so no training")
+    if not has_floats():
+        print("this build has no oneDNN, and so no floats")
         sys.exit(77)
     if b"no LoadGen" in run("loadgen", "model", "--data", "digits", "--out", "out").stderr:
         print("this build has no LoadGen")

@@ -3,8 +3,9 @@
 
 import json
 import struct
+import unittest
 
-from case import run
+from case import has_floats, run
 from train_case import TrainCase, main, quick
 
 FILES = {"settings.json", "epochs.csv", "layers.csv", "histograms.csv", "integers.csv", "checkpoint.safetensors",
@@ -50,6 +51,9 @@ def histograms_of(events):
                 histogram = dict(fields_of(fields[5]))
                 numbers = (struct.unpack("<d", histogram.get(key, bytes(8)))[0] for key in (1, 2, 3))
                 yield fields[1].decode(), event.get(2, 0), tuple(numbers)
+
+
+needs_floats = unittest.skipUnless(has_floats(), "this build has no oneDNN, and so no floats")
 
 
 class IntegerCase(TrainCase):
@@ -208,6 +212,7 @@ class Recipes(IntegerCase):
         told = self.settings(other)
         self.assertEqual((told["mu"], told["fraction_bits"], told["recipe"]), ("3", 3, "mine"))
 
+    @needs_floats
     def test_of_one_arithmetic_lend_the_run_to_the_other(self):
         recipe = self.folder / "mine.toml"
         recipe.write_text(self.RECIPE)
@@ -233,6 +238,7 @@ class Recipes(IntegerCase):
 
 
 class Starts(IntegerCase):
+    @needs_floats
     def test_a_float_model_goes_on_in_integers(self):
         floats, _, _ = self.train("floats", "--epochs", "8", "--lr", "0.01", network=NETWORK)
         start = floats / "model.nib"
@@ -259,6 +265,35 @@ class Starts(IntegerCase):
         again, _, _ = self.train("again", "--from", first / "model.nib", "--arith", "int8", "--epochs", "0", network="")
         self.assertEqual(self.hash_of(again), self.hash_of(first))
         self.fails(1, "expected a model of floats", "train", "--from", first / "model.nib", *quick())
+
+
+class StartedRanks(IntegerCase):
+    """Processes that --ranks starts, without MPI."""
+
+    def test_give_the_weights_of_one(self):
+        for options in ((), ("--shifts", "delayed"), ("--update", "sgd", "--lr", "0.01")):
+            options += ("--epochs", "2", "--batch", "50")
+            alone, _, _ = self.integers("alone", "--overwrite", *options)
+            for ranks in (2, 3):
+                folder, text, errors = self.integers("ranks", "--overwrite", "--quiet", "--ranks", ranks, *options)
+                self.assertEqual(self.hash_of(folder), self.hash_of(alone), options)
+                self.assertEqual(text.count("weights "), 1)
+                self.assertEqual(errors, "")
+                self.no_leftovers(folder)
+
+    def test_are_stopped_and_go_on_with_another_number(self):
+        options = ("--epochs", "3", "--shifts", "delayed")
+        whole, _, _ = self.integers("whole", *options)
+        self.integers("parts", *options, "--ranks", 3, "--stop-after", "1")
+        parts, _, _ = self.integers("parts", *options, "--ranks", 2, "--resume")
+        self.assertEqual(self.hash_of(parts), self.hash_of(whole))
+
+    def test_say_once_what_is_wrong(self):
+        _, _, errors = self.integers("wrong", "--ranks", 3, "--batch", "2000", code=1)
+        self.assertEqual(errors.count("nibble: "), 1, errors)
+        self.assertIn("batch: got 2000", errors)
+        _, _, errors = self.train("floats", "--ranks", 2, code=1)
+        self.assertIn("processes: got 2, expected 1: only integer sums", errors)
 
 
 class Resumption(IntegerCase):
@@ -294,6 +329,7 @@ class Resumption(IntegerCase):
         self.fails(1, words, "train", network, *quick("--epochs", "2", "--out", folder, "--resume", *options))
         self.assertEqual({path: path.read_bytes() for path in folder.iterdir()}, before)
 
+    @needs_floats
     def test_only_of_the_same_arithmetic(self):
         floats, _, _ = self.train("floats", "--epochs", "2", "--stop-after", "1", network=NETWORK)
         self.refused(floats, "is of another run: kind: got 'float training', expected 'integer training'", "--arith", "int8")
@@ -382,4 +418,4 @@ class Refusals(IntegerCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(needs_floats=False)

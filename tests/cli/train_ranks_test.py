@@ -93,4 +93,4 @@ class Ranks(TrainCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(needs_floats=False)

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "graph/naive_examples.h"
-#include "graph/random_network.h"
+#include "graph/test_naive_examples.h"
+#include "graph/test_random_network.h"
 #include "nibble/emit/emit.h"
 
 namespace nibble {

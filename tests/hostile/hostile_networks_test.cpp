@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "core/isa.h"
-#include "emit/emitted_program.h"
+#include "emit/test_emitted_program.h"
 #include "engine/engine_test_support.h"
 #include "graph/network_json.h"
 #include "nibble/core/limits.h"

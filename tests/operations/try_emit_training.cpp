@@ -2,7 +2,7 @@
 // Emitted training ends with the weights of the trainer.
 #include <gtest/gtest.h>
 
-#include "emit/train_program.h"
+#include "emit/test_train_program.h"
 #include "graph/operation_table.h"
 #include "integer_training/integer_run_test_support.h"
 #include "tests/operations/trials.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/isa.h"
-#include "emit/emitted_program.h"
+#include "emit/test_emitted_program.h"
 #include "engine/engine_test_support.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"

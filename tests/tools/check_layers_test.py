@@ -56,6 +56,16 @@ class CheckLayers(unittest.TestCase):
     def test_front_door_from_below(self):
         self.expect_caught("src/report/bad.cpp", '#include "apps/nibble/verb.h"\n', "includes the higher apps")
 
+    def test_a_header_for_tests_alone(self):
+        files = {path: SPDX + body for path, body in SOUND.items()}
+        files["src/graph/dice.h"] = SPDX
+        files["src/graph/arena_test.cpp"] = SPDX + '#include "graph/dice.h"\n'
+        code, output = run_on(files)
+        self.assertEqual(code, 1, output)
+        self.assertIn("src/graph/dice.h:1: tests alone include it", output)
+        files["src/graph/arena.cpp"] = files["src/graph/arena_test.cpp"]
+        self.assertEqual(run_on(files)[0], 0)
+
     def test_sibling(self):
         self.expect_caught("src/graph/bad.cpp", '#include "data/idx.h"\n', "includes its sibling data")
 

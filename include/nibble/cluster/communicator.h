@@ -23,6 +23,11 @@ class Communicator {
   virtual int size() const = 0;
   virtual void sum(std::span<std::int32_t> values) = 0;  // over all ranks, in place, at all ranks
   virtual void sum(std::span<std::int64_t> values) = 0;
+  // As sum, for a rank that has more to do meanwhile: values are those of all ranks after
+  // finish_sums(), and stay where they are until then.
+  virtual void start_sum(std::span<std::int32_t> values) { sum(values); }
+  virtual void start_sum(std::span<std::int64_t> values) { sum(values); }
+  virtual void finish_sums() {}
   virtual void max(std::span<std::int64_t> values) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void barrier() = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes that mpirun started with this one.
+// The processes that train together with this one: those that mpirun or start_ranks started.
 #pragma once
 
 #include "nibble/cluster/communicator.h"
@@ -10,6 +10,14 @@ namespace nibble::inline cluster {
 // never initialized. The first call initializes it, exit finalizes it. An Error where a launcher
 // started several processes that cannot form a world.
 Communicator& world();
+
+inline constexpr int kMostRanks = 64;  // of start_ranks
+
+// Starts so many processes on this machine, which share memory and need no MPI, and returns in each
+// of them: they are the world from here on. The caller itself does not return: it waits, passes
+// SIGINT and SIGTERM on, ends all ranks where one fails, and exits as rank 0 did or as the one that
+// failed. Standard error of other ranks than 0 is shown where they failed alone. No thread may run.
+void start_ranks(int count);
 
 // Ends all processes of the world with this exit code, since others may wait for this one; returns
 // where MPI does not run. After world() an exit with a code other than 0 does the same by itself,

@@ -22,6 +22,7 @@
 #include "nibble/core/dtype.h"
 #include "nibble/core/limits.h"
 #include "nibble/core/shape.h"
+#include "nibble/engine/engine_buffer.h"
 #include "nibble/engine/pending_run.h"
 #include "nibble/engine/tuning.h"
 #include "nibble/graph/network.h"
@@ -29,7 +30,8 @@
 namespace nibble::inline engine {
 
 struct EngineOptions {
-  // Who computes: "cpu", "reference" (the definitions), "check(cpu,reference)" (both, which throws
+  // Who computes: "cpu", "cuda" and "cuda:1" (GPUs, in programs that called register_cuda_engine),
+  // "reference" (the definitions), "check(cpu,reference)" (both, which throws
   // at the first difference). The integers do not depend on it.
   std::string device = "cpu";
   std::int64_t max_batch = 1;      // that is expected; larger ones run, too
@@ -64,6 +66,12 @@ struct StepInfo {
   std::string shape;      // of a product: what its speed depends on
   std::int64_t macs = 0;  // multiply-accumulates of one example
   bool is_wide = false;   // 64 bits where 32 cannot be proven enough
+};
+
+// What an engine multiplies with, and how fast that could be.
+struct EnginePeak {
+  std::string instructions;  // empty: those of active_isa()
+  double operations = 0;     // a second, two a multiply-accumulate; 0: not known
 };
 
 // Called once for a submitted batch, by a thread of the engine's: null, or what was thrown. It must
@@ -104,6 +112,12 @@ class Engine {
   // As run, with seconds[i] += the time of step i.
   void run_timed(std::span<const std::byte> input, std::int64_t batch, std::span<std::byte> output,
                  std::span<double> seconds) const;
+
+  // Memory for input and output. A run takes any other as well, of the host or, where the engine
+  // runs on a GPU, of that GPU.
+  EngineBuffer allocate(std::size_t bytes, BufferPlace place) const;
+
+  EnginePeak measure_peak() const;  // of the device; takes some milliseconds
 
   const std::vector<StepInfo>& steps() const;
   const TuningFile& tuning() const;

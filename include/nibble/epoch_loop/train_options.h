@@ -23,9 +23,10 @@ struct TrainOptions {
   std::filesystem::path folder;
   RunFolderMode mode = RunFolderMode::fresh;
   ProgressStyle progress = ProgressStyle::automatic;
-  std::int64_t checkpoint_every = 1;  // epochs; 0: only at the end and on Ctrl-C
-  std::int64_t stop_after = 0;        // epochs of this call; 0: all that are left
-  bool has_layer_statistics = true;   // layers.csv and histograms.csv, from one batch an epoch
+  std::int64_t checkpoint_every = 1;   // epochs; 0: only at the end and on Ctrl-C
+  std::int64_t stop_after = 0;         // epochs of this call; 0: all that are left
+  bool has_layer_statistics = true;    // layers.csv and histograms.csv, from one batch an epoch
+  std::filesystem::path profile = {};  // where a trace of one step goes; empty: none
   // Who else listens, made once the folder is there; a run that goes on says from which step.
   std::function<std::unique_ptr<EventSink>(const RunFolder&,
                                            std::optional<std::int64_t> resumed_at)>

@@ -13,6 +13,8 @@
 
 namespace nibble::inline report {
 
+struct BucketHistogram;
+
 class TensorBoardSink final : public EventSink {
  public:
   // Opens FOLDER/events.out.tfevents.<unix time>.nibble. A run that goes on says from which step:
@@ -28,6 +30,8 @@ class TensorBoardSink final : public EventSink {
   void scalar(std::string_view tag, std::int64_t step, double value) override;
   // Of the finite values; without any, nothing is told.
   void histogram(std::string_view tag, std::int64_t step, std::span<const float> values) override;
+  void counted_histogram(std::string_view tag, std::int64_t step,
+                         std::span<const CountedValue> values) override;
   void text(std::string_view tag, std::int64_t step, std::string_view words) override;
   void flush() override;
 
@@ -35,6 +39,8 @@ class TensorBoardSink final : public EventSink {
 
  private:
   struct State;
+  void add(std::string_view tag, std::int64_t step, const BucketHistogram& counted);
+
   std::unique_ptr<State> state_;
 };
 

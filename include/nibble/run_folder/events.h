@@ -12,6 +12,11 @@
 
 namespace nibble::inline run_folder {
 
+struct CountedValue {
+  float value = 0;
+  std::int64_t count = 0;
+};
+
 class EventSink {
  public:
   virtual ~EventSink() = default;
@@ -20,6 +25,14 @@ class EventSink {
   virtual void scalar(std::string_view tag, std::int64_t step, double value) = 0;
   virtual void histogram(std::string_view tag, std::int64_t step,
                          std::span<const float> values) = 0;
+  // The same of numbers that come often.
+  virtual void counted_histogram(std::string_view tag, std::int64_t step,
+                                 std::span<const CountedValue> values) {
+    std::vector<float> each;
+    for (const CountedValue& counted : values)
+      each.insert(each.end(), static_cast<std::size_t>(counted.count), counted.value);
+    histogram(tag, step, each);
+  }
   virtual void text(std::string_view tag, std::int64_t step, std::string_view words) = 0;
 
   // Everything told so far reaches the disk.
@@ -32,6 +45,8 @@ class EventFan final : public EventSink {
   void add(std::unique_ptr<EventSink> sink) { sinks_.push_back(std::move(sink)); }
   void scalar(std::string_view tag, std::int64_t step, double value) override;
   void histogram(std::string_view tag, std::int64_t step, std::span<const float> values) override;
+  void counted_histogram(std::string_view tag, std::int64_t step,
+                         std::span<const CountedValue> values) override;
   void text(std::string_view tag, std::int64_t step, std::string_view words) override;
   void flush() override;
 

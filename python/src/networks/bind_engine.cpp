@@ -236,6 +236,7 @@ void bind_engine(nb::module_& module) {
           "__init__",
           [](EngineObject* self, const ModelObject& model, const std::string& device, int threads,
              std::int64_t max_batch, bool keeps_layers) {
+            if (threads < 0) throw Error("engine", "threads", std::to_string(threads), "1 or more");
             const nb::gil_scoped_release others_may_run;
             new (self) EngineObject(model, {.device = device,
                                             .max_batch = max_batch,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done with models and runs that are there: evaluate, compare, emit.
+// What is done with models and runs that are there: evaluate, compare, emit; what they may ask for.
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "nibble/core/limits.h"
 #include "python/src/networks/bind.h"
 #include "report/run_record.h"
 #include "tasks/compare_models.h"
@@ -64,9 +65,15 @@ nb::tuple emitted(const ModelObject& model, const std::filesystem::path& folder,
                         made.figures.macs, made.figures.plan);
 }
 
+std::string changed_limits(const std::string& text) {
+  set_limits(text.empty() ? Limits{} : parse_limits(text, limits()));
+  return to_string(limits());
+}
+
 }  // namespace
 
 void bind_tasks(nb::module_& module) {
+  module.def("set_limits", changed_limits, nb::arg("text"));
   module.def("evaluate", evaluated, nb::arg("model"), nb::arg("data"), nb::arg("split"),
              nb::arg("shifts"), nb::arg("device"), nb::arg("engine"));
   module.def("compare_runs", compared_runs, nb::arg("folders"));

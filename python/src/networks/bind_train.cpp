@@ -42,6 +42,7 @@ class EpochSink final : public EventSink {
     step_ = step;
   }
   void histogram(std::string_view, std::int64_t, std::span<const float>) override {}
+  void counted_histogram(std::string_view, std::int64_t, std::span<const CountedValue>) override {}
   void text(std::string_view, std::int64_t, std::string_view) override {}
   void flush() override {
     if (!row_.contains("epoch_number")) return;
@@ -103,7 +104,13 @@ TrainOptions options_of(const TrainCall& call, const std::string& folder,
           }};
 }
 
+void check_epochs(const char* what, std::int64_t epochs) {
+  if (epochs < 0) throw Error("train", what, std::to_string(epochs), "0 or more");
+}
+
 Trained trained(const TrainCall& call, const nb::object& callback) {
+  check_epochs("checkpoint_every", call.checkpoint_every);
+  check_epochs("stop_after", call.stop_after);
   const nb::gil_scoped_release others_may_run;
   TrainFlags flags;
   IntegerFlags integers;

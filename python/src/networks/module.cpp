@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "backend/cuda/register.h"
+#include "nibble/engine/cuda_engine.h"
 #include "nibble/run_folder/interrupt.h"
 #include "python/src/errors.h"
 #include "python/src/networks/bind.h"
@@ -27,6 +28,7 @@ NB_MODULE(_networks, module) {
   nibble::python::prepare_extension();
   nanobind::register_exception_translator(translate);
   nibble::register_cuda_backend();
+  nibble::register_cuda_engine();
   nibble::python::bind_model(module);
   nibble::python::bind_engine(module);
   nibble::python::bind_data(module);

@@ -73,6 +73,12 @@ const Weights& first_of(const Weights& weights) {
 const Weights& second_of(const Weights& weights) {
   return *static_cast<const TwinWeights&>(weights).second;
 }
+FrozenLine first_of(const FrozenLine& line) {
+  return {&first_of(*line.bias), &first_of(*line.multiplier), line.shift, line.exponent};
+}
+FrozenLine second_of(const FrozenLine& line) {
+  return {&second_of(*line.bias), &second_of(*line.multiplier), line.shift, line.exponent};
+}
 Sums& first_of(Sums& sums) {
   return *static_cast<TwinSums&>(sums).first;
 }
@@ -139,10 +145,12 @@ class CheckBackend final : public IntegerBackend {
   }
 
   void begin(const StepContext& step) override {
-    first_->begin(step);
-    second_->begin(step);
+    StepContext own = step;
+    own.settles_at_end = false;  // it compares them at once
+    first_->begin(own);
+    second_->begin(own);
   }
-  void enter(std::string_view node, TrainPass pass) override {
+  void entered(std::string_view node, TrainPass pass) override {
     node_ = node;
     pass_ = pass;
     first_->enter(node, pass);
@@ -306,9 +314,15 @@ class TwinProduct final : public ProductOp {
                      second_of(output));
     backend_.compare("value", output);
   }
-  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
-    first_->forward_sums(first_of(input), first_of(weight), first_of(output));
-    second_->forward_sums(second_of(input), second_of(weight), second_of(output));
+  void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                    const Values& output) override {
+    const FrozenLine first = line != nullptr ? first_of(*line) : FrozenLine{};
+    const FrozenLine second = line != nullptr ? second_of(*line) : FrozenLine{};
+    first_->forward_sums(first_of(input), first_of(weight), line != nullptr ? &first : nullptr,
+                         first_of(output));
+    second_->forward_sums(second_of(input), second_of(weight), line != nullptr ? &second : nullptr,
+                          second_of(output));
+    if (line != nullptr) return backend_.compare("value", output);
     backend_.compare_sums("sums", output);
   }
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
@@ -382,6 +396,11 @@ class TwinNormalization final : public NormalizationOp {
     if (!input_error.memory.is_empty()) backend_.compare("error of the input", input_error);
   }
   NormalizationRecord record() override { return first_->record(); }
+  void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
+    first_->forward_frozen(first_of(input), first_of(line), first_of(output));
+    second_->forward_frozen(second_of(input), second_of(line), second_of(output));
+    backend_.compare("value", output);
+  }
 
  private:
   CheckBackend& backend_;

@@ -117,8 +117,8 @@ void CpuBackend::round(
     const std::function<SumsOutcome(const RoundingJob&, const BlockTensor&)>& body) {
   const BlockTensor tensor = block(result);
   // Second guesses pay where batches follow one another: in training.
-  const PassRule rule{step_.rule, step_.random, step_.cluster,
-                      step_.is_training ? &pool_ : nullptr};
+  const PassRule rule{step_.rule, step_.random, step_.cluster, step_.is_training ? &pool_ : nullptr,
+                      settles_late() ? &late_maxima_ : nullptr};
   const int shift = points_[place(point.place)].round(
       rule, tensor, [&](const RoundingJob& job) { return body(job, tensor); });
   set_exponent(result, sum_exponent + shift);
@@ -155,11 +155,33 @@ void CpuBackend::loss(const LossCase& loss, const Values& answers, const Values&
 }
 
 void CpuBackend::reduce(Sums& sums) {
-  if (step_.cluster != nullptr) cpu_sums(sums).reduce(*step_.cluster);
+  if (step_.cluster != nullptr) cpu_sums(sums).reduce(*step_.cluster, settles_late());
 }
 
 void CpuBackend::update(Weights& weights, Sums& sums) {
-  static_cast<CpuWeights&>(weights).update(cpu_sums(sums).gradient, step_.update, step_.random);
+  auto& own = static_cast<CpuWeights&>(weights);
+  if (cpu_sums(sums).is_late()) {
+    late_updates_.emplace_back(&own, &cpu_sums(sums));
+  } else {
+    own.update(cpu_sums(sums).gradient, step_.update, step_.random);
+  }
+}
+
+// Ranks have met in the backward pass only where they had to.
+void CpuBackend::end() {
+  if (!settles_late()) return;
+  std::vector<std::int64_t> largest;
+  for (const LateMaximum& each : late_maxima_) largest.push_back(each.largest);
+  step_.cluster->max(largest);
+  for (std::size_t i = 0; i < largest.size(); ++i)
+    late_maxima_[i].point->learn(static_cast<std::uint64_t>(largest[i]));
+  late_maxima_.clear();
+  step_.cluster->finish_sums();
+  for (const auto& [weights, sums] : late_updates_) {
+    weights->update(sums->gradient, step_.update, step_.random);
+    sums->settle();
+  }
+  late_updates_.clear();
 }
 
 }  // namespace nibble::inline backend

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.h"
@@ -36,7 +37,7 @@ class CpuBackend final : public IntegerBackend {
   void set_point(ShiftPoint point, const PointState& state) override;
 
   void begin(const StepContext& step) override { step_ = step; }
-  void enter(std::string_view, TrainPass) override {}
+  void end() override;
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
@@ -65,12 +66,31 @@ class CpuBackend final : public IntegerBackend {
              const std::function<SumsOutcome(const RoundingJob&, const BlockTensor&)>& body);
 
  private:
+  bool settles_late() const { return step_.cluster != nullptr && step_.settles_at_end; }
   static std::size_t place(std::int32_t place) { return static_cast<std::size_t>(place); }
 
   BufferPool pool_;  // before all that borrows from it
   std::vector<int> exponents_;
   std::deque<RoundingPoint> points_;
   StepContext step_;
+  // What ranks find out together when the step ends.
+  std::vector<LateMaximum> late_maxima_;
+  std::vector<std::pair<CpuWeights*, CpuSums*>> late_updates_;
+};
+
+// How sums leave a product that a batch norm reads: as values of 16 bits by the weight's shifts,
+// which live as long as this, or frozen.
+class NormedSums {
+ public:
+  NormedSums(const Weights& weight, std::int64_t outputs, const FrozenLine* line);
+
+  const RoundingJob& job() const { return job_; }
+  int exponent(int sum_exponent) const { return line_ != nullptr ? line_->exponent : sum_exponent; }
+
+ private:
+  const FrozenLine* line_;
+  std::vector<std::int32_t> shifts_;
+  RoundingJob job_;
 };
 
 std::unique_ptr<ProductOp> make_cpu_product(CpuBackend& backend, const ProductCase& product);

@@ -106,6 +106,23 @@ class CpuNormalization final : public NormalizationOp {
 
   NormalizationRecord record() override { return batch_.record(); }
 
+  void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
+    const BlockTensor tensor = backend_.block(input);
+    const BlockTensor result = backend_.block(output);
+    const auto bias = cpu_weights(*line.bias).fine();
+    const auto multiplier = cpu_weights(*line.multiplier).fine();
+    const auto pixels = static_cast<std::size_t>(tensor.groups() * tensor.picture.pixels());
+    parallel_for(pixels, kNormPixels, [&](std::size_t begin, std::size_t end) {
+      for_rows(tensor, begin, end, [&](const ChannelRow& row) {
+        const std::int8_t* x = byte_row(tensor, row);
+        std::int8_t* y = result.at(row.group, row.pixel) + row.image * result.picture.stride();
+        for (std::size_t c = 0; c < channels_; ++c)
+          y[c] = frozen_norm_value(x[c], bias[c], multiplier[c], line.shift);
+      });
+    });
+    backend_.set_exponent(output, line.exponent);
+  }
+
  private:
   // body(begin, end, own) sums pixels up into a thread's own; they are joined one by one.
   template <class Own, class Body, class Join>
@@ -163,7 +180,7 @@ class CpuNormalization final : public NormalizationOp {
       for (std::size_t first = begin; first < end; first += kNormPixels) {
         std::ranges::fill(sums, 0);
         for_rows(tensor, first, std::min(first + kNormPixels, end), [&](const ChannelRow& row) {
-          normalization_loops().add_error_moments(error_row(errors, row), rows.at(row, buffer),
+          normalization_loops().add_error_moments(byte_row(errors, row), rows.at(row, buffer),
                                                   sums.data(), own.products.data(), channels_);
         });
         for (std::size_t c = 0; c < channels_; ++c) own.errors[c] += sums[c];
@@ -185,7 +202,7 @@ class CpuNormalization final : public NormalizationOp {
     const auto body = [&](std::size_t begin, std::size_t end, Largest& own) {
       std::vector<std::int16_t> buffer;
       for_rows(tensor, begin, end, [&](const ChannelRow& row) {
-        normalization_loops().raise_largest(error_row(errors, row), rows.at(row, buffer), planes,
+        normalization_loops().raise_largest(byte_row(errors, row), rows.at(row, buffer), planes,
                                             own.data(), channels_);
       });
     };
@@ -211,7 +228,7 @@ class CpuNormalization final : public NormalizationOp {
       std::vector<std::uint32_t> draws(channels_);
       for_rows(tensor, begin, end, [&](const ChannelRow& row) {
         const std::int16_t* v = rows.at(row, buffer);
-        const std::int8_t* e = errors == nullptr ? nullptr : error_row(*errors, row);
+        const std::int8_t* e = errors == nullptr ? nullptr : byte_row(*errors, row);
         std::int8_t* y = result.at(row.group, row.pixel) + row.image * result.picture.stride();
         if (rounding.rounding == ShiftRounding::pseudo_stochastic) {
           for (std::size_t c = 0; c < channels_; ++c) {
@@ -237,7 +254,7 @@ class CpuNormalization final : public NormalizationOp {
                                       tensor.picture.channels);
   }
 
-  static const std::int8_t* error_row(const BlockTensor& errors, const ChannelRow& row) {
+  static const std::int8_t* byte_row(const BlockTensor& errors, const ChannelRow& row) {
     return errors.at(row.group, row.pixel) + row.image * errors.picture.stride();
   }
 
@@ -247,6 +264,18 @@ class CpuNormalization final : public NormalizationOp {
 };
 
 }  // namespace
+
+NormedSums::NormedSums(const Weights& weight, std::int64_t outputs, const FrozenLine* line)
+    : line_(line) {
+  if (line != nullptr) {
+    job_ = {.shift = line->shift,
+            .biases = cpu_weights(*line->bias).fine(),
+            .multipliers = cpu_weights(*line->multiplier).fine()};
+    return;
+  }
+  shifts_ = norm_sum_shifts(cpu_weights(weight).mantissas(), static_cast<std::size_t>(outputs));
+  job_ = {.column_shifts = shifts_};
+}
 
 std::unique_ptr<NormalizationOp> CpuBackend::normalization(const NormalizationCase& norm) {
   return std::make_unique<CpuNormalization>(*this, norm);

@@ -66,15 +66,15 @@ class CpuProduct final : public ProductOp {
     keep_patches();
   }
 
-  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+  void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                    const Values& output) override {
     const BlockTensor own = block(input);
     if (is_thin_) patches_ = unfold(case_.window, case_.output, own, pool(), patch_memory_);
     const auto& weights = cpu_weights(weight);
-    const std::vector<std::int32_t> shifts =
-        norm_sum_shifts(weights.mantissas(), static_cast<std::size_t>(case_.weight.out));
+    const NormedSums sums(weight, case_.weight.out, line);
     multiply(unfolded_, forward_weights_.of(weights), is_thin_ ? patches_ : own, {}, {},
-             block(output), {.column_shifts = shifts});
-    backend_.set_exponent(output, own.exponent + weights.exponent());
+             block(output), sums.job());
+    backend_.set_exponent(output, sums.exponent(own.exponent + weights.exponent()));
     keep_patches();
   }
 

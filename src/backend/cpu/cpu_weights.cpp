@@ -58,12 +58,16 @@ void CpuSums::write(std::span<const std::int64_t> sums, int exponent) {
       .is_wide = true, .narrow = {}, .wide = {sums.begin(), sums.end()}, .exponent = exponent};
 }
 
-void CpuSums::reduce(Communicator& cluster) {
+void CpuSums::reduce(Communicator& cluster, bool is_late) {
+  const auto add = [&](auto numbers) {
+    is_late ? cluster.start_sum(numbers) : cluster.sum(numbers);
+  };
   if (gradient.is_wide) {
-    cluster.sum(gradient.wide);
+    add(std::span(gradient.wide));
   } else {
-    cluster.sum(gradient.narrow);
+    add(std::span(gradient.narrow));
   }
+  is_late_ = is_late;
 }
 
 }  // namespace nibble::inline backend

@@ -65,9 +65,15 @@ class CpuSums final : public Sums {
   int read(std::span<std::int64_t> sums) override;
   void write(std::span<const std::int64_t> sums, int exponent) override;
 
-  void reduce(Communicator& cluster);  // adds those of all ranks up
+  // Adds those of all ranks up: now, or until finish_sums().
+  void reduce(Communicator& cluster, bool is_late);
+  bool is_late() const { return is_late_; }
+  void settle() { is_late_ = false; }
 
   GradientSums gradient;
+
+ private:
+  bool is_late_ = false;
 };
 
 }  // namespace nibble::inline backend

@@ -43,12 +43,12 @@ class GroupedProduct final : public ProductOp {
                    });
   }
 
-  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+  void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                    const Values& output) override {
     const BlockTensor source = backend_.block(input);
-    const std::vector<std::int32_t> shifts = norm_sum_shifts(
-        cpu_weights(weight).mantissas(), static_cast<std::size_t>(groups_ * shape_.out));
-    multiply(source, weight, {}, {}, {.column_shifts = shifts}, backend_.block(output));
-    backend_.set_exponent(output, source.exponent + cpu_weights(weight).exponent());
+    const NormedSums sums(weight, groups_ * shape_.out, line);
+    multiply(source, weight, {}, {}, sums.job(), backend_.block(output));
+    backend_.set_exponent(output, sums.exponent(source.exponent + cpu_weights(weight).exponent()));
   }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
@@ -154,17 +154,17 @@ class DepthwiseProduct final : public ProductOp {
     run(ahead_, input, weight, scale, cpu_weights(*bias).lifted(scale.bias_lift), point, output);
   }
 
-  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+  void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                    const Values& output) override {
     const BlockTensor source = backend_.block(input);
     const std::vector<std::int8_t> rows = spread(weight, source.picture);
-    const std::vector<std::int32_t> shifts = norm_sum_shifts(
-        cpu_weights(weight).mantissas(), static_cast<std::size_t>(case_.weight.out));
-    round_pixels<std::int32_t>({.column_shifts = shifts}, backend_.block(output),
-                               backend_.step().first_image,
+    const NormedSums normed(weight, case_.weight.out, line);
+    round_pixels<std::int32_t>(normed.job(), backend_.block(output), backend_.step().first_image,
                                [&](std::int64_t group, std::int64_t pixel, std::int32_t* sums) {
                                  add_taps(ahead_, source, rows, group, pixel, sums);
                                });
-    backend_.set_exponent(output, source.exponent + cpu_weights(weight).exponent());
+    backend_.set_exponent(output,
+                          normed.exponent(source.exponent + cpu_weights(weight).exponent()));
   }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,

@@ -109,9 +109,25 @@ SumsOutcome narrow_tile(const RoundingJob& job, const Sum* sums, std::int64_t st
 }
 
 template <class Sum>
+SumsOutcome freeze_tile(const RoundingJob& job, const Sum* sums, std::int64_t stride,
+                        const TilePlace& place) {
+  const BlockTensor& result = place.result;
+  std::int8_t* out = result.at(place.group, place.pixel) + place.column;
+  for (std::int64_t r = 0; r < result.images_in(place.group); ++r) {
+    for (std::int64_t c = 0; c < place.columns; ++c) {
+      const auto at = static_cast<std::size_t>(place.column + c);
+      out[r * result.picture.stride() + c] =
+          frozen_norm_value(sums[r * stride + c], job.biases[at], job.multipliers[at], job.shift);
+    }
+  }
+  return {};
+}
+
+template <class Sum>
 SumsOutcome round_by_guesses(const RoundingJob& job, const Sum* sums, std::int64_t stride,
                              const TilePlace& place) {
   if (!job.column_shifts.empty()) return narrow_tile(job, sums, stride, place);
+  if (!job.multipliers.empty()) return freeze_tile(job, sums, stride, place);
   SumsOutcome outcome = round_once(job, sums, stride, place);
   if (job.other == nullptr) return outcome;
   BlockTensor result = place.result;

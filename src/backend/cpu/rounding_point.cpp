@@ -13,6 +13,12 @@ int shift_for(std::uint64_t largest) {
   return std::max(bits_of(largest) - 7, 0);
 }
 
+void RoundingPoint::learn(std::uint64_t largest) {
+  const int wanted = shift_for(largest);
+  if (wanted != state_.shift) state_.other = state_.shift;
+  state_.shift = wanted;
+}
+
 int RoundingPoint::round(const PassRule& rule, const BlockTensor& result,
                          const std::function<SumsOutcome(const RoundingJob&)>& body) {
   constexpr int kUnknown = PointState::kUnknown;
@@ -28,22 +34,28 @@ int RoundingPoint::round(const PassRule& rule, const BlockTensor& result,
     job.other_shift = state_.other;
     job.other = second.data;
   }
+  const bool is_free = rule.rule == ShiftRule::delayed && state_.shift != kUnknown;
+  const bool is_late = is_free && rule.late != nullptr;
   SumsOutcome outcome;
+  std::array<std::int64_t, 1> largest;
   const auto run = [&] {
     outcome = body(job);
-    std::array<std::int64_t, 1> largest{static_cast<std::int64_t>(outcome.largest)};
+    largest[0] = static_cast<std::int64_t>(outcome.largest);
     // Frozen shifts ask for no maximum.
-    if (rule.cluster != nullptr && rule.rule != ShiftRule::frozen) rule.cluster->max(largest);
+    if (rule.cluster != nullptr && rule.rule != ShiftRule::frozen && !is_late)
+      rule.cluster->max(largest);
     state_.saturated = outcome.saturated;
     state_.elements = outcome.elements;
-    return shift_for(static_cast<std::uint64_t>(largest[0]));
   };
   ++state_.batches;
-  const int wanted = run();
+  run();
   if (rule.rule == ShiftRule::frozen) return job.shift;
-  const bool is_free = rule.rule == ShiftRule::delayed && state_.shift != kUnknown;
-  if (wanted != state_.shift) state_.other = state_.shift;
-  state_.shift = wanted;
+  if (is_late) {
+    rule.late->push_back({this, largest[0]});
+    return job.shift;
+  }
+  learn(static_cast<std::uint64_t>(largest[0]));
+  const int wanted = state_.shift;
   if (is_free || wanted == job.shift) return job.shift;
   if (job.other != nullptr && wanted == job.other_shift) {
     copy_bytes(second, result);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "backend/cpu/block_tensor.h"
 #include "backend/values.h"
@@ -35,7 +36,8 @@ struct SumsOutcome {
 
 // How one tensor's sums are rounded; random draws are those of (seed, stream, step, element). Where
 // `other` is set they are rounded by other_shift too, into that memory: a second guess. With column
-// shifts sums become values of 16 bits for a batch norm, by norm_value, and nothing else counts.
+// shifts sums become values of 16 bits for a batch norm, by norm_value, and nothing else counts;
+// with multipliers and biases of columns those of a frozen one, by frozen_norm_value.
 struct RoundingJob {
   int shift = 0;
   ShiftRounding rounding = ShiftRounding::nearest;
@@ -43,13 +45,24 @@ struct RoundingJob {
   int other_shift = 0;
   std::int8_t* other = nullptr;
   std::span<const std::int32_t> column_shifts = {};
+  std::span<const std::int32_t> biases = {};
+  std::span<const std::int32_t> multipliers = {};
+};
+
+class RoundingPoint;
+
+// A maximum that no rank needs before the batch has ended.
+struct LateMaximum {
+  RoundingPoint* point = nullptr;
+  std::int64_t largest = 0;  // of this rank
 };
 
 struct PassRule {
   ShiftRule rule = ShiftRule::exact;
   RandomKey random;  // seed and step
   Communicator* cluster = nullptr;
-  BufferPool* pool = nullptr;  // of second guesses; null: there are none
+  BufferPool* pool = nullptr;                // of second guesses; null: there are none
+  std::vector<LateMaximum>* late = nullptr;  // where delayed shifts leave them; null: nowhere
 };
 
 // One tensor of a network that is rounded once a batch.
@@ -62,6 +75,9 @@ class RoundingPoint {
   // one for the maximum and one to round: guesses only save time. Every rank must come here.
   int round(const PassRule& rule, const BlockTensor& result,
             const std::function<SumsOutcome(const RoundingJob&)>& body);
+
+  // The largest sum of all ranks, which decides the shift of the next batch.
+  void learn(std::uint64_t largest);
 
   const ShiftPointCase& of() const { return case_; }
   const PointState& state() const { return state_; }

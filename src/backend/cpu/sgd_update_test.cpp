@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule "sgd" by hand, on the definitions and on every path of the CPU.
+// The rule "sgd" by hand, on the definitions, every path of the CPU and other backends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,8 +49,9 @@ class FineTensor {
   std::unique_ptr<Sums> gradient_;
 };
 
-void on_both(const std::function<void(std::string_view)>& body) {
+void on_all(const std::function<void(std::string_view)>& body) {
   body("reference");
+  for (const std::string& each : more_backends()) body(each);
   on_every_path([&] { body("cpu"); });
 }
 
@@ -63,7 +64,7 @@ const WeightsCase kNearest = case_of(-8);
 // A rate of 3/4: u = g·24576·2^-15 in units of 2^(-8-4), from sums in units of 2^-10.
 TEST(SgdUpdate, CountsTheExponentOfTheGradient) {
   const SgdUpdate rule{.rate = {24576, -15}, .momentum = 128, .fraction_bits = 4};
-  on_both([&](std::string_view name) {
+  on_all([&](std::string_view name) {
     FineTensor tensor(name, kNearest, {1600, -1600, 0}, 4);
     WeightsState state = tensor.step(rule, {10, 1, -1}, -10);  // 10·3/4·4 = 30, 3, -3
     EXPECT_THAT(state.fine, ElementsAre(1570, -1603, 3));
@@ -81,7 +82,7 @@ TEST(SgdUpdate, CountsTheExponentOfTheGradient) {
 
 TEST(SgdUpdate, DecayTakesAShareOfTheNumberAndNoneOfABias) {
   const SgdUpdate rule{.decay = {16384, -20}, .momentum = 0, .fraction_bits = 4};  // 1/64
-  on_both([&](std::string_view name) {
+  on_all([&](std::string_view name) {
     FineTensor tensor(name, kNearest, {1600, -1000, 31}, 4);
     EXPECT_THAT(tensor.step(rule, {0, 0, 0}, 0).fine, ElementsAre(1575, -984, 31));
     WeightsCase bias = kNearest;
@@ -93,7 +94,7 @@ TEST(SgdUpdate, DecayTakesAShareOfTheNumberAndNoneOfABias) {
 
 TEST(SgdUpdate, ATensorThatGrowsIsHalvedAndOneThatShrinksIsDoubled) {
   const SgdUpdate rule{.rate = {16384, -14}, .momentum = 0, .fraction_bits = 4};  // 1
-  on_both([&](std::string_view name) {
+  on_all([&](std::string_view name) {
     FineTensor tensor(name, kNearest, {2000, -100, 7}, 4);
     WeightsState state = tensor.step(rule, {-33, 0, 0}, -12);  // 2033 is above 127·16
     EXPECT_EQ(state.exponent, -7);
@@ -114,7 +115,7 @@ TEST(SgdUpdate, ATensorThatGrowsIsHalvedAndOneThatShrinksIsDoubled) {
 
 TEST(SgdUpdate, ExponentsStopAtTheirEndsAndThoseOfBiasesNeverMove) {
   const SgdUpdate rule{.rate = {16384, -14}, .momentum = 0, .fraction_bits = 4};
-  on_both([&](std::string_view name) {
+  on_all([&](std::string_view name) {
     FineTensor most(name, case_of(kMostWeightExponent), {0, 2000}, 4);
     WeightsState state = most.step(rule, {-(1 << 24), 1 << 24}, 12);
     EXPECT_EQ(state.exponent, kMostWeightExponent);
@@ -137,7 +138,7 @@ TEST(SgdUpdate, NothingOverflows) {
   for (const int exponent : {-200, -40, 0, 40, 200}) {
     for (const ShiftRounding rounding : {ShiftRounding::nearest, ShiftRounding::stochastic}) {
       const SgdUpdate rule{.rate = {32767, -3}, .decay = {32767, -15}, .momentum = 255};
-      on_both([&](std::string_view name) {
+      on_all([&](std::string_view name) {
         FineTensor tensor(name, case_of(0, rounding), {127 << 16, -(127 << 16), 0, 0}, 16);
         for (std::uint32_t step = 0; step < 4; ++step) {
           const WeightsState state = tensor.step(rule, {huge, -huge, 1, -1}, exponent, step);
@@ -182,6 +183,7 @@ TEST(SgdUpdate, EveryPathIsTheDefinition) {
     };
     const auto wanted = states("reference");
     EXPECT_NE(wanted.back()[0], -9);
+    for (const std::string& each : more_backends()) EXPECT_EQ(states(each), wanted) << each;
     on_every_path([&] { EXPECT_EQ(states("cpu"), wanted); });
   }
 }

@@ -40,6 +40,11 @@ union ChunkBytes {
   std::int8_t bytes[kChunk];
 };
 
+// Two numbers of 16 bits side by side.
+__device__ __forceinline__ std::uint32_t pair_of(std::int16_t low, std::int16_t high) {
+  return __byte_perm(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high), 0x5410);
+}
+
 inline Grid grid_of(const DeviceQueue& queue, std::uint64_t threads) {
   constexpr unsigned int kThreads = 256;
   constexpr std::uint64_t kBlocks = 8;  // of a multiprocessor

@@ -23,10 +23,17 @@ std::uint32_t pitch_of(const Picture& picture) {
                                     cuda::kChunk);
 }
 
-void without_filling(const std::int8_t* filled, const cuda::Rows& rows,
-                     std::span<std::int8_t> mantissas) {
+template <class Number>
+void without_filling(const Number* filled, const cuda::Rows& rows, std::span<Number> numbers) {
   for (std::size_t row = 0; row < rows.rows; ++row)
-    std::copy_n(filled + row * rows.pitch(), rows.channels, mantissas.data() + row * rows.channels);
+    std::copy_n(filled + row * rows.pitch(), rows.channels, numbers.data() + row * rows.channels);
+}
+
+template <class Number>
+void get_rows(cuda::DeviceQueue& queue, const cuda::Rows& rows, std::span<Number> numbers) {
+  std::vector<Number> filled(std::size_t{rows.rows} * rows.pitch());
+  queue.get(filled.data(), rows.data, filled.size() * sizeof(Number));
+  without_filling(filled.data(), rows, numbers);
 }
 
 // Rows, and behind them their exponent.
@@ -59,7 +66,8 @@ CudaBackend::CudaBackend(std::string name, int device)
       queue_(device),
       pool_(queue_.place()),
       lasting_(queue_.place()),
-      step_memory_(lasting_.take(sizeof(cuda::DeviceStep))),
+      inbox_(lasting_.take(kInbox)),
+      inbox_used_(kInboxStep),
       exponents_(lasting_.take(kMostSlots * sizeof(std::int32_t))),
       points_(lasting_.take(kMostPoints * sizeof(cuda::DevicePoint))),
       powers_(lasting_.take(power_table().size_bytes())) {
@@ -77,10 +85,12 @@ cuda::DeviceBuffer CudaBackend::lasting(std::span<const std::int32_t> words) {
 }
 
 MemoryHandle CudaBackend::take(const Picture& picture, std::int64_t images, ValueStorage storage) {
-  if (storage != ValueStorage::s8 && storage != ValueStorage::u8)
-    throw Error("cuda", "storage of values", "more than a byte", "s8 or u8");
+  const bool is_wide = storage == ValueStorage::s16;
+  if (!is_wide && storage != ValueStorage::s8 && storage != ValueStorage::u8)
+    throw Error("cuda", "storage of values", "another width", "s8, u8 or s16");
   const auto rows = static_cast<std::size_t>(images * picture.pixels());
-  return MemoryHandle(std::make_shared<CudaMemory>(pool_.take(rows * pitch_of(picture))));
+  return MemoryHandle(
+      std::make_shared<CudaMemory>(pool_.take(rows * pitch_of(picture) * (is_wide ? 2 : 1))));
 }
 
 Slot CudaBackend::new_slot() {
@@ -104,9 +114,12 @@ std::unique_ptr<Sums> CudaBackend::sums(const WeightsCase& weights) {
   return std::make_unique<CudaSums>(*this, static_cast<std::size_t>(weights.shape.elements()));
 }
 
-std::int32_t* CudaBackend::exponent(const Values& values) const {
-  return values.exponent.place < 0 ? nullptr
-                                   : exponents_.as<std::int32_t>() + values.exponent.place;
+std::unique_ptr<WeightTotals> CudaBackend::totals(const WeightsCase& weights) {
+  return std::make_unique<CudaTotals>(*this, static_cast<std::size_t>(weights.shape.elements()));
+}
+
+std::int32_t* CudaBackend::exponent_at(Slot slot) const {
+  return slot.place < 0 ? nullptr : exponents_.as<std::int32_t>() + slot.place;
 }
 
 cuda::Rows CudaBackend::rows(const Values& values) const {
@@ -122,88 +135,12 @@ cuda::Rows CudaBackend::rows(const Values& values) const {
           .pixels = Divisor::of(static_cast<std::uint32_t>(picture.pixels()))};
 }
 
-void CudaBackend::fill(Inlet& inlet, const void* bytes, std::size_t size) {
-  if (inlet.is_used) queue().flush();
-  inlet.is_used = true;
-  if (inlet.memory.size() < size) inlet.memory = lasting_.take(size);
-  queue().put(inlet.memory.as<void>(), bytes, size);
-}
-
-void CudaBackend::spread(const void* bytes, const std::int8_t* tables, std::int64_t table_channels,
-                         int exponent, const Values& to) {
-  const cuda::Rows target = rows(to);
-  fill(input_, bytes, std::size_t{target.rows} * target.channels);
-  cuda::queue(queue(), cuda::SpreadJob{.from = input_.memory.as<std::uint8_t>(),
-                                       .tables = tables,
-                                       .to = target,
-                                       .table_channels =
-                                           Divisor::of(static_cast<std::uint32_t>(table_channels)),
-                                       .exponent = exponent});
-}
-
-void CudaBackend::load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) {
-  spread(mantissas.data(), nullptr, 1, exponent, to);
-}
-
-void CudaBackend::load_bytes(std::span<const std::uint8_t> bytes,
-                             std::span<const std::int8_t> tables, int exponent, const Values& to) {
-  fill(tables_, tables.data(), tables.size());
-  spread(bytes.data(), tables_.memory.as<std::int8_t>(),
-         static_cast<std::int64_t>(tables.size()) / 256, exponent, to);
-}
-
-// The whole data set, brought here once; null where it does not fit.
-const std::uint8_t* CudaBackend::held_images(ConstTensorView images) {
-  constexpr std::size_t kPiece = std::size_t{1} << 24;
-  const auto [place, is_new] = data_sets_.try_emplace(images.data());
-  if (is_new) {
-    const auto bytes = static_cast<std::size_t>(images.elements());
-    try {
-      place->second = lasting_.take(bytes);
-    } catch (const Error&) {  // batches come one by one then
-      return nullptr;
-    }
-    const auto* from = reinterpret_cast<const std::uint8_t*>(images.data());
-    for (std::size_t done = 0; done < bytes; done += kPiece)
-      queue().put(place->second.as<std::uint8_t>() + done, from + done,
-                  std::min(kPiece, bytes - done));
-  }
-  return place->second.as<std::uint8_t>();
-}
-
-void CudaBackend::load_images(const ImageSelection& images, std::span<const std::int8_t> tables,
-                              int exponent, const Values& to) {
-  const std::uint8_t* held = held_images(images.images);
-  if (held == nullptr) return IntegerBackend::load_images(images, tables, exponent, to);
-  const Shape& all = images.images.shape();
-  std::vector<std::byte> selected(sizeof(cuda::SelectedImages) + images.indices.size_bytes());
-  const cuda::SelectedImages head{images.key.seed, images.key.epoch, 0};
-  std::memcpy(selected.data(), &head, sizeof head);
-  std::memcpy(selected.data() + sizeof head, images.indices.data(), images.indices.size_bytes());
-  fill(input_, selected.data(), selected.size());
-  fill(tables_, tables.data(), tables.size());
-  cuda::queue(queue(),
-              cuda::GatherJob{.images = held,
-                              .selected = input_.memory.as<cuda::SelectedImages>(),
-                              .tables = tables_.memory.as<std::int8_t>(),
-                              .to = rows(to),
-                              .line = Divisor::of(static_cast<std::uint32_t>(all[2] * all[3])),
-                              .channels = Divisor::of(static_cast<std::uint32_t>(all[3])),
-                              .height = static_cast<std::int32_t>(all[1]),
-                              .width = static_cast<std::int32_t>(all[2]),
-                              .padding = images.augment.padding,
-                              .cutout = images.augment.cutout,
-                              .has_flip = images.augment.has_flip ? 1 : 0,
-                              .fill = images.augment.fill,
-                              .exponent = exponent,
-                              .unused = 0});
-}
-
 void CudaBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
-  const cuda::Rows source = rows(from);
-  std::vector<std::int8_t> filled(std::size_t{source.rows} * source.pitch());
-  queue().get(filled.data(), source.data, filled.size());
-  without_filling(filled.data(), source, mantissas);
+  get_rows(queue(), rows(from), mantissas);
+}
+
+void CudaBackend::store_sums(const Values& from, std::span<std::int16_t> sums) {
+  get_rows(queue(), rows(from), sums);
 }
 
 std::unique_ptr<StoredLater> CudaBackend::store_later(const Values& from) {
@@ -227,23 +164,21 @@ void CudaBackend::set_point(ShiftPoint point, const PointState& state) {
 
 void CudaBackend::begin(const StepContext& step) {
   queue().flush();
-  for (Inlet* each : {&input_, &tables_, &targets_}) each->is_used = false;
+  for (Inlet* each : {&input_, &targets_}) each->is_used = false;
+  inbox_used_ = kInboxStep;
+  if (step.all_images != step_.all_images)
+    pool_.set_purpose("a batch of " + std::to_string(step.all_images) + " images: a smaller one");
   step_ = step;
-  const auto* update = std::get_if<ShiftUpdate>(&step.update);
-  if (update == nullptr) throw Error("cuda", "update rule", "sgd", "shift");
-  has_decay_ = update->has_decay;
   if (step.cluster != nullptr && step.cluster->size() == 1) step_.cluster = nullptr;  // alone
-  const cuda::DeviceStep told{.seed = step.random.seed,
-                              .first_image = step.first_image,
-                              .step = step.random.step,
-                              .rule = step.rule,
-                              .has_decay = update->has_decay,
-                              .unused = {},
-                              .mu = update->mu,
-                              .bias_mu = update->bias_mu,
-                              .fraction_bits = update->fraction_bits,
-                              .momentum = update->momentum};
-  queue().put(step_memory_.as<void>(), &told, sizeof told);
+  cuda::DeviceStep told{.seed = step.random.seed,
+                        .first_image = step.first_image,
+                        .step = step.random.step,
+                        .rule = step.rule,
+                        .shift = {},
+                        .sgd = {}};
+  if (const auto* shift = std::get_if<ShiftUpdate>(&step.update)) told.shift = *shift;
+  if (const auto* sgd = std::get_if<SgdUpdate>(&step.update)) told.sgd = *sgd;
+  queue().put(inbox_.as<void>(), &told, sizeof told);
 }
 
 void CudaBackend::round(ShiftPoint point, const Values& to, std::int8_t* second,
@@ -261,24 +196,58 @@ void CudaBackend::round(ShiftPoint point, const Values& to, std::int8_t* second,
   product.site = site_of(point, to);
   product.site.second = second;
   held_ = product;
+  held_label_ = queue_.label();
+}
+
+void CudaBackend::hold(const cuda::LargestJob& pool) {
+  release();
+  held_ = pool;
+  held_label_ = queue_.label();
 }
 
 void CudaBackend::release() {
-  if (!held_) return;
-  cuda::RoundedProduct product = *held_;
-  held_.reset();
+  const auto held = std::exchange(held_, std::monostate());
+  if (std::holds_alternative<std::monostate>(held)) return;
+  const std::string label = queue_.label();
+  queue_.set_label(held_label_);
+  if (const auto* pool = std::get_if<cuda::LargestJob>(&held)) {
+    cuda::queue(queue_, *pool);
+  } else {
+    launch(std::get<cuda::RoundedProduct>(held));
+  }
+  queue_.set_label(label);
+}
+
+void CudaBackend::launch(cuda::RoundedProduct product) {
   cuda::queue(queue_, path_, product);
   if (step_.rule == ShiftRule::frozen) return;
   product.site.is_repeat = true;
   cuda::queue(queue_, path_, product);
 }
 
-bool CudaBackend::rectify_held(const Values& values, const Values& to) {
-  if (!held_ || values.memory != to.memory || held_->result.data != rows(values).data ||
-      held_->rectified_exponent != nullptr || to.exponent.place < 0)
-    return false;
-  held_->rectified_exponent = exponent(to);
-  return true;
+void CudaBackend::set_trace(StepTrace* trace) {
+  IntegerBackend::set_trace(trace);
+  queue().set_trace(trace);
+}
+
+void CudaBackend::entered(std::string_view node, TrainPass pass) {
+  if (queue_.is_traced()) queue_.set_label(std::string(node) + " " + std::string(name_of(pass)));
+}
+
+bool CudaBackend::rectify_held(const Values& values, const Values& to, const Values* passed) {
+  if (values.memory != to.memory || to.exponent.place < 0) return false;
+  const std::int8_t* data = rows(values).data;
+  const auto join = [&](auto& job, const std::int8_t* result) {
+    if (result != data || job.rectified_exponent != nullptr) return false;
+    job.rectified_exponent = exponent(to);
+    job.passed = passed == nullptr ? nullptr : rows(*passed).data;
+    return true;
+  };
+  if (auto* product = std::get_if<cuda::RoundedProduct>(&held_))
+    return join(*product, product->result.data);
+  if (auto* pool = std::get_if<cuda::LargestJob>(&held_); pool != nullptr && passed != nullptr)
+    return join(*pool, pool->to.data);
+  return false;
 }
 
 cuda::RoundingSite CudaBackend::site_of(ShiftPoint point, const Values& to) const {
@@ -310,25 +279,47 @@ void CudaBackend::bias_gradient(const Values& error, Sums& sums) {
   cuda::queue(queue(), cuda::BiasJob{rows(error), static_cast<std::int64_t*>(own.data())});
 }
 
+void CudaBackend::zero_gradients() {
+  std::vector<cuda::ZeroJob> jobs;
+  for (CudaSums* each : cleared_) {
+    jobs.push_back(each->zeros());
+    each->set_clean();
+  }
+  cleared_.clear();
+  if (jobs.empty()) return;
+  const std::size_t bytes = jobs.size() * sizeof(cuda::ZeroJob);
+  const auto is_same = [](const cuda::ZeroJob& a, const cuda::ZeroJob& b) {
+    return a.data == b.data && a.words == b.words;
+  };
+  if (!std::ranges::equal(jobs, zeroed_, is_same)) {
+    queue().flush();  // who reads the old list comes first
+    zero_jobs_ = lasting_.take(bytes);
+    queue().put(zero_jobs_.as<void>(), jobs.data(), bytes);
+    zeroed_ = std::move(jobs);
+  }
+  cuda::queue(queue(), cuda::ZeroListJob{zero_jobs_.as<cuda::ZeroJob>(), zeroed_.size()});
+}
+
 void CudaBackend::loss(const LossCase& loss, const Values& answers, const Values& error) {
+  zero_gradients();
   const cuda::Rows given = rows(answers);
   if (const auto* squared = std::get_if<SquaredLoss>(&loss)) {
-    fill(targets_, squared->targets.data(), squared->targets.size_bytes());
+    const void* targets = bring(targets_, squared->targets.data(), squared->targets.size_bytes());
     round(squared->point, error, [&](const cuda::RoundingSite& site) {
       cuda::queue(queue(), cuda::RoundEach<cuda::SquaredRows>{
                                {.answers = {given.data, given.exponent, 0, given.pitch()},
-                                .targets = targets_.memory.as<std::int32_t>()},
+                                .targets = static_cast<const std::int32_t*>(targets)},
                                site,
                                rows(error)});
     });
     return;
   }
   const auto& entropy = std::get<CrossEntropyLoss>(loss);
-  fill(targets_, entropy.labels.data(), entropy.labels.size_bytes());
+  const void* labels = bring(targets_, entropy.labels.data(), entropy.labels.size_bytes());
   cuda::queue(queue(), cuda::EntropyJob{
                            .answers = given,
                            .error = rows(error),
-                           .labels = targets_.memory.as<std::int32_t>(),
+                           .labels = static_cast<const std::int32_t*>(labels),
                            .powers = powers_.as<std::uint16_t>(),
                            .step = device_step(),
                            .stream = entropy.stream,
@@ -344,22 +335,10 @@ void CudaBackend::update(Weights& weights, Sums& sums) {
   auto& own = static_cast<CudaWeights&>(weights);
   cuda::UpdateJob job = own.update_job();
   job.sums = gradient.data();
+  job.sum_exponent = gradient.exponent();
   job.is_wide = gradient.is_wide();
-  cuda::queue(queue(), job, has_decay_);
-  own.pack_back();
-}
-
-void refuse_batch_norm() {
-  throw Error("cuda", "layer", "a batch norm", "none: train it with --device cpu",
-              ErrorKind::device);
-}
-
-std::unique_ptr<NormalizationOp> CudaBackend::normalization(const NormalizationCase&) {
-  refuse_batch_norm();
-}
-
-void CudaBackend::store_sums(const Values&, std::span<std::int16_t>) {
-  refuse_batch_norm();
+  std::visit([&](const auto& rule) { cuda::queue(queue(), job, rule); }, step_.update);
+  own.take_change();
 }
 
 std::unique_ptr<ProductOp> CudaBackend::product(const ProductCase& product) {

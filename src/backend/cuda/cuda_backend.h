@@ -3,19 +3,25 @@
 // host.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cuda/device_feed.h"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/device_pool.h"
 #include "backend/cuda/device_queue.h"
+#include "backend/cuda/plain_kernels.h"
 #include "backend/cuda/product.h"
+#include "backend/cuda/training_kernels.h"
 
 namespace nibble::inline backend {
+
+class CudaSums;
 
 class CudaBackend final : public IntegerBackend {
  public:
@@ -28,6 +34,7 @@ class CudaBackend final : public IntegerBackend {
   ShiftPoint new_point(const ShiftPointCase& point) override;
   std::unique_ptr<Weights> weights(const WeightsCase& weights) override;
   std::unique_ptr<Sums> sums(const WeightsCase& weights) override;
+  std::unique_ptr<WeightTotals> totals(const WeightsCase& weights) override;
   std::size_t peak_bytes() const override { return pool_.peak_bytes(); }
 
   void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) override;
@@ -43,8 +50,8 @@ class CudaBackend final : public IntegerBackend {
   void set_point(ShiftPoint point, const PointState& state) override;
 
   void begin(const StepContext& step) override;
-  void enter(std::string_view, TrainPass) override {}
   void end() override { queue().flush(); }
+  void set_trace(StepTrace* trace) override;
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
@@ -64,16 +71,26 @@ class CudaBackend final : public IntegerBackend {
   // Rounds a product as round() does; it waits for the rectifier that may come next, which it can
   // do on the way.
   void round(ShiftPoint point, const Values& to, std::int8_t* second, cuda::RoundedProduct product);
-  bool rectify_held(const Values& values, const Values& to);
+  void hold(const cuda::LargestJob& pool);  // likewise
+  // Of errors, where `passed` are the values.
+  bool rectify_held(const Values& values, const Values& to, const Values* passed);
   cuda::ProductPath path() const { return path_; }
-  const cuda::DeviceStep* device_step() const { return step_memory_.as<cuda::DeviceStep>(); }
+  const cuda::DeviceStep* device_step() const { return inbox_.as<cuda::DeviceStep>(); }
   cuda::Rows rows(const Values& values) const;
-  std::int32_t* exponent(const Values& values) const;
+  cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
+  std::int32_t* exponent(const Values& values) const { return exponent_at(values.exponent); }
+  std::int32_t* exponent_at(Slot slot) const;
   cuda::DeviceBuffer scratch(std::size_t bytes) { return pool_.take(bytes); }
   // Second guesses pay where batches follow one another: in training.
   bool guesses_twice() const { return step_.is_training && step_.rule == ShiftRule::exact; }
   cuda::DeviceBuffer lasting(std::size_t bytes) { return lasting_.take(bytes); }
   cuda::DeviceBuffer lasting(std::span<const std::int32_t> words);
+
+  // Gradients that a step clears are zeroed together in the next one, before its errors run back.
+  void cleared(CudaSums& sums) {
+    if (std::ranges::find(cleared_, &sums) == cleared_.end()) cleared_.push_back(&sums);
+  }
+  void forget(const CudaSums& sums) { std::erase(cleared_, &sums); }
 
   // Calls launch(site) to guess, and again to correct it where the guess may have missed. Where
   // `second` has room for a result the guess is made twice, by the last two shifts.
@@ -90,41 +107,54 @@ class CudaBackend final : public IntegerBackend {
   }
 
  private:
+  void entered(std::string_view node, TrainPass pass) override;
+
+  static constexpr std::size_t kInbox = 1 << 16;
+  static constexpr std::size_t kInboxStep = 256;  // bytes: little copies then travel together
+  static_assert(sizeof(cuda::DeviceStep) <= kInboxStep);
+
   // Bytes of the host on their way into a step.
   struct Inlet {
     cuda::DeviceBuffer memory;
     bool is_used = false;  // by launches that wait in the queue
   };
 
-  cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
   void meet(const cuda::RoundingSite& site, const Values& to);
   const std::uint8_t* held_images(ConstTensorView images);
   void release();
-  void fill(Inlet& inlet, const void* bytes, std::size_t size);
+  void launch(cuda::RoundedProduct product);
+  void zero_gradients();
+  // Where the bytes will be: in the inbox where they fit, otherwise in the memory of the inlet.
+  void* bring(Inlet& inlet, const void* bytes, std::size_t size);
+  const std::int8_t* bring_tables(std::span<const std::int8_t> tables);
   void spread(const void* bytes, const std::int8_t* tables, std::int64_t table_channels,
-              int exponent, const Values& to);
+              int exponent, const Values& to);  // bytes of the GPU
 
   std::string name_;
   cuda::ProductPath path_;
   cuda::DeviceQueue queue_;
   cuda::DevicePool pool_;     // of values and errors; before all that borrows from it
   cuda::DevicePool lasting_;  // of all else
-  cuda::DeviceBuffer step_memory_;
+  cuda::DeviceBuffer inbox_;  // what steps are told, one behind the other; the step itself in front
+  std::size_t inbox_used_;
   cuda::DeviceBuffer exponents_;
   cuda::DeviceBuffer points_;
   cuda::DeviceBuffer powers_;
   Inlet input_;
-  Inlet tables_;
   Inlet targets_;
+  std::optional<cuda::DeviceFeed> feed_;  // of data that is not held
+  cuda::DeviceBuffer tables_;
+  std::vector<std::int8_t> told_tables_;                 // what is there: they seldom change
   std::map<const void*, cuda::DeviceBuffer> data_sets_;  // by address on the host; empty: too large
   std::int32_t slots_ = 0;
   std::vector<ShiftPointCase> cases_;
   StepContext step_;
-  bool has_decay_ = false;  // of the step's update
-  std::optional<cuda::RoundedProduct> held_;
+  std::vector<CudaSums*> cleared_;     // since the last loss
+  std::vector<cuda::ZeroJob> zeroed_;  // what zero_jobs_ has
+  cuda::DeviceBuffer zero_jobs_;
+  std::variant<std::monostate, cuda::RoundedProduct, cuda::LargestJob> held_;
+  std::string held_label_;  // who asked for it, in a trace
 };
-
-[[noreturn]] void refuse_batch_norm();  // which runs on the CPU alone
 
 std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product);
 std::unique_ptr<PoolOp> make_cuda_pool(CudaBackend& backend, const PoolCase& pool);

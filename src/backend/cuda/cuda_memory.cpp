@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/normalization.h"
 
 namespace nibble::inline backend {
 namespace {
@@ -27,18 +28,30 @@ void clear_memory(cuda::DeviceQueue& queue, const cuda::DeviceBuffer& memory) {
 CudaWeights::CudaWeights(CudaBackend& backend, const WeightsCase& weights)
     : backend_(backend),
       case_(weights),
-      exponent_(weights.exponent),
+      exponent_(backend.lasting(sizeof(std::int32_t))),
       mantissas_(backend.lasting(size())),
       record_(backend.lasting(sizeof(cuda::DeviceUpdate))) {
   clear_memory(backend.queue(), mantissas_);
   clear_memory(backend.queue(), record_);
+  put_exponent(weights.exponent);
+}
+
+void CudaWeights::put_exponent(std::int32_t exponent) {
+  backend_.queue().flush();
+  backend_.queue().put(exponent_.as<void>(), &exponent, sizeof exponent);
+}
+
+int CudaWeights::exponent() const {
+  std::int32_t exponent = 0;
+  backend_.queue().get(&exponent, exponent_.as<void>(), sizeof exponent);
+  return exponent;
 }
 
 void CudaWeights::write(const WeightsState& state) {
   cuda::DeviceQueue& queue = backend_.queue();
   queue.flush();
   queue.put(mantissas_.as<void>(), state.mantissas.data(), size());
-  exponent_ = state.exponent;
+  put_exponent(state.exponent);
   const auto put_words = [&](const std::vector<std::int32_t>& words, cuda::DeviceBuffer& to) {
     if (words.empty()) return to.release();
     if (to.is_empty()) to = backend_.lasting(words.size() * sizeof(std::int32_t));
@@ -46,11 +59,12 @@ void CudaWeights::write(const WeightsState& state) {
   };
   put_words(state.fine, fine_);
   put_words(state.momentum, momentum_);
+  has_sum_shifts_ = false;
   if (packed_shape_.taps > 0) pack();
 }
 
 WeightsState CudaWeights::read() const {
-  WeightsState state{.mantissas = Tensor(DType::i8, case_.shape), .exponent = exponent_};
+  WeightsState state{.mantissas = Tensor(DType::i8, case_.shape), .exponent = exponent()};
   read_mantissas(state.mantissas.as<std::int8_t>());
   const auto get_words = [&](const cuda::DeviceBuffer& from, std::vector<std::int32_t>& words) {
     if (from.is_empty()) return;
@@ -88,6 +102,27 @@ CudaWeights::Packed CudaWeights::packed(const WeightShape& shape) {
   return {ahead(), back_.as<std::int8_t>()};
 }
 
+const std::int8_t* CudaWeights::sum_shifts(std::size_t outputs) {
+  if (sum_shifts_.is_empty()) {
+    sum_shifts_ = backend_.lasting(filled_up(static_cast<std::int64_t>(outputs)));
+    clear_memory(backend_.queue(), sum_shifts_);
+  }
+  if (!has_sum_shifts_) {
+    cuda::queue(backend_.queue(),
+                cuda::SumShiftsJob{.mantissas = mantissas(),
+                                   .shifts = sum_shifts_.as<std::int8_t>(),
+                                   .outputs = static_cast<std::uint32_t>(outputs),
+                                   .depth = static_cast<std::uint32_t>(size() / outputs)});
+    has_sum_shifts_ = true;
+  }
+  return sum_shifts_.as<std::int8_t>();
+}
+
+void CudaWeights::take_change() {
+  has_sum_shifts_ = false;
+  pack_back();
+}
+
 void CudaWeights::pack() {
   if (filled_.to != nullptr)
     cuda::queue(backend_.queue(), cuda::FillUpJob{mantissas(), filled_, size()});
@@ -114,7 +149,9 @@ void CudaWeights::pack_back() {
 
 cuda::UpdateJob CudaWeights::update_job() const {
   return {.sums = nullptr,
+          .sum_exponent = {},
           .mantissas = mantissas_.as<std::int8_t>(),
+          .exponent = exponent_.as<std::int32_t>(),
           .fine = fine_.as<std::int32_t>(),
           .momentum = momentum_.as<std::int32_t>(),
           .record = record_.as<cuda::DeviceUpdate>(),
@@ -123,22 +160,63 @@ cuda::UpdateJob CudaWeights::update_job() const {
           .elements = static_cast<std::uint32_t>(size()),
           .stream = case_.stream,
           .rounding = case_.rounding,
+          .norm = case_.norm,
           .is_bias = case_.is_bias,
           .is_wide = true,
           .unused = {}};
 }
 
+CudaTotals::CudaTotals(CudaBackend& backend, std::size_t size)
+    : backend_(backend), size_(size), memory_(backend.lasting(size * sizeof(std::int32_t))) {
+  clear_memory(backend.queue(), memory_);
+}
+
+void CudaTotals::add(const Weights& weights) {
+  cuda::queue(backend_.queue(), cuda::TotalsJob{cuda_weights(weights).mantissas(),
+                                                memory_.as<std::int32_t>(), size_});
+}
+
+void CudaTotals::read(std::span<std::int32_t> totals) const {
+  backend_.queue().get(totals.data(), memory_.as<void>(), totals.size_bytes());
+}
+
+void CudaTotals::write(std::span<const std::int32_t> totals) {
+  backend_.queue().flush();
+  backend_.queue().put(memory_.as<void>(), totals.data(), totals.size_bytes());
+}
+
 CudaSums::CudaSums(CudaBackend& backend, std::size_t size)
     : backend_(backend), size_(size), memory_(backend.lasting(size * sizeof(std::int64_t))) {
-  clear(true, {});
+  clear_memory(backend.queue(), memory_);
+}
+
+void CudaSums::expect(std::vector<Slot> factors) {
+  is_wide_ = true;
+  factors_ = std::move(factors);
+  exponent_ = 0;
+  clean_words_ = 0;
 }
 
 void CudaSums::clear(bool is_wide, std::vector<Slot> factors) {
+  const std::uint64_t clean = clean_words_;
+  expect(std::move(factors));
   is_wide_ = is_wide;
-  factors_ = std::move(factors);
-  exponent_ = 0;
-  const std::size_t width = is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
-  cuda::queue(backend_.queue(), cuda::ZeroJob{data(), size_ * width / 4});
+  const std::uint64_t words =
+      size_ * (is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t)) / sizeof(std::uint32_t);
+  if (words > clean) cuda::queue(backend_.queue(), cuda::ZeroJob{data(), words});
+  most_words_ = std::max(most_words_, words);
+  backend_.cleared(*this);
+}
+
+CudaSums::~CudaSums() {
+  backend_.forget(*this);
+}
+
+cuda::SumExponent CudaSums::exponent() const {
+  cuda::SumExponent exponent{.factors = {}, .added = exponent_};
+  for (std::size_t i = 0; i < factors_.size(); ++i)
+    exponent.factors[i] = backend_.exponent_at(factors_[i]);
+  return exponent;
 }
 
 int CudaSums::read(std::span<std::int64_t> sums) {
@@ -160,6 +238,7 @@ int CudaSums::read(std::span<std::int64_t> sums) {
 void CudaSums::write(std::span<const std::int64_t> sums, int exponent) {
   backend_.queue().flush();
   is_wide_ = true;
+  clean_words_ = 0;
   factors_.clear();
   exponent_ = exponent;
   backend_.queue().put(data(), sums.data(), sums.size_bytes());

@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "backend/cuda/device_pool.h"
+#include "backend/cuda/round_sources.h"
 #include "backend/cuda/training_kernels.h"
 
 namespace nibble::inline backend {
@@ -29,10 +30,13 @@ class CudaWeights final : public Weights {
   void write(const WeightsState& state) override;
   WeightsState read() const override;
   void read_mantissas(std::span<std::int8_t> mantissas) const override;
-  int exponent() const override { return exponent_; }
+  int exponent() const override;
   UpdateRecord last_update() const override;
 
   const std::int8_t* mantissas() const { return mantissas_.as<std::int8_t>(); }
+  const std::int32_t* fine() const { return fine_.as<std::int32_t>(); }
+  // It may move within a step: kernels read it, and the host waits for it.
+  const std::int32_t* device_exponent() const { return exponent_.as<std::int32_t>(); }
   // (out, tap, in) and (in, tap, out), each filled up to 16 at the end, as products read it: made
   // on the first call, kept up to date from then on.
   struct Packed {
@@ -40,25 +44,31 @@ class CudaWeights final : public Weights {
     const std::int8_t* back = nullptr;
   };
   Packed packed(const WeightShape& shape);
-  void pack_back();  // after a change
+  // By output, filled up to 16: laws/batch_norm.h, norm_sum_shift.
+  const std::int8_t* sum_shifts(std::size_t outputs);
+  void take_change();  // brings up to date what was made of the mantissas
   cuda::UpdateJob update_job() const;
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
+  void put_exponent(std::int32_t exponent);
   void pack();
+  void pack_back();
   const std::int8_t* ahead() const {
     return ahead_.is_empty() ? mantissas() : ahead_.as<std::int8_t>();
   }
 
   CudaBackend& backend_;
   WeightsCase case_;
-  int exponent_ = 0;
+  cuda::DeviceBuffer exponent_;
   cuda::DeviceBuffer mantissas_;
   cuda::DeviceBuffer fine_;  // empty where there is none
   cuda::DeviceBuffer momentum_;
   cuda::DeviceBuffer record_;
   cuda::DeviceBuffer ahead_;
   cuda::DeviceBuffer back_;
+  cuda::DeviceBuffer sum_shifts_;
+  bool has_sum_shifts_ = false;    // of the mantissas as they are
   WeightShape packed_shape_ = {};  // of no taps: nothing is packed
   cuda::FilledUp filled_ = {};
 };
@@ -68,26 +78,58 @@ inline CudaWeights& cuda_weights(const Weights& weights) {
   return const_cast<CudaWeights&>(static_cast<const CudaWeights&>(weights));
 }
 
+template <class Source>
+cuda::FrozenEach<Source> frozen_each(const Source& source, const FrozenLine& line,
+                                     const cuda::Rows& result) {
+  return {.source = source,
+          .bias = cuda_weights(*line.bias).fine(),
+          .multiplier = cuda_weights(*line.multiplier).fine(),
+          .result = result,
+          .shift = line.shift,
+          .exponent = line.exponent};
+}
+
+class CudaTotals final : public WeightTotals {
+ public:
+  CudaTotals(CudaBackend& backend, std::size_t size);
+  void add(const Weights& weights) override;
+  void read(std::span<std::int32_t> totals) const override;
+  void write(std::span<const std::int32_t> totals) override;
+
+ private:
+  CudaBackend& backend_;
+  std::size_t size_;
+  cuda::DeviceBuffer memory_;
+};
+
 class CudaSums final : public Sums {
  public:
   CudaSums(CudaBackend& backend, std::size_t size);
+  ~CudaSums() override;
   int read(std::span<std::int64_t> sums) override;
   void write(std::span<const std::int64_t> sums, int exponent) override;
 
   // All zeros, in 64 or 32 bits, of products whose factors have these exponents.
   void clear(bool is_wide, std::vector<Slot> factors);
+  void expect(std::vector<Slot> factors);  // 64 bits, which a kernel will write
+  // The most that clear() has had to zero; who has done so says it.
+  cuda::ZeroJob zeros() const { return {data(), most_words_}; }
+  void set_clean() { clean_words_ = most_words_; }
   void reduce(Communicator& cluster);
 
   void* data() const { return memory_.as<void>(); }
   bool is_wide() const { return is_wide_; }
+  cuda::SumExponent exponent() const;
 
  private:
   CudaBackend& backend_;
   std::size_t size_;
   cuda::DeviceBuffer memory_;
   bool is_wide_ = true;
-  std::vector<Slot> factors_;  // theirs are the exponents that add up to that of the sums
-  int exponent_ = 0;           // where the host wrote them
+  std::uint64_t most_words_ = 0;   // of 4 bytes: batches of one size need more than others
+  std::uint64_t clean_words_ = 0;  // zeroed since they were used
+  std::vector<Slot> factors_;      // at most two: their exponents add up to that of the sums
+  int exponent_ = 0;               // where the host wrote them
 };
 
 }  // namespace nibble::inline backend

@@ -15,10 +15,11 @@ class CudaPointwise {
       : backend_(backend), from_(from), to_(to) {}
 
   void operator()(const Rectify& rectify) const {
-    if (!rectify.has_cut && backend_.rectify_held(from_[0], to_)) return;
+    if (!rectify.has_cut && backend_.rectify_held(from_[0], to_, nullptr)) return;
     queue_rectifier(rectify.has_cut, nullptr);
   }
   void operator()(const RectifyError& rectify) const {
+    if (!rectify.has_cut && backend_.rectify_held(from_[0], to_, &from_[1])) return;
     queue_rectifier(rectify.has_cut, &from_[1]);
   }
   void operator()(const Drop& drop) const {
@@ -34,7 +35,7 @@ class CudaPointwise {
   }
   void operator()(const AddBias& add) const {
     const CudaWeights& bias = cuda_weights(*add.bias);
-    round(add.point, cuda::BiasedRows{operand(from_[0]), bias.mantissas(), bias.exponent()});
+    round(add.point, cuda::BiasedRows{operand(from_[0]), bias.mantissas(), bias.device_exponent()});
   }
   void operator()(const MoveBox& box) const {
     const Values& small = box.to_small ? to_ : from_[0];

@@ -68,11 +68,13 @@ class CudaPool final : public PoolOp {
 
   void pass_largest(const Values& from, const Values& marks, const cuda::DeviceBuffer& memory,
                     bool is_forward, const Values& to) {
-    cuda::queue(backend_.queue(), cuda::LargestJob{.from = backend_.rows(from),
-                                                   .to = backend_.rows(to),
-                                                   .marks = marks_of(marks),
-                                                   .table = table(memory),
-                                                   .is_forward = is_forward ? 1u : 0u});
+    backend_.hold({.from = backend_.rows(from),
+                   .to = backend_.rows(to),
+                   .marks = marks_of(marks),
+                   .table = table(memory),
+                   .is_forward = is_forward ? 1u : 0u,
+                   .rectified_exponent = nullptr,
+                   .passed = nullptr});
   }
 
   void round_mean(const Values& from, const cuda::DeviceBuffer& memory, bool is_forward,

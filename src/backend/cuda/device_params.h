@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "backend/cuda/device_state.h"
+#include "backend/cuda/tensor_map.h"
 #include "laws/integer_division.h"
 #include "laws/round_shift.h"
 
@@ -64,6 +65,44 @@ struct GatheredRows {
   std::uint32_t unused;
 };
 
+// The windows of a product as the copy engine brings them: rows are places of the window, columns
+// are filters, both cut into parts of `segment` bytes of one tap.
+struct WindowCopies {
+  TensorMap rows;
+  TensorMap columns;
+  Divisor pixels;          // of the result
+  Divisor width;           // of the result
+  std::int32_t first[2];   // x, y of the first tap at the result's first pixel
+  std::int32_t stride[2];  // from pixel to pixel of the result
+  std::uint32_t taps[2];
+  std::uint32_t step[2];    // from tap to tap
+  std::uint32_t tap_bytes;  // of a filter
+  std::uint32_t segments;   // of a tap
+  std::uint32_t segment;    // 0: none are made, tables must do
+  std::uint32_t is_turned;  // the first tap comes last
+};
+
+// The gradient of a weight as the copy engine brings it: rows are errors of one result channel,
+// columns the numbers of one channel that meet them at a tap, both cut into parts of `segment`
+// images of one pixel.
+struct GradientCopies {
+  TensorMap rows;
+  TensorMap columns;
+  Divisor width;           // of the errors
+  std::int32_t first[2];   // x, y of the input that the first error meets at the first tap
+  std::int32_t stride[2];  // from pixel to pixel of the errors
+  std::int32_t step[2];    // from tap to tap
+  Divisor taps_x;
+  std::uint32_t channels;    // of the input
+  std::uint32_t block_bits;  // 2^this channels are what one copy brings
+  Divisor blocks;            // of a tap
+  std::uint32_t all_blocks;
+  std::uint32_t outs;
+  Divisor segments;       // of a pixel
+  std::uint32_t all_stages;  // of 128 bytes, over all pixels
+  std::uint32_t segment;  // 0: none are made, tables must do
+};
+
 // C(row, column) = Σ a(row, k)·b(column, k) over all bytes k of all segments.
 struct ProductShape {
   GatheredRows a;
@@ -80,8 +119,8 @@ struct ProductShape {
 // What is added to sums of products before they are rounded.
 struct AddedBias {
   const std::int8_t* mantissas;  // null: none
-  std::int32_t exponent;
-  std::int32_t weight_exponent;
+  const std::int32_t* exponent;
+  const std::int32_t* weight_exponent;
 };
 
 // Rounds every sum into a row of the result.
@@ -91,7 +130,21 @@ struct RoundedProduct {
   const std::int32_t* input_exponent;
   AddedBias bias;
   Rows result;
-  std::int32_t* rectified_exponent;  // null: no rectifier follows
+  // A rectifier that follows: where the exponent goes once more; null: there is none. Of errors,
+  // `passed` are the values whose errors pass where they are above zero.
+  std::int32_t* rectified_exponent;
+  const std::int8_t* passed;
+  WindowCopies copies;
+};
+
+// Holds every sum in 16 bits, by the shift of its column (laws/batch_norm.h: norm_value).
+struct NormedProduct {
+  ProductShape shape;
+  const std::int8_t* shifts;  // filled up to 16
+  const std::int32_t* input_exponent;
+  const std::int32_t* weight_exponent;
+  Rows result;
+  WindowCopies copies;
 };
 
 // Adds every sum to sums[row·row_step + column·column_step].
@@ -100,6 +153,7 @@ struct SummedProduct {
   void* sums;
   std::int64_t row_step;
   std::int64_t column_step;
+  GradientCopies copies;
 };
 
 }  // namespace nibble::cuda

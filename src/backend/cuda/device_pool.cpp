@@ -37,10 +37,11 @@ DevicePool::~DevicePool() {
 
 DeviceBuffer DevicePool::take(std::size_t bytes) {
   const std::size_t size = std::max((bytes + kGranule - 1) / kGranule, std::size_t{1}) * kGranule;
-  in_use_ += size;
-  peak_ = std::max(peak_, in_use_);
   std::set<void*>& ready = free_[size];
-  if (!ready.empty()) return {this, ready.extract(ready.begin()).value(), size};
+  if (!ready.empty()) {
+    count(size);
+    return {this, ready.extract(ready.begin()).value(), size};
+  }
   const DeviceGuard guard(place_);
   void* data = nullptr;
   if (const cudaError_t result = cudaMalloc(&data, size); result == cudaErrorMemoryAllocation) {
@@ -49,12 +50,18 @@ DeviceBuffer DevicePool::take(std::size_t bytes) {
     std::size_t all = 0;
     cudaMemGetInfo(&left, &all);
     throw Error("cuda", "memory", mebibytes(left) + " left of " + mebibytes(all),
-                mebibytes(size) + " more: a smaller batch", ErrorKind::device);
+                mebibytes(size) + " more for " + purpose_, ErrorKind::device);
   } else {
     check("cuda", result);
   }
   all_.push_back(data);
+  count(size);
   return {this, data, size};
+}
+
+void DevicePool::count(std::size_t size) {
+  in_use_ += size;
+  peak_ = std::max(peak_, in_use_);
 }
 
 void DevicePool::give_back(void* data, std::size_t size) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,10 +51,13 @@ class DevicePool {
   DevicePool& operator=(const DevicePool&) = delete;
 
   DeviceBuffer take(std::size_t bytes);
+  // For whom memory is taken, as an error says where there is no more.
+  void set_purpose(std::string purpose) { purpose_ = std::move(purpose); }
   std::size_t peak_bytes() const { return peak_; }
 
  private:
   friend class DeviceBuffer;
+  void count(std::size_t size);
   void give_back(void* data, std::size_t size);
 
   Place place_;
@@ -61,6 +65,7 @@ class DevicePool {
   std::vector<void*> all_;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
+  std::string purpose_ = "weights and data";
 };
 
 }  // namespace nibble::cuda

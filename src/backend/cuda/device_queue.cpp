@@ -7,6 +7,7 @@
 
 #include "core/hash.h"
 #include "cuda/errors.h"
+#include "cuda/event_spans.h"
 
 namespace nibble::cuda {
 namespace {
@@ -14,15 +15,20 @@ namespace {
 constexpr std::size_t kLeastLaunches = 12;  // of a graph: shorter sequences are issued as they are
 constexpr std::size_t kMostGraphs = 16;     // of several batch sizes, with and without training
 constexpr std::size_t kMostSeen = 256;
+constexpr std::size_t kMostGathered = std::size_t{1} << 16;  // bytes of little copies
+constexpr std::size_t kPutGranule = 256;                     // of memory on loan
+constexpr std::size_t kHeldTogether = 128;  // launches of a trace: a stream takes some hundreds
 
 }  // namespace
 
-struct DeviceQueue::Graph {
+DeviceGraph::~DeviceGraph() {
+  cudaGraphExecDestroy(runnable_);
+}
+
+struct DeviceQueue::KnownGraph {
   Sequence sequence;
   std::uint64_t hash = 0;
-  cudaGraphExec_t runnable = nullptr;
-
-  ~Graph() { cudaGraphExecDestroy(runnable); }
+  std::unique_ptr<DeviceGraph> graph;
 };
 
 // Pinned memory that copies read or write: used again once they are done.
@@ -107,6 +113,7 @@ void DeviceQueue::add(const void* kernel, const Grid& grid, const void* params, 
   constexpr std::size_t kAlignment = 16;
   const std::size_t begin = pending_.params.size();
   pending_.launches.push_back({kernel, grid, begin, size});
+  if (spans_) labels_.push_back(spans_->label());
   pending_.params.resize(begin + (size + kAlignment - 1) / kAlignment * kAlignment);
   std::memcpy(pending_.params.data() + begin, params, size);
 }
@@ -114,11 +121,45 @@ void DeviceQueue::add(const void* kernel, const Grid& grid, const void* params, 
 void DeviceQueue::put(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   const DeviceGuard guard(place_);
-  std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
-  std::memcpy(piece->memory, from, bytes);
+  const std::size_t room = (bytes + kPutGranule - 1) / kPutGranule * kPutGranule;
+  auto* target = static_cast<std::byte*>(to);
+  if (gathered_size_ > 0 &&
+      (target != gathered_to_ + gathered_size_ || gathered_size_ + room > kMostGathered))
+    send_gathered();
+  if (room > kMostGathered) {
+    std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
+    std::memcpy(piece->memory, from, bytes);
+    return send(to, std::move(piece), bytes);
+  }
+  if (gathered_size_ == 0) {
+    gathered_ = take_piece(kMostGathered);
+    gathered_to_ = target;
+  }
+  std::byte* place = static_cast<std::byte*>(gathered_->memory) + gathered_size_;
+  std::memcpy(place, from, bytes);
+  std::memset(place + bytes, 0, room - bytes);
+  gathered_end_ = gathered_size_ + bytes;
+  gathered_size_ += room;
+}
+
+void DeviceQueue::send(void* to, std::unique_ptr<PinnedPiece> piece, std::size_t bytes) {
+  if (spans_) spans_->begin("copy " + std::to_string(bytes) + " bytes here", spans_->label());
   check("cuda", cudaMemcpyAsync(to, piece->memory, bytes, cudaMemcpyHostToDevice, stream()));
+  if (spans_) spans_->end();
   check("cuda", cudaEventRecord(piece->done, stream()));
   pieces_.push_back(std::move(piece));
+}
+
+void DeviceQueue::send_gathered() {
+  if (gathered_size_ == 0) return;
+  gathered_size_ = 0;
+  send(gathered_to_, std::move(gathered_), gathered_end_);
+}
+
+void DeviceQueue::copy(void* to, const void* from, std::size_t bytes) {
+  flush();
+  const DeviceGuard guard(place_);
+  check("cuda", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()));
 }
 
 void DeviceQueue::issue(const Sequence& sequence) {
@@ -126,47 +167,80 @@ void DeviceQueue::issue(const Sequence& sequence) {
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
-  for (const Launch& each : sequence.launches) {
+  for (std::size_t i = 0; i < sequence.launches.size(); ++i) {
+    const Launch& each = sequence.launches[i];
     void* argument = const_cast<std::byte*>(sequence.params.data() + each.begin);
     const cudaLaunchConfig_t config{.gridDim = dim3(each.grid.blocks, each.grid.planes),
                                     .blockDim = dim3(each.grid.threads),
                                     .dynamicSmemBytes = each.grid.shared_bytes,
                                     .stream = stream(),
                                     .attrs = &overlap,
-                                    .numAttrs = can_overlap_ ? 1u : 0u};
+                                    .numAttrs = can_overlap_ && !spans_ ? 1u : 0u};
+    if (spans_ && i % kHeldTogether == 0) spans_->hold();
+    if (spans_) spans_->begin(kernel_name(each.kernel), labels_[i]);
     check("cuda", cudaLaunchKernelExC(&config, each.kernel, &argument));
+    if (spans_) spans_->end();
+    if (spans_ && ((i + 1) % kHeldTogether == 0 || i + 1 == sequence.launches.size()))
+      spans_->release();
   }
 }
 
-void DeviceQueue::record(std::uint64_t hash) {
-  if (graphs_.size() == kMostGraphs) graphs_.erase(graphs_.begin());
-  auto graph = std::make_unique<Graph>();
+void DeviceQueue::set_label(std::string label) {
+  if (spans_) spans_->enter(std::move(label));
+}
+
+std::string DeviceQueue::label() const {
+  return spans_ ? spans_->label() : std::string();
+}
+
+void DeviceQueue::set_trace(StepTrace* trace) {
+  flush();
+  spans_.reset();
+  if (trace != nullptr) spans_ = std::make_unique<EventSpans>(place_, *trace);
+}
+
+std::unique_ptr<DeviceGraph> DeviceQueue::record() {
+  const DeviceGuard guard(place_);
   cudaGraph_t recorded = nullptr;
   check("cuda", cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal));
   issue(pending_);
   check("cuda", cudaStreamEndCapture(stream(), &recorded));
-  const cudaError_t made = cudaGraphInstantiate(&graph->runnable, recorded, 0);
+  cudaGraphExec_t runnable = nullptr;
+  const cudaError_t made = cudaGraphInstantiate(&runnable, recorded, 0);
   cudaGraphDestroy(recorded);
   check("cuda", made);
-  graph->sequence = pending_;
-  graph->hash = hash;
-  graphs_.push_back(std::move(graph));
+  pending_.clear();
+  return std::make_unique<DeviceGraph>(runnable);
+}
+
+void DeviceQueue::replay(const DeviceGraph& graph) {
+  flush();
+  const DeviceGuard guard(place_);
+  check("cuda", cudaGraphLaunch(graph.runnable(), stream()));
+}
+
+void DeviceQueue::remember(std::uint64_t hash) {
+  if (graphs_.size() == kMostGraphs) graphs_.erase(graphs_.begin());
+  auto known = std::make_unique<KnownGraph>();
+  known->sequence = pending_;
+  known->hash = hash;
+  known->graph = record();
+  graphs_.push_back(std::move(known));
 }
 
 void DeviceQueue::flush() {
-  if (pending_.launches.empty()) return;
   const DeviceGuard guard(place_);
-  if (pending_.launches.size() < kLeastLaunches) {
+  send_gathered();
+  if (pending_.launches.empty()) return;
+  if (pending_.launches.size() < kLeastLaunches || spans_) {
     issue(pending_);
+    labels_.clear();
     return pending_.clear();
   }
   const std::uint64_t hash = pending_.hash();
-  const auto known = [&] {
-    return std::ranges::find_if(graphs_, [&](const auto& each) {
-      return each->hash == hash && each->sequence == pending_;
-    });
-  };
-  if (known() == graphs_.end()) {
+  auto known = std::ranges::find_if(
+      graphs_, [&](const auto& each) { return each->hash == hash && each->sequence == pending_; });
+  if (known == graphs_.end()) {
     const auto seen = std::ranges::find(seen_, hash);
     if (seen == seen_.end()) {
       if (seen_.size() == kMostSeen) seen_.clear();
@@ -175,9 +249,10 @@ void DeviceQueue::flush() {
       return pending_.clear();
     }
     seen_.erase(seen);
-    record(hash);
+    remember(hash);
+    known = graphs_.end() - 1;
   }
-  check("cuda", cudaGraphLaunch((*known())->runnable, stream()));
+  check("cuda", cudaGraphLaunch((*known)->graph->runnable(), stream()));
   pending_.clear();
 }
 
@@ -201,7 +276,9 @@ std::unique_ptr<DeviceArrival> DeviceQueue::get_later(std::initializer_list<Devi
   std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
   auto* to = static_cast<std::byte*>(piece->memory);
   for (const DeviceBytes& each : pieces) {
+    if (spans_) spans_->begin("copy " + std::to_string(each.size) + " bytes back", {});
     check("cuda", cudaMemcpyAsync(to, each.data, each.size, cudaMemcpyDeviceToHost, stream()));
+    if (spans_) spans_->end();
     to += each.size;
   }
   check("cuda", cudaEventRecord(piece->done, stream()));

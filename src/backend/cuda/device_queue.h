@@ -10,10 +10,15 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "nibble/cuda/device.h"
+
+namespace nibble::inline core {
+class StepTrace;
+}
 
 namespace nibble::cuda {
 
@@ -31,7 +36,22 @@ struct DeviceBytes {
 };
 
 class DeviceQueue;
+class EventSpans;
 struct PinnedPiece;
+
+// Launches that were recorded: a queue issues them any number of times.
+class DeviceGraph {
+ public:
+  explicit DeviceGraph(cudaGraphExec_t runnable) : runnable_(runnable) {}
+  ~DeviceGraph();
+  DeviceGraph(const DeviceGraph&) = delete;
+  DeviceGraph& operator=(const DeviceGraph&) = delete;
+
+  cudaGraphExec_t runnable() const { return runnable_; }
+
+ private:
+  cudaGraphExec_t runnable_;
+};
 
 // Bytes on their way to the host.
 class DeviceArrival {
@@ -63,14 +83,29 @@ class DeviceQueue {
   }
 
   // Copies bytes of the host to memory that no launch since the last flush() touches: they arrive
-  // before those launches.
+  // before those launches. Little ones that lie one behind the other, from multiples of 256 bytes
+  // on, travel together.
   void put(void* to, const void* from, std::size_t bytes);
+
+  // Between any two memories, behind all launches; a host's that is not pinned may be waited for.
+  void copy(void* to, const void* from, std::size_t bytes);
+
+  // What was launched since the last flush(): recorded, and not done.
+  std::unique_ptr<DeviceGraph> record();
+  void replay(const DeviceGraph& graph);  // behind all launches
 
   void flush();                                             // hands launches over to the GPU
   void wait();                                              // and returns when all is done
   void get(void* to, const void* from, std::size_t bytes);  // waits
   // One piece behind the other, without waiting. The queue must outlive them.
   std::unique_ptr<DeviceArrival> get_later(std::initializer_list<DeviceBytes> pieces);
+
+  // Everything that follows is timed, one by one and without graphs; null: no longer.
+  void set_trace(StepTrace* trace);
+  // Who asks for what follows, where it is timed.
+  bool is_traced() const { return spans_ != nullptr; }
+  void set_label(std::string label);
+  std::string label() const;
 
   const Place& place() const { return place_; }
   unsigned int multiprocessors() const { return multiprocessors_; }
@@ -90,14 +125,16 @@ class DeviceQueue {
     std::uint64_t hash() const;
     void clear();
   };
-  struct Graph;
+  struct KnownGraph;
   friend class DeviceArrival;
 
   std::unique_ptr<PinnedPiece> take_piece(std::size_t bytes);
+  void send(void* to, std::unique_ptr<PinnedPiece> piece, std::size_t bytes);
+  void send_gathered();
 
   void add(const void* kernel, const Grid& grid, const void* params, std::size_t size);
   void issue(const Sequence& sequence);
-  void record(std::uint64_t hash);
+  void remember(std::uint64_t hash);
   cudaStream_t stream() const { return static_cast<cudaStream_t>(place_.stream); }
 
   Place place_;
@@ -105,8 +142,14 @@ class DeviceQueue {
   bool can_overlap_ = false;  // the end of a kernel and the start of the next
   Sequence pending_;
   std::vector<std::uint64_t> seen_;  // hashes of sequences that came once
-  std::vector<std::unique_ptr<Graph>> graphs_;
+  std::vector<std::unique_ptr<KnownGraph>> graphs_;
   std::vector<std::unique_ptr<PinnedPiece>> pieces_;  // the one that is done first in front
+  std::unique_ptr<PinnedPiece> gathered_;             // bytes that wait for more
+  std::byte* gathered_to_ = nullptr;                  // where the first of them goes
+  std::size_t gathered_size_ = 0;                     // in multiples of 256
+  std::size_t gathered_end_ = 0;                      // of their bytes
+  std::unique_ptr<EventSpans> spans_;                 // while somebody traces
+  std::vector<std::string> labels_;                   // then: of pending launches
 };
 
 }  // namespace nibble::cuda

@@ -15,12 +15,8 @@ struct DeviceStep {
   std::int64_t first_image;
   std::uint32_t step;
   ShiftRule rule;
-  bool has_decay;
-  std::uint8_t unused[2];
-  std::int32_t mu;
-  std::int32_t bias_mu;
-  std::int32_t fraction_bits;
-  std::int32_t momentum;
+  ShiftUpdate shift;  // one of the two counts
+  SgdUpdate sgd;
 };
 
 // What became of a guess.
@@ -29,6 +25,7 @@ enum class Guess : std::int32_t { right, wrong, second_right };
 // A shift point: what it remembers from batch to batch, and the pass under way.
 struct DevicePoint {
   PointState state;
+  std::int64_t changed;            // the batch in which the shift last became another
   std::uint64_t largest;           // of all sums of this batch
   std::uint64_t saturated;         // results of the guess that were cut
   std::uint64_t second_saturated;  // and of the second one
@@ -46,6 +43,8 @@ struct DeviceUpdate {
   std::uint64_t moved_so_far;
   std::int32_t shift;  // of the last update
   std::uint32_t blocks_done;
+  std::int32_t halvings;  // of the numbers, after their step
+  std::uint32_t unused;
 };
 
 }  // namespace nibble::cuda

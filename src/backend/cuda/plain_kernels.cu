@@ -3,6 +3,7 @@
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/plain_kernels.h"
+#include "backend/cuda/rounding.cuh"
 #include "core/philox_draws.h"
 #include "data/augment_law.h"
 #include "laws/integer_laws.h"
@@ -16,8 +17,11 @@ __device__ void set_exponent(const Rows& to, int exponent) {
   if (blockIdx.x == 0 && threadIdx.x == 0 && to.exponent != nullptr) *to.exponent = exponent;
 }
 
+__device__ std::uint32_t row_bytes(const Rows& rows) {
+  return rows.chunks.divisor * kChunk;
+}
 __device__ std::size_t place_in(const Rows& rows, const ChunkPlace& at) {
-  return offset_of(rows.chunks.divisor * kChunk, at);
+  return offset_of(row_bytes(rows), at);
 }
 
 __device__ std::uint32_t cut_bytes(bool has_cut, int exponent) {
@@ -166,10 +170,36 @@ __global__ void __launch_bounds__(256) largest(const __grid_constant__ LargestJo
       is_first = false;
     }
     const std::size_t offset = place_in(job.to, at);
+    if (job.passed != nullptr)
+      best.words = Gate::where_positive(load_chunk(job.passed, offset)).passed(best.words);
     store_chunk(job.to.data, offset, best.words);
     if (is_forward) store_chunk(job.marks, offset, marks.words);
   });
   set_exponent(job.to, *job.from.exponent);
+  if (job.rectified_exponent != nullptr && blockIdx.x == 0 && threadIdx.x == 0)
+    *job.rectified_exponent = *job.from.exponent;
+}
+
+__global__ void __launch_bounds__(256) gather_patches(const __grid_constant__ PatchJob job) {
+  start_kernel();
+  for_each_chunk(job.to, [&](const ChunkPlace& at) {
+    const std::uint32_t image = job.to.pixels.quotient(at.row);
+    const std::uint32_t pixel = job.to.pixels.remainder(at.row, image);
+    const std::int32_t* sources = job.table.sources + pixel * job.table.taps;
+    const std::int8_t* from =
+        job.from.data + std::size_t{image} * job.from.pixels.divisor * row_bytes(job.from);
+    ChunkBytes chunk{};
+#pragma unroll
+    for (std::uint32_t i = 0; i < kChunk; ++i) {
+      const std::uint32_t channel = at.channel + i;
+      if (channel >= job.to.channels) continue;
+      const std::uint32_t tap = job.in.quotient(channel);
+      const std::int32_t source = sources[tap];
+      if (source >= 0)
+        chunk.bytes[i] = from[source * row_bytes(job.from) + job.in.remainder(channel, tap)];
+    }
+    store_chunk(job.to.data, place_in(job.to, at), chunk.words);
+  });
 }
 
 __global__ void __launch_bounds__(256) spread(const __grid_constant__ SpreadJob job) {
@@ -256,6 +286,9 @@ void queue(DeviceQueue& queue, const BoxJob& job) {
 }
 void queue(DeviceQueue& queue, const LargestJob& job) {
   queue.launch(largest, grid_of(queue, job.to), job);
+}
+void queue(DeviceQueue& queue, const PatchJob& job) {
+  queue.launch(gather_patches, grid_of(queue, job.to), job);
 }
 void queue(DeviceQueue& queue, const GatherJob& job) {
   queue.launch(gather, grid_of(queue, job.to), job);

@@ -46,6 +46,18 @@ struct LargestJob {
   std::uint8_t* marks;
   TapTable table;
   std::uint64_t is_forward;
+  // A rectifier of errors that follows, as RoundedProduct has it.
+  std::int32_t* rectified_exponent;
+  const std::int8_t* passed;
+};
+
+// All numbers that meet the taps of a window, side by side in a row: channel tap·in + c.
+struct PatchJob {
+  Rows from;
+  Rows to;
+  TapTable table;
+  Divisor in;
+  std::uint32_t unused;
 };
 
 // Numbers of the host that lie without filling: mantissas, or bytes by tables of 256 a channel.
@@ -87,6 +99,7 @@ void queue(DeviceQueue& queue, const DropJob& job);
 void queue(DeviceQueue& queue, const CopyJob& job);
 void queue(DeviceQueue& queue, const BoxJob& job);
 void queue(DeviceQueue& queue, const LargestJob& job);
+void queue(DeviceQueue& queue, const PatchJob& job);
 void queue(DeviceQueue& queue, const SpreadJob& job);
 void queue(DeviceQueue& queue, const GatherJob& job);
 

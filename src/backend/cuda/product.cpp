@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -23,12 +24,23 @@ TileSize wgmma_tile(std::uint32_t columns) {
   return {256, 128};
 }
 
-ProductShape cut(ProductPath path, ProductShape shape, std::uint32_t splits) {
-  const TileSize tile = tile_of(path, shape);
-  const std::uint32_t column_tiles = (shape.columns + tile.columns - 1) / tile.columns;
+void cut(ProductShape& shape, std::uint32_t rows, std::uint32_t columns, const TileSize& tile) {
+  const std::uint32_t column_tiles = (columns + tile.columns - 1) / tile.columns;
   shape.column_tiles = Divisor::of(column_tiles);
-  shape.tiles = (shape.a.rows + tile.rows - 1) / tile.rows * column_tiles;
+  shape.tiles = (rows + tile.rows - 1) / tile.rows * column_tiles;
+}
+
+ProductShape cut(ProductPath path, ProductShape shape, std::uint32_t splits) {
+  cut(shape, shape.a.rows, shape.columns, tile_of(path, shape));
   shape.depths = (depths_of(shape) + splits - 1) / splits;
+  return shape;
+}
+
+ProductShape cut(const GradientCopies& copies, std::uint32_t splits) {
+  constexpr TileSize kTile = {128, 256};
+  ProductShape shape{};
+  cut(shape, copies.outs, copies.all_blocks << copies.block_bits, kTile);
+  shape.depths = (copies.all_stages + splits - 1) / splits;
   return shape;
 }
 
@@ -38,6 +50,21 @@ ProductPath fitting(ProductPath path, const ProductShape& shape) {
   if (path == ProductPath::wgmma && (shape.columns < kFew || shape.a.rows < kFew))
     return ProductPath::mma;
   return path;
+}
+
+// All of the depth in one block.
+template <class Job>
+void queue_whole(DeviceQueue& queue, ProductPath path, const Job& job) {
+  Job own = job;
+  own.shape = cut(path, job.shape, 1);
+  switch (fitting(path, own.shape)) {
+    case ProductPath::dp4a:
+      return queue_dp4a(queue, own);
+    case ProductPath::mma:
+      return queue_mma(queue, own);
+    case ProductPath::wgmma:
+      return queue_wgmma(queue, own);
+  }
 }
 
 }  // namespace
@@ -100,12 +127,18 @@ std::uint32_t tiles_of(ProductPath path, const ProductShape& shape) {
   return cut(path, shape, 1).tiles;
 }
 
+std::uint32_t tiles_of(const GradientCopies& copies) {
+  return cut(copies, 1).tiles;
+}
+
 std::uint32_t depths_of(const ProductShape& shape) {
   return (shape.segments * shape.segment_chunks.divisor + kDepthChunks - 1) / kDepthChunks;
 }
 
 unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int shared_bytes) {
+  static std::mutex mutex;  // several queues ask at once
   static std::map<const void*, unsigned int> known;
+  const std::lock_guard lock(mutex);
   if (const auto found = known.find(kernel); found != known.end()) return found->second;
   check("cuda", cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(shared_bytes)));
@@ -116,21 +149,31 @@ unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int sh
 }
 
 void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job) {
+  if (job.copies.segment == 0) return queue_whole(queue, path, job);
   RoundedProduct own = job;
   own.shape = cut(path, job.shape, 1);
-  switch (fitting(path, own.shape)) {
-    case ProductPath::dp4a:
-      return queue_dp4a(queue, own);
-    case ProductPath::mma:
-      return queue_mma(queue, own);
-    case ProductPath::wgmma:
-      return queue_wgmma(queue, own);
-  }
+  queue_staged_windows(queue, own);
+}
+void queue(DeviceQueue& queue, ProductPath path, const NormedProduct& job) {
+  if (job.copies.segment == 0) return queue_whole(queue, path, job);
+  NormedProduct own = job;
+  own.shape = cut(path, job.shape, 1);
+  queue_staged_windows(queue, own);
+}
+
+void queue(DeviceQueue& queue, ProductPath path, const FinishedProduct& job) {
+  queue_whole(queue, path, job);
 }
 
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,
            std::uint32_t splits) {
   SummedProduct own = job;
+  if (job.copies.segment != 0) {
+    own.shape = cut(job.copies, splits);
+    const std::uint32_t depths = own.shape.depths;
+    return queue_staged_gradient(queue, own, is_wide,
+                                 (job.copies.all_stages + depths - 1) / depths);
+  }
   own.shape = cut(path, job.shape, splits);
   const std::uint32_t planes = (depths_of(own.shape) + own.shape.depths - 1) / own.shape.depths;
   switch (fitting(path, own.shape)) {

@@ -7,6 +7,7 @@
 
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/device_queue.h"
+#include "backend/cuda/sum_finish.h"
 
 namespace nibble::cuda {
 
@@ -27,19 +28,36 @@ std::uint32_t tiles_of(ProductPath path, const ProductShape& shape);
 std::uint32_t depths_of(const ProductShape& shape);
 
 void queue(DeviceQueue& queue, ProductPath path, const RoundedProduct& job);
+void queue(DeviceQueue& queue, ProductPath path, const NormedProduct& job);
+void queue(DeviceQueue& queue, ProductPath path, const FinishedProduct& job);
 // In `splits` parts of the depth at most.
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,
            std::uint32_t splits);
+
+// Tiles of a gradient whose operands the copy engine brings.
+std::uint32_t tiles_of(const GradientCopies& copies);
 
 // Lets a kernel have so much shared memory; how many of its blocks then run on a multiprocessor.
 unsigned int blocks_of(const void* kernel, unsigned int threads, unsigned int shared_bytes);
 
 // Per path: a kernel of its own source.
 void queue_dp4a(DeviceQueue& queue, const RoundedProduct& job);
+void queue_dp4a(DeviceQueue& queue, const NormedProduct& job);
+void queue_dp4a(DeviceQueue& queue, const FinishedProduct& job);
 void queue_dp4a(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
 void queue_mma(DeviceQueue& queue, const RoundedProduct& job);
+void queue_mma(DeviceQueue& queue, const NormedProduct& job);
+void queue_mma(DeviceQueue& queue, const FinishedProduct& job);
 void queue_mma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
 void queue_wgmma(DeviceQueue& queue, const RoundedProduct& job);
+void queue_wgmma(DeviceQueue& queue, const NormedProduct& job);
+void queue_wgmma(DeviceQueue& queue, const FinishedProduct& job);
 void queue_wgmma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
+
+// With operands that the copy engine brings.
+void queue_staged_windows(DeviceQueue& queue, const RoundedProduct& job);
+void queue_staged_windows(DeviceQueue& queue, const NormedProduct& job);
+void queue_staged_gradient(DeviceQueue& queue, const SummedProduct& job, bool is_wide,
+                           std::uint32_t planes);
 
 }  // namespace nibble::cuda

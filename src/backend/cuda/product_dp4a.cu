@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products by dp4a: four bytes of a row times four of a column.
+#include "backend/cuda/product_finish.cuh"
 #include "backend/cuda/product_tiles.cuh"
 
 namespace nibble::cuda {
@@ -73,6 +74,21 @@ struct Dp4aEngine {
     body(r, c, memory + r * kPitch + c);
     __syncthreads();
   }
+  template <class Ending>
+  __device__ __forceinline__ void for_each_quad_of_sums(std::int32_t* memory,
+                                                        const Ending& ending) const {
+    for_each_sum(
+        [&](std::uint32_t r, std::uint32_t c, std::int32_t sum) { memory[r * kPitch + c] = sum; });
+    __syncthreads();
+    const std::uint32_t c = x() * 4;
+    const auto columns = ending.columns(c);
+#pragma unroll
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const std::uint32_t r = y() + 16 * i;
+      ending.end(columns, r, c, *reinterpret_cast<const int4*>(memory + r * kPitch + c));
+    }
+    __syncthreads();
+  }
 
   static __device__ __forceinline__ std::uint32_t x() {
     return threadIdx.x % 16;
@@ -89,6 +105,12 @@ struct Dp4aEngine {
 }  // namespace
 
 void queue_dp4a(DeviceQueue& queue, const RoundedProduct& job) {
+  queue_on<Dp4aEngine>(queue, job);
+}
+void queue_dp4a(DeviceQueue& queue, const NormedProduct& job) {
+  queue_on<Dp4aEngine>(queue, job);
+}
+void queue_dp4a(DeviceQueue& queue, const FinishedProduct& job) {
   queue_on<Dp4aEngine>(queue, job);
 }
 void queue_dp4a(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes) {

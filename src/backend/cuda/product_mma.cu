@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products by mma.sync m16n8k32 on tensor cores.
 #include "backend/cuda/fragments.cuh"
+#include "backend/cuda/product_finish.cuh"
 #include "backend/cuda/product_tiles.cuh"
 
 namespace nibble::cuda {
@@ -88,6 +89,13 @@ struct MmaEngine {
     for (int m = 0; m < 4; ++m)
       WarpSlab::pass(memory, sums[m], first_row() + m * 16, first_column(), body);
   }
+  template <class Ending>
+  __device__ __forceinline__ void for_each_quad_of_sums(std::int32_t* memory,
+                                                        const Ending& ending) const {
+#pragma unroll
+    for (int m = 0; m < 4; ++m)
+      WarpSlab::pass_quads(memory, sums[m], first_row() + m * 16, first_column(), ending);
+  }
 
   static __device__ __forceinline__ std::uint32_t first_row() {
     return threadIdx.x / 128 * 64;
@@ -104,6 +112,12 @@ struct MmaEngine {
 }  // namespace
 
 void queue_mma(DeviceQueue& queue, const RoundedProduct& job) {
+  queue_on<MmaEngine>(queue, job);
+}
+void queue_mma(DeviceQueue& queue, const NormedProduct& job) {
+  queue_on<MmaEngine>(queue, job);
+}
+void queue_mma(DeviceQueue& queue, const FinishedProduct& job) {
   queue_on<MmaEngine>(queue, job);
 }
 void queue_mma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes) {

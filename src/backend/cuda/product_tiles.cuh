@@ -9,22 +9,21 @@
 // An engine has kRows, kColumns, kStages, kAhead (stages that are filled in advance), kThreads and
 //   clear(); issue(a, b): begins a depth; settle(): ends it as far as the next ones need; finish();
 //   publish(): makes copies visible to who multiplies; for_each_sum(body(row, column, sum));
-//   for_each_chunk_of_sums(memory, body(row, column, 16 sums)) by way of kResultBytes of memory.
+//   for_each_chunk_of_sums(memory, body(row, column, 16 sums)) by way of kResultBytes of memory;
+//   for_each_quad_of_sums(memory, ending), four columns of some rows a thread (fragments.cuh).
 #pragma once
 
+#include "backend/cuda/chunks.cuh"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/product.h"
-#include "backend/cuda/rounding.cuh"
-#include "laws/integer_laws.h"
+#include "backend/cuda/normed_ending.cuh"
+#include "backend/cuda/rounded_ending.cuh"
+#include "backend/cuda/tma.cuh"
 
 namespace nibble::cuda {
 
 inline constexpr std::uint32_t kDepthBytes = kDepthChunks * kChunk;
-
-__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
 
 // Byte of (line, chunk) in a tile.
 __device__ __forceinline__ std::uint32_t swizzled(std::uint32_t line, std::uint32_t chunk) {
@@ -194,54 +193,40 @@ constexpr std::uint32_t product_bytes(bool has_result) {
   return Engine::kStages * stage_bytes<Engine>() + 1024 + (has_result ? Engine::kResultBytes : 0);
 }
 
-// The second guess was right.
-__device__ inline void take_second(const RoundingSite& site, const Rows& result) {
-  const std::size_t chunks = std::size_t{result.rows} * result.chunks.divisor;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < chunks;
-       i += std::size_t{gridDim.x} * blockDim.x)
-    reinterpret_cast<uint4*>(result.data)[i] = reinterpret_cast<const uint4*>(site.second)[i];
-}
-
 template <class Engine>
 __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
     rounded_product(const __grid_constant__ RoundedProduct job) {
   start_kernel();
-  RoundingPass pass(job.site);
-  if (!pass.is_needed()) return;
-  if (pass.is_done()) return take_second(job.site, job.result);
-  const int product_exponent = *job.input_exponent + job.bias.weight_exponent;
-  const bool has_bias = job.bias.mantissas != nullptr;
-  const bool rectifies = job.rectified_exponent != nullptr;
-  const SumScale scale = has_bias ? product_scale(product_exponent, job.bias.exponent)
-                                  : SumScale{product_exponent, 0, 0};
-  const std::uint64_t before =
-      static_cast<std::uint64_t>(job.site.step->first_image) * job.result.pixels.divisor;
+  RoundedEnding ending(job);
+  if (ending.ends_early()) return;
   std::int8_t* stages = aligned_stages();
   auto* memory = reinterpret_cast<std::int32_t*>(stages + Engine::kStages * stage_bytes<Engine>());
-  const std::uint32_t channels = job.result.channels;
-  const std::uint32_t pitch = job.result.chunks.divisor * kChunk;
   for_each_tile<Engine>(
       job.shape, stages, [&](Engine& engine, std::uint32_t first_row, std::uint32_t first_column) {
         engine.for_each_chunk_of_sums(
             memory, [&](std::uint32_t r, std::uint32_t c, const std::int32_t* sums) {
-              const std::uint32_t row = first_row + r;
-              const std::uint32_t column = first_column + c;
-              if (row >= job.shape.a.rows || column >= pitch) return;
-              const std::uint64_t element = (before + row) * channels + column;
-              const std::uint32_t count = min(channels - column, std::uint32_t{kChunk});
-              const std::size_t at = std::size_t{row} * pitch + column;
-              if (!has_bias) {
-                pass.round_chunk(sums, element, count, job.result.data, at, rectifies);
-                return;
-              }
-              const auto sum_at = [&](std::uint32_t i) {
-                return sums[i] * (std::int64_t{1} << scale.product_lift) +
-                       job.bias.mantissas[column + i] * (std::int64_t{1} << scale.bias_lift);
-              };
-              pass.round_chunk(sum_at, element, count, job.result.data, at, rectifies);
+              const uint4 values = ending.values_at(first_row + r, first_column + c);
+              ending.chunk(first_row + r, first_column + c, sums, values);
             });
       });
-  pass.end(scale.exponent, job.result.exponent, job.rectified_exponent);
+  ending.end();
+}
+
+template <class Engine>
+__global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
+    normed_product(const __grid_constant__ NormedProduct job) {
+  start_kernel();
+  std::int8_t* stages = aligned_stages();
+  auto* memory = reinterpret_cast<std::int32_t*>(stages + Engine::kStages * stage_bytes<Engine>());
+  const NormedEnding ending(job);
+  for_each_tile<Engine>(
+      job.shape, stages, [&](Engine& engine, std::uint32_t first_row, std::uint32_t first_column) {
+        engine.for_each_chunk_of_sums(
+            memory, [&](std::uint32_t r, std::uint32_t c, const std::int32_t* sums) {
+              ending.chunk(first_row + r, first_column + c, [&](int i) { return sums[i]; });
+            });
+      });
+  ending.end();
 }
 
 __device__ __forceinline__ void add_to(std::int32_t* sum, std::int32_t value) {
@@ -286,6 +271,11 @@ void queue_product(DeviceQueue& queue, void (*kernel)(Params), const Params& job
 template <class Engine>
 void queue_on(DeviceQueue& queue, const RoundedProduct& job) {
   queue_product(queue, rounded_product<Engine>, job, Engine::kThreads, product_bytes<Engine>(true),
+                1);
+}
+template <class Engine>
+void queue_on(DeviceQueue& queue, const NormedProduct& job) {
+  queue_product(queue, normed_product<Engine>, job, Engine::kThreads, product_bytes<Engine>(true),
                 1);
 }
 template <class Engine>

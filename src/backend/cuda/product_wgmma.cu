@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products by wgmma on tensor cores of Hopper.
 #include "backend/cuda/fragments.cuh"
+#include "backend/cuda/product_finish.cuh"
 #include "backend/cuda/product_tiles.cuh"
 #include "backend/cuda/wgmma.cuh"
 
@@ -70,6 +71,16 @@ struct WgmmaEngine {
         WarpSlab::pass(memory, sums[m][g], first_row(m), g * 32, body);
     }
   }
+  template <class Ending>
+  __device__ __forceinline__ void for_each_quad_of_sums(std::int32_t* memory,
+                                                        const Ending& ending) const {
+#pragma unroll
+    for (int m = 0; m < kBlocksOfRows; ++m) {
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g)
+        WarpSlab::pass_quads(memory, sums[m][g], first_row(m), g * 32, ending);
+    }
+  }
 
   // Of this warp.
   static __device__ __forceinline__ std::uint32_t first_row(int m) {
@@ -86,6 +97,14 @@ using TallEngine = WgmmaEngine<2, 128>;
 }  // namespace
 
 void queue_wgmma(DeviceQueue& queue, const RoundedProduct& job) {
+  if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
+  queue_on<TallEngine>(queue, job);
+}
+void queue_wgmma(DeviceQueue& queue, const NormedProduct& job) {
+  if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
+  queue_on<TallEngine>(queue, job);
+}
+void queue_wgmma(DeviceQueue& queue, const FinishedProduct& job) {
   if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
   queue_on<TallEngine>(queue, job);
 }

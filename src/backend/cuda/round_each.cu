@@ -5,6 +5,7 @@
 #include "backend/cuda/round_sources.h"
 #include "backend/cuda/rounding.cuh"
 #include "backend/loss_laws.h"
+#include "laws/batch_norm.h"
 #include "laws/block_exponent.h"
 #include "laws/integer_laws.h"
 
@@ -18,9 +19,9 @@ __device__ CommonExponent common_of(const AddedRows& rows) {
 }
 
 __device__ SumScale scale_of(int input_exponent, const AddedBias& bias) {
-  const int product = input_exponent + bias.weight_exponent;
+  const int product = input_exponent + *bias.weight_exponent;
   return bias.mantissas == nullptr ? SumScale{product, 0, 0}
-                                   : product_scale(product, bias.exponent);
+                                   : product_scale(product, *bias.exponent);
 }
 
 __device__ std::int64_t with_bias(std::int64_t sum, const SumScale& scale, const AddedBias& bias,
@@ -70,9 +71,8 @@ __device__ void add_sums(const JoinedRows& rows, const CommonExponent& common, c
 }
 
 __device__ CommonExponent shared_of(const BiasedRows& rows) {
-  return common_exponent(2, [&](std::size_t i) {
-    return i == 0 ? *rows.rows.exponent : static_cast<int>(rows.bias_exponent);
-  });
+  return common_exponent(
+      2, [&](std::size_t i) { return i == 0 ? *rows.rows.exponent : *rows.bias_exponent; });
 }
 __device__ int exponent_of(const BiasedRows&, const CommonExponent& common) {
   return common.exponent;
@@ -80,7 +80,7 @@ __device__ int exponent_of(const BiasedRows&, const CommonExponent& common) {
 __device__ void add_sums(const BiasedRows& rows, const CommonExponent& common, const Rows& result,
                          const ChunkPlace& at, ChunkSums& sums) {
   const std::int64_t factor = common.factor(*rows.rows.exponent);
-  const std::int64_t bias_factor = common.factor(static_cast<int>(rows.bias_exponent));
+  const std::int64_t bias_factor = common.factor(*rows.bias_exponent);
   ChunkBytes chunk{load_chunk(rows.rows.data, offset_of(rows.rows.pitch, at))};
 #pragma unroll
   for (int i = 0; i < kChunk; ++i) {
@@ -227,14 +227,59 @@ __global__ void __launch_bounds__(256) round_each(const __grid_constant__ RoundE
     ChunkSums sums{};
     add_sums(job.source, shared, job.result, at, sums);
     ChunkBytes rounded{};
-    const std::uint64_t element = (before + at.row) * job.result.channels + at.channel;
+    const ChunkDraws draws(job.site, (before + at.row) * job.result.channels + at.channel);
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) {
-      if (at.channel + i < job.result.channels) rounded.bytes[i] = pass.round(sums[i], element + i);
+      if (at.channel + i < job.result.channels)
+        rounded.bytes[i] = pass.round(sums[i], draws.draw[i]);
     }
     store_chunk(job.result.data, offset_of(job.result.chunks.divisor * kChunk, at), rounded.words);
   });
   pass.end(exponent_of(job.source, shared), job.result.exponent);
+}
+
+template <class Source>
+__global__ void __launch_bounds__(256) norm_each(const __grid_constant__ NormEach<Source> job) {
+  start_kernel();
+  const auto shared = shared_of(job.source);
+  for_each_chunk(job.result, [&](const ChunkPlace& at) {
+    ChunkSums sums{};
+    add_sums(job.source, shared, job.result, at, sums);
+    ChunkBytes shifts{load_chunk(job.shifts, at.channel)};
+    const std::size_t offset = offset_of(job.result.chunks.divisor * kChunk, at) * 2;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      ChunkBytes chunk{};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int k = half * 8 + i * 2;
+        chunk.word[i] = pair_of(norm_value(sums[k], shifts.bytes[k]),
+                                norm_value(sums[k + 1], shifts.bytes[k + 1]));
+      }
+      store_chunk(job.result.data, offset + half * kChunk, chunk.words);
+    }
+  });
+  if (blockIdx.x == 0 && threadIdx.x == 0) *job.result.exponent = exponent_of(job.source, shared);
+}
+
+template <class Source>
+__global__ void __launch_bounds__(256) frozen_each(const __grid_constant__ FrozenEach<Source> job) {
+  start_kernel();
+  const auto shared = shared_of(job.source);
+  for_each_chunk(job.result, [&](const ChunkPlace& at) {
+    ChunkSums sums{};
+    add_sums(job.source, shared, job.result, at, sums);
+    ChunkBytes chunk{};
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      const std::uint32_t channel = at.channel + i;
+      if (channel < job.result.channels)
+        chunk.bytes[i] =
+            frozen_norm_value(sums[i], job.bias[channel], job.multiplier[channel], job.shift);
+    }
+    store_chunk(job.result.data, offset_of(job.result.chunks.divisor * kChunk, at), chunk.words);
+  });
+  if (blockIdx.x == 0 && threadIdx.x == 0) *job.result.exponent = job.exponent;
 }
 
 template <class Source>
@@ -273,6 +318,23 @@ void queue(DeviceQueue& queue, const RoundEach<SummedRows>& job) {
 }
 void queue(DeviceQueue& queue, const RoundEach<GroupedRows>& job) {
   queue_rounding(queue, job);
+}
+
+void queue(DeviceQueue& queue, const NormEach<SummedRows>& job) {
+  queue.launch(norm_each<SummedRows>, grid_of(queue, job.result), job);
+}
+void queue(DeviceQueue& queue, const NormEach<GroupedRows>& job) {
+  queue.launch(norm_each<GroupedRows>, grid_of(queue, job.result), job);
+}
+
+void queue(DeviceQueue& queue, const FrozenEach<SummedRows>& job) {
+  queue.launch(frozen_each<SummedRows>, grid_of(queue, job.result), job);
+}
+void queue(DeviceQueue& queue, const FrozenEach<GroupedRows>& job) {
+  queue.launch(frozen_each<GroupedRows>, grid_of(queue, job.result), job);
+}
+void queue(DeviceQueue& queue, const FrozenEach<AddedRows>& job) {
+  queue.launch(frozen_each<AddedRows>, grid_of(queue, job.result), job);
 }
 
 void queue(DeviceQueue& queue, const Decision& decision) {

@@ -28,7 +28,7 @@ struct JoinedRows {  // along the channels
 struct BiasedRows {
   Operand rows;
   const std::int8_t* bias;
-  std::int64_t bias_exponent;
+  const std::int32_t* bias_exponent;
 };
 
 // Of windows; factors[window] is that of a mean. The windows are the pixels of the result on the
@@ -92,6 +92,30 @@ void queue(DeviceQueue& queue, const RoundEach<ReturnedRows>& job);
 void queue(DeviceQueue& queue, const RoundEach<SquaredRows>& job);
 void queue(DeviceQueue& queue, const RoundEach<SummedRows>& job);
 void queue(DeviceQueue& queue, const RoundEach<GroupedRows>& job);
+
+// The same for sums that are held in 16 bits.
+template <class Source>
+struct NormEach {
+  Source source;
+  const std::int8_t* shifts;  // by channel, filled up to 16
+  Rows result;
+};
+void queue(DeviceQueue& queue, const NormEach<SummedRows>& job);
+void queue(DeviceQueue& queue, const NormEach<GroupedRows>& job);
+
+// And for a frozen batch norm.
+template <class Source>
+struct FrozenEach {
+  Source source;
+  const std::int32_t* bias;  // by channel
+  const std::int32_t* multiplier;
+  Rows result;
+  std::int32_t shift;
+  std::int32_t exponent;
+};
+void queue(DeviceQueue& queue, const FrozenEach<SummedRows>& job);
+void queue(DeviceQueue& queue, const FrozenEach<GroupedRows>& job);
+void queue(DeviceQueue& queue, const FrozenEach<AddedRows>& job);
 
 // Where ranks met: decides the shift from the largest sum of all.
 struct Decision {

@@ -17,14 +17,73 @@ __device__ __noinline__ inline std::uint32_t draw_of(const RandomKey& key, std::
   return philox::draw32(key, element);
 }
 
-// Of one pass, as one thread sees it.
+__device__ __noinline__ inline PhiloxBlock draws_of(const RandomKey& key, std::uint64_t group) {
+  return philox::block_of(key, group);
+}
+
+// Of 16 elements that follow one another: a counter serves four where they begin with one.
+struct ChunkDraws {
+  std::uint32_t draw[kChunk] = {};
+
+  __device__ __forceinline__ ChunkDraws(const RoundingSite& site, std::uint64_t element) {
+    if (site.rounding != ShiftRounding::stochastic) return;
+    const RandomKey key{site.step->seed, site.stream, site.step->step};
+    if (element % 4 == 0) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        const PhiloxBlock four = draws_of(key, element / 4 + w);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) draw[w * 4 + i] = four[i];
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) draw[i] = draw_of(key, element + i);
+    }
+  }
+};
+
+// The shift before the last, where shifts came and went lately: a second result costs time, too.
+__device__ __forceinline__ int second_guess(const DevicePoint& point) {
+  constexpr std::int64_t kLately = 16;  // batches
+  return point.state.batches - point.changed < kLately ? point.state.other : PointState::kUnknown;
+}
+
+// What follows the rounding of 16 numbers.
+struct Gate {
+  uint4 passes;    // bytes of ones where errors pass, as values did
+  bool rectifies;  // values
+
+  static __device__ __forceinline__ Gate open(bool rectifies) {
+    constexpr std::uint32_t kAll = ~0u;
+    return {make_uint4(kAll, kAll, kAll, kAll), rectifies};
+  }
+  static __device__ __forceinline__ Gate where_positive(const uint4& values) {
+    return {make_uint4(__vcmpgts4(values.x, 0u), __vcmpgts4(values.y, 0u), __vcmpgts4(values.z, 0u),
+                       __vcmpgts4(values.w, 0u)),
+            false};
+  }
+
+  __device__ __forceinline__ uint4 passed(const uint4& chunk) const {
+    return make_uint4(chunk.x & passes.x, chunk.y & passes.y, chunk.z & passes.z,
+                      chunk.w & passes.w);
+  }
+  __device__ __forceinline__ uint4 operator()(const uint4& chunk) const {
+    if (!rectifies) return passed(chunk);
+    return make_uint4(__vmaxs4(chunk.x, 0u), __vmaxs4(chunk.y, 0u), __vmaxs4(chunk.z, 0u),
+                      __vmaxs4(chunk.w, 0u));
+  }
+};
+
+// Of one pass, as one thread sees it. What every chunk asks for is kept in registers: nothing takes
+// the address of a pass.
 class RoundingPass {
  public:
-  __device__ __forceinline__ explicit RoundingPass(const RoundingSite& site) : site_(site) {
+  __device__ __forceinline__ explicit RoundingPass(const RoundingSite& site)
+      : site_(site), second_(site.second), is_nearest_(site.rounding == ShiftRounding::nearest) {
     const DevicePoint& point = *site.point;
     is_needed_ = !site.is_repeat || point.guess != Guess::right;
     shift_ = site.is_repeat ? point.shift : max(point.state.shift, 0);
-    other_ = site.is_repeat || site.second == nullptr ? PointState::kUnknown : point.state.other;
+    other_ = site.is_repeat || site.second == nullptr ? PointState::kUnknown : second_guess(point);
   }
 
   __device__ __forceinline__ bool is_needed() const { return is_needed_; }
@@ -33,85 +92,120 @@ class RoundingPass {
     return site_.is_repeat && site_.point->guess == Guess::second_right;
   }
 
-  // `element` counts through the batch of all ranks, without what fills rows up.
   template <class Sum>
-  __device__ __forceinline__ std::int8_t round(Sum sum, std::uint64_t element) {
+  __device__ __forceinline__ std::int8_t round(Sum sum, std::uint32_t draw) {
     see(magnitude_of<Sum>(sum));
-    return round_by(site_, shift_, sum, element, saturated_);
+    return kept_of(round_shift(site_.rounding, sum, shift_, draw), saturated_);
   }
 
   // 16 results, of which the first `count` are of the tensor, to offset `at` of the result's
-  // memory, and to the second one's. The sums lie in shared memory; zeros where there are none.
+  // memory, and to the second one's. The sums lie in shared memory or in registers; zeros where
+  // there are none. `element` counts through the batch of all ranks, without what fills rows up.
   // What is done most often stands here, all else in functions of their own: a tile has many
   // chunks, and their instructions must stay in a cache.
-  __device__ __forceinline__ void round_chunk(const std::int32_t* sums, std::uint64_t element,
+  template <class Sums>
+  __device__ __forceinline__ void round_chunk(const Sums& sums, std::uint64_t element,
                                               std::uint32_t count, std::int8_t* result,
-                                              std::size_t at, bool rectifies) {
-    int4 quads[4];
-    std::uint32_t most = 0;
+                                              std::size_t at, const Gate& gate) {
+    std::int32_t chunk[kChunk];
+    std::int32_t highest = 0;
+    std::int32_t lowest = 0;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      quads[i] = reinterpret_cast<const int4*>(sums)[i];
-      most = max(
-          max(most, magnitude_of<std::int32_t>(quads[i].x)),
-          max(magnitude_of<std::int32_t>(quads[i].y),
-              max(magnitude_of<std::int32_t>(quads[i].z), magnitude_of<std::int32_t>(quads[i].w))));
+    for (int i = 0; i < kChunk; i += 4) {
+      const int4 quad = quad_of(sums, i);
+      highest = __vimax3_s32(__vimax3_s32(highest, quad.x, quad.y), quad.z, quad.w);
+      lowest = __vimin3_s32(__vimin3_s32(lowest, quad.x, quad.y), quad.z, quad.w);
+      chunk[i] = quad.x;
+      chunk[i + 1] = quad.y;
+      chunk[i + 2] = quad.z;
+      chunk[i + 3] = quad.w;
     }
-    see(most);
-    if (site_.rounding == ShiftRounding::nearest && shift_ > 0 && fits(most, shift_)) {
-      std::uint32_t words[4];
+    const auto most = static_cast<std::uint32_t>(max(highest, -lowest));
+    most_ = max(most_, most);
+    const bool is_small = is_nearest_ && shift_ > 0 && fits(most, shift_);
+    if (is_small) *reinterpret_cast<uint4*>(result + at) = rounded_chunk(chunk, shift_, gate);
+    if (is_small && other_ == PointState::kUnknown) return;
+    std::int32_t kept[kChunk];  // functions read from memory
 #pragma unroll
-      for (int i = 0; i < 4; ++i) words[i] = packed(rounded(quads[i], shift_));
-      const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
-      *reinterpret_cast<uint4*>(result + at) = rectifies ? rectified(chunk) : chunk;
-    } else {
-      saturated_ += store_sums(site_, sums, shift_, element, count, result + at, rectifies);
+    for (int i = 0; i < kChunk; ++i) kept[i] = chunk[i];
+    const std::int32_t* from = kept;
+    if (site_.rounding == ShiftRounding::stochastic && element % 4 == 0 && count == kChunk &&
+        max(shift_, other_) <= kNarrowShift) {
+      const uint2 cuts =
+          store_drawn(site_, from, shift_, other_, element, result + at, second_ + at, gate);
+      saturated_ += cuts.x;
+      second_saturated_ += cuts.y;
+      return;
     }
+    if (!is_small) saturated_ += store_sums(site_, from, shift_, element, count, result + at, gate);
     if (other_ == PointState::kUnknown) return;
-    second_saturated_ +=
-        site_.rounding == ShiftRounding::nearest && other_ > 0 && other_ <= kQuickShift &&
-                most < kQuickSum
-            ? store_cut(sums, other_, site_.second + at, rectifies)
-            : store_sums(site_, sums, other_, element, count, site_.second + at, rectifies);
+    second_saturated_ += is_nearest_ && is_quick(other_) && most < kQuickSum
+                             ? store_cut(from, other_, second_ + at, gate)
+                             : store_sums(site_, from, other_, element, count, second_ + at, gate);
+  }
+
+  // All chunks of a tile's thread, where all is as it is most often: sums(i) is a chunk of sums in
+  // registers, place(i) its offset, gate(i) what follows. False: nothing is done, and chunks go one
+  // by one. Without a branch for each chunk their instructions overlap.
+  template <int kChunks, class SumsAt, class PlaceAt, class GateAt>
+  __device__ __forceinline__ bool round_chunks(const SumsAt& sums_at, const PlaceAt& place_at,
+                                               const GateAt& gate_at, std::int8_t* result) {
+    const bool has_second = other_ != PointState::kUnknown;
+    if (!is_nearest_ || !is_quick(shift_) || (has_second && !is_quick(other_))) return false;
+    std::int32_t highest = 0;
+    std::int32_t lowest = 0;
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+#pragma unroll
+      for (int j = 0; j < kChunk; j += 2) {
+        highest = __vimax3_s32(highest, sums_at(i, j), sums_at(i, j + 1));
+        lowest = __vimin3_s32(lowest, sums_at(i, j), sums_at(i, j + 1));
+      }
+    }
+    const auto most = static_cast<std::uint32_t>(max(highest, -lowest));
+    if (!__all_sync(~0u, most < kQuickSum)) return false;
+    most_ = max(most_, most);
+#pragma unroll 1
+    for (int guess = 0; guess < (has_second ? 2 : 1); ++guess) {
+      const int shift = guess == 0 ? shift_ : other_;
+      std::int8_t* to = guess == 0 ? result : second_;
+      std::uint32_t saturated = 0;
+      if (__all_sync(~0u, fits(most, shift))) {
+        store_chunks<kChunks, false>(sums_at, place_at, gate_at, shift, to, saturated);
+      } else {
+        store_chunks<kChunks, true>(sums_at, place_at, gate_at, shift, to, saturated);
+      }
+      (guess == 0 ? saturated_ : second_saturated_) += saturated;
+    }
+    return true;
   }
 
   // The same of sums that sum_at(i) makes.
   template <class SumAt>
-  __device__ __forceinline__ void round_chunk(const SumAt& sum_at, std::uint64_t element,
-                                              std::uint32_t count, std::int8_t* result,
-                                              std::size_t at, bool rectifies) {
+  __device__ __forceinline__ void round_sums(const SumAt& sum_at, std::uint64_t element,
+                                             std::uint32_t count, std::int8_t* result,
+                                             std::size_t at, const Gate& gate) {
 #pragma unroll 1
     for (std::uint32_t i = 0; i < count; ++i) see(magnitude_of<std::int64_t>(sum_at(i)));
-    saturated_ += store_sums(site_, sum_at, shift_, element, count, result + at, rectifies);
+    saturated_ += store_sums(site_, sum_at, shift_, element, count, result + at, gate);
     if (other_ == PointState::kUnknown) return;
-    second_saturated_ +=
-        store_sums(site_, sum_at, other_, element, count, site_.second + at, rectifies);
+    second_saturated_ += store_sums(site_, sum_at, other_, element, count, second_ + at, gate);
   }
 
-  // Every thread of the block comes here once. `sum_exponent` is that of the sums, `exponent` where
-  // the result's goes, and once more where `again` is not null.
+  // Every thread of the block that rounds comes here once, all or the first kThreads.
+  // `sum_exponent` is that of the sums, `exponent` where the result's goes, and once more where
+  // `again` is not null.
+  template <unsigned int kThreads = 0>
   __device__ void end(int sum_exponent, std::int32_t* exponent,
                       std::int32_t* again = nullptr) const;
 
  private:
-  static __device__ __forceinline__ uint4 rectified(const uint4& chunk) {
-    return make_uint4(__vmaxs4(chunk.x, 0u), __vmaxs4(chunk.y, 0u), __vmaxs4(chunk.z, 0u),
-                      __vmaxs4(chunk.w, 0u));
-  }
-
   __device__ __forceinline__ void see(std::uint64_t magnitude) {
     largest_ = largest_ > magnitude ? largest_ : magnitude;
   }
 
-  template <class Sum>
-  static __device__ __forceinline__ std::int8_t round_by(const RoundingSite& site, int shift,
-                                                         Sum sum, std::uint64_t element,
-                                                         std::uint32_t& saturated) {
-    const std::uint32_t draw =
-        site.rounding == ShiftRounding::stochastic
-            ? draw_of({site.step->seed, site.stream, site.step->step}, element)
-            : 0;
-    const std::int64_t rounded = round_shift(site.rounding, sum, shift, draw);
+  static __device__ __forceinline__ std::int8_t kept_of(std::int64_t rounded,
+                                                        std::uint32_t& saturated) {
     const std::int8_t kept = clamp127(rounded);
     saturated += kept != rounded ? 1 : 0;
     return kept;
@@ -123,73 +217,183 @@ class RoundingPass {
                                                           const Sums& sums, int shift,
                                                           std::uint64_t element,
                                                           std::uint32_t count, std::int8_t* to,
-                                                          bool rectifies) {
+                                                          const Gate& gate) {
+    const ChunkDraws draws(site, element);
     std::uint32_t saturated = 0;
     std::uint32_t words[4] = {};
 #pragma unroll
-    for (std::uint32_t w = 0; w < 4; ++w) {
-#pragma unroll 1
-      for (std::uint32_t i = w * 4; i < min(count, w * 4 + 4); ++i) {
-        std::int8_t kept = 0;
-        if constexpr (std::is_pointer_v<Sums>) {
-          kept = round_by(site, shift, sums[i], element + i, saturated);
-        } else {
-          kept = round_by(site, shift, sums(i), element + i, saturated);
-        }
-        words[w] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(kept)) << i % 4 * 8;
+    for (std::uint32_t i = 0; i < kChunk; ++i) {
+      if (i >= count) continue;
+      std::int8_t kept = 0;
+      if constexpr (std::is_pointer_v<Sums>) {
+        kept = kept_of(round_shift(site.rounding, sums[i], shift, draws.draw[i]), saturated);
+      } else {
+        kept = kept_of(round_shift(site.rounding, sums(i), shift, draws.draw[i]), saturated);
       }
+      words[i / 4] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(kept)) << i % 4 * 8;
     }
     const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
-    *reinterpret_cast<uint4*>(to) = rectifies ? rectified(chunk) : chunk;
+    *reinterpret_cast<uint4*>(to) = gate(chunk);
     return saturated;
+  }
+
+  template <int kChunks, bool kCuts, class SumsAt, class PlaceAt, class GateAt>
+  static __device__ __forceinline__ void store_chunks(const SumsAt& sums_at,
+                                                      const PlaceAt& place_at,
+                                                      const GateAt& gate_at, int shift,
+                                                      std::int8_t* to, std::uint32_t& saturated) {
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      const Gate gate = gate_at(i);
+      std::uint32_t words[4];
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        int4 quad = rounded(make_int4(sums_at(i, 4 * w), sums_at(i, 4 * w + 1),
+                                      sums_at(i, 4 * w + 2), sums_at(i, 4 * w + 3)),
+                            shift);
+        if constexpr (kCuts) cut(quad, saturated);
+        words[w] = gate.rectifies ? packed_rectified(quad) : packed(quad);
+      }
+      *reinterpret_cast<uint4*>(to + place_at(i)) =
+          gate.passed(make_uint4(words[0], words[1], words[2], words[3]));
+    }
   }
 
   // To the nearest in 32 bits, where some may be cut.
   static __device__ __noinline__ std::uint32_t store_cut(const std::int32_t* sums, int shift,
-                                                         std::int8_t* to, bool rectifies) {
+                                                         std::int8_t* to, const Gate& gate) {
     std::uint32_t saturated = 0;
     std::uint32_t words[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       int4 quad = rounded(reinterpret_cast<const int4*>(sums)[i], shift);
-      cut(quad.x, saturated);
-      cut(quad.y, saturated);
-      cut(quad.z, saturated);
-      cut(quad.w, saturated);
+      cut(quad, saturated);
       words[i] = packed(quad);
     }
     const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
-    *reinterpret_cast<uint4*>(to) = rectifies ? rectified(chunk) : chunk;
+    *reinterpret_cast<uint4*>(to) = gate(chunk);
     return saturated;
+  }
+
+  // Stochastically in 32 bits, by both guesses with the same draws; returns how many were cut.
+  static __device__ __noinline__ uint2 store_drawn(const RoundingSite& site,
+                                                   const std::int32_t* sums, int shift, int other,
+                                                   std::uint64_t element, std::int8_t* to,
+                                                   std::int8_t* second, const Gate& gate) {
+    const RandomKey key{site.step->seed, site.stream, site.step->step};
+    uint2 cuts = make_uint2(0, 0);
+    std::uint32_t words[4];
+    std::uint32_t second_words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const PhiloxBlock draws = philox::block_of(key, element / 4 + i);
+      const int4 quad = reinterpret_cast<const int4*>(sums)[i];
+      words[i] = drawn(quad, shift, draws, cuts.x);
+      second_words[i] = other < 0 ? 0 : drawn(quad, other, draws, cuts.y);
+    }
+    const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
+    *reinterpret_cast<uint4*>(to) = gate(chunk);
+    if (other < 0) return cuts;
+    const uint4 other_chunk =
+        make_uint4(second_words[0], second_words[1], second_words[2], second_words[3]);
+    *reinterpret_cast<uint4*>(second) = gate(other_chunk);
+    return cuts;
+  }
+  static __device__ __forceinline__ std::uint32_t drawn(int4 quad, int shift,
+                                                        const PhiloxBlock& draws,
+                                                        std::uint32_t& saturated) {
+    quad.x = shift_stochastic<std::int32_t>(quad.x, shift, draws[0]);
+    quad.y = shift_stochastic<std::int32_t>(quad.y, shift, draws[1]);
+    quad.z = shift_stochastic<std::int32_t>(quad.z, shift, draws[2]);
+    quad.w = shift_stochastic<std::int32_t>(quad.w, shift, draws[3]);
+    cut(quad, saturated);
+    return packed(quad);
   }
 
   // Even the largest is not cut, and 32 bits hold all: then shift <= 24 and |sum| < 2^31 - 2^23.
   static __device__ __forceinline__ bool fits(std::uint32_t most, int shift) {
     return shift <= kQuickShift && (most + (1u << (shift - 1))) >> shift <= 127;
   }
+  template <class Sums>
+  static __device__ __forceinline__ int4 quad_of(const Sums& sums, int first) {
+    if constexpr (std::is_pointer_v<Sums>) {
+      return *reinterpret_cast<const int4*>(sums + first);
+    } else {
+      return make_int4(sums[first], sums[first + 1], sums[first + 2], sums[first + 3]);
+    }
+  }
+  // None of them is cut.
+  static __device__ __forceinline__ uint4 rounded_chunk(const std::int32_t (&sums)[kChunk],
+                                                        int shift, const Gate& gate) {
+    std::uint32_t words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int4 quad = rounded(quad_of(sums, 4 * i), shift);
+      words[i] = gate.rectifies ? packed_rectified(quad) : packed(quad);
+    }
+    return gate.passed(make_uint4(words[0], words[1], words[2], words[3]));
+  }
   static __device__ __forceinline__ int4 rounded(const int4& quad, int shift) {
     return {rounded_shift_of_small(quad.x, shift), rounded_shift_of_small(quad.y, shift),
             rounded_shift_of_small(quad.z, shift), rounded_shift_of_small(quad.w, shift)};
   }
+  // Four numbers within a byte.
   static __device__ __forceinline__ std::uint32_t packed(const int4& quad) {
+#if __CUDA_ARCH__ >= 720
+    std::uint32_t upper;
+    std::uint32_t word;
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(upper) : "r"(quad.w), "r"(quad.z), "r"(0));
+    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(word)
+        : "r"(quad.y), "r"(quad.x), "r"(upper));
+    return word;
+#endif
     return __byte_perm(__byte_perm(quad.x, quad.y, 0x0040), __byte_perm(quad.z, quad.w, 0x0040),
                        0x5410);
+  }
+  // And negative ones become zero.
+  static __device__ __forceinline__ std::uint32_t packed_rectified(const int4& quad) {
+#if __CUDA_ARCH__ >= 720
+    std::uint32_t upper;
+    std::uint32_t word;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(upper) : "r"(quad.w), "r"(quad.z), "r"(0));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(word)
+        : "r"(quad.y), "r"(quad.x), "r"(upper));
+    return word;
+#else
+    return __vmaxs4(packed(quad), 0u);
+#endif
   }
   static __device__ __forceinline__ void cut(std::int32_t& number, std::uint32_t& saturated) {
     const std::int32_t kept = max(min(number, 127), -127);
     saturated += kept != number ? 1 : 0;
     number = kept;
   }
+  static __device__ __forceinline__ void cut(int4& quad, std::uint32_t& saturated) {
+    cut(quad.x, saturated);
+    cut(quad.y, saturated);
+    cut(quad.z, saturated);
+    cut(quad.w, saturated);
+  }
+  // With sums below kQuickSum 32 bits hold all.
+  static __device__ __forceinline__ bool is_quick(int shift) {
+    return shift > 0 && shift <= kQuickShift;
+  }
 
+  static constexpr int kNarrowShift = 30;  // of laws in 32 bits
   static constexpr int kQuickShift = 24;
   static constexpr std::uint32_t kQuickSum = 1u << 30;  // with half of 2^24 it is below 2^31
 
   const RoundingSite& site_;
+  std::int8_t* second_;
   std::uint64_t largest_ = 0;
+  std::uint32_t most_ = 0;  // the same of sums of 32 bits
   std::uint32_t saturated_ = 0;
   std::uint32_t second_saturated_ = 0;
   int shift_;
   int other_;  // by which a second guess rounds
+  bool is_nearest_;
   bool is_needed_;
 };
 
@@ -202,11 +406,15 @@ __device__ inline void decide(DevicePoint& point, ShiftRule rule, std::int64_t e
   const bool is_given = rule == ShiftRule::frozen ||
                         (rule == ShiftRule::delayed && state.shift != PointState::kUnknown);
   point.shift = is_given ? guess : wanted;
-  point.guess = point.shift == guess                       ? Guess::right
-                : has_second && point.shift == state.other ? Guess::second_right
-                                                           : Guess::wrong;
+  const int second = has_second ? second_guess(point) : PointState::kUnknown;
+  point.guess = point.shift == guess    ? Guess::right
+                : point.shift == second ? Guess::second_right
+                                        : Guess::wrong;
   if (rule != ShiftRule::frozen) {
-    if (wanted != state.shift) state.other = state.shift;
+    if (wanted != state.shift) {
+      state.other = state.shift;
+      point.changed = state.batches;
+    }
     state.shift = wanted;
   }
   ++state.batches;
@@ -230,26 +438,37 @@ __device__ __forceinline__ void atomic_max(std::uint64_t* to, std::uint64_t valu
   atomicMax(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
 }
 
-// The largest and the sums of all threads of a block, at its first thread.
+// All threads of a block, or the first kThreads.
+template <unsigned int kThreads>
+__device__ __forceinline__ void meet_threads() {
+  if constexpr (kThreads == 0) {
+    __syncthreads();
+  } else {
+    asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
+  }
+}
+
+// The largest and the sums of all threads of a block, or of the first kThreads, at its first one.
 struct BlockTotals {
   std::uint64_t largest;
   std::uint64_t sum;
   std::uint64_t second_sum;
 };
+template <unsigned int kThreads = 0>
 __device__ inline BlockTotals block_totals(std::uint64_t largest, std::uint32_t count,
                                            std::uint32_t second_count = 0) {
   __shared__ BlockTotals parts[32];
   const unsigned int lane = threadIdx.x % 32;
-  const unsigned int warps = blockDim.x / 32;
+  const unsigned int warps = (kThreads == 0 ? blockDim.x : kThreads) / 32;
   for (int reach = 16; reach > 0; reach /= 2) {
     const std::uint64_t other = __shfl_down_sync(0xffffffffu, largest, reach);
     largest = other > largest ? other : largest;
   }
   const std::uint32_t sum = __reduce_add_sync(0xffffffffu, count);
   const std::uint32_t second_sum = __reduce_add_sync(0xffffffffu, second_count);
-  __syncthreads();  // parts may be in use from an earlier call
+  meet_threads<kThreads>();  // parts may be in use from an earlier call
   if (lane == 0) parts[threadIdx.x / 32] = {largest, sum, second_sum};
-  __syncthreads();
+  meet_threads<kThreads>();
   BlockTotals all{0, 0, 0};
   if (threadIdx.x == 0) {
     for (unsigned int i = 0; i < warps; ++i) {
@@ -270,9 +489,11 @@ __device__ inline bool is_last_block(std::uint32_t* blocks_done) {
   return true;
 }
 
+template <unsigned int kThreads>
 __device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponent,
                                          std::int32_t* again) const {
-  const BlockTotals all = block_totals(largest_, saturated_, second_saturated_);
+  const std::uint64_t largest = largest_ > most_ ? largest_ : most_;
+  const BlockTotals all = block_totals<kThreads>(largest, saturated_, second_saturated_);
   if (threadIdx.x != 0) return;
   DevicePoint& point = *site_.point;
   if (site_.is_repeat) {

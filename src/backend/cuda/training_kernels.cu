@@ -67,13 +67,40 @@ __global__ void __launch_bounds__(256) entropy(const __grid_constant__ EntropyJo
   if (blockIdx.x == 0 && threadIdx.x == 0) *job.error.exponent = kCrossEntropyExponent;
 }
 
-__global__ void __launch_bounds__(256) zero(const __grid_constant__ ZeroJob job) {
-  start_kernel();
+__device__ void zero_words(const ZeroJob& job) {
   auto* words = static_cast<std::uint32_t*>(job.data);
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < job.words;
        i += step)
     words[i] = 0;
+}
+
+__global__ void __launch_bounds__(256) zero(const __grid_constant__ ZeroJob job) {
+  start_kernel();
+  zero_words(job);
+}
+
+__global__ void __launch_bounds__(256) zero_list(const __grid_constant__ ZeroListJob job) {
+  start_kernel();
+  for (std::uint64_t i = 0; i < job.count; ++i) zero_words(job.jobs[i]);
+}
+
+// Four numbers a thread: memory reaches to a multiple of four.
+__global__ void __launch_bounds__(256) add_totals(const __grid_constant__ TotalsJob job) {
+  start_kernel();
+  const auto* mantissas = reinterpret_cast<const char4*>(job.mantissas);
+  auto* totals = reinterpret_cast<int4*>(job.totals);
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i * 4 < job.elements;
+       i += step) {
+    const char4 four = mantissas[i];
+    int4 sums = totals[i];
+    sums.x += four.x;
+    sums.y += four.y;
+    sums.z += four.z;
+    sums.w += four.w;
+    totals[i] = sums;
+  }
 }
 
 // A block takes 16 channels and every gridDim.x-th run of rows.
@@ -200,11 +227,25 @@ __global__ void __launch_bounds__(256) turn(const __grid_constant__ TurnJob job)
 
 }  // namespace
 
+bool has_kernels(int device) {
+  const DeviceGuard guard(Place{.device = device});
+  cudaFuncAttributes attributes;
+  const bool has = cudaFuncGetAttributes(&attributes, zero) == cudaSuccess;
+  cudaGetLastError();  // asked, not done
+  return has;
+}
+
 void queue(DeviceQueue& queue, const EntropyJob& job) {
   queue.launch(entropy, grid_of(queue, std::uint64_t{job.answers.rows} * kWarp), job);
 }
 void queue(DeviceQueue& queue, const ZeroJob& job) {
   queue.launch(zero, grid_of(queue, job.words), job);
+}
+void queue(DeviceQueue& queue, const ZeroListJob& job) {
+  queue.launch(zero_list, {.blocks = queue.multiprocessors() * 8}, job);
+}
+void queue(DeviceQueue& queue, const TotalsJob& job) {
+  queue.launch(add_totals, grid_of(queue, (job.elements + 3) / 4), job);
 }
 void queue(DeviceQueue& queue, const BiasJob& job) {
   Grid grid = grid_of(queue, job.error.rows);

@@ -3,6 +3,7 @@
 // and values in the order in which products read them.
 #pragma once
 
+#include "backend/cases.h"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/device_queue.h"
 
@@ -21,6 +22,19 @@ struct EntropyJob {
 struct ZeroJob {
   void* data;
   std::uint64_t words;  // of 4 bytes
+};
+
+// Several of them at once.
+struct ZeroListJob {
+  const ZeroJob* jobs;
+  std::uint64_t count;
+};
+
+// totals[i] += mantissas[i]
+struct TotalsJob {
+  const std::int8_t* mantissas;
+  std::int32_t* totals;
+  std::uint64_t elements;
 };
 
 // Adds the errors of every channel to 64-bit sums.
@@ -65,9 +79,17 @@ struct FillUpJob {
   std::uint64_t elements;
 };
 
+// Of sums of products: the exponents of both factors, and what comes on top.
+struct SumExponent {
+  const std::int32_t* factors[2];  // null: none
+  std::int64_t added;
+};
+
 struct UpdateJob {
   const void* sums;
+  SumExponent sum_exponent;
   std::int8_t* mantissas;
+  std::int32_t* exponent;
   std::int32_t* fine;
   std::int32_t* momentum;
   DeviceUpdate* record;
@@ -76,17 +98,23 @@ struct UpdateJob {
   std::uint32_t elements;
   std::uint32_t stream;
   ShiftRounding rounding;
+  NormPart norm;
   bool is_bias;
   bool is_wide;
-  std::uint8_t unused[5];
+  std::uint8_t unused[4];
 };
+
+bool has_kernels(int device);  // whether this build has machine code that it runs
 
 void queue(DeviceQueue& queue, const EntropyJob& job);
 void queue(DeviceQueue& queue, const ZeroJob& job);
+void queue(DeviceQueue& queue, const ZeroListJob& job);
+void queue(DeviceQueue& queue, const TotalsJob& job);
 void queue(DeviceQueue& queue, const BiasJob& job);
 void queue(DeviceQueue& queue, const GroupedGradientJob& job);
 void queue(DeviceQueue& queue, const TurnJob& job);
 void queue(DeviceQueue& queue, const FillUpJob& job);
-void queue(DeviceQueue& queue, const UpdateJob& job, bool has_decay);
+void queue(DeviceQueue& queue, const UpdateJob& job, const ShiftUpdate& rule);
+void queue(DeviceQueue& queue, const UpdateJob& job, const SgdUpdate& rule);
 
 }  // namespace nibble::cuda

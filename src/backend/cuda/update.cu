@@ -1,40 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One update of a weight by its gradient, and weights filled up for products.
+// One update of a weight by its gradient by the rule "shift", and weights filled up for products.
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/rounding.cuh"
 #include "backend/cuda/training_kernels.h"
+#include "backend/cuda/update_parts.cuh"
 #include "backend/update_law.h"
 
 namespace nibble::cuda {
 namespace {
-
-__device__ void fill_up(const FilledUp& filled, std::uint32_t i, std::int8_t mantissa) {
-  if (filled.to == nullptr) return;
-  const std::uint32_t pair = filled.in.quotient(i);
-  filled.to[std::size_t{pair} * filled.pitch + filled.in.remainder(i, pair)] = mantissa;
-}
-
-// Four weights at a time.
-struct FourGradients {
-  std::int64_t number[4];
-};
-__device__ FourGradients gradients_at(const UpdateJob& job, std::uint32_t i) {
-  if (job.is_wide) {
-    const auto* sums = reinterpret_cast<const longlong2*>(job.sums) + i / 2;
-    return {sums[0].x, sums[0].y, sums[1].x, sums[1].y};
-  }
-  const int4 sums = reinterpret_cast<const int4*>(job.sums)[i / 4];
-  return {sums.x, sums.y, sums.z, sums.w};
-}
-
-// body(first of four) for all weights: memory of sums and mantissas reaches to a multiple of four.
-template <class Body>
-__device__ void for_each_four(std::uint32_t count, const Body& body) {
-  for (std::uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) * 4; i < count;
-       i += gridDim.x * blockDim.x * 4)
-    body(i);
-}
 
 template <class NumberAt>
 __device__ void find_most(const UpdateJob& job, std::uint64_t* to, const NumberAt& number_at) {
@@ -69,17 +43,18 @@ __global__ void __launch_bounds__(256) find_decayed(const __grid_constant__ Upda
 __global__ void __launch_bounds__(256) move_weights(const __grid_constant__ UpdateJob job) {
   start_kernel();
   const DeviceStep& step = *job.step;
+  const ShiftUpdate rule = step.shift;
   DeviceUpdate& record = *job.record;
   const int gradient_bits = bits_of(record.largest);
-  const bool decays = step.has_decay && !job.is_bias && gradient_bits > 0;
+  const bool decays = rule.has_decay && !job.is_bias && gradient_bits > 0;
   const int bits = decays ? bits_of(record.decayed) : gradient_bits;
-  const UpdateLaw law{.shift = bits - (job.is_bias ? step.bias_mu : step.mu) - step.fraction_bits,
-                      .fraction_bits = step.fraction_bits,
-                      .momentum = step.momentum,
+  const UpdateLaw law{.shift = bits - (job.is_bias ? rule.bias_mu : rule.mu) - rule.fraction_bits,
+                      .fraction_bits = rule.fraction_bits,
+                      .momentum = rule.momentum,
                       .rounding = job.rounding};
   const RandomKey key{step.seed, job.stream, step.step};
   std::uint32_t moved = 0;
-  if (bits != 0 || step.momentum != 0) {
+  if (bits != 0 || rule.momentum != 0) {
     for_each_four(job.elements, [&](std::uint32_t first) {
       const FourGradients four = gradients_at(job, first);
       char4& place = reinterpret_cast<char4*>(job.mantissas)[first / 4];
@@ -90,13 +65,13 @@ __global__ void __launch_bounds__(256) move_weights(const __grid_constant__ Upda
       for (std::uint32_t k = 0; k < 4; ++k) {
         const std::uint32_t i = first + k;
         if (i >= job.elements) continue;
-        WeightNumbers numbers{before[k], step.fraction_bits > 0 ? job.fine[i] : 0,
-                              step.momentum > 0 ? job.momentum[i] : 0};
+        WeightNumbers numbers{before[k], rule.fraction_bits > 0 ? job.fine[i] : 0,
+                              rule.momentum > 0 ? job.momentum[i] : 0};
         const std::int64_t decay = decays ? decay_of(before[k], gradient_bits) : 0;
         const std::uint32_t draw = job.rounding == ShiftRounding::stochastic ? draw_of(key, i) : 0;
         law.move(numbers, bits == 0 ? 0 : four.number[k] + decay, draw);
-        if (step.fraction_bits > 0) job.fine[i] = numbers.fine;
-        if (step.momentum > 0) job.momentum[i] = numbers.momentum;
+        if (rule.fraction_bits > 0) job.fine[i] = numbers.fine;
+        if (rule.momentum > 0) job.momentum[i] = numbers.momentum;
         after[k] = numbers.mantissa;
         if (after[k] == before[k]) continue;
         ++moved;
@@ -114,7 +89,9 @@ __global__ void __launch_bounds__(256) move_weights(const __grid_constant__ Upda
             .decayed = 0,
             .moved_so_far = 0,
             .shift = law.shift,
-            .blocks_done = 0};
+            .blocks_done = 0,
+            .halvings = 0,
+            .unused = 0};
 }
 
 __global__ void __launch_bounds__(256) fill_up_all(const __grid_constant__ FillUpJob job) {
@@ -126,10 +103,10 @@ __global__ void __launch_bounds__(256) fill_up_all(const __grid_constant__ FillU
 
 }  // namespace
 
-void queue(DeviceQueue& queue, const UpdateJob& job, bool has_decay) {
+void queue(DeviceQueue& queue, const UpdateJob& job, const ShiftUpdate& rule) {
   const Grid grid = grid_of(queue, (job.elements + 3) / 4);
   queue.launch(find_largest, grid, job);
-  if (has_decay && !job.is_bias) queue.launch(find_decayed, grid, job);
+  if (rule.has_decay && !job.is_bias) queue.launch(find_decayed, grid, job);
   queue.launch(move_weights, grid, job);
 }
 

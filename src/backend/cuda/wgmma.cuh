@@ -7,12 +7,13 @@
 
 namespace nibble::cuda {
 
-// A tile of lines of 128 swizzled bytes: eight lines are 1024 bytes apart from the next eight.
+// A tile of lines of 128, 64 or 32 swizzled bytes, one behind the other.
+template <std::uint32_t kLine = 128>
 __device__ __forceinline__ std::uint64_t tile_descriptor(std::uint32_t address) {
-  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
-  constexpr std::uint64_t kEightLines = std::uint64_t{1024 >> 4} << 32;
+  constexpr std::uint64_t kSwizzle = std::uint64_t{kLine == 128 ? 1 : kLine == 64 ? 2 : 3} << 62;
+  constexpr std::uint64_t kEightLines = std::uint64_t{8 * kLine >> 4} << 32;
   constexpr std::uint64_t kUnused = std::uint64_t{1} << 16;
-  return kSwizzle128 | kEightLines | kUnused | ((address & 0x3FFFF) >> 4);
+  return kSwizzle | kEightLines | kUnused | ((address & 0x3FFFF) >> 4);
 }
 
 __device__ __forceinline__ void begin_multiplying() {

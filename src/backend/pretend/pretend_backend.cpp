@@ -3,6 +3,7 @@
 #include "backend/pretend/pretend_backend.h"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -129,6 +130,10 @@ Weights* inner_of(const Weights* weights) {
   return weights == nullptr ? nullptr : static_cast<const PretendWeights*>(weights)->inner.get();
 }
 
+FrozenLine inner_of(const FrozenLine& line) {
+  return {inner_of(line.bias), inner_of(line.multiplier), line.shift, line.exponent};
+}
+
 class PretendSums final : public Sums {
  public:
   PretendSums(Device& device, const WeightsCase& weights)
@@ -169,9 +174,11 @@ class PretendProduct final : public ProductOp {
       inner_->forward(inner_of(input), *weight, bias, point, inner_of(output));
     });
   }
-  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+  void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                    const Values& output) override {
+    const auto own = line == nullptr ? std::nullopt : std::optional(inner_of(*line));
     device_.later([=, this, weight = inner_of(&weight)](CpuBackend&) {
-      inner_->forward_sums(inner_of(input), *weight, inner_of(output));
+      inner_->forward_sums(inner_of(input), *weight, own ? &*own : nullptr, inner_of(output));
     });
   }
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
@@ -240,6 +247,11 @@ class PretendNormalization final : public NormalizationOp {
   }
   NormalizationRecord record() override {
     return device_.now([&](CpuBackend&) { return inner_->record(); });
+  }
+  void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
+    device_.later([=, this, own = inner_of(line)](CpuBackend&) {
+      inner_->forward_frozen(inner_of(input), own, inner_of(output));
+    });
   }
 
  private:
@@ -312,7 +324,6 @@ class PretendBackend final : public IntegerBackend {
     alone.cluster = nullptr;
     device_.later([alone](CpuBackend& cpu) { cpu.begin(alone); });
   }
-  void enter(std::string_view, TrainPass) override {}
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override {
     return std::make_unique<PretendProduct>(device_, product);

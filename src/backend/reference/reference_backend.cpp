@@ -96,7 +96,7 @@ void ReferenceBackend::load_bytes(std::span<const std::uint8_t> bytes,
 }
 
 void ReferenceBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
-  std::ranges::copy(data(from), mantissas.begin());
+  std::copy_n(data(from).begin(), mantissas.size(), mantissas.begin());
 }
 
 void ReferenceBackend::store_sums(const Values& from, std::span<std::int16_t> sums) {

@@ -78,7 +78,6 @@ class ReferenceBackend : public IntegerBackend {
   void set_point(ShiftPoint point, const PointState& state) override;
 
   void begin(const StepContext& step) override { step_ = step; }
-  void enter(std::string_view, TrainPass) override {}
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
   std::unique_ptr<PoolOp> pool(const PoolCase& pool) override;
@@ -101,6 +100,7 @@ class ReferenceBackend : public IntegerBackend {
   void set_exponent(const Values& values, int exponent);
   // The shift follows from the largest of all sums; then each is rounded.
   void round(ShiftPoint point, std::span<const std::int64_t> sums, int exponent, const Values& to);
+  void freeze(std::span<const std::int64_t> sums, const FrozenLine& line, const Values& to);
   // By shifts that are known, one a channel.
   void round_channels(ShiftPoint point, std::span<const std::int64_t> sums,
                       std::span<const int> shifts, const Values& to);

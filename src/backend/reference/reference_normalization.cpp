@@ -67,6 +67,10 @@ class ReferenceNormalization final : public NormalizationOp {
 
   NormalizationRecord record() override { return batch_.record(); }
 
+  void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
+    backend_.freeze(values_of(input), line, output);
+  }
+
  private:
   static const WeightsState& of(const Weights& weights) {
     return static_cast<const ReferenceWeights&>(weights).state;
@@ -87,6 +91,17 @@ class ReferenceNormalization final : public NormalizationOp {
 };
 
 }  // namespace
+
+void ReferenceBackend::freeze(std::span<const std::int64_t> sums, const FrozenLine& line,
+                              const Values& to) {
+  const auto& bias = static_cast<const ReferenceWeights&>(*line.bias).state.fine;
+  const auto& multiplier = static_cast<const ReferenceWeights&>(*line.multiplier).state.fine;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const std::size_t c = i % bias.size();
+    data(to)[i] = frozen_norm_value(sums[i], bias[c], multiplier[c], line.shift);
+  }
+  set_exponent(to, line.exponent);
+}
 
 std::unique_ptr<NormalizationOp> ReferenceBackend::normalization(const NormalizationCase& norm) {
   return std::make_unique<ReferenceNormalization>(*this, norm);

@@ -65,9 +65,11 @@ class ReferenceProduct final : public ProductOp {
     backend_.round(point, sums, scale.exponent, output);
   }
 
-  void forward_sums(const Values& input, const Weights& weight, const Values& output) override {
+  void forward_sums(const Values& input, const Weights& weight, const FrozenLine* line,
+                    const Values& output) override {
     const auto& weights = static_cast<const ReferenceWeights&>(weight).state;
     const Totals sums = products_of(input, weights);
+    if (line != nullptr) return backend_.freeze(sums, *line, output);
     const std::vector<int> shifts = norm_sum_shifts(weights.mantissas.as<std::int8_t>(),
                                                     static_cast<std::size_t>(case_.weight.out));
     std::vector<std::int16_t>& narrow = ReferenceBackend::sums_of(output);

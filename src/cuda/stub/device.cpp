@@ -2,6 +2,7 @@
 // Devices of a build without the CUDA toolkit: none.
 #include "nibble/cuda/device.h"
 
+#include "cuda/driver.h"
 #include "cuda/stub/absent.h"
 #include "cuda/upload.h"
 
@@ -13,6 +14,10 @@ bool is_built() {
 
 int device_count() {
   return 0;
+}
+
+std::string why_no_device() {
+  return "this build has no CUDA";
 }
 
 DeviceGuard::DeviceGuard(const Place&) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that every path of the simulated accumulator gives the bits of the definition.
-#include "kernels/accumulate/accumulate_test_formats.h"
 #include "kernels/accumulate/accumulate_test_support.h"
+#include "kernels/accumulate/test_accumulator_formats.h"
 
 namespace nibble::inline kernels::accumulation {
 namespace {

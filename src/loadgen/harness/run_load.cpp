@@ -14,6 +14,7 @@
 #include "core/warning.h"
 #include "inference/example_source.h"
 #include "loadgen/harness/batch_plan.h"
+#include "loadgen/harness/check_settings.h"
 #include "loadgen/harness/systems.h"
 #include "loadgen/load_conf.h"
 #include "loadgen/load_description.h"
@@ -29,6 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr double kServerShare = 0.8;  // of the measured speed, where no target is given
 constexpr double kSingleShare = 0.5;  // of the measured time: rather too many queries than few
+constexpr const char* kEveryBenchmark = "*";
 
 void check_options(const LoadRunOptions& options) {
   if (options.mode == LoadMode::find_peak && options.scenario != Scenario::server) {
@@ -57,6 +59,7 @@ LoadConf conf_of(const LoadRunOptions& options) {
   const bool has_file = !options.user_conf.empty();
   LoadConf conf(has_file ? read_text_file(options.user_conf, "loadgen") : "", options.benchmark,
                 options.scenario);
+  conf.check(options.user_conf.string());
   for (const std::string& setting : options.settings) conf.set(setting);
   if (has_file) return conf;
   if (!conf.has("min_duration")) conf.set("min_duration", kShortRunMs);
@@ -93,6 +96,11 @@ mlperf::TestMode loadgen_mode(LoadMode mode) {
   return mlperf::TestMode::PerformanceOnly;
 }
 
+[[noreturn]] void refuse_conf(const std::string& path) {
+  throw Error("loadgen", path, "what LoadGen cannot read", "lines 'model.scenario.key = number'",
+              ErrorKind::input);
+}
+
 // By LoadGen's own reader, which begins with the mlperf.conf that is compiled into it.
 mlperf::TestSettings settings_of(const LoadRunOptions& options, const LoadConf& conf) {
   const fs::path path = options.out / "user.conf";
@@ -100,8 +108,7 @@ mlperf::TestSettings settings_of(const LoadRunOptions& options, const LoadConf& 
   mlperf::TestSettings settings;
   if (settings.FromConfig(path.string(), conf.benchmark(),
                           std::string(name_of(options.scenario))) != 0) {
-    throw Error("loadgen", options.user_conf.string(), "what LoadGen cannot read",
-                "lines 'model.scenario.key = number'", ErrorKind::input);
+    refuse_conf(options.user_conf.string());
   }
   settings.scenario = loadgen_scenario(options.scenario);
   settings.mode = loadgen_mode(options.mode);
@@ -119,18 +126,16 @@ void expect(mlperf::TestSettings& settings, const LoadConf& conf, Scenario scena
   settings.multi_stream_expected_latency_ns = kSingleShare * 1e9 * plan.seconds;
 }
 
-double expected_rate(const mlperf::TestSettings& settings, Scenario scenario) {
-  switch (scenario) {
-    case Scenario::offline:
-      return settings.offline_expected_qps;
-    case Scenario::server:
-      return settings.server_target_qps;
-    case Scenario::single_stream:
-      return 1e9 / settings.single_stream_expected_latency_ns;
-    case Scenario::multi_stream:
-      break;
-  }
-  return 1e9 / settings.multi_stream_expected_latency_ns;
+// As LoadGen starts: with the settings of an audit.config, where one is given.
+void check_with_audit(mlperf::TestSettings settings, const LoadRunOptions& options,
+                      std::size_t samples) {
+  check_settings(settings, samples);
+  if (options.audit.empty()) return;
+  const std::string path = options.audit.string();
+  LoadConf(read_text_file(options.audit, "loadgen"), kEveryBenchmark, options.scenario).check(path);
+  if (settings.FromConfig(path, kEveryBenchmark, std::string(name_of(options.scenario)), 2) != 0)
+    refuse_conf(path);
+  check_settings(settings, samples);
 }
 
 PlannedEngine plan_for(const LoadRunOptions& options, const Model& model,
@@ -192,7 +197,8 @@ LoadResult run_load(const LoadRunOptions& options) {
   const std::unique_ptr<mlperf::SystemUnderTest> system = make_system(
       options.scenario, {"Nibble_" + engine.engine().name(), runner, samples, failure, plan});
 
-  description.expected_rate = expected_rate(settings, options.scenario);
+  check_with_audit(settings, options, source->examples.size());
+  description.expected_rate = expected_rate(settings);
   description.most_samples = plan.most_samples;
   description.longest_wait_ms = 1e-6 * static_cast<double>(plan.longest_wait.count());
   description.lanes = plan.lanes;

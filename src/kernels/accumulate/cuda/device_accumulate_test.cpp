@@ -3,8 +3,8 @@
 #include "nibble/kernels/device_accumulate.h"
 
 #include "cuda/test_memory.h"
-#include "kernels/accumulate/accumulate_test_formats.h"
 #include "kernels/accumulate/accumulate_test_support.h"
+#include "kernels/accumulate/test_accumulator_formats.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline kernels::accumulation {

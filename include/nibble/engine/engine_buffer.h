@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that an engine's runs read and write fastest.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace nibble::inline engine {
+
+enum class BufferPlace : unsigned char {
+  host,    // pinned where the device is a GPU
+  device,  // the device's own: the host reads and writes it by `read` and `write` alone
+};
+
+// It may outlive its engine.
+class EngineBuffer {
+ public:
+  using Copy = void (*)(std::byte* to, const std::byte* from, std::size_t bytes);
+  EngineBuffer(std::shared_ptr<std::byte> memory, std::size_t size, Copy copy)
+      : memory_(std::move(memory)), size_(size), copy_(copy) {}
+
+  std::span<std::byte> bytes() const { return {memory_.get(), size_}; }
+
+  // From its beginning; at most its size.
+  void write(std::span<const std::byte> from) const;
+  void read(std::span<std::byte> to) const;
+
+ private:
+  std::shared_ptr<std::byte> memory_;
+  std::size_t size_;
+  Copy copy_;
+};
+
+}  // namespace nibble::inline engine

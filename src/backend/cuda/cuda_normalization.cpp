@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch norm on a GPU: two passes over the batch each way, and a third back where the exponent was
+// not guessed. Ranks meet on the host between the passes.
+#include <vector>
+
+#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/cuda_memory.h"
+#include "backend/cuda/normalization.h"
+
+namespace nibble::inline backend {
+namespace {
+
+class CudaNormalization final : public NormalizationOp {
+ public:
+  CudaNormalization(CudaBackend& backend, const NormalizationCase& norm)
+      : backend_(backend),
+        channels_(static_cast<std::size_t>(norm.picture.channels)),
+        totals_(backend.lasting(channels_ * sizeof(cuda::NormTotals))),
+        known_(backend.lasting(channels_ * sizeof(cuda::NormChannel))),
+        shared_(backend.lasting(sizeof(cuda::NormShared))) {
+    for (const cuda::DeviceBuffer* each : {&totals_, &known_, &shared_})
+      cuda::queue(backend.queue(), cuda::ZeroJob{each->as<void>(), each->size() / 4});
+  }
+
+  void forward(const Values& input, const Weights* product, const Weights& scale,
+               const Weights& shift, ShiftPoint point, const Values& output) override {
+    cuda::DeviceQueue& queue = backend_.queue();
+    const cuda::NormRows values = rows_of(input);
+    const std::int8_t* shifts =
+        product != nullptr ? cuda_weights(*product).sum_shifts(channels_) : nullptr;
+    const cuda::RoundingSite site = backend_.site_of(point, output);
+    count_ = backend_.step().all_images * input.picture.pixels();
+    cuda::queue(queue, cuda::NormSumsJob{.values = values, .errors = nullptr, .norm = place()});
+    if (backend_.step().cluster != nullptr) meet(true);
+    cuda::queue(queue, cuda::NormLinesJob{.norm = place(),
+                                          .sum_shifts = shifts,
+                                          .exponent = backend_.exponent(input),
+                                          .scale = cuda_weights(scale).fine(),
+                                          .shift = cuda_weights(shift).fine(),
+                                          .point = site.point,
+                                          .count = count_,
+                                          .elements = site.elements,
+                                          .channels = channels_});
+    cuda::queue(
+        queue,
+        cuda::NormalizeJob{
+            .values = values, .norm = place(), .site = site, .result = backend_.rows(output)});
+  }
+
+  void backward(const Values& input, const Values& error, ShiftPoint point,
+                const Values& input_error, Sums& scale, Sums& shift) override {
+    cuda::DeviceQueue& queue = backend_.queue();
+    const bool is_wanted = !input_error.memory.is_empty();
+    const cuda::NormRows values = rows_of(input);
+    const cuda::Rows errors = backend_.rows(error);
+    cuda::RoundingSite site = backend_.site_of(point, error);
+    cuda::queue(queue, cuda::NormSumsJob{.values = values, .errors = errors.data, .norm = place()});
+    if (backend_.step().cluster != nullptr) meet(false);
+    cuda::queue(queue, cuda::NormPlanesJob{.norm = place(),
+                                           .error_exponent = errors.exponent,
+                                           .scale_gradient = gradient(scale, error),
+                                           .shift_gradient = gradient(shift, error),
+                                           .point = is_wanted ? site.point : nullptr,
+                                           .count = count_,
+                                           .elements = site.elements,
+                                           .channels = channels_});
+    if (!is_wanted) return;
+    cuda::PassErrorJob job{.values = values,
+                           .errors = errors,
+                           .norm = place(),
+                           .site = site,
+                           .result = backend_.rows(input_error)};
+    cuda::queue(queue, job);
+    if (backend_.step().cluster != nullptr) meet_exponents();
+    job.site.is_repeat = true;
+    cuda::queue(queue, job);
+  }
+
+  void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
+    const cuda::Rows from = backend_.rows(input);
+    cuda::AddedRows rows{.operands = {}, .count = 1};
+    rows.operands[0] = {from.data, from.exponent, 0, from.pitch()};
+    cuda::queue(backend_.queue(), frozen_each(rows, line, backend_.rows(output)));
+  }
+
+  NormalizationRecord record() override {
+    std::vector<cuda::NormChannel> known(channels_);
+    backend_.queue().get(known.data(), known_.as<void>(), channels_ * sizeof(cuda::NormChannel));
+    NormalizationRecord record;
+    for (const cuda::NormChannel& each : known) {
+      record.means.push_back(each.statistics.mean);
+      record.variances.push_back(each.statistics.variance);
+    }
+    return record;
+  }
+
+ private:
+  cuda::NormPlace place() const {
+    return {totals_.as<cuda::NormTotals>(), known_.as<cuda::NormChannel>(),
+            shared_.as<cuda::NormShared>()};
+  }
+  cuda::NormRows rows_of(const Values& values) const {
+    return cuda::norm_rows(backend_.rows(values), values.storage == ValueStorage::s16);
+  }
+  // 64-bit sums in units of the errors, which a kernel writes.
+  static std::int64_t* gradient(Sums& sums, const Values& error) {
+    auto& own = static_cast<CudaSums&>(sums);
+    own.expect({error.exponent});
+    return static_cast<std::int64_t*>(own.data());
+  }
+
+  // Sums of all ranks take the place of this one's.
+  void meet(bool has_ends) {
+    Communicator& cluster = *backend_.step().cluster;
+    std::vector<cuda::NormTotals> totals(channels_);
+    const std::size_t bytes = channels_ * sizeof(cuda::NormTotals);
+    backend_.queue().get(totals.data(), totals_.as<void>(), bytes);
+    std::vector<std::int64_t> sums;
+    std::vector<std::int64_t> ends;
+    for (const cuda::NormTotals& each : totals) {
+      sums.insert(sums.end(), {each.first, each.second});
+      ends.insert(ends.end(), {each.low, each.high});
+    }
+    cluster.sum(sums);
+    if (has_ends) cluster.max(ends);
+    for (std::size_t c = 0; c < channels_; ++c) {
+      totals[c] = {.first = sums[2 * c],
+                   .second = sums[2 * c + 1],
+                   .high = static_cast<std::uint32_t>(ends[2 * c + 1]),
+                   .low = static_cast<std::uint32_t>(ends[2 * c])};
+    }
+    backend_.queue().put(totals_.as<void>(), totals.data(), bytes);
+  }
+
+  void meet_exponents() {
+    std::int32_t* place = &shared_.as<cuda::NormShared>()->error_exponent;
+    std::int32_t own = 0;
+    backend_.queue().get(&own, place, sizeof own);
+    std::int64_t most = own;
+    backend_.step().cluster->max({&most, 1});
+    own = static_cast<std::int32_t>(most);
+    backend_.queue().put(place, &own, sizeof own);
+  }
+
+  CudaBackend& backend_;
+  std::size_t channels_;
+  cuda::DeviceBuffer totals_;
+  cuda::DeviceBuffer known_;
+  cuda::DeviceBuffer shared_;
+  std::int64_t count_ = 0;  // numbers of a channel in the last batch
+};
+
+}  // namespace
+
+std::unique_ptr<NormalizationOp> CudaBackend::normalization(const NormalizationCase& norm) {
+  return std::make_unique<CudaNormalization>(*this, norm);
+}
+
+}  // namespace nibble::inline backend

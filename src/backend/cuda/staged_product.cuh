@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products whose operands the copy engine brings: what their kernels share.
+#pragma once
+
+#include "backend/cuda/kernel_start.cuh"
+#include "backend/cuda/product.h"
+#include "backend/cuda/staged_tile.cuh"
+
+namespace nibble::cuda {
+
+// Tensor maps begin at multiples of 64 bytes.
+template <class Job>
+struct alignas(64) StagedJob {
+  TensorMap rows;
+  TensorMap columns;
+  Job job;
+  std::uint8_t unused[64 - sizeof(Job) % 64];
+};
+
+extern __shared__ std::int8_t staged_memory[];
+
+// body(first row, first column) of every tile of this block.
+template <class Tile, class Body>
+__device__ __forceinline__ void for_each_tile_of(const ProductShape& shape, const Body& body) {
+#pragma unroll 1
+  for (std::uint32_t tile = blockIdx.x; tile < shape.tiles; tile += gridDim.x) {
+    const std::uint32_t row_tile = shape.column_tiles.quotient(tile);
+    body(row_tile * Tile::kRows, shape.column_tiles.remainder(tile, row_tile) * Tile::kColumns);
+  }
+}
+
+template <class Tile, class Job>
+void queue_staged(DeviceQueue& queue, void (*kernel)(StagedJob<Job>), const Job& job,
+                  unsigned int blocks, unsigned int planes = 1) {
+  const StagedJob<Job> staged{job.copies.rows, job.copies.columns, job, {}};
+  blocks_of(reinterpret_cast<const void*>(kernel), Tile::kThreads, Tile::kBytes);
+  queue.launch(
+      kernel,
+      {.blocks = blocks, .threads = Tile::kThreads, .shared_bytes = Tile::kBytes, .planes = planes},
+      staged);
+}
+
+}  // namespace nibble::cuda

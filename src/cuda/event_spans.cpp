@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stream did when.
+#include "cuda/event_spans.h"
+
+#include <cxxabi.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "cuda/errors.h"
+
+namespace nibble::cuda {
+
+std::string kernel_name(const void* kernel) {
+#if CUDART_VERSION >= 12030
+  const char* mangled = nullptr;
+  if (cudaFuncGetName(&mangled, kernel) != cudaSuccess || mangled == nullptr) {
+    cudaGetLastError();
+    return "kernel";
+  }
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(
+      abi::__cxa_demangle(mangled, nullptr, nullptr, &status), std::free);
+  std::string name = plain ? plain.get() : mangled;
+  for (const char* noise : {"nibble::cuda::", "(anonymous namespace)::", "void "}) {
+    for (std::size_t at = name.find(noise); at != std::string::npos; at = name.find(noise))
+      name.erase(at, std::char_traits<char>::length(noise));
+  }
+  return name.substr(0, name.rfind('('));
+#else
+  (void)kernel;
+  return "kernel";
+#endif
+}
+
+EventSpans::EventSpans(const Place& place, StepTrace& trace) : place_(place), trace_(trace) {
+  wait_for(place);
+  start_ = record();
+  check("cuda", cudaEventSynchronize(start_));
+  start_ns_ = trace.now();
+}
+
+EventSpans::~EventSpans() {
+  const DeviceGuard guard(place_);
+  cudaStreamSynchronize(static_cast<cudaStream_t>(place_.stream));
+  const auto at = [&](cudaEvent_t event) {
+    float milliseconds = 0;
+    cudaEventElapsedTime(&milliseconds, start_, event);
+    return start_ns_ + std::llround(static_cast<double>(milliseconds) * 1e6);
+  };
+  for (const Piece& each : pieces_) {
+    trace_.add({kTrack, each.name, at(each.begin), at(each.end)});
+    cudaEventDestroy(each.begin);
+    cudaEventDestroy(each.end);
+  }
+  cudaEventDestroy(start_);
+  cudaGetLastError();
+}
+
+cudaEvent_t EventSpans::record() {
+  const DeviceGuard guard(place_);
+  cudaEvent_t event = nullptr;
+  check("cuda", cudaEventCreate(&event));
+  check("cuda", cudaEventRecord(event, static_cast<cudaStream_t>(place_.stream)));
+  return event;
+}
+
+void EventSpans::hold() {
+  const DeviceGuard guard(place_);
+  const auto wait = [](void* gate) {
+    while (!*static_cast<std::atomic<bool>*>(gate)) std::this_thread::yield();
+  };
+  std::atomic<bool>& gate = gates_.emplace_back(false);
+  const cudaError_t result =
+      cudaLaunchHostFunc(static_cast<cudaStream_t>(place_.stream), wait, &gate);
+  if (result != cudaSuccess) release();
+  check("cuda", result);
+}
+
+void EventSpans::begin(std::string what, const std::string& label) {
+  if (!label.empty()) what = label + ": " + what;
+  const cudaEvent_t event = record();
+  pieces_.push_back({std::move(what), event, event});
+}
+
+void EventSpans::end() {
+  pieces_.back().end = record();
+}
+
+}  // namespace nibble::cuda

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs plans on a GPU, with a stream and memory for as many runs as there are at a time.
+#include "engine/cuda/cuda_runner.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "cuda/errors.h"
+#include "cuda/usable_device.h"
+#include "engine/cuda/device_lane.h"
+#include "engine/cuda/device_peak.h"
+#include "engine/input_range.h"
+#include "nibble/core/limits.h"
+
+namespace nibble::inline engine {
+namespace {
+
+class CudaRunner final : public EngineRunner {
+ public:
+  CudaRunner(const EngineProgram& program, const EngineOptions& options)
+      : device_(cuda::usable_device(options.device)), plan_(program, options, device_) {
+    check_limit("memory",
+                static_cast<std::int64_t>(plan_.weight_bytes()) +
+                    static_cast<std::int64_t>(plan_.arena_bytes()),
+                "engine", "bytes of weights and of one run");
+    give(take());
+  }
+
+  bool checks_numbers() const override { return true; }
+
+  void run(std::span<const std::byte> input, std::int64_t batch,
+           std::span<std::byte> output) const override {
+    for_each_piece(input, batch, output,
+                   [](DeviceLane& lane, const std::byte* from, std::int64_t images, std::byte* to) {
+                     lane.run(from, images, to);
+                   });
+  }
+  void run_watched(std::span<const std::byte> input, std::int64_t batch,
+                   std::span<std::byte> output, const ResultWatcher& watch) const override {
+    for_each_piece(input, batch, output,
+                   [&](DeviceLane& lane, const std::byte* from, std::int64_t images,
+                       std::byte* to) { lane.run_watched(from, images, to, watch); });
+  }
+  void run_timed(std::span<const std::byte> input, std::int64_t batch, std::span<std::byte> output,
+                 std::span<double> seconds) const override {
+    for_each_piece(input, batch, output,
+                   [&](DeviceLane& lane, const std::byte* from, std::int64_t images,
+                       std::byte* to) { lane.run_timed(from, images, to, seconds); });
+  }
+
+  EngineBuffer allocate(std::size_t bytes, BufferPlace place) const override {
+    const cuda::DeviceGuard guard(cuda::Place{.device = device_});
+    const bool is_host = place == BufferPlace::host;
+    void* memory = nullptr;
+    cuda::check("cuda", is_host ? cudaMallocHost(&memory, bytes) : cudaMalloc(&memory, bytes));
+    const auto free = [is_host](std::byte* data) { is_host ? cudaFreeHost(data) : cudaFree(data); };
+    return {std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), free), bytes,
+            [](std::byte* to, const std::byte* from, std::size_t size) {
+              cuda::check("cuda", cudaMemcpy(to, from, size, cudaMemcpyDefault));
+              cuda::check("cuda",
+                          cudaStreamSynchronize(nullptr));  // small ones may be on their way
+            }};
+  }
+  EnginePeak measure_peak() const override {
+    return {.instructions = std::string(name_of(cuda::product_path(device_))),
+            .operations = cuda::int8_peak(device_)};
+  }
+
+  const std::vector<StepInfo>& steps() const override { return plan_.infos(); }
+  std::size_t weight_bytes() const override { return plan_.weight_bytes(); }
+  std::size_t arena_bytes() const override { return plan_.arena_bytes(); }
+
+ private:
+  // A lane goes back even where its run throws: what it still does is in order before the next.
+  class LaneLoan {
+   public:
+    explicit LaneLoan(const CudaRunner& runner) : runner_(runner), lane_(runner.take()) {}
+    ~LaneLoan() { runner_.give(std::move(lane_)); }
+    LaneLoan(const LaneLoan&) = delete;
+    LaneLoan& operator=(const LaneLoan&) = delete;
+    DeviceLane& lane() const { return *lane_; }
+
+   private:
+    const CudaRunner& runner_;
+    std::unique_ptr<DeviceLane> lane_;
+  };
+
+  std::unique_ptr<DeviceLane> take() const {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<DeviceLane> lane = std::move(free_.back());
+        free_.pop_back();
+        return lane;
+      }
+      ++lanes_;
+      free_.reserve(lanes_);  // so that giving back takes no memory
+    }
+    return std::make_unique<DeviceLane>(plan_, device_);
+  }
+  void give(std::unique_ptr<DeviceLane> lane) const {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(lane));
+  }
+
+  // body(lane, first example, images, first answer), one piece behind the other.
+  template <class Body>
+  void for_each_piece(std::span<const std::byte> input, std::int64_t batch,
+                      std::span<std::byte> output, const Body& body) const {
+    const LaneLoan loan(*this);
+    for (std::int64_t done = 0; done < batch; done += plan_.images()) {
+      const auto at = static_cast<std::size_t>(done);
+      body(loan.lane(), input.data() + at * plan_.entry().bytes,
+           std::min(plan_.images(), batch - done), output.data() + at * plan_.answer().bytes);
+    }
+    if (!loan.lane().finish()) refuse(input);
+  }
+
+  // Says which number it was.
+  [[noreturn]] void refuse(std::span<const std::byte> input) const {
+    std::vector<std::byte> bytes(input.size());
+    cuda::check("cuda", cudaMemcpy(bytes.data(), input.data(), bytes.size(), cudaMemcpyDefault));
+    check_range(bytes, plan_.entry());
+    throw Error("engine", "input", "another one while it was read", "one that stays",
+                ErrorKind::input);
+  }
+
+  int device_;
+  DevicePlan plan_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<DeviceLane>> free_;
+  mutable std::size_t lanes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<EngineRunner> make_cuda_runner(const EngineProgram& program,
+                                               const EngineOptions& options) {
+  return std::make_unique<CudaRunner>(program, options);
+}
+
+}  // namespace nibble::inline engine

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines on a GPU: the integers of the definitions and of the CPU, whatever the batch, fused or
+// not, from any memory, several batches at once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/test_support.h"
+#include "engine/engine_test_support.h"
+#include "engine/test_resnet50_int4_golden.h"
+#include "graph/test_random_network.h"
+#include "nibble/engine/cuda_engine.h"
+#include "nibble/graph/network_text.h"
+
+namespace nibble::inline engine {
+namespace {
+
+constexpr std::int64_t kMost = 7;  // examples
+
+const bool is_known = [] {
+  register_cuda_engine();
+  tested_devices() = {"cuda"};
+  return true;
+}();
+
+// A random network with examples, and what the definitions make of them.
+struct RandomCase {
+  explicit RandomCase(std::uint64_t seed)
+      : random(seed),
+        model(random.model()),
+        examples(model, random.dice(), random.input_low(), random.input_high(), kMost) {}
+
+  RandomNetwork random;
+  Model model;
+  NaiveExamples examples;
+};
+
+void expect_layers(const RandomCase& each) {
+  const Engine engine(copy_of(each.model),
+                      {.device = "cuda", .max_batch = kMost, .keeps_layers = true});
+  std::size_t node = 0;
+  engine.run_layers(as_bytes(engine.input(), each.examples.input), kMost,
+                    [&](const ValueInfo& info, std::span<const std::byte> bytes) {
+                      EXPECT_TRUE(as_integers(info, bytes) == each.examples.values[node++])
+                          << info.name;
+                    });
+  EXPECT_EQ(node, each.model.network.nodes.size());
+}
+
+void expect_answers(const RandomCase& each, std::int64_t max_batch) {
+  const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = max_batch});
+  for (const std::int64_t batch : {std::int64_t{1}, std::int64_t{4}, kMost, kMost}) {
+    EXPECT_TRUE(answers_of(engine, each.examples.first(each.examples.input, batch), batch) ==
+                each.examples.first(each.examples.values.back(), batch))
+        << "max_batch " << max_batch << ", batch " << batch;
+  }
+}
+
+TEST(DeviceEngine, RunsTwoHundredRandomNetworks) {
+  ASSERT_TRUE(is_known);
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const RandomCase each(seed);
+    SCOPED_TRACE(::testing::Message() << seed << "\n" << to_toml(each.model.network));
+    try {
+      expect_layers(each);
+    } catch (const Error& error) {  // sums that only a fused layer may have
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("beyond 32 bits"));
+    }
+    expect_answers(each, 1 + static_cast<std::int64_t>(seed % 9));
+  }
+}
+
+TEST(DeviceEngine, AgreesWithTheCpuInEveryValue) {
+  for (std::uint64_t seed = 200; seed < 240; ++seed) {
+    const RandomCase each(seed);
+    SCOPED_TRACE(seed);
+    for (const char* device : {"check(cuda,reference)", "check(cpu,cuda)"}) {
+      const Engine engine(copy_of(each.model), {.device = device, .max_batch = 3});
+      EXPECT_TRUE(answers_of(engine, each.examples.input, kMost) == each.examples.values.back())
+          << device;
+    }
+  }
+}
+
+// A 3×3 layer on pictures so large that no tile is shared, with and without an addend.
+Model large_layer(const char* format, std::int64_t channels, bool is_wide, bool has_addend) {
+  constexpr std::int64_t kDepth = 64;
+  Dice dice(7);
+  NetworkMaker maker({64, 64, kDepth}, integers_format(format));
+  maker.add(Conv2d{.channels = channels, .kernel = {3, 3}, .padding = {1, 1}, .has_bias = true});
+  maker.with(tensor_of<std::int8_t>({channels, 3, 3, kDepth},
+                                    dice.many(channels * 9 * kDepth, -127, 127)));
+  maker.with(tensor_of<std::int32_t>({channels}, dice.many(channels, -5000, 5000)));
+  if (has_addend) maker.add(Add{}, {maker.last(), 0});
+  if (is_wide) {
+    maker.rescale(maker.last(), dice.many(channels, 1 << 29, 1 << 30), 46, -100, 127);
+  } else {
+    maker.rescale(maker.last(), dice.many(channels, 10, 80), 20, -100, 127);
+  }
+  return maker.model();
+}
+
+TEST(DeviceEngine, MultipliesInLargeTiles) {
+  for (const char* format : {"int8", "uint8"}) {
+    for (const std::int64_t channels : {64, 96, 160}) {
+      for (const bool is_wide : {false, true}) {
+        SCOPED_TRACE(::testing::Message() << format << " " << channels << " " << is_wide);
+        const Model model = large_layer(format, channels, is_wide, channels == 64);
+        const Engine cpu(copy_of(model), {.max_batch = 4});
+        const Engine device(copy_of(model), {.device = "cuda", .max_batch = kMost});
+        EXPECT_EQ(device.steps()[0].is_wide, is_wide);
+        const auto is_signed = cpu.input().low < 0;
+        const std::vector<std::byte> input =
+            as_bytes(cpu.input(), Dice(8).many(kMost * cpu.input().shape.elements(),
+                                               is_signed ? -128 : 0, is_signed ? 127 : 255));
+        std::vector<std::byte> wanted(cpu.output().bytes * kMost);
+        std::vector<std::byte> answers(wanted.size());
+        cpu.run(input, kMost, wanted);
+        device.run(input, kMost, answers);
+        EXPECT_TRUE(answers == wanted);
+      }
+    }
+  }
+}
+
+TEST(DeviceEngine, TakesMemoryOfHostAndGpu) {
+  const RandomCase each(11);
+  const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4});
+  const std::vector<std::byte> input = as_bytes(engine.input(), each.examples.input);
+  std::vector<std::byte> answers(engine.output().bytes * kMost);
+  for (const BufferPlace input_place : {BufferPlace::host, BufferPlace::device}) {
+    for (const BufferPlace output_place : {BufferPlace::host, BufferPlace::device}) {
+      const EngineBuffer from = engine.allocate(input.size(), input_place);
+      from.write(input);
+      for (const bool is_submitted : {false, true}) {
+        const EngineBuffer to = engine.allocate(answers.size(), output_place);
+        if (is_submitted) {
+          engine.submit(from.bytes(), kMost, to.bytes()).get();
+        } else {
+          engine.run(from.bytes(), kMost, to.bytes());
+        }
+        to.read(answers);
+        EXPECT_TRUE(as_integers(engine.output(), answers) == each.examples.values.back());
+      }
+    }
+  }
+}
+
+TEST(DeviceEngine, KnowsItsPeak) {
+  NetworkMaker maker({3}, integers_format("int4"));
+  maker.add(ArgMax{});
+  const EnginePeak peak = Engine(maker.model(), {.device = "cuda"}).measure_peak();
+  EXPECT_THAT(peak.instructions, ::testing::AnyOf("dp4a", "mma", "wgmma"));
+  EXPECT_GE(peak.operations, 0);
+}
+
+TEST(DeviceEngine, RefusesNumbersBeyondTheRange) {
+  NetworkMaker maker({3}, integers_format("int4"));
+  maker.add(Table{.first = -8});
+  maker.with(tensor_of<std::int8_t>({kTableEntries}, Integers(kTableEntries)));
+  const Engine engine(maker.model(), {.device = "cuda"});
+  const std::vector<std::byte> good(3, std::byte{7});
+  const std::vector<std::byte> bad(3, std::byte{100});
+  std::vector<std::byte> output(engine.output().bytes);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(error_of([&] { engine.run(bad, 1, output); }),
+              "[engine] input: got 100, expected -8 to 7");
+    EXPECT_EQ(error_of([&] { engine.submit(bad, 1, output).get(); }),
+              "[engine] input: got 100, expected -8 to 7");
+    EXPECT_EQ(error_of([&] { engine.run(good, 1, output); }), "no error");
+    EXPECT_EQ(error_of([&] { engine.submit(good, 1, output).get(); }), "no error");
+  }
+}
+
+// A batch on its way.
+struct DeviceTrial {
+  std::int64_t batch = 0;
+  std::vector<std::byte> output = {};
+};
+
+TEST(DeviceEngine, AnswersAThousandSubmissionsOfFourThreads) {
+  const RandomCase each(11);
+  for (const int lanes : {1, 3}) {
+    const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4, .lanes = lanes});
+    const std::vector<std::byte> input = as_bytes(engine.input(), each.examples.input);
+    std::vector<std::byte> answers(engine.output().bytes * kMost);
+    engine.run(input, kMost, answers);
+    ASSERT_TRUE(as_integers(engine.output(), answers) == each.examples.values.back());
+    std::vector<DeviceTrial> trials(1000);
+    std::vector<std::thread> threads;
+    for (std::size_t first = 0; first < 4; ++first) {
+      threads.emplace_back([&, first] {
+        std::vector<PendingRun> pending;
+        for (std::size_t i = first; i < trials.size(); i += 4) {
+          DeviceTrial& trial = trials[i];
+          trial.batch = 1 + static_cast<std::int64_t>(i) % kMost;
+          const auto examples = static_cast<std::size_t>(trial.batch);
+          trial.output.resize(engine.output().bytes * examples);
+          const auto own = std::span(input).first(engine.input().bytes * examples);
+          if (i % 5 == 0) {
+            engine.run(own, trial.batch, trial.output);
+          } else {
+            pending.push_back(engine.submit(own, trial.batch, trial.output));
+          }
+        }
+        for (PendingRun& each_one : pending) each_one.get();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const DeviceTrial& trial : trials) {
+      EXPECT_TRUE(std::equal(trial.output.begin(), trial.output.end(), answers.begin()))
+          << trial.batch << " examples, " << lanes << " lanes";
+    }
+  }
+}
+
+TEST(DeviceEngine, TimesItsSteps) {
+  const RandomCase each(5);
+  const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4});
+  std::vector<double> seconds(engine.steps().size());
+  std::vector<std::byte> output(engine.output().bytes * kMost);
+  engine.run_timed(as_bytes(engine.input(), each.examples.input), kMost, output, seconds);
+  EXPECT_TRUE(as_integers(engine.output(), output) == each.examples.values.back());
+  for (const double each_one : seconds) EXPECT_GT(each_one, 0);
+}
+
+class DeviceResNet50 : public ResNet50Int4 {};
+
+TEST_F(DeviceResNet50, HasTheRecordedSumsAtEveryBlock) {
+  const Engine layers = engine({.device = "cuda", .keeps_layers = true});
+  check_layers(layers, zeros(), kZeros);
+  check_layers(layers, made_up(), kMadeUp);
+}
+
+TEST_F(DeviceResNet50, AnswersAsTheCpuInAnyBatch) {
+  std::vector<std::byte> input;
+  for (int i = 0; i < 19; ++i) {
+    std::vector<std::byte> one = i % 3 == 0 ? zeros() : made_up();
+    if (i % 3 == 2) std::rotate(one.begin(), one.begin() + 1000 * i, one.end());
+    input.insert(input.end(), one.begin(), one.end());
+  }
+  const Engine cpu = engine({.max_batch = 4});
+  std::vector<std::byte> wanted(cpu.output().bytes * 19);
+  cpu.run(input, 19, wanted);
+  for (const std::int64_t max_batch : {1, 8, 32}) {
+    const Engine device = engine({.device = "cuda", .max_batch = max_batch});
+    std::vector<std::byte> answers(wanted.size());
+    for (int i = 0; i < 3; ++i) {
+      std::ranges::fill(answers, std::byte{0});
+      device.run(input, 19, answers);
+      EXPECT_EQ(answers, wanted) << max_batch;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nibble::inline engine

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// How examples of few channels lie on a GPU, where one convolution reads them: a stored pixel has
+// the channels of several pixels, so that fewer of its 16 are filled up with nothing.
+//
+//   folded: squares of stride × stride pixels are one, and the convolution has stride 1
+//   spread: each window's pixels of a row are one, and the convolution has one column
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/picture.h"
+#include "nibble/graph/op.h"
+
+namespace nibble::inline engine {
+
+// Stored pixel p has `count` pixels of the example: number d of them is p·step + origin + d.
+struct EntryAxis {
+  std::int64_t extent = 1;  // stored pixels
+  std::int64_t step = 1;
+  std::int64_t origin = 0;
+  std::int64_t count = 1;
+  // Along this axis, of the convolution as it was and on stored pixels.
+  std::int64_t old_padding = 0;
+  std::int64_t kernel = 1;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+
+  // The tap of the convolution as it was, or none of it, that meets pixel d of a stored tap.
+  std::int64_t old_tap(std::int64_t tap, std::int64_t d) const {
+    return (tap - padding) * step + old_padding + origin + d;
+  }
+  std::int64_t stored_pixel(std::int64_t pixel) const;  // that has this one of the example
+};
+
+struct EntryLayout {
+  Picture example;
+  EntryAxis y;
+  EntryAxis x;
+
+  // As it is: every pixel by itself.
+  static EntryLayout plain(const Picture& example);
+  // The one that leaves the least to multiply to the only reader of an example.
+  static EntryLayout best(const Picture& example, const Conv2d& conv);
+
+  Picture stored() const { return {y.extent, x.extent, y.count * x.count * example.channels}; }
+  bool is_plain() const { return y.count == 1 && x.count == 1; }
+
+  // The convolution on stored pixels, and its weights (out, rows, columns, in).
+  Conv2d window(const Conv2d& conv) const;
+  std::vector<std::int8_t> weights(const Conv2d& conv, const std::vector<std::int8_t>& old) const;
+
+  // The channel of a stored pixel that is channel c of its pixel (dy, dx).
+  std::int64_t channel(std::int64_t dy, std::int64_t dx, std::int64_t c) const {
+    return (dy * x.count + dx) * example.channels + c;
+  }
+};
+
+}  // namespace nibble::inline engine

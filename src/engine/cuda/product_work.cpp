@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions and linear layers on a GPU: gathered windows times packed weights, or a kernel of
+// their own for groups of channels and for sums beyond 32 bits.
+#include <algorithm>
+
+#include "core/checked.h"
+#include "engine/cuda/device_work.h"
+#include "engine/cuda/finish_constants.h"
+#include "engine/cuda/window_jobs.h"
+
+namespace nibble::inline engine {
+namespace {
+
+constexpr std::uint32_t kLeastDepths = 2;  // of 128 bytes, that are worth a block
+constexpr std::size_t kLargestTile = std::size_t{256} * 128;
+
+// A product, where its values lie, and its weights (out, rows, columns, in / groups).
+struct ProductParts {
+  const ProductLaw& law;
+  Conv2d window;  // of a linear layer: one tap a pixel of its picture
+  DevicePlace in;
+  DevicePlace out;
+  const DevicePlace* addend;  // null: none
+  std::vector<std::int8_t> weights;
+
+  std::int64_t taps() const { return window.kernel.y * window.kernel.x; }
+  std::int64_t depth() const { return in.picture.channels / window.groups; }
+  std::int8_t weight(std::int64_t out_channel, std::int64_t tap, std::int64_t k) const {
+    return weights[static_cast<std::size_t>((out_channel * taps() + tap) * depth() + k)];
+  }
+
+  // Numbers are bytes + base: the bias takes base·Σ w along.
+  std::vector<std::int64_t> bias_of_bytes() const {
+    std::vector<std::int64_t> bias(static_cast<std::size_t>(window.channels));
+    const std::vector<std::int64_t>& own = law.finish.bias;
+    const auto run = static_cast<std::size_t>(taps() * depth());
+    for (std::size_t o = 0; o < bias.size(); ++o) {
+      std::int64_t sum = 0;
+      for (std::size_t k = 0; k < run; ++k) sum += weights[o * run + k];
+      bias[o] = sum * in.base + (own.empty() ? 0 : own[own.size() == 1 ? 0 : o]);
+    }
+    return bias;
+  }
+  DeviceFinish finish(const std::vector<std::int64_t>& bias, DeviceConstants& constants) const {
+    return {law.finish, bias, out, addend, constants};
+  }
+};
+
+cuda::DeviceWindow device_window(const Conv2d& conv) {
+  const auto two = [](const Extent2& extent, std::int32_t(&to)[2]) {
+    to[0] = static_cast<std::int32_t>(extent.y);
+    to[1] = static_cast<std::int32_t>(extent.x);
+  };
+  cuda::DeviceWindow window{};
+  two(conv.kernel, window.kernel);
+  two(conv.stride, window.stride);
+  two(conv.padding, window.padding);
+  two(conv.dilation, window.dilation);
+  return window;
+}
+
+// [pixel of the result][tap] is a pixel of the input, the one behind the picture, or -1.
+std::vector<std::int32_t> window_table(const ProductParts& parts) {
+  const Conv2d& window = parts.window;
+  const Picture& in = parts.in.picture;
+  const Picture& out = parts.out.picture;
+  const std::int64_t outside = parts.in.has_border ? in.pixels() : -1;
+  std::vector<std::int32_t> table;
+  table.reserve(static_cast<std::size_t>(checked_product(out.pixels(), parts.taps())));
+  for (std::int64_t y = 0; y < out.height; ++y) {
+    for (std::int64_t x = 0; x < out.width; ++x) {
+      for (std::int64_t ky = 0; ky < window.kernel.y; ++ky) {
+        for (std::int64_t kx = 0; kx < window.kernel.x; ++kx) {
+          const std::int64_t iy = y * window.stride.y - window.padding.y + ky * window.dilation.y;
+          const std::int64_t ix = x * window.stride.x - window.padding.x + kx * window.dilation.x;
+          const bool is_there = iy >= 0 && iy < in.height && ix >= 0 && ix < in.width;
+          table.push_back(static_cast<std::int32_t>(is_there ? iy * in.width + ix : outside));
+        }
+      }
+    }
+  }
+  return table;
+}
+
+// (out, tap, filled channels)
+std::vector<std::int8_t> gathered_weights(const ProductParts& parts) {
+  const std::int64_t filled = parts.in.filled_channels();
+  std::vector<std::int8_t> packed(static_cast<std::size_t>(
+      checked_product(checked_product(parts.window.channels, parts.taps()), filled)));
+  for (std::int64_t o = 0; o < parts.window.channels; ++o) {
+    for (std::int64_t tap = 0; tap < parts.taps(); ++tap) {
+      for (std::int64_t k = 0; k < parts.depth(); ++k)
+        packed[static_cast<std::size_t>((o * parts.taps() + tap) * filled + k)] =
+            parts.weight(o, tap, k);
+    }
+  }
+  return packed;
+}
+
+// Into how many parts the depth of a product is cut: a few tiles would leave most of a GPU idle, as
+// those of single pictures do.
+std::uint32_t parts_of_depth(const cuda::DeviceQueue& queue, cuda::ProductPath path,
+                             const cuda::ProductShape& shape) {
+  const std::uint32_t tiles = cuda::tiles_of(path, shape);
+  const std::uint32_t most = cuda::depths_of(shape) / kLeastDepths;
+  if (2 * tiles > queue.multiprocessors()) return 1;
+  return std::max(std::min(most, queue.multiprocessors() / tiles), 1U);
+}
+
+DeviceWork gathered_work(const ProductParts& parts, DeviceConstants& constants,
+                         cuda::ProductPath path) {
+  cuda::ProductShape shape{};
+  shape.a = {.data = nullptr,
+             .table = constants.keep(window_table(parts)),
+             .q_stride = parts.in.image_bytes(),
+             .p_stride = 0,
+             .table_q = 0,
+             .table_p = static_cast<std::int32_t>(parts.taps()),
+             .table_s = 1,
+             .rows = 0,
+             .divisor = Divisor::of(static_cast<std::uint32_t>(parts.out.picture.pixels())),
+             .unused = 0};
+  shape.b = constants.keep(gathered_weights(parts));
+  shape.columns = static_cast<std::uint32_t>(parts.window.channels);
+  shape.segments = static_cast<std::uint32_t>(parts.taps());
+  shape.segment_chunks = Divisor::of(static_cast<std::uint32_t>(parts.in.chunks()));
+  const DeviceFinish finish = parts.finish(parts.bias_of_bytes(), constants);
+  return [shape, finish, path, in = parts.in, out = parts.out](const DeviceRun& run) {
+    cuda::FinishedProduct job{.shape = shape, .finish = finish.in(run.arena)};
+    job.shape.a.data = in.data(run.arena);
+    job.shape.a.rows = run.images * shape.a.divisor.divisor;
+    const std::uint32_t depth_parts = parts_of_depth(run.queue, path, job.shape);
+    if (depth_parts == 1) return queue(run.queue, path, job);
+    queue(run.queue, path,
+          cuda::SummedProduct{.shape = job.shape,
+                              .sums = run.sums,
+                              .row_step = out.filled_channels(),
+                              .column_step = 1},
+          false, depth_parts);
+    queue(run.queue,
+          cuda::SharedSumsJob{.sums = run.sums,
+                              .order = cuda::ChunkOrder::of(out.in(run.arena), run.images),
+                              .finish = job.finish});
+  };
+}
+
+// (four taps, filled channels, tap of the four)
+std::vector<std::int8_t> depthwise_weights(const ProductParts& parts) {
+  const std::int64_t filled = parts.in.filled_channels();
+  std::vector<std::int8_t> packed(static_cast<std::size_t>((parts.taps() + 3) / 4 * 4 * filled));
+  for (std::int64_t tap = 0; tap < parts.taps(); ++tap) {
+    for (std::int64_t o = 0; o < parts.window.channels; ++o)
+      packed[static_cast<std::size_t>((tap / 4 * filled + o) * 4 + tap % 4)] =
+          parts.weight(o, tap, 0);
+  }
+  return packed;
+}
+
+// (out, tap, depth), depths filled up to a multiple of 4
+std::vector<std::int8_t> grouped_weights(const ProductParts& parts) {
+  const std::int64_t filled = (parts.depth() + 3) / 4 * 4;
+  std::vector<std::int8_t> packed;
+  for (std::int64_t o = 0; o < parts.window.channels; ++o) {
+    for (std::int64_t tap = 0; tap < parts.taps(); ++tap) {
+      for (std::int64_t k = 0; k < filled; ++k)
+        packed.push_back(k < parts.depth() ? parts.weight(o, tap, k) : std::int8_t{0});
+    }
+  }
+  return packed;
+}
+
+Divisor outputs_of_group(const Conv2d& window) {
+  return Divisor::of(static_cast<std::uint32_t>(window.channels / window.groups));
+}
+
+DeviceWork grouped_work(const ProductParts& parts, DeviceConstants& constants) {
+  const bool is_depthwise = parts.law.is_depthwise;
+  const std::int8_t* weights =
+      constants.keep(is_depthwise ? depthwise_weights(parts) : grouped_weights(parts));
+  const DeviceFinish finish = parts.finish(parts.bias_of_bytes(), constants);
+  return [=, in = parts.in, out = parts.out, window = parts.window,
+          depth = parts.depth()](const DeviceRun& run) {
+    const cuda::GroupedJob job{.in = in.in(run.arena),
+                               .weights = weights,
+                               .window = device_window(window),
+                               .order = cuda::ChunkOrder::of(out.in(run.arena), run.images),
+                               .depth = static_cast<std::uint32_t>(depth),
+                               .outputs = outputs_of_group(window),
+                               .finish = finish.in(run.arena)};
+    is_depthwise ? queue_depthwise(run.queue, job) : queue_grouped(run.queue, job);
+  };
+}
+
+DeviceWork wide_work(const ProductParts& parts, DeviceConstants& constants) {
+  const std::int8_t* weights = constants.keep(parts.weights);
+  std::vector<std::int64_t> bias(static_cast<std::size_t>(parts.window.channels));
+  const std::vector<std::int64_t>& own = parts.law.finish.bias;
+  for (std::size_t o = 0; o < bias.size(); ++o)
+    bias[o] = own.empty() ? 0 : own[own.size() == 1 ? 0 : o];
+  const std::int64_t* kept = constants.keep(bias);
+  const DeviceFinish finish = parts.finish({0}, constants);
+  return [=, in = parts.in, out = parts.out, window = parts.window,
+          depth = parts.depth()](const DeviceRun& run) {
+    queue(run.queue,
+          cuda::WideProductJob{.in = in.in(run.arena),
+                               .weights = weights,
+                               .bias = kept,
+                               .window = device_window(window),
+                               .order = cuda::ChunkOrder::of(out.in(run.arena), run.images),
+                               .channels = static_cast<std::uint32_t>(window.channels),
+                               .depth = static_cast<std::uint32_t>(depth),
+                               .outputs = outputs_of_group(window),
+                               .unused = 0,
+                               .finish = finish.in(run.arena)});
+  };
+}
+
+}  // namespace
+
+std::size_t shared_sum_bytes(int device) {
+  const auto tiles = static_cast<std::size_t>(cuda::multiprocessors(device) / 2);
+  return std::max<std::size_t>(tiles, 1) * kLargestTile * sizeof(std::int32_t);
+}
+
+DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const ProductLaw& law) {
+  ProductParts product{.law = law,
+                       .window = {},
+                       .in = parts.places[step.inputs[0]],
+                       .out = parts.places[law.largest ? law.largest->pooled : step.output],
+                       .addend = nullptr,
+                       .weights = parts.program.weights_of(law)};
+  if (law.finish.addend != kNoNode) product.addend = &parts.places[law.finish.addend];
+  if (const auto* conv = std::get_if<Conv2d>(&law.op)) {
+    product.window = *conv;
+    if (step.inputs[0] == 0) {
+      product.window = parts.places.entry().window(*conv);
+      product.weights = parts.places.entry().weights(*conv, product.weights);
+    }
+  } else {
+    product.window = {.channels = std::get<Linear>(law.op).features,
+                      .kernel = {product.in.picture.height, product.in.picture.width}};
+  }
+  const bool is_wide = law.finish.has_wide_sums || product.in.has_words;
+  DeviceWork work = is_wide ? wide_work(product, parts.constants)
+                    : product.window.groups > 1
+                        ? grouped_work(product, parts.constants)
+                        : gathered_work(product, parts.constants, parts.path);
+  if (!law.largest) return work;
+  return [work = std::move(work),
+          pool = largest_work(law.largest->pool, product.out, parts.places[step.output])](
+             const DeviceRun& run) {
+    work(run);
+    pool(run);
+  };
+}
+
+}  // namespace nibble::inline engine
