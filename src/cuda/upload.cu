@@ -32,6 +32,14 @@ __global__ void write_piece(const __grid_constant__ Piece piece, std::uint8_t* t
 
 }  // namespace
 
+bool has_kernels(int device) {
+  const DeviceGuard guard(Place{.device = device});
+  cudaFuncAttributes attributes;
+  const bool has = cudaFuncGetAttributes(&attributes, write_piece) == cudaSuccess;
+  cudaGetLastError();  // asked, not done
+  return has;
+}
+
 void upload(void* to, const void* from, std::size_t bytes, const Place& place) {
   const DeviceGuard guard(place);
   for (std::size_t done = 0; done < bytes; done += sizeof(Piece)) {

@@ -6,6 +6,7 @@
 
 #include "core/device_name.h"
 #include "cuda/driver.h"
+#include "cuda/upload.h"
 #include "nibble/core/error.h"
 #include "nibble/cuda/device.h"
 

@@ -20,7 +20,7 @@ void register_cuda_backend() {
 }
 
 std::string cuda_products(int device) {
-  check_device("cuda:" + std::to_string(device), device);
+  cuda::usable_device("cuda:" + std::to_string(device));
   return std::string(name_of(cuda::product_path(device)));
 }
 

@@ -227,14 +227,6 @@ __global__ void __launch_bounds__(256) turn(const __grid_constant__ TurnJob job)
 
 }  // namespace
 
-bool has_kernels(int device) {
-  const DeviceGuard guard(Place{.device = device});
-  cudaFuncAttributes attributes;
-  const bool has = cudaFuncGetAttributes(&attributes, zero) == cudaSuccess;
-  cudaGetLastError();  // asked, not done
-  return has;
-}
-
 void queue(DeviceQueue& queue, const EntropyJob& job) {
   queue.launch(entropy, grid_of(queue, std::uint64_t{job.answers.rows} * kWarp), job);
 }

@@ -104,8 +104,6 @@ struct UpdateJob {
   std::uint8_t unused[4];
 };
 
-bool has_kernels(int device);  // whether this build has machine code that it runs
-
 void queue(DeviceQueue& queue, const EntropyJob& job);
 void queue(DeviceQueue& queue, const ZeroJob& job);
 void queue(DeviceQueue& queue, const ZeroListJob& job);
