@@ -67,6 +67,8 @@ class Place(Case):
         self.fails(1, "auto(A,B)", *place, "--place", "conv1=cpu")
         self.fails(1, "auto(cpu,cuda)", *place, "--place", "auto(cpu)")
         self.fails(1, "cpu, reference, cuda", *place, "--place", "auto(cpu,gpu)")
+        self.fails(1, "--place auto measures one", "train", "convnet-8x8", "--data", "digits", "--arith", "int8",
+                   "--ranks", "2", "--place", "auto", "--out", self.folder / "ranks")
         self.fails(2, "NETWORK|RECIPE", "place")
         self.fails(1, "copy_us=N", *place, "--place", "auto(cpu,pretend)", NIBBLE_PRETEND="copy=1")
 
