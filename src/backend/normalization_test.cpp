@@ -98,7 +98,10 @@ void run(const NormalizationSetup& setup, bool reads_sums, const std::string& ot
   for (int again = 0; again < 2; ++again)  // the second time by a right guess
     norm->backward(sums, error, error_point, input_error, *scale_gradient, *shift_gradient);
   const std::vector<std::int8_t> passed = place.get(input_error).data;
-  EXPECT_GE(*std::ranges::max_element(passed), 63);  // the largest has seven bits
+  // The largest has seven bits, unless a channel has so few numbers that hardly any error is left.
+  if (setup.images * product.output.pixels() > 8) {
+    EXPECT_GE(*std::ranges::max_element(passed), 63);
+  }
 }
 
 TEST(Normalization, EqualsTheDefinitionsOnEveryPath) {

@@ -71,6 +71,7 @@ CudaBackend::CudaBackend(std::string name, int device)
       exponents_(lasting_.take(kMostSlots * sizeof(std::int32_t))),
       points_(lasting_.take(kMostPoints * sizeof(cuda::DevicePoint))),
       powers_(lasting_.take(power_table().size_bytes())) {
+  queue_.set_inbox(inbox_.as<void>(), kInbox);
   const std::vector<std::int32_t> exponents(kMostSlots);
   queue_.put(exponents_.as<void>(), exponents.data(), exponents.size() * sizeof(std::int32_t));
   const std::vector<cuda::DevicePoint> points(kMostPoints);

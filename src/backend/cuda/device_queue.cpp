@@ -123,10 +123,13 @@ void DeviceQueue::put(void* to, const void* from, std::size_t bytes) {
   const DeviceGuard guard(place_);
   const std::size_t room = (bytes + kPutGranule - 1) / kPutGranule * kPutGranule;
   auto* target = static_cast<std::byte*>(to);
+  const bool is_gathered =
+      room <= kMostGathered && target >= inbox_ && target + room <= inbox_ + inbox_size_;
   if (gathered_size_ > 0 &&
-      (target != gathered_to_ + gathered_size_ || gathered_size_ + room > kMostGathered))
+      (!is_gathered || target != gathered_to_ + gathered_size_ ||
+       gathered_size_ + room > kMostGathered))
     send_gathered();
-  if (room > kMostGathered) {
+  if (!is_gathered) {
     std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
     std::memcpy(piece->memory, from, bytes);
     return send(to, std::move(piece), bytes);

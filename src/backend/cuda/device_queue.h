@@ -86,6 +86,12 @@ class DeviceQueue {
   // before those launches. Little ones that lie one behind the other, from multiples of 256 bytes
   // on, travel together.
   void put(void* to, const void* from, std::size_t bytes);
+  // What is put there, one piece behind the other, travels together. No copy may reach over the end
+  // of its memory: so it is said where that is.
+  void set_inbox(void* memory, std::size_t bytes) {
+    inbox_ = static_cast<std::byte*>(memory);
+    inbox_size_ = bytes;
+  }
 
   // Between any two memories, behind all launches; a host's that is not pinned may be waited for.
   void copy(void* to, const void* from, std::size_t bytes);
@@ -145,6 +151,8 @@ class DeviceQueue {
   std::vector<std::unique_ptr<KnownGraph>> graphs_;
   std::vector<std::unique_ptr<PinnedPiece>> pieces_;  // the one that is done first in front
   std::unique_ptr<PinnedPiece> gathered_;             // bytes that wait for more
+  std::byte* inbox_ = nullptr;
+  std::size_t inbox_size_ = 0;
   std::byte* gathered_to_ = nullptr;                  // where the first of them goes
   std::size_t gathered_size_ = 0;                     // in multiples of 256
   std::size_t gathered_end_ = 0;                      // of their bytes
