@@ -73,7 +73,7 @@ struct VerbGroup {
 std::vector<VerbGroup> verb_groups() {
   using namespace nibble;
   return {{"Numbers", {add_formats, add_round, add_encode, add_decode}},
-          {"Train", {add_train, add_eval, add_sweep, add_report, add_compare}},
+          {"Train", {add_train, add_eval, add_sweep, add_place, add_report, add_compare}},
           {"Quantize and run", {add_quantize, add_run, add_bench, add_tune, add_loadgen}},
           {"Models and export", {add_describe, add_convert, add_emit}},
           {"This machine", {add_data, add_doctor, add_signature}}};

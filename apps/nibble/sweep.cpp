@@ -22,6 +22,7 @@
 #include "nibble/run_folder/interrupt.h"
 #include "report/bar_chart.h"
 #include "tasks/json.h"
+#include "tasks/place_step.h"
 #include "tasks/train_flags.h"
 
 namespace nibble {
@@ -46,7 +47,7 @@ double accuracy_in(const fs::path& folder) {
 }
 
 // A run that is there is taken as it is, one that was interrupted goes on. Each trains alone.
-void train_in(const fs::path& folder, const AnyRecipe& recipe) {
+void train_in(const fs::path& folder, AnyRecipe& recipe) {
   std::error_code ignored;
   if (fs::exists(folder / "summary.json", ignored)) return;
   const TrainOptions options{
@@ -54,10 +55,12 @@ void train_in(const fs::path& folder, const AnyRecipe& recipe) {
       .mode = RunFolderMode::start_or_resume,
       .progress = world().size() > 1 ? ProgressStyle::silent : ProgressStyle::automatic,
       .make_events = tensorboard_sink};
-  if (const auto* integers = std::get_if<IntegerRecipe>(&recipe))
+  if (auto* integers = std::get_if<IntegerRecipe>(&recipe)) {
+    place_recipe(*integers);
     train_integers(*integers, options);
-  else
+  } else {
     train(std::get<Recipe>(recipe), options);
+  }
 }
 
 // What the last run would find wrong is said before the first one.

@@ -12,6 +12,7 @@
 
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
+#include "integer_step/place_rules.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
@@ -19,6 +20,7 @@
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/provenance.h"
 #include "tasks/integer_flags.h"
+#include "tasks/place_step.h"
 #include "tasks/train_flags.h"
 
 namespace nibble {
@@ -37,7 +39,10 @@ struct TrainVerbFlags {
   std::int64_t stop_after = 0;
   std::string profile;
   int ranks = 1;
+  std::string device = "cpu";  // that trained
 };
+
+const std::string kAllDevices = "all devices";
 
 void print_recipes() {
   for (const NamedRecipe& each : named_recipes()) {
@@ -86,9 +91,9 @@ void print_result(const TrainResult& result, const TrainVerbFlags& flags) {
   fmt::print("{:<14} {:.1f} s, {} epochs, {} steps\n", "time", result.seconds, result.epochs,
              result.steps);
   const double values = static_cast<double>(result.peak_value_bytes) / 1048576.0;
-  if (const std::string& device = flags.integers.device; device.starts_with("cuda")) {
+  if (flags.device.starts_with("cuda") || flags.device == kAllDevices) {
     fmt::print("{:<14} {:.0f} MiB at most here; {:.0f} MiB of values and errors on {}\n", "memory",
-               peak_memory_mib(), values, device);
+               peak_memory_mib(), values, flags.device);
   } else {
     fmt::print("{:<14} {:.0f} MiB at most, {:.0f} of them values and errors\n", "memory",
                peak_memory_mib(), values);
@@ -133,7 +138,14 @@ TrainResult run_integers(TrainVerbFlags& flags) {
   if (flags.recipe.threads == 0 && flags.ranks > 1)
     flags.recipe.threads = std::max(thread_count() / flags.ranks, 1);
   start_ranks(flags.ranks);
-  const IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
+  IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
+  if (is_auto(recipe.options.place) && world().size() > 1)
+    throw Error("train", "processes", std::to_string(world().size()),
+                "1: --place auto measures one; rules that name devices serve several");
+  if (const auto plan = place_recipe(recipe); plan && !flags.is_quiet)
+    fmt::print(stderr, "nibble: placed {}\n", summary_of(*plan));
+  flags.device =
+      recipe.options.place.find("cuda") == std::string::npos ? recipe.options.device : kAllDevices;
   return train_integers(recipe, options_of(flags, recipe));
 }
 
@@ -206,6 +218,7 @@ void add_train(CLI::App& app) {
       "  nibble train mnist-lenet-int8                             not one float in the step\n"
       "  nibble train --from model.nib --data mnist --arith int8 --freeze 'conv*' --fraction-bits "
       "8\n"
+      "  nibble train lenet --data mnist --arith int8 --place auto  each pass where it is fastest\n"
       "  nibble train vgg-small-7 --data cifar10 --arith int8 --crop 4 --flip --ranks 4\n"
       "  nibble train resnet20 --data cifar10 --policy my.toml --val 5000 --patience 10");
   verb.callback([flags, &verb] {

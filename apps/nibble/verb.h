@@ -18,6 +18,7 @@ void add_eval(CLI::App& app);
 void add_sweep(CLI::App& app);
 void add_quantize(CLI::App& app);
 
+void add_place(CLI::App& app);
 void add_report(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_run(CLI::App& app);

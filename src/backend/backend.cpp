@@ -9,6 +9,7 @@
 
 #include "backend/check/check_backend.h"
 #include "backend/cpu/cpu_backend.h"
+#include "backend/pretend/pretend_backend.h"
 #include "backend/reference/reference_backend.h"
 #include "backend/registry.h"
 #include "core/device_name.h"
@@ -25,6 +26,7 @@ std::map<std::string, BackendFactory, std::less<>>& registered_backends() {
 std::unique_ptr<IntegerBackend> backend_of(const DeviceName& device) {
   if (device.kind == "cpu") return std::make_unique<CpuBackend>();
   if (device.kind == "reference") return std::make_unique<ReferenceBackend>();
+  if (device.kind == "pretend") return make_pretend_backend(pretend_options());
   if (!device.both.empty())
     return make_check_backend(backend_of(device.both[0]), backend_of(device.both[1]));
   const auto found = registered_backends().find(device.kind);

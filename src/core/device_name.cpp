@@ -33,7 +33,9 @@ DeviceName parse_device(std::string_view text) {
     if (first.starts_with(kCheckStart) || second.starts_with(kCheckStart)) refuse_device(text);
     return {.kind = "check", .both = {parse_device(first), parse_device(second)}};
   }
-  if (text == "cpu" || text == "reference" || text == "cuda") return {.kind = std::string(text)};
+  for (const std::string_view kind : {"cpu", "reference", "cuda", "pretend"}) {
+    if (text == kind) return {.kind = std::string(kind)};
+  }
   constexpr std::string_view kCuda = "cuda:";
   if (!text.starts_with(kCuda)) refuse_device(text);
   DeviceName name{.kind = "cuda"};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who computes on integers, by name: "cpu", "reference", "cuda", "cuda:1", "check(cpu,reference)".
+// Who computes on integers, by name: "cpu", "reference", "cuda", "cuda:1", "check(cpu,reference)";
+// "pretend" is an accelerator for tests, made of the CPU.
 #pragma once
 
 #include <string>

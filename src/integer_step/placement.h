@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backend/backend.h"
+#include "integer_step/wire.h"
 
 namespace nibble::inline integer_step {
 
@@ -17,6 +18,7 @@ struct LayerPlace {
   IntegerBackend* input_error = nullptr;
   IntegerBackend* weight_gradient = nullptr;
   IntegerBackend* update = nullptr;
+  Wire* wire = nullptr;  // between them
 };
 
 class Placement {
@@ -35,11 +37,14 @@ class Placement {
 
   LayerPlace of(std::size_t node) const {
     return {&of(node, TrainPass::forward), &of(node, TrainPass::input_error),
-            &of(node, TrainPass::weight_gradient), &of(node, TrainPass::update)};
+            &of(node, TrainPass::weight_gradient), &of(node, TrainPass::update), wire_.get()};
   }
+
+  Wire& wire() const { return *wire_; }
 
  private:
   std::shared_ptr<IntegerBackend> all_;
+  std::shared_ptr<Wire> wire_ = std::make_shared<Wire>();
   std::map<std::pair<std::size_t, TrainPass>, std::shared_ptr<IntegerBackend>> placed_;
 };
 

@@ -58,7 +58,10 @@ std::int64_t most_factors(const PoolCase& pool) {
 class PoolLayer final : public IntegerLayer {
  public:
   PoolLayer(const IntegerLayerSettings& settings, const PoolCase& pool)
-      : case_(pool), place_(settings.place), error_point_(settings.error_point()) {
+      : name_(settings.node.name),
+        case_(pool),
+        place_(settings.place),
+        error_point_(settings.error_point()) {
     ahead_ = place_.forward->pool(pool);
     if (place_.input_error != place_.forward) back_ = place_.input_error->pool(pool);
     if (pool.kind == PoolCase::Kind::mean) value_points_ = {settings.value_point()};
@@ -76,7 +79,7 @@ class PoolLayer final : public IntegerLayer {
     if (arguments.input_errors[0].memory.is_empty()) return;
     if (back_ != nullptr && case_.keeps_marks()) {
       const Values moved = marks_on(*place_.input_error, marks_.images);
-      transfer(*place_.forward, marks_, *place_.input_error, moved);
+      place_.wire->carry(name_ + ".marks", *place_.forward, marks_, *place_.input_error, moved);
       marks_ = moved;
     }
     (back_ != nullptr ? *back_ : *ahead_)
@@ -98,6 +101,7 @@ class PoolLayer final : public IntegerLayer {
             .storage = ValueStorage::u8};
   }
 
+  std::string name_;
   PoolCase case_;
   LayerPlace place_;
   PlacedPoint error_point_;

@@ -49,8 +49,7 @@ bool has_bias(const Op& op) {
 class ProductLayer final : public IntegerLayer {
  public:
   ProductLayer(const IntegerLayerSettings& settings, const ProductCase& product)
-      : name_(settings.node.name),
-        place_(settings.place),
+      : place_(settings.place),
         gives_sums_(settings.gives_sums),
         products_(product, place_),
         value_point_(settings.value_point()),
@@ -69,18 +68,15 @@ class ProductLayer final : public IntegerLayer {
                                   output);
   }
 
-  // The error comes last: what follows it may be done on its way.
   void backward(const IntegerBackward& arguments) override {
     if (!arguments.gradient_error.memory.is_empty()) {
       IntegerBackend& backend = *place_.weight_gradient;
-      backend.enter(name_, TrainPass::weight_gradient);
       products_.of(backend).weight_gradient(arguments.inputs[0], arguments.gradient_error,
                                             weight_.gradient());
       if (bias_) backend.bias_gradient(arguments.gradient_error, bias_->gradient());
     }
     if (const Values& target = arguments.input_errors[0]; !target.memory.is_empty()) {
-      IntegerBackend& backend = *place_.input_error;
-      backend.enter(name_, TrainPass::input_error);
+      const IntegerBackend& backend = *place_.input_error;
       products_.of(backend).input_error(arguments.error, weight_.on(backend), error_point_.point,
                                         target);
     }
@@ -127,7 +123,6 @@ class ProductLayer final : public IntegerLayer {
     std::vector<std::pair<IntegerBackend*, std::unique_ptr<ProductOp>>> made_;
   };
 
-  std::string name_;
   LayerPlace place_;
   bool gives_sums_;
   const FrozenLine* line_ = nullptr;  // of the batch norm that reads the sums, once it is frozen

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "integer_step/initial_weights.h"
+#include "integer_step/place_rules.h"
 
 namespace nibble::inline integer_step {
 namespace {
@@ -54,7 +55,7 @@ void check_integer_answer(const Network& network) {
 
 IntegerSession::IntegerSession(const Network& network, const IntegerOptions& options,
                                Communicator* cluster)
-    : IntegerSession(network, options, cluster, Placement(make_backend(options.device))) {}
+    : IntegerSession(network, options, cluster, placement_of(network, options)) {}
 
 IntegerSession::IntegerSession(const Network& network, const IntegerOptions& options,
                                Communicator* cluster, Placement placement)

@@ -232,7 +232,8 @@ Values IntegerTape::value_on(std::size_t node, IntegerBackend& backend) {
   };
   if (const Resident::Copy* there = home.find(backend)) return at(*there);
   const Values copy = fresh_value(node, backend);
-  transfer(*home.first().backend, at(home.first()), backend, copy);
+  placement_.wire().carry(network_.nodes[node].name + ".value", *home.first().backend,
+                          at(home.first()), backend, copy);
   home.add(backend, copy);
   return copy;
 }
@@ -247,7 +248,8 @@ Values IntegerTape::error_on(std::size_t node, IntegerBackend& backend) {
   };
   if (const Resident::Copy* there = home.find(backend)) return at(*there);
   const Values copy = fresh_error(node, backend);
-  transfer(*home.first().backend, at(home.first()), backend, copy);
+  placement_.wire().carry(network_.nodes[node].name + ".error", *home.first().backend,
+                          at(home.first()), backend, copy);
   home.add(backend, copy);
   return copy;
 }
@@ -265,13 +267,15 @@ Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
   IntegerBackend& entry = placement_.of(0, TrainPass::forward);
   const Values input = fresh_value(0, entry);
   entry.enter(network_.nodes[0].name, TrainPass::forward);
-  if (batch.tables.empty()) {
-    entry.load(batch.mantissas, batch.exponent, input);
-  } else if (batch.selection) {
-    entry.load_images(*batch.selection, batch.tables, batch.exponent, input);
-  } else {
-    entry.load_bytes(batch.bytes, batch.tables, batch.exponent, input);
-  }
+  watched({0, TrainPass::forward}, entry, [&] {
+    if (batch.tables.empty()) {
+      entry.load(batch.mantissas, batch.exponent, input);
+    } else if (batch.selection) {
+      entry.load_images(*batch.selection, batch.tables, batch.exponent, input);
+    } else {
+      entry.load_bytes(batch.bytes, batch.tables, batch.exponent, input);
+    }
+  });
   memory_->value(0).set(entry, input);
   for (std::size_t i = 1; i <= answer_; ++i) {
     if (!layers_[i]) continue;
@@ -295,7 +299,8 @@ void IntegerTape::forward_node(const StepContext& step, std::size_t node) {
   } else {
     output = fresh_value(node, backend);
   }
-  layers_[node]->forward(step, inputs, output);
+  watched({node, TrainPass::forward}, backend,
+          [&] { layers_[node]->forward(step, inputs, output); });
   memory_->value(node).set(backend, output);
   if (observer_) show(layers_[node]->value_points(), backend, output);
 }
@@ -335,7 +340,8 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   IntegerBackend& learner = placement_.of(node, TrainPass::weight_gradient);
   const LayerNeeds& needs = memory_->needs(node);  // of a frozen layer, as if it had no weights
   const bool is_in_place = memory_->is_in_place(node);
-  const Values error = error_on(node, backend);
+  const bool passes_on = passes_error_on(node);
+  const Values error = passes_on ? error_on(node, backend) : Values{};
   const Values gradient_error = needs.has_parameters ? error_on(node, learner) : Values{};
   const Values output = layer.keeps_output() ? value_on(node, backend) : Values{};
 
@@ -354,12 +360,24 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
       input_errors[k] = fresh_error(input, backend);
     }
   }
-  backend.enter(description.name, TrainPass::input_error);
-  if (&learner != &backend) learner.enter(description.name, TrainPass::weight_gradient);
-  layer.backward({step, inputs, output, error, gradient_error, input_errors});
-  if (observer_) show(layer.error_points(), backend, input_errors[0]);
-  if (needs.has_parameters && !layer.makes_whole_gradients()) {
-    for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
+  // The error comes last: what follows it may be done on its way.
+  const bool makes_both = layer.makes_whole_gradients();
+  if (needs.has_parameters && !makes_both) {
+    learner.enter(description.name, TrainPass::weight_gradient);
+    const std::vector<Values> nowhere(count);
+    watched({node, TrainPass::weight_gradient}, learner, [&] {
+      layer.backward({step, inputs, output, gradient_error, gradient_error, nowhere});
+      for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
+    });
+  }
+  if (passes_on) {
+    backend.enter(description.name, TrainPass::input_error);
+    const Values none;
+    watched({node, TrainPass::input_error}, backend, [&] {
+      layer.backward(
+          {step, inputs, output, error, makes_both ? gradient_error : none, input_errors});
+    });
+    if (observer_) show(layer.error_points(), backend, input_errors[0]);
   }
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t input = description.inputs[k];
@@ -373,6 +391,13 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   memory_->end_backward(node);
 }
 
+// A layer that makes gradients and errors at once always does.
+bool IntegerTape::passes_error_on(std::size_t node) const {
+  return layers_[node]->makes_whole_gradients() ||
+         std::ranges::any_of(network_.nodes[node].inputs,
+                             [&](std::size_t input) { return memory_->wants_error(input); });
+}
+
 // The first error of a value is its error; a second one is added, on the backend that will pass the
 // sum on.
 void IntegerTape::join_error(std::size_t node, IntegerBackend& backend, Values error) {
@@ -381,21 +406,24 @@ void IntegerTape::join_error(std::size_t node, IntegerBackend& backend, Values e
   IntegerBackend& meeting = *joins_[node].backend;
   if (&meeting != &backend) {
     const Values moved = fresh_error(node, meeting);
-    transfer(backend, error, meeting, moved);
+    placement_.wire().carry(network_.nodes[node].name + ".error", backend, error, meeting, moved);
     error = moved;
   }
   const Values operands[] = {error_on(node, meeting), error};
   const Values sum = fresh_error(node, meeting);
   meeting.enter(network_.nodes[node].name + ".errors", TrainPass::input_error);
-  meeting.pointwise(AddValues{joins_[node].point}, operands, sum);
+  watched({node, TrainPass::input_error}, meeting,
+          [&] { meeting.pointwise(AddValues{joins_[node].point}, operands, sum); });
   target.set(meeting, sum);
 }
 
 void IntegerTape::update(std::size_t node) {
   if (!memory_->needs(node).has_parameters) return;
+  IntegerBackend& backend = placement_.of(node, TrainPass::update);
   for (TrainedTensor* parameter : layers_[node]->parameters()) {
-    placement_.of(node, TrainPass::update).enter(parameter->name(), TrainPass::update);
-    parameter->update();
+    backend.enter(parameter->name(), TrainPass::update);
+    watched({node, TrainPass::update}, backend, [&] { parameter->update(); });
+    parameter->send();
   }
 }
 

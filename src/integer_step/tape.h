@@ -15,6 +15,7 @@
 
 #include "graph/tape_memory.h"
 #include "integer_step/layer.h"
+#include "integer_step/step_watcher.h"
 #include "nibble/integer_step/settings.h"
 
 namespace nibble::inline integer_step {
@@ -88,7 +89,9 @@ class IntegerTape {
   // Runs back from the error that `fill` writes for the answer, and moves all weights.
   template <class Fill>
   void backward(const StepContext& step, const Fill& fill) {
-    fill(start_backward());
+    const Values error = start_backward();
+    watched({network_.nodes.size() - 1, TrainPass::forward}, answer_backend(),
+            [&] { fill(error); });
     run_backward(step);
   }
 
@@ -99,6 +102,16 @@ class IntegerTape {
 
   // From the next step on; null: nobody looks.
   void set_observer(PointObserver observer) { observer_ = std::move(observer); }
+
+  // Looks on from the next step on; null: nobody.
+  void set_watcher(StepWatcher* watcher) { watcher_ = watcher; }
+
+  const Placement& placement() const { return placement_; }
+  // What a step asks of each node.
+  const LayerNeeds& needs(std::size_t node) const { return memory_->needs(node); }
+  bool wants_error(std::size_t node) const { return memory_->wants_error(node); }
+  bool passes_error_on(std::size_t node) const;  // to inputs, of those that want an error
+  IntegerLayer* layer(std::size_t node) const { return layers_[node].get(); }
 
   // Of all values, in the order of nodes; freezing sets the shifts that lead to them, and what
   // batch norms, in the order of nodes, know of values.
@@ -124,6 +137,13 @@ class IntegerTape {
   Values value_on(std::size_t node, IntegerBackend& backend);
   Values error_on(std::size_t node, IntegerBackend& backend);
 
+  template <class Body>
+  void watched(StepUnit unit, IntegerBackend& backend, const Body& body) {
+    if (watcher_ != nullptr) watcher_->begin(unit, backend);
+    body();
+    if (watcher_ != nullptr) watcher_->end(unit, backend);
+  }
+
   Values start_backward();
   void run_backward(const StepContext& step);
   void forward_node(const StepContext& step, std::size_t node);
@@ -146,6 +166,7 @@ class IntegerTape {
   std::vector<TrainedTensor*> parameters_;
   std::vector<PlacedPoint> points_;
   PointObserver observer_;
+  StepWatcher* watcher_ = nullptr;
 };
 
 }  // namespace nibble::inline integer_step

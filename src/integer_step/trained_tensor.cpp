@@ -42,19 +42,47 @@ const Weights& TrainedTensor::on(const IntegerBackend& backend) const {
   return *std::ranges::find(copies_, &backend, &Copy::backend)->weights;
 }
 
+std::int64_t TrainedTensor::wire_bytes() const {
+  const std::size_t each = norm() == NormPart::none ? 1 : 1 + sizeof(std::int32_t);
+  return static_cast<std::int64_t>(size() * each) + Wire::kExponentBytes;
+}
+
+std::int64_t TrainedTensor::gradient_bytes() const {
+  return static_cast<std::int64_t>(size() * sizeof(std::int64_t)) + Wire::kExponentBytes;
+}
+
 void TrainedTensor::update() {
   if (place_.weight_gradient == place_.update) {
     place_.update->update(master(), *gradient_);
   } else {
     const std::unique_ptr<Sums> moved = place_.update->sums(case_);
-    std::vector<std::int64_t> sums(size());
-    const int exponent = gradient_->read(sums);
-    moved->write(sums, exponent);
+    const auto copy = [&] {
+      std::vector<std::int64_t> sums(size());
+      const int exponent = gradient_->read(sums);
+      moved->write(sums, exponent);
+    };
+    place_.wire->carry(
+        {name() + ".gradient", place_.weight_gradient, place_.update, gradient_bytes()}, copy);
     place_.update->update(master(), *moved);
   }
-  if (copies_.size() == 1) return;
-  const WeightsState state = master().read();
-  for (std::size_t i = 1; i < copies_.size(); ++i) copies_[i].weights->write(state);
+}
+
+// Who only computes with a weight needs no more than its mantissas; of a batch norm's numbers, the
+// fine ones are what counts.
+void TrainedTensor::send() {
+  for (std::size_t i = 1; i < copies_.size(); ++i) {
+    const Copy& copy = copies_[i];
+    place_.wire->carry({name(), copies_.front().backend, copy.backend, wire_bytes()}, [&] {
+      if (norm() != NormPart::none) {
+        WeightsState state = master().read();
+        state.momentum.clear();
+        return copy.weights->write(state);
+      }
+      WeightsState state{.mantissas = Tensor(DType::i8, shape()), .exponent = exponent()};
+      master().read_mantissas(state.mantissas.as<std::int8_t>());
+      copy.weights->write(state);
+    });
+  }
 }
 
 }  // namespace nibble::inline integer_step

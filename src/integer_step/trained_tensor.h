@@ -36,10 +36,15 @@ class TrainedTensor {
 
   const Weights& on(const IntegerBackend& backend) const;
 
+  // What crosses to a device that only computes with it, and where the update is elsewhere.
+  std::int64_t wire_bytes() const;
+  std::int64_t gradient_bytes() const;
+
   // The gradient: made where the place says, summed over ranks, then applied.
   Sums& gradient() { return *gradient_; }
   void reduce() { place_.weight_gradient->reduce(*gradient_); }
   void update();
+  void send();  // what has moved to those who compute with it
 
  private:
   struct Copy {

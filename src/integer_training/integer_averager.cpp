@@ -126,14 +126,35 @@ void IntegerAverager::put_state(Words& words, std::vector<NamedTensorView>& tens
 
 void IntegerAverager::take_state(const Checkpoint& checkpoint,
                                  std::span<TrainedTensor* const> parameters) {
-  count_ = integer_word(checkpoint.words, "average.count");
+  Saved saved{
+      .count = integer_word(checkpoint.words, "average.count"), .sums = {}, .exponents = {}};
+  for (std::size_t i = 0; saved.count > 0 && i < parameters.size(); ++i) {
+    const DType type = sums_mantissas() ? DType::i32 : DType::i64;
+    saved.sums.push_back(
+        copy_of(checkpoint.tensor(name_of_sums(i), type, parameters[i]->shape()).view()));
+    saved.exponents.push_back(
+        sums_mantissas() ? parameters[i]->exponent()
+                         : static_cast<int>(integer_word(checkpoint.words, name_of_exponent(i))));
+  }
+  restore(saved, parameters);
+}
+
+IntegerAverager::Saved IntegerAverager::save() const {
+  Saved saved{.count = count_, .sums = {}, .exponents = {}};
+  for (std::size_t i = 0; i < totals_.size(); ++i) {
+    saved.sums.push_back(copy_of(sums_of(i).view()));
+    saved.exponents.push_back(totals_[i].exponent);
+  }
+  return saved;
+}
+
+void IntegerAverager::restore(const Saved& saved, std::span<TrainedTensor* const> parameters) {
+  count_ = saved.count;
   totals_.clear();
-  for (std::size_t i = 0; count_ > 0 && i < parameters.size(); ++i) {
+  for (std::size_t i = 0; i < saved.sums.size(); ++i) {
     Total total = empty_total(*parameters[i]);
-    if (!sums_mantissas())
-      total.exponent = static_cast<int>(integer_word(checkpoint.words, name_of_exponent(i)));
-    total.sums =
-        copy_of(checkpoint.tensor(name_of_sums(i), total.sums.dtype(), total.sums.shape()).view());
+    total.exponent = saved.exponents[i];
+    total.sums = copy_of(saved.sums[i].view());
     if (total.mantissas) total.mantissas->write(total.sums.as<std::int32_t>());
     totals_.push_back(std::move(total));
   }

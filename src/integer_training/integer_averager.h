@@ -29,6 +29,15 @@ class IntegerAverager {
   // Mantissas to the nearest, halves away from 0, and their exponent.
   WeightsState mean(std::size_t parameter) const;
 
+  // Sums as they are, on the host; from them it goes on, with weights that may be elsewhere.
+  struct Saved {
+    std::int64_t count = 0;
+    std::vector<Tensor> sums;
+    std::vector<int> exponents;
+  };
+  Saved save() const;
+  void restore(const Saved& saved, std::span<TrainedTensor* const> parameters);
+
   // "average.count", and "average.0", … of sums.
   void put_state(Words& words, std::vector<NamedTensorView>& tensors) const;
   void take_state(const Checkpoint& checkpoint, std::span<TrainedTensor* const> parameters);

@@ -33,6 +33,12 @@ bool is_integer_model(const Model& model) {
   return true;
 }
 
+void IntegerEvaluator::use(const std::string& device) {
+  if (device == options_.device) return;
+  options_.device = device;
+  predictor_.reset();
+}
+
 IntegerPredictor& IntegerEvaluator::predictor() {
   if (!predictor_) predictor_.emplace(network_, options_.device, options_.communicator);
   return *predictor_;

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "integer_step/predictor.h"
 #include "integer_training/integer_model.h"
@@ -18,6 +19,9 @@ class IntegerEvaluator {
   // The network must outlive it; models that it is asked about have its layers.
   IntegerEvaluator(const Network& network, const IntegerEvaluationOptions& options)
       : network_(network), options_(options) {}
+
+  // From now on.
+  void use(const std::string& device);
 
   // What these examples freeze, with these weights.
   Calibration calibrate(std::span<const ModelTensor> trained, const InputBatch& examples);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/warning.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_observation.h"
 #include "integer_training/integer_start.h"
@@ -14,12 +15,21 @@
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
+namespace {
+
+void tell_loss(const std::string& what, std::int64_t from_step) {
+  warn("the run went on on the CPU, from its snapshot of step " + std::to_string(from_step) +
+       " and to the same weights: " + what);
+}
+
+}  // namespace
+
 IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
                                Communicator* cluster)
     : recipe_(std::move(recipe)),
       data_(data),
       cluster_(cluster),
-      session_(recipe_.network, recipe_.options, cluster),
+      session_(recipe_.network, recipe_.options, cluster, tell_loss),
       scale_(input_scale(input_of(recipe_.network), data.train)),
       batcher_(data.train, scale_, session_.tape().answer_picture().channels),
       averager_(recipe_.options.update),
@@ -28,6 +38,10 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
   if (recipe_.start)
     write_start(*recipe_.start, recipe_.options.update, session_.tape().parameters());
   if (session_.runs_ahead()) batcher_.leave_gathering();
+  if (is_averaging())
+    session_.set_companion(
+        [this] { saved_average_ = averager_.save(); },
+        [this] { averager_.restore(saved_average_, session_.tape().parameters()); });
 }
 
 StepResult IntegerLearner::step(const StepPlan& plan) {
@@ -43,10 +57,10 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
   if (plan.observation != nullptr)
     session_.tape().set_observer(
         point_observer(plan.epoch + 1, session_.steps() + 1, *plan.observation));
-  session_.submit(batch);
+  session_.submit(batch, [this, position = plan.position] {
+    if (is_averaging()) averager_.see(position, recipe_.average_from, session_.tape().parameters());
+  });
   untold_.emplace_back(batch);
-  if (is_averaging())
-    averager_.see(plan.position, recipe_.average_from, session_.tape().parameters());
   if (plan.observation != nullptr) {
     session_.tape().set_observer(nullptr);
     observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
@@ -90,7 +104,7 @@ Model IntegerLearner::frozen(const std::vector<WeightsState>& states) const {
   const auto count =
       std::min<std::size_t>(data_.indices.size(), static_cast<std::size_t>(recipe_.calibration));
   const IntegerBatch batch = calibration_.load(std::span(data_.indices).first(count), {}, {});
-  const Calibration found = evaluator_.calibrate(trained, batch.input);
+  const Calibration found = evaluator().calibrate(trained, batch.input);
   return integer_model(recipe_.network, std::move(trained), found);
 }
 
@@ -119,12 +133,18 @@ std::optional<Model> IntegerLearner::average() const {
   return frozen(weights);
 }
 
+// Where the run is: it may have lost its device.
+IntegerEvaluator& IntegerLearner::evaluator() const {
+  evaluator_.use(session_.device());
+  return evaluator_;
+}
+
 Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data) const {
-  return evaluator_.evaluate(model, data, ShiftRule::frozen);
+  return evaluator().evaluate(model, data, ShiftRule::frozen);
 }
 
 std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Dataset& data) const {
-  return {{"batch_shifts", evaluator_.evaluate(model, data, ShiftRule::exact)}};
+  return {{"batch_shifts", evaluator().evaluate(model, data, ShiftRule::exact)}};
 }
 
 }  // namespace nibble::inline integer_training

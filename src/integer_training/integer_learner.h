@@ -9,6 +9,7 @@
 
 #include "epoch_loop/learner.h"
 #include "epoch_loop/training_data.h"
+#include "integer_step/steady_session.h"
 #include "integer_training/answers.h"
 #include "integer_training/integer_averager.h"
 #include "integer_training/integer_batcher.h"
@@ -50,14 +51,16 @@ class IntegerLearner final : public Learner {
   StepResult told(std::size_t left);  // of all steps but the last ones
   Model frozen(const std::vector<WeightsState>& states) const;
   const std::vector<WeightsState>& states() const;
+  IntegerEvaluator& evaluator() const;
 
   const IntegerRecipe recipe_;
   const TrainingData& data_;
   Communicator* cluster_;
-  IntegerSession session_;
+  SteadySession session_;
   InputScale scale_;
   IntegerBatcher batcher_;
   IntegerAverager averager_;
+  IntegerAverager::Saved saved_average_;  // with the session's snapshot
   std::deque<ExpectedAnswers> untold_;
   mutable IntegerEvaluator evaluator_;
   mutable IntegerBatcher calibration_;

@@ -4,10 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "core/isa.h"
+#include "core/warning.h"
 #include "graph/int8_format.h"
+#include "integer_step/place_rules.h"
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/core/parallel.h"
 
@@ -160,6 +165,50 @@ layers = [
   use_sgd(recipe_);
   recipe_.rate = 0.2;
   EXPECT_GT(share_learned(), 0.9);
+}
+
+TEST_F(IntegerLearners, GoOnUnderAnotherPlacementToTheSameWeights) {
+  constexpr std::int64_t kFew = 12;
+  const auto wanted = train_made_up(recipe_, data_, kFew);
+  std::optional<Checkpoint> checkpoint;
+  for (const std::string_view place : {"b=pretend, *.update=cpu", "reference, e=cpu", "cpu"}) {
+    SCOPED_TRACE(place);
+    IntegerRecipe recipe = recipe_;
+    choose_place(place, recipe.options);
+    IntegerLearner learner(recipe, data_, nullptr);
+    if (checkpoint) learner.take_state(*checkpoint);
+    take_steps(learner, data_, recipe.batch, 4, kFew);
+    learner.rest();
+    checkpoint = checkpoint_of(learner);
+    if (learner.steps() == kFew) {
+      EXPECT_EQ(hashes_of(learner), wanted);
+    }
+  }
+}
+
+// At any moment of a step, before a second snapshot and behind it, and with the same average.
+TEST_F(IntegerLearners, OutliveTheirDevice) {
+  constexpr std::int64_t kFew = 70;
+  const auto wanted = train_made_up(recipe_, data_, kFew);
+  for (const auto& [place, moments] : std::map<std::string, std::vector<int>>{
+           {"pretend", {150, 151, 157, 999, 1000, 3600}},
+           {"b=pretend, e.update=pretend", {150, 151, 157, 999, 1000}}}) {
+    for (const int lost_after : moments) {
+      SCOPED_TRACE(place + " lost after " + std::to_string(lost_after));
+      setenv("NIBBLE_PRETEND", ("lost_after=" + std::to_string(lost_after)).c_str(), 1);
+      IntegerRecipe recipe = recipe_;
+      choose_place(place, recipe.options);
+      take_warnings();
+      IntegerLearner learner(recipe, data_, nullptr);
+      take_steps(learner, data_, recipe.batch, kFew, kFew);
+      learner.rest();
+      unsetenv("NIBBLE_PRETEND");
+      EXPECT_EQ(hashes_of(learner), wanted);
+      const std::vector<std::string> told = take_warnings();
+      ASSERT_EQ(told.size(), 1U);
+      EXPECT_NE(told[0].find("went on on the CPU"), std::string::npos);
+    }
+  }
 }
 
 TEST_F(IntegerLearners, ATraceNamesEveryLayerAndPass) {

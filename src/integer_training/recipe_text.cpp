@@ -9,6 +9,7 @@
 
 #include "epoch_loop/run_settings_text.h"
 #include "graph/toml_reader.h"
+#include "integer_step/place_rules.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/integer_training/integer_recipe.h"
@@ -79,6 +80,8 @@ void read_choices(TomlReader& table, IntegerRecipe& recipe) {
   take_integer(table, "calibration", recipe.calibration, {.least = 1, .most = kMostCalibration});
   take_integer(table, "average_from", recipe.average_from, {.least = 0});
   options.frozen = table.strings("freeze").value_or(options.frozen);
+  if (table.find("place") != nullptr)
+    read_word(table, "place", [&](const std::string& text) { choose_place(text, options); });
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ loss_form = "octaves"
 calibration = 64
 average_from = 3
 freeze = ["conv1", "layer1.*"]
+place = "reference, stem=cpu"
 )",
                                                     "mine.toml");
   EXPECT_EQ(recipe.name, "mine");
@@ -81,6 +82,8 @@ freeze = ["conv1", "layer1.*"]
   EXPECT_EQ(recipe.calibration, 64);
   EXPECT_EQ(recipe.average_from, 3);
   EXPECT_THAT(recipe.options.frozen, ElementsAre("conv1", "layer1.*"));
+  EXPECT_EQ(recipe.options.device, "reference");
+  EXPECT_EQ(recipe.options.place, "stem=cpu");
 }
 
 TEST(IntegerRecipes, ReadTheKeysOfTheSecondRule) {

@@ -14,6 +14,7 @@
 
 #include "core/name.h"
 #include "epoch_loop/run_training.h"
+#include "integer_step/place_rules.h"
 #include "integer_training/integer_learner.h"
 #include "integer_training/rate_course.h"
 #include "nibble/core/error.h"
@@ -98,6 +99,8 @@ void check_integers(const IntegerRecipe& recipe) {
   for (const auto& [layer, choice] : recipe.options.roundings.layers)
     find_node(recipe.network, layer);
   check_frozen(recipe.network, recipe.options.frozen);
+  if (const std::string& place = recipe.options.place; !place.empty() && !is_auto(place))
+    check_place(recipe.network, parse_place(place));
 }
 
 TrainResult train_integers(const IntegerRecipe& recipe, const TrainOptions& options) {

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
+#include "integer_step/place_rules.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "tasks/shared_options.h"
@@ -117,6 +118,12 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
       ->type_name("PATTERN")
       ->allow_extra_args(false);
   add_device_option(verb, flags.device);
+  verb.add_option("--place", flags.place,
+                  "int8: who computes which pass; the weights do not depend on it. A device as\n"
+                  "above; auto, found by measuring; or rules of which the last one that fits\n"
+                  "counts: 'conv*=cuda, fc.update=cpu, *.weight_gradient=cuda' (passes: forward,\n"
+                  "input_error, weight_gradient, update)")
+      ->type_name("RULES");
 }
 
 void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
@@ -134,7 +141,8 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--loss-form", integers.loss_form.has_value()},
           std::pair{"--calibration", integers.calibration.has_value()},
           std::pair{"--freeze", !integers.frozen.empty()},
-          std::pair{"--device", integers.device != "cpu"}}) {
+          std::pair{"--device", integers.device.has_value()},
+          std::pair{"--place", integers.place.has_value()}}) {
       if (is_given) refuse(flag, "is an option of integer training: give --arith int8, too");
     }
     return;
@@ -176,7 +184,10 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
   if (integers.loss_form) options.form = loss_form_by_name(*integers.loss_form);
   if (!integers.frozen.empty()) options.frozen = integers.frozen;
-  options.device = integers.device;
+  if (integers.device && integers.place)
+    refuse("--place", "beside --device, which means the same: give one of them");
+  if (integers.device || integers.place)
+    choose_place(integers.place ? *integers.place : *integers.device, options);
   return recipe;
 }
 

@@ -26,7 +26,8 @@ struct IntegerFlags {
   std::optional<std::string> loss_form;
   std::optional<std::int64_t> calibration;
   std::vector<std::string> frozen;  // patterns
-  std::string device = "cpu";
+  std::optional<std::string> device;
+  std::optional<std::string> place;
 };
 
 void add_integer_flags(CLI::App& verb, IntegerFlags& flags);

@@ -30,7 +30,10 @@ void use_threads(int threads) {
   require_threads(thread_count());
 }
 
-void add_device_option(CLI::App& verb, std::string& device) {
+namespace {
+
+template <class Device>
+void add_device(CLI::App& verb, Device& device) {
   verb.add_option("--device", device,
                   "who computes; the integers do not depend on it (cpu):\n"
                   "cpu; cuda or cuda:1, a GPU; reference, the definitions, slowly;\n"
@@ -43,6 +46,16 @@ void add_device_option(CLI::App& verb, std::string& device) {
         }
         return {};
       });
+}
+
+}  // namespace
+
+void add_device_option(CLI::App& verb, std::string& device) {
+  add_device(verb, device);
+}
+
+void add_device_option(CLI::App& verb, std::optional<std::string>& device) {
+  add_device(verb, device);
 }
 
 }  // namespace nibble::inline tasks

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace CLI {
@@ -23,5 +24,6 @@ void add_threads_option(CLI::App& verb, int& threads, const std::string& note = 
 void use_threads(int threads);
 
 void add_device_option(CLI::App& verb, std::string& device);
+void add_device_option(CLI::App& verb, std::optional<std::string>& device);
 
 }  // namespace nibble::inline tasks

@@ -145,6 +145,21 @@ class Run(IntegerCase):
         self.assertEqual(told["correct"], summary["test"]["correct"])
         self.fails(2, "--shifts", "eval", folder, "--data", "digits", "--shifts", "delayed")
 
+    def test_where_it_runs_does_not_change_the_weights(self):
+        def weights(name, *options):
+            return self.hash_of(self.integers(name, "--epochs", "1", *options, network="convnet-8x8")[0])
+
+        wanted = weights("usual")
+        rules = "conv*=reference, *.update=cpu, conv2.weight_gradient=cpu"
+        self.assertEqual(weights("rules", "--place", rules), wanted)
+        self.assertEqual(weights("device", "--place", "cpu"), wanted)
+        train = ("train", "convnet-8x8", "--data", "digits")
+        for words, place in (("conv1, relu1, pool1", "conf=cpu"), ("forward, input_error", "fc.back=cpu"),
+                             ("cpu, reference, cuda", "fc=gpu"), ("auto alone", "fc=auto")):
+            self.fails(1, words, *train, "--arith", "int8", "--place", place)
+        self.fails(2, "--device", *train, "--arith", "int8", "--place", "cpu", "--device", "cpu")
+        self.fails(2, "--arith int8", *train, "--place", "cpu")
+
     def test_threads_and_instruction_sets_do_not_change_the_weights(self):
         for options in ((), ("--shifts", "delayed"), ("--momentum16", "8", "--fraction-bits", "4", "--decay",
                                                       "--shift-rounding", "error=stochastic")):

@@ -43,6 +43,7 @@ struct IntegerOptions {
   std::vector<std::string> frozen =
       {};                      // layers whose weights stay, by name; * any text, ? a letter
   std::string device = "cpu";  // who computes; it changes no number
+  std::string place = {};      // "conv*=cuda, fc.update=cpu": passes that others compute
 };
 
 }  // namespace nibble::inline integer_step

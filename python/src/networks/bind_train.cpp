@@ -19,6 +19,7 @@
 #include "python/src/networks/bind.h"
 #include "tasks/integer_flags.h"
 #include "tasks/keyword_options.h"
+#include "tasks/place_step.h"
 #include "tasks/train_flags.h"
 
 namespace nibble::python {
@@ -129,7 +130,9 @@ Trained trained(const TrainCall& call, const nb::object& callback) {
       [&](CLI::App&) {
         check_arithmetic(flags, integers);
         if (is_integer(flags, integers)) {
-          run(train_integers, integer_recipe_of(flags, integers));
+          IntegerRecipe recipe = integer_recipe_of(flags, integers);
+          place_recipe(recipe);
+          run(train_integers, recipe);
         } else {
           run(static_cast<TrainResult (*)(const Recipe&, const TrainOptions&)>(train),
               recipe_of(flags));

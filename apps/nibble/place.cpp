@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// nibble place: which device computes which pass of a training step, and why.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "apps/nibble/verb.h"
+#include "core/atomic_file.h"
+#include "integer_step/place_rules.h"
+#include "nibble/core/error.h"
+#include "tasks/integer_flags.h"
+#include "tasks/place_page.h"
+#include "tasks/place_step.h"
+#include "tasks/train_flags.h"
+
+namespace nibble {
+namespace {
+
+struct PlaceFlags {
+  TrainFlags recipe;
+  IntegerFlags integers;
+  std::int64_t memory_mib = 0;
+  bool measures_anew = false;
+  bool is_json = false;
+  std::string report;
+};
+
+void run(PlaceFlags& flags) {
+  flags.integers.arithmetic = "int8";
+  if (!flags.integers.place && !flags.integers.device) flags.integers.place = "auto";
+  IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
+  if (!is_auto(recipe.options.place))
+    throw Error("place", "--place", recipe.options.place,
+                "auto, or auto(A,B): the devices to choose between");
+  check_integers(recipe);
+  const StepPlan plan = plan_of(recipe, flags.memory_mib << 20, !flags.measures_anew);
+  if (flags.is_json)
+    fmt::print("{}\n", json_of(plan).dump(2));
+  else
+    fmt::print("{}", table_of(plan));
+  if (flags.report.empty()) return;
+  AtomicFile file(flags.report);
+  file.stream() << plan_page(recipe.network, plan);
+  file.commit();
+}
+
+}  // namespace
+
+void add_place(CLI::App& app) {
+  CLI::App& verb =
+      *app.add_subcommand("place", "plan which device computes which pass of a training step");
+  const auto flags = std::make_shared<PlaceFlags>();
+  verb.add_option("NETWORK|RECIPE", flags->recipe.what,
+                  "a network or recipe of integer training, as 'nibble train' takes it")
+      ->type_name("")
+      ->required();
+  add_train_flags(verb, flags->recipe);
+  add_integer_flags(verb, flags->integers);
+  verb.add_option("--memory", flags->memory_mib,
+                  "MiB that may stay on the second device; 0: any (0)")
+      ->check(CLI::Range(0, 1 << 20));
+  verb.add_flag("--fresh", flags->measures_anew, "measure again, whatever the cache has");
+  verb.add_flag("--json", flags->is_json, "print JSON");
+  verb.add_option("--report", flags->report,
+                  "write a page: the network coloured by device, the time line of a step")
+      ->type_name("FILE.html");
+  verb.footer(
+      "Measures every pass of every layer on both devices, and copies both ways; finds the\n"
+      "cheapest cut, improves it on a simulated time line, runs real steps of it and of each\n"
+      "device alone, and takes the fastest. Weights do not depend on the choice. Costs are kept\n"
+      "in ~/.cache/nibble/placement.json (NIBBLE_PLACEMENT names another file) for the same\n"
+      "machine, network and batch. 'nibble train --place auto' does the same before it trains.\n\n"
+      "Examples:\n"
+      "  nibble place lenet --data mnist --batch 64               the CPU and the first GPU, if "
+      "any\n"
+      "  nibble place vgg-small-7 --data cifar10 --batch 256 --place 'auto(cpu,cuda:1)' --memory "
+      "512\n"
+      "  nibble place lenet --data mnist --report plan.html --json > plan.json");
+  verb.callback([flags] { run(*flags); });
+}
+
+}  // namespace nibble

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work on a thread of its own.
+#include "backend/pretend/work_queue.h"
+
+#include <utility>
+
+namespace nibble::inline backend {
+
+WorkQueue::WorkQueue() : thread_([this] { run(); }) {}
+
+WorkQueue::~WorkQueue() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void WorkQueue::push(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+  }
+  changed_.notify_all();
+}
+
+void WorkQueue::settle() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return work_.empty() && !is_busy_; });
+}
+
+void WorkQueue::wait() {
+  settle();
+  if (failure_) std::rethrow_exception(failure_);  // written before the queue was empty
+}
+
+void WorkQueue::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return is_ending_ || !work_.empty(); });
+    if (work_.empty()) return;
+    std::function<void()> work = std::move(work_.front());
+    work_.pop_front();
+    is_busy_ = true;
+    const bool has_failed = failure_ != nullptr;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      if (!has_failed) work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    work = nullptr;  // what it held may ask for more work
+    lock.lock();
+    if (failure && !failure_) failure_ = failure;
+    is_busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace nibble::inline backend

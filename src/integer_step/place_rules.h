@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who computes which pass, as text: "conv*=cuda, fc.update=cpu, *.weight_gradient=cuda". The last
+// rule that fits a pass decides, so that exceptions stand behind what they are exceptions of. A
+// device alone stands for all passes of all layers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "integer_step/placement.h"
+#include "nibble/graph/network.h"
+#include "nibble/integer_step/settings.h"
+
+namespace nibble::inline integer_step {
+
+struct PlaceRule {
+  std::string nodes;              // a pattern
+  std::optional<TrainPass> pass;  // none: all
+  std::string device;
+
+  bool fits(std::string_view node, TrainPass asked) const;
+  bool is_for_all() const { return nodes == "*" && !pass; }
+};
+
+// Throws, naming the part, where the text is no list of rules. Devices need not be there.
+std::vector<PlaceRule> parse_place(std::string_view text);
+std::string to_string(const std::vector<PlaceRule>& rules);
+
+// "auto", "auto(cpu,cuda)": whoever has measured the machine says the rules.
+bool is_auto(std::string_view place);
+
+// "forward", "input_error", …: what rules call it.
+std::string_view word_of(TrainPass pass);
+
+// Throws where a rule fits no layer, and names those that are there.
+void check_place(const Network& network, const std::vector<PlaceRule>& rules);
+
+// The text of --place: the device of all that no rule names, and the rules.
+void choose_place(std::string_view text, IntegerOptions& options);
+
+// As the options say; every device is made once. Throws where one is not there.
+Placement placement_of(const Network& network, const IntegerOptions& options);
+
+}  // namespace nibble::inline integer_step

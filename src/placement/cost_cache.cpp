@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs as JSON.
+#include "placement/cost_cache.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
+#include "core/device_name.h"
+#include "core/hash.h"
+#include "core/text_file.h"
+#include "nibble/core/error.h"
+#include "nibble/core/parallel.h"
+#include "nibble/cuda/device.h"
+#include "nibble/engine/tuning.h"
+#include "nibble/graph/network_text.h"
+
+namespace nibble::inline placement {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+Json read_cache(const fs::path& path) {
+  if (!fs::exists(path)) return Json::object();
+  Json cache = Json::parse(read_text_file(path, "place"), nullptr, false);
+  return cache.is_object() ? cache : Json::object();
+}
+
+Json json_of(const LinkCost& link) {
+  return {link.latency, link.picoseconds_a_byte};
+}
+
+LinkCost link_of(const Json& json) {
+  return {json.at(0).get<Nanoseconds>(), json.at(1).get<std::int64_t>()};
+}
+
+}  // namespace
+
+std::string hardware_fingerprint(const std::array<std::string, 2>& devices) {
+  std::string text = machine_name(thread_count());
+  for (const std::string& each : devices) {
+    text += "; " + each;
+    const DeviceName device = parse_device(each);
+    if (device.kind == "cuda" && device.index < cuda::device_count())
+      text += fmt::format(" of {} multiprocessors", cuda::multiprocessors(device.index));
+    if (const char* pretended = std::getenv("NIBBLE_PRETEND");
+        device.kind == "pretend" && pretended != nullptr)
+      text += fmt::format(" ({})", pretended);
+  }
+  return text;
+}
+
+std::string work_name(const Network& network, const IntegerOptions& options, std::int64_t images) {
+  const std::string text = to_toml(network);
+  std::string frozen;
+  for (const std::string& each : options.frozen) frozen += " " + each;
+  return fmt::format("{} {} batch {} update {} rule {}{}", network.name,
+                     hex(hash_of(std::as_bytes(std::span(text)))), images, options.update.index(),
+                     static_cast<int>(options.rule), frozen);
+}
+
+fs::path cost_cache_path() {
+  if (const char* given = std::getenv("NIBBLE_PLACEMENT"); given != nullptr && *given != '\0')
+    return given;
+  const char* home = std::getenv("HOME");
+  return fs::path(home == nullptr ? "." : home) / ".cache" / "nibble" / "placement.json";
+}
+
+std::optional<StepCosts> cached_costs(const fs::path& path, const std::string& hardware,
+                                      const std::string& work, std::size_t units) {
+  try {
+    const Json cache = read_cache(path);
+    if (!cache.contains(hardware) || !cache.at(hardware).contains(work)) return std::nullopt;
+    const Json& found = cache.at(hardware).at(work);
+    StepCosts costs;
+    for (const Json& each : found.at("units"))
+      costs.units.push_back({each.at(0).get<Nanoseconds>(), each.at(1).get<Nanoseconds>()});
+    for (const Json& each : found.at("copies"))
+      costs.copies.push_back({each.at(0).get<Nanoseconds>(), each.at(1).get<Nanoseconds>()});
+    for (std::size_t i = 0; i < 2; ++i) {
+      costs.links[i] = link_of(found.at("links").at(i));
+      costs.runs_ahead[i] = found.at("runs_ahead").at(i).get<bool>();
+    }
+    if (costs.units.size() != units) return std::nullopt;
+    return costs;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void cache_costs(const fs::path& path, const std::string& hardware, const std::string& work,
+                 const StepCosts& costs) {
+  Json cache = read_cache(path);
+  Json units = Json::array();
+  for (const auto& each : costs.units) units.push_back({each[0], each[1]});
+  Json copies = Json::array();
+  for (const auto& each : costs.copies) copies.push_back({each[0], each[1]});
+  cache[hardware][work] = {{"units", units},
+                           {"copies", copies},
+                           {"links", {json_of(costs.links[0]), json_of(costs.links[1])}},
+                           {"runs_ahead", {costs.runs_ahead[0], costs.runs_ahead[1]}}};
+  if (path.has_parent_path()) fs::create_directories(path.parent_path());
+  AtomicFile file(path);
+  file.stream() << cache.dump(1) << "\n";
+  file.commit();
+}
+
+}  // namespace nibble::inline placement

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Units are nodes between a source, the first device, and a sink, the second one. What a unit costs
+// on the second device is the pipe from the source, which is cut where the unit lies beyond; what
+// it costs on the first is the pipe to the sink. A tensor has a node for each direction, so that it
+// is paid once however many units read it.
+#include "placement/cut.h"
+
+#include <algorithm>
+
+#include "placement/max_flow.h"
+
+namespace nibble::inline placement {
+namespace {
+
+constexpr std::size_t kSource = 0;  // the first device
+constexpr std::size_t kSink = 1;    // the second
+constexpr std::size_t kFirstUnit = 2;
+
+std::vector<std::size_t> groups_of(const StepGraph& graph) {
+  std::vector<std::size_t> groups = graph.group;
+  std::ranges::sort(groups);
+  groups.erase(std::ranges::unique(groups).begin(), groups.end());
+  return groups;
+}
+
+void move_group(const StepGraph& graph, std::size_t group, std::uint8_t side, Sides& sides) {
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    if (graph.group[i] == group) sides[i] = side;
+  }
+}
+
+// The move to `side` that leaves the least sum among those that `allows` takes; false: none.
+template <class Allows>
+bool make_best_move(const StepGraph& graph, const StepCosts& costs, std::uint8_t side,
+                    const Allows& allows, Sides& sides) {
+  Sides best;
+  Nanoseconds least = 0;
+  for (const std::size_t group : groups_of(graph)) {
+    Sides moved = sides;
+    move_group(graph, group, side, moved);
+    if (moved == sides || !allows(moved)) continue;
+    const Nanoseconds sum = sum_of(graph, costs, moved);
+    if (!best.empty() && sum >= least) continue;
+    least = sum;
+    best = std::move(moved);
+  }
+  if (best.empty()) return false;
+  sides = std::move(best);
+  return true;
+}
+
+}  // namespace
+
+Sides cheapest_cut(const StepGraph& graph, const StepCosts& costs, std::int64_t penalty) {
+  MaxFlow flow(kFirstUnit + graph.units.size());
+  const auto node = [](std::size_t unit) { return kFirstUnit + unit; };
+  for (std::size_t i = 0; i < graph.units.size(); ++i) {
+    const Nanoseconds kept = graph.units[i].memory * penalty / 1000;
+    flow.add_pipe(kSource, node(i), costs.units[i][1] + kept);
+    flow.add_pipe(node(i), kSink, costs.units[i][0]);
+    const std::size_t tied = graph.group[i];
+    if (tied == i) continue;
+    flow.add_pipe(node(i), node(tied), MaxFlow::kEndless);
+    flow.add_pipe(node(tied), node(i), MaxFlow::kEndless);
+  }
+  for (std::size_t i = 0; i < graph.flows.size(); ++i) {
+    const Flow& each = graph.flows[i];
+    const std::size_t there = flow.add_node();  // beyond the cut as soon as one reader is
+    const std::size_t back = flow.add_node();   // before the cut as soon as one reader is
+    flow.add_pipe(node(each.from), there, costs.copy(graph, i, 0));
+    flow.add_pipe(back, node(each.from), costs.copy(graph, i, 1));
+    for (const std::size_t reader : each.to) {
+      flow.add_pipe(there, node(reader), MaxFlow::kEndless);
+      flow.add_pipe(node(reader), back, MaxFlow::kEndless);
+    }
+  }
+  flow.run(kSource, kSink);
+  Sides sides;
+  for (std::size_t i = 0; i < graph.units.size(); ++i)
+    sides.push_back(flow.is_on_source_side(node(i)) ? 0 : 1);
+  return sides;
+}
+
+std::int64_t memory_of_second(const StepGraph& graph, const Sides& sides) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < graph.units.size(); ++i) {
+    if (sides[i] == 1) bytes += graph.units[i].memory;
+  }
+  for (const Flow& flow : graph.flows) {
+    if (sides[flow.from] == 0 && crosses(flow, sides)) bytes += flow.bytes;
+  }
+  return bytes;
+}
+
+Sides cut_within(const StepGraph& graph, const StepCosts& costs, std::int64_t most_bytes) {
+  const auto fits = [&](const Sides& sides) {
+    return memory_of_second(graph, sides) <= most_bytes;
+  };
+  Sides sides = cheapest_cut(graph, costs);
+  if (fits(sides)) return sides;
+  constexpr std::int64_t kMostPenalty = 1'000'000;  // a microsecond a byte: nothing is worth it
+  std::int64_t low = 0;
+  std::int64_t high = kMostPenalty;
+  sides.assign(sides.size(), 0);
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    Sides tried = cheapest_cut(graph, costs, middle);
+    if (fits(tried)) {
+      high = middle;
+      sides = std::move(tried);
+    } else {
+      low = middle;
+    }
+  }
+  Nanoseconds sum = sum_of(graph, costs, sides);
+  for (Sides tried = sides; make_best_move(graph, costs, 1, fits, tried);) {
+    const Nanoseconds other = sum_of(graph, costs, tried);
+    if (other >= sum) break;
+    sum = other;
+    sides = tried;
+  }
+  return sides;
+}
+
+}  // namespace nibble::inline placement

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a step costs on this machine: every unit on every device, and copies both ways.
+#pragma once
+
+#include <cstdint>
+
+#include "placement/step_trial.h"
+
+namespace nibble::inline placement {
+
+struct MeasuredStep {
+  StepGraph graph;
+  StepCosts costs;
+};
+
+// Medians of some steps with everything on the one, then on the other. Both the same: one device,
+// whose costs stand twice.
+MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
+                          std::int64_t images, const Backends& backends);
+
+// From copies of few and of many bytes.
+LinkCost measure_link(IntegerBackend& from, IntegerBackend& to);
+
+}  // namespace nibble::inline placement

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// From costs to a plan.
+#include "placement/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "core/device_name.h"
+#include "integer_step/place_rules.h"
+#include "nibble/core/error.h"
+#include "nibble/cuda/device.h"
+#include "placement/cost_cache.h"
+#include "placement/cut.h"
+#include "placement/local_search.h"
+#include "placement/measure.h"
+
+namespace nibble::inline placement {
+namespace {
+
+constexpr int kTurns = 7;                  // of real steps
+constexpr int kStepsInARow = 4;            // in a turn
+constexpr double kWorthwhileShare = 0.99;  // of a pure placement's time: less is noise
+
+bool is_pure(const Sides& sides) {
+  return std::ranges::count(sides, sides[0]) == std::ssize(sides);
+}
+
+void take_costs(const Network& network, const IntegerOptions& options, const PlanRequest& request,
+                const Backends& backends, StepPlan& plan) {
+  const std::string hardware = hardware_fingerprint(request.devices);
+  const std::string work = work_name(network, options, request.images);
+  if (request.uses_cache) {
+    const IntegerTape tape(network, options.roundings, Placement(backends[0]), options.frozen);
+    plan.graph = step_graph(network, tape, request.images);
+    const auto found = cached_costs(cost_cache_path(), hardware, work, plan.graph.units.size());
+    if (found) {
+      plan.costs = *found;
+      plan.is_from_cache = true;
+      return;
+    }
+  }
+  MeasuredStep measured = measure_step(network, options, request.images, backends);
+  plan.graph = std::move(measured.graph);
+  plan.costs = std::move(measured.costs);
+  if (request.uses_cache) cache_costs(cost_cache_path(), hardware, work, plan.costs);
+}
+
+void add_candidates(const PlanRequest& request, StepPlan& plan) {
+  const std::size_t units = plan.graph.units.size();
+  const auto fits = [&](const Sides& sides) {
+    return request.most_memory == 0 || memory_of_second(plan.graph, sides) <= request.most_memory;
+  };
+  const auto add = [&](std::string name, Sides sides) {
+    const bool is_known = std::ranges::any_of(
+        plan.candidates, [&](const PlanCandidate& each) { return each.sides == sides; });
+    if (is_known || !fits(sides)) return;
+    const Nanoseconds length = time_line(plan.graph, plan.costs, sides).length;
+    plan.candidates.push_back({std::move(name), std::move(sides), length});
+  };
+  add("all on " + plan.devices[0], Sides(units, 0));
+  if (!plan.has_choice()) return;
+  add("all on " + plan.devices[1], Sides(units, 1));
+  const Sides cut = request.most_memory == 0
+                        ? cheapest_cut(plan.graph, plan.costs)
+                        : cut_within(plan.graph, plan.costs, request.most_memory);
+  add("minimum cut", cut);
+  Sides best;
+  for (const Sides& start : {cut, Sides(units, 0), Sides(units, 1)}) {
+    if (!fits(start)) continue;
+    Sides moved = improved(plan.graph, plan.costs, start, fits);
+    if (best.empty() || time_line(plan.graph, plan.costs, moved).length <
+                            time_line(plan.graph, plan.costs, best).length)
+      best = std::move(moved);
+  }
+  add("time line", best);
+}
+
+// In turns, so that what else the machine does meets all; some steps in a row, of which the
+// quickest counts, for the first one wakes threads that slept.
+void try_candidates(const Network& network, const IntegerOptions& options, const Backends& backends,
+                    StepPlan& plan) {
+  std::vector<std::unique_ptr<StepTrial>> trials;
+  for (const PlanCandidate& each : plan.candidates) {
+    trials.push_back(
+        std::make_unique<StepTrial>(network, options, plan.images,
+                                    placement_of_sides(network, plan.graph, each.sides, backends)));
+    for (int i = 0; i < 2; ++i) trials.back()->step();
+  }
+  std::vector<std::vector<Nanoseconds>> times(trials.size());
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      Nanoseconds least = trials[i]->step();
+      for (int step = 1; step < kStepsInARow; ++step) least = std::min(least, trials[i]->step());
+      times[i].push_back(least);
+    }
+  }
+  for (std::size_t i = 0; i < trials.size(); ++i) plan.candidates[i].measured = median_of(times[i]);
+}
+
+void choose(StepPlan& plan) {
+  const auto quickest = [&](bool among_pure) {
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
+      const PlanCandidate& each = plan.candidates[i];
+      if (is_pure(each.sides) == among_pure &&
+          (is_pure(plan.candidates[best].sides) != among_pure ||
+           each.measured < plan.candidates[best].measured))
+        best = i;
+    }
+    return best;
+  };
+  plan.chosen = quickest(true);
+  const PlanCandidate& pure = plan.best();
+  const std::size_t mixed = quickest(false);
+  const PlanCandidate& other = plan.candidates[mixed];
+  if (is_pure(other.sides)) {
+    plan.why = plan.has_choice() ? "no mixture promises to be faster than one device"
+                                 : "there is one device";
+  } else if (static_cast<double>(other.measured) <
+             kWorthwhileShare * static_cast<double>(pure.measured)) {
+    plan.why = fmt::format("a real step takes {:.3f} ms, {} {:.3f} ms",
+                           static_cast<double>(other.measured) / 1e6, pure.name,
+                           static_cast<double>(pure.measured) / 1e6);
+    plan.chosen = mixed;
+  } else {
+    plan.why = fmt::format("a real step of the best mixture takes {:.3f} ms, {} {:.3f} ms",
+                           static_cast<double>(other.measured) / 1e6, pure.name,
+                           static_cast<double>(pure.measured) / 1e6);
+  }
+}
+
+}  // namespace
+
+std::array<std::string, 2> devices_of_auto(std::string_view place) {
+  if (place == "auto") return {"cpu", cuda::device_count() > 0 ? "cuda" : "cpu"};
+  const std::string_view inner = place.substr(5, place.size() - 6);
+  const std::size_t comma = inner.find(',');
+  const auto name = [](std::string_view text) {
+    const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+    return parse_device(text.substr(begin, text.find_last_not_of(' ') + 1 - begin)).to_string();
+  };
+  if (comma == std::string_view::npos || inner.find(',', comma + 1) != std::string_view::npos)
+    throw Error("place", "auto", place, "auto, or two devices: auto(cpu,cuda)");
+  return {name(inner.substr(0, comma)), name(inner.substr(comma + 1))};
+}
+
+StepPlan plan_step(const Network& network, const IntegerOptions& options,
+                   const PlanRequest& request) {
+  Backends backends;
+  backends[0] = make_backend(request.devices[0]);
+  backends[1] =
+      request.devices[1] == request.devices[0] ? backends[0] : make_backend(request.devices[1]);
+  StepPlan plan;
+  plan.devices = request.devices;
+  plan.images = request.images;
+  take_costs(network, options, request, backends, plan);
+  add_candidates(request, plan);
+  try_candidates(network, options, backends, plan);
+  choose(plan);
+  plan.rules = rules_of(network, plan.graph, plan.best().sides, plan.devices);
+  return plan;
+}
+
+std::string rules_of(const Network& network, const StepGraph& graph, const Sides& sides,
+                     const std::array<std::string, 2>& devices) {
+  std::array<std::size_t, 2> passes_ahead{};  // evaluation runs where most of them do
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    if (graph.units[i].unit.pass == TrainPass::forward) ++passes_ahead[sides[i]];
+  }
+  const std::uint8_t usual = passes_ahead[1] > passes_ahead[0] ? 1 : 0;
+  std::vector<PlaceRule> rules = {{.nodes = "*", .pass = {}, .device = devices[usual]}};
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const LayerSides own = sides_of_layer(graph, sides, i);
+    const bool is_alike = std::ranges::count(own, own[0]) == std::ssize(own);
+    for (std::size_t pass = 0; pass < own.size(); ++pass) {
+      if (own[pass] == usual || (is_alike && pass > 0)) continue;
+      PlaceRule rule{.nodes = network.nodes[i].name, .pass = {}, .device = devices[own[pass]]};
+      if (!is_alike) rule.pass = static_cast<TrainPass>(pass);
+      rules.push_back(std::move(rule));
+    }
+  }
+  return to_string(rules);
+}
+
+}  // namespace nibble::inline placement

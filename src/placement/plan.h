@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of a step on two devices: measured, cut, improved on a time line, and tried.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "placement/costs.h"
+
+namespace nibble::inline placement {
+
+struct PlanRequest {
+  std::array<std::string, 2> devices = {"cpu", "cpu"};  // both the same: nothing to choose
+  std::int64_t images = 64;
+  std::int64_t most_memory = 0;  // bytes that may stay on the second device; 0: any
+  bool uses_cache = true;
+};
+
+struct PlanCandidate {
+  std::string name;  // "all on cpu", "cut", "time line"
+  Sides sides;
+  Nanoseconds predicted = 0;  // by the time line
+  Nanoseconds measured = 0;   // the median of real steps; 0: not tried
+};
+
+struct StepPlan {
+  std::array<std::string, 2> devices;
+  std::int64_t images = 0;
+  bool is_from_cache = false;  // the costs
+  StepGraph graph;
+  StepCosts costs;
+  std::vector<PlanCandidate> candidates;
+  std::size_t chosen = 0;
+  std::string rules;  // of --place
+  std::string why;    // this one
+
+  const PlanCandidate& best() const { return candidates[chosen]; }
+  bool has_choice() const { return devices[0] != devices[1]; }
+};
+
+// Which devices "auto" means: those in its parentheses, else the CPU and the first GPU, if any.
+std::array<std::string, 2> devices_of_auto(std::string_view place);
+
+// Never one whose real steps are slower than those with everything on one device.
+StepPlan plan_step(const Network& network, const IntegerOptions& options,
+                   const PlanRequest& request);
+
+// As --place takes it.
+std::string rules_of(const Network& network, const StepGraph& graph, const Sides& sides,
+                     const std::array<std::string, 2>& devices);
+
+}  // namespace nibble::inline placement

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""nibble place, and training under the plan it makes: on devices that every machine has."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from case import NIBBLE, Case
+
+
+class Place(Case):
+    def command(self, *words, code=0, **variables):
+        environment = {**os.environ, "NIBBLE_PLACEMENT": str(self.folder / "costs.json"), **variables}
+        process = subprocess.run([NIBBLE, *map(str, words)], capture_output=True, env=environment)
+        self.assertEqual(process.returncode, code, process.stderr.decode())
+        return process.stdout.decode(), process.stderr.decode()
+
+    def place(self, *words, **variables):
+        return self.command("place", "convnet-8x8", "--data", "digits", "--batch", "16", "--threads", "1", *words,
+                            **variables)[0]
+
+    def test_works_without_a_gpu_and_says_why(self):
+        plan = json.loads(self.place("--json", "--place", "auto(cpu,reference)"))
+        self.assertEqual(plan["devices"], ["cpu", "reference"])
+        self.assertEqual([each["name"] for each in plan["candidates"]][:2], ["all on cpu", "all on reference"])
+        taken = next(each for each in plan["candidates"] if each["name"] == plan["chosen"])
+        self.assertLessEqual(taken["measured_ms"], min(each["measured_ms"] for each in plan["candidates"][:2]))
+        self.assertEqual(sum(each["bytes"] for each in plan["crossings"]), taken["bytes_across"])
+        self.assertEqual({each["pass"] for each in plan["units"]},
+                         {"forward", "input_error", "weight_gradient", "update"})
+        self.assertFalse(plan["costs_from_cache"])
+        self.assertTrue(json.loads(self.place("--json", "--place", "auto(cpu,reference)"))["costs_from_cache"])
+        self.assertFalse(json.loads(self.place("--json", "--place", "auto(cpu,reference)", "--fresh"))
+                         ["costs_from_cache"])
+
+    def test_page_and_table(self):
+        page = self.folder / "plan.html"
+        text = self.place("--place", "auto(reference,pretend)", "--report", page,
+                          NIBBLE_PRETEND="copy_us=10,slowdown=20")
+        self.assertRegex(text, r"(?m)^conv2 +weight_gradient +(reference|pretend) +[\d.]+ +[\d.]+")
+        self.assertRegex(text, r"(?m)^reference to pretend: [\d.]+ us \+ [\d.]+ ns a byte$")
+        self.assertRegex(text, r"(?m)  <- taken$")
+        html = page.read_text()
+        units = len(re.findall(r"(?m)^(?:input|conv|relu|pool|flatten|fc|loss)\S* +\w+ +(?:reference|pretend) ", text))
+        self.assertEqual(html.count('class="unit"'), units)
+        self.assertGreaterEqual(html.count('class="span"'), units)
+        self.assertNotIn("<script", html)
+
+    def test_trains_to_the_same_weights(self):
+        def weights(*words, **variables):
+            text, told = self.command("train", "convnet-8x8", "--data", "digits", "--arith", "int8", "--epochs", "1",
+                                      "--threads", "1", "--out", self.folder / "run", "--overwrite", *words, **variables)
+            return re.search(r"(?m)^weights +(\w+)$", text)[1], told
+
+        wanted, _ = weights()
+        found, told = weights("--place", "auto(reference,pretend)", NIBBLE_PRETEND="copy_us=10,slowdown=20")
+        self.assertEqual(found, wanted)
+        self.assertIn("nibble: placed ", told)
+        self.assertEqual(weights("--place", "auto")[0], wanted)
+        self.assertEqual(weights("--place", "pretend, conv2.update=cpu, relu*=reference")[0], wanted)
+
+    def test_refusals(self):
+        place = ("place", "convnet-8x8", "--data", "digits")
+        self.fails(1, "auto(A,B)", *place, "--place", "conv1=cpu")
+        self.fails(1, "auto(cpu,cuda)", *place, "--place", "auto(cpu)")
+        self.fails(1, "cpu, reference, cuda", *place, "--place", "auto(cpu,gpu)")
+        self.fails(1, "--place auto measures one", "train", "convnet-8x8", "--data", "digits", "--arith", "int8",
+                   "--ranks", "2", "--place", "auto", "--out", self.folder / "ranks")
+        self.fails(2, "NETWORK|RECIPE", "place")
+        self.fails(1, "copy_us=N", *place, "--place", "auto(cpu,pretend)", NIBBLE_PRETEND="copy=1")
+
+
+if __name__ == "__main__":
+    unittest.main()
