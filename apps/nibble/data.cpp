@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/nibble/data_pictures.h"
+#include "apps/nibble/data_preprocess.h"
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
 #include "core/name.h"
@@ -95,7 +97,7 @@ Finding check_split(const KnownDataset& known, Split split) {
 }
 
 // What is absent is no failure unless it was asked for.
-void check(const DataFlags& flags) {
+void check_known(const DataFlags& flags) {
   Json list = Json::array();
   std::string wrong;
   for (const KnownDataset* known : chosen(flags.names)) {
@@ -119,6 +121,18 @@ void check(const DataFlags& flags) {
   }
   if (flags.is_json) fmt::print("{}\n", list.dump(2));
   if (!wrong.empty()) throw Error("data check", wrong, ErrorKind::input);
+}
+
+void check(const DataFlags& flags) {
+  DataFlags known{.names = {}, .is_json = flags.is_json};
+  for (const std::string& name : flags.names) {
+    if (find_known_dataset(name) != nullptr || !is_path_of_pictures(name)) {
+      known.names.push_back(name);
+    } else {
+      check_pictures(name, flags.is_json);
+    }
+  }
+  if (flags.names.empty() || !known.names.empty()) check_known(known);
 }
 
 // What to do by hand.
@@ -222,7 +236,9 @@ void add_data(CLI::App& app) {
       "Examples:\n"
       "  nibble data list                what is known and where it is\n"
       "  nibble data check mnist         read it and compare its hashes\n"
-      "  nibble data get cifar10         download it, or say what to put where");
+      "  nibble data check imagenet/val  decode every picture, name the broken ones\n"
+      "  nibble data get cifar10         download it, or say what to put where\n"
+      "  nibble data preprocess r50.nib --data imagenet/val --out tensors");
 
   CLI::App& list = *verb.add_subcommand("list", "the known data sets and where they are");
   list.add_flag("--json", flags->is_json, "print JSON");
@@ -230,7 +246,10 @@ void add_data(CLI::App& app) {
 
   CLI::App& checked = *verb.add_subcommand(
       "check", "read data sets and compare their hashes (exit code 1: one differs)");
-  checked.add_option("NAME", flags->names, "the data sets; without it all that are here")
+  checked
+      .add_option("NAME", flags->names,
+                  "the data sets, without it all that are here; or paths of pictures (folders,\n"
+                  "archives), all of which are decoded: broken ones are named and counted")
       ->type_name("");
   checked.add_flag("--json", flags->is_json, "print JSON");
   checked.callback([flags] { check(*flags); });
@@ -238,6 +257,8 @@ void add_data(CLI::App& app) {
   CLI::App& got = *verb.add_subcommand("get", "download a data set, or say what to put where");
   got.add_option("NAME", flags->names, "the data set")->type_name("")->required()->expected(1);
   got.callback([flags] { get(flags->names.front()); });
+
+  add_data_preprocess(verb);
 }
 
 }  // namespace nibble

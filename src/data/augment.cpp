@@ -71,8 +71,8 @@ void augment_row(const T* in, T* out, const ImageSize& size, const Augmentation&
 }
 
 template <class T>
-void augment_image(const T* in, T* out, const ImageSize& size, const AugmentOptions& options,
-                   const Augmentation& a) {
+void augment(const T* in, T* out, const ImageSize& size, const AugmentOptions& options,
+             const Augmentation& a) {
   const std::int64_t row_elements = size.width * size.channels;
   const T fill = options.fill;
   for (std::int64_t y = 0; y < size.height; ++y) {
@@ -108,7 +108,7 @@ void gather(ConstTensorView images, std::span<const std::int32_t> indices, const
         continue;
       }
       const Augmentation drawn = draw_augmentation(options, size.height, size.width, key, image);
-      augment_image(in, to + k * elements, size, options, drawn);
+      augment(in, to + k * elements, size, options, drawn);
     }
   });
 }
@@ -122,6 +122,18 @@ Augmentation draw_augmentation(const AugmentOptions& options, std::int64_t heigh
   return augmentation_by(options, height, width, [&](std::uint64_t k) {
     return draw32(random, kAugmentDraws * static_cast<std::uint64_t>(image) + k);
   });
+}
+
+void augment_image(ConstTensorView image, const AugmentOptions& options, const Augmentation& drawn,
+                   TensorView result) {
+  const Shape& shape = image.shape();
+  if (shape.rank() != 3) throw Error("augment", "image", shape.to_string(), "(h, w, c)");
+  if (result.shape() != shape)
+    throw Error("augment", "result", result.shape().to_string(), shape.to_string());
+  const ImageSize size{shape[0], shape[1], shape[2]};
+  if (image.dtype() == DType::f32)
+    return augment(image.as<float>().data(), result.as<float>().data(), size, options, drawn);
+  augment(image.as<std::uint8_t>().data(), result.as<std::uint8_t>().data(), size, options, drawn);
 }
 
 void gather_images(ConstTensorView images, std::span<const std::int32_t> indices,

@@ -16,9 +16,11 @@
 #include "data/cifar10.h"
 #include "data/example_arrays.h"
 #include "data/idx.h"
+#include "data/listed_files.h"
 #include "data/memory_sets.h"
 #include "data/npz_dataset.h"
 #include "data/picture_folder.h"
+#include "data/picture_set.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {
@@ -27,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A part of an array along its first axis.
-Tensor rows_of(const Tensor& source, std::int64_t begin, std::int64_t end) {
+Tensor rows_of(ConstTensorView source, std::int64_t begin, std::int64_t end) {
   std::vector<std::int64_t> extents(source.shape().extents().begin(),
                                     source.shape().extents().end());
   const std::size_t row_bytes = source.bytes() / static_cast<std::size_t>(extents[0]);
@@ -47,8 +49,8 @@ void keep_split(Dataset& dataset, const KnownDataset& known, Split split, const 
   }
   const std::int64_t begin = split == Split::train ? 0 : train;
   const std::int64_t end = split == Split::train ? train : train + test;
-  dataset.images = rows_of(dataset.images, begin, end);
-  dataset.labels = rows_of(dataset.labels, begin, end);
+  dataset.images = rows_of(dataset.images.view(), begin, end);
+  dataset.labels = rows_of(dataset.labels.view(), begin, end);
 }
 
 Dataset read_idx_dataset(const KnownDataset& known, const fs::path& folder, Split split) {
@@ -118,21 +120,18 @@ Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptio
   std::error_code ignored;
   const bool is_folder = known == nullptr && fs::is_directory(path, ignored);
   const bool has_arrays = is_folder && is_array_folder(path);
-  if (is_folder && !has_arrays) {
-    if (is_picture_folder(path)) return read_picture_folder(path, split, options.image_size);
-    if (has_unlabelled_pictures(path)) {
-      if (options.takes_unlabelled) return read_unlabelled_pictures(path, options.image_size);
-      throw Error("load_dataset", path.string(), "pictures without classes",
-                  "CLASS/FILE.png: only calibration takes pictures without labels",
-                  ErrorKind::input);
+  if (known == nullptr && !has_arrays) {
+    if (std::optional<Dataset> pictures = find_picture_set(path, split, options))
+      return std::move(*pictures);
+    if (is_folder) {
+      throw Error("load_dataset", path.string(),
+                  "no images.npy with labels.npy or targets.npy, no CLASS/FILE.png or .jpg",
+                  "one of them, there or in train and test", ErrorKind::input);
     }
-    throw Error("load_dataset", path.string(),
-                "no images.npy with labels.npy or targets.npy, no CLASS/FILE.png or .jpg",
-                "one of them, there or in train and test", ErrorKind::input);
   }
   if (options.image_size != 0) {
     throw Error("load_dataset", "image size for " + std::string(name_or_path),
-                std::to_string(options.image_size), "0: only folders of pictures are resized");
+                std::to_string(options.image_size), "0: only pictures are resized");
   }
   if (known != nullptr) {
     Dataset dataset = read_known(*known, split);
@@ -142,7 +141,7 @@ Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptio
   if (has_arrays) return read_array_folder(path, split);
   if (path.extension() == ".npz") return read_npz_dataset(path, split);
   throw Error("load_dataset", "data set", "'" + std::string(name_or_path) + "'",
-              known_names() + ", a folder of arrays or pictures, or an .npz file");
+              known_names() + ", a folder of arrays or pictures, an .npz or a .tar file");
 }
 
 bool has_split(std::string_view name_or_path, Split split) {
@@ -150,12 +149,18 @@ bool has_split(std::string_view name_or_path, Split split) {
   if (find_known_dataset(name_or_path) != nullptr) return true;
   const fs::path path = name_or_path;
   if (path.extension() == ".npz") return has_npz_split(path, split);
+  if (has_file_list(path)) return split == Split::train;
   return is_array_folder(path) ? has_array_split(path, split) : has_picture_split(path, split);
 }
 
 std::uint64_t hash_of(const Dataset& dataset) {
   Hasher hasher;
-  for (const Tensor* part : {&dataset.images, &dataset.labels, &dataset.targets}) {
+  if (dataset.images.is_in_memory()) {
+    hasher.add(std::span<const std::byte>(dataset.images.data(), dataset.images.bytes()));
+  } else {
+    hasher.add(hex(dataset.images.source()->hash()));
+  }
+  for (const Tensor* part : {&dataset.labels, &dataset.targets}) {
     hasher.add(std::span<const std::byte>(part->data(), part->bytes()));
   }
   return hasher.value();
@@ -163,7 +168,8 @@ std::uint64_t hash_of(const Dataset& dataset) {
 
 std::string sha256_of(const Dataset& dataset) {
   Sha256 hash;
-  for (const Tensor* part : {&dataset.images, &dataset.labels, &dataset.targets}) {
+  hash.add(std::span<const std::byte>(dataset.images.data(), dataset.images.bytes()));
+  for (const Tensor* part : {&dataset.labels, &dataset.targets}) {
     hash.add(std::span<const std::byte>(part->data(), part->bytes()));
   }
   return hash.hex();

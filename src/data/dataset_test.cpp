@@ -68,7 +68,7 @@ TEST(Digits, OfAllClassesComeInBothSplits) {
 TEST(LoadDataset, RefusesUnknownNames) {
   EXPECT_EQ(error_of([] { load_dataset("imagenet", Split::train); }),
             "[load_dataset] data set: got 'imagenet', expected digits, mnist, fashion-mnist, "
-            "cifar10, a folder of arrays or pictures, or an .npz file");
+            "cifar10, a folder of arrays or pictures, an .npz or a .tar file");
 }
 
 class BrokenDataset : public testing::Test {

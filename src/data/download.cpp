@@ -124,7 +124,7 @@ void check_split(const KnownDataset& known, Split split, std::span<const NamedBy
   if (known.name == "cifar10") {
     for (const std::string& name : cifar10_batch_names(split)) {
       Dataset batch = parse_cifar10(bytes_of(name).bytes, name);
-      images.push_back(std::move(batch.images));
+      images.push_back(copy_of(batch.images.view()));
       labels.push_back(std::move(batch.labels));
     }
   } else {

@@ -128,9 +128,58 @@ bool read_pixels(JpegReader& reader, JSAMPROW* rows) {
     jpeg_read_scanlines(&info, rows + info.output_scanline,
                         info.output_height - info.output_scanline);
   }
-  jpeg_finish_decompress(&info);
   return true;
 }
+
+bool finish(JpegReader& reader) {
+  if (setjmp(reader.jump) != 0) return false;
+  jpeg_finish_decompress(&reader.info);
+  return true;
+}
+
+// The next rows, each over the last.
+bool read_rows(JpegReader& reader, JSAMPROW row, std::int64_t count) {
+  if (setjmp(reader.jump) != 0) return false;
+  for (std::int64_t i = 0; i < count; ++i) jpeg_read_scanlines(&reader.info, &row, 1);
+  return true;
+}
+
+#ifdef LIBJPEG_TURBO_VERSION
+
+// Leaves columns out that are far from those wanted. At its edges the rest is not what the whole
+// picture has: chroma is smoothed there as at the edge of a picture.
+bool keep_columns(JpegReader& reader, const PictureWindow& window, std::int64_t& first) {
+  constexpr std::int64_t kEdge = 8;
+  constexpr std::int64_t kWorthIt = 32;
+  const std::int64_t width = reader.info.output_width;
+  const std::int64_t begin = std::max<std::int64_t>(window.first_column - kEdge, 0);
+  const std::int64_t end = std::min(window.first_column + window.columns + kEdge, width);
+  if (width - (end - begin) < kWorthIt) return true;
+  auto offset = static_cast<JDIMENSION>(begin);
+  auto kept = static_cast<JDIMENSION>(end - begin);
+  if (setjmp(reader.jump) != 0) return false;
+  jpeg_crop_scanline(&reader.info, &offset, &kept);
+  first = offset;
+  return true;
+}
+
+bool skip_rows(JpegReader& reader, JSAMPROW, std::int64_t count) {
+  if (setjmp(reader.jump) != 0) return false;
+  if (count > 0) jpeg_skip_scanlines(&reader.info, static_cast<JDIMENSION>(count));
+  return true;
+}
+
+#else
+
+bool keep_columns(JpegReader&, const PictureWindow&, std::int64_t&) {
+  return true;
+}
+
+bool skip_rows(JpegReader& reader, JSAMPROW row, std::int64_t count) {
+  return read_rows(reader, row, count);
+}
+
+#endif
 
 [[noreturn]] void fail(const JpegReader& reader, const std::string& name) {
   throw Error("read_jpeg", fmt::format("{}: broken JPEG: {}", name, reader.why.data()),
@@ -194,11 +243,34 @@ Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& name) {
     row = at;
     at += decoded[1] * decoded[2];
   }
-  if (!read_pixels(reader, rows.data())) fail(reader, name);
+  if (!read_pixels(reader, rows.data()) || !finish(reader)) fail(reader, name);
   if (!is_ink) return pixels;
   Tensor picture(DType::u8, shape);
   rgb_from_ink(pixels, is_light, picture);
   return picture;
+}
+
+bool decode_jpeg_rows(std::span<const std::byte> bytes, const std::string& name,
+                      const PictureWindow& window,
+                      const std::function<void(const std::uint8_t* pixels)>& take) {
+  JpegReader reader(bytes);
+  const Shape shape = read_shape(reader, name);
+  if (reader.info.out_color_space == JCS_CMYK) return false;
+  std::int64_t first = 0;  // column that rows begin with
+  if (!start_pixels(reader) || !keep_columns(reader, window, first)) fail(reader, name);
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(shape[1] * shape[2]));
+  const std::uint8_t* wanted = row.data() + (window.first_column - first) * shape[2];
+  if (!skip_rows(reader, row.data(), window.first_row)) fail(reader, name);
+  for (std::int64_t y = 0; y < window.rows; ++y) {
+    if (!read_rows(reader, row.data(), 1)) fail(reader, name);
+    take(wanted);
+  }
+  // The last row is read, so that all before it are known to be there.
+  const std::int64_t left = shape[0] - window.first_row - window.rows;
+  const bool is_whole =
+      left == 0 || (skip_rows(reader, row.data(), left - 1) && read_rows(reader, row.data(), 1));
+  if (!is_whole || !finish(reader)) fail(reader, name);
+  return true;
 }
 
 }  // namespace nibble::inline data

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -20,5 +22,20 @@ inline bool is_jpeg(std::span<const std::byte> bytes) {
 // As decode_picture and picture_shape.
 Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& name);
 Shape jpeg_shape(std::span<const std::byte> bytes, const std::string& name);
+
+// A part of a picture.
+struct PictureWindow {
+  std::int64_t first_row = 0;
+  std::int64_t rows = 0;
+  std::int64_t first_column = 0;
+  std::int64_t columns = 0;
+};
+
+// Calls take(pixels) for the rows of the window from top to bottom, as decode_jpeg has them,
+// without memory for the picture and with less work for what is outside. The whole file is looked
+// at: one that decode_jpeg refuses is refused. False, and nothing done: a picture of four inks.
+bool decode_jpeg_rows(std::span<const std::byte> bytes, const std::string& name,
+                      const PictureWindow& window,
+                      const std::function<void(const std::uint8_t* pixels)>& take);
 
 }  // namespace nibble::inline data

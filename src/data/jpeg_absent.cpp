@@ -17,4 +17,9 @@ Shape jpeg_shape(std::span<const std::byte>, const std::string& name) {
   throw Error("read_jpeg", name + ": this build has no libjpeg", ErrorKind::system);
 }
 
+bool decode_jpeg_rows(std::span<const std::byte>, const std::string& name, const PictureWindow&,
+                      const std::function<void(const std::uint8_t* pixels)>&) {
+  throw Error("read_jpeg", name + ": this build has no libjpeg", ErrorKind::system);
+}
+
 }  // namespace nibble::inline data

@@ -13,6 +13,7 @@
 #include "data/array_folder.h"
 #include "data/example_arrays.h"
 #include "data/picture_folder.h"
+#include "data/picture_shards.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {
@@ -60,13 +61,41 @@ FileLine parse_line(std::string_view line, const std::string& where) {
   return result;
 }
 
+// Calls found(index of the line, line, name of the file).
+template <class Found>
+void for_each_file(const fs::path& folder, const Found& found) {
+  const std::optional<fs::path> list = list_of(folder);
+  if (!list) {
+    throw Error("file list", folder.string(), "no val_map.txt", "one there or beside the folder",
+                ErrorKind::input);
+  }
+  const std::vector<FileLine> lines =
+      parse_file_list(read_text_file(*list, "file list"), list->string());
+  bool has_file = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (const char* ending : {"", ".npy"}) {
+      const std::string name = lines[i].name + ending;
+      if (!is_listed_file(folder / name)) continue;
+      found(i, lines[i], name);
+      has_file = true;
+      break;
+    }
+  }
+  if (!has_file) {
+    throw Error("file list", folder.string() + ": files",
+                fmt::format("none of the {} of {}", lines.size(), list->string()),
+                "NAME or NAME.npy, one or more", ErrorKind::input);
+  }
+}
+
 }  // namespace
 
 bool has_file_list(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) return false;
   return is_listed_file(folder / kList) ||
-         (list_of(folder).has_value() && !is_array_folder(folder) && !is_picture_folder(folder));
+         (list_of(folder).has_value() && !is_array_folder(folder) && !is_picture_folder(folder) &&
+          !has_picture_shards(folder));
 }
 
 std::vector<FileLine> parse_file_list(std::string_view text, const std::string& name) {
@@ -81,28 +110,28 @@ std::vector<FileLine> parse_file_list(std::string_view text, const std::string& 
 }
 
 std::vector<ListedFile> read_file_list(const fs::path& folder) {
-  const std::optional<fs::path> list = list_of(folder);
-  if (!list) {
-    throw Error("file list", folder.string(), "no val_map.txt", "one there or beside the folder",
-                ErrorKind::input);
-  }
-  const std::vector<FileLine> lines =
-      parse_file_list(read_text_file(*list, "file list"), list->string());
   std::vector<ListedFile> files;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    for (const char* ending : {"", ".npy"}) {
-      const fs::path path = folder / (lines[i].name + ending);
-      if (!is_listed_file(path)) continue;
-      files.push_back({path, lines[i].label, static_cast<std::int64_t>(i)});
-      break;
-    }
-  }
-  if (files.empty()) {
-    throw Error("file list", folder.string() + ": files",
-                fmt::format("none of the {} of {}", lines.size(), list->string()),
-                "NAME or NAME.npy, one or more", ErrorKind::input);
-  }
+  for_each_file(folder, [&](std::size_t index, const FileLine& line, const std::string& name) {
+    files.push_back({folder / name, line.label, static_cast<std::int64_t>(index)});
+  });
   return files;
+}
+
+LabelledPictures list_listed_pictures(const fs::path& folder) {
+  LabelledPictures pictures;
+  const std::uint32_t place = pictures.list.add_place(folder);
+  std::int32_t most = 0;
+  for_each_file(folder, [&](std::size_t, const FileLine& line, const std::string& name) {
+    if (name.ends_with(".npy")) {
+      throw Error("load_dataset", (folder / name).string(), "a tensor", "pictures of val_map.txt",
+                  ErrorKind::input);
+    }
+    pictures.list.add(place, name, line.label);
+    most = std::max(most, line.label);
+  });
+  for (std::int32_t label = 0; label <= most; ++label)
+    pictures.class_names.push_back(std::to_string(label));
+  return pictures;
 }
 
 }  // namespace nibble::inline data

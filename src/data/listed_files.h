@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/picture_folder.h"
+
 namespace nibble::inline data {
 
 struct ListedFile {
@@ -22,6 +24,9 @@ bool has_file_list(const std::filesystem::path& folder);
 // Lines NAME<blanks>LABEL; NAME is a file of the folder, itself or with .npy after it. A part of
 // the files may be absent, but not all.
 std::vector<ListedFile> read_file_list(const std::filesystem::path& folder);
+
+// The same files as pictures; classes are the numbers up to the largest label.
+LabelledPictures list_listed_pictures(const std::filesystem::path& folder);
 
 struct FileLine {
   std::string name;

@@ -84,12 +84,12 @@ TEST_F(PictureFolder, SizesMustAgreeOrBeGiven) {
   EXPECT_THAT(error(Split::train, -1), HasSubstr("size: got -1"));
 }
 
-TEST_F(PictureFolder, PicturesWithoutClassesAreForCalibrationAlone) {
+TEST_F(PictureFolder, PicturesWithoutClassesAreForWhatAsksForNoAnswers) {
   put("b.png", "png/valid_grey1");
   put("a.png", "png/valid_grey8");
   folder_.put("notes.txt", "no picture");
   EXPECT_THAT(error(), HasSubstr("got pictures without classes, expected CLASS/FILE.png: only "
-                                 "calibration takes pictures without labels"));
+                                 "what asks for no answers takes pictures without labels"));
   const auto unlabelled = [&](std::int64_t size) {
     return load_dataset(folder_.path().string(), Split::train,
                         {.image_size = size, .takes_unlabelled = true});

@@ -10,7 +10,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/test_corpus.h"
 #include "core/test_support.h"
+#include "data/file_bytes.h"
 #include "data/jpeg.h"
 #include "data/png.h"
 
@@ -114,6 +116,36 @@ TEST(Jpeg, EveryKindHasItsPixelsNearly) {
     EXPECT_NEAR(ink.as<std::uint8_t>()[3 * 10], 80 * 200 / 255, 8);
     EXPECT_NEAR(ink.as<std::uint8_t>()[3 * 10 + 1], 100 * 200 / 255, 8);
   }
+}
+
+TEST(Jpeg, RowsOfAWindowAreThoseOfThePicture) {
+  if (!can_read_jpeg()) GTEST_SKIP() << "no libjpeg";
+  for_each_corpus_file("jpeg", 10, [](const std::filesystem::path& path, bool is_valid) {
+    const std::vector<std::byte> file = read_file_bytes(path, "test");
+    const std::string name = path.filename().string();
+    if (!is_valid) {
+      EXPECT_ANY_THROW(decode_jpeg_rows(file, name, {0, 1, 0, 1}, [](const std::uint8_t*) {}));
+      return;
+    }
+    const Tensor whole = decode_jpeg(file, name);
+    const std::int64_t h = whole.shape()[0];
+    const std::int64_t w = whole.shape()[1];
+    const std::int64_t c = whole.shape()[2];
+    for (const PictureWindow& window :
+         {PictureWindow{0, h, 0, w}, PictureWindow{h / 3, (h + 3) / 4, w / 3, (w + 3) / 4},
+          PictureWindow{h / 2, h - h / 2, w / 2, w - w / 2}, PictureWindow{0, 1, 0, 1},
+          PictureWindow{h - 1, 1, w - 1, 1}, PictureWindow{h / 5, h / 2 + 1, 0, w / 2 + 1}}) {
+      if (window.first_row + window.rows > h || window.first_column + window.columns > w) continue;
+      std::int64_t y = window.first_row;
+      const bool has_rows = decode_jpeg_rows(file, name, window, [&](const std::uint8_t* pixels) {
+        const std::uint8_t* wanted =
+            whole.as<std::uint8_t>().data() + (y++ * w + window.first_column) * c;
+        EXPECT_TRUE(std::equal(pixels, pixels + window.columns * c, wanted))
+            << name << " row " << y - 1 << " of window " << window.first_column;
+      });
+      EXPECT_EQ(y, has_rows ? window.first_row + window.rows : window.first_row) << name;
+    }
+  });
 }
 
 TEST(PictureErrors, SayWhatIsWrong) {

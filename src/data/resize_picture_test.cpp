@@ -125,6 +125,55 @@ TEST(MiddleOfPicture, RoundsRowsBeforeColumns) {
   EXPECT_EQ(resize_picture(picture.view(), 1).as<std::uint8_t>()[0], 0);
 }
 
+// One axis of middle_of_picture from the text of the header: `taken` values, `step` apart.
+std::uint8_t filtered(const std::uint8_t* values, std::int64_t n, std::int64_t step, std::int64_t m,
+                      std::int64_t i) {
+  std::uint64_t sum = 0;
+  std::uint64_t total = 0;
+  const std::int64_t reach = 2 * std::max(n, m);
+  for (std::int64_t j = 0; j < n; ++j) {
+    const std::int64_t distance = (2 * j + 1) * m - (2 * i + 1) * n;
+    const std::int64_t weight = std::max<std::int64_t>(0, reach - std::abs(distance));
+    sum += static_cast<std::uint64_t>(weight) * values[j * step];
+    total += static_cast<std::uint64_t>(weight);
+  }
+  return static_cast<std::uint8_t>((2 * sum + total) / (2 * total));
+}
+
+TEST(MiddleOfPicture, IsTheFormulaOfTheHeaderAlongRowsThenColumns) {
+  for (const auto& [h, w, c, shorter, kept_h, kept_w] :
+       {std::array<std::int64_t, 6>{37, 50, 3, 16, 14, 12},
+        {50, 37, 1, 16, 16, 15},
+        {9, 7, 3, 20, 20, 13},
+        {6, 6, 4, 5, 5, 5},
+        {1, 9000, 1, 256, 2, 3},
+        {300, 2, 3, 64, 64, 64}}) {
+    const Tensor picture = noise(h, w, c);
+    const Tensor middle =
+        middle_of_picture(picture.view(), {.shorter = shorter, .height = kept_h, .width = kept_w});
+    const std::int64_t rows = shorter * h / std::min(h, w);
+    const std::int64_t columns = shorter * w / std::min(h, w);
+    const auto first_of = [](std::int64_t resized, std::int64_t kept) {
+      return static_cast<std::int64_t>(std::nearbyint(static_cast<double>(resized - kept) / 2));
+    };
+    const std::uint8_t* from = picture.as<std::uint8_t>().data();
+    for (std::int64_t x = 0; x < kept_w; ++x) {
+      for (std::int64_t k = 0; k < c; ++k) {
+        std::vector<std::uint8_t> column;
+        for (std::int64_t y = 0; y < h; ++y) {
+          column.push_back(
+              filtered(from + y * w * c + k, w, c, columns, first_of(columns, kept_w) + x));
+        }
+        for (std::int64_t y = 0; y < kept_h; ++y) {
+          ASSERT_EQ(middle.as<std::uint8_t>()[static_cast<std::size_t>((y * kept_w + x) * c + k)],
+                    filtered(column.data(), h, 1, rows, first_of(rows, kept_h) + y))
+              << h << 'x' << w << ' ' << y << ' ' << x << ' ' << k;
+        }
+      }
+    }
+  }
+}
+
 TEST(MiddleOfPicture, RefusesMoreThanThereIs) {
   const Tensor picture = noise(9, 9, 1);
   EXPECT_THROW(middle_of_picture(picture.view(), {.shorter = 8, .height = 9, .width = 1}), Error);

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,5 +21,14 @@ struct TarFile {
 // the right checksum, data has to be inside, and a block of zeros has to end the archive; `name` is
 // used in errors.
 std::vector<TarFile> parse_tar(std::span<const std::byte> bytes, const std::string& name);
+
+struct TarMember {
+  std::string name;
+  std::uint64_t offset = 0;  // of its data in the archive
+  std::uint64_t bytes = 0;
+};
+
+// The plain files of an archive on disk, of which nothing but the headers is read.
+std::vector<TarMember> list_tar(const std::filesystem::path& path);
 
 }  // namespace nibble::inline data

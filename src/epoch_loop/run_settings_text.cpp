@@ -11,6 +11,7 @@
 
 #include "core/hash.h"
 #include "core/name.h"
+#include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 #include "run_folder/checkpoint.h"
 
@@ -39,6 +40,15 @@ std::vector<float> moments(TomlReader& table, std::string_view key, double least
 }
 
 }  // namespace
+
+void smooth_labels(Network& network, double share) {
+  auto* loss = std::get_if<SoftmaxCrossEntropy>(&network.nodes.back().op);
+  if (loss == nullptr) {
+    throw Error(kRecipeOp, "smoothing of labels", std::string(name_of(network.nodes.back().op)),
+                "a network that ends in softmax_cross_entropy");
+  }
+  loss->smoothing = static_cast<float>(share);
+}
 
 double positive(TomlReader& table, std::string_view key, double otherwise, bool may_be_zero) {
   const double value = table.number(key).value_or(otherwise);
@@ -74,9 +84,12 @@ RunSettings read_run_settings(TomlReader& table, std::string_view source, Arithm
       read_word(table, "network", [](const std::string& name) { return load_network(name); });
   settings.data = table.string("data").value_or("");
   settings.image_size = table.integer("image_size", {.least = 0, .most = 65536}).value_or(0);
+  settings.skips_broken = table.boolean("skip_broken").value_or(false);
   settings.mean = moments(table, "mean", -1e30);
   settings.deviation = moments(table, "deviation", 1e-30);
   read_augment(table, settings.augment);
+  if (table.find("smoothing") != nullptr)
+    smooth_labels(settings.network, share(table, "smoothing", 0));
   settings.epochs =
       table.integer("epochs", {.least = 0, .most = 1'000'000}).value_or(settings.epochs);
   settings.batch = table.integer("batch", {.least = 1, .most = 1'000'000}).value_or(settings.batch);

@@ -35,6 +35,7 @@ deviation = [0.5]
 crop = 2
 flip = true
 cutout = 3
+smoothing = 0.125
 epochs = 4
 batch = 32
 seed = 7
@@ -52,6 +53,7 @@ patience = 5
   EXPECT_EQ(settings.augment.padding, 2);
   EXPECT_TRUE(settings.augment.has_flip);
   EXPECT_EQ(settings.augment.cutout, 3);
+  EXPECT_EQ(std::get<SoftmaxCrossEntropy>(settings.network.nodes.back().op).smoothing, 0.125F);
   EXPECT_EQ(settings.epochs, 4);
   EXPECT_EQ(settings.batch, 32);
   EXPECT_EQ(settings.seed, 7U);

@@ -15,21 +15,17 @@
 #include "data/batch_order.h"
 #include "epoch_loop/check_data.h"
 #include "nibble/core/error.h"
-#include "nibble/core/parallel.h"
 
 namespace nibble::inline epoch_loop {
 namespace {
 
 Dataset chosen_images(const Dataset& data, std::span<const std::int32_t> indices) {
   Dataset part{.name = data.name,
-               .images = {},
+               .images = data.images.chosen(indices),
                .labels = {},
                .class_names = data.class_names,
                .targets = {}};
-  const Shape& shape = data.images.shape();
   const auto count = static_cast<std::int64_t>(indices.size());
-  part.images = Tensor(data.images.dtype(), {count, shape[1], shape[2], shape[3]});
-  gather_images(data.images.view(), indices, {}, {}, part.images.view());
   if (data.has_targets()) {
     const std::int64_t width = data.targets.shape()[1];
     part.targets = Tensor(DType::f32, {count, width});
@@ -60,7 +56,9 @@ std::int32_t validation_count(const RunSettings& settings, std::int64_t images) 
 }  // namespace
 
 TrainingData load_training_data(const RunSettings& settings) {
-  const LoadOptions options{.image_size = settings.image_size};
+  const LoadOptions options{.image_size = settings.image_size,
+                            .input = input_of(settings.network).shape,
+                            .skips_broken = settings.skips_broken};
   TrainingData data{.train = load_dataset(settings.data, Split::train, options),
                     .test = {},
                     .indices = {},
@@ -88,23 +86,18 @@ ChannelMoments channel_moments(const Dataset& data, std::span<const std::int32_t
   const auto channels = static_cast<std::size_t>(data.images.shape()[3]);
   ChannelMoments moments{std::vector<float>(channels, 0.0F), std::vector<float>(channels, 1.0F)};
   if (data.images.dtype() != DType::u8 || indices.empty()) return moments;
-  const auto bytes = data.images.as<std::uint8_t>();
-  const std::size_t image = bytes.size() / static_cast<std::size_t>(data.size());
+  const auto image = static_cast<std::size_t>(data.images.elements() / data.size());
   std::vector<std::uint64_t> sum(channels);
   std::vector<std::uint64_t> squares(channels);
-  constexpr std::size_t kImagesAtOnce = 1024;
   std::mutex mutex;
-  parallel_for(indices.size(), kImagesAtOnce, [&](std::size_t begin, std::size_t end) {
+  data.images.for_each(indices, [&](std::size_t, const std::uint8_t* picture) {
     std::vector<std::uint64_t> own_sum(channels);
     std::vector<std::uint64_t> own_squares(channels);
-    for (const std::int32_t index : indices.subspan(begin, end - begin)) {
-      const std::uint8_t* picture = bytes.data() + static_cast<std::size_t>(index) * image;
-      for (std::size_t i = 0; i < image; i += channels) {
-        for (std::size_t c = 0; c < channels; ++c) {
-          const std::uint64_t byte = picture[i + c];
-          own_sum[c] += byte;
-          own_squares[c] += byte * byte;
-        }
+    for (std::size_t i = 0; i < image; i += channels) {
+      for (std::size_t c = 0; c < channels; ++c) {
+        const std::uint64_t byte = picture[i + c];
+        own_sum[c] += byte;
+        own_squares[c] += byte * byte;
       }
     }
     const std::lock_guard lock(mutex);  // sums of integers know no order
@@ -137,9 +130,12 @@ RunSettings complete(const RunSettings& settings, const TrainingData& data) {
                   "none: floats are taken as they are");
     }
   } else {
-    const ChannelMoments moments = channel_moments(data.train, data.indices);
-    if (input.mean.empty()) input.mean = moments.mean;
-    if (input.deviation.empty()) input.deviation = moments.deviation;
+    // A pass over all pictures, which those that are not in memory had better be spared.
+    if (input.mean.empty() || input.deviation.empty()) {
+      const ChannelMoments moments = channel_moments(data.train, data.indices);
+      if (input.mean.empty()) input.mean = moments.mean;
+      if (input.deviation.empty()) input.deviation = moments.deviation;
+    }
   }
   const auto channels = static_cast<std::size_t>(data.train.images.shape()[3]);
   for (std::vector<float>* each : {&input.mean, &input.deviation}) {

@@ -43,22 +43,26 @@ Examples examples_of(const Dataset& data, const Network& network, const ExampleR
   Examples examples{.name = data.name};
   if (data.has_targets()) {
     examples.targets = data.targets.as<float>();
-  } else {
+  } else if (data.has_answers()) {
     const auto labels = data.labels.as<std::int32_t>();
     examples.labels.assign(labels.begin(), labels.end());
+  } else {
+    examples.labels.assign(static_cast<std::size_t>(data.size()), 0);
   }
   examples.indices.resize(static_cast<std::size_t>(data.size()));
   std::iota(examples.indices.begin(), examples.indices.end(), 0);
   examples.read = [&data, &reader](std::size_t begin, std::size_t end,
                                    std::span<std::byte> integers) {
     const auto each = static_cast<std::size_t>(data.images.elements() / data.size());
-    const std::size_t count = (end - begin) * each;
     if (data.images.dtype() == DType::f32) {
-      reader.from_reals(data.images.as<float>().subspan(begin * each, count), integers.data());
-    } else {
-      reader.from_bytes(data.images.as<std::uint8_t>().subspan(begin * each, count),
-                        integers.data());
+      return reader.from_reals(data.images.as<float>().subspan(begin * each, (end - begin) * each),
+                               integers.data());
     }
+    std::vector<std::int32_t> indices(end - begin);
+    std::iota(indices.begin(), indices.end(), static_cast<std::int32_t>(begin));
+    data.images.for_each(indices, [&](std::size_t k, const std::uint8_t* pixels) {
+      reader.from_bytes({pixels, each}, integers.data() + k * reader.info().bytes);
+    });
   };
   return examples;
 }

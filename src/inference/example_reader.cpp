@@ -12,6 +12,7 @@
 
 #include "data/file_bytes.h"
 #include "data/harness_tensor.h"
+#include "data/picture_form.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 
@@ -198,13 +199,6 @@ std::int64_t ExampleReader::take_codes(const Tensor& tensor, const std::string& 
   return take(values.view(), name, integers);
 }
 
-MiddleOptions ExampleReader::middle_of_input() const {
-  const std::int64_t longer = std::max(info_.shape[0], info_.shape[1]);
-  return {.shorter = (longer * 256 + 112) / 224,  // to the nearest
-          .height = info_.shape[0],
-          .width = info_.shape[1]};
-}
-
 std::int64_t ExampleReader::read(const std::filesystem::path& path,
                                  std::vector<std::byte>& integers) const {
   if (path == "-") return take(read_npy(path).view(), "standard input", integers);
@@ -215,6 +209,14 @@ std::int64_t ExampleReader::read(const std::filesystem::path& path,
     return take_codes(tensor, name, integers);
   }
   if (is_npy(file)) return take(read_npy(path).view(), name, integers);
+  const std::size_t size = integers.size();
+  integers.resize(size + info_.bytes);
+  read_picture(file, name, integers.data() + size);
+  return 1;
+}
+
+void ExampleReader::read_picture(std::span<const std::byte> file, const std::string& name,
+                                 std::byte* integers) const {
   const bool takes_pictures =
       info_.shape.rank() == 3 && (info_.shape[2] == 1 || info_.shape[2] == 3);
   if (!takes_pictures) {
@@ -222,12 +224,10 @@ std::int64_t ExampleReader::read(const std::filesystem::path& path,
                 fmt::format(".npy: the network takes {}", info_.shape.to_string()),
                 ErrorKind::input);
   }
-  const Tensor picture = with_channels(decode_picture(file, name), info_.shape[2]);
-  const Tensor middle = middle_of_picture(picture.view(), middle_of_input());
-  const std::size_t size = integers.size();
-  integers.resize(size + info_.bytes);
-  from_bytes(middle.as<std::uint8_t>(), integers.data() + size);
-  return 1;
+  const PictureForm form{.law = PictureForm::Law::middle, .shape = info_.shape};
+  std::vector<std::uint8_t> middle(form.bytes());
+  read_in_form(file, name, form, middle.data());
+  from_bytes(middle, integers);
 }
 
 }  // namespace nibble::inline inference

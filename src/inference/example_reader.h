@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "data/picture.h"
 #include "graph/input_table.h"
 #include "nibble/core/tensor.h"
 #include "nibble/engine/engine.h"
@@ -30,6 +29,9 @@ class ExampleReader {
   //   channel where only that fits. Integers of any width are the integers themselves, but u8 are
   //   bytes of pictures unless the network takes u8 without a zero point; f32 are real numbers.
   std::int64_t read(const std::filesystem::path& path, std::vector<std::byte>& integers) const;
+  // One picture, of info.bytes.
+  void read_picture(std::span<const std::byte> file, const std::string& name,
+                    std::byte* integers) const;
   std::int64_t take(ConstTensorView array, const std::string& name,
                     std::vector<std::byte>& integers) const;
 
@@ -40,7 +42,6 @@ class ExampleReader {
   const ValueInfo& info() const { return info_; }
 
  private:
-  MiddleOptions middle_of_input() const;
   std::int64_t take_codes(const Tensor& tensor, const std::string& name,
                           std::vector<std::byte>& integers) const;
 

@@ -22,7 +22,14 @@ struct ExampleSource {
   std::vector<std::string> class_names = {};
 };
 
-std::unique_ptr<ExampleSource> load_examples(const std::string& data, Split split,
-                                             std::int64_t image_size, const AnswerEngine& engine);
+// How pictures become examples; a network's input decides the rest.
+struct ExampleOptions {
+  Split split = Split::test;
+  std::int64_t image_size = 0;    // see LoadOptions
+  bool skips_broken = false;      // see LoadOptions
+  bool takes_unlabelled = false;  // labels are then all 0
+};
+std::unique_ptr<ExampleSource> load_examples(const std::string& data, const ExampleOptions& options,
+                                             const AnswerEngine& engine);
 
 }  // namespace nibble::inline inference

@@ -42,6 +42,10 @@ struct AugmentKey {
 Augmentation draw_augmentation(const AugmentOptions& options, std::int64_t height,
                                std::int64_t width, const AugmentKey& key, std::int64_t image);
 
+// One image, (height, width, channels), as `drawn` says it.
+void augment_image(ConstTensorView image, const AugmentOptions& options, const Augmentation& drawn,
+                   TensorView result);
+
 // A batch: image k of `batch` is image indices[k] of `images`, augmented. Both u8 or both f32,
 // NHWC, images of the same size. With default options it is a copy.
 void gather_images(ConstTensorView images, std::span<const std::int32_t> indices,

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Examples in memory, pictures with labels or features with targets, found by name or by path.
+// Examples, pictures with labels or features with targets, found by name or by path.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "nibble/core/tensor.h"
+#include "nibble/data/images.h"
 
 namespace nibble::inline data {
 
@@ -19,7 +21,7 @@ std::string_view name_of(Split split);
 // for calibration may have neither.
 struct Dataset {
   std::string name;
-  Tensor images;  // (n, height, width, channels): u8 pictures, or f32, where k features of an
+  Images images;  // (n, height, width, channels): u8 pictures, or f32, where k features of an
                   // example are (1, 1, k)
   Tensor labels;  // i32 (n), each an index of class_names
   std::vector<std::string> class_names;
@@ -31,13 +33,22 @@ struct Dataset {
 };
 
 struct LoadOptions {
-  // Side of the square that pictures of a picture folder become, see resize_picture; 0: they keep
-  // their size, which must be the same for all. Refused for data that is not such a folder.
+  // Side of the square that pictures become, see resize_picture; 0: see `input`. Refused for data
+  // that is not pictures.
   std::int64_t image_size = 0;
+  // (height, width, channels) that a network takes. Where all pictures have that height and width,
+  // they stay as they are; else of each the middle is taken as published: the shorter side becomes
+  // 256/224 of what the network takes, the middle is cut out. Without it all must have one size.
+  std::optional<Shape> input = {};
+  // Pictures that cannot be read are left out, and a warning names and counts them; all are read
+  // once to find them.
+  bool skips_broken = false;
+  // Pictures that take more bytes are read and decoded when they are asked for.
+  std::int64_t most_in_memory = std::int64_t{128} << 20;
   // Whether a known data set must have the hash of the catalog.
   bool is_checked = true;
-  // Whether a folder with pictures in it and no folders of classes, FILE or train/FILE, is taken,
-  // too: calibration asks for no answers.
+  // Whether pictures without classes, FILE or train/FILE, or archives of such, are taken, too:
+  // calibration and speed ask for no answers.
   bool takes_unlabelled = false;
 };
 
@@ -53,14 +64,20 @@ struct LoadOptions {
 // - A folder of pictures (PNG, JPEG), CLASS/FILE for the train split alone, or train/CLASS/FILE and
 //   test/CLASS/FILE (or val). Classes and, in each, files come in the order of the bytes of their
 //   names; only .png, .jpg and .jpeg are taken. There is one channel when the pictures of both
-//   splits are all grey, else three.
+//   splits are all grey, else three, unless LoadOptions::input says it.
+// - Archives of pictures, X.tar, or a folder of them, or folders train and test (or val) of them.
+//   A picture's class is the folder it has in its archive, the number in KEY.cls beside KEY.jpg, or
+//   the name of its archive, the first of these that there is.
+// - A folder of pictures with val_map.txt in it or beside it, lines NAME LABEL: one split, taken as
+//   either.
 Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptions& options = {});
 
 // Whether load_dataset would look for that split: one's own data may have a train split alone.
 bool has_split(std::string_view name_or_path, Split split);
 
 // XXH3 of the image bytes followed by the labels as 32-bit little-endian integers or by the targets
-// as 32-bit floats.
+// as 32-bit floats. Of pictures that are not in memory their names, sizes and labels stand for the
+// bytes.
 std::uint64_t hash_of(const Dataset& dataset);
 std::string sha256_of(const Dataset& dataset);  // of the same bytes
 

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures as data: folders, lists and archives, of any size, whole or broken, for every verb that reads them."""
+
+import json
+import tarfile
+
+import numpy as np
+
+from case import grey_png, run
+from train_case import TrainCase, main
+
+
+class Pictures(TrainCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.shared = cls("no_leftovers")
+        cls.shared.setUp()
+        folder, _, _ = cls.shared.train("trained", "--arith", "int8", "--epochs", "2", network="convnet-8x8")
+        cls.model = folder / "model.nib"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shared.doCleanups()
+        super().tearDownClass()
+
+    def put_pictures(self, place, count=30):
+        """Pictures of many sizes, three classes, CLASS/FILE.png below the folder."""
+        rng = np.random.default_rng(5)
+        files = []
+        for i in range(count):
+            pixels = rng.integers(0, 256, rng.integers(5, 40, 2), dtype=np.uint8)
+            path = self.folder / place / str(i % 3) / f"{i:02}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(grey_png(pixels))
+            files.append((path, i % 3))
+        return files
+
+    def evaluated(self, data, *options):
+        return json.loads(self.done("eval", self.model, "--data", data, "--engine", "--json", *options))
+
+    def test_folders_archives_and_lists_are_the_same_pictures(self):
+        files = self.put_pictures("set/train")
+        self.put_pictures("set/val")
+        found = self.evaluated(self.folder / "set")
+        self.assertEqual(found["images"], 30)
+        shards = self.folder / "shards"
+        for split in ("train", "val"):
+            (shards / split).mkdir(parents=True)
+            for k in range(2):
+                with tarfile.open(shards / split / f"{k}.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+                    for path, label in files[k::2]:
+                        archive.add(path, f"{label}/{path.name}")
+        self.assertEqual(self.evaluated(shards)["correct"], found["correct"])
+        self.assertEqual(self.evaluated(shards)["confusion"], found["confusion"])
+        flat = self.folder / "flat"
+        flat.mkdir()
+        for path, _ in files:
+            (flat / path.name).write_bytes(path.read_bytes())
+        (self.folder / "val_map.txt").write_text("".join(f"{path.name}\t{label}\n" for path, label in files))
+        self.assertEqual(self.evaluated(flat)["correct"], found["correct"])
+
+    def test_training_and_calibration_take_any_size(self):
+        self.put_pictures("set/train")
+        self.put_pictures("set/val", 9)
+        folder, text, _ = self.train("run", "--data", self.folder / "set", "--epochs", "1", "--batch", "8", network="convnet-8x8")
+        self.assertEqual(self.summary(folder)["test"]["images"], 9)
+        unlabelled = self.folder / "unlabelled"
+        unlabelled.mkdir()
+        for path, _ in self.put_pictures("more"):
+            (unlabelled / path.name).write_bytes(path.read_bytes())
+        self.done("quantize", folder / "model.nib", "-o", self.folder / "q.nib", "--calib", unlabelled, "--samples", "20")
+        answers = self.done("run", self.folder / "q.nib", "--input", unlabelled).decode()
+        self.assertIn("… 30 in all\n", answers)
+        if b"no LoadGen" not in run("loadgen", "model", "--data", "digits", "--out", "out").stderr:
+            self.done("loadgen", self.model, "--data", unlabelled, "--out", self.folder / "load", "--mode", "accuracy")
+            entries = json.loads((self.folder / "load" / "mlperf_log_accuracy.json").read_text())
+            self.assertEqual(len(entries), 30)
+
+    def test_broken_pictures_are_named_counted_and_left_out_where_asked(self):
+        self.put_pictures("set/train")
+        self.put_pictures("set/val")
+        self.assertIn("30 pictures, 3 classes, 0 broken", self.done("data", "check", self.folder / "set").decode())
+        before = self.evaluated(self.folder / "set")["images"]
+        (self.folder / "set" / "val" / "1" / "04.png").write_bytes(b"\x89PNG\r\n\x1a\n and no more")
+        (self.folder / "set" / "val" / "2" / "05.png").write_bytes(b"text")
+        self.fails(1, "2 of 30 pictures cannot be taken: --skip-broken leaves them out", "eval", self.model, "--data",
+                   self.folder / "set", "--engine")
+        process = run("data", "check", self.folder / "set")
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("04.png: ", process.stdout.decode())
+        self.assertIn("2 broken pictures", process.stderr.decode())
+        process = run("eval", self.model, "--data", self.folder / "set", "--engine", "--json", "--skip-broken")
+        self.assertEqual(json.loads(process.stdout)["images"], before - 2)
+        self.assertIn("2 of 30 pictures left out", process.stderr.decode())
+        self.assertEqual(len(process.stderr.decode().splitlines()), 1)
+
+    def test_preprocess_goes_on_and_looks_at_hashes(self):
+        self.put_pictures("set")
+        data, out = self.folder / "set", self.folder / "tensors"
+        command = ("data", "preprocess", self.model, "--data", data, "--out", out)
+        self.assertIn("30 tensors in", self.done(*command).decode())
+        self.assertIn("0 written, 30 were there", self.done(*command).decode())
+        (out / "07.png.npy").unlink()
+        whole = (out / "09.png.npy").read_bytes()
+        (out / "09.png.npy").write_bytes(whole[:-1] + b"\x11")
+        text = self.done(*command).decode()
+        self.assertIn("2 written, 28 were there with the right hash, 1 with a wrong one", text)
+        self.assertEqual((out / "09.png.npy").read_bytes(), whole)
+        # What an interrupted run leaves: a list of hashes whose last line was cut.
+        lines = (out / "hashes.txt").read_text().splitlines(True)
+        (out / "hashes.txt").write_text("".join(lines[:20]) + lines[20][:9])
+        self.assertIn("written", self.done(*command).decode())
+        found = self.evaluated(data, "--split", "train")
+        self.assertEqual(self.evaluated(out)["correct"], found["correct"])
+        lines[0] = "tensors for input 0123456789abcdef\n"
+        (out / "hashes.txt").write_text("".join(lines))
+        self.fails(1, "another folder for another network", *command)
+        (data / "0" / "00.png").write_bytes(b"")
+        self.fails(1, "00.png", "data", "preprocess", self.model, "--data", data, "--out", self.folder / "new")
+        process = run("data", "preprocess", self.model, "--data", data, "--out", self.folder / "new", "--skip-broken")
+        self.assertIn("29 tensors", process.stdout.decode())
+
+
+if __name__ == "__main__":
+    main(needs_floats=True)
