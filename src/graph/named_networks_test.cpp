@@ -30,6 +30,7 @@ constexpr Expected kExpected[] = {
     {"resnet20", 269722, 40551040},      // the trained model of shared/data
     {"resnet20-nobn", 269722 - 688, 40551040},
     {"resnet18-32x32", 11173962, 555422720},
+    {"resnet26-32x32", 884138, 12555264},
     {"vgg-small-7", 4656512, 607600640},  // NITI: 607.6 M
     {"vgg-small-7-bn", 4656512 + 3584 + 10, 607600640},
     {"vgg-small-8", 4803968, 758595584},  // NITI: 758.6 M

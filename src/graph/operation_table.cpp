@@ -57,9 +57,9 @@ constexpr Row row(Cell... cells) {
 
 // Losses, which stand behind the answer.
 template <class Loss>
-constexpr Row loss_row(std::string_view in_integers) {
-  return row<Loss>(yes(), yes(in_integers), yes(kLeftOut), yes(kLeftOut), yes(in_integers),
-                   no(kOfTraining), yes(kLeftOut), yes(kLeftOut));
+constexpr Row loss_row(std::string_view emitted) {
+  return row<Loss>(yes(), yes(), yes(kLeftOut), yes(kLeftOut), yes(emitted), no(kOfTraining),
+                   yes(kLeftOut), yes(kLeftOut));
 }
 
 // What integers alone have.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -31,6 +32,25 @@ RescaleFactors rescale_factors(std::span<const double> factors, int bits) {
   for (const double each : factors) {
     result.multipliers.push_back(
         static_cast<std::int32_t>(std::round(std::ldexp(each, static_cast<int>(result.shift)))));
+  }
+  return result;
+}
+
+RescaleFactors u16_factors(std::span<const double> factors) {
+  constexpr std::array<int, 5> kShifts = {16, 10, 4, 1, 0};
+  constexpr double kMost = 65535;
+  double most = 0;
+  for (const double each : factors) {
+    if (!(each >= 0 && std::isfinite(each)))
+      throw Error("rescale", "factor", fmt::format("{}", each), "0 or more", ErrorKind::input);
+    most = std::max(most, each);
+  }
+  const auto shift = std::ranges::find_if(
+      kShifts, [&](int each) { return std::round(std::ldexp(most, each)) <= kMost; });
+  RescaleFactors result{.multipliers = {}, .shift = shift == kShifts.end() ? 0 : *shift};
+  for (const double each : factors) {
+    result.multipliers.push_back(static_cast<std::int32_t>(
+        std::min(std::round(std::ldexp(each, static_cast<int>(result.shift))), kMost)));
   }
   return result;
 }

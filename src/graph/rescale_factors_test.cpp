@@ -53,5 +53,21 @@ TEST(RescaleFactors, RefusesWhatIsNoFactor) {
   }
 }
 
+TEST(U16Factors, HaveNvidiasShifts) {
+  const auto found = [](std::vector<double> factors) { return u16_factors(factors); };
+  EXPECT_EQ(found({1.0 / 18}).shift, 16);
+  EXPECT_EQ(found({1.0 / 18}).multipliers, (std::vector<std::int32_t>{3641}));  // as in its model
+  EXPECT_EQ(found({0.25, 0.999999999}).shift, 10);  // 65,536 would be too large
+  EXPECT_EQ(found({0.99999, 0}).multipliers, (std::vector<std::int32_t>{65535, 0}));
+  EXPECT_EQ(found({63.9}).shift, 10);
+  EXPECT_EQ(found({64, 1}).multipliers, (std::vector<std::int32_t>{1024, 16}));
+  EXPECT_EQ(found({4096}).shift, 1);
+  EXPECT_EQ(found({32767.9}).shift, 0);
+  EXPECT_EQ(found({1e9, 1}).multipliers, (std::vector<std::int32_t>{65535, 1}));
+  EXPECT_EQ(found({0}).shift, 16);
+  EXPECT_THROW(found({-1}), Error);
+  EXPECT_THROW(found({std::nan("")}), Error);
+}
+
 }  // namespace
 }  // namespace nibble::inline graph

@@ -3,6 +3,8 @@
 #include "quantization/fake_quantized.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 #include "graph/model_parts.h"
 #include "graph/model_writer.h"
@@ -15,6 +17,12 @@
 namespace nibble::inline quantization {
 namespace {
 
+constexpr float kNvidiaStep = static_cast<float>(2.64 / 127);
+constexpr std::int64_t kNvidiaMost = 127;
+constexpr std::array<float, 3> kImagenetMean = {0.485F, 0.456F, 0.406F};
+constexpr std::array<float, 3> kImagenetDeviation = {0.229F, 0.224F, 0.225F};
+constexpr int kMeanBits = 7;
+constexpr int kShortcutBits = 8;
 constexpr double kAnswerRoom = 4;  // answers may be so much larger than those observed
 
 Tensor one_step(float step) {
@@ -32,7 +40,7 @@ class FakeQuantizer {
         observations_(observations),
         settings_(settings),
         parameters_(checked_parameters(from)),
-        points_(quantization_points(network_)),
+        points_(quantization_points(network_, settings.form)),
         to_(network_) {
     for (std::size_t i = 0; i < network_.nodes.size(); ++i) {
       if (is_product(network_.nodes[i].op)) products_.push_back(i);
@@ -91,6 +99,10 @@ class FakeQuantizer {
       return to_step({-kAnswerRoom * most, kAnswerRoom * most},
                      {.kind = GridKind::symmetric, .bits = kOutputBits});
     }
+    if (is_nvidia() && i == 0 && is_imagenet_input())
+      return {.step = kNvidiaStep, .grid = {-kNvidiaMost, kNvidiaMost}};
+    // A mean counts in the steps of what it is the mean of.
+    if (is_nvidia() && is_mean(i)) return range_at(network_.nodes[i].inputs[0]);
     // The input is symmetric, so that i8 holds it wherever it comes from.
     const bool is_symmetric = settings_.is_symmetric || is_input(i);
     GridChoice choice{.kind = is_symmetric ? GridKind::symmetric : GridKind::affine,
@@ -110,8 +122,34 @@ class FakeQuantizer {
     return is_edge && settings_.edge_bits != 0 ? settings_.edge_bits : settings_.bits.weights;
   }
 
+  bool is_nvidia() const { return settings_.form == IntegerForm::nvidia; }
+  bool is_mean(std::size_t i) const {
+    return is<GlobalAveragePool>(network_.nodes[i].op) || is<AveragePool>(network_.nodes[i].op);
+  }
+  bool is_imagenet_input() const {
+    const Input& input = input_of(network_);
+    return std::ranges::equal(input.mean, kImagenetMean) &&
+           std::ranges::equal(input.deviation, kImagenetDeviation);
+  }
+  bool is_read_by(std::size_t i, const auto& is_such) const {
+    return std::ranges::any_of(network_.nodes, [&](const Node& node) {
+      return is_such(node.op) && std::ranges::find(node.inputs, i) != node.inputs.end();
+    });
+  }
+  // NVIDIA's: of means, and of what shortcuts round before it is rectified.
+  std::optional<int> wide_bits(std::size_t i) const {
+    const auto is_pool = [](const Op& op) {
+      return is<GlobalAveragePool>(op) || is<AveragePool>(op);
+    };
+    if (is_mean(i) || is_read_by(i, is_pool)) return kMeanBits;
+    const bool is_shortcut = is_product(network_.nodes[product_of(network_, i)].op) &&
+                             !is<Relu>(network_.nodes[i].op) && is_read_by(i, is<Add>);
+    return is_shortcut ? std::optional(kShortcutBits) : std::nullopt;
+  }
+
   int value_bits(std::size_t i) const {
     if (is_input(i)) return kInputBits;
+    if (const std::optional<int> wide = is_nvidia() ? wide_bits(i) : std::nullopt) return *wide;
     const LayerBits* own = own_bits(product_of(network_, i));
     if (own != nullptr && own->activations != 0) return own->activations;
     return enters_last_product(i) && settings_.edge_bits != 0 ? settings_.edge_bits
@@ -142,8 +180,8 @@ class FakeQuantizer {
 
 }  // namespace
 
-Observations observe(const Model& model, const std::vector<Tensor>& batches) {
-  const std::vector<bool> points = quantization_points(model.network);
+Observations observe(const Model& model, const std::vector<Tensor>& batches, IntegerForm form) {
+  const std::vector<bool> points = quantization_points(model.network, form);
   Observations observations(points.size());
   const auto watch = [&](std::size_t node, ConstTensorView value) {
     if (points[node]) observations[node].add(value.as<float>());
@@ -160,6 +198,19 @@ Observations observe(const Model& model, const std::vector<Tensor>& batches) {
     }
   }
   return observations;
+}
+
+Model with_new_ranges(const Model& fake, const Model& folded, const std::vector<Tensor>& batches,
+                      const QuantizeSettings& settings) {
+  const std::vector<Parameter> now = parameters_of(fake.network);
+  Model floats = copy_of(folded);
+  const std::vector<Parameter> parameters = parameters_of(floats.network);
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    const auto same = std::ranges::find(now, parameters[p].name, &Parameter::name);
+    floats.parameters[p] =
+        copy_of(fake.parameters[static_cast<std::size_t>(same - now.begin())].view());
+  }
+  return fake_quantized(floats, observe(floats, batches, settings.form), settings);
 }
 
 Model fake_quantized(const Model& model, const Observations& observations,

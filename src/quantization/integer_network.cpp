@@ -42,6 +42,7 @@ struct IntegerValue {
   bool has_relu = false;     // still to be done
   double cap = kNoCap;       // of a relu6, still to be done
   bool is_rounded = false;   // by a fake_quantize: narrow, ready for products
+  bool is_positive = false;  // of a rounded one
   std::int64_t most = 0;     // of a rounded one, the largest magnitude
 
   bool has_one_unit() const { return unit.size() == 1; }
@@ -49,8 +50,9 @@ struct IntegerValue {
 
 class NetworkWriter {
  public:
-  explicit NetworkWriter(const Model& model)
+  explicit NetworkWriter(const Model& model, IntegerForm form = IntegerForm::usual)
       : from_(model),
+        form_(form),
         shapes_(infer_shapes(model.network)),
         parameters_(checked_parameters(model)),
         readers_(readers_of(model.network)),
@@ -129,6 +131,7 @@ class NetworkWriter {
     IntegerValue result{.node = value.node,
                         .unit = {double{step}},
                         .is_rounded = true,
+                        .is_positive = op.low >= 0,
                         .most = std::max(-op.low, op.high)};
     if (value.unit.empty()) {
       to_.node(value.node).value = precision;
@@ -143,7 +146,9 @@ class NetworkWriter {
         .high = top < static_cast<double>(op.high) ? static_cast<std::int64_t>(top) : op.high,
         .value = precision};
     for (const double unit : value.unit) rescale.factors.push_back(unit / double{step});
-    result.node = add_rescale(to_, std::move(rescale));
+    // Answers are divided by floats in NVIDIA's form, whatever its other factors are.
+    const bool is_answer = index_ == output_of(from_.network);
+    result.node = add_rescale(to_, std::move(rescale), is_answer ? IntegerForm::usual : form_);
     return result;
   }
 
@@ -266,7 +271,8 @@ class NetworkWriter {
     const std::optional<double> step = step_of_sum();
     IntegerValue result;
     const bool is_fine =
-        sums != operands.end() && (!step || std::ranges::max(sums->unit) <= *step / kFineParts);
+        sums != operands.end() && (form_ == IntegerForm::nvidia || !step ||
+                                   std::ranges::max(sums->unit) <= *step / kFineParts);
     if (is_fine) {
       result.unit = sums->unit;
     } else {
@@ -297,7 +303,7 @@ class NetworkWriter {
     if (is_same(value.unit, unit)) return value.node;
     RescaleNode rescale{.name = std::move(name),
                         .input = value.node,
-                        .low = -kMaxInteger,
+                        .low = value.is_positive && form_ == IntegerForm::nvidia ? 0 : -kMaxInteger,
                         .high = kMaxInteger,
                         .value = {}};
     const std::size_t channels = std::max(value.unit.size(), unit.size());
@@ -305,7 +311,7 @@ class NetworkWriter {
       rescale.factors.push_back(value.unit[value.has_one_unit() ? 0 : c] /
                                 unit[unit.size() == 1 ? 0 : c]);
     }
-    return add_rescale(to_, std::move(rescale));
+    return add_rescale(to_, std::move(rescale), form_);
   }
 
   // Steps are float32: units made of them differ by less.
@@ -379,6 +385,7 @@ class NetworkWriter {
   }
 
   const Model& from_;
+  IntegerForm form_;
   std::vector<Shape> shapes_;
   std::vector<Parameter> parameters_;
   std::vector<std::vector<std::size_t>> readers_;
@@ -391,12 +398,12 @@ class NetworkWriter {
 
 }  // namespace
 
-Model integer_network_of(const Model& fake_quantized) {
-  return NetworkWriter(fake_quantized).write();
+Model integer_network_of(const Model& fake_quantized, IntegerForm form) {
+  return NetworkWriter(fake_quantized, form).write();
 }
 
-std::vector<UnitChange> unit_changes_of(const Model& fake_quantized) {
-  return NetworkWriter(fake_quantized).unit_changes();
+std::vector<UnitChange> unit_changes_of(const Model& fake_quantized, IntegerForm form) {
+  return NetworkWriter(fake_quantized, form).unit_changes();
 }
 
 std::vector<std::vector<double>> units_of(const Model& fake_quantized) {

@@ -13,8 +13,8 @@
 
 namespace nibble::inline quantization {
 
-Model with_rounded_addends(Model fake_quantized) {
-  const std::vector<UnitChange> changes = unit_changes_of(fake_quantized);
+Model with_rounded_addends(Model fake_quantized, IntegerForm form) {
+  const std::vector<UnitChange> changes = unit_changes_of(fake_quantized, form);
   const Network network = fake_quantized.network;
   const std::vector<Parameter> parameters = parameters_of(network);
   ModelWriter to(network);
@@ -61,9 +61,9 @@ Model with_integer_biases(Model fake_quantized) {
   return fake_quantized;
 }
 
-IntegerTwins integer_twins_of(Model fake_quantized) {
-  Model fake = with_rounded_addends(with_integer_biases(std::move(fake_quantized)));
-  Model integers = integer_network_of(fake);
+IntegerTwins integer_twins_of(Model fake_quantized, IntegerForm form) {
+  Model fake = with_rounded_addends(with_integer_biases(std::move(fake_quantized)), form);
+  Model integers = integer_network_of(fake, form);
   return {.fake = std::move(fake), .integers = std::move(integers)};
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nibble/graph/network.h"
+#include "nibble/quantization/settings.h"
 
 namespace nibble::inline quantization {
 
@@ -15,7 +16,7 @@ struct UnitChange {
   std::size_t operand = 0;
   std::vector<double> unit;
 };
-std::vector<UnitChange> unit_changes_of(const Model& fake_quantized);
+std::vector<UnitChange> unit_changes_of(const Model& fake_quantized, IntegerForm form);
 
 // By node: the unit of its integers, one for all or one a channel.
 std::vector<std::vector<double>> units_of(const Model& fake_quantized);

@@ -19,8 +19,11 @@ bool is_epilogue(const Op& op) {
 
 class PointFinder {
  public:
-  explicit PointFinder(const Network& network)
-      : network_(network), readers_(readers_of(network)), output_(output_of(network)) {}
+  PointFinder(const Network& network, IntegerForm form)
+      : network_(network),
+        form_(form),
+        readers_(readers_of(network)),
+        output_(output_of(network)) {}
 
   std::vector<bool> find() {
     std::vector<bool> points;
@@ -41,21 +44,24 @@ class PointFinder {
     if (is<Input>(op)) return is<BatchNorm>(reader.op);  // integer features
     if (is_epilogue(reader.op)) return true;
     if (is<Concat>(reader.op)) return is_product(op) || is<Bias>(op) || is<Relu>(op);
-    return is<Add>(reader.op) && is_last_sum(i, reader);
+    return is<Add>(reader.op) && is_sum_that_waits(i, reader);
   }
 
-  // Of operands that are sums of products read by nobody else.
-  bool is_last_sum(std::size_t i, const Node& add) const {
+  // Of operands that are sums of products read by nobody else the last one, which need not be kept;
+  // in NVIDIA's form the first that the add names, whose unit is that of the sum.
+  bool is_sum_that_waits(std::size_t i, const Node& add) const {
     const auto is_plain_sum = [&](std::size_t k) {
       const Op& op = network_.nodes[k].op;
       return (is_product(op) || is<Bias>(op)) && readers_[k].size() == 1;
     };
-    return is_plain_sum(i) && std::ranges::none_of(add.inputs, [&](std::size_t k) {
-             return k > i && is_plain_sum(k);
-           });
+    if (!is_plain_sum(i)) return false;
+    if (form_ == IntegerForm::nvidia) return *std::ranges::find_if(add.inputs, is_plain_sum) == i;
+    return std::ranges::none_of(add.inputs,
+                                [&](std::size_t k) { return k > i && is_plain_sum(k); });
   }
 
   const Network& network_;
+  IntegerForm form_;
   std::vector<std::vector<std::size_t>> readers_;
   std::size_t output_;
   std::vector<bool> is_sum_;
@@ -63,8 +69,8 @@ class PointFinder {
 
 }  // namespace
 
-std::vector<bool> quantization_points(const Network& network) {
-  return PointFinder(network).find();
+std::vector<bool> quantization_points(const Network& network, IntegerForm form) {
+  return PointFinder(network, form).find();
 }
 
 std::size_t product_of(const Network& network, std::size_t point) {

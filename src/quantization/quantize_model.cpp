@@ -23,7 +23,7 @@ QuantizedModel quantize_model(const Model& model, const std::vector<Tensor>& cal
   if (settings.has_integer_features) {
     result.folded = with_feature_ranges(std::move(result.folded), calibration);
   }
-  const Observations observations = observe(result.folded, calibration);
+  const Observations observations = observe(result.folded, calibration, settings.form);
   result.fake = fake_quantized(result.folded, observations, settings);
   if (settings.learns_rounding) {
     result.fake = with_learned_rounding(result.folded, std::move(result.fake), calibration,

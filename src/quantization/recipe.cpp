@@ -24,11 +24,11 @@ constexpr std::string_view kRecipeOp = "quantize";
 
 // What a recipe may say: how to quantize. It names no file, neither to read nor to write: recipes
 // come from others.
-constexpr std::array<std::string_view, 18> kAllowed = {
-    "activations",        "crop",           "edges",      "finetune", "flip",
-    "integer-features",   "learn-rounding", "lr",         "max-loss", "method",
-    "no-bias-correction", "no-equalize",    "per-tensor", "samples",  "seed",
-    "target-file",        "target-size",    "weights"};
+constexpr std::array<std::string_view, 20> kAllowed = {
+    "activations",        "crop",           "edges",      "finetune", "flip",   "form",
+    "integer-features",   "learn-rounding", "lr",         "max-loss", "method", "recollect",
+    "no-bias-correction", "no-equalize",    "per-tensor", "samples",  "seed",   "target-file",
+    "target-size",        "weights"};
 
 std::vector<RecipeOption> parse(std::string_view text, std::string_view source) {
   const TomlValue root = parse_toml(text, source, kRecipeOp);

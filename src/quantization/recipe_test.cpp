@@ -48,9 +48,11 @@ TEST(QuantizeRecipe, NamesNoFileAndNothingUnknown) {
 }
 
 TEST(QuantizeRecipe, AnUnknownNameListsTheKnownOnes) {
-  EXPECT_THAT(error_of([] { quantize_recipe("int1"); }),
-              HasSubstr("recipe: got 'int1', expected int4-finetuned, int4-weights, int8 or the "
-                        "path of a .toml file"));
+  EXPECT_THAT(
+      error_of([] { quantize_recipe("int1"); }),
+      HasSubstr(
+          "recipe: got 'int1', expected int4-finetuned, int4-weights, int8, nvidia-int4 or the "
+          "path of a .toml file"));
 }
 
 }  // namespace

@@ -8,12 +8,13 @@
 
 namespace nibble::inline quantization {
 
-std::size_t add_rescale(ModelWriter& to, RescaleNode rescale) {
+std::size_t add_rescale(ModelWriter& to, RescaleNode rescale, IntegerForm form) {
   std::vector<double>& factors = rescale.factors;
   if (std::ranges::all_of(factors, [&](double each) { return each == factors[0]; })) {
     factors.resize(1);
   }
-  const RescaleFactors integers = rescale_factors(factors);
+  const RescaleFactors integers =
+      form == IntegerForm::nvidia ? u16_factors(factors) : rescale_factors(factors);
   std::vector<Tensor> tensors;
   tensors.emplace_back(DType::i32, Shape{static_cast<std::int64_t>(factors.size())});
   std::ranges::copy(integers.multipliers, tensors[0].as<std::int32_t>().begin());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/model_writer.h"
+#include "nibble/quantization/settings.h"
 
 namespace nibble::inline quantization {
 
@@ -20,6 +21,6 @@ struct RescaleNode {
 };
 
 // One multiplier where all factors are equal.
-std::size_t add_rescale(ModelWriter& to, RescaleNode rescale);
+std::size_t add_rescale(ModelWriter& to, RescaleNode rescale, IntegerForm form);
 
 }  // namespace nibble::inline quantization

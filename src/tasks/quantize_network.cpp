@@ -9,11 +9,13 @@
 
 #include "core/hash.h"
 #include "epoch_loop/check_data.h"
+#include "foreign/layer_directory/directory_form.h"
 #include "nibble/core/error.h"
 #include "nibble/engine/engine.h"
 #include "nibble/quantization/integer_network.h"
 #include "nibble/quantization/quantize_model.h"
 #include "nibble/version.h"
+#include "quantization/fake_quantized.h"
 #include "tasks/open_model.h"
 
 namespace nibble::inline tasks {
@@ -21,7 +23,7 @@ namespace {
 
 // On the train split of --data, with the engine's rounding in every step.
 Model fine_tuned(const Model& fake, const QuantizeChoices& choices, const QuantizeManner& manner,
-                 const Dataset& data) {
+                 const Dataset& data, const std::function<Model(const Model&)>& with_new_ranges) {
   FineTuneOptions options{
       .epochs = choices.fine_tuning,
       .augment = {.padding = choices.crop, .has_flip = choices.flips},
@@ -30,6 +32,7 @@ Model fine_tuned(const Model& fake, const QuantizeChoices& choices, const Quanti
       .checkpoint = manner.checkpoint};
   options.optimizer.rate = choices.rate;
   options.after_epoch = manner.after_epoch;
+  if (choices.recollects) options.before_epoch = with_new_ranges;
   return fine_tune(fake, data, options);
 }
 
@@ -41,6 +44,16 @@ void check_answers(const QuantizeChoices& choices, const Dataset& calib) {
   throw Error("quantize",
               is_tuned ? "--finetune on " + choices.calib : "--max-loss on " + choices.calib,
               "pictures without classes", "CLASS/FILE.png", ErrorKind::input);
+}
+
+// As layers of NVIDIA's directory, where the network is of its kind.
+void take_directory_form(QuantizedNetwork& result) {
+  try {
+    result.integers = directory_form(result.integers);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::input) throw;
+    result.no_directory_because = error.reason();
+  }
 }
 
 }  // namespace
@@ -56,12 +69,16 @@ QuantizedNetwork quantize_network(const Model& model, const QuantizeChoices& cho
   begin("calibration");
   QuantizedNetwork result;
   QuantizeSettings settings = settings_of(choices);
-  const Dataset calib = load_dataset(choices.calib, Split::train,
-                                     {.image_size = choices.image_size, .takes_unlabelled = true});
+  LoadOptions pictures{.image_size = choices.image_size,
+                       .input = input_of(model.network).shape,
+                       .skips_broken = choices.skips_broken,
+                       .takes_unlabelled = true};
+  const Dataset calib = load_dataset(choices.calib, Split::train, pictures);
+  pictures.takes_unlabelled = false;
   check_answers(choices, calib);
   const std::string data = choices.data.empty() ? choices.calib : choices.data;
   if ((calib.has_answers() || !choices.data.empty()) && has_split(data, Split::test)) {
-    result.test = load_dataset(data, Split::test, {.image_size = choices.image_size});
+    result.test = load_dataset(data, Split::test, pictures);
     check_data(model.network, *result.test);
   }
   result.calibrated = std::min(choices.samples, calib.size());
@@ -81,15 +98,18 @@ QuantizedNetwork quantize_network(const Model& model, const QuantizeChoices& cho
                    {"data_hash", hex(hash_of(calib))}};
   if (choices.fine_tuning > 0) {
     begin("fine-tuning");
-    const Dataset other =
-        is_same ? Dataset{} : load_dataset(data, Split::train, {.image_size = choices.image_size});
-    quantized.fake = fine_tuned(quantized.fake, choices, manner, is_same ? calib : other);
+    const Dataset other = is_same ? Dataset{} : load_dataset(data, Split::train, pictures);
+    quantized.fake =
+        fine_tuned(quantized.fake, choices, manner, is_same ? calib : other, [&](const Model& now) {
+          return with_new_ranges(now, quantized.folded, batches, settings);
+        });
     result.origin["fine_tuning_data_hash"] = hex(hash_of(is_same ? calib : other));
   }
   begin("integers");
-  IntegerTwins twins = integer_twins_of(std::move(quantized.fake));
+  IntegerTwins twins = integer_twins_of(std::move(quantized.fake), settings.form);
   result.fake = std::move(twins.fake);
   result.integers = std::move(twins.integers);
+  if (settings.form == IntegerForm::nvidia) take_directory_form(result);
   check_size(choices.mixed, result.integers);
   result.errors = node_errors(quantized.folded, result.fake, batches);
   return result;

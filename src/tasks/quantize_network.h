@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,7 +34,8 @@ struct QuantizedNetwork {
   std::vector<LayerSensitivity> scan = {};  // where it was asked for
   std::int64_t calibrated = 0;              // images
   double seconds = 0;
-  std::optional<Dataset> test = {};  // where the data has one
+  std::optional<Dataset> test = {};       // where the data has one
+  std::string no_directory_because = {};  // of NVIDIA's form: why it cannot be a layer directory
 };
 
 // The model is of floats.

@@ -59,7 +59,7 @@ void check_given(const QuantizeChoices& choices, std::span<const std::string> gi
     if (is_idle && std::ranges::find(given, option) != given.end())
       throw CLI::ValidationError(std::string(option), why);
   };
-  for (const char* option : {"--lr", "--crop", "--flip", "--seed"})
+  for (const char* option : {"--lr", "--crop", "--flip", "--seed", "--recollect"})
     refuse(option, choices.fine_tuning == 0, "is an option of fine-tuning: give --finetune, too");
   const int targets = (choices.mixed.target_size > 0 ? 1 : 0) +
                       (choices.mixed.target_file > 0 ? 1 : 0) + (choices.mixed.max_loss ? 1 : 0);
@@ -83,6 +83,7 @@ QuantizeSettings settings_of(const QuantizeChoices& choices) {
   settings.corrects_bias = !choices.keeps_biases;
   settings.learns_rounding = choices.learns_rounding;
   settings.has_integer_features = choices.has_integer_features;
+  settings.form = choices.form == "nvidia" ? IntegerForm::nvidia : IntegerForm::usual;
   return settings;
 }
 
@@ -100,6 +101,7 @@ void add_quantize_options(CLI::App& verb, QuantizeChoices& choices) {
       ->check(within(1, kMostSamples));
   verb.add_option("--image-size", choices.image_size, "side of the pictures of a folder")
       ->check(within(1, kLongestSide));
+  add_skip_broken_option(verb, choices.skips_broken);
   verb.add_option("--weights", choices.weights, "int8, int7, … int2; fewer than 8 are packed");
   verb.add_option("--activations", choices.activations,
                   "uint8, uint4, …: 0 anywhere; int8, …: values of both signs around 0");
@@ -114,6 +116,11 @@ void add_quantize_options(CLI::App& verb, QuantizeChoices& choices) {
   verb.add_flag("--no-bias-correction", choices.keeps_biases, "leave the biases as they are");
   verb.add_flag("--learn-rounding", choices.learns_rounding,
                 "round weights up or down so that the sums of each layer stay");
+  verb.add_option(
+          "--form", choices.form,
+          "of the integers: usual, or nvidia: factors of 16 bits with the shifts of its\n"
+          "INT4 ResNet-50; a network of its kind can then be written as its layer directory")
+      ->check(CLI::IsMember({"usual", "nvidia"}));
   CLI::Option* features =
       verb.add_flag("--integer-features", choices.has_integer_features,
                     "the network takes counters and sensors: int32, each feature with its range");
@@ -123,6 +130,9 @@ void add_quantize_options(CLI::App& verb, QuantizeChoices& choices) {
                   "Ctrl-C the same command goes on from OUT.nib.checkpoint")
       ->excludes(features)
       ->check(within(0, kMostTuning));
+  verb.add_flag("--recollect", choices.recollects,
+                "of fine-tuning: before each epoch collect histograms anew and set the ranges,\n"
+                "as NVIDIA did; otherwise steps learn with the weights");
   verb.add_option("--lr", choices.rate, "of fine-tuning (0.001), falling to 0 by a cosine")
       ->check(within(kLeastRate, kMostRate));
   verb.add_option("--crop", choices.crop, "of fine-tuning: random crops out of such a border")

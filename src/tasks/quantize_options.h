@@ -22,6 +22,7 @@ struct QuantizeChoices {
   std::string data;
   std::int64_t samples = 1024;
   std::int64_t image_size = 0;  // of picture folders, see LoadOptions
+  bool skips_broken = false;    // see LoadOptions
   std::string weights = "int8";
   std::string activations = "uint8";
   std::string method = "percentile:99.999";
@@ -31,6 +32,8 @@ struct QuantizeChoices {
   bool keeps_biases = false;
   bool learns_rounding = false;
   bool has_integer_features = false;
+  std::string form = "usual";  // of the integers: usual or nvidia
+  bool recollects = false;     // ranges before each epoch of fine-tuning
   MixedPrecision mixed = {};
   int threads = 0;
   std::string device = "cpu";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "nibble/graph/network.h"
+#include "nibble/quantization/settings.h"
 
 namespace nibble::inline quantization {
 
@@ -10,11 +11,11 @@ namespace nibble::inline quantization {
 // what was rounded. Each fake_quantize becomes a rescale with the name of what it rounds; a relu
 // before it goes into its low end. A bias becomes 32-bit integers in the unit of its sums. The
 // rescale's format says what its integers stand for. Losses go.
-Model integer_network_of(const Model& fake_quantized);
+Model integer_network_of(const Model& fake_quantized, IntegerForm form = IntegerForm::usual);
 
 // The fake-quantized network with one more rounding where its integer network has one: operands of
 // adds that are brought to the unit of the other's sums.
-Model with_rounded_addends(Model fake_quantized);
+Model with_rounded_addends(Model fake_quantized, IntegerForm form = IntegerForm::usual);
 
 // The fake-quantized network with the biases that its integer network has: whole numbers of the
 // unit of their sums.
@@ -27,6 +28,6 @@ struct IntegerTwins {
 };
 
 // The end of quantization, after all that learns from the fake-quantized network.
-IntegerTwins integer_twins_of(Model fake_quantized);
+IntegerTwins integer_twins_of(Model fake_quantized, IntegerForm form = IntegerForm::usual);
 
 }  // namespace nibble::inline quantization

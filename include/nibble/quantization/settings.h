@@ -30,6 +30,15 @@ struct RangeMethod {
 RangeMethod parse_range_method(std::string_view text);
 std::string to_string(const RangeMethod& method);
 
+// What the network of integers is to be.
+enum class IntegerForm : std::uint8_t {
+  usual,  // factors of 31 bits; sums are rounded where that loses least
+  // As NVIDIA's INT4 ResNet-50 has it: factors of 16 bits with its shifts, 8 bits for what
+  // shortcuts round, 7 before and after the mean, pictures normalized as ImageNet's on ±127 steps
+  // of 2.64/127.
+  nvidia,
+};
+
 struct QuantizeSettings {
   LayerBits bits;
   // By name of a conv2d or linear, instead of `bits` and `edge_bits`; 0 stands for these.
@@ -40,9 +49,10 @@ struct QuantizeSettings {
   bool is_symmetric = false;   // values of both signs on ±(2^(bits - 1) - 1); otherwise affine
   bool fits_weights = true;    // steps of weights of the least squared error; otherwise max
   RangeMethod method{.kind = RangeMethod::Kind::percentile, .percent = 99.999};
-  bool equalizes = true;              // cross-layer equalization before all else
-  bool corrects_bias = true;          // after all else
-  bool learns_rounding = false;       // of weights, layer by layer
+  bool equalizes = true;         // cross-layer equalization before all else
+  bool corrects_bias = true;     // after all else
+  bool learns_rounding = false;  // of weights, layer by layer
+  IntegerForm form = IntegerForm::usual;
   bool has_integer_features = false;  // see with_feature_ranges
 };
 
