@@ -18,23 +18,25 @@ std::string obstacle_to_submission(const LoadRunOptions& options) {
 std::string to_json(const LoadDescription& description) {
   const LoadRunOptions& options = description.options;
   const std::string obstacle = obstacle_to_submission(options);
-  const nlohmann::ordered_json json = {{"model", options.model.string()},
-                                       {"weights_hash", hex(description.weights)},
-                                       {"data", options.data},
-                                       {"split", options.split},
-                                       {"scenario", name_of(options.scenario)},
-                                       {"mode", name_of(options.mode)},
-                                       {"benchmark", options.benchmark},
-                                       {"user_conf", options.user_conf.string()},
-                                       {"audit", options.audit.string()},
-                                       {"settings", options.settings},
-                                       {"device", options.device},
-                                       {"batch", description.most_samples},
-                                       {"longest_wait_ms", description.longest_wait_ms},
-                                       {"lanes", description.lanes},
-                                       {"threads_of_a_batch", description.threads},
-                                       {"expected_queries_per_second", description.expected_rate},
-                                       {"no_submission_because", obstacle}};
+  const nlohmann::ordered_json json = {
+      {"model", options.model.string()},
+      {"weights_hash", hex(description.weights)},
+      {"data", options.data},
+      {"split", options.split},
+      {"scenario", name_of(options.scenario)},
+      {"mode", name_of(options.mode)},
+      {"benchmark", options.benchmark},
+      {"user_conf", options.user_conf.string()},
+      {"audit", options.audit.string()},
+      {"settings", options.settings},
+      {"device", options.device},
+      {"start_from", options.start_from == BufferPlace::device ? "device" : "host"},
+      {"batch", description.most_samples},
+      {"longest_wait_ms", description.longest_wait_ms},
+      {"lanes", description.lanes},
+      {"threads_of_a_batch", description.threads},
+      {"expected_queries_per_second", description.expected_rate},
+      {"no_submission_because", obstacle}};
   return settings_json(this_run(), json.dump());
 }
 

@@ -9,6 +9,7 @@
 
 #include "loadgen/load_result.h"
 #include "loadgen/scenario.h"
+#include "nibble/engine/engine_buffer.h"
 #include "nibble/run_folder/progress.h"
 
 namespace nibble::inline loadgen {
@@ -18,6 +19,7 @@ struct LoadRunOptions {
   std::string data = {};  // a data set by name or path, or a folder with val_map.txt
   std::string split = "test";
   std::int64_t image_size = 0;
+  bool skips_broken = false;
   std::filesystem::path out = {};  // which must not hold a run
 
   Scenario scenario = Scenario::offline;
@@ -28,7 +30,8 @@ struct LoadRunOptions {
   std::vector<std::string> settings = {};  // "KEY=NUMBER", see LoadConf
 
   std::string device = "cpu";
-  int threads = 0;         // 0: all
+  BufferPlace start_from = BufferPlace::host;  // where samples lie when time begins
+  int threads = 0;                             // 0: all
   std::int64_t batch = 0;  // the largest; 0: what a short measurement finds best
   bool logs_five = false;  // five classes an answer, the best first, instead of one
   ProgressStyle progress = ProgressStyle::automatic;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "loadgen/scenario.h"
 #include "nibble/inference/answer_engine.h"
@@ -19,6 +20,8 @@ struct BatchPlan {
   std::chrono::nanoseconds longest_wait{0};
   int lanes = 1;    // batches at a time
   int threads = 1;  // of each
+  // What Server's batches may have, ascending; empty: any number. A GPU records each size once.
+  std::vector<std::size_t> sizes = {};
   // As measured with batches of most_samples.
   double samples_per_second = 0;
   double seconds = 0;  // of one batch
@@ -27,7 +30,9 @@ struct BatchPlan {
 struct PlanRequest {
   Scenario scenario = Scenario::offline;
   int threads = 1;
-  std::size_t batch = 0;  // the largest; 0: to be found
+  bool is_gpu = false;
+  BufferPlace start_from = BufferPlace::host;  // where samples lie
+  std::size_t batch = 0;                       // the largest; 0: to be found
   std::size_t samples_per_query = 1;
   double target_qps = 0;                      // of Server; 0: not known
   std::chrono::nanoseconds latency_bound{0};  // of Server
@@ -37,7 +42,7 @@ using MakeEngine = std::function<std::unique_ptr<AnswerEngine>(const EngineOptio
 
 struct PlannedEngine {
   BatchPlan plan = {};
-  std::unique_ptr<AnswerEngine> engine = {};  // warm
+  std::shared_ptr<const AnswerEngine> engine = {};  // warm
 };
 PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_engine);
 

@@ -18,10 +18,16 @@ BatchRunner::BatchRunner(const AnswerEngine& engine, const SampleLibrary& sample
   for (Slot& slot : slots_) free_.push_back(&slot);
 }
 
+std::span<std::byte> BatchRunner::answers_of(Slot& slot) const {
+  return slot.integers->bytes().first(slot.batch.size() * engine_.engine().output().bytes);
+}
+
 void BatchRunner::begin(Slot& slot, std::span<const mlperf::QuerySample> batch,
                         const Waiting& waiting) {
   slot.batch.assign(batch.begin(), batch.end());
-  slot.integers.resize(batch.size() * engine_.engine().output().bytes);
+  const std::size_t bytes = batch.size() * engine_.engine().output().bytes;
+  if (!slot.integers || slot.integers->bytes().size() < bytes)
+    slot.integers.emplace(engine_.engine().allocate(bytes, BufferPlace::host));
   slot.record = {.issued = waiting.issued,
                  .begun = LoadClock::now(),
                  .ended = {},
@@ -35,7 +41,7 @@ void BatchRunner::run(std::span<const mlperf::QuerySample> batch, LoadClock::tim
   begin(slot, batch, {.issued = issued});
   try {
     engine_.engine().run(samples_.integers(slot.batch, slot.copy),
-                         static_cast<std::int64_t>(batch.size()), slot.integers);
+                         static_cast<std::int64_t>(batch.size()), answers_of(slot));
   } catch (...) {
     error = std::current_exception();
   }
@@ -54,7 +60,7 @@ void BatchRunner::submit(std::span<const mlperf::QuerySample> batch, const Waiti
   begin(*slot, batch, waiting);
   try {
     engine_.engine().submit(samples_.integers(slot->batch, slot->copy),
-                            static_cast<std::int64_t>(batch.size()), slot->integers,
+                            static_cast<std::int64_t>(batch.size()), answers_of(*slot),
                             [this, slot](const std::exception_ptr& error) {
                               answer(*slot, error);
                               free(*slot);
@@ -73,7 +79,7 @@ void BatchRunner::find_classes(Slot& slot) {
   const auto width = static_cast<std::size_t>(engine_.engine().output().shape.elements());
   slot.reals.resize(slot.batch.size() * width);
   slot.classes.resize(slot.batch.size() * classes_logged_);
-  engine_.to_reals(slot.integers, slot.reals);
+  engine_.to_reals(answers_of(slot), slot.reals);
   for (std::size_t i = 0; i < slot.batch.size(); ++i) {
     const auto row = std::span(slot.reals).subspan(i * width, width);
     if (engine_.gives_class()) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,14 +47,15 @@ class BatchRunner {
  private:
   struct Slot {
     std::vector<mlperf::QuerySample> batch = {};
-    std::vector<std::byte> copy = {};  // of samples that are not neighbours
-    std::vector<std::byte> integers = {};
+    std::optional<EngineBuffer> copy = {};      // of samples that are not neighbours
+    std::optional<EngineBuffer> integers = {};  // room for answers
     std::vector<float> reals = {};
     std::vector<std::int32_t> classes = {};
     std::vector<mlperf::QuerySampleResponse> responses = {};
     BatchRecord record = {};
   };
 
+  std::span<std::byte> answers_of(Slot& slot) const;
   void begin(Slot& slot, std::span<const mlperf::QuerySample> batch, const Waiting& waiting);
   void answer(Slot& slot, const std::exception_ptr& error) noexcept;
   void find_classes(Slot& slot);

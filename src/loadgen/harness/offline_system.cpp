@@ -33,7 +33,7 @@ class OfflineSystem final : public mlperf::SystemUnderTest {
   bool is_in_order(std::span<const mlperf::QuerySample> query) const {
     const auto follows = [&](const mlperf::QuerySample& one, const mlperf::QuerySample& next) {
       return parts_.samples.place_of(next.index) ==
-             (parts_.samples.place_of(one.index) + 1) % parts_.samples.loaded();
+             parts_.samples.place_after(parts_.samples.place_of(one.index));
     };
     return std::ranges::adjacent_find(query, std::not_fn(follows)) == query.end();
   }

@@ -28,8 +28,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kServerShare = 0.8;  // of the measured speed, where no target is given
-constexpr double kSingleShare = 0.5;  // of the measured time: rather too many queries than few
+constexpr double kServerShare = 0.8;     // of the measured speed, where no target is given
+constexpr double kFirstPeakShare = 0.5;  // find-peak begins there, rises by half, then bisects
+constexpr double kPeakStep = 0.5;
+constexpr double kLeastWholeRate = 100;  // below it a peak has a decimal
+constexpr double kPeakProbeMs = 2'000;   // of each of its dozen runs
+constexpr double kSingleShare = 0.5;     // of the measured time: rather too many queries than few
 constexpr const char* kEveryBenchmark = "*";
 
 void check_options(const LoadRunOptions& options) {
@@ -62,7 +66,8 @@ LoadConf conf_of(const LoadRunOptions& options) {
   conf.check(options.user_conf.string());
   for (const std::string& setting : options.settings) conf.set(setting);
   if (has_file) return conf;
-  if (!conf.has("min_duration")) conf.set("min_duration", kShortRunMs);
+  if (!conf.has("min_duration"))
+    conf.set("min_duration", options.mode == LoadMode::find_peak ? kPeakProbeMs : kShortRunMs);
   if (!conf.has("min_query_count") && options.scenario == Scenario::offline)
     conf.set("min_query_count", 1);
   return conf;
@@ -126,6 +131,16 @@ void expect(mlperf::TestSettings& settings, const LoadConf& conf, Scenario scena
   settings.multi_stream_expected_latency_ns = kSingleShare * 1e9 * plan.seconds;
 }
 
+// The search ends where the bounds are a query a second apart, or a tenth of one.
+void expect_peak(mlperf::TestSettings& settings, const LoadConf& conf, const BatchPlan& plan) {
+  if (settings.mode != mlperf::TestMode::FindPeakPerformance) return;
+  if (!conf.has("target_qps"))
+    settings.server_target_qps = kFirstPeakShare * plan.samples_per_second;
+  settings.server_find_peak_qps_boundary_step_size = kPeakStep;
+  settings.server_find_peak_qps_decimals_of_precision =
+      settings.server_target_qps >= kLeastWholeRate ? 0 : 1;
+}
+
 // As LoadGen starts: with the settings of an audit.config, where one is given.
 void check_with_audit(mlperf::TestSettings settings, const LoadRunOptions& options,
                       std::size_t samples) {
@@ -144,6 +159,8 @@ PlannedEngine plan_for(const LoadRunOptions& options, const Model& model,
   return plan_batches(
       {.scenario = options.scenario,
        .threads = options.threads > 0 ? options.threads : thread_count(),
+       .is_gpu = options.device.starts_with("cuda"),
+       .start_from = options.start_from,
        .batch = static_cast<std::size_t>(options.batch),
        .samples_per_query =
            options.scenario == Scenario::multi_stream ? settings.multi_stream_samples_per_query : 1,
@@ -180,15 +197,20 @@ LoadResult run_load(const LoadRunOptions& options) {
   mlperf::TestSettings settings = settings_of(options, conf);
   const PlannedEngine planned = plan_for(options, model, settings, conf);
   expect(settings, conf, options.scenario, planned.plan);
+  expect_peak(settings, conf, planned.plan);
 
   const AnswerEngine& engine = *planned.engine;
   const std::unique_ptr<ExampleSource> source =
-      load_examples(options.data, options.split == "train" ? Split::train : Split::test,
-                    options.image_size, engine);
+      load_examples(options.data,
+                    {.split = options.split == "train" ? Split::train : Split::test,
+                     .image_size = options.image_size,
+                     .skips_broken = options.skips_broken,
+                     .takes_unlabelled = true},
+                    engine);
   const BatchPlan& plan = planned.plan;
   RunFailure failure;
   LoadMeter meter;
-  SampleLibrary samples(source->examples, engine.engine().input().bytes, plan.most_samples,
+  SampleLibrary samples(source->examples, engine.engine(), options.start_from, plan.most_samples,
                         failure);
   // One more batch than lanes is ready when one ends, but not where samples come one by one.
   const auto slots =

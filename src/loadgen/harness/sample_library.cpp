@@ -10,13 +10,32 @@
 
 namespace nibble::inline loadgen {
 
-SampleLibrary::SampleLibrary(const Examples& examples, std::size_t sample_bytes, std::size_t window,
-                             RunFailure& failure)
+namespace {
+
+// Of samples that a performance run may keep, where its configuration does not say how many.
+constexpr std::size_t kMostLoadedBytes = std::size_t{256} << 20;
+constexpr std::size_t kSamplesAtOnce = 256;  // on their way to a device
+
+void make_room(std::optional<EngineBuffer>& buffer, const Engine& engine, std::size_t bytes,
+               BufferPlace place) {
+  if (!buffer || buffer->bytes().size() < bytes) buffer.emplace(engine.allocate(bytes, place));
+}
+
+}  // namespace
+
+SampleLibrary::SampleLibrary(const Examples& examples, const Engine& engine, BufferPlace place,
+                             std::size_t window, RunFailure& failure)
     : examples_(examples),
-      sample_bytes_(sample_bytes),
+      engine_(engine),
+      place_(place),
+      sample_bytes_(engine.input().bytes),
       window_(window),
       failure_(failure),
       places_(examples.size()) {}
+
+std::size_t SampleLibrary::PerformanceSampleCount() {
+  return std::min(examples_.size(), std::max<std::size_t>(kMostLoadedBytes / sample_bytes_, 1));
+}
 
 void SampleLibrary::LoadSamplesToRam(const std::vector<mlperf::QuerySampleIndex>& samples) {
   try {
@@ -30,13 +49,21 @@ void SampleLibrary::LoadSamplesToRam(const std::vector<mlperf::QuerySampleIndex>
 void SampleLibrary::load(const std::vector<mlperf::QuerySampleIndex>& samples) {
   loaded_ = samples.size();
   const std::size_t repeated = std::min(window_, loaded_) - 1;
-  memory_.resize((loaded_ + repeated) * sample_bytes_);
-  parallel_tasks(loaded_, [&](std::size_t i) {
-    if (interrupt_requested()) return;
-    examples_.read(samples[i], samples[i] + 1,
-                   std::span(memory_).subspan(i * sample_bytes_, sample_bytes_));
-  });
-  std::memcpy(memory_.data() + loaded_ * sample_bytes_, memory_.data(), repeated * sample_bytes_);
+  make_room(memory_, engine_, (loaded_ + repeated) * sample_bytes_, place_);
+  const bool is_device = place_ == BufferPlace::device;
+  std::vector<std::byte> piece(is_device ? kSamplesAtOnce * sample_bytes_ : 0);
+  for (std::size_t begin = 0; begin < loaded_; begin += kSamplesAtOnce) {
+    const std::size_t count = std::min(kSamplesAtOnce, loaded_ - begin);
+    const std::size_t at = begin * sample_bytes_;
+    std::byte* to = is_device ? piece.data() : memory_->bytes().data() + at;
+    parallel_tasks(count, [&](std::size_t i) {
+      if (interrupt_requested()) return;
+      const mlperf::QuerySampleIndex sample = samples[begin + i];
+      examples_.read(sample, sample + 1, {to + i * sample_bytes_, sample_bytes_});
+    });
+    if (is_device) memory_->write({piece.data(), count * sample_bytes_}, at);
+  }
+  memory_->write(memory_->bytes().first(repeated * sample_bytes_), loaded_ * sample_bytes_);
   // MultiStream loads its first samples again behind the last: the first place counts.
   for (std::size_t i = loaded_; i-- > 0;) places_[samples[i]] = i;
 }
@@ -46,23 +73,30 @@ void SampleLibrary::UnloadSamplesFromRam(const std::vector<mlperf::QuerySampleIn
 }
 
 std::span<const std::byte> SampleLibrary::integers(std::span<const mlperf::QuerySample> batch,
-                                                   std::vector<std::byte>& copy) const {
+                                                   std::optional<EngineBuffer>& copy) const {
   const std::size_t first = places_[batch[0].index];
   std::size_t neighbours = 1;
-  while (neighbours < batch.size() &&
-         places_[batch[neighbours].index] == (first + neighbours) % loaded_) {
+  std::size_t expected = place_after(first);
+  while (neighbours < batch.size() && places_[batch[neighbours].index] == expected) {
     ++neighbours;
+    expected = place_after(expected);
   }
+  const std::span<const std::byte> memory = memory_->bytes();
   // A batch of more samples than there are goes round more than once: there is no such stretch.
-  const bool is_stretch = (first + batch.size()) * sample_bytes_ <= memory_.size();
+  const std::size_t repeated = std::min(window_, loaded_) - 1;
+  const bool is_stretch = first + batch.size() <= loaded_ + repeated;
   if (neighbours == batch.size() && is_stretch)
-    return std::span(memory_).subspan(first * sample_bytes_, batch.size() * sample_bytes_);
-  copy.resize(batch.size() * sample_bytes_);
+    return memory.subspan(first * sample_bytes_, batch.size() * sample_bytes_);
+  make_room(copy, engine_, std::max(batch.size(), window_) * sample_bytes_, place_);
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    std::memcpy(copy.data() + i * sample_bytes_,
-                memory_.data() + places_[batch[i].index] * sample_bytes_, sample_bytes_);
+    const auto sample = memory.subspan(places_[batch[i].index] * sample_bytes_, sample_bytes_);
+    if (place_ == BufferPlace::device) {
+      copy->write(sample, i * sample_bytes_);
+    } else {
+      std::memcpy(copy->bytes().data() + i * sample_bytes_, sample.data(), sample_bytes_);
+    }
   }
-  return copy;
+  return copy->bytes().first(batch.size() * sample_bytes_);
 }
 
 }  // namespace nibble::inline loadgen

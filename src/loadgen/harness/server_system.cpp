@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic batches: whoever brings a sample, frees a lane or sees that the time is over begins the
 // next batch.
+#include <algorithm>
 #include <condition_variable>
 #include <thread>
 
@@ -65,7 +66,7 @@ class ServerSystem final : public mlperf::SystemUnderTest {
   void begin_batches() {
     const std::lock_guard lock(mutex_);
     while (is_ready() && parts_.runner.has_free_slot()) {
-      const std::size_t count = std::min(waiting_.size() - first_, parts_.plan.most_samples);
+      const std::size_t count = samples_of_next();
       batch_.clear();
       for (std::size_t i = 0; i < count; ++i) batch_.push_back(waiting_[first_ + i].sample);
       const LoadClock::time_point since = waiting_[first_].since;
@@ -78,6 +79,12 @@ class ServerSystem final : public mlperf::SystemUnderTest {
       parts_.runner.submit(batch_, {.issued = since, .samples = left});
       if (left == 0) is_empty_.notify_all();
     }
+  }
+
+  std::size_t samples_of_next() const {
+    const std::size_t most = std::min(waiting_.size() - first_, parts_.plan.most_samples);
+    const std::vector<std::size_t>& sizes = parts_.plan.sizes;
+    return sizes.empty() ? most : *(std::ranges::upper_bound(sizes, most) - 1);
   }
 
   bool is_ready() const {

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of the systems without LoadGen: this file takes the place of what it would be told, and
+// counts. No answer is lost, given twice, wrong or read after its memory has gone, in a million
+// queries, and a model that fails ends the run.
+#include "loadgen/harness/systems.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <loadgen.h>
+
+#include <atomic>
+#include <cstring>
+#include <numeric>
+
+#include "core/test_support.h"
+#include "inference/harness_test_support.h"
+
+namespace {
+
+// What LoadGen has been told.
+struct Told {
+  std::vector<std::atomic<std::uint8_t>> times;  // by response
+  std::vector<std::int32_t> wanted;              // the class, by response
+  std::atomic<std::size_t> wrong = 0;
+  std::atomic<std::size_t> empty = 0;
+  std::atomic<int> aborts = 0;
+
+  explicit Told(std::size_t queries) : times(queries), wanted(queries) {}
+};
+
+Told* told = nullptr;
+
+}  // namespace
+
+namespace mlperf {
+
+void QuerySamplesComplete(QuerySampleResponse* responses, std::size_t count,
+                          const ResponseCallback&) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const QuerySampleResponse& each = responses[i];
+    told->times[each.id].fetch_add(1, std::memory_order_relaxed);
+    std::int32_t found = -1;
+    if (each.size == sizeof found) {
+      std::memcpy(&found, reinterpret_cast<const void*>(each.data), sizeof found);
+    } else {
+      ++told->empty;
+    }
+    if (found != told->wanted[each.id]) ++told->wrong;
+  }
+}
+
+void AbortTest() {
+  ++told->aborts;
+}
+
+}  // namespace mlperf
+
+namespace nibble::inline loadgen {
+namespace {
+
+constexpr std::size_t kSamples = 64;
+// A sanitizer makes each of them slow.
+constexpr std::size_t kQueries = kCanLimitMemory ? 1'000'000 : 100'000;
+
+class Systems : public testing::TestWithParam<Scenario> {
+ protected:
+  Systems()
+      : engine_(channel_sums(false, "fixed(8,0,symmetric)"),
+                {.max_batch = 64, .threads = 1, .lanes = 2}) {
+    numbers_.resize(kSamples * engine_.engine().input().bytes);
+    for (std::size_t i = 0; i < numbers_.size(); ++i)
+      numbers_[i] = static_cast<std::byte>(static_cast<std::int8_t>(i * i * 7 % 201) - 100);
+    examples_.name = "numbers";
+    examples_.indices.resize(kSamples);
+    std::iota(examples_.indices.begin(), examples_.indices.end(), 0);
+    examples_.read = [this](std::size_t begin, std::size_t end, std::span<std::byte> integers) {
+      const std::size_t bytes = engine_.engine().input().bytes;
+      std::memcpy(integers.data(), numbers_.data() + begin * bytes, (end - begin) * bytes);
+    };
+  }
+
+  std::vector<std::int32_t> classes() const {
+    const ValueInfo& output = engine_.engine().output();
+    const auto width = static_cast<std::size_t>(output.shape.elements());
+    std::vector<std::byte> integers(kSamples * output.bytes);
+    engine_.engine().run(numbers_, kSamples, integers);
+    std::vector<float> reals(kSamples * width);
+    engine_.to_reals(integers, reals);
+    std::vector<std::int32_t> found;
+    for (std::size_t i = 0; i < kSamples; ++i) {
+      const auto row = std::span(reals).subspan(i * width, width);
+      found.push_back(static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin()));
+    }
+    return found;
+  }
+
+  // All queries of a run of the scenario, as LoadGen asks them; what FlushQueries throws goes out.
+  void ask(std::size_t queries) {
+    const Scenario scenario = GetParam();
+    RunFailure failure;
+    LoadMeter meter;
+    const BatchPlan plan{.most_samples = scenario == Scenario::single_stream ? 1U : 48U,
+                         .lanes = 2};
+    SampleLibrary samples(examples_, engine_.engine(), BufferPlace::host, plan.most_samples,
+                          failure);
+    BatchRunner runner(engine_, samples, 2, 1, failure, meter);
+    const std::unique_ptr<mlperf::SystemUnderTest> system =
+        make_system(scenario, {"test", runner, samples, failure, plan});
+    std::vector<mlperf::QuerySampleIndex> all(kSamples);
+    std::iota(all.begin(), all.end(), 0);
+    samples.LoadSamplesToRam(all);
+    const std::size_t at_once = scenario == Scenario::offline        ? queries
+                                : scenario == Scenario::multi_stream ? 8
+                                                                     : 1;
+    std::vector<mlperf::QuerySample> query(at_once);
+    for (std::size_t asked = 0; asked < queries; asked += at_once) {
+      for (std::size_t i = 0; i < at_once; ++i)
+        query[i] = {asked + i,
+                    scenario == Scenario::offline ? i % kSamples : (asked + i) * 37 % kSamples};
+      for (const mlperf::QuerySample& each : query) told->wanted[each.id] = wanted_[each.index];
+      system->IssueQuery(query);
+    }
+    system->FlushQueries();
+  }
+
+  AnswerEngine engine_;
+  std::vector<std::byte> numbers_;
+  Examples examples_;
+  std::vector<std::int32_t> wanted_;
+};
+
+TEST_P(Systems, AnswerEveryQueryOnceAndRightly) {
+  Told mine(kQueries);
+  told = &mine;
+  wanted_ = classes();
+  EXPECT_GT(std::ranges::max(wanted_), std::ranges::min(wanted_));
+  ask(kQueries);
+  EXPECT_TRUE(std::ranges::all_of(mine.times, [](const auto& times) { return times == 1; }));
+  EXPECT_EQ(mine.wrong, 0U);
+  EXPECT_EQ(mine.aborts, 0);
+}
+
+// A byte that no number of the input has.
+TEST_P(Systems, ThatFailAnswerAllTheSameAndEndTheRun) {
+  constexpr std::size_t kFew = 960;
+  Told mine(kFew);
+  told = &mine;
+  wanted_ = classes();
+  numbers_[5 * engine_.engine().input().bytes] = std::byte{0x80};
+  EXPECT_THAT(error_of([&] { ask(kFew); }), testing::HasSubstr("-128"));
+  EXPECT_GE(mine.aborts, 1);
+  EXPECT_GE(mine.empty, 1U);
+  EXPECT_TRUE(std::ranges::all_of(mine.times, [](const auto& times) { return times <= 1; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Systems,
+                         testing::Values(Scenario::offline, Scenario::server,
+                                         Scenario::single_stream, Scenario::multi_stream),
+                         [](const auto& test) { return std::string(name_of(test.param)); });
+
+}  // namespace
+}  // namespace nibble::inline loadgen
