@@ -28,6 +28,28 @@ struct BenchFlags {
   bool is_unpacked = false;
 };
 
+std::string share_words(double rate, double peak) {
+  return rate > 0 && peak > 0 ? fmt::format("{:.1f} %", 100 * rate / peak) : "-";
+}
+
+// Steps, each with its shares of what products and, where that is known, copies reach.
+void print_layers(const Json& json) {
+  const double peak = json["peak_gops"].get<double>();
+  const double copies = json["peak_gbytes"].get<double>();
+  fmt::print("\n{:<26} {:<34} {:>9} {:>8} {:>7}", "layer", "step", "ms", "GOP/s", "of peak");
+  if (copies > 0) fmt::print(" {:>7} {:>10}", "GB/s", "of copying");
+  fmt::print("\n");
+  for (const Json& step : json["steps"]) {
+    const double gops = step["gops"].get<double>();
+    const double gbytes = step["gbytes"].get<double>();
+    fmt::print("{:<26} {:<34} {:>9.4f} {:>8} {:>7}", step["name"].get<std::string>(),
+               step["kind"].get<std::string>(), step["ms"].get<double>(),
+               gops > 0 ? fmt::format("{:.0f}", gops) : "-", share_words(gops, peak));
+    if (copies > 0) fmt::print(" {:>7.0f} {:>10}", gbytes, share_words(gbytes, copies));
+    fmt::print("\n");
+  }
+}
+
 void print_text(const Json& json, bool has_layers) {
   fmt::print("{}: batch {}, {}, {} threads, {}\n", json["model"].get<std::string>(),
              json["batch"].get<int>(), json["device"].get<std::string>(),
@@ -57,15 +79,7 @@ void print_text(const Json& json, bool has_layers) {
              1e-6 * json["weight_bytes"].get<double>(), 1e-6 * json["arena_bytes"].get<double>(),
              json["answers"].get<std::string>());
   if (!has_layers) return;
-  const double peak = json["peak_gops"].get<double>();
-  fmt::print("\n{:<26} {:<34} {:>9} {:>8} {:>7}\n", "layer", "step", "ms", "GOP/s", "of peak");
-  for (const Json& step : json["steps"]) {
-    const double gops = step["gops"].get<double>();
-    fmt::print("{:<26} {:<34} {:>9.4f} {:>8} {:>7}\n", step["name"].get<std::string>(),
-               step["kind"].get<std::string>(), step["ms"].get<double>(),
-               gops > 0 ? fmt::format("{:.0f}", gops) : "-",
-               gops > 0 && peak > 0 ? fmt::format("{:.1f} %", 100 * gops / peak) : "-");
-  }
+  print_layers(json);
 }
 
 void run(const BenchFlags& flags) {

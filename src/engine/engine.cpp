@@ -114,6 +114,10 @@ const ValueInfo& Engine::output() const {
 const std::vector<StepInfo>& Engine::steps() const {
   return parts_->runner->steps();
 }
+std::vector<ProductCut> Engine::cuts() const {
+  return parts_->runner->cuts();
+}
+
 const TuningFile& Engine::tuning() const {
   return parts_->runner->tuning();
 }

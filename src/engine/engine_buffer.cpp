@@ -17,9 +17,10 @@ void check_room(std::size_t bytes, std::size_t size) {
 
 }  // namespace
 
-void EngineBuffer::write(std::span<const std::byte> from) const {
-  check_room(from.size(), size_);
-  copy_(memory_.get(), from.data(), from.size());
+void EngineBuffer::write(std::span<const std::byte> from, std::size_t at) const {
+  check_room(at, size_);
+  check_room(from.size(), size_ - at);
+  copy_(memory_.get() + at, from.data(), from.size());
 }
 
 void EngineBuffer::read(std::span<std::byte> to) const {

@@ -112,10 +112,13 @@ class ProgramMaker {
   FinishLaw finish_law(const FusedGroup& group) const {
     FinishLaw law{.bias = bias_of(group),
                   .addend = group.addend.node,
+                  .sum = group.sum,
+                  .product = group.product,
                   .low = group.low,
                   .high = group.high,
                   .is_wide = group.is_wide,
                   .has_wide_sums = group.has_wide_sums};
+    if (group.addend.is_given()) law.addend_low = bounds_[group.addend.node].value.low;
     if (const std::size_t own = group.addend.rescale; own != kNoNode) {
       law.addend_multiplier = integers(own, "multiplier");
       law.addend_shift = static_cast<int>(rescale_at(own).shift);

@@ -29,10 +29,13 @@ struct ProgramValue {
 struct FinishLaw {
   std::vector<std::int64_t> bias = {};  // as multipliers are; empty: none
   std::size_t addend = kNoNode;         // the value a
+  std::int64_t addend_low = 0;          // the least that it can be
   std::vector<std::int64_t> addend_multiplier = {1};
   int addend_shift = 0;
   std::vector<std::int64_t> multiplier = {1};
   int shift = 0;
+  Interval sum = {};      // with bias and addend
+  Interval product = {};  // that times m
   std::int64_t low = 0;
   std::int64_t high = 0;
   bool is_wide = true;         // products with m or f need 64 bits

@@ -58,9 +58,10 @@ class EngineRunner {
   // In the order of execution. A device may need fewer steps than the program has.
   virtual const std::vector<StepInfo>& steps() const = 0;
 
-  virtual std::size_t weight_bytes() const = 0;  // as they lie in memory
-  virtual std::size_t arena_bytes() const = 0;   // of all values of one run
-  virtual const TuningFile& tuning() const;      // none, where nothing can be tuned
+  virtual std::size_t weight_bytes() const = 0;                // as they lie in memory
+  virtual std::size_t arena_bytes() const = 0;                 // of all values of one run
+  virtual const TuningFile& tuning() const;                    // none, where nothing can be tuned
+  virtual std::vector<ProductCut> cuts() const { return {}; }  // of layers, that are worth trying
 };
 
 // By name, as EngineOptions::device has it; throws where there is none.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <sstream>
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTuningVariable = "NIBBLE_TUNING";
 constexpr std::string_view kTuningHead = "# nibble tuning of ";
+constexpr std::array<std::int64_t, 7> kWidths = {0, 16, 32, 48, 64, 128, 256};
 constexpr double kSureShare = 0.7;  // of turns that gain
 
 // The value of a variable; null: it is not there, or empty.
@@ -40,7 +42,7 @@ bool take_line(const std::string& line, Tuning& tuning) {
   char comma = 0;
   std::istringstream words(line.substr(colon + 2));
   words >> pixels >> cut.pixels >> comma >> outputs >> cut.outputs;
-  const bool is_width = cut.outputs >= 0 && cut.outputs <= 64 && cut.outputs % 16 == 0;
+  const bool is_width = std::ranges::find(kWidths, cut.outputs) != kWidths.end();
   if (!words || pixels != "pixels" || outputs != "outputs" || comma != ',' || cut.pixels < 0 ||
       cut.pixels > 65536 || !is_width) {
     return false;
@@ -76,7 +78,8 @@ Tuning parse_tuning(std::string_view text, const std::string& name) {
   for (int number = 2; std::getline(lines, line); ++number) {
     if (!take_line(line, tuning))
       throw Error("tuning", fmt::format("{}:{}", name, number), line,
-                  "SHAPE: pixels 0 to 65536, outputs 0, 16, 32, 48 or 64", ErrorKind::input);
+                  "SHAPE: pixels 0 to 65536, outputs 0, 16, 32, 48, 64, 128 or 256",
+                  ErrorKind::input);
   }
   return tuning;
 }
@@ -110,8 +113,14 @@ std::string TuningFile::to_string() const {
   return "";
 }
 
-TuningFile find_tuning(int threads) {
-  const std::string machine = machine_name(threads);
+TuningFile tuning_of(const std::string& machine, const Tuning* given) {
+  if (given == nullptr) return find_tuning(machine);
+  TuningFile file{.state = TuningFile::State::given, .path = {}, .tuning = *given};
+  file.tuning.machine = machine;
+  return file;
+}
+
+TuningFile find_tuning(const std::string& machine) {
   TuningFile file{.path = tuning_path(machine), .tuning = {.machine = machine, .cuts = {}}};
   std::error_code error;
   if (!fs::exists(file.path, error) && tuning_variable(kTuningVariable) == nullptr) return file;

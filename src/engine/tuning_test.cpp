@@ -17,8 +17,9 @@ namespace {
 using testing::HasSubstr;
 
 TEST(TuningText, IsReadBack) {
-  const Tuning tuning{.machine = "a machine, 2 threads",
-                      .cuts = {{"conv2d 3x3: of 16", {96, 32}}, {"linear", {0, 64}}}};
+  const Tuning tuning{
+      .machine = "a machine, 2 threads",
+      .cuts = {{"conv2d 3x3: of 16", {96, 32}}, {"linear", {0, 64}}, {"tile", {128, 256}}}};
   EXPECT_EQ(parse_tuning(to_text(tuning), "t"), tuning);
 }
 
@@ -40,27 +41,28 @@ TEST(FindTuning, TakesTheFileOfThisMachineAndSaysWhich) {
   const TemporaryFolder folder;
   const ScopedVariable home("HOME", folder.path().string());
   const ScopedVariable named("NIBBLE_TUNING", std::nullopt);
-  EXPECT_EQ(find_tuning(3).state, TuningFile::State::absent);
-  EXPECT_EQ(find_tuning(3).to_string(), "none");
+  EXPECT_EQ(find_tuning(machine_name(3)).state, TuningFile::State::absent);
+  EXPECT_EQ(find_tuning(machine_name(3)).to_string(), "none");
 
   const Tuning tuning{.machine = machine_name(3), .cuts = {{"linear", {96, 32}}}};
   write_tuning(tuning_path(machine_name(3)), tuning);
-  EXPECT_EQ(find_tuning(3).state, TuningFile::State::active);
-  EXPECT_EQ(find_tuning(3).tuning, tuning);
-  EXPECT_EQ(find_tuning(3).to_string(), tuning_path(machine_name(3)).string());
-  EXPECT_EQ(find_tuning(2).state, TuningFile::State::absent);
+  EXPECT_EQ(find_tuning(machine_name(3)).state, TuningFile::State::active);
+  EXPECT_EQ(find_tuning(machine_name(3)).tuning, tuning);
+  EXPECT_EQ(find_tuning(machine_name(3)).to_string(), tuning_path(machine_name(3)).string());
+  EXPECT_EQ(find_tuning(machine_name(2)).state, TuningFile::State::absent);
 }
 
 TEST(FindTuning, AFileThatIsNamedMustBeThere) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "mine.txt";
   const ScopedVariable named("NIBBLE_TUNING", path.string());
-  EXPECT_EQ(error_of([] { find_tuning(1); }),
+  EXPECT_EQ(error_of([] { find_tuning(machine_name(1)); }),
             "[NIBBLE_TUNING] cannot read " + path.string() + ": No such file or directory");
   folder.put("mine.txt", "rubbish");
-  EXPECT_THAT(error_of([] { find_tuning(1); }), HasSubstr("mine.txt: first line: got rubbish"));
+  EXPECT_THAT(error_of([] { find_tuning(machine_name(1)); }),
+              HasSubstr("mine.txt: first line: got rubbish"));
   write_tuning(path, {.machine = "another", .cuts = {{"linear", {96, 32}}}});
-  const TuningFile other = find_tuning(1);
+  const TuningFile other = find_tuning(machine_name(1));
   EXPECT_EQ(other.state, TuningFile::State::of_another_machine);
   EXPECT_TRUE(other.tuning.cuts.empty());
   EXPECT_EQ(other.to_string(), "none (" + path.string() + " is of another machine)");

@@ -27,6 +27,7 @@ struct Measurement {
   std::vector<double> times;         // of runs, sorted, in seconds
   std::vector<double> step_seconds;  // of one run, median
   double peak = 0;                   // GOP/s of the machine on as many threads
+  double peak_bytes = 0;             // GB/s of copying; 0: not known
   std::string isa;
   double from_host = 0;    // images/s with several batches on their way; 0: not measured
   double from_device = 0;  // the same with examples in the device's memory
@@ -84,6 +85,7 @@ Measurement measure(const Engine& engine, const MeasureOptions& options) {
 
   const EnginePeak known = engine.measure_peak();
   result.peak = 1e-9 * known.operations;
+  result.peak_bytes = 1e-9 * known.bytes;
   if (!known.instructions.empty()) result.isa = known.instructions;
   if (options.lanes > 1) {
     result.from_host = throughput(engine, options, BufferPlace::host, examples, answers);
@@ -140,10 +142,13 @@ Json json_of(const Engine& engine, const MeasureOptions& options, const Measurem
   Json steps = Json::array();
   for (std::size_t i = 0; i < m.step_seconds.size(); ++i) {
     const StepInfo& step = engine.steps()[i];
-    steps.push_back({{"name", step.name},
-                     {"kind", step.kind},
-                     {"ms", 1e3 * m.step_seconds[i]},
-                     {"gops", 2e-9 * static_cast<double>(step.macs) * batch / m.step_seconds[i]}});
+    steps.push_back(
+        {{"name", step.name},
+         {"kind", step.kind},
+         {"shape", step.shape},
+         {"ms", 1e3 * m.step_seconds[i]},
+         {"gops", 2e-9 * static_cast<double>(step.macs) * batch / m.step_seconds[i]},
+         {"gbytes", 1e-9 * static_cast<double>(step.bytes) * batch / m.step_seconds[i]}});
   }
   return {{"model", engine.name()},
           {"batch", options.batch},
@@ -161,6 +166,7 @@ Json json_of(const Engine& engine, const MeasureOptions& options, const Measurem
            {{"lanes", options.lanes}, {"from_host", m.from_host}, {"from_device", m.from_device}}},
           {"gops", gops},
           {"peak_gops", m.peak},
+          {"peak_gbytes", m.peak_bytes},
           {"share_of_peak", m.peak > 0 ? gops / m.peak : 0},
           {"weight_bytes", engine.weight_bytes()},
           {"arena_bytes", engine.arena_bytes()},

@@ -61,17 +61,19 @@ struct ValueInfo {
 
 // What runs as one.
 struct StepInfo {
-  std::string name;       // of the layer whose value it gives
-  std::string kind;       // "conv2d 3x3/2 + add + rescale", "max_pool", …
-  std::string shape;      // of a product: what its speed depends on
-  std::int64_t macs = 0;  // multiply-accumulates of one example
-  bool is_wide = false;   // 64 bits where 32 cannot be proven enough
+  std::string name;        // of the layer whose value it gives
+  std::string kind;        // "conv2d 3x3/2 + add + rescale", "max_pool", …
+  std::string shape;       // of a product: what its speed depends on
+  std::int64_t macs = 0;   // multiply-accumulates of one example
+  std::int64_t bytes = 0;  // of one example that are read and written, where that is known
+  bool is_wide = false;    // 64 bits where 32 cannot be proven enough
 };
 
 // What an engine multiplies with, and how fast that could be.
 struct EnginePeak {
   std::string instructions;  // empty: those of active_isa()
   double operations = 0;     // a second, two a multiply-accumulate; 0: not known
+  double bytes = 0;          // a second that copying reads and writes; 0: not known
 };
 
 // Called once for a submitted batch, by a thread of the engine's: null, or what was thrown. It must
@@ -121,6 +123,8 @@ class Engine {
 
   const std::vector<StepInfo>& steps() const;
   const TuningFile& tuning() const;
+  std::vector<ProductCut> cuts()
+      const;                         // of layers, that are worth trying here; none on some devices
   std::size_t weight_bytes() const;  // as they lie in memory
   std::size_t arena_bytes() const;   // of all values of one run
 

@@ -23,8 +23,9 @@ class EngineBuffer {
 
   std::span<std::byte> bytes() const { return {memory_.get(), size_}; }
 
-  // From its beginning; at most its size.
-  void write(std::span<const std::byte> from) const;
+  // From byte `at` on; at most its size. `from` may be memory of the host or of the same device.
+  void write(std::span<const std::byte> from, std::size_t at = 0) const;
+  // From its beginning.
   void read(std::span<std::byte> to) const;
 
  private:

@@ -11,10 +11,11 @@
 
 namespace nibble::inline engine {
 
-// How a convolution or linear layer is cut; 0: as usual.
+// How a convolution or linear layer is cut; 0: as usual. A cut that a device does not have for a
+// layer is as usual there.
 struct ProductCut {
-  std::int64_t pixels = 0;   // of a block, whose rows are looked up once
-  std::int64_t outputs = 0;  // of a panel: 16, 32, 48 or 64
+  std::int64_t pixels = 0;   // of a block, whose rows are looked up once; on GPUs of a tile
+  std::int64_t outputs = 0;  // of a panel: 16, 32, 48 or 64; on GPUs of a tile: 64, 128 or 256
   bool operator==(const ProductCut&) const = default;
 };
 
@@ -51,8 +52,10 @@ struct TuningFile {
 // NIBBLE_TUNING, else tuning-MACHINE.txt in ~/.cache/nibble, with the name's odd letters as '-'.
 std::filesystem::path tuning_path(const std::string& machine);
 
-// The file of this machine. One that NIBBLE_TUNING names must be there; none may be damaged.
-TuningFile find_tuning(int threads);
+// The file of a machine. One that NIBBLE_TUNING names must be there; none may be damaged.
+TuningFile find_tuning(const std::string& machine);
+// The one that is given, or else the file of a machine.
+TuningFile tuning_of(const std::string& machine, const Tuning* given);
 
 // Whether runs in turns, one as usual and one tuned beside each other, show that tuning helps: half
 // of the turns gain kWorthwhileGain or more, and seven of ten gain at all. 31 turns of two engines

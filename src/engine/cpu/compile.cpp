@@ -95,7 +95,8 @@ class CpuCompiler {
       spec.out = places_.place_of(law.largest->pooled);
     }
     spec.shape = shape_words(spec, options_.max_batch);
-    if (const auto found = tuning_.cuts.find(spec.shape); found != tuning_.cuts.end())
+    const auto found = tuning_.cuts.find(spec.shape);
+    if (found != tuning_.cuts.end() && found->second.outputs <= kFilterColumns)
       spec.cut = found->second;
     return law.is_depthwise ? make_depthwise_step(std::move(spec))
                             : make_product_step(std::move(spec));

@@ -61,9 +61,7 @@ class CpuRunner final : public EngineRunner {
  public:
   CpuRunner(const EngineProgram& program, EngineOptions options)
       : workers_(options.threads > 0 ? options.threads : thread_count()) {
-    tuning_ = options.tuning != nullptr
-                  ? TuningFile{.state = TuningFile::State::given, .tuning = *options.tuning}
-                  : find_tuning(workers_);
+    tuning_ = tuning_of(machine_name(workers_), options.tuning);
     if (!options.keeps_layers) {
       if (options.max_batch >= 2 * workers_) arenas_ = workers_;
       options.max_batch = std::min(options.max_batch, kPiece);
@@ -101,6 +99,14 @@ class CpuRunner final : public EngineRunner {
     return plan_.arena_bytes * static_cast<std::size_t>(arenas_);
   }
   const TuningFile& tuning() const override { return tuning_; }
+  std::vector<ProductCut> cuts() const override {
+    std::vector<ProductCut> list;
+    for (const std::int64_t outputs : {64, 48, 32}) {
+      for (const std::int64_t pixels : {48, 96, 144, 196, 288, 392})
+        list.push_back({pixels, outputs});
+    }
+    return list;
+  }
 
  private:
   std::unique_ptr<Workspace> take() const {

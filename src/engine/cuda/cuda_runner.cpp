@@ -9,16 +9,26 @@
 #include "cuda/usable_device.h"
 #include "engine/cuda/device_lane.h"
 #include "engine/cuda/device_peak.h"
+#include "engine/cuda/product_parts.h"
 #include "engine/input_range.h"
 #include "nibble/core/limits.h"
 
 namespace nibble::inline engine {
 namespace {
 
+// As tunings have it: the GPU, and its path of instructions.
+std::string gpu_name(int device) {
+  cudaDeviceProp properties{};
+  cuda::check("cuda", cudaGetDeviceProperties(&properties, device));
+  return std::string(properties.name) + ", " + std::string(name_of(cuda::product_path(device)));
+}
+
 class CudaRunner final : public EngineRunner {
  public:
   CudaRunner(const EngineProgram& program, const EngineOptions& options)
-      : device_(cuda::usable_device(options.device)), plan_(program, options, device_) {
+      : device_(cuda::usable_device(options.device)),
+        tuning_(tuning_of(gpu_name(device_), options.tuning)),
+        plan_(program, options, tuning_.tuning, device_) {
     check_limit("memory",
                 static_cast<std::int64_t>(plan_.weight_bytes()) +
                     static_cast<std::int64_t>(plan_.arena_bytes()),
@@ -63,12 +73,18 @@ class CudaRunner final : public EngineRunner {
   }
   EnginePeak measure_peak() const override {
     return {.instructions = std::string(name_of(cuda::product_path(device_))),
-            .operations = cuda::int8_peak(device_)};
+            .operations = cuda::int8_peak(device_),
+            .bytes = cuda::copy_peak(device_)};
   }
 
   const std::vector<StepInfo>& steps() const override { return plan_.infos(); }
   std::size_t weight_bytes() const override { return plan_.weight_bytes(); }
   std::size_t arena_bytes() const override { return plan_.arena_bytes(); }
+  const TuningFile& tuning() const override { return tuning_; }
+  std::vector<ProductCut> cuts() const override {
+    return cuda::product_path(device_) == cuda::ProductPath::wgmma ? copied_cuts()
+                                                                   : std::vector<ProductCut>{};
+  }
 
  private:
   // A lane goes back even where its run throws: what it still does is in order before the next.
@@ -126,6 +142,7 @@ class CudaRunner final : public EngineRunner {
   }
 
   int device_;
+  TuningFile tuning_;
   DevicePlan plan_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<DeviceLane>> free_;

@@ -124,6 +124,82 @@ TEST(DeviceEngine, MultipliesInLargeTiles) {
   }
 }
 
+// A convolution whose operands the copy engine of Hopper brings.
+struct CopiedLayer {
+  std::int64_t depth;
+  std::int64_t channels;
+  std::int64_t kernel;
+  std::int64_t stride;
+  bool has_addend;  // another convolution's values, rescaled
+  bool is_relu;     // results from 0 on, which has a law of its own
+
+  Model model() const {
+    Dice dice(static_cast<std::uint64_t>(depth + channels + kernel));
+    NetworkMaker maker({18, 21, depth}, integers_format("int8"));  // six lines fill a tile
+    const auto convolve = [&](std::int64_t side) {
+      maker.add(Conv2d{.channels = channels,
+                       .kernel = {side, side},
+                       .stride = {stride, stride},
+                       .padding = {side / 2, side / 2},
+                       .has_bias = true},
+                {0});
+      maker.with(tensor_of<std::int8_t>({channels, side, side, depth},
+                                        dice.many(channels * side * side * depth, -7, 7)));
+      maker.with(tensor_of<std::int32_t>({channels}, dice.many(channels, -5000, 5000)));
+    };
+    const std::int64_t low = is_relu ? 0 : -100;
+    std::size_t addend = 0;
+    if (has_addend) {
+      convolve(1);
+      maker.rescale(maker.last(), dice.many(channels, 1, 9), 8, low, 100);
+      addend = maker.last();
+    }
+    convolve(kernel);
+    if (has_addend) {
+      const std::size_t sum = maker.last();
+      maker.rescale(addend, dice.many(channels, 1, 60000), 3, -(1 << 30), 1 << 30);
+      maker.add(Add{}, {sum, maker.last()});
+    }
+    maker.rescale(maker.last(), dice.many(channels, 1, 30), 12, low, 120);
+    return maker.model();
+  }
+};
+
+// In every tile that there is, whole and cut into parts of the depth.
+TEST(DeviceEngine, CopiesOperandsOfEveryShape) {
+  const std::vector<CopiedLayer> layers = {
+      {16, 16, 3, 1, true, true},  {40, 10, 3, 2, false, true},  {64, 64, 1, 1, true, true},
+      {64, 80, 3, 1, true, false}, {128, 160, 3, 2, true, true}, {256, 320, 1, 2, false, false},
+      {96, 64, 5, 1, false, true}, {512, 64, 3, 1, true, true},  {144, 256, 1, 1, true, false}};
+  for (const CopiedLayer& layer : layers) {
+    SCOPED_TRACE(::testing::Message() << layer.depth << " to " << layer.channels << ", "
+                                      << layer.kernel << "/" << layer.stride);
+    const Model model = layer.model();
+    const Engine cpu(copy_of(model), {.max_batch = 4});
+    const std::vector<std::byte> input =
+        as_bytes(cpu.input(), Dice(8).many(kMost * cpu.input().shape.elements(), -128, 127));
+    std::vector<std::byte> wanted(cpu.output().bytes * kMost);
+    cpu.run(input, kMost, wanted);
+    const auto expect_answers_of = [&](const Engine& device) {
+      for (const std::int64_t batch : {std::int64_t{1}, kMost}) {
+        const auto examples = static_cast<std::size_t>(batch);
+        std::vector<std::byte> answers(cpu.output().bytes * examples);
+        device.run(std::span(input).first(cpu.input().bytes * examples), batch, answers);
+        EXPECT_TRUE(std::equal(answers.begin(), answers.end(), wanted.begin())) << batch;
+      }
+    };
+    const Engine usual(copy_of(model), {.device = "cuda", .max_batch = kMost});
+    expect_answers_of(usual);
+    for (const ProductCut& cut : usual.cuts()) {
+      SCOPED_TRACE(::testing::Message() << "tiles of " << cut.pixels << " x " << cut.outputs);
+      Tuning tuning;
+      for (const StepInfo& step : usual.steps()) tuning.cuts[step.shape] = cut;
+      expect_answers_of(
+          Engine(copy_of(model), {.device = "cuda", .max_batch = kMost, .tuning = &tuning}));
+    }
+  }
+}
+
 TEST(DeviceEngine, TakesMemoryOfHostAndGpu) {
   const RandomCase each(11);
   const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4});

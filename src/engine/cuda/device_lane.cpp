@@ -43,11 +43,14 @@ DeviceLane::DeviceLane(const DevicePlan& plan, int device)
   const auto images = static_cast<std::size_t>(plan.images());
   arena_ = pool_.take(plan.arena_bytes());
   sums_ = pool_.take(shared_sum_bytes(device));
+  arrived_ = pool_.take(shared_tiles(device) * sizeof(std::uint32_t));
   input_ = pool_.take(images * plan.entry().bytes);
   output_ = pool_.take(images * plan.answer().bytes);
   const cuda::DeviceGuard guard(queue_.place());
-  cuda::check("cuda", cudaMemsetAsync(sums_.as<>(), 0, sums_.size(),
-                                      static_cast<cudaStream_t>(queue_.place().stream)));
+  for (const cuda::DeviceBuffer* each : {&sums_, &arrived_}) {
+    cuda::check("cuda", cudaMemsetAsync(each->as<>(), 0, each->size(),
+                                        static_cast<cudaStream_t>(queue_.place().stream)));
+  }
   void* memory = nullptr;
   cuda::check("cuda", cudaMallocHost(&memory, sizeof *is_wrong_));
   is_wrong_ = static_cast<std::uint32_t*>(memory);
@@ -61,7 +64,7 @@ DeviceLane::~DeviceLane() {
 }
 
 DeviceRun DeviceLane::run_of(std::int64_t images) {
-  return {queue_, arena_.as<std::int8_t>(), sums_.as<std::int32_t>(),
+  return {queue_, arena_.as<std::int8_t>(), sums_.as<std::int32_t>(), arrived_.as<std::uint32_t>(),
           static_cast<std::uint32_t>(images)};
 }
 

@@ -47,6 +47,7 @@ class DeviceLane {
   cuda::DevicePool pool_;
   cuda::DeviceBuffer arena_;
   cuda::DeviceBuffer sums_;
+  cuda::DeviceBuffer arrived_;
   cuda::DeviceBuffer input_;
   cuda::DeviceBuffer output_;
   std::uint32_t* is_wrong_ = nullptr;                                  // pinned

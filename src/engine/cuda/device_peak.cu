@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multiplies registers for some milliseconds.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "cuda/errors.h"
@@ -36,6 +37,28 @@ __global__ void __launch_bounds__(kPeakThreads)
 #endif
 }
 
+// Of five times.
+template <class Work>
+double least_seconds(const Work& work) {
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  check("cuda", cudaEventCreate(&begin));
+  check("cuda", cudaEventCreate(&end));
+  double least = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    check("cuda", cudaEventRecord(begin));
+    work();
+    check("cuda", cudaEventRecord(end));
+    check("cuda", cudaEventSynchronize(end));
+    float milliseconds = 0;
+    check("cuda", cudaEventElapsedTime(&milliseconds, begin, end));
+    least = std::min(least, 1e-3 * static_cast<double>(milliseconds));
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  return least;
+}
+
 }  // namespace
 
 double int8_peak(int device) {
@@ -45,25 +68,23 @@ double int8_peak(int device) {
   if (major < 8) return 0;
   constexpr int kRounds = 20000;
   const auto blocks = static_cast<unsigned int>(multiprocessors(device) * kBlocksOfOne);
-  cudaEvent_t begin = nullptr;
-  cudaEvent_t end = nullptr;
-  check("cuda", cudaEventCreate(&begin));
-  check("cuda", cudaEventCreate(&end));
-  double best = 0;
-  for (int i = 0; i < 5; ++i) {
-    check("cuda", cudaEventRecord(begin));
+  const double seconds = least_seconds([&] {
     multiply_registers<<<blocks, kPeakThreads>>>(kRounds, nullptr);
     check_launch("cuda");
-    check("cuda", cudaEventRecord(end));
-    check("cuda", cudaEventSynchronize(end));
-    float milliseconds = 0;
-    check("cuda", cudaEventElapsedTime(&milliseconds, begin, end));
-    const double products = double{kRounds} * kIndependent * blocks * (kPeakThreads / 32);
-    best = std::max(best, products * kOperations / (1e-3 * static_cast<double>(milliseconds)));
-  }
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  return best;
+  });
+  return double{kRounds} * kIndependent * blocks * (kPeakThreads / 32) * kOperations / seconds;
+}
+
+double copy_peak(int device) {
+  constexpr std::size_t kBytes = std::size_t{256} << 20;
+  const DeviceGuard guard(Place{.device = device});
+  void* memory = nullptr;
+  check("cuda", cudaMalloc(&memory, 2 * kBytes));
+  auto* to = static_cast<std::byte*>(memory) + kBytes;
+  const double seconds = least_seconds(
+      [&] { check("cuda", cudaMemcpyAsync(to, memory, kBytes, cudaMemcpyDeviceToDevice)); });
+  cudaFree(memory);
+  return 2.0 * kBytes / seconds;
 }
 
 }  // namespace nibble::cuda

@@ -13,12 +13,15 @@ namespace nibble::inline engine {
 
 struct DevicePlace {
   Picture picture;
-  bool has_words = false;   // false: bytes
-  std::int32_t base = 0;    // of bytes: the number is byte + base, -128 <= byte <= 127
-  bool has_border = false;  // a pixel of zeros behind each picture
-  std::size_t offset = 0;   // in the arena
+  bool has_words = false;        // false: bytes
+  std::int32_t base = 0;         // of bytes: the number is byte + base, -128 <= byte <= 127
+  bool has_border = false;       // a pixel of zeros behind each picture
+  std::size_t offset = 0;        // in the arena
+  std::int64_t more_chunks = 0;  // of a pixel, of nothing
 
-  std::int64_t chunks() const { return (picture.channels + cuda::kChunk - 1) / cuda::kChunk; }
+  std::int64_t chunks() const {
+    return (picture.channels + cuda::kChunk - 1) / cuda::kChunk + more_chunks;
+  }
   std::int64_t filled_channels() const { return chunks() * cuda::kChunk; }
   std::int64_t pixel_bytes() const { return filled_channels() * (has_words ? 4 : 1); }
   std::int64_t image_bytes() const {

@@ -35,7 +35,8 @@ const LargestLaw* largest_law(const ProgramStep& step) {
   return law == nullptr || !law->largest ? nullptr : &*law->largest;
 }
 
-DevicePlaces::DevicePlaces(const EngineProgram& program, const EngineOptions& options)
+DevicePlaces::DevicePlaces(const EngineProgram& program, const EngineOptions& options,
+                           bool is_copied)
     : program_(program),
       keeps_layers_(options.keeps_layers),
       places_(program.values.size()),
@@ -43,6 +44,7 @@ DevicePlaces::DevicePlaces(const EngineProgram& program, const EngineOptions& op
   find_readers();
   for (std::size_t i = 0; i < places_.size(); ++i) place_value(i);
   lay_entry_out();
+  if (is_copied) fill_lines();
   add_borders();
   count_images(options.max_batch);
   plan_memory();
@@ -101,6 +103,10 @@ void DevicePlaces::lay_entry_out() {
   if (conv == nullptr || conv->groups > 1 || law->finish.has_wide_sums) return;
   entry_ = EntryLayout::best(places_[0].picture, *conv);
   places_[0].picture = entry_.stored();
+}
+
+void DevicePlaces::fill_lines() {
+  for (DevicePlace& place : places_) place.more_chunks = place.chunks() % 2;
 }
 
 void DevicePlaces::add_borders() {

@@ -14,8 +14,8 @@ namespace nibble::inline engine {
 
 class DevicePlaces {
  public:
-  // The program must outlive it.
-  DevicePlaces(const EngineProgram& program, const EngineOptions& options);
+  // The program must outlive it. `is_copied`: the copy engine of Hopper brings pixels.
+  DevicePlaces(const EngineProgram& program, const EngineOptions& options, bool is_copied);
 
   // By value; those that are there only within a step have a place where the step needs one.
   const DevicePlace& operator[](std::size_t value) const { return places_[value]; }
@@ -33,6 +33,7 @@ class DevicePlaces {
   void find_readers();
   void place_value(std::size_t value);
   void lay_entry_out();
+  void fill_lines();  // pixels of whole 32 bytes: what is outside of a line is slow to copy
   void add_borders();
   void count_images(std::int64_t wanted);
   void plan_memory();

@@ -15,11 +15,20 @@ cuda::ExampleType type_of(DType dtype) {
   return dtype == DType::i8 ? cuda::ExampleType::i8 : cuda::ExampleType::u8;
 }
 
-DeviceWork work_of(const DeviceParts& parts, const ProgramStep& step) {
+DeviceWork work_of(const DeviceParts& parts, const ProgramStep& step, std::string& shape) {
   if (const auto* product = std::get_if<ProductLaw>(&step.law))
-    return product_work(parts, step, *product);
+    return product_work(parts, step, *product, shape);
   if (const auto* mean = std::get_if<MeanLaw>(&step.law)) return mean_work(parts, step, *mean);
   return single_work(parts, step, std::get<SingleLaw>(step.law));
+}
+
+// Of one example, each value once.
+std::int64_t bytes_of(const DevicePlaces& places, const ProgramStep& step) {
+  std::int64_t bytes = places[step.output].image_bytes();
+  for (const std::size_t value : step.reads()) bytes += places[value].image_bytes();
+  if (const LargestLaw* largest = largest_law(step))
+    bytes += 2 * places[largest->pooled].image_bytes();
+  return bytes;
 }
 
 bool is_wide_step(const ProgramStep& step) {
@@ -29,9 +38,11 @@ bool is_wide_step(const ProgramStep& step) {
 
 }  // namespace
 
-DevicePlan::DevicePlan(const EngineProgram& program, const EngineOptions& options, int device)
+DevicePlan::DevicePlan(const EngineProgram& program, const EngineOptions& options,
+                       const Tuning& tuning, int device)
     : constants_(device), entry_(program.entry) {
-  const DevicePlaces places(program, options);
+  const cuda::ProductPath path = cuda::product_path(device);
+  const DevicePlaces places(program, options, path == cuda::ProductPath::wgmma);
   layout_ = places.entry();
   images_ = places.images();
   arena_bytes_ = places.arena_bytes();
@@ -39,15 +50,17 @@ DevicePlan::DevicePlan(const EngineProgram& program, const EngineOptions& option
     values_.push_back(program.values[i].info);
     places_.push_back(places[i]);
   }
-  const DeviceParts parts{program, places, constants_, cuda::product_path(device)};
+  const DeviceParts parts{program, places, constants_, path, tuning};
   for (const ProgramStep& step : program.steps) {
     if (places.is_alias(step)) continue;
-    works_.push_back(work_of(parts, step));
+    std::string shape;
+    works_.push_back(work_of(parts, step, shape));
     results_.push_back(step.output);
     infos_.push_back({.name = step.name,
                       .kind = step.kind,
-                      .shape = {},
+                      .shape = shape,
                       .macs = step.macs,
+                      .bytes = bytes_of(places, step),
                       .is_wide = is_wide_step(step)});
   }
   constants_.wait();

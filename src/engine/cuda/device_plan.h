@@ -12,7 +12,8 @@ namespace nibble::inline engine {
 
 class DevicePlan {
  public:
-  DevicePlan(const EngineProgram& program, const EngineOptions& options, int device);
+  DevicePlan(const EngineProgram& program, const EngineOptions& options, const Tuning& tuning,
+             int device);
 
   // Lays the examples out that lie at `input`; a number beyond the range of the input sets
   // *is_wrong, in memory of the host.

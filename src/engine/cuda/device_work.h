@@ -17,13 +17,15 @@ namespace nibble::inline engine {
 struct DeviceRun {
   cuda::DeviceQueue& queue;
   std::int8_t* arena;
-  std::int32_t* sums;  // of products that several blocks share: zeros between steps
+  std::int32_t* sums;      // of products that several blocks share: zeros between steps
+  std::uint32_t* arrived;  // blocks that have added theirs, by tile: the same
   std::uint32_t images;
 };
 
 // Sums that the products of one step may share: as many as half of the multiprocessors have in the
 // largest tiles.
 std::size_t shared_sum_bytes(int device);
+std::size_t shared_tiles(int device);  // at most
 
 // Launches what it takes.
 using DeviceWork = std::function<void(const DeviceRun& run)>;
@@ -34,9 +36,12 @@ struct DeviceParts {
   const DevicePlaces& places;
   DeviceConstants& constants;
   cuda::ProductPath path;  // of products on tensor cores, or without them
+  const Tuning& tuning;
 };
 
-DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const ProductLaw& law);
+// `shape`: what its speed depends on, where it can be cut in several ways.
+DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const ProductLaw& law,
+                        std::string& shape);
 DeviceWork mean_work(const DeviceParts& parts, const ProgramStep& step, const MeanLaw& law);
 DeviceWork single_work(const DeviceParts& parts, const ProgramStep& step, const SingleLaw& law);
 

@@ -9,6 +9,7 @@ namespace nibble::inline engine {
 namespace {
 
 constexpr std::int64_t kFilled = 16;        // channels
+constexpr std::int64_t kLeastOfTap = 32;    // bytes that are copied at a time
 constexpr std::int64_t kDepthOfTile = 128;  // bytes that are multiplied at a time
 
 // One axis of a picture and of the convolution that reads it.
@@ -41,19 +42,26 @@ EntryAxis folded_axis(const WindowAxis& of) {
           .padding = before};
 }
 
-// Stored pixel p has the window of output p. Of stride 1, so that every pixel is in one.
+// Stored pixel p has the window of output p.
 EntryAxis spread_axis(const WindowAxis& of) {
-  return {.extent = of.extent + 2 * of.padding - of.kernel + 1,
+  return {.extent = (of.extent + 2 * of.padding - of.kernel) / of.stride + 1,
+          .step = of.stride,
           .origin = -of.padding,
           .count = of.kernel,
           .old_padding = of.padding};
+}
+// Every pixel must be in one.
+bool can_spread(const WindowAxis& of) {
+  const EntryAxis spread = spread_axis(of);
+  return of.kernel >= of.stride &&
+         of.extent <= (spread.extent - 1) * spread.step + spread.origin + spread.count;
 }
 
 // Less to multiply first, then less to store.
 auto cost_of(const EntryLayout& layout) {
   const Picture stored = layout.stored();
   const std::int64_t pixel = (stored.channels + kFilled - 1) / kFilled * kFilled;
-  const std::int64_t depth = layout.y.kernel * layout.x.kernel * pixel;
+  const std::int64_t depth = layout.y.kernel * layout.x.kernel * std::max(pixel, kLeastOfTap);
   return std::tuple((depth + kDepthOfTile - 1) / kDepthOfTile, stored.pixels() * pixel);
 }
 
@@ -73,7 +81,10 @@ EntryLayout EntryLayout::best(const Picture& example, const Conv2d& conv) {
   const EntryLayout as_it_is{example, plain_axis(y), plain_axis(x)};
   if (conv.dilation != Extent2{1, 1} || example.channels >= kFilled) return as_it_is;
   std::vector<EntryLayout> layouts{as_it_is, {example, folded_axis(y), folded_axis(x)}};
-  if (conv.stride.x == 1) layouts.push_back({example, plain_axis(y), spread_axis(x)});
+  if (can_spread(x)) {
+    layouts.push_back({example, plain_axis(y), spread_axis(x)});
+    layouts.push_back({example, folded_axis(y), spread_axis(x)});
+  }
   return *std::ranges::min_element(layouts, {}, cost_of);
 }
 

@@ -3,7 +3,8 @@
 // the channels of several pixels, so that fewer of its 16 are filled up with nothing.
 //
 //   folded: squares of stride × stride pixels are one, and the convolution has stride 1
-//   spread: each window's pixels of a row are one, and the convolution has one column
+//   spread: each window's pixels of a row are one, and the convolution has one column; its rows may
+//           be folded
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lays examples out, and gathers answers.
+#include <algorithm>
+
 #include "backend/cuda/kernel_start.cuh"
 #include "engine/cuda/device_value.cuh"
 #include "engine/cuda/example_jobs.h"
@@ -45,6 +47,102 @@ __global__ void __launch_bounds__(256) load_examples(const __grid_constant__ Loa
   });
 }
 
+// The lines of an example that one line of stored pixels is made of, as stored bytes in shared
+// memory: between `before` and `pitch` bytes what lies outside, the number 0.
+struct ExampleLines {
+  std::uint32_t lines;
+  std::uint32_t bytes;  // of an example's line
+  std::uint32_t before;
+  std::uint32_t pitch;
+  Divisor run;  // by the bytes of a line that one stored pixel has
+  std::uint32_t unused;
+
+  explicit ExampleLines(const LoadJob& job) : unused(0) {
+    const auto channels = static_cast<std::int32_t>(job.channels.divisor);
+    const std::int32_t of_pixel = static_cast<std::int32_t>(job.count.divisor) * channels;
+    const std::int32_t last =
+        static_cast<std::int32_t>(job.to.width - 1) * job.step[1] + job.origin[1];
+    bytes = static_cast<std::uint32_t>(job.extent[1] * channels);
+    lines = job.to.channels / static_cast<std::uint32_t>(of_pixel);
+    before = filled(static_cast<std::uint32_t>(std::max(-job.origin[1] * channels, 0)));
+    pitch =
+        before + filled(std::max(bytes, static_cast<std::uint32_t>(last * channels + of_pixel)));
+    run = Divisor::of(static_cast<std::uint32_t>(of_pixel));
+  }
+  static std::uint32_t filled(std::uint32_t bytes) { return (bytes + 3) / 4 * 4; }
+  std::uint32_t shared_bytes() const { return lines * pitch; }
+};
+
+struct LoadLinesJob {
+  LoadJob load;
+  ExampleLines lines;
+};
+
+extern __shared__ std::int8_t example_lines[];
+
+__device__ __forceinline__ std::int8_t stored_byte(const LoadJob& job, std::int32_t number) {
+  if (number < job.low || number > job.high) *job.is_wrong = 1;
+  return static_cast<std::int8_t>(clamped(number, job.low, job.high) - job.zero - job.to.base);
+}
+
+// Examples of bytes: a block lays a line of stored pixels out, of lines that it reads once.
+__global__ void __launch_bounds__(256) load_lines(const __grid_constant__ LoadLinesJob all) {
+  start_kernel();
+  const LoadJob& job = all.load;
+  const ExampleLines& lines = all.lines;
+  const std::uint32_t height = job.order.height.divisor;
+  const std::uint32_t rows = job.order.width.quotient(job.order.chunks.quotient(job.order.count));
+  const auto* from = static_cast<const std::uint8_t*>(job.from);
+  const auto nothing = static_cast<std::int8_t>(-job.to.base);
+#pragma unroll 1
+  for (std::uint32_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    const std::uint32_t image = job.order.height.quotient(row);
+    const auto y = static_cast<std::int32_t>(row - image * height);
+    for (std::uint32_t line = 0; line < lines.lines; ++line) {
+      const std::int32_t source = y * job.step[0] + job.origin[0] + static_cast<std::int32_t>(line);
+      const bool is_there = source >= 0 && source < job.extent[0];
+      const std::uint8_t* bytes =
+          from + (std::size_t{image} * job.extent[0] + (is_there ? source : 0)) * lines.bytes;
+      for (std::uint32_t i = threadIdx.x; i < lines.pitch; i += blockDim.x) {
+        const std::uint32_t at = i - lines.before;  // beyond all bytes: outside
+        std::int8_t byte = nothing;
+        if (is_there && at < lines.bytes)
+          byte =
+              stored_byte(job, job.type == ExampleType::i8 ? static_cast<std::int8_t>(bytes[at])
+                                                           : static_cast<std::int32_t>(bytes[at]));
+        example_lines[line * lines.pitch + i] = byte;
+      }
+    }
+    __syncthreads();
+    const std::uint32_t chunks = job.order.width.divisor * job.order.chunks.divisor;
+    for (std::uint32_t i = threadIdx.x; i < chunks; i += blockDim.x) {
+      const std::uint32_t x = job.order.chunks.quotient(i);
+      const std::uint32_t channel = job.order.chunks.remainder(i, x) * kChunk;
+      std::uint32_t line = lines.run.quotient(channel);
+      std::uint32_t within = lines.run.remainder(channel, line);
+      const std::int32_t first = (static_cast<std::int32_t>(x) * job.step[1] + job.origin[1]) *
+                                     static_cast<std::int32_t>(job.channels.divisor) +
+                                 static_cast<std::int32_t>(lines.before);
+      std::uint32_t words[4] = {};
+#pragma unroll
+      for (std::uint32_t k = 0; k < kChunk; ++k) {
+        if (line < lines.lines) {
+          const auto byte =
+              static_cast<std::uint8_t>(example_lines[line * lines.pitch + first + within]);
+          words[k / 4] |= std::uint32_t{byte} << (8 * (k % 4));
+        }
+        if (++within == lines.run.divisor) {
+          within = 0;
+          ++line;
+        }
+      }
+      store_chunk(job.to.data, place_of(job.to, image, y, static_cast<std::int32_t>(x)) + channel,
+                  make_uint4(words[0], words[1], words[2], words[3]));
+    }
+    __syncthreads();
+  }
+}
+
 __global__ void __launch_bounds__(256) store_examples(const __grid_constant__ StoreJob job) {
   start_kernel();
   for_each_value_chunk(job.order, [&](const ValueChunk& at) {
@@ -67,7 +165,16 @@ __global__ void __launch_bounds__(256) store_examples(const __grid_constant__ St
 }  // namespace
 
 void queue(DeviceQueue& queue, const LoadJob& job) {
-  queue.launch(load_examples, grid_of(queue, job.order.count), job);
+  constexpr std::uint32_t kMostShared = 24 << 10;
+  const ExampleLines lines(job);
+  if (job.type == ExampleType::i32 || job.to.has_words != 0 || lines.shared_bytes() > kMostShared)
+    return queue.launch(load_examples, grid_of(queue, job.order.count), job);
+  const std::uint32_t rows = job.order.count / job.order.chunks.divisor / job.order.width.divisor;
+  queue.launch(load_lines,
+               {.blocks = std::min(rows, queue.multiprocessors() * 8),
+                .threads = 256,
+                .shared_bytes = lines.shared_bytes()},
+               LoadLinesJob{job, lines});
 }
 void queue(DeviceQueue& queue, const StoreJob& job) {
   queue.launch(store_examples, grid_of(queue, job.order.count), job);

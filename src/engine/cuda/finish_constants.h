@@ -17,6 +17,9 @@ namespace nibble::inline engine {
 std::vector<std::int32_t> by_channel(const std::vector<std::int64_t>& list,
                                      const DevicePlace& place);
 
+// How the sums of products end where the copy engine brings operands; none: they do not.
+cuda::FinishForm form_of(const FinishLaw& law, const DevicePlace& out, const DevicePlace* addend);
+
 // The law of sums that end in `out`; `bias` has one a channel. Addresses of values are filled in
 // when a batch runs. `addend`: null, or the place of what is added.
 class DeviceFinish {

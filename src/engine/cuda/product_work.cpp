@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include "core/checked.h"
-#include "engine/cuda/device_work.h"
-#include "engine/cuda/finish_constants.h"
+#include "engine/cuda/product_parts.h"
 #include "engine/cuda/window_jobs.h"
 
 namespace nibble::inline engine {
@@ -13,38 +12,6 @@ namespace {
 
 constexpr std::uint32_t kLeastDepths = 2;  // of 128 bytes, that are worth a block
 constexpr std::size_t kLargestTile = std::size_t{256} * 128;
-
-// A product, where its values lie, and its weights (out, rows, columns, in / groups).
-struct ProductParts {
-  const ProductLaw& law;
-  Conv2d window;  // of a linear layer: one tap a pixel of its picture
-  DevicePlace in;
-  DevicePlace out;
-  const DevicePlace* addend;  // null: none
-  std::vector<std::int8_t> weights;
-
-  std::int64_t taps() const { return window.kernel.y * window.kernel.x; }
-  std::int64_t depth() const { return in.picture.channels / window.groups; }
-  std::int8_t weight(std::int64_t out_channel, std::int64_t tap, std::int64_t k) const {
-    return weights[static_cast<std::size_t>((out_channel * taps() + tap) * depth() + k)];
-  }
-
-  // Numbers are bytes + base: the bias takes base·Σ w along.
-  std::vector<std::int64_t> bias_of_bytes() const {
-    std::vector<std::int64_t> bias(static_cast<std::size_t>(window.channels));
-    const std::vector<std::int64_t>& own = law.finish.bias;
-    const auto run = static_cast<std::size_t>(taps() * depth());
-    for (std::size_t o = 0; o < bias.size(); ++o) {
-      std::int64_t sum = 0;
-      for (std::size_t k = 0; k < run; ++k) sum += weights[o * run + k];
-      bias[o] = sum * in.base + (own.empty() ? 0 : own[own.size() == 1 ? 0 : o]);
-    }
-    return bias;
-  }
-  DeviceFinish finish(const std::vector<std::int64_t>& bias, DeviceConstants& constants) const {
-    return {law.finish, bias, out, addend, constants};
-  }
-};
 
 cuda::DeviceWindow device_window(const Conv2d& conv) {
   const auto two = [](const Extent2& extent, std::int32_t(&to)[2]) {
@@ -82,21 +49,6 @@ std::vector<std::int32_t> window_table(const ProductParts& parts) {
   return table;
 }
 
-// (out, tap, filled channels)
-std::vector<std::int8_t> gathered_weights(const ProductParts& parts) {
-  const std::int64_t filled = parts.in.filled_channels();
-  std::vector<std::int8_t> packed(static_cast<std::size_t>(
-      checked_product(checked_product(parts.window.channels, parts.taps()), filled)));
-  for (std::int64_t o = 0; o < parts.window.channels; ++o) {
-    for (std::int64_t tap = 0; tap < parts.taps(); ++tap) {
-      for (std::int64_t k = 0; k < parts.depth(); ++k)
-        packed[static_cast<std::size_t>((o * parts.taps() + tap) * filled + k)] =
-            parts.weight(o, tap, k);
-    }
-  }
-  return packed;
-}
-
 // Into how many parts the depth of a product is cut: a few tiles would leave most of a GPU idle, as
 // those of single pictures do.
 std::uint32_t parts_of_depth(const cuda::DeviceQueue& queue, cuda::ProductPath path,
@@ -120,13 +72,21 @@ DeviceWork gathered_work(const ProductParts& parts, DeviceConstants& constants,
              .rows = 0,
              .divisor = Divisor::of(static_cast<std::uint32_t>(parts.out.picture.pixels())),
              .unused = 0};
-  shape.b = constants.keep(gathered_weights(parts));
+  shape.b = constants.keep(parts.packed_weights(1));
   shape.columns = static_cast<std::uint32_t>(parts.window.channels);
   shape.segments = static_cast<std::uint32_t>(parts.taps());
   shape.segment_chunks = Divisor::of(static_cast<std::uint32_t>(parts.in.chunks()));
   const DeviceFinish finish = parts.finish(parts.bias_of_bytes(), constants);
   return [shape, finish, path, in = parts.in, out = parts.out](const DeviceRun& run) {
-    cuda::FinishedProduct job{.shape = shape, .finish = finish.in(run.arena)};
+    cuda::FinishedProduct job{.shape = shape,
+                              .finish = finish.in(run.arena),
+                              .shared = {},
+                              .copies = {},
+                              .added = {},
+                              .tile_rows = 0,
+                              .tile_columns = 0,
+                              .planes = 1,
+                              .unused = 0};
     job.shape.a.data = in.data(run.arena);
     job.shape.a.rows = run.images * shape.a.divisor.divisor;
     const std::uint32_t depth_parts = parts_of_depth(run.queue, path, job.shape);
@@ -223,7 +183,12 @@ std::size_t shared_sum_bytes(int device) {
   return std::max<std::size_t>(tiles, 1) * kLargestTile * sizeof(std::int32_t);
 }
 
-DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const ProductLaw& law) {
+std::size_t shared_tiles(int device) {
+  return static_cast<std::size_t>(cuda::multiprocessors(device));
+}
+
+DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const ProductLaw& law,
+                        std::string& shape) {
   ProductParts product{.law = law,
                        .window = {},
                        .in = parts.places[step.inputs[0]],
@@ -242,9 +207,10 @@ DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const
                       .kernel = {product.in.picture.height, product.in.picture.width}};
   }
   const bool is_wide = law.finish.has_wide_sums || product.in.has_words;
-  DeviceWork work = is_wide ? wide_work(product, parts.constants)
-                    : product.window.groups > 1
-                        ? grouped_work(product, parts.constants)
+  DeviceWork work = is_wide                     ? wide_work(product, parts.constants)
+                    : product.window.groups > 1 ? grouped_work(product, parts.constants)
+                    : is_copied(product, parts.path)
+                        ? copied_work(product, parts, shape)
                         : gathered_work(product, parts.constants, parts.path);
   if (!law.largest) return work;
   return [work = std::move(work),

@@ -188,16 +188,52 @@ __global__ void __launch_bounds__(256) wide_product(const __grid_constant__ Wide
   });
 }
 
+// Adds up the numbers of a window, some pixels of a row on their way at a time.
+__device__ __forceinline__ void add_window(const MeanJob& job, const ValueChunk& at,
+                                           std::int64_t (&sums)[kChunk]) {
+  constexpr int kAtOnce = 8;
+  const WindowStart start(job.window, at);
+  const std::int32_t bottom = min(start.y + job.window.kernel[0], static_cast<int>(job.in.height));
+  const std::int32_t left = max(start.x, 0);
+  const std::int32_t right = min(start.x + job.window.kernel[1], static_cast<int>(job.in.width));
+  for (std::int32_t y = max(start.y, 0); y < bottom; ++y) {
+    const std::size_t row = place_of(job.in, at.image, y, 0) + at.chunk * kChunk;
+    for (std::int32_t x = left; x < right; x += kAtOnce) {
+      ChunkBytes some[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        some[i].words = make_uint4(0, 0, 0, 0);
+        if (x + i < right)
+          some[i].words =
+              load_chunk(job.in.data, row + std::size_t{static_cast<std::uint32_t>(x + i)} *
+                                                job.in.chunks * kChunk);
+      }
+      const std::int32_t bases = min(right - x, kAtOnce) * job.in.base;
+#pragma unroll
+      for (int c = 0; c < kChunk; ++c) {
+        std::int32_t sum = bases;
+#pragma unroll
+        for (int i = 0; i < kAtOnce; ++i) sum += some[i].bytes[c];
+        sums[c] += sum;
+      }
+    }
+  }
+}
+
 __global__ void __launch_bounds__(256) mean(const __grid_constant__ MeanJob job) {
   start_kernel();
   for_each_value_chunk(job.order, [&](const ValueChunk& at) {
     std::int64_t sums[kChunk] = {};
-    for_each_inside(job.in, job.window, at, [&](std::int32_t y, std::int32_t x) {
-      const ChunkNumbers numbers =
-          read_chunk(job.in, place_of(job.in, at.image, y, x) + at.chunk * kChunk);
+    if (job.in.has_words == 0) {
+      add_window(job, at, sums);
+    } else {
+      for_each_inside(job.in, job.window, at, [&](std::int32_t y, std::int32_t x) {
+        const ChunkNumbers numbers =
+            read_chunk(job.in, place_of(job.in, at.image, y, x) + at.chunk * kChunk);
 #pragma unroll
-      for (int i = 0; i < kChunk; ++i) sums[i] += numbers.at[i];
-    });
+        for (int i = 0; i < kChunk; ++i) sums[i] += numbers.at[i];
+      });
+    }
     const std::uint32_t pixel = job.pixels.remainder(at.row, job.pixels.quotient(at.row));
     const std::int64_t factor = job.factors[pixel];
 #pragma unroll
@@ -217,6 +253,35 @@ __global__ void __launch_bounds__(256) largest_bytes(const __grid_constant__ Max
 #pragma unroll
       for (int i = 0; i < 4; ++i) most.word[i] = __vmaxs4(most.word[i], other.word[i]);
     });
+    store_chunk(job.out.data, place_of(job.out, at.image, at.y, at.x) + at.chunk * kChunk,
+                most.words);
+  });
+}
+
+// Windows of kSide × kSide pixels: all on their way before the first is looked
+// at.
+template <int kSide>
+__global__ void __launch_bounds__(256) largest_of_square(const __grid_constant__ MaximumJob job) {
+  start_kernel();
+  constexpr std::uint32_t kLeast = 0x80808080u;
+  for_each_value_chunk(job.order, [&](const ValueChunk& at) {
+    const WindowStart start(job.window, at);
+    ChunkBytes all[kSide * kSide];
+#pragma unroll
+    for (int i = 0; i < kSide * kSide; ++i) {
+      const std::int32_t y = start.y + i / kSide;
+      const std::int32_t x = start.x + i % kSide;
+      all[i].words = make_uint4(kLeast, kLeast, kLeast, kLeast);
+      if (has_pixel(job.in, y, x))
+        all[i].words =
+            load_chunk(job.in.data, place_of(job.in, at.image, y, x) + at.chunk * kChunk);
+    }
+    ChunkBytes most = all[0];
+#pragma unroll
+    for (int i = 1; i < kSide * kSide; ++i) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) most.word[w] = __vmaxs4(most.word[w], all[i].word[w]);
+    }
     store_chunk(job.out.data, place_of(job.out, at.image, at.y, at.x) + at.chunk * kChunk,
                 most.words);
   });
@@ -261,7 +326,12 @@ void queue(DeviceQueue& queue, const MeanJob& job) {
   queue_chunks(queue, mean, job);
 }
 void queue(DeviceQueue& queue, const MaximumJob& job) {
-  queue_chunks(queue, job.in.has_words != 0 ? largest_words : largest_bytes, job);
+  const auto is_square = [&](std::int32_t side) {
+    return job.window.kernel[0] == side && job.window.kernel[1] == side;
+  };
+  if (job.in.has_words != 0) return queue_chunks(queue, largest_words, job);
+  if (is_square(2)) return queue_chunks(queue, largest_of_square<2>, job);
+  queue_chunks(queue, is_square(3) ? largest_of_square<3> : largest_bytes, job);
 }
 
 }  // namespace nibble::cuda

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products on Hopper: the copy engine brings windows, weights and addends.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "backend/cuda/finish_cut.h"
+#include "backend/cuda/window_copies.h"
+#include "engine/cuda/product_parts.h"
+
+namespace nibble::inline engine {
+namespace {
+
+constexpr std::int64_t kColumnsAtOnce = 64;
+
+SlidingWindow sliding_window(const Conv2d& conv) {
+  return {conv.kernel, conv.stride, conv.padding, conv.dilation};
+}
+
+// Without addresses.
+cuda::WindowProduct window_product(const ProductParts& parts) {
+  return {.data = nullptr,
+          .pixel_bytes = static_cast<std::uint32_t>(parts.in.pixel_bytes()),
+          .image_bytes = static_cast<std::uint64_t>(parts.in.image_bytes()),
+          .images = 0,
+          .source = parts.in.picture,
+          .result = parts.out.picture,
+          .window = sliding_window(parts.window),
+          .is_turned = false,
+          .filters = nullptr,
+          .columns = static_cast<std::uint32_t>((parts.window.channels + kColumnsAtOnce - 1) /
+                                                kColumnsAtOnce * kColumnsAtOnce)};
+}
+
+// All that the speed of a product depends on, but for the GPU: the key of tunings.
+std::string shape_words(const ProductParts& parts, std::int64_t batch) {
+  const auto name = [](const Picture& picture) {
+    return fmt::format("{}x{}x{}", picture.height, picture.width, picture.channels);
+  };
+  return fmt::format("{} of {}, {} to {}{}", window_words(parts.window), batch,
+                     name(parts.in.picture), name(parts.out.picture),
+                     parts.addend != nullptr ? ", add" : "");
+}
+
+std::optional<cuda::TileSize> tuned_tile(const Tuning& tuning, const std::string& shape,
+                                         const cuda::FinishExtent& extent) {
+  const auto found = tuning.cuts.find(shape);
+  if (found == tuning.cuts.end()) return std::nullopt;
+  for (const cuda::TileSize& tile : cuda::finish_tiles(extent.segment, extent.form)) {
+    if (tile.rows == found->second.pixels && tile.columns == found->second.outputs) return tile;
+  }
+  return std::nullopt;
+}
+
+// What is added, pixel by pixel.
+cuda::TensorMap added_map(const DevicePlace& addend, const std::int8_t* data, std::uint32_t images,
+                          const cuda::TileSize& tile) {
+  const Picture& picture = addend.picture;
+  const std::uint32_t segment = cuda::added_columns(tile.columns);
+  if (!addend.has_border) {
+    return cuda::map_of(cuda::pixels_box(
+        data, static_cast<std::uint32_t>(addend.pixel_bytes()),
+        std::uint64_t{images} * static_cast<std::uint64_t>(picture.pixels()), segment, tile.rows));
+  }
+  return cuda::map_of(
+      cuda::WindowBox{.data = data,
+                      .channels = static_cast<std::uint64_t>(addend.pixel_bytes()),
+                      .width = static_cast<std::uint64_t>(picture.width),
+                      .height = static_cast<std::uint64_t>(picture.height),
+                      .images = images,
+                      .image_bytes = static_cast<std::uint64_t>(addend.image_bytes()),
+                      .first = {0, 0},
+                      .count = {static_cast<std::int32_t>(picture.width),
+                                static_cast<std::int32_t>(picture.height)},
+                      .stride = {1, 1},
+                      .segment = segment,
+                      .pixels = tile.rows});
+}
+cuda::AddedCopies added_copies(const DevicePlace& addend, const std::int8_t* data,
+                               std::uint32_t images, const cuda::TileSize& tile) {
+  const auto divisor = [](std::int64_t by) { return Divisor::of(static_cast<std::uint32_t>(by)); };
+  return {.map = added_map(addend, data, images, tile),
+          .pixels = divisor(addend.picture.pixels()),
+          .width = divisor(addend.picture.width),
+          .is_flat = addend.has_border ? 0U : 1U,
+          .unused = 0};
+}
+
+}  // namespace
+
+// What the engine fills in outside of pictures is the byte 0, which must be the number 0.
+bool is_copied(const ProductParts& parts, cuda::ProductPath path) {
+  return path == cuda::ProductPath::wgmma &&
+         form_of(parts.law.finish, parts.out, parts.addend) != cuda::FinishForm::none &&
+         (parts.in.base == 0 || parts.window.padding == Extent2{0, 0}) &&
+         cuda::can_copy(window_product(parts));
+}
+
+std::vector<ProductCut> copied_cuts() {
+  std::vector<ProductCut> cuts;
+  for (const cuda::TileSize& tile :
+       cuda::finish_tiles(cuda::kSegments.front(), cuda::FinishForm::half_relu))
+    cuts.push_back({tile.rows, tile.columns});
+  return cuts;
+}
+
+DeviceWork copied_work(const ProductParts& parts, const DeviceParts& with, std::string& shape) {
+  cuda::WindowProduct product = window_product(parts);
+  product.filters = with.constants.keep(parts.packed_weights(kColumnsAtOnce));
+  const DeviceFinish finish = parts.finish(parts.bias_of_bytes(), with.constants);
+  const std::uint32_t segment = cuda::segment_of(product.pixel_bytes);
+  const cuda::FinishExtent extent{.rows = static_cast<std::uint32_t>(parts.out.picture.pixels()),
+                                  .columns = static_cast<std::uint32_t>(parts.window.channels),
+                                  .segment = segment,
+                                  .segments = static_cast<std::uint32_t>(parts.taps()) *
+                                              ((product.pixel_bytes + segment - 1) / segment),
+                                  .form = form_of(parts.law.finish, parts.out, parts.addend)};
+  shape = shape_words(parts, with.places.images());
+  const std::optional<cuda::TileSize> tuned = tuned_tile(with.tuning, shape, extent);
+  std::optional<DevicePlace> addend;
+  if (parts.addend != nullptr) addend = *parts.addend;
+  return [product, finish, extent, tuned, addend, in = parts.in](const DeviceRun& run) {
+    cuda::FinishExtent all = extent;
+    all.rows *= run.images;
+    const std::uint32_t multiprocessors = run.queue.multiprocessors();
+    const cuda::FinishCut cut = tuned ? cuda::cut_into(*tuned, all, multiprocessors)
+                                      : cuda::usual_cut(all, multiprocessors);
+    // Narrow products wait for copies more than for tensor cores.
+    const bool is_narrow = cut.planes == 1 && cut.tile.columns <= 64 && product.window.taps() > 1;
+    const cuda::WindowBand band =
+        is_narrow ? cuda::band_of(product, cut.tile.rows) : cuda::WindowBand{};
+    cuda::WindowProduct own = product;
+    own.data = in.data(run.arena);
+    own.images = run.images;
+    cuda::ProductShape rows_by_columns{};
+    rows_by_columns.a.rows = all.rows;
+    rows_by_columns.columns = all.columns;
+    queue(run.queue, cuda::ProductPath::wgmma,
+          cuda::FinishedProduct{
+              .shape = rows_by_columns,
+              .finish = finish.in(run.arena),
+              .shared = {run.sums, run.arrived},
+              .copies = cuda::window_copies(own, cut.tile.rows, cut.tile.columns, band),
+              .added = addend ? added_copies(*addend, addend->data(run.arena), run.images, cut.tile)
+                              : cuda::AddedCopies{},
+              .tile_rows = cut.tile.rows,
+              .tile_columns = cut.tile.columns,
+              .planes = cut.planes,
+              .unused = 0});
+  };
+}
+
+}  // namespace nibble::inline engine
