@@ -62,11 +62,24 @@ struct CrossEntropyLaw {
   }
 };
 
-// Σ over classes is 0: p_i·2^11 for every class, less the sum of all at the label. `answers` are
-// the mantissas of one image, `exponent` theirs. Rounded stochastically by kCrossEntropyShift it is
-// the error, 128·(softmax - one-hot).
+// p - target of a class in 2^-11; Σ over classes is 0, whatever the divisions cut. `share` is p,
+// `total` the sum of all shares.
+NIBBLE_HOST_DEVICE constexpr std::int64_t cross_entropy_difference(std::int64_t share,
+                                                                   std::int64_t total,
+                                                                   std::int64_t classes,
+                                                                   bool is_label,
+                                                                   std::int64_t smoothing) {
+  return share - smoothing - (is_label ? total - classes * smoothing : 0);
+}
+
+// The share of every class where labels are smoothed by s, 0 <= s < 1, given by the bits of its
+// f32: s·2^11 / classes to the nearest.
+std::int64_t smoothing_of(std::uint32_t bits, std::int64_t classes);
+
+// Of all classes. `answers` are the mantissas of one image, `exponent` theirs. Rounded
+// stochastically by kCrossEntropyShift it is the error, 128·(softmax - target).
 void cross_entropy_differences(std::span<const std::int8_t> answers, int exponent,
-                               std::int32_t label, CrossEntropyForm form,
+                               std::int32_t label, const CrossEntropyRule& rule,
                                std::span<std::int64_t> differences);
 
 // y - target, aligned exactly and rounded once: y·2^answer_lift - target·2^target_lift in units of

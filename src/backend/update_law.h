@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "laws/integer_division.h"
 #include "laws/round_shift.h"
@@ -33,23 +34,32 @@ struct UpdateLaw {
   int momentum = 0;  // sixteenths
   ShiftRounding rounding = ShiftRounding::pseudo_stochastic;
 
+  // Whether 32 bits, which a GPU likes better, hold all that comes of gradients of so many bits.
+  NIBBLE_HOST_DEVICE constexpr bool is_narrow(int gradient_bits) const {
+    return gradient_bits <= 30 && shift <= 30 && fraction_bits <= 16;
+  }
+
   // `draw` counts where the rounding is stochastic.
-  NIBBLE_HOST_DEVICE constexpr void move(WeightNumbers& weight, std::int64_t gradient,
+  template <class Number = std::int64_t>
+  NIBBLE_HOST_DEVICE constexpr void move(WeightNumbers& weight,
+                                         std::type_identity_t<Number> gradient,
                                          std::uint32_t draw) const {
-    const std::int64_t limit = std::int64_t{127} << fraction_bits;
-    std::int64_t change = std::clamp(
-        shift < 1 ? gradient : round_shift(rounding, gradient, shift, draw), -limit, limit);
+    const Number limit = Number{127} << fraction_bits;
+    Number change = std::clamp(
+        shift < 1 ? gradient : round_shift<Number>(rounding, gradient, shift, draw), -limit, limit);
     if (momentum > 0) {
-      change = std::clamp(shift_toward_zero(std::int64_t{weight.momentum} * momentum, 4) + change,
-                          -limit, limit);
+      const Number kept = with_sign_of<Number>(
+          weight.momentum, magnitude_of<Number>(Number{weight.momentum} * momentum) >> 4);
+      change = std::clamp(static_cast<Number>(kept + change), -limit, limit);
       weight.momentum = static_cast<std::int32_t>(change);
     }
     if (fraction_bits == 0) {
       weight.mantissa = clamp127(weight.mantissa - change);
       return;
     }
-    weight.fine = static_cast<std::int32_t>(std::clamp(weight.fine - change, -limit, limit));
-    weight.mantissa = clamp127(shift_nearest(weight.fine, fraction_bits));
+    weight.fine = static_cast<std::int32_t>(
+        std::clamp(static_cast<Number>(weight.fine - change), -limit, limit));
+    weight.mantissa = clamp127(shift_nearest<std::int32_t>(weight.fine, fraction_bits));
   }
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kHashes = 4;
 
-Tensor first_rows(const Tensor& from, std::int64_t count) {
+Tensor first_rows(ConstTensorView from, std::int64_t count) {
   std::vector<std::int64_t> extents(from.shape().extents().begin(), from.shape().extents().end());
   extents[0] = count;
   Tensor rows(from.dtype(), Shape(extents));
@@ -27,8 +27,8 @@ Tensor first_rows(const Tensor& from, std::int64_t count) {
 
 Dataset first_examples(const Dataset& data, std::int64_t count) {
   return {.name = data.name,
-          .images = first_rows(data.images, count),
-          .labels = first_rows(data.labels, count),
+          .images = first_rows(data.images.view(), count),
+          .labels = first_rows(data.labels.view(), count),
           .class_names = data.class_names,
           .targets = {}};
 }

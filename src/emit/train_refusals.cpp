@@ -26,6 +26,9 @@ void check_layers(const Network& network) {
     throw Error("emit", fmt::format("last layer of {}", network.name),
                 std::string(name_of(network.nodes.back().op)), "a loss");
   }
+  const auto* loss = std::get_if<SoftmaxCrossEntropy>(&network.nodes.back().op);
+  if (loss != nullptr && loss->smoothing > 0)
+    throw Error("emit", fmt::format("loss of {}", network.name), "smoothing", "none");
 }
 
 void check_options(const IntegerOptions& options) {

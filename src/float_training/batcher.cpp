@@ -45,11 +45,11 @@ void Batcher::load(std::span<const std::int32_t> indices, const AugmentOptions& 
   shape_ = shape_of(count, input_.shape);
   if (images_.elements() < batch.elements()) images_ = Tensor(DType::f32, batch);
   if (data_.images.dtype() == DType::f32) {
-    gather_images(data_.images.view(), indices, augment, key, {images_.data(), DType::f32, batch});
+    gather_images(data_.images, indices, augment, key, {images_.data(), DType::f32, batch});
   } else {
     if (bytes_.elements() < batch.elements()) bytes_ = Tensor(DType::u8, batch);
     const TensorView bytes(bytes_.data(), DType::u8, batch);
-    gather_images(data_.images.view(), indices, augment, key, bytes);
+    gather_images(data_.images, indices, augment, key, bytes);
     const auto channels = static_cast<std::size_t>(pictures[3]);
     const std::vector<float> table = byte_values(input_, channels);
     const auto from = bytes.as<std::uint8_t>();

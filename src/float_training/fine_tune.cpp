@@ -35,6 +35,7 @@ Recipe recipe_for(const Model& start, const Dataset& data, const FineTuneOptions
   recipe.batch = options.batch;
   recipe.seed = options.seed;
   recipe.optimizer = options.optimizer;
+  recipe.optimizer.trains_steps = !options.before_epoch;
   recipe.schedule = options.schedule;
   recipe.policy.rules = own_rules(recipe.network);
   recipe.start = std::make_shared<const Model>(copy_of(start));
@@ -65,6 +66,8 @@ class FineTuning {
       resume();
     }
     while (epoch_ < recipe_.epochs) {
+      if (options_.before_epoch && seen_.images == 0)
+        session_.take_steps(options_.before_epoch(session_.snapshot()));
       train_epoch();
       const auto images = static_cast<double>(seen_.images);
       const FineTunedEpoch row{.epoch = ++epoch_,

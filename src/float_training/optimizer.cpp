@@ -59,13 +59,14 @@ Optimizer::Optimizer(const OptimizerSettings& settings, const Network& network,
       return name.is_trained ? policy.find(role, node.name, name.kind) : nullptr;
     };
     const bool is_step = name.kind == "step";
+    const bool is_trained = name.is_trained && (!is_step || settings.trains_steps);
     const bool has_own_rule = has_own_rounding(node, name.kind);
     const bool is_same_node = i > 0 && names[i - 1].node == name.node;
     Trained each{.parameter = parameters[i],
                  .name = name.name,
                  .node = name.node,
                  .place = is_same_node ? trained_.back().place + 1 : 0,
-                 .is_trained = name.is_trained,
+                 .is_trained = is_trained,
                  .is_step = is_step,
                  .step = has_own_rule && !is_step ? parameters[i + 1] : nullptr,
                  .master = {},
@@ -79,9 +80,9 @@ Optimizer::Optimizer(const OptimizerSettings& settings, const Network& network,
     const Tensor& value = parameters[i]->value;
     if (each.weight != nullptr) each.master = zeros_like(value);
     const bool is_adam = settings.kind != OptimizerKind::sgd;
-    if (name.is_trained && (is_adam || settings.momentum != 0)) each.first = zeros_like(value);
-    if (name.is_trained && is_adam) each.second = zeros_like(value);
-    if (name.is_trained) largest = std::max(largest, value.elements());
+    if (is_trained && (is_adam || settings.momentum != 0)) each.first = zeros_like(value);
+    if (is_trained && is_adam) each.second = zeros_like(value);
+    if (is_trained) largest = std::max(largest, value.elements());
     trained_.push_back(std::move(each));
   }
   scratch_ = Tensor(DType::f32, {largest});

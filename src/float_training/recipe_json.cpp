@@ -19,6 +19,7 @@ Json optimizer_json(const OptimizerSettings& optimizer) {
   Json json{{"kind", name_of(optimizer.kind)},
             {"rate", optimizer.rate},
             {"weight_decay", optimizer.weight_decay}};
+  if (!optimizer.trains_steps) json["trains_steps"] = false;
   if (optimizer.kind == OptimizerKind::sgd) {
     json["momentum"] = optimizer.momentum;
     json["nesterov"] = optimizer.has_nesterov;

@@ -131,6 +131,21 @@ Model Session::snapshot() const {
   return model;
 }
 
+void Session::take_steps(const Model& model) {
+  const std::vector<Parameter> own = parameters_of(network_);
+  const std::vector<Parameter> given = parameters_of(model.network);
+  std::vector<Tensor> values = snapshot().parameters;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i].kind != "step") continue;
+    const auto same = std::ranges::find(given, own[i].name, &Parameter::name);
+    if (same == given.end() || same->shape != own[i].shape)
+      throw Error("train", "steps of " + own[i].name, "none", "those of the same layers");
+    values[i] = copy_of(model.parameters[static_cast<std::size_t>(same - given.begin())].view());
+  }
+  optimizer_.set_masters(values);
+  optimizer_.refresh_weights();
+}
+
 void Session::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
   put_integer(words, "steps", steps_);
   put_integer(words, "updates", optimizer_.updates());

@@ -35,6 +35,9 @@ class Session {
   // The weights as products use them, with formats and class names in the network.
   Model snapshot() const;
 
+  // Those of a model of the same layers, and nothing else of it.
+  void take_steps(const Model& model);
+
   // For checkpoints: all that the next step depends on. The views live as long as the session is
   // left alone.
   void put_state(Words& words, std::vector<NamedTensorView>& tensors) const;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "backend/cuda/register.h"
+#include "integer_step/place_rules.h"
 #include "integer_training/integer_run_test_support.h"
 
 namespace nibble::inline integer_training {
@@ -123,6 +124,28 @@ TEST_F(DeviceTraining, ATraceNamesKernelsAndCopiesAndChangesNothing) {
   EXPECT_TRUE(has_layer);
   EXPECT_GT(trace.busy_of("GPU"), 0);
   EXPECT_LE(trace.busy_of("GPU"), trace.length_of("GPU"));
+}
+
+TEST_F(DeviceTraining, ATraceOfAPlacedStepHasCopiesBothWays) {
+  choose_place("b=cuda, c.update=cuda", recipe_.options);
+  for (const char* wire : {"pinned", "pageable"}) {
+    setenv("NIBBLE_CUDA_WIRE", wire, 1);
+    IntegerLearner learner(recipe_, data_, nullptr);
+    take_steps(learner, data_, recipe_.batch, 3, kSteps);
+    std::vector<std::int32_t> indices(data_.indices.begin(), data_.indices.begin() + 19);
+    StepTrace trace;
+    learner.step({.indices = indices, .position = {3, 10, 5}, .trace = &trace});
+    unsetenv("NIBBLE_CUDA_WIRE");
+    std::map<std::string, std::int64_t> bytes;
+    for (const TraceSpan& each : trace.spans()) {
+      EXPECT_LE(each.begin, each.end) << each.name;
+      if (!each.track.starts_with("GPU copies")) continue;
+      EXPECT_EQ(each.details.at("memory"), wire);
+      bytes[each.name] += std::stoll(each.details.at("bytes"));
+    }
+    EXPECT_GE(bytes["send a1.value"], 19 * 8 * 8 * 8);
+    EXPECT_GE(bytes["send b.value"], 19 * 8 * 8 * 24);
+  }
 }
 
 }  // namespace

@@ -57,11 +57,12 @@ IntegerBatch IntegerBatcher::load(std::span<const std::int32_t> indices,
       indices.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
   const Shape& pictures = data_.images.shape();
   const Shape shape{count, pictures[1], pictures[2], pictures[3]};
-  const bool selects = !gathers_ && !scale_.tables.empty() && count > 0;
+  const bool selects =
+      !gathers_ && !scale_.tables.empty() && count > 0 && data_.images.is_in_memory();
   if (!selects && gathered_.elements() < shape.elements())
     gathered_ = Tensor(data_.images.dtype(), shape);
   const TensorView batch(gathered_.data(), data_.images.dtype(), shape);
-  if (count > 0 && !selects) gather_images(data_.images.view(), own, augment, key, batch);
+  if (count > 0 && !selects) gather_images(data_.images, own, augment, key, batch);
 
   IntegerBatch result{.input = {.images = count, .exponent = scale_.exponent},
                       .first_image = first,

@@ -30,7 +30,7 @@ class IntegerBatcher {
   // `answers`: numbers an image.
   IntegerBatcher(const Dataset& data, InputScale scale, std::int64_t answers);
 
-  // Leaves it to who computes to gather bytes: a GPU keeps the data set.
+  // Leaves it to who computes to gather bytes that are in memory: a GPU keeps the data set.
   void leave_gathering() { gathers_ = false; }
 
   // `indices` is the whole batch, and must live as long as what is returned, which lives until the

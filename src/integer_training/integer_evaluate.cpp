@@ -68,7 +68,9 @@ Evaluation IntegerEvaluator::evaluate(const Model& model, const Dataset& data, S
   std::size_t most_ahead = 0;
   const std::int64_t width = infer_shapes(network)[output_of(network)].elements();
   IntegerBatcher batcher(data, input_scale(input_of(network), data, exponents[0]), width);
-  if (rule == ShiftRule::frozen && has_batch_norm(network) && has_engine(options_.device)) {
+  // A device that runs ahead has weights, data and kernels there already, and the engine's law.
+  if (rule == ShiftRule::frozen && has_batch_norm(network) && has_engine(options_.device) &&
+      !predictor().runs_ahead()) {
     frozen.emplace(model, options_.device, kBatch);
   } else {
     set_weights(predictor(), model);

@@ -230,5 +230,32 @@ TEST_F(IntegerLearners, ATraceNamesEveryLayerAndPass) {
   EXPECT_EQ(trace.spans().size(), count);  // the next step tells nobody
 }
 
+// What the host does, what the device does, and every copy with its bytes, on one clock.
+TEST_F(IntegerLearners, ATraceOfSeveralDevicesHasItsCopies) {
+  choose_place("b=pretend, e.update=pretend", recipe_.options);
+  IntegerLearner learner(recipe_, data_, nullptr);
+  const std::vector<std::int32_t> indices = {0, 1, 2, 3};
+  learner.step({.indices = indices, .position = {0, 10, 5}});
+  StepTrace trace;
+  learner.step({.indices = indices, .position = {1, 10, 5}, .trace = &trace});
+  std::map<std::string, std::set<std::string>> names;
+  std::int64_t copied = 0;
+  for (const TraceSpan& each : trace.spans()) {
+    EXPECT_LE(each.begin, each.end) << each.name;
+    names[each.track].insert(each.name);
+    if (!each.track.starts_with("pretend copies")) continue;
+    EXPECT_EQ(each.details.at("memory"), "pinned");
+    EXPECT_TRUE(each.track.ends_with(each.details.at("direction")));
+    copied += std::stoll(each.details.at("bytes"));
+  }
+  EXPECT_GT(copied, 0);
+  EXPECT_TRUE(names["pretend"].contains("b forward"));
+  EXPECT_TRUE(names["pretend copies down"].contains("send b.value"));
+  EXPECT_TRUE(names["pretend copies up"].contains("bring in e.weight.gradient"));
+  for (const char* name : {"send b.value", "wait for b.value", "bring in b.value", "b forward",
+                           "wait for e.weight", "e.weight update"})
+    EXPECT_TRUE(names[StepTrace::kHost].contains(name)) << name;
+}
+
 }  // namespace
 }  // namespace nibble::inline integer_training

@@ -126,16 +126,21 @@ void write_start(const Model& start, const UpdateRule& rule,
                  std::span<TrainedTensor* const> parameters) {
   const int bits = std::visit([](const auto& own) { return own.fraction_bits; }, rule);
   const std::vector<Parameter> described = parameters_of(start.network);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < described.size(); ++i) {
+    if (!described[i].is_trained) continue;  // statistics are found anew
+    TrainedTensor& to = *parameters[next++];
     const Tensor& tensor = start.parameters[i];
     const Node& node = start.network.nodes[described[i].node];
     const Precision& format = described[i].kind == "bias" ? node.bias : node.weight;
-    WeightsState state = parameters[i]->read();
-    if (tensor.dtype() == DType::i8)
+    WeightsState state = to.read();
+    if (tensor.dtype() == DType::i32)
+      std::ranges::copy(tensor.as<std::int32_t>(), state.fine.begin());
+    else if (tensor.dtype() == DType::i8)
       take_into(state, tensor, exponent_of(format).value(), bits);
     else
-      round_into(state, *parameters[i], tensor.as<float>(), bits);
-    parameters[i]->write(state);
+      round_into(state, to, tensor.as<float>(), bits);
+    to.write(state);
   }
 }
 

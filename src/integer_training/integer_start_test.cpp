@@ -85,6 +85,35 @@ TEST(IntegerStart, ModelsOfIntegerTrainingAreTakenAsTheyAre) {
   EXPECT_EQ(hashes_of(IntegerLearner(second, data, nullptr)), hashes_of(first));
 }
 
+TEST(IntegerStart, SoAreTheirBatchNormsWhoseStatisticsFollowTheAugmentation) {
+  const TrainingData data = made_up_data({4, 4, 3}, 60, 4);
+  IntegerRecipe recipe;
+  recipe.network = parse_network(R"(
+input = [4, 4, 3]
+layers = [
+  { op = "conv2d", name = "a", channels = 6, kernel = 3, padding = 1 }, { op = "batch_norm", name = "bn" }, { op = "relu" },
+  { op = "flatten" }, { op = "linear", name = "b", features = 4, bias = true },
+  { op = "softmax_cross_entropy" },
+])",
+                                 "test");
+  choose_update("sgd", recipe);
+  recipe.augment = {.padding = 1};
+  IntegerLearner first(recipe, data, nullptr);
+  take_steps(first, data, 10, 5, 50);
+  const Model trained = first.snapshot();
+  IntegerRecipe second = recipe_from(copy_of(trained));
+  choose_update("sgd", second);
+  second.augment = recipe.augment;
+  EXPECT_EQ(weights_hash(IntegerLearner(second, data, nullptr).snapshot()), weights_hash(trained));
+  second.augment = {};
+  const Model plain = IntegerLearner(second, data, nullptr).snapshot();
+  for (std::size_t i = 0; i < trained.parameters.size(); ++i) {
+    const bool is_same = std::memcmp(plain.parameters[i].data(), trained.parameters[i].data(),
+                                     trained.parameters[i].bytes()) == 0;
+    EXPECT_EQ(is_same, parameters_of(trained.network)[i].is_trained) << i;
+  }
+}
+
 TEST(IntegerStart, TheSecondRuleBeginsWithModelsToo) {
   const TrainingData data = made_up_data({4, 4, 3}, 60, 4);
   IntegerRecipe recipe = recipe_from(float_model(parse_network(kThree, "test")));

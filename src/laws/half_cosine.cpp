@@ -2,6 +2,8 @@
 // The cosine of learning-rate schedules, in integers alone.
 #include "laws/half_cosine.h"
 
+#include <initializer_list>
+
 namespace nibble::inline laws {
 
 // cos²(x) for x = πt/2 <= π/4, with cos x = 1 - x²/2·(1 - x²/12·(1 - x²/30·(1 - x²/56·(1 -

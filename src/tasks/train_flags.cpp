@@ -120,8 +120,12 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_flag("--flip", flags.has_flip, "mirror every other picture");
   verb.add_option("--cutout", flags.cutout, "side of a square of each picture that is blanked")
       ->check(CLI::Range(0, 1024));
+  verb.add_option("--smoothing", flags.smoothing,
+                  "share of a label's target that all classes get in equal parts (0)")
+      ->check(CLI::Range(0.0, 0.999));
   verb.add_option("--image-size", flags.image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
+  add_skip_broken_option(verb, flags.skips_broken);
   add_threads_option(verb, flags.threads, "; the weights do not depend on it");
   verb.add_flag("--fast", flags.is_fast,
                 "let oneDNN cut the work: the weights then depend on the threads");
@@ -159,7 +163,9 @@ void take_run_flags(const TrainFlags& flags, RunSettings& settings) {
   take(flags.crop, settings.augment.padding);
   take(flags.cutout, settings.augment.cutout);
   take(flags.image_size, settings.image_size);
+  if (flags.skips_broken) settings.skips_broken = true;
   if (flags.has_flip) settings.augment.has_flip = true;
+  if (flags.smoothing) smooth_labels(settings.network, *flags.smoothing);
   if (settings.data.empty())
     throw CLI::RequiredError("--data digits, mnist, fashion-mnist, cifar10 or a path");
   use_threads(flags.threads);

@@ -40,7 +40,9 @@ struct TrainFlags {
   std::optional<std::int32_t> crop;
   bool has_flip = false;
   std::optional<std::int32_t> cutout;
+  std::optional<double> smoothing;
   std::optional<std::int64_t> image_size;
+  bool skips_broken = false;
   bool is_fast = false;
   int threads = 0;
 };

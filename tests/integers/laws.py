@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-ORDER, FIRST_WEIGHTS, ERROR_OF_LOSS = 0xDA7A0001, 0x70000000, 0x80000000
+ORDER, AUGMENTATION, FIRST_WEIGHTS, ERROR_OF_LOSS = 0xDA7A0001, 0xDA7A0003, 0x70000000, 0x80000000
 ROUNDING_STREAMS = {"value": 0x50000000, "error": 0x50000001, "errors": 0x50000007}
 
 
@@ -91,6 +91,19 @@ def order_of(count, seed, epoch):
     return np.array(order)
 
 
+def augmented(images, indices, seed, epoch, crop, flip):
+    """These images (n, rows, columns, channels), each by its own draws."""
+    height, width = images.shape[1:3]
+    drawn = [draws(seed, AUGMENTATION, epoch, 8 * indices + k) for k in range(3)]
+    shift_y, shift_x = ((d * (2 * crop + 1) >> 32) - crop for d in drawn[:2])
+    pictures = []
+    for index, down, right, half in zip(indices, shift_y, shift_x, drawn[2] * 2 >> 32):
+        bordered = np.pad(images[index], ((crop, crop), (crop, crop), (0, 0)))
+        cut = bordered[crop + down:crop + down + height, crop + right:crop + right + width]
+        pictures.append(cut[:, ::-1] if flip and half else cut)
+    return np.stack(pictures)
+
+
 def byte_table(images):
     """(mantissas [byte, channel], exponent) by mean and deviation of the images (n, rows, columns, channels) of bytes."""
     columns = []
@@ -123,8 +136,8 @@ def first_exponent(fan_in, fan_out):
 OCTAVE = np.array([round(2 ** (15 + j / 256)) for j in range(256)], np.int64)
 
 
-def loss_differences(answers, exponent, labels, form="fractional"):
-    """d of the cross-entropy: 2^11 (softmax - one-hot), one row an image."""
+def loss_differences(answers, exponent, labels, form="fractional", smoothing=0.0):
+    """d of the cross-entropy: 2^11 (softmax - target), one row an image."""
     e = min(max(exponent, -24), 16)
     if e <= -7:
         n = (1 << (1 - 2 * e)) + answers * (1 << (1 - e)) + answers * answers
@@ -139,11 +152,14 @@ def loss_differences(answers, exponent, labels, form="fractional"):
         z = np.maximum(z - (z.max(axis=1, keepdims=True) - 10), 0)
         n = (1 << z) - 1
     d = n * 2**11 // n.sum(axis=1, keepdims=True)
-    d[np.arange(len(labels)), labels] -= d.sum(axis=1)
-    return d
+    share, total = np.float32(smoothing).as_integer_ratio()
+    classes = answers.shape[1]
+    q = nearest_quotient(share * 2**11, total * classes)
+    d[np.arange(len(labels)), labels] -= d.sum(axis=1) - classes * q
+    return d - q
 
 
-def loss_error(answers, exponent, labels, seed, step, form="fractional"):
+def loss_error(answers, exponent, labels, seed, step, form="fractional", smoothing=0.0):
     """The mantissas of the answer's error; its exponent is -7."""
-    d = loss_differences(answers, exponent, labels, form)
+    d = loss_differences(answers, exponent, labels, form, smoothing)
     return clamp(shift(d, 4, "stochastic", draws(seed, ERROR_OF_LOSS, step, np.arange(d.size)).reshape(d.shape)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from batch_norm import BatchNorm
-from laws import (ROUNDING_STREAMS, aligned_sum, bit_width, byte_table, clamp, draws, first_weights, largest, loss_error,
+from laws import (ROUNDING_STREAMS, aligned_sum, augmented, bit_width, byte_table, clamp, draws, first_weights, largest, loss_error,
                   order_of, shift)
 from layers import Add, Flatten, GlobalAveragePool, MaxPool, Product, Relu, Tensor
 from updates import Average, Parameter, move_by_sgd, move_by_shift, move_exponent, mu_after, rate_at, step_rates
@@ -30,6 +30,8 @@ class Settings:
     residual_bits: int = 0
     decay: bool = False
     loss_form: str = "fractional"
+    crop: int = 0
+    flip: bool = False
     calibration: int = 1024
     average_from: int = 0
     update: str = "shift"
@@ -113,6 +115,7 @@ class Network:
     def __init__(self, description, settings):
         self.settings, self.parameters = settings, []
         nodes = description["nodes"][:-1]
+        self.smoothing = description["nodes"][-1].get("smoothing", 0.0)
         readers = [[node["op"] for node in nodes if index in node["inputs"]] for index in range(len(nodes))]
         values, self.layers = [Tensor(np.zeros((1, *nodes[0]["shape"]), np.int64), 0)], []
         for index, node in enumerate(nodes[1:], 1):
@@ -151,7 +154,8 @@ class Network:
     def train(self, step, pictures, labels):
         answers = self.run(step, pictures)[-1]
         flat = answers.mantissas.reshape(len(labels), -1)
-        error = loss_error(flat, answers.exponent, labels, self.settings.seed, step.step, self.settings.loss_form)
+        error = loss_error(flat, answers.exponent, labels, self.settings.seed, step.step, self.settings.loss_form,
+                           self.smoothing)
         errors = {len(self.layers): Tensor(error.reshape(answers.mantissas.shape), -7)}
         learns = [False]
         for layer in self.layers:
@@ -189,7 +193,6 @@ def trained(description, images, labels, settings):
     """The model of a run on images (n, rows, columns, channels) of bytes."""
     network, count = Network(description, settings), len(images)
     table, exponent = byte_table(images)
-    pictures = pictures_of(images, table)
     steps_an_epoch = -(-count // settings.batch)
     window = (settings.epochs - settings.average_from + 1) * steps_an_epoch if settings.average_from else 0
     samples = 1 << (min(window, 4096).bit_length() - 1) if window else 0
@@ -200,12 +203,16 @@ def trained(description, images, labels, settings):
             order = order_of(count, settings.seed, epoch)
         chosen = order[place * settings.batch:(place + 1) * settings.batch]
         points = Step(settings, step, steps_an_epoch, len(chosen))
-        network.train(points, Tensor(pictures[chosen], exponent), labels[chosen])
+        pictures = pictures_of(augmented(images, chosen, settings.seed, epoch, settings.crop, settings.flip), table)
+        network.train(points, Tensor(pictures, exponent), labels[chosen])
         k = step - (settings.epochs * steps_an_epoch - window)
         if samples and k >= 0 and (k + 1) * samples // window != k * samples // window:
             for average in averages:
                 average.add()
     for average in averages:
         average.finish()
-    values = network.run(Evaluation(), Tensor(pictures[:settings.calibration], exponent))
+    examples = images[:settings.calibration]
+    if any(isinstance(layer, BatchNorm) for layer in network.layers):
+        examples = augmented(images, np.arange(len(examples)), settings.seed, 2**32 - 1, settings.crop, settings.flip)
+    values = network.run(Evaluation(), Tensor(pictures_of(examples, table), exponent))
     return Model(network, [value.exponent for value in values], table)

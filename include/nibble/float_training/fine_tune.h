@@ -31,6 +31,9 @@ struct FineTuneOptions {
   std::uint64_t seed = 1;  // of order and augmentation
   ProgressStyle progress = ProgressStyle::silent;
   std::function<void(const FineTunedEpoch&)> after_epoch = {};
+  // Called before each epoch with the model as it is: the steps of the one that it gives, of the
+  // same layers, are taken, and do not learn. Empty: steps learn as weights do.
+  std::function<Model(const Model& now)> before_epoch = {};
   // Written after each epoch and at a signal, which then is thrown as Interrupted. The same call
   // goes on from it to the same weights; one of other settings, data or weights counts as none.
   // Whoever has the result removes it. Empty: none.

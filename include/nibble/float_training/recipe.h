@@ -30,6 +30,7 @@ struct OptimizerSettings {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
+  bool trains_steps = true;  // of fake quantization
 };
 
 // Uniform in ±bound, biases 0 (fan_in: in ±1/√in too, as PyTorch does).

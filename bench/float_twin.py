@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a recipe's network on CIFAR-10 in floats with PyTorch on a GPU: the float twin of a course in integers.
+
+  bench/float_twin.py cifar10-resnet20-int8 --epochs 150 --out runs/twin     (nibble report runs/* lays it over others)
+
+Network, batch, rate, momentum, decay, smoothing and augmentation are the recipe's, the schedule is one cycle. Weights begin as
+He et al. have them; all parameters decay, as is PyTorch's way; batch norms answer by running statistics. Products are tf32
+(--bf16: bf16, with sums and batch norms in fp32). What is left of an epoch behind the last whole batch is left out.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+ROOT = Path(__file__).resolve().parent.parent
+MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+
+
+class Network(nn.Module):
+    """A network of networks/*.toml."""
+
+    def __init__(self, description):
+        super().__init__()
+        self.layers, self.parts = [], nn.ModuleDict()
+        channels, before = {"input": description["input"][2]}, "input"
+        extent = {"input": description["input"][0]}
+        for index, layer in enumerate(description["layers"][:-1]):
+            name = layer.get("name", str(index)).replace(".", "_")
+            inputs = layer.get("from", before)
+            inputs = [each.replace(".", "_") for each in ([inputs] if isinstance(inputs, str) else inputs)]
+            width, side = channels[inputs[0]], extent[inputs[0]]
+            if layer["op"] == "conv2d":
+                stride, padding = layer.get("stride", 1), layer.get("padding", 0)
+                conv = nn.Conv2d(width, layer["channels"], layer["kernel"], stride, padding, bias=layer.get("bias", False))
+                nn.init.kaiming_normal_(conv.weight, mode="fan_out")
+                self.parts[name], width = conv, layer["channels"]
+                side = (side + 2 * padding - layer["kernel"]) // stride + 1
+            elif layer["op"] == "batch_norm":
+                self.parts[name] = nn.BatchNorm2d(width)
+            elif layer["op"] == "linear":
+                self.parts[name] = nn.Linear(width * side * side, layer["features"], bias=layer.get("bias", False))
+            elif layer["op"] == "max_pool":
+                side //= layer["kernel"]
+            elif layer["op"] == "slice":
+                side = -(-side // layer["step"][0])
+            elif layer["op"] == "pad":
+                width += layer["before"][2] + layer["after"][2]
+            elif layer["op"] == "global_average_pool":
+                side = 1
+            self.layers.append((layer, name, inputs))
+            channels[name], extent[name], before = width, side, name
+
+    def forward(self, x):
+        values = {"input": x}
+        for layer, name, inputs in self.layers:
+            x, op = values[inputs[0]], layer["op"]
+            if name in self.parts:
+                x = self.parts[name](x.flatten(1) if op == "linear" else x)
+            elif op == "relu":
+                x = F.relu(x)
+            elif op == "add":
+                x = x + values[inputs[1]]
+            elif op == "max_pool":
+                x = F.max_pool2d(x, layer["kernel"])
+            elif op == "slice":
+                x = x[:, :, ::layer["step"][0], ::layer["step"][1]]
+            elif op == "pad":
+                x = F.pad(x, (0, 0, 0, 0, layer["before"][2], layer["after"][2]))
+            elif op == "global_average_pool":
+                x = x.mean((2, 3), keepdim=True)
+            elif op != "flatten":
+                raise SystemExit(f"float_twin: layer {name}: got {op}, expected an operation of the CIFAR-10 networks")
+            values[name] = x
+        return x
+
+
+def images_of(files):
+    rows = np.concatenate([np.fromfile(file, np.uint8).reshape(-1, 3073) for file in files])
+    pictures = torch.from_numpy(rows[:, 1:].reshape(-1, 3, 32, 32).copy()).cuda()
+    return pictures, torch.from_numpy(rows[:, 0].astype(np.int64)).cuda()
+
+
+def augmented(images, labels, crop, flip):
+    """A whole epoch in a new order: crops out of a black border, half of them mirrored."""
+    order, side = torch.randperm(len(images), device="cuda"), torch.arange(32, device="cuda")
+    out = torch.empty_like(images)
+    for begin in range(0, len(images), 5000):
+        part = F.pad(images[order[begin:begin + 5000]], (crop,) * 4)
+        count = len(part)
+        rows = torch.randint(0, 2 * crop + 1, (count, 1), device="cuda") + side
+        mirrored = torch.rand(count, 1, device="cuda") < (0.5 if flip else 0)
+        columns = torch.randint(0, 2 * crop + 1, (count, 1), device="cuda") + torch.where(mirrored, side.flip(0), side)
+        which = torch.arange(count, device="cuda")[:, None, None]
+        out[begin:begin + 5000] = part[which, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
+    return out, labels[order]
+
+
+def rate_at(share, top):
+    if share < 0.3:
+        return top * (0.04 + 0.96 * (1 - math.cos(math.pi * share / 0.3)) / 2)
+    return top * (4e-6 + (1 - 4e-6) * (1 + math.cos(math.pi * (share - 0.3) / 0.7)) / 2)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recipe")
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run: settings.json, epochs.csv")
+    arguments = parser.parse_args()
+    recipe = tomllib.loads((ROOT / "recipes" / f"{arguments.recipe}.toml").read_text())
+    network = tomllib.loads((ROOT / "networks" / f"{recipe['network']}.toml").read_text())
+    epochs, batch = arguments.epochs or recipe["epochs"], recipe["batch"]
+    torch.manual_seed(arguments.seed)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
+
+    folder = Path(os.environ["NIBBLE_DATA"]) / "cifar10"
+    folder = next(path.parent for path in folder.rglob("data_batch_1.bin"))
+    train = images_of([folder / f"data_batch_{i}.bin" for i in range(1, 6)])
+    test = images_of([folder / "test_batch.bin"])
+    mean, deviation = (torch.tensor(each, device="cuda").view(1, 3, 1, 1) for each in (MEAN, DEVIATION))
+    model = Network(network).cuda().to(memory_format=torch.channels_last)
+    parameters = list(model.parameters())
+    momenta = [torch.zeros_like(each) for each in parameters]
+    pictures, labels = torch.zeros_like(train[0][:batch]), torch.zeros_like(train[1][:batch])
+    rate, sums = torch.zeros((), device="cuda"), torch.zeros(2, device="cuda")
+
+    def answer(images):
+        x = ((images.float() / 255 - mean) / deviation).contiguous(memory_format=torch.channels_last)
+        with torch.autocast("cuda", torch.bfloat16, enabled=arguments.bf16, cache_enabled=False):
+            return model(x).float()
+
+    def step():
+        answers = answer(pictures)
+        loss = F.cross_entropy(answers, labels, label_smoothing=recipe.get("smoothing", 0.0))
+        gradients = torch.autograd.grad(loss, parameters)
+        with torch.no_grad():
+            sums.add_(torch.stack((loss, (answers.argmax(1) == labels).float().mean())))
+            gradients = torch._foreach_add(gradients, parameters, alpha=recipe["weight_decay"])
+            torch._foreach_mul_(momenta, recipe["momentum"])
+            torch._foreach_add_(momenta, torch._foreach_mul(gradients, rate))
+            torch._foreach_sub_(parameters, momenta)
+
+    @torch.no_grad()
+    def evaluated():
+        model.eval()
+        answers = torch.cat([answer(part) for part in test[0].split(1000)])
+        model.train()
+        return float(F.cross_entropy(answers, test[1])), float((answers.argmax(1) == test[1]).float().mean())
+
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):  # by a rate of 0
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    for each in momenta:
+        each.zero_()
+    for part in model.modules():
+        if isinstance(part, nn.BatchNorm2d):
+            part.reset_running_stats()
+
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    settings = {"command": " ".join(sys.argv), "machine": {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__},
+                "arithmetic": "bf16" if arguments.bf16 else "tf32", "seed": arguments.seed,
+                **{key: value for key, value in recipe.items() if key not in ("summary", "follows", "arith", "average_from")},
+                "recipe": f"{arguments.recipe}, in floats", "epochs": epochs}
+    (arguments.out / "settings.json").write_text(json.dumps(settings, indent=2) + "\n")
+    rows = ["epoch,step,learning_rate,train_loss,train_top1,test_loss,test_top1,seconds"]
+    steps = len(train[0]) // batch
+    for epoch in range(epochs):
+        begin = time.time()
+        images, classes = augmented(*train, recipe.get("crop", 0), recipe.get("flip", False))
+        sums.zero_()
+        for i in range(steps):
+            rate.fill_(rate_at((epoch * steps + i) / (epochs * steps), recipe["rate"]))
+            pictures.copy_(images[i * batch:(i + 1) * batch])
+            labels.copy_(classes[i * batch:(i + 1) * batch])
+            graph.replay()
+        loss, right = (sums / steps).tolist()
+        seconds = time.time() - begin
+        test_loss, top1 = evaluated()
+        rows.append(f"{epoch + 1},{(epoch + 1) * steps},{float(rate):.6g},{loss:.5f},{right:.5f},{test_loss:.5f},{top1:.4f},"
+                    f"{seconds:.3f}")
+        (arguments.out / "epochs.csv").write_text("\n".join(rows) + "\n")
+        if epoch % 10 == 9 or epoch + 1 == epochs:
+            print(rows[-1], flush=True)
+
+
+if __name__ == "__main__":
+    main()
