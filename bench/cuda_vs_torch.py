@@ -2,21 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of VGG-small-7 on one GPU: Nibble's integers and PyTorch (channels last), in one run.
 
-usage: cuda_vs_torch.py CUDA_TRAINING_BENCH [--batches 256 1024] [--modes eager compile max-autotune] [--seconds 2]
+usage: cuda_vs_torch.py CUDA_TRAINING_BENCH [--batches 256 1024] [--modes eager autocast compile max-autotune]
+                        [--seconds 1.5] [--limit 60]
 
 Both take whole steps (forward, loss, backward, update with momentum 0.9 in PyTorch) of random pictures that lie on the
 GPU. PyTorch computes in bf16: weights of bf16, and the same by autocast in eager mode; its memory in fp32 is the most
-that it had allocated in a step, Nibble's all that a step took of the GPU beside CUDA's own. CUDA_TRAINING_BENCH compares
-weights with the CPU's by itself: run it without words first.
+that it had allocated in a step, Nibble's all that a step took of the GPU beside CUDA's own. A figure that is not there
+after --limit seconds, compilation included, is said to be missing: PyTorch runs in a process of its own, which is then
+started anew for the next figure.
+CUDA_TRAINING_BENCH compares weights with the CPU's by itself: run it without words first; `-` leaves Nibble out.
 """
 
 import argparse
+import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 NETWORK = "vgg-small-7"
+FIGURE = "figure"
 LINE = re.compile(r"([\d.]+) us a step.* ([\d.]+) MiB of the GPU")
 
 
@@ -90,35 +97,94 @@ def fp32_bytes(torch, batch):
     return torch.cuda.max_memory_allocated()
 
 
+def measure_torch(seconds):
+    """A process of its own: for each line "MODE BATCH" the seconds of a step, or the bytes of one in fp32."""
+    import torch
+    import torch._inductor.config
+
+    torch.backends.cudnn.benchmark = True
+    torch.set_float32_matmul_precision("high")
+    # Triton's convolutions lost to cuDNN's in every layer here (71 % of its speed at best), and take a minute to try.
+    torch._inductor.config.max_autotune_conv_backends = "ATEN"
+    for line in sys.stdin:
+        mode, batch = line.split()
+        if mode == "memory":
+            print(FIGURE, fp32_bytes(torch, int(batch)), flush=True)
+            continue
+        step = TorchStep(torch, int(batch), torch.bfloat16, "eager" if mode == "autocast" else mode, mode == "autocast")
+        print(FIGURE, step.seconds(seconds), flush=True)
+        del step
+        torch._dynamo.reset()
+        torch.cuda.empty_cache()
+
+
+class TorchProcess:
+    def __init__(self, seconds, limit):
+        self.words = [sys.executable, __file__, "--measure", str(seconds)]
+        self.limit = limit
+        self.process = None
+
+    def figure(self, mode, batch):
+        """None: not there in time, or failed."""
+        if self.process is None:
+            self.process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                            bufsize=1, start_new_session=True)
+        late = threading.Timer(self.limit, self.stop, [self.process])
+        late.start()
+        try:
+            self.process.stdin.write(f"{mode} {batch}\n")
+            for line in self.process.stdout:
+                if line.startswith(FIGURE):
+                    return float(line.split()[1])
+        except BrokenPipeError:
+            pass
+        finally:
+            late.cancel()
+        self.process = None
+        return None
+
+    @staticmethod
+    def stop(process):
+        os.killpg(process.pid, signal.SIGKILL)  # and those who compile for it
+
+    def end(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait()
+
+
 def main():
+    if sys.argv[1:2] == ["--measure"]:
+        return measure_torch(float(sys.argv[2]))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--batches", type=int, nargs="+", default=[256, 1024])
     parser.add_argument("--modes", nargs="*", default=["eager", "autocast", "compile", "max-autotune"])
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--limit", type=float, default=60)
     options = parser.parse_args()
-    import torch
-
-    torch.backends.cudnn.benchmark = True
-    torch.set_float32_matmul_precision("high")
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, {NETWORK}", flush=True)
+    peer = TorchProcess(options.seconds, options.limit)
     for batch in options.batches:
-        own, own_bytes = nibble_step(options.program, batch)
-        print(f"batch {batch}: nibble int8 exact {1e6 * own:.0f} us, {batch / own:,.0f} images/s", flush=True)
-        best = None
+        own = own_bytes = best = None
+        if options.program != "-":
+            own, own_bytes = nibble_step(options.program, batch)
+            print(f"batch {batch}: nibble int8 exact {1e6 * own:.0f} us, {batch / own:,.0f} images/s", flush=True)
         for mode in options.modes:
-            step = TorchStep(torch, batch, torch.bfloat16, "eager" if mode == "autocast" else mode, mode == "autocast")
-            seconds = step.seconds(options.seconds)
-            del step
-            torch._dynamo.reset()
-            torch.cuda.empty_cache()
+            seconds = peer.figure(mode, batch)
+            if seconds is None:
+                print(f"batch {batch}: torch bf16 {mode} failed, or not ended after {options.limit:.0f} s", flush=True)
+                continue
             best = min(best or seconds, seconds)
             print(f"batch {batch}: torch bf16 {mode} {1e6 * seconds:.0f} us, {batch / seconds:,.0f} images/s", flush=True)
-        if best:
+        if best and own:
             print(f"batch {batch}: {best / own:.2f} times the best of PyTorch", flush=True)
-        peer_bytes = fp32_bytes(torch, batch)
-        print(f"batch {batch}: memory {own_bytes / 2**20:.0f} MiB, {100 * own_bytes / peer_bytes:.0f} % of PyTorch's "
-              f"{peer_bytes / 2**20:.0f} in fp32", flush=True)
+        peer_bytes = peer.figure("memory", batch)
+        if peer_bytes is None:
+            continue
+        print(f"batch {batch}: a step of PyTorch in fp32 takes {peer_bytes / 2**20:.0f} MiB", flush=True)
+        if own_bytes:
+            print(f"batch {batch}: memory {own_bytes / 2**20:.0f} MiB, {100 * own_bytes / peer_bytes:.0f} % of it", flush=True)
+    peer.end()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include "backend/backend.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "backend/reference/reference_backend.h"
 #include "backend/registry.h"
 #include "core/device_name.h"
+#include "core/host_ranges.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline backend {
@@ -39,7 +41,11 @@ std::unique_ptr<IntegerBackend> backend_of(const DeviceName& device) {
 }  // namespace
 
 void IntegerBackend::enter(std::string_view node, TrainPass pass) {
-  if (trace_ != nullptr) trace_->enter(std::string(node) + " " + std::string(name_of(pass)));
+  if (trace_ != nullptr || has_host_range_listener()) {
+    const std::string label = std::string(node) + " " + std::string(name_of(pass));
+    if (trace_ != nullptr) trace_->enter(label);
+    enter_host_range(label);
+  }
   entered(node, pass);
 }
 
@@ -94,6 +100,59 @@ std::unique_ptr<StoredLater> IntegerBackend::store_later(const Values& from) {
   return std::make_unique<Stored>(*this, from);
 }
 
+int IntegerBackend::read_exponent(const Values& of) {
+  return of.exponent.place < 0 ? 0 : read_slots().exponent(of);
+}
+
+std::unique_ptr<Departure> IntegerBackend::leave(const Values& from) {
+  auto parcel = std::make_unique<StoredParcel>(
+      static_cast<std::size_t>(from.images * from.picture.elements()));
+  store(from, numbers_in<std::int8_t>(parcel->room()));
+  parcel->send(read_exponent(from));
+  return parcel;
+}
+
+std::unique_ptr<Landing> IntegerBackend::land(std::size_t bytes) {
+  return std::make_unique<StoredParcel>(bytes);
+}
+
+void IntegerBackend::arrive(Landing& landing, const Values& to) {
+  auto& parcel = static_cast<StoredParcel&>(landing);
+  load(numbers_in<std::int8_t>(parcel.bytes()), parcel.exponent(), to);
+}
+
+std::unique_ptr<Departure> Weights::leave(bool with_fine) const {
+  const WeightsState state = read();
+  const std::size_t size = state.mantissas.bytes();
+  const std::size_t fine = with_fine ? state.fine.size() * sizeof(std::int32_t) : 0;
+  std::vector<std::byte> bytes(size + fine);
+  std::copy_n(state.mantissas.data(), size, bytes.begin());
+  std::ranges::copy(std::as_bytes(std::span(state.fine)).first(fine),
+                    bytes.begin() + static_cast<std::ptrdiff_t>(size));
+  return std::make_unique<StoredParcel>(std::move(bytes), state.exponent);
+}
+
+std::unique_ptr<Departure> Sums::leave(std::size_t size, bool fits_32) {
+  std::vector<std::int64_t> sums(size);
+  const int exponent = read(sums);
+  std::vector<std::byte> bytes(size * (fits_32 ? sizeof(std::int32_t) : sizeof(std::int64_t)));
+  if (fits_32) {
+    std::ranges::transform(sums, numbers_in<std::int32_t>(std::span(bytes)).begin(),
+                           [](std::int64_t sum) { return static_cast<std::int32_t>(sum); });
+  } else {
+    std::memcpy(bytes.data(), sums.data(), bytes.size());
+  }
+  return std::make_unique<StoredParcel>(std::move(bytes), exponent);
+}
+
+void Sums::arrive(Departure& departure, std::size_t size) {
+  const std::span<const std::byte> bytes = departure.bytes();
+  if (bytes.size() == size * sizeof(std::int64_t))
+    return write(numbers_in<std::int64_t>(bytes), departure.exponent());
+  const auto narrow = numbers_in<std::int32_t>(bytes);
+  write(std::vector<std::int64_t>(narrow.begin(), narrow.end()), departure.exponent());
+}
+
 void register_backend(const std::string& kind, BackendFactory factory) {
   registered_backends()[kind] = factory;
 }
@@ -112,17 +171,20 @@ std::string_view name_of(TrainPass pass) {
   return "update";
 }
 
-std::unique_ptr<IntegerBackend> make_backend(std::string_view name) {
-  return backend_of(parse_device(name));
+std::string_view name_of(WireKind kind) {
+  switch (kind) {
+    case WireKind::pinned:
+      return "pinned";
+    case WireKind::pageable:
+      return "pageable";
+    case WireKind::mapped:
+      break;
+  }
+  return "mapped";
 }
 
-void transfer(IntegerBackend& from, const Values& source, IntegerBackend& to,
-              const Values& target) {
-  std::vector<std::int8_t> mantissas(
-      static_cast<std::size_t>(source.images * source.picture.elements()));
-  from.store(source, mantissas);
-  const int exponent = source.exponent.place < 0 ? 0 : from.read_slots().exponent(source);
-  to.load(mantissas, exponent, target);
+std::unique_ptr<IntegerBackend> make_backend(std::string_view name) {
+  return backend_of(parse_device(name));
 }
 
 }  // namespace nibble::inline backend

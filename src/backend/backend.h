@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "backend/cases.h"
+#include "backend/parcel.h"
 #include "backend/values.h"
 #include "core/step_trace.h"
 
@@ -19,6 +20,8 @@ namespace nibble::inline backend {
 class Weights {
  public:
   virtual ~Weights() = default;
+  // The mantissas as they are now, and behind them, where asked for, the fine numbers in 32 bits.
+  virtual std::unique_ptr<Departure> leave(bool with_fine) const;
   virtual void write(const WeightsState& state) = 0;
   virtual WeightsState read() const = 0;
   virtual void read_mantissas(std::span<std::int8_t> mantissas) const = 0;
@@ -33,6 +36,10 @@ class Sums {
   virtual ~Sums() = default;
   virtual int read(std::span<std::int64_t> sums) = 0;  // of all ranks; returns the exponent
   virtual void write(std::span<const std::int64_t> sums, int exponent) = 0;
+  // So many sums as they are now, in 32 bits each where they fit, else in 64.
+  virtual std::unique_ptr<Departure> leave(std::size_t size, bool fits_32);
+  // What has left another backend so.
+  virtual void arrive(Departure& departure, std::size_t size);
 };
 
 // A batch norm that is frozen: R((sum + bias)·multiplier, shift) of every channel, held within
@@ -67,6 +74,12 @@ class ProductOp {
   virtual void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                            const Values& input_error) = 0;
   virtual void weight_gradient(const Values& input, const Values& error, Sums& sums) = 0;
+  // Both. The gradient needs no shift: ranks may wait for that of the input's error meanwhile.
+  virtual void backward(const Values& input, const Values& error, const Weights& weight,
+                        ShiftPoint point, const Values& input_error, Sums& sums) {
+    weight_gradient(input, error, sums);
+    this->input_error(error, weight, point, input_error);
+  }
 };
 
 // `marks`, of storage u8, tell which number of a window was the largest; a mean has none.
@@ -142,7 +155,17 @@ class IntegerBackend {
   // The numbers as they are now, without waiting for them where the backend runs_ahead().
   virtual std::unique_ptr<StoredLater> store_later(const Values& from);
   virtual bool runs_ahead() const { return false; }  // of the host: the next step may be asked for
+  // On the way to another backend and from one, while both work on (parcel.h). What has left holds
+  // mantissas as store() gives them; what lands is sent before it arrives.
+  virtual std::unique_ptr<Departure> leave(const Values& from);
+  virtual std::unique_ptr<Landing> land(std::size_t bytes);
+  virtual void arrive(Landing& landing, const Values& to);
+  virtual WireKind wire() const { return WireKind::pageable; }
+  virtual bool use_wire(WireKind kind) { return kind == WireKind::pageable; }  // false: has none
+  // What was asked for begins: the host turns to something else.
+  virtual void start() {}
   virtual SlotTable read_slots() = 0;
+  virtual int read_exponent(const Values& of);  // 0 where there is none
   virtual void set_point(ShiftPoint point, const PointState& state) = 0;
 
   // Every step begins here; enter() says which layer computes, for those who report.
@@ -177,8 +200,5 @@ class IntegerBackend {
 // "cpu", "reference", "check(cpu,reference)", and who is registered: "cuda", "cuda:1"; throws where
 // there is none.
 std::unique_ptr<IntegerBackend> make_backend(std::string_view name);
-
-// Values of one backend to another one, through the host.
-void transfer(IntegerBackend& from, const Values& source, IntegerBackend& to, const Values& target);
 
 }  // namespace nibble::inline backend

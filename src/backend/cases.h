@@ -107,6 +107,12 @@ struct WeightsCase {
   NormPart norm = NormPart::none;
   ShiftRounding rounding = ShiftRounding::pseudo_stochastic;  // of gradients
   std::uint32_t stream = 0;                                   // of their draws
+  std::int64_t products = 0;  // of an image in one sum of the gradient; 0: sums of other things
+
+  // Whether the sums of a gradient fit 32 bits: an input is at most 128, an error 127.
+  bool sums_fit_32(std::int64_t images) const {
+    return products > 0 && images <= INT32_MAX / (128 * 127) / products;
+  }
 };
 
 // Weights on the host, as a checkpoint has them.
@@ -158,7 +164,7 @@ using PointCase = std::variant<Rectify, RectifyError, Drop, AddValues, AddBias, 
 
 struct CrossEntropyLoss {
   std::span<const std::int32_t> labels;
-  CrossEntropyForm form = CrossEntropyForm::fractional;
+  CrossEntropyRule rule = {};
   std::uint32_t stream = 0;
 };
 struct SquaredLoss {

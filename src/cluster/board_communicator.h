@@ -19,6 +19,8 @@ class BoardCommunicator final : public Communicator {
   void sum(std::span<std::int32_t> values) override { board_.sum(values); }
   void sum(std::span<std::int64_t> values) override { board_.sum(values); }
   void max(std::span<std::int64_t> values) override { board_.max(values); }
+  void start_max(std::span<std::int64_t> values) override { board_.start_max(values); }
+  void finish_max() override { board_.finish_max(); }
   void start_sum(std::span<std::int32_t> values) override { board_.start_sum(values); }
   void start_sum(std::span<std::int64_t> values) override { board_.start_sum(values); }
   void finish_sums() override { board_.finish(); }

@@ -39,7 +39,8 @@ std::size_t SharedBoard::bytes_for(int ranks) {
 SharedBoard::SharedBoard(std::byte* memory, int rank, int ranks)
     : memory_(memory), rank_(rank), ranks_(ranks) {}
 
-// In turns: nobody writes a place again before all have left the meeting after the next.
+// Of the latest meeting, in turns: nobody writes a place again before all have left the one after
+// it.
 std::byte* SharedBoard::few_entry(int rank) const {
   const auto place = static_cast<std::size_t>(rank + ranks_ * static_cast<int>(meetings_ % 2));
   return memory_ + kLine + place * kFewBytes;
@@ -52,9 +53,19 @@ std::byte* SharedBoard::bucket(int rank) const {
 }
 
 void SharedBoard::meet() {
+  ++meetings_;
+  arrive();
+  await_all();
+}
+
+void SharedBoard::arrive() {
   const Arrivals arrivals(*reinterpret_cast<std::uint32_t*>(memory_));
-  const std::uint32_t all = ++meetings_ * static_cast<std::uint32_t>(ranks_);
   arrivals.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void SharedBoard::await_all() const {
+  const Arrivals arrivals(*reinterpret_cast<std::uint32_t*>(memory_));
+  const std::uint32_t all = meetings_ * static_cast<std::uint32_t>(ranks_);
   // Counters wrap around: what counts is the distance.
   for (int spins = 0; static_cast<std::int32_t>(arrivals.load(std::memory_order_acquire) - all) < 0;
        ++spins) {
@@ -133,20 +144,27 @@ void SharedBoard::add_share(const Piece& piece) const {
 }
 
 // Every rank joins all: one meeting.
-void SharedBoard::join_few(std::span<std::byte> values, Join join) {
+void SharedBoard::start_few(std::span<std::byte> values) {
   if (values.empty()) return;  // at every rank
+  ++meetings_;
   std::ranges::copy(values, few_entry(rank_));
-  const std::byte* first = few_entry(0);
-  meet();
+  arrive();
+}
+
+void SharedBoard::finish_few(std::span<std::byte> values, Join join) {
+  if (values.empty()) return;
+  await_all();
   for (int r = 0; r < ranks_; ++r) {
-    if (r == rank_) continue;
-    join_with(join, values.data(), first + static_cast<std::size_t>(r) * kFewBytes, values.size());
+    if (r != rank_) join_with(join, values.data(), few_entry(r), values.size());
   }
 }
 
 template <class Number>
 void SharedBoard::join(std::span<Number> values, Join join) {
-  if (values.size_bytes() <= kFewBytes) return join_few(std::as_writable_bytes(values), join);
+  if (values.size_bytes() <= kFewBytes) {
+    start_few(std::as_writable_bytes(values));
+    return finish_few(std::as_writable_bytes(values), join);
+  }
   start(values, join);
   finish();
 }
@@ -159,6 +177,15 @@ void SharedBoard::sum(std::span<std::int64_t> values) {
 }
 void SharedBoard::max(std::span<std::int64_t> values) {
   join(values, Join::max64);
+}
+void SharedBoard::start_max(std::span<std::int64_t> values) {
+  if (values.size_bytes() > kFewBytes) return max(values);
+  start_few(std::as_writable_bytes(values));
+  maxima_ = values;
+}
+void SharedBoard::finish_max() {
+  finish_few(std::as_writable_bytes(maxima_), Join::max64);
+  maxima_ = {};
 }
 void SharedBoard::start_sum(std::span<std::int32_t> values) {
   start(values, Join::sum32);

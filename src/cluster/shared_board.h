@@ -24,6 +24,10 @@ class SharedBoard {
   void broadcast(std::span<std::byte> bytes, int root);
   void meet();  // what was written before it is read after it
 
+  // As max, in two parts: others are waited for in the second. Between them nothing else is called.
+  void start_max(std::span<std::int64_t> values);
+  void finish_max();
+
   // As sum, in buckets: waits for others only where a bucket is full. Values are those of all ranks
   // after finish(), and stay where they are until then.
   void start_sum(std::span<std::int32_t> values);
@@ -45,7 +49,10 @@ class SharedBoard {
   void join(std::span<Number> values, Join join);
   template <class Number>
   void start(std::span<Number> values, Join join);
-  void join_few(std::span<std::byte> values, Join join);
+  void arrive();
+  void await_all() const;
+  void start_few(std::span<std::byte> values);
+  void finish_few(std::span<std::byte> values, Join join);
   static void join_with(Join join, std::byte* own, const std::byte* theirs, std::size_t bytes);
   void add_share(const Piece& piece) const;
   void copy_others(const Piece& piece, const std::byte* from, std::byte* to) const;
@@ -59,8 +66,9 @@ class SharedBoard {
   int rank_;
   int ranks_;
   std::uint32_t meetings_ = 0;
-  std::vector<Piece> pieces_;  // started, not finished
-  std::size_t used_ = 0;       // of the bucket
+  std::span<std::int64_t> maxima_;  // started, not finished
+  std::vector<Piece> pieces_;       // started, not finished
+  std::size_t used_ = 0;            // of the bucket
 };
 
 }  // namespace nibble::inline cluster

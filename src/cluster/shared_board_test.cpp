@@ -67,9 +67,12 @@ void run_late_sums(SharedBoard board, int rank, int ranks) {
   for (std::size_t i = 0; i < narrow.size(); ++i) {
     board.start_sum(narrow[i]);
     board.start_sum(wide[i]);
-    std::int64_t largest[] = {rank};
-    board.max(largest);
+    std::int64_t largest[] = {rank, -rank};
+    board.start_max(largest);
+    ASSERT_EQ(largest[0], rank) << "before it is finished";
+    board.finish_max();
     ASSERT_EQ(largest[0], ranks - 1);
+    ASSERT_EQ(largest[1], 0);
   }
   board.finish();
   for (std::size_t i = 0; i < narrow.size(); ++i) {

@@ -88,6 +88,7 @@ void StepTrace::write(const std::filesystem::path& path, const std::string& abou
                       {"name", each.name},
                       {"ts", microseconds(each.begin)},
                       {"dur", microseconds(each.end - each.begin)}});
+    if (!each.details.empty()) events.back()["args"] = each.details;
   }
   const Json file{{"traceEvents", std::move(events)},
                   {"displayTimeUnit", "ns"},

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct TraceSpan {
   std::string name;
   std::int64_t begin = 0;  // ns since the trace began
   std::int64_t end = 0;
+  std::map<std::string, std::string> details = {};  // of a copy: "bytes", "direction", "memory"
 };
 
 class StepTrace {
@@ -29,6 +31,7 @@ class StepTrace {
   // Of the host: one thing after the other. What was entered lasts until the next call.
   void enter(std::string name);
   void leave();
+  const std::string& open() const { return open_; }  // what the host is in; empty: nothing
 
   const std::vector<TraceSpan>& spans() const { return spans_; }
   // From the first begin of a track to its last end, and how much of it something ran; ns.
@@ -40,7 +43,7 @@ class StepTrace {
 
  private:
   std::int64_t start_;
-  std::string open_;  // what the host is in; empty: nothing
+  std::string open_;
   std::int64_t open_since_ = 0;
   std::vector<TraceSpan> spans_;
 };

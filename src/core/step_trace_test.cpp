@@ -44,7 +44,7 @@ TEST(StepTrace, WritesEventsThatViewersRead) {
   const TemporaryFolder folder;
   StepTrace trace;
   trace.add({"host", "conv1 \"forward\"", 1500, 4000});
-  trace.add({"GPU", "turn", 2000, 2500});
+  trace.add({"GPU", "turn", 2000, 2500, {{"bytes", "12"}}});
   const std::filesystem::path path = folder.path() / "trace.json";
   trace.write(path, "lenet");
   std::ifstream in(path);
@@ -61,6 +61,8 @@ TEST(StepTrace, WritesEventsThatViewersRead) {
   EXPECT_EQ(events[2]["dur"], 2.5);
   EXPECT_EQ(events[2]["tid"], events[1]["tid"]);
   EXPECT_EQ(events[3]["tid"], events[0]["tid"]);
+  EXPECT_EQ(events[3]["args"]["bytes"], "12");
+  EXPECT_FALSE(events[2].contains("args"));
 }
 
 }  // namespace

@@ -67,15 +67,16 @@ class FileSizeLimit {
   void (*old_handler_)(int);
 };
 
-// Memory of sanitizers is far beyond any limit.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kCanLimitMemory = false;
+inline constexpr bool kIsSanitized = true;
 #elif defined(__has_feature)
-inline constexpr bool kCanLimitMemory =
-    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
+inline constexpr bool kIsSanitized =
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #else
-inline constexpr bool kCanLimitMemory = true;
+inline constexpr bool kIsSanitized = false;
 #endif
+// Memory of sanitizers is far beyond any limit.
+inline constexpr bool kCanLimitMemory = !kIsSanitized;
 
 // Lets the process have so many bytes of address space more than it has, for memory and for the
 // stacks of threads.

@@ -35,7 +35,8 @@ std::string kernel_name(const void* kernel) {
 #endif
 }
 
-EventSpans::EventSpans(const Place& place, StepTrace& trace) : place_(place), trace_(trace) {
+EventSpans::EventSpans(const Place& place, StepTrace& trace, std::string track)
+    : place_(place), trace_(trace), track_(std::move(track)) {
   wait_for(place);
   start_ = record();
   check("cuda", cudaEventSynchronize(start_));
@@ -51,7 +52,7 @@ EventSpans::~EventSpans() {
     return start_ns_ + std::llround(static_cast<double>(milliseconds) * 1e6);
   };
   for (const Piece& each : pieces_) {
-    trace_.add({kTrack, each.name, at(each.begin), at(each.end)});
+    trace_.add({track_, each.name, at(each.begin), at(each.end), each.details});
     cudaEventDestroy(each.begin);
     cudaEventDestroy(each.end);
   }
@@ -79,10 +80,11 @@ void EventSpans::hold() {
   check("cuda", result);
 }
 
-void EventSpans::begin(std::string what, const std::string& label) {
+void EventSpans::begin(std::string what, const std::string& label,
+                       std::map<std::string, std::string> details) {
   if (!label.empty()) what = label + ": " + what;
   const cudaEvent_t event = record();
-  pieces_.push_back({std::move(what), event, event});
+  pieces_.push_back({std::move(what), std::move(details), event, event});
 }
 
 void EventSpans::end() {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ class EventSpans {
   static constexpr const char* kTrack = "GPU";
 
   // Waits for what is queued: from here on both clocks are compared.
-  EventSpans(const Place& place, StepTrace& trace);
+  EventSpans(const Place& place, StepTrace& trace, std::string track = kTrack);
   ~EventSpans();  // waits, and tells the trace
   EventSpans(const EventSpans&) = delete;
   EventSpans& operator=(const EventSpans&) = delete;
@@ -37,12 +38,14 @@ class EventSpans {
   void hold();
   void release() { gates_.back() = true; }
 
-  void begin(std::string what, const std::string& label);
+  void begin(std::string what, const std::string& label,
+             std::map<std::string, std::string> details = {});
   void end();
 
  private:
   struct Piece {
     std::string name;
+    std::map<std::string, std::string> details;
     cudaEvent_t begin;
     cudaEvent_t end;
   };
@@ -50,6 +53,7 @@ class EventSpans {
 
   Place place_;
   StepTrace& trace_;
+  std::string track_;
   cudaEvent_t start_ = nullptr;
   std::int64_t start_ns_ = 0;
   std::string label_;

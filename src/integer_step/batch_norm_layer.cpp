@@ -17,6 +17,7 @@ WeightsCase part_case(const IntegerLayerSettings& settings, NormPart part) {
                                          kNormScaleExponent + kNormFractionBits, is_scale ? 0 : 1);
   weights.is_bias = true;
   weights.norm = part;
+  weights.products = 0;
   return weights;
 }
 

@@ -16,7 +16,8 @@
 namespace nibble::inline integer_step {
 
 // Steps on pictures and labels from counters alone.
-inline void run_steps(IntegerSession& session, int steps, std::int64_t images) {
+template <class Session>
+void run_steps(Session& session, int steps, std::int64_t images) {
   const std::int64_t width = session.tape().answer_picture().channels;
   for (int step = 0; step < steps; ++step) {
     Draws draws(static_cast<std::uint64_t>(step) + 1);
@@ -26,10 +27,11 @@ inline void run_steps(IntegerSession& session, int steps, std::int64_t images) {
     for (std::int64_t i = 0; i < images; ++i)
       labels.push_back(draws.in(0, static_cast<int>(width) - 1));
     for (std::int64_t i = 0; i < images * width; ++i) targets.push_back(draws.in(-65536, 65536));
-    session.step({.input = input_of_block(batch),
-                  .labels = labels,
-                  .targets = targets,
-                  .all_images = images});
+    session.submit({.input = input_of_block(batch),
+                    .labels = labels,
+                    .targets = targets,
+                    .all_images = images});
+    session.take_answers();
   }
 }
 

@@ -43,7 +43,8 @@ WeightsCase IntegerLayerSettings::weights(std::string_view kind, const Shape& sh
           .exponent = exponent,
           .is_bias = kind == "bias",
           .rounding = gradient_rounding,
-          .stream = kIntegerUpdateStreams + first_parameter + which};
+          .stream = kIntegerUpdateStreams + first_parameter + which,
+          .products = output.pixels()};
 }
 
 void refuse_layer(const Node& node, std::string_view got, std::string_view expected) {

@@ -75,8 +75,8 @@ std::map<std::string, std::int64_t> crossings(std::string_view text) {
   const Network network = parse_network(kSmallNetwork, "test");
   IntegerSession session(network, placed(text));
   std::map<std::string, std::int64_t> bytes;
-  session.tape().placement().wire().set_observer([&](const Crossing& crossing, bool is_done) {
-    if (is_done) bytes[crossing.tensor] += crossing.bytes;
+  session.tape().placement().wire().set_observer([&](const Flight& flight, Wire::Moment moment) {
+    if (moment == Wire::Moment::arrived) bytes[flight.crossing.tensor] += flight.crossing.bytes;
   });
   run_steps(session, 1, 10);
   return bytes;
@@ -88,7 +88,7 @@ TEST(PlaceRules, ATensorCrossesOnceAVersionInBytes) {
   EXPECT_EQ(crossings("reference"), Bytes{});
   // The value serves the pass forward and, later, the gradient; the error of the input goes back.
   EXPECT_EQ(crossings("fc=reference"), (Bytes{{"flat.value", kValues}, {"flat.error", kValues}}));
-  EXPECT_EQ(crossings("fc.update=reference"), (Bytes{{"fc.weight.gradient", 6 * 6 * 4 * 5 * 8 + 4},
+  EXPECT_EQ(crossings("fc.update=reference"), (Bytes{{"fc.weight.gradient", 6 * 6 * 4 * 5 * 4 + 4},
                                                      {"fc.weight", 6 * 6 * 4 * 5 + 4}}));
   // Nobody wants the error of the input.
   EXPECT_EQ(crossings("conv1.input_error=reference"), (Bytes{{"conv1.weight", 4 * 9 * 2 + 4}}));

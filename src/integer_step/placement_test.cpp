@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "integer_step/integer_session_test_support.h"
 
 namespace nibble::inline integer_step {
@@ -66,6 +69,40 @@ TEST(Placement, DoesNotChangeAWeight) {
       EXPECT_EQ(weights_after(each, second), wanted);
     }
   }
+}
+
+// The copy takes a tenth of a second in which the host has the other branch to compute.
+TEST(Placement, TheHostGoesOnWhileACopyIsOnItsWay) {
+  const Network network = parse_network(R"(
+input = [4, 4, 2]
+layers = [
+  { op = "conv2d", name = "a", channels = 4, kernel = 3, padding = 1 },
+  { op = "conv2d", name = "b", from = "input", channels = 4, kernel = 3, padding = 1 },
+  { op = "add", name = "both", from = ["a", "b"] },
+  { op = "flatten" }, { op = "linear", features = 3 }, { op = "softmax_cross_entropy" },
+])",
+                                        "test");
+  setenv("NIBBLE_PRETEND", "copy_us=100000", 1);
+  IntegerOptions options;
+  options.place = "a.forward=pretend";
+  IntegerSession session(network, options);
+  unsetenv("NIBBLE_PRETEND");
+  StepTrace trace;
+  session.tape().set_trace(&trace);
+  run_steps(session, 1, 2);
+  session.tape().set_trace(nullptr);
+  const auto span_of = [&](std::string_view track, std::string_view name) {
+    const auto found = std::ranges::find_if(trace.spans(), [&](const TraceSpan& each) {
+      return each.track == track && each.name == name;
+    });
+    EXPECT_NE(found, trace.spans().end()) << name;
+    return found == trace.spans().end() ? TraceSpan{} : *found;
+  };
+  const TraceSpan copy = span_of("pretend copies down", "send a.value");
+  EXPECT_GE(copy.end - copy.begin, 100'000'000);
+  EXPECT_LT(span_of(StepTrace::kHost, "b forward").begin, copy.end);
+  EXPECT_LT(span_of(StepTrace::kHost, "b forward").end, copy.end);
+  EXPECT_GE(span_of(StepTrace::kHost, "wait for a.value").end, copy.end);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools: the largest of a window, or its mean.
 #include <algorithm>
+#include <optional>
 
 #include "integer_step/layer.h"
 #include "laws/integer_laws.h"
@@ -73,14 +74,18 @@ class PoolLayer final : public IntegerLayer {
     ahead_->forward(inputs[0], value_points_.empty() ? ShiftPoint{} : value_points_[0].point,
                     marks_, output);
     if (!step.is_training) marks_.memory.release();
+    if (step.is_training && back_ != nullptr && case_.keeps_marks()) {
+      flight_ = place_.wire->depart(name_ + ".marks", *place_.forward, marks_, *place_.input_error);
+      marks_.memory.release();
+    }
   }
 
   void backward(const IntegerBackward& arguments) override {
     if (arguments.input_errors[0].memory.is_empty()) return;
-    if (back_ != nullptr && case_.keeps_marks()) {
-      const Values moved = marks_on(*place_.input_error, marks_.images);
-      place_.wire->carry(name_ + ".marks", *place_.forward, marks_, *place_.input_error, moved);
-      marks_ = moved;
+    if (flight_) {
+      marks_ = marks_on(*place_.input_error, marks_.images);
+      place_.wire->arrive(*flight_, *place_.input_error, marks_);
+      flight_.reset();
     }
     (back_ != nullptr ? *back_ : *ahead_)
         .input_error(arguments.error, marks_, error_point_.point, arguments.input_errors[0]);
@@ -109,6 +114,7 @@ class PoolLayer final : public IntegerLayer {
   std::unique_ptr<PoolOp> back_;  // null: the same one
   std::vector<PlacedPoint> value_points_;
   Values marks_;
+  std::optional<Flight> flight_;  // of the marks, where errors go back elsewhere
 };
 
 }  // namespace

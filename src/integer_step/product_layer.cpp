@@ -69,14 +69,22 @@ class ProductLayer final : public IntegerLayer {
   }
 
   void backward(const IntegerBackward& arguments) override {
-    if (!arguments.gradient_error.memory.is_empty()) {
-      IntegerBackend& backend = *place_.weight_gradient;
-      products_.of(backend).weight_gradient(arguments.inputs[0], arguments.gradient_error,
+    const Values& target = arguments.input_errors[0];
+    const bool has_gradient = !arguments.gradient_error.memory.is_empty();
+    const bool has_target = !target.memory.is_empty();
+    IntegerBackend& learner = *place_.weight_gradient;
+    IntegerBackend& backend = *place_.input_error;
+    if (has_gradient && bias_) learner.bias_gradient(arguments.gradient_error, bias_->gradient());
+    if (has_gradient && has_target && &learner == &backend) {
+      return products_.of(backend).backward(arguments.inputs[0], arguments.error,
+                                            weight_.on(backend), error_point_.point, target,
                                             weight_.gradient());
-      if (bias_) backend.bias_gradient(arguments.gradient_error, bias_->gradient());
     }
-    if (const Values& target = arguments.input_errors[0]; !target.memory.is_empty()) {
-      const IntegerBackend& backend = *place_.input_error;
+    if (has_gradient) {
+      products_.of(learner).weight_gradient(arguments.inputs[0], arguments.gradient_error,
+                                            weight_.gradient());
+    }
+    if (has_target) {
       products_.of(backend).input_error(arguments.error, weight_.on(backend), error_point_.point,
                                         target);
     }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "backend/loss_laws.h"
 #include "integer_step/initial_weights.h"
 #include "integer_step/place_rules.h"
 
@@ -15,9 +16,6 @@ namespace {
 constexpr std::int64_t kMostClasses = 4096;  // the sums of the loss then fit 64 bits
 
 void check_loss(const Node& node) {
-  const auto* loss = std::get_if<SoftmaxCrossEntropy>(&node.op);
-  if (loss != nullptr && std::bit_cast<std::uint32_t>(loss->smoothing) != 0)
-    refuse_layer(node, "smoothing", "none: it has no integer form");
   if (!is_loss(node.op)) refuse_layer(node, name_of(node.op), "a loss at the end");
 }
 
@@ -66,6 +64,11 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
       loss_point_(tape_.answer_backend().new_point(
           {"loss", options.roundings.all.error, kIntegerLossStream})) {
   check_integer_answer(network);
+  cross_entropy_.form = options.form;
+  if (const auto* loss = std::get_if<SoftmaxCrossEntropy>(&network.nodes.back().op)) {
+    cross_entropy_.smoothing = smoothing_of(std::bit_cast<std::uint32_t>(loss->smoothing),
+                                            tape_.answer_picture().channels);
+  }
   std::vector<Parameter> described = parameters_of(network);
   std::erase_if(described, [](const Parameter& each) { return !each.is_trained; });
   for (std::size_t i = 0; i < tape_.parameters().size(); ++i) {
@@ -105,7 +108,7 @@ void IntegerSession::submit(const IntegerBatch& batch) {
       .cluster = cluster_};
   const Values answers = tape_.forward(step, batch.input);
   tape_.backward(step, [&](const Values& error) {
-    LossCase loss = CrossEntropyLoss{batch.labels, options_.form, kIntegerLossStream};
+    LossCase loss = CrossEntropyLoss{batch.labels, cross_entropy_, kIntegerLossStream};
     if (is<SquaredError>(network_.nodes.back().op)) loss = SquaredLoss{batch.targets, loss_point_};
     tape_.answer_backend().loss(loss, answers, error);
   });

@@ -82,6 +82,7 @@ class IntegerSession {
   Communicator* cluster_;
   IntegerTape tape_;
   ShiftPoint loss_point_;
+  CrossEntropyRule cross_entropy_;
   std::int64_t steps_ = 0;
   struct Untaken {
     std::unique_ptr<StoredLater> answers;

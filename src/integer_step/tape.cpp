@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/host_ranges.h"
 #include "core/name.h"
 #include "graph/normalized_product.h"
 #include "nibble/core/error.h"
@@ -39,20 +40,6 @@ InputBatch part_of(const InputBatch& batch, std::int64_t first, std::int64_t cou
   return part;
 }
 
-void Resident::set(IntegerBackend& backend, const Values& values) {
-  copies_.clear();
-  add(backend, values);
-}
-
-void Resident::add(IntegerBackend& backend, const Values& values) {
-  copies_.push_back({&backend, values.memory, values.exponent});
-}
-
-const Resident::Copy* Resident::find(const IntegerBackend& backend) const {
-  const auto found = std::ranges::find(copies_, &backend, &Copy::backend);
-  return found == copies_.end() ? nullptr : &*found;
-}
-
 IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundings,
                          Placement placement, std::span<const std::string> frozen)
     : network_(network),
@@ -60,7 +47,9 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
       pictures_(pictures_of(network)),
       layers_(network.nodes.size()),
       answer_(output_of(network)),
-      arrivals_(network.nodes.size()) {
+      arrivals_(network.nodes.size()),
+      senders_(network.nodes.size()),
+      arrived_(network.nodes.size()) {
   std::vector<LayerNeeds> needs;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Node& node = network.nodes[i];
@@ -106,6 +95,7 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
       needs.back().works_in_place = false;
   }
   memory_.emplace(network, std::move(needs));
+  find_senders();
 }
 
 const TrainedTensor* IntegerTape::product_before(const Node& norm, const LayerPlace& place) const {
@@ -225,37 +215,9 @@ Values IntegerTape::fresh_error(std::size_t node, IntegerBackend& backend) {
           .exponent = arrival_slot(node, backend)};
 }
 
-Values IntegerTape::value_on(std::size_t node, IntegerBackend& backend) {
-  Resident& home = memory_->value(node);
-  const auto at = [&](const Resident::Copy& copy) {
-    return value_at(node, copy.memory, *copy.backend);
-  };
-  if (const Resident::Copy* there = home.find(backend)) return at(*there);
-  const Values copy = fresh_value(node, backend);
-  placement_.wire().carry(network_.nodes[node].name + ".value", *home.first().backend,
-                          at(home.first()), backend, copy);
-  home.add(backend, copy);
-  return copy;
-}
-
-Values IntegerTape::error_on(std::size_t node, IntegerBackend& backend) {
-  Resident& home = memory_->error(node);
-  const auto at = [&](const Resident::Copy& copy) {
-    return Values{.picture = pictures_[node],
-                  .images = images_,
-                  .memory = copy.memory,
-                  .exponent = copy.exponent};
-  };
-  if (const Resident::Copy* there = home.find(backend)) return at(*there);
-  const Values copy = fresh_error(node, backend);
-  placement_.wire().carry(network_.nodes[node].name + ".error", *home.first().backend,
-                          at(home.first()), backend, copy);
-  home.add(backend, copy);
-  return copy;
-}
-
 void IntegerTape::set_trace(StepTrace* trace) {
   for (IntegerBackend* backend : backends_) backend->set_trace(trace);
+  placement_.wire().set_trace(trace);
 }
 
 Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
@@ -277,6 +239,7 @@ Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
     }
   });
   memory_->value(0).set(entry, input);
+  send_value(0, step.is_training);
   for (std::size_t i = 1; i <= answer_; ++i) {
     if (!layers_[i]) continue;
     forward_node(step, i);
@@ -302,6 +265,7 @@ void IntegerTape::forward_node(const StepContext& step, std::size_t node) {
   watched({node, TrainPass::forward}, backend,
           [&] { layers_[node]->forward(step, inputs, output); });
   memory_->value(node).set(backend, output);
+  send_value(node, step.is_training);
   if (observer_) show(layers_[node]->value_points(), backend, output);
 }
 
@@ -313,6 +277,7 @@ void IntegerTape::show(std::span<const PlacedPoint> points, IntegerBackend& back
 
 Values IntegerTape::start_backward() {
   std::ranges::fill(arrivals_, std::size_t{0});
+  std::ranges::fill(arrived_, std::size_t{0});
   IntegerBackend& backend = answer_backend();
   const Values error = fresh_error(answer_, backend);
   memory_->error(answer_).set(backend, error);
@@ -321,6 +286,7 @@ Values IntegerTape::start_backward() {
 }
 
 void IntegerTape::run_backward(const StepContext& step) {
+  send_error(answer_);
   std::vector<std::size_t> learned;
   for (std::size_t i = answer_; i > 0; --i) {
     // An empty error: nothing that counts reads this value.
@@ -329,8 +295,12 @@ void IntegerTape::run_backward(const StepContext& step) {
     learned.push_back(i);
   }
   for (const std::size_t node : learned) update(node);
+  if (backends_.size() > 1) {
+    for (TrainedTensor* parameter : parameters_) parameter->arrive();
+  }
   memory_->clear();
   for (IntegerBackend* backend : backends_) backend->end();
+  leave_host_range();
 }
 
 void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
@@ -361,22 +331,30 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
     }
   }
   // The error comes last: what follows it may be done on its way.
+  // Ranks make the gradient where they would wait for the shift of the error.
   const bool makes_both = layer.makes_whole_gradients();
-  if (needs.has_parameters && !makes_both) {
+  const bool is_overlapped = step.cluster != nullptr && needs.has_parameters && !makes_both &&
+                             passes_on && !is_in_place && &backend == &learner;
+  if (needs.has_parameters && !makes_both && !is_overlapped) {
     learner.enter(description.name, TrainPass::weight_gradient);
     const std::vector<Values> nowhere(count);
     watched({node, TrainPass::weight_gradient}, learner, [&] {
       layer.backward({step, inputs, output, gradient_error, gradient_error, nowhere});
       for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
     });
+    leave_for_update(step, node);
   }
   if (passes_on) {
     backend.enter(description.name, TrainPass::input_error);
     const Values none;
     watched({node, TrainPass::input_error}, backend, [&] {
-      layer.backward(
-          {step, inputs, output, error, makes_both ? gradient_error : none, input_errors});
+      layer.backward({step, inputs, output, error,
+                      makes_both || is_overlapped ? gradient_error : none, input_errors});
     });
+    if (is_overlapped) {
+      for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
+    }
+    if ((makes_both || is_overlapped) && needs.has_parameters) leave_for_update(step, node);
     if (observer_) show(layer.error_points(), backend, input_errors[0]);
   }
   for (std::size_t k = 0; k < count; ++k) {
@@ -387,6 +365,8 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
     } else {
       join_error(input, backend, input_errors[k]);
     }
+    ++arrived_[input];
+    send_error(input);
   }
   memory_->end_backward(node);
 }
@@ -405,9 +385,10 @@ void IntegerTape::join_error(std::size_t node, IntegerBackend& backend, Values e
   if (target.is_empty()) return target.set(backend, error);
   IntegerBackend& meeting = *joins_[node].backend;
   if (&meeting != &backend) {
-    const Values moved = fresh_error(node, meeting);
-    placement_.wire().carry(network_.nodes[node].name + ".error", backend, error, meeting, moved);
-    error = moved;
+    Flight flight =
+        placement_.wire().depart(network_.nodes[node].name + ".error", backend, error, meeting);
+    error = fresh_error(node, meeting);
+    placement_.wire().arrive(flight, meeting, error);
   }
   const Values operands[] = {error_on(node, meeting), error};
   const Values sum = fresh_error(node, meeting);

@@ -44,7 +44,10 @@ class Resident {
   };
 
   bool is_empty() const { return copies_.empty(); }
-  void release() { copies_.clear(); }
+  void release() {
+    copies_.clear();
+    flights_.clear();
+  }
 
   // A new version, on this backend alone.
   void set(IntegerBackend& backend, const Values& values);
@@ -54,8 +57,14 @@ class Resident {
   const Copy* find(const IntegerBackend& backend) const;
   const Copy& first() const { return copies_.front(); }
 
+  // Copies of the newest version that are on their way.
+  void add(Flight flight) { flights_.push_back(std::move(flight)); }
+  std::optional<Flight> take_flight(const IntegerBackend& to);
+  bool is_on_way(const IntegerBackend& to) const;
+
  private:
   std::vector<Copy> copies_;
+  std::vector<Flight> flights_;
 };
 
 // Sees what a point, by its name, made of sums, while the step runs.
@@ -110,7 +119,12 @@ class IntegerTape {
   // What a step asks of each node.
   const LayerNeeds& needs(std::size_t node) const { return memory_->needs(node); }
   bool wants_error(std::size_t node) const { return memory_->wants_error(node); }
+  bool goes_back(std::size_t node) const { return layers_[node] && wants_error(node); }
   bool passes_error_on(std::size_t node) const;  // to inputs, of those that want an error
+  // Which units read the value; and which send an error to it, one each operand of theirs, of all
+  // that are no loss.
+  std::vector<StepUnit> value_readers(std::size_t node) const;
+  const std::vector<StepUnit>& error_senders(std::size_t node) const { return senders_[node]; }
   IntegerLayer* layer(std::size_t node) const { return layers_[node].get(); }
 
   // Of all values, in the order of nodes; freezing sets the shifts that lead to them, and what
@@ -136,9 +150,15 @@ class IntegerTape {
   // What is there, brought to this backend if it is elsewhere: at most once a version.
   Values value_on(std::size_t node, IntegerBackend& backend);
   Values error_on(std::size_t node, IntegerBackend& backend);
+  // As soon as they are made they leave for those who will read them elsewhere.
+  void send_value(std::size_t node, bool is_training);
+  void send_error(std::size_t node);
+  void find_senders();
 
   template <class Body>
   void watched(StepUnit unit, IntegerBackend& backend, const Body& body) {
+    if (at_work_ != nullptr && at_work_ != &backend) at_work_->start();
+    at_work_ = &backend;
     if (watcher_ != nullptr) watcher_->begin(unit, backend);
     body();
     if (watcher_ != nullptr) watcher_->end(unit, backend);
@@ -149,6 +169,7 @@ class IntegerTape {
   void forward_node(const StepContext& step, std::size_t node);
   void backward_node(const StepContext& step, std::size_t node);
   void join_error(std::size_t node, IntegerBackend& backend, Values error);
+  void leave_for_update(const StepContext& step, std::size_t node);
   void update(std::size_t node);
   void show(std::span<const PlacedPoint> points, IntegerBackend& backend, const Values& made);
 
@@ -163,6 +184,9 @@ class IntegerTape {
   std::int64_t images_ = 0;
   std::map<std::tuple<std::size_t, std::size_t, const IntegerBackend*>, Slot> slots_;
   std::vector<std::size_t> arrivals_;  // by node: slots of errors that this batch has used
+  std::vector<std::vector<StepUnit>> senders_;
+  std::vector<std::size_t> arrived_;   // by node: errors of this batch
+  IntegerBackend* at_work_ = nullptr;  // to whom the host has turned last
   std::vector<TrainedTensor*> parameters_;
   std::vector<PlacedPoint> points_;
   PointObserver observer_;

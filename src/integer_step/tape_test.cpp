@@ -258,9 +258,6 @@ TEST(IntegerTape, OperationsWithoutAnIntegerFormAreRefusedByName) {
   EXPECT_THAT(error_of("input = [4, 4, 1]\nlayers = [ { op = \"flatten\" }, { op = \"batch_norm\", "
                        "name = \"bn\" }, { op = \"softmax_cross_entropy\" } ]"),
               HasSubstr("layer bn: got a flattened picture"));
-  EXPECT_THAT(error_of("input = [4]\nlayers = [ { op = \"linear\", features = 2 }, "
-                       "{ op = \"softmax_cross_entropy\", smoothing = 0.1 } ]"),
-              HasSubstr("smoothing"));
   EXPECT_THAT(error_of("input = [4]\nlayers = [ { op = \"linear\", features = 2 } ]"),
               HasSubstr("a loss at the end"));
   EXPECT_THAT(error_of("input = [4, 4, 2]\nlayers = [ { op = \"flatten\" }, "

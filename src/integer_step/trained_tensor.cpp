@@ -3,6 +3,7 @@
 #include "integer_step/trained_tensor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace nibble::inline integer_step {
@@ -13,6 +14,7 @@ TrainedTensor::TrainedTensor(WeightsCase weights, const LayerPlace& place)
   add_copy(*place.forward);
   add_copy(*place.input_error);
   gradient_ = place.weight_gradient->sums(case_);
+  if (place.weight_gradient != place.update) moved_gradient_ = place.update->sums(case_);
 }
 
 void TrainedTensor::add_copy(IntegerBackend& backend) {
@@ -47,42 +49,54 @@ std::int64_t TrainedTensor::wire_bytes() const {
   return static_cast<std::int64_t>(size() * each) + Wire::kExponentBytes;
 }
 
-std::int64_t TrainedTensor::gradient_bytes() const {
-  return static_cast<std::int64_t>(size() * sizeof(std::int64_t)) + Wire::kExponentBytes;
+std::int64_t TrainedTensor::gradient_bytes(std::int64_t all_images) const {
+  const std::size_t each =
+      case_.sums_fit_32(all_images) ? sizeof(std::int32_t) : sizeof(std::int64_t);
+  return static_cast<std::int64_t>(size() * each) + Wire::kExponentBytes;
+}
+
+void TrainedTensor::leave_for_update(std::int64_t all_images) {
+  if (!moved_gradient_) return;
+  gradient_flight_ = place_.wire->depart(
+      {name() + ".gradient", place_.weight_gradient, place_.update, gradient_bytes(all_images)},
+      [&](Flight& flight) {
+        flight.departure = gradient_->leave(size(), case_.sums_fit_32(all_images));
+      });
 }
 
 void TrainedTensor::update() {
-  if (place_.weight_gradient == place_.update) {
-    place_.update->update(master(), *gradient_);
-  } else {
-    const std::unique_ptr<Sums> moved = place_.update->sums(case_);
-    const auto copy = [&] {
-      std::vector<std::int64_t> sums(size());
-      const int exponent = gradient_->read(sums);
-      moved->write(sums, exponent);
-    };
-    place_.wire->carry(
-        {name() + ".gradient", place_.weight_gradient, place_.update, gradient_bytes()}, copy);
-    place_.update->update(master(), *moved);
-  }
+  if (!moved_gradient_) return place_.update->update(master(), *gradient_);
+  place_.wire->arrive(*gradient_flight_,
+                      [&] { moved_gradient_->arrive(*gradient_flight_->departure, size()); });
+  gradient_flight_.reset();
+  place_.update->update(master(), *moved_gradient_);
 }
 
 // Who only computes with a weight needs no more than its mantissas; of a batch norm's numbers, the
 // fine ones are what counts.
 void TrainedTensor::send() {
   for (std::size_t i = 1; i < copies_.size(); ++i) {
-    const Copy& copy = copies_[i];
-    place_.wire->carry({name(), copies_.front().backend, copy.backend, wire_bytes()}, [&] {
+    flights_.push_back(place_.wire->depart(
+        {name(), copies_.front().backend, copies_[i].backend, wire_bytes()},
+        [&](Flight& flight) { flight.departure = master().leave(norm() != NormPart::none); }));
+  }
+}
+
+void TrainedTensor::arrive() {
+  for (std::size_t i = 0; i < flights_.size(); ++i) {
+    place_.wire->arrive(flights_[i], [&] {
+      const std::span<const std::byte> bytes = flights_[i].departure->bytes();
+      WeightsState state{.mantissas = Tensor(DType::i8, shape()),
+                         .exponent = flights_[i].departure->exponent()};
+      std::memcpy(state.mantissas.data(), bytes.data(), size());
       if (norm() != NormPart::none) {
-        WeightsState state = master().read();
-        state.momentum.clear();
-        return copy.weights->write(state);
+        state.fine.resize(size());
+        std::memcpy(state.fine.data(), bytes.data() + size(), size() * sizeof(std::int32_t));
       }
-      WeightsState state{.mantissas = Tensor(DType::i8, shape()), .exponent = exponent()};
-      master().read_mantissas(state.mantissas.as<std::int8_t>());
-      copy.weights->write(state);
+      copies_[i + 1].weights->write(state);
     });
   }
+  flights_.clear();
 }
 
 }  // namespace nibble::inline integer_step

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,13 +39,16 @@ class TrainedTensor {
 
   // What crosses to a device that only computes with it, and where the update is elsewhere.
   std::int64_t wire_bytes() const;
-  std::int64_t gradient_bytes() const;
+  std::int64_t gradient_bytes(std::int64_t all_images) const;
 
   // The gradient: made where the place says, summed over ranks, then applied.
   Sums& gradient() { return *gradient_; }
   void reduce() { place_.weight_gradient->reduce(*gradient_); }
+  void leave_for_update(std::int64_t all_images);  // of a batch of so many, where it is elsewhere
   void update();
-  void send();  // what has moved to those who compute with it
+  // What has moved to those who compute with it: first it leaves, then it is there.
+  void send();
+  void arrive();
 
  private:
   struct Copy {
@@ -59,6 +63,9 @@ class TrainedTensor {
   LayerPlace place_;
   std::vector<Copy> copies_;
   std::unique_ptr<Sums> gradient_;
+  std::unique_ptr<Sums> moved_gradient_;  // where the update is elsewhere
+  std::optional<Flight> gradient_flight_;
+  std::vector<Flight> flights_;  // to the copies behind the first
 };
 
 }  // namespace nibble::inline integer_step

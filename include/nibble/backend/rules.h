@@ -22,6 +22,11 @@ enum class CrossEntropyForm : std::uint8_t {
   whole_octaves,  // NITI's first form: exponents cut to whole numbers
 };
 
+struct CrossEntropyRule {
+  CrossEntropyForm form = CrossEntropyForm::fractional;
+  std::int64_t smoothing = 0;  // of the label's target, what every class gets, in 2^-11
+};
+
 // Gradients are shifted down to so many bits of the weight's unit, whatever their exponent.
 struct ShiftUpdate {
   int mu = 5;             // bits of the largest step of a weight

@@ -29,6 +29,10 @@ class Communicator {
   virtual void start_sum(std::span<std::int64_t> values) { sum(values); }
   virtual void finish_sums() {}
   virtual void max(std::span<std::int64_t> values) = 0;
+  // As max, likewise: values are those of all ranks after finish_max(). No other call stands
+  // between.
+  virtual void start_max(std::span<std::int64_t> values) { max(values); }
+  virtual void finish_max() {}
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void barrier() = 0;
 };

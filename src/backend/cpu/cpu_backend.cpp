@@ -100,6 +100,10 @@ SlotTable CpuBackend::read_slots() {
   return table;
 }
 
+int CpuBackend::read_exponent(const Values& of) {
+  return of.exponent.place < 0 ? 0 : exponents_[place(of.exponent.place)];
+}
+
 void CpuBackend::set_point(ShiftPoint point, const PointState& state) {
   points_[place(point.place)].restore(state);
 }
@@ -114,13 +118,14 @@ std::unique_ptr<PoolOp> CpuBackend::pool(const PoolCase& pool) {
 
 void CpuBackend::round(
     ShiftPoint point, int sum_exponent, const Values& result,
-    const std::function<SumsOutcome(const RoundingJob&, const BlockTensor&)>& body) {
+    const std::function<SumsOutcome(const RoundingJob&, const BlockTensor&)>& body,
+    const std::function<void()>& meanwhile) {
   const BlockTensor tensor = block(result);
   // Second guesses pay where batches follow one another: in training.
   const PassRule rule{step_.rule, step_.random, step_.cluster, step_.is_training ? &pool_ : nullptr,
                       settles_late() ? &late_maxima_ : nullptr};
   const int shift = points_[place(point.place)].round(
-      rule, tensor, [&](const RoundingJob& job) { return body(job, tensor); });
+      rule, tensor, [&](const RoundingJob& job) { return body(job, tensor); }, meanwhile);
   set_exponent(result, sum_exponent + shift);
 }
 
@@ -150,7 +155,7 @@ void CpuBackend::loss(const LossCase& loss, const Values& answers, const Values&
   const auto& entropy = std::get<CrossEntropyLoss>(loss);
   RandomKey random = step_.random;
   random.stream = entropy.stream;
-  cross_entropy_error(given, entropy.labels, entropy.form, random, step_.first_image, block(error));
+  cross_entropy_error(given, entropy.labels, entropy.rule, random, step_.first_image, block(error));
   set_exponent(error, kCrossEntropyExponent);
 }
 

@@ -34,6 +34,7 @@ class CpuBackend final : public IntegerBackend {
   void store(const Values& from, std::span<std::int8_t> mantissas) override;
   void store_sums(const Values& from, std::span<std::int16_t> sums) override;
   SlotTable read_slots() override;
+  int read_exponent(const Values& of) override;
   void set_point(ShiftPoint point, const PointState& state) override;
 
   void begin(const StepContext& step) override { step_ = step; }
@@ -62,8 +63,10 @@ class CpuBackend final : public IntegerBackend {
   void count_rounding(ShiftPoint point, std::int64_t saturated, std::int64_t elements);
 
   // Rounds sums of `sum_exponent` into the result, and sets its exponent.
-  void round(ShiftPoint point, int sum_exponent, const Values& result,
-             const std::function<SumsOutcome(const RoundingJob&, const BlockTensor&)>& body);
+  void round(
+      ShiftPoint point, int sum_exponent, const Values& result,
+      const std::function<SumsOutcome(const RoundingJob&, const BlockTensor&)>& body,
+      const std::function<void()>& meanwhile = [] {});
 
  private:
   bool settles_late() const { return step_.cluster != nullptr && step_.settles_at_end; }

@@ -80,9 +80,12 @@ class CpuProduct final : public ProductOp {
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
                    const Values& input_error) override {
-    const BlockTensor own = block(error);
-    const SumScale scale{.exponent = own.exponent + cpu_weights(weight).exponent()};
-    run(back_, backward_weights_.of(cpu_weights(weight)), own, point, scale, {}, input_error);
+    go_back(error, weight, point, input_error, [] {});
+  }
+
+  void backward(const Values& input, const Values& error, const Weights& weight, ShiftPoint point,
+                const Values& input_error, Sums& sums) override {
+    go_back(error, weight, point, input_error, [&] { weight_gradient(input, error, sums); });
   }
 
   void weight_gradient(const Values& input, const Values& error, Sums& sums) override {
@@ -107,13 +110,24 @@ class CpuProduct final : public ProductOp {
   BlockTensor block(const Values& values) const { return backend_.block(values); }
   BufferPool& pool() const { return backend_.buffers(); }
 
-  void run(const TapMap& meetings, const PackedWeights& weights, const BlockTensor& source,
-           ShiftPoint point, const SumScale& scale, std::span<const std::int64_t> addend,
-           const Values& output) {
-    backend_.round(point, scale.exponent, output,
-                   [&](const RoundingJob& job, const BlockTensor& result) {
-                     return multiply(meetings, weights, source, scale, addend, result, job);
-                   });
+  void go_back(const Values& error, const Weights& weight, ShiftPoint point,
+               const Values& input_error, const std::function<void()>& meanwhile) {
+    const BlockTensor own = block(error);
+    const SumScale scale{.exponent = own.exponent + cpu_weights(weight).exponent()};
+    run(back_, backward_weights_.of(cpu_weights(weight)), own, point, scale, {}, input_error,
+        meanwhile);
+  }
+
+  void run(
+      const TapMap& meetings, const PackedWeights& weights, const BlockTensor& source,
+      ShiftPoint point, const SumScale& scale, std::span<const std::int64_t> addend,
+      const Values& output, const std::function<void()>& meanwhile = [] {}) {
+    backend_.round(
+        point, scale.exponent, output,
+        [&](const RoundingJob& job, const BlockTensor& result) {
+          return multiply(meetings, weights, source, scale, addend, result, job);
+        },
+        meanwhile);
   }
 
   SumsOutcome multiply(const TapMap& meetings, const PackedWeights& weights,

@@ -12,10 +12,10 @@ namespace nibble::inline backend {
 
 namespace {
 
-// Calls body(from, to) for every pixel of every image: where its numbers lie in a dense batch, and
-// in the tensor. Images of a group go together, for their pixels lie side by side.
+// Calls body(dense, laid_out) for every pixel of every image: where its numbers lie in a dense
+// batch, and in the tensor. Images of a group go together, for their pixels lie side by side.
 template <class Number, class Body>
-void for_each_place(const Number* batch, const BlockTensor& tensor, const Body& body) {
+void for_each_place(Number* batch, const BlockTensor& tensor, const Body& body) {
   constexpr std::int64_t kNumbersAtOnce = 8192;
   const std::int64_t pixels = tensor.picture.pixels();
   const std::int64_t channels = tensor.picture.channels;
@@ -28,9 +28,10 @@ void for_each_place(const Number* batch, const BlockTensor& tensor, const Body& 
     for (auto i = static_cast<std::int64_t>(begin); std::cmp_less(i, end); ++i) {
       const std::int64_t group = i / pixels;
       const std::int64_t images = tensor.images_in(group);
-      const Number* from = batch + group * kGroup * elements + i % pixels * channels;
-      std::int8_t* to = tensor.at(group, i % pixels);
-      for (std::int64_t r = 0; r < images; ++r) own_body(from + r * elements, to + r * stride);
+      Number* dense = batch + group * kGroup * elements + i % pixels * channels;
+      std::int8_t* laid_out = tensor.at(group, i % pixels);
+      for (std::int64_t r = 0; r < images; ++r)
+        own_body(dense + r * elements, laid_out + r * stride);
     }
   };
   parallel_for(static_cast<std::size_t>(tensor.groups() * pixels), static_cast<std::size_t>(grain),
@@ -78,14 +79,10 @@ void lay_out(std::span<const std::int8_t> mantissas, const BlockTensor& tensor) 
 }
 
 void gather(const BlockTensor& tensor, std::span<std::int8_t> mantissas) {
-  const BlockPicture& picture = tensor.picture;
-  std::int8_t* to = mantissas.data();
-  for (std::int64_t image = 0; image < tensor.images; ++image) {
-    for (std::int64_t pixel = 0; pixel < picture.pixels(); ++pixel, to += picture.channels) {
-      std::copy_n(tensor.at(image / kGroup, pixel) + image % kGroup * picture.stride(),
-                  picture.channels, to);
-    }
-  }
+  for_each_place(mantissas.data(), tensor,
+                 [count = tensor.picture.channels](auto* to, const auto* from) {
+                   std::copy_n(from, count, to);
+                 });
 }
 
 }  // namespace nibble::inline backend

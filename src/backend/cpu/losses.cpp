@@ -18,8 +18,8 @@ std::span<const std::int8_t> answers_of(const BlockTensor& answers, std::int64_t
 }
 
 void cross_entropy_error(const BlockTensor& answers, std::span<const std::int32_t> labels,
-                         CrossEntropyForm form, const RandomKey& random, std::int64_t first_image,
-                         const BlockTensor& error) {
+                         const CrossEntropyRule& rule, const RandomKey& random,
+                         std::int64_t first_image, const BlockTensor& error) {
   const std::int64_t classes = answers.picture.channels;
   constexpr std::size_t kGrain = 16;
   parallel_for(
@@ -27,7 +27,7 @@ void cross_entropy_error(const BlockTensor& answers, std::span<const std::int32_
         std::vector<std::int64_t> differences(static_cast<std::size_t>(classes));
         for (std::size_t i = begin; i < end; ++i) {
           const auto image = static_cast<std::int64_t>(i);
-          cross_entropy_differences(answers_of(answers, image), answers.exponent, labels[i], form,
+          cross_entropy_differences(answers_of(answers, image), answers.exponent, labels[i], rule,
                                     differences);
           std::int8_t* to = error.at(image / kGroup, 0) + image % kGroup * error.picture.stride();
           for (std::int64_t c = 0; c < classes; ++c) {

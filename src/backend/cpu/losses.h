@@ -13,10 +13,10 @@
 
 namespace nibble::inline backend {
 
-// 128·(softmax - one-hot), rounded stochastically to int8 in units of 2^-7.
+// 128·(softmax - target), rounded stochastically to int8 in units of 2^-7.
 void cross_entropy_error(const BlockTensor& answers, std::span<const std::int32_t> labels,
-                         CrossEntropyForm form, const RandomKey& random, std::int64_t first_image,
-                         const BlockTensor& error);
+                         const CrossEntropyRule& rule, const RandomKey& random,
+                         std::int64_t first_image, const BlockTensor& error);
 
 // y - target for every number, rounded.
 SumsOutcome squared_error(const BlockTensor& answers, std::span<const std::int32_t> targets,

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -20,9 +21,9 @@ using Differences = std::vector<std::int64_t>;
 const std::vector<std::int8_t> kAnswers = {10, -20, 30, 127, -127, 64, 0, 5, -60, 90};
 
 Differences differences_of(std::span<const std::int8_t> answers, int exponent, std::int32_t label,
-                           CrossEntropyForm form) {
+                           CrossEntropyForm form, std::int64_t smoothing = 0) {
   Differences differences(answers.size());
-  cross_entropy_differences(answers, exponent, label, form, differences);
+  cross_entropy_differences(answers, exponent, label, {form, smoothing}, differences);
   return differences;
 }
 
@@ -105,6 +106,21 @@ TEST(CrossEntropy, FractionsAreNearTheSoftmax) {
   }
 }
 
+TEST(CrossEntropy, SmoothingMovesAShareOfTheTargetToEveryClass) {
+  const auto smoothed = [](float s, std::int64_t classes) {
+    return smoothing_of(std::bit_cast<std::uint32_t>(s), classes);
+  };
+  EXPECT_EQ(smoothed(0.0F, 10), 0);
+  EXPECT_EQ(smoothed(-0.0F, 10), 0);
+  EXPECT_EQ(smoothed(0.1F, 10), 20);  // 20.48
+  EXPECT_EQ(smoothed(0.5F, 2), 512);
+  EXPECT_EQ(smoothed(0.25F, 4096), 0);
+  EXPECT_EQ(smoothed(1e-40F, 2), 0);
+  EXPECT_EQ(smoothed(0x1.fffffep-1F, 3), 683);
+  EXPECT_THAT(differences_of(kAnswers, -5, 0, CrossEntropyForm::fractional, 20),
+              ElementsAre(-1832, -9, 41, 1281, -20, 160, 3, 7, -18, 387));
+}
+
 TEST(CrossEntropy, EqualAnswersShareEvenly) {
   const std::vector<std::int8_t> answers(4, 77);
   for (const int exponent : {-30, -7, -6, 0, 30}) {
@@ -128,7 +144,7 @@ TEST(CrossEntropy, ErrorsRoundByThePlaceOfTheImageInTheWholeBatch) {
   const OwnBlock own(answers);
   OwnBlock error({1, 1, 10}, 20);
   const RandomKey key{4, 0x80000000u, 12};
-  cross_entropy_error(own.tensor(), labels, CrossEntropyForm::fractional, key, 100, error.tensor());
+  cross_entropy_error(own.tensor(), labels, {}, key, 100, error.tensor());
   const reference::Block got = plain(error.tensor());
   for (std::size_t n = 0; n < 20; ++n) {
     const std::span row(answers.data.data() + n * 10, 10);

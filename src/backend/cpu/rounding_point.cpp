@@ -20,7 +20,8 @@ void RoundingPoint::learn(std::uint64_t largest) {
 }
 
 int RoundingPoint::round(const PassRule& rule, const BlockTensor& result,
-                         const std::function<SumsOutcome(const RoundingJob&)>& body) {
+                         const std::function<SumsOutcome(const RoundingJob&)>& body,
+                         const std::function<void()>& meanwhile) {
   constexpr int kUnknown = PointState::kUnknown;
   RoundingJob job{
       .shift = std::max(state_.shift, 0), .rounding = case_.rounding, .random = rule.random};
@@ -36,19 +37,23 @@ int RoundingPoint::round(const PassRule& rule, const BlockTensor& result,
   }
   const bool is_free = rule.rule == ShiftRule::delayed && state_.shift != kUnknown;
   const bool is_late = is_free && rule.late != nullptr;
+  // Frozen shifts ask for no maximum.
+  const bool meets = rule.cluster != nullptr && rule.rule != ShiftRule::frozen && !is_late;
   SumsOutcome outcome;
-  std::array<std::int64_t, 1> largest;
   const auto run = [&] {
     outcome = body(job);
-    largest[0] = static_cast<std::int64_t>(outcome.largest);
-    // Frozen shifts ask for no maximum.
-    if (rule.cluster != nullptr && rule.rule != ShiftRule::frozen && !is_late)
-      rule.cluster->max(largest);
     state_.saturated = outcome.saturated;
     state_.elements = outcome.elements;
   };
   ++state_.batches;
+  if (!meets) meanwhile();
   run();
+  std::array largest{static_cast<std::int64_t>(outcome.largest)};
+  if (meets) {
+    rule.cluster->start_max(largest);
+    meanwhile();
+    rule.cluster->finish_max();
+  }
   if (rule.rule == ShiftRule::frozen) return job.shift;
   if (is_late) {
     rule.late->push_back({this, largest[0]});

@@ -73,8 +73,11 @@ class RoundingPoint {
   // Calls `body`, which rounds sums into `result`, with guesses of the shift, again with the right
   // one where they were wrong, and returns the shift that counts. The result is that of two passes,
   // one for the maximum and one to round: guesses only save time. Every rank must come here.
-  int round(const PassRule& rule, const BlockTensor& result,
-            const std::function<SumsOutcome(const RoundingJob&)>& body);
+  // `meanwhile` is called once, where ranks would otherwise wait for each other.
+  int round(
+      const PassRule& rule, const BlockTensor& result,
+      const std::function<SumsOutcome(const RoundingJob&)>& body,
+      const std::function<void()>& meanwhile = [] {});
 
   // The largest sum of all ranks, which decides the shift of the next batch.
   void learn(std::uint64_t largest);

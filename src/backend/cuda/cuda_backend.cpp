@@ -136,6 +136,11 @@ cuda::Rows CudaBackend::rows(const Values& values) const {
           .pixels = Divisor::of(static_cast<std::uint32_t>(picture.pixels()))};
 }
 
+cuda::Rows CudaBackend::target(const Values& values) const {
+  static_cast<CudaMemory*>(values.memory.get())->forget_copies();
+  return rows(values);
+}
+
 void CudaBackend::store(const Values& from, std::span<std::int8_t> mantissas) {
   get_rows(queue(), rows(from), mantissas);
 }
@@ -163,10 +168,27 @@ void CudaBackend::set_point(ShiftPoint point, const PointState& state) {
   queue().put(points_.as<cuda::DevicePoint>() + point.place, &state, sizeof state);
 }
 
-void CudaBackend::begin(const StepContext& step) {
+void CudaBackend::join() {
+  if (!std::exchange(is_apart_, false)) return;
+  queue().join();
+  pool_.lend_again();
+}
+
+void CudaBackend::end() {
+  join();
   queue().flush();
+}
+
+void CudaBackend::begin(const StepContext& step) {
+  end();
+  if (known_turned_ != turned_.size()) {  // steps take other memory from now on
+    known_turned_ = turned_.size();
+    queue().wait();
+    pool_.trim();
+  }
   for (Inlet* each : {&input_, &targets_}) each->is_used = false;
   inbox_used_ = kInboxStep;
+  if (lanes_) lanes_->restart();
   if (step.all_images != step_.all_images)
     pool_.set_purpose("a batch of " + std::to_string(step.all_images) + " images: a smaller one");
   step_ = step;
@@ -182,7 +204,7 @@ void CudaBackend::begin(const StepContext& step) {
   queue().put(inbox_.as<void>(), &told, sizeof told);
 }
 
-void CudaBackend::round(ShiftPoint point, const Values& to, std::int8_t* second,
+void CudaBackend::round(ShiftPoint point, const Values& to, cuda::DeviceBuffer second,
                         cuda::RoundedProduct product) {
   if (step_.cluster != nullptr) {
     return round(
@@ -191,35 +213,72 @@ void CudaBackend::round(ShiftPoint point, const Values& to, std::int8_t* second,
           product.site = site;
           cuda::queue(queue(), path_, product);
         },
-        second);
+        second.as<std::int8_t>());
   }
   release();
   product.site = site_of(point, to);
-  product.site.second = second;
-  held_ = product;
-  held_label_ = queue_.label();
+  product.site.second = second.as<std::int8_t>();
+  Held held{.job = product, .to = to.memory, .second = std::move(second), .label = queue_.label()};
+  if (product.copies.order != nullptr && wants_turned(product.result))
+    held.turned = pool_.take(std::size_t{product.result.rows} * product.result.channels);
+  held_ = std::move(held);
 }
 
-void CudaBackend::hold(const cuda::LargestJob& pool) {
+void CudaBackend::hold(const cuda::LargestJob& pool, const Values& to) {
   release();
-  held_ = pool;
-  held_label_ = queue_.label();
+  Held held{.job = pool, .to = to.memory, .label = queue_.label()};
+  if (to.images % cuda::kTurnedImages == 0 && wants_turned(pool.to))
+    held.turned = pool_.take(std::size_t{pool.to.rows} * pool.to.channels);
+  held_ = std::move(held);
 }
 
 void CudaBackend::release() {
-  const auto held = std::exchange(held_, std::monostate());
-  if (std::holds_alternative<std::monostate>(held)) return;
+  if (!updates_.empty()) return launch_updates();
+  if (std::holds_alternative<std::monostate>(held_.job)) return;
   const std::string label = queue_.label();
-  queue_.set_label(held_label_);
-  if (const auto* pool = std::get_if<cuda::LargestJob>(&held)) {
-    cuda::queue(queue_, *pool);
+  queue_.set_label(held_.label);
+  if (const auto* pool = std::get_if<cuda::LargestJob>(&held_.job)) {
+    launch(*pool);
   } else {
-    launch(std::get<cuda::RoundedProduct>(held));
+    launch(std::get<cuda::RoundedProduct>(held_.job));
   }
+  held_ = {};
   queue_.set_label(label);
 }
 
+// Where the held results go turned; null where nobody wants them, or where no memory was taken yet:
+// from the next step on it will be.
+std::int8_t* CudaBackend::held_turned(const std::int32_t* made, const std::int32_t* rectified) {
+  const std::int32_t* exponent = rectified != nullptr ? rectified : made;
+  if (!turned_.contains(exponent)) return nullptr;
+  turned_.insert(made);
+  if (held_.turned.is_empty()) return nullptr;
+  return static_cast<CudaMemory*>(held_.to.get())->keep_turned(std::move(held_.turned), exponent);
+}
+
+const std::int8_t* CudaBackend::turned(const Values& values) {
+  release();
+  const std::int32_t* at = exponent(values);
+  const auto* data = static_cast<const CudaMemory*>(values.memory.get())->turned(at);
+  if (data == nullptr) turned_.insert(at);
+  return data;
+}
+
+void CudaBackend::launch(cuda::LargestJob pool) {
+  const auto images = pool.to.rows / pool.to.pixels.divisor;
+  pool.turned = {.from = pool.to,
+                 .to = held_turned(pool.to.exponent, pool.rectified_exponent),
+                 .images = images,
+                 .pitch = images,
+                 .channel_step = 1,
+                 .pixel_step = pool.to.channels,
+                 .channel_tiles = {},
+                 .pixel_blocks = {}};
+  cuda::queue(queue_, pool);
+}
+
 void CudaBackend::launch(cuda::RoundedProduct product) {
+  product.turned = held_turned(product.result.exponent, product.rectified_exponent);
   cuda::queue(queue_, path_, product);
   if (step_.rule == ShiftRule::frozen) return;
   product.site.is_repeat = true;
@@ -229,6 +288,7 @@ void CudaBackend::launch(cuda::RoundedProduct product) {
 void CudaBackend::set_trace(StepTrace* trace) {
   IntegerBackend::set_trace(trace);
   queue().set_trace(trace);
+  if (lanes_) lanes_->set_trace(trace);
 }
 
 void CudaBackend::entered(std::string_view node, TrainPass pass) {
@@ -244,9 +304,9 @@ bool CudaBackend::rectify_held(const Values& values, const Values& to, const Val
     job.passed = passed == nullptr ? nullptr : rows(*passed).data;
     return true;
   };
-  if (auto* product = std::get_if<cuda::RoundedProduct>(&held_))
+  if (auto* product = std::get_if<cuda::RoundedProduct>(&held_.job))
     return join(*product, product->result.data);
-  if (auto* pool = std::get_if<cuda::LargestJob>(&held_); pool != nullptr && passed != nullptr)
+  if (auto* pool = std::get_if<cuda::LargestJob>(&held_.job); pool != nullptr && passed != nullptr)
     return join(*pool, pool->to.data);
   return false;
 }
@@ -276,7 +336,7 @@ void CudaBackend::meet(const cuda::RoundingSite& site, const Values& to) {
 
 void CudaBackend::bias_gradient(const Values& error, Sums& sums) {
   auto& own = static_cast<CudaSums&>(sums);
-  own.clear(true, {error.exponent});
+  own.clear({}, {error.exponent});
   cuda::queue(queue(), cuda::BiasJob{rows(error), static_cast<std::int64_t*>(own.data())});
 }
 
@@ -311,20 +371,22 @@ void CudaBackend::loss(const LossCase& loss, const Values& answers, const Values
                                {.answers = {given.data, given.exponent, 0, given.pitch()},
                                 .targets = static_cast<const std::int32_t*>(targets)},
                                site,
-                               rows(error)});
+                               target(error)});
     });
     return;
   }
   const auto& entropy = std::get<CrossEntropyLoss>(loss);
   const void* labels = bring(targets_, entropy.labels.data(), entropy.labels.size_bytes());
-  cuda::queue(queue(), cuda::EntropyJob{
-                           .answers = given,
-                           .error = rows(error),
-                           .labels = static_cast<const std::int32_t*>(labels),
-                           .powers = powers_.as<std::uint16_t>(),
-                           .step = device_step(),
-                           .stream = entropy.stream,
-                           .is_whole = entropy.form == CrossEntropyForm::whole_octaves ? 1u : 0u});
+  cuda::queue(
+      queue(),
+      cuda::EntropyJob{.answers = given,
+                       .error = target(error),
+                       .labels = static_cast<const std::int32_t*>(labels),
+                       .powers = powers_.as<std::uint16_t>(),
+                       .step = device_step(),
+                       .smoothing = entropy.rule.smoothing,
+                       .stream = entropy.stream,
+                       .is_whole = entropy.rule.form == CrossEntropyForm::whole_octaves ? 1u : 0u});
 }
 
 void CudaBackend::reduce(Sums& sums) {
@@ -337,9 +399,21 @@ void CudaBackend::update(Weights& weights, Sums& sums) {
   cuda::UpdateJob job = own.update_job();
   job.sums = gradient.data();
   job.sum_exponent = gradient.exponent();
-  job.is_wide = gradient.is_wide();
-  std::visit([&](const auto& rule) { cuda::queue(queue(), job, rule); }, step_.update);
-  own.take_change();
+  job.planes = gradient.form().planes;
+  own.forget_sum_shifts();
+  const auto is_same = [&](const cuda::UpdateJob& each) { return each.record == job.record; };
+  join();
+  if (updates_.empty() || std::ranges::any_of(updates_, is_same)) release();
+  updates_.push_back(job);
+  if (const auto packing = own.packing_back()) packings_.push_back(*packing);
+}
+
+// All weights at once: one by one they are too small for a GPU.
+void CudaBackend::launch_updates() {
+  const std::vector<cuda::UpdateJob> updates = std::exchange(updates_, {});
+  const std::vector<cuda::TurnJob> packings = std::exchange(packings_, {});
+  std::visit([&](const auto& rule) { cuda::queue(queue_, updates, rule); }, step_.update);
+  cuda::queue(queue_, packings);
 }
 
 std::unique_ptr<ProductOp> CudaBackend::product(const ProductCase& product) {

@@ -7,12 +7,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/cuda/device_feed.h"
+#include "backend/cuda/device_lanes.h"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/device_pool.h"
 #include "backend/cuda/device_queue.h"
@@ -47,11 +48,17 @@ class CudaBackend final : public IntegerBackend {
   void store_sums(const Values& from, std::span<std::int16_t> sums) override;
   std::unique_ptr<StoredLater> store_later(const Values& from) override;
   bool runs_ahead() const override { return true; }
+  std::unique_ptr<Departure> leave(const Values& from) override;
+  std::unique_ptr<Landing> land(std::size_t bytes) override;
+  void arrive(Landing& landing, const Values& to) override;
+  WireKind wire() const override;
+  bool use_wire(WireKind kind) override;
+  void start() override { queue().flush(); }
   SlotTable read_slots() override;
   void set_point(ShiftPoint point, const PointState& state) override;
 
   void begin(const StepContext& step) override;
-  void end() override { queue().flush(); }
+  void end() override;
   void set_trace(StepTrace* trace) override;
 
   std::unique_ptr<ProductOp> product(const ProductCase& product) override;
@@ -71,13 +78,23 @@ class CudaBackend final : public IntegerBackend {
   }
   // Rounds a product as round() does; it waits for the rectifier that may come next, which it can
   // do on the way.
-  void round(ShiftPoint point, const Values& to, std::int8_t* second, cuda::RoundedProduct product);
-  void hold(const cuda::LargestJob& pool);  // likewise
+  void round(ShiftPoint point, const Values& to, cuda::DeviceBuffer second,
+             cuda::RoundedProduct product);
+  void hold(const cuda::LargestJob& pool, const Values& to);  // likewise
   // Of errors, where `passed` are the values.
   bool rectify_held(const Values& values, const Values& to, const Values* passed);
   cuda::ProductPath path() const { return path_; }
+  cuda::DeviceLanes& lanes();
+  // Bytes of lasting memory, and behind them the sum of the exponents.
+  std::unique_ptr<cuda::DownParcel> leave(const void* data, std::size_t bytes,
+                                          const cuda::SumExponent& exponent);
   const cuda::DeviceStep* device_step() const { return inbox_.as<cuda::DeviceStep>(); }
   cuda::Rows rows(const Values& values) const;
+  cuda::Rows target(const Values& values) const;  // of what will be written
+  // The values as gradients read them, where who made them has turned them; null: not this time.
+  const std::int8_t* turned(const Values& values);
+  // Whether what goes there will be asked for turned, as far as known.
+  bool wants_turned(const cuda::Rows& result) const { return turned_.contains(result.exponent); }
   cuda::RoundingSite site_of(ShiftPoint point, const Values& to) const;
   std::int32_t* exponent(const Values& values) const { return exponent_at(values.exponent); }
   std::int32_t* exponent_at(Slot slot) const;
@@ -92,6 +109,19 @@ class CudaBackend final : public IntegerBackend {
     if (std::ranges::find(cleared_, &sums) == cleared_.end()) cleared_.push_back(&sums);
   }
   void forget(const CudaSums& sums) { std::erase(cleared_, &sums); }
+
+  // launch() queues what may run beside all that follows, up to the next such call or the updates:
+  // gradients, which nothing else waits for.
+  template <class Launch>
+  void aside(const Launch& launch) {
+    join();
+    release();
+    queue_.begin_aside();
+    launch();
+    queue_.end_aside();
+    pool_.keep_back();
+    is_apart_ = true;
+  }
 
   // Calls launch(site) to guess, and again to correct it where the guess may have missed. Where
   // `second` has room for a result the guess is made twice, by the last two shifts.
@@ -124,6 +154,10 @@ class CudaBackend final : public IntegerBackend {
   const std::uint8_t* held_images(ConstTensorView images);
   void release();
   void launch(cuda::RoundedProduct product);
+  void launch(cuda::LargestJob pool);
+  std::int8_t* held_turned(const std::int32_t* made, const std::int32_t* rectified);
+  void launch_updates();
+  void join();  // with what runs aside
   void zero_gradients();
   // Where the bytes will be: in the inbox where they fit, otherwise in the memory of the inlet.
   void* bring(Inlet& inlet, const void* bytes, std::size_t size);
@@ -143,7 +177,7 @@ class CudaBackend final : public IntegerBackend {
   cuda::DeviceBuffer powers_;
   Inlet input_;
   Inlet targets_;
-  std::optional<cuda::DeviceFeed> feed_;  // of data that is not held
+  std::optional<cuda::DeviceLanes> lanes_;  // once something crosses or streams in
   cuda::DeviceBuffer tables_;
   std::vector<std::int8_t> told_tables_;                 // what is there: they seldom change
   std::map<const void*, cuda::DeviceBuffer> data_sets_;  // by address on the host; empty: too large
@@ -153,8 +187,22 @@ class CudaBackend final : public IntegerBackend {
   std::vector<CudaSums*> cleared_;     // since the last loss
   std::vector<cuda::ZeroJob> zeroed_;  // what zero_jobs_ has
   cuda::DeviceBuffer zero_jobs_;
-  std::variant<std::monostate, cuda::RoundedProduct, cuda::LargestJob> held_;
-  std::string held_label_;  // who asked for it, in a trace
+  // What waits for a rectifier that may follow, and the memory that it writes: nobody else gets it
+  // meanwhile.
+  struct Held {
+    std::variant<std::monostate, cuda::RoundedProduct, cuda::LargestJob> job;
+    MemoryHandle to;
+    cuda::DeviceBuffer second = {};  // of a second guess
+    cuda::DeviceBuffer turned = {};
+    std::string label;  // who asked for it, in a trace
+  };
+  Held held_;
+  // Exponents of values that gradients want turned, before and after the rectifier.
+  std::set<const std::int32_t*> turned_;
+  std::size_t known_turned_ = 0;          // so many of them when the step before began
+  bool is_apart_ = false;                 // something runs aside
+  std::vector<cuda::UpdateJob> updates_;  // that wait for more; nothing else is then held
+  std::vector<cuda::TurnJob> packings_;   // that follow them
 };
 
 std::unique_ptr<ProductOp> make_cuda_product(CudaBackend& backend, const ProductCase& product);

@@ -41,7 +41,8 @@ void CudaBackend::spread(const void* bytes, const std::int8_t* tables, std::int6
                          int exponent, const Values& to) {
   cuda::queue(queue(), cuda::SpreadJob{.from = static_cast<const std::uint8_t*>(bytes),
                                        .tables = tables,
-                                       .to = rows(to),
+                                       .sent_exponent = nullptr,
+                                       .to = target(to),
                                        .table_channels =
                                            Divisor::of(static_cast<std::uint32_t>(table_channels)),
                                        .exponent = exponent});
@@ -86,11 +87,11 @@ void CudaBackend::load_images(const ImageSelection& images, std::span<const std:
   if (held == nullptr) {
     const Shape shape{static_cast<std::int64_t>(images.indices.size()), all[1], all[2], all[3]};
     const std::int8_t* told = bring_tables(tables);
-    if (!feed_) feed_.emplace(queue(), lasting_);
-    const std::span<std::byte> batch = feed_->next(static_cast<std::size_t>(shape.elements()));
+    cuda::UpPlace& batch = lanes().next(static_cast<std::size_t>(shape.elements()));
     gather_images(images.images, images.indices, images.augment, images.key,
-                  TensorView(batch.data(), DType::u8, shape));
-    return spread(feed_->send(), told, all[3], exponent, to);
+                  TensorView(lanes().room(batch).data(), DType::u8, shape));
+    lanes().send(batch);
+    return spread(lanes().use(batch), told, all[3], exponent, to);
   }
   std::vector<std::byte> selected(sizeof(cuda::SelectedImages) + images.indices.size_bytes());
   const cuda::SelectedImages head{images.key.seed, images.key.epoch, 0};
@@ -102,7 +103,7 @@ void CudaBackend::load_images(const ImageSelection& images, std::span<const std:
               cuda::GatherJob{.images = held,
                               .selected = static_cast<const cuda::SelectedImages*>(brought),
                               .tables = told,
-                              .to = rows(to),
+                              .to = target(to),
                               .line = Divisor::of(static_cast<std::uint32_t>(all[2] * all[3])),
                               .channels = Divisor::of(static_cast<std::uint32_t>(all[3])),
                               .height = static_cast<std::int32_t>(all[1]),

@@ -118,20 +118,16 @@ const std::int8_t* CudaWeights::sum_shifts(std::size_t outputs) {
   return sum_shifts_.as<std::int8_t>();
 }
 
-void CudaWeights::take_change() {
-  has_sum_shifts_ = false;
-  pack_back();
-}
-
 void CudaWeights::pack() {
   if (filled_.to != nullptr)
     cuda::queue(backend_.queue(), cuda::FillUpJob{mantissas(), filled_, size()});
-  pack_back();
+  const cuda::TurnJob back = *packing_back();
+  cuda::queue(backend_.queue(), {&back, 1});
 }
 
 // Outputs side by side: a weight is turned as a batch of `out` pictures of its taps would be.
-void CudaWeights::pack_back() {
-  if (packed_shape_.taps == 0) return;
+std::optional<cuda::TurnJob> CudaWeights::packing_back() const {
+  if (packed_shape_.taps == 0) return std::nullopt;
   const WeightShape& shape = packed_shape_;
   const cuda::Rows rows{.data = const_cast<std::int8_t*>(ahead()),
                         .exponent = nullptr,
@@ -139,12 +135,14 @@ void CudaWeights::pack_back() {
                         .channels = static_cast<std::uint32_t>(shape.in),
                         .chunks = divisor_of(filled_up(shape.in) / cuda::kChunk),
                         .pixels = divisor_of(shape.taps)};
-  cuda::queue(backend_.queue(), cuda::TurnJob{.from = rows,
-                                              .to = back_.as<std::int8_t>(),
-                                              .images = static_cast<std::uint32_t>(shape.out),
-                                              .pitch = filled_up(shape.out),
-                                              .channel_tiles = {},
-                                              .unused = 0});
+  return cuda::TurnJob{.from = rows,
+                       .to = back_.as<std::int8_t>(),
+                       .images = static_cast<std::uint32_t>(shape.out),
+                       .pitch = filled_up(shape.out),
+                       .channel_step = rows.pixels.divisor,
+                       .pixel_step = 1,
+                       .channel_tiles = {},
+                       .pixel_blocks = {}};
 }
 
 cuda::UpdateJob CudaWeights::update_job() const {
@@ -162,8 +160,8 @@ cuda::UpdateJob CudaWeights::update_job() const {
           .rounding = case_.rounding,
           .norm = case_.norm,
           .is_bias = case_.is_bias,
-          .is_wide = true,
-          .unused = {}};
+          .unused = 0,
+          .planes = 0};
 }
 
 CudaTotals::CudaTotals(CudaBackend& backend, std::size_t size)
@@ -191,18 +189,21 @@ CudaSums::CudaSums(CudaBackend& backend, std::size_t size)
 }
 
 void CudaSums::expect(std::vector<Slot> factors) {
-  is_wide_ = true;
+  form_ = {};
   factors_ = std::move(factors);
   exponent_ = 0;
   clean_words_ = 0;
 }
 
-void CudaSums::clear(bool is_wide, std::vector<Slot> factors) {
+void CudaSums::clear(const cuda::SumForm& form, std::vector<Slot> factors) {
+  const std::uint64_t words = form.words(size_);
+  if (words * sizeof(std::uint32_t) > memory_.size()) {
+    memory_ = backend_.lasting(words * sizeof(std::uint32_t));
+    clean_words_ = 0;
+  }
   const std::uint64_t clean = clean_words_;
   expect(std::move(factors));
-  is_wide_ = is_wide;
-  const std::uint64_t words =
-      size_ * (is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t)) / sizeof(std::uint32_t);
+  form_ = form;
   if (words > clean) cuda::queue(backend_.queue(), cuda::ZeroJob{data(), words});
   most_words_ = std::max(most_words_, words);
   backend_.cleared(*this);
@@ -220,12 +221,16 @@ cuda::SumExponent CudaSums::exponent() const {
 }
 
 int CudaSums::read(std::span<std::int64_t> sums) {
-  if (is_wide_) {
+  if (is_wide()) {
     backend_.queue().get(sums.data(), data(), sums.size_bytes());
   } else {
-    std::vector<std::int32_t> narrow(size_);
-    backend_.queue().get(narrow.data(), data(), size_ * sizeof(std::int32_t));
-    std::ranges::copy(narrow, sums.begin());
+    std::vector<std::int32_t> planes(form_.words(size_));
+    backend_.queue().get(planes.data(), data(), planes.size() * sizeof(std::int32_t));
+    const std::size_t plane = cuda::SumForm::plane_words(size_);
+    std::ranges::fill(sums, 0);
+    for (std::size_t p = 0; p < form_.planes; ++p) {
+      for (std::size_t i = 0; i < size_; ++i) sums[i] += planes[p * plane + i];
+    }
   }
   int exponent = exponent_;
   if (factors_.empty()) return exponent;
@@ -236,12 +241,17 @@ int CudaSums::read(std::span<std::int64_t> sums) {
 }
 
 void CudaSums::write(std::span<const std::int64_t> sums, int exponent) {
+  put(sums.data(), true, exponent);
+}
+
+void CudaSums::put(const void* sums, bool is_wide, int exponent) {
   backend_.queue().flush();
-  is_wide_ = true;
+  form_ = {.planes = is_wide ? 0u : 1u};
   clean_words_ = 0;
   factors_.clear();
   exponent_ = exponent;
-  backend_.queue().put(data(), sums.data(), sums.size_bytes());
+  backend_.queue().put(data(), sums,
+                       size_ * (is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t)));
 }
 
 void CudaSums::reduce(Communicator& cluster) {
@@ -250,7 +260,7 @@ void CudaSums::reduce(Communicator& cluster) {
     cluster.sum(sums);
     backend_.queue().put(data(), sums.data(), size_ * sizeof(Sum));
   };
-  if (is_wide_) return add_up(std::vector<std::int64_t>(size_));
+  if (is_wide()) return add_up(std::vector<std::int64_t>(size_));
   add_up(std::vector<std::int32_t>(size_));
 }
 

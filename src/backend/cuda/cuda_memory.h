@@ -2,6 +2,7 @@
 // Values, weights and gradients in the memory of a GPU.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,31 @@ class CudaMemory final : public Memory {
   explicit CudaMemory(cuda::DeviceBuffer buffer) : buffer_(std::move(buffer)) {}
   std::int8_t* data() const { return buffer_.as<std::int8_t>(); }
 
+  // The same numbers turned, as long as they have the exponent that lies there and nobody writes
+  // others.
+  const std::int8_t* turned(const std::int32_t* exponent) const {
+    return exponent == turned_exponent_ ? turned_.as<std::int8_t>() : nullptr;
+  }
+  std::int8_t* keep_turned(cuda::DeviceBuffer buffer, const std::int32_t* exponent) {
+    turned_ = std::move(buffer);
+    turned_exponent_ = exponent;
+    return turned_.as<std::int8_t>();
+  }
+  // The windows of a layer laid out, from its forward pass to its gradient.
+  const MemoryHandle& patches() const { return patches_; }
+  void keep_patches(MemoryHandle patches) { patches_ = std::move(patches); }
+
+  void forget_copies() {
+    turned_.release();
+    turned_exponent_ = nullptr;
+    patches_.release();
+  }
+
  private:
   cuda::DeviceBuffer buffer_;
+  cuda::DeviceBuffer turned_;
+  const std::int32_t* turned_exponent_ = nullptr;
+  MemoryHandle patches_;
 };
 
 class CudaWeights final : public Weights {
@@ -29,6 +53,7 @@ class CudaWeights final : public Weights {
 
   void write(const WeightsState& state) override;
   WeightsState read() const override;
+  std::unique_ptr<Departure> leave(bool with_fine) const override;
   void read_mantissas(std::span<std::int8_t> mantissas) const override;
   int exponent() const override;
   UpdateRecord last_update() const override;
@@ -46,14 +71,15 @@ class CudaWeights final : public Weights {
   Packed packed(const WeightShape& shape);
   // By output, filled up to 16: laws/batch_norm.h, norm_sum_shift.
   const std::int8_t* sum_shifts(std::size_t outputs);
-  void take_change();  // brings up to date what was made of the mantissas
+  void forget_sum_shifts() { has_sum_shifts_ = false; }  // the mantissas change
+  // Brings packed ones up to date, where there are any.
+  std::optional<cuda::TurnJob> packing_back() const;
   cuda::UpdateJob update_job() const;
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
   void put_exponent(std::int32_t exponent);
   void pack();
-  void pack_back();
   const std::int8_t* ahead() const {
     return ahead_.is_empty() ? mantissas() : ahead_.as<std::int8_t>();
   }
@@ -108,9 +134,11 @@ class CudaSums final : public Sums {
   ~CudaSums() override;
   int read(std::span<std::int64_t> sums) override;
   void write(std::span<const std::int64_t> sums, int exponent) override;
+  std::unique_ptr<Departure> leave(std::size_t size, bool fits_32) override;
+  void arrive(Departure& departure, std::size_t size) override;
 
-  // All zeros, in 64 or 32 bits, of products whose factors have these exponents.
-  void clear(bool is_wide, std::vector<Slot> factors);
+  // All zeros, of products whose factors have these exponents.
+  void clear(const cuda::SumForm& form, std::vector<Slot> factors);
   void expect(std::vector<Slot> factors);  // 64 bits, which a kernel will write
   // The most that clear() has had to zero; who has done so says it.
   cuda::ZeroJob zeros() const { return {data(), most_words_}; }
@@ -118,14 +146,17 @@ class CudaSums final : public Sums {
   void reduce(Communicator& cluster);
 
   void* data() const { return memory_.as<void>(); }
-  bool is_wide() const { return is_wide_; }
+  const cuda::SumForm& form() const { return form_; }
+  bool is_wide() const { return form_.planes == 0; }
   cuda::SumExponent exponent() const;
 
  private:
+  void put(const void* sums, bool is_wide, int exponent);
+
   CudaBackend& backend_;
   std::size_t size_;
   cuda::DeviceBuffer memory_;
-  bool is_wide_ = true;
+  cuda::SumForm form_;
   std::uint64_t most_words_ = 0;   // of 4 bytes: batches of one size need more than others
   std::uint64_t clean_words_ = 0;  // zeroed since they were used
   std::vector<Slot> factors_;      // at most two: their exponents add up to that of the sums

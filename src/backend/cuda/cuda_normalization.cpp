@@ -44,7 +44,7 @@ class CudaNormalization final : public NormalizationOp {
     cuda::queue(
         queue,
         cuda::NormalizeJob{
-            .values = values, .norm = place(), .site = site, .result = backend_.rows(output)});
+            .values = values, .norm = place(), .site = site, .result = backend_.target(output)});
   }
 
   void backward(const Values& input, const Values& error, ShiftPoint point,
@@ -69,7 +69,7 @@ class CudaNormalization final : public NormalizationOp {
                            .errors = errors,
                            .norm = place(),
                            .site = site,
-                           .result = backend_.rows(input_error)};
+                           .result = backend_.target(input_error)};
     cuda::queue(queue, job);
     if (backend_.step().cluster != nullptr) meet_exponents();
     job.site.is_repeat = true;
@@ -80,7 +80,7 @@ class CudaNormalization final : public NormalizationOp {
     const cuda::Rows from = backend_.rows(input);
     cuda::AddedRows rows{.operands = {}, .count = 1};
     rows.operands[0] = {from.data, from.exponent, 0, from.pitch()};
-    cuda::queue(backend_.queue(), frozen_each(rows, line, backend_.rows(output)));
+    cuda::queue(backend_.queue(), frozen_each(rows, line, backend_.target(output)));
   }
 
   NormalizationRecord record() override {

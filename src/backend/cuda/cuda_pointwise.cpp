@@ -24,7 +24,7 @@ class CudaPointwise {
   }
   void operator()(const Drop& drop) const {
     queue(cuda::DropJob{.from = backend_.rows(from_[0]),
-                        .to = backend_.rows(to_),
+                        .to = backend_.target(to_),
                         .step = backend_.device_step(),
                         .stream = drop.stream,
                         .halvings = drop.halvings});
@@ -42,7 +42,7 @@ class CudaPointwise {
     const std::int64_t sizes[] = {small.picture.height, small.picture.width,
                                   small.picture.channels};
     cuda::BoxJob job{.from = backend_.rows(from_[0]),
-                     .to = backend_.rows(to_),
+                     .to = backend_.target(to_),
                      .begin = {},
                      .step = {},
                      .small = {},
@@ -57,7 +57,7 @@ class CudaPointwise {
     queue(job);
   }
   void operator()(const CopyValues&) const {
-    queue(cuda::CopyJob{backend_.rows(from_[0]), backend_.rows(to_)});
+    queue(cuda::CopyJob{backend_.rows(from_[0]), backend_.target(to_)});
   }
 
  private:
@@ -69,13 +69,13 @@ class CudaPointwise {
   template <class Source>
   void round(ShiftPoint point, const Source& source) const {
     backend_.round(point, to_, [&](const cuda::RoundingSite& site) {
-      queue(cuda::RoundEach<Source>{source, site, backend_.rows(to_)});
+      queue(cuda::RoundEach<Source>{source, site, backend_.target(to_)});
     });
   }
 
   void queue_rectifier(bool has_cut, const Values* passed) const {
     cuda::RectifyJob job{.from = backend_.rows(from_[0]),
-                         .to = backend_.rows(to_),
+                         .to = backend_.target(to_),
                          .passed = nullptr,
                          .passed_exponent = nullptr,
                          .has_cut = has_cut ? 1u : 0u};

@@ -54,7 +54,7 @@ class CudaPool final : public PoolOp {
                                                        .table = table(back_),
                                                        .source_pixels = from.pixels.divisor},
                                                       site,
-                                                      backend_.rows(input_error)});
+                                                      backend_.target(input_error)});
     });
   }
 
@@ -69,12 +69,14 @@ class CudaPool final : public PoolOp {
   void pass_largest(const Values& from, const Values& marks, const cuda::DeviceBuffer& memory,
                     bool is_forward, const Values& to) {
     backend_.hold({.from = backend_.rows(from),
-                   .to = backend_.rows(to),
+                   .to = backend_.target(to),
                    .marks = marks_of(marks),
                    .table = table(memory),
                    .is_forward = is_forward ? 1u : 0u,
                    .rectified_exponent = nullptr,
-                   .passed = nullptr});
+                   .passed = nullptr,
+                   .turned = {}},
+                  to);
   }
 
   void round_mean(const Values& from, const cuda::DeviceBuffer& memory, bool is_forward,
@@ -88,7 +90,7 @@ class CudaPool final : public PoolOp {
                                                    .source_pixels = source.pixels.divisor,
                                                    .is_forward = is_forward ? 1u : 0u},
                                                   site,
-                                                  backend_.rows(to)});
+                                                  backend_.target(to)});
     });
   }
 

@@ -7,6 +7,7 @@
 #include "backend/cuda/cuda_backend.h"
 #include "backend/cuda/cuda_memory.h"
 #include "backend/cuda/plain_kernels.h"
+#include "backend/cuda/product_copies.h"
 #include "backend/cuda/round_sources.h"
 #include "backend/cuda/tap_tables.h"
 #include "laws/integer_laws.h"
@@ -19,10 +20,6 @@ using cuda::RoundingSite;
 
 constexpr std::uint32_t kSafeDepths =
     static_cast<std::uint32_t>(kSafeTerms / (cuda::kDepthChunks * cuda::kChunk));
-
-Divisor divisor_by(std::int64_t number) {
-  return Divisor::of(static_cast<std::uint32_t>(number));
-}
 
 class CudaProduct final : public ProductOp {
  public:
@@ -64,7 +61,7 @@ class CudaProduct final : public ProductOp {
     if (patched_) return patched_->forward_sums(patches_of(input), weight, line, output);
     CudaWeights& weights = cuda_weights(weight);
     const cuda::AddedBias none{nullptr, nullptr, weights.device_exponent()};
-    const cuda::Rows target = backend_.rows(output);
+    const cuda::Rows target = backend_.target(output);
     const auto leave = [&](const auto& source) {
       if (line != nullptr) return cuda::queue(backend_.queue(), frozen_each(source, *line, target));
       cuda::queue(backend_.queue(), cuda::NormEach{source, sum_shifts(weights), target});
@@ -81,7 +78,7 @@ class CudaProduct final : public ProductOp {
                                     .input_exponent = backend_.exponent(input),
                                     .weight_exponent = weights.device_exponent(),
                                     .result = target,
-                                    .copies = window_copies(shape, true, input, output)});
+                                    .copies = copies_of(shape, true, input, false)});
   }
 
   void input_error(const Values& error, const Weights& weight, ShiftPoint point,
@@ -99,18 +96,32 @@ class CudaProduct final : public ProductOp {
     if (patched_) return patched_->weight_gradient(patches_of(input), error, sums);
     auto& own = static_cast<CudaSums&>(sums);
     const std::int64_t terms = backend_.step().all_images * case_.output.pixels();
-    own.clear(terms > kSafeTerms, {input.exponent, error.exponent});
-    if (error.images == 0) return;
-    if (case_.weight.groups > 1) return add_grouped_gradient(input, error, own);
-    const std::int64_t images = (error.images + cuda::kChunk - 1) / cuda::kChunk * cuda::kChunk;
-    const cuda::DeviceBuffer inputs = turned(input, images);
-    const cuda::DeviceBuffer errors = turned(error, images);
-    const WeightShape& weight = case_.weight;
-    if (can_copy_gradient(images)) {
-      const cuda::GradientCopies copies = gradient_copies(
-          inputs.as<std::int8_t>(), errors.as<std::int8_t>(), static_cast<std::uint32_t>(images));
-      return queue_gradient({}, copies, cuda::tiles_of(copies), copies.all_stages, own);
+    const auto clear = [&](std::uint32_t planes) {
+      own.clear({planes}, {input.exponent, error.exponent});
+    };
+    const bool is_wide = terms > kSafeTerms;
+    if (error.images == 0) return clear(is_wide ? 0 : 1);
+    if (case_.weight.groups > 1) {
+      clear(is_wide ? 0 : 1);
+      return add_grouped_gradient(input, error, own);
     }
+    const std::int64_t images = (error.images + cuda::kChunk - 1) / cuda::kChunk * cuda::kChunk;
+    const WeightShape& weight = case_.weight;
+    if (can_copy_gradient(case_, backend_.path(), images)) {
+      const TurnedValues inputs = turned_once(input);
+      const TurnedValues errors = turned_once(error);
+      const CopiedGradient plan = plan_gradient(inputs.data, errors.data, images);
+      // With ranks sums of 32 bits would have to hold those of all.
+      const std::uint32_t planes = backend_.step().cluster == nullptr ? plan.planes() : 0;
+      clear(is_wide ? planes : 1);
+      return backend_.aside([&] {
+        queue_gradient({}, plan.copies, plan.parts, is_wide ? plan.parts_of_plane() : plan.parts,
+                       own);
+      });
+    }
+    clear(is_wide ? 0 : 1);
+    const cuda::DeviceBuffer inputs = turned(input, images, false);
+    const cuda::DeviceBuffer errors = turned(error, images, false);
     const ProductShape shape{.a = {.data = inputs.as<std::int8_t>(),
                                    .table = ahead_.as<std::int32_t>(),
                                    .q_stride = 0,
@@ -127,8 +138,15 @@ class CudaProduct final : public ProductOp {
                              .segment_chunks = divisor_by(images / cuda::kChunk),
                              .column_tiles = {},
                              .tiles = 0,
-                             .depths = 0};
-    queue_gradient(shape, {}, cuda::tiles_of(backend_.path(), shape), cuda::depths_of(shape), own);
+                             .depths = 0,
+                             .bands = {},
+                             .band_rows = 0,
+                             .image_rows = 0,
+                             .unused = 0};
+    const std::uint32_t depths = cuda::depths_of(shape);
+    const std::uint32_t parts =
+        safe_parts(depths, even_split(cuda::tiles_of(backend_.path(), shape), depths).parts);
+    queue_gradient(shape, {}, parts, parts, own);
   }
 
  private:
@@ -147,16 +165,19 @@ class CudaProduct final : public ProductOp {
            weight.taps * weight.in <= kMost;
   }
   Values patches_of(const Values& input) {
-    const Picture& picture = patched_->case_.input;
-    const Values patches{.picture = picture,
-                         .images = input.images,
-                         .memory = backend_.take(picture, input.images, ValueStorage::s8),
-                         .exponent = input.exponent};
+    auto& memory = static_cast<CudaMemory&>(*input.memory.get());
+    Values patches{.picture = patched_->case_.input,
+                   .images = input.images,
+                   .memory = memory.patches(),
+                   .exponent = input.exponent};
+    if (!patches.memory.is_empty()) return patches;
+    patches.memory = backend_.take(patches.picture, input.images, ValueStorage::s8);
     cuda::queue(backend_.queue(), cuda::PatchJob{.from = backend_.rows(input),
                                                  .to = backend_.rows(patches),
                                                  .table = {ahead_.as<std::int32_t>(), taps()},
                                                  .in = divisor_by(case_.weight.in),
                                                  .unused = 0});
+    if (backend_.step().is_training) memory.keep_patches(patches.memory);
     return patches;
   }
 
@@ -181,142 +202,84 @@ class CudaProduct final : public ProductOp {
             .segment_chunks = from.chunks,
             .column_tiles = {},
             .tiles = 0,
-            .depths = 0};
+            .depths = 0,
+            .bands = {},
+            .band_rows = 0,
+            .image_rows = 0,
+            .unused = 0};
   }
 
-  // What is left of a product that is cut into tiles of 64 columns and windows that the copy engine
-  // can count.
-  cuda::WindowCopies window_copies(const ProductShape& shape, bool is_forward, const Values& source,
-                                   const Values& result) const {
-    const SlidingWindow& window = case_.window;
-    const bool is_even = window.stride.x == 1 && window.stride.y == 1;
-    if (backend_.path() != cuda::ProductPath::wgmma || shape.columns % 64 != 0 ||
-        shape.a.rows < 64 || !(is_forward || is_even))
-      return {};
-    const cuda::Rows from = backend_.rows(source);
-    const cuda::TileSize tile = cuda::tile_of(backend_.path(), shape);
-    const std::uint32_t bytes = from.pitch();
-    const std::uint32_t segment = cuda::segment_of(bytes);
-    const auto first = [&](std::int64_t padding, std::int64_t kernel, std::int64_t dilation) {
-      return static_cast<std::int32_t>(is_forward ? -padding : padding - (kernel - 1) * dilation);
-    };
-    const cuda::WindowBox box{
-        .data = from.data,
-        .channels = bytes,
-        .width = static_cast<std::uint64_t>(source.picture.width),
-        .height = static_cast<std::uint64_t>(source.picture.height),
-        .images = static_cast<std::uint64_t>(source.images),
-        .first = {first(window.padding.x, window.kernel.x, window.dilation.x),
-                  first(window.padding.y, window.kernel.y, window.dilation.y)},
-        .count = {static_cast<std::int32_t>(result.picture.width),
-                  static_cast<std::int32_t>(result.picture.height)},
-        .stride = {static_cast<std::int32_t>(is_forward ? window.stride.x : 1),
-                   static_cast<std::int32_t>(is_forward ? window.stride.y : 1)},
-        .segment = segment,
-        .pixels = tile.rows};
-    constexpr std::int64_t kFarthest = 255;  // tap
-    if (!cuda::can_map(box) || (window.kernel.x - 1) * window.dilation.x > kFarthest ||
-        (window.kernel.y - 1) * window.dilation.y > kFarthest)
-      return {};
-    // Columns in the order that StagedSums::for_each_chunk asks for: 8·j + 2·t + e of 64 is filter
-    // 16·t + 2·j + e.
-    const std::uint64_t filter = std::uint64_t{bytes} * static_cast<std::uint64_t>(taps());
-    const cuda::TensorBox filters{.data = shape.b,
-                                  .rank = 5,
-                                  .extents = {filter, 2, 4, 8, shape.columns / 64},
-                                  .strides = {filter, 16 * filter, 2 * filter, 64 * filter},
-                                  .box = {segment, 2, 4, 8, tile.columns / 64}};
-    return {.rows = cuda::map_of(box),
-            .columns = cuda::map_of(filters),
-            .pixels = divisor_by(result.picture.pixels()),
-            .width = divisor_by(result.picture.width),
-            .first = {box.first[0], box.first[1]},
-            .stride = {box.stride[0], box.stride[1]},
-            .taps = {static_cast<std::uint32_t>(window.kernel.x),
-                     static_cast<std::uint32_t>(window.kernel.y)},
-            .step = {static_cast<std::uint32_t>(window.dilation.x),
-                     static_cast<std::uint32_t>(window.dilation.y)},
-            .tap_bytes = bytes,
-            .segments = (bytes + segment - 1) / segment,
-            .segment = segment,
-            .is_turned = is_forward ? 0u : 1u};
+  // Tiles of one pixel take longer than those of pixels side by side: they are for results that are
+  // turned on their way.
+  cuda::WindowCopies copies_of(const ProductShape& shape, bool is_forward, const Values& source,
+                               bool is_turned) {
+    cuda::DeviceBuffer& order = is_forward ? order_ahead_ : order_back_;
+    WindowPass pass{case_, is_forward, nullptr};
+    if (is_turned && order.is_empty()) order = backend_.lasting(longest_first(pass));
+    if (is_turned) pass.order = order.as<std::int32_t>();
+    return window_copies(pass, backend_.path(), shape, backend_.rows(source), source.images);
   }
 
-  // Channels in whole blocks, images in whole segments.
-  bool can_copy_gradient(std::int64_t images) const {
-    return backend_.path() == cuda::ProductPath::wgmma && case_.weight.in % 64 == 0 &&
-           case_.weight.out >= 64 && images % 64 == 0;
+  // Into how many parts the depth is best split: blocks run in rounds, a round takes as long as a
+  // part is deep, and adding a tile of sums to memory takes as long as some depths.
+  struct EvenSplit {
+    std::uint32_t parts;
+    std::uint64_t time;
+  };
+  static std::uint32_t safe_parts(std::uint32_t depths, std::uint32_t parts) {
+    return std::max((depths + kSafeDepths - 1) / kSafeDepths, parts);
   }
-  cuda::GradientCopies gradient_copies(const std::int8_t* inputs, const std::int8_t* errors,
-                                       std::uint32_t images) const {
-    const SlidingWindow& window = case_.window;
-    const WeightShape& weight = case_.weight;
-    const std::uint32_t segment = images % 128 == 0 ? 128 : 64;
-    const std::uint32_t block_bits = weight.in % 128 == 0 ? 7 : 6;
-    const auto pixels = static_cast<std::uint64_t>(case_.output.pixels());
-    const auto width = static_cast<std::uint64_t>(case_.input.width);
-    const auto height = static_cast<std::uint64_t>(case_.input.height);
-    const std::uint64_t line = images;
-    const cuda::TensorBox rows{.data = errors,
-                               .rank = 3,
-                               .extents = {line, pixels, static_cast<std::uint64_t>(weight.out)},
-                               .strides = {line, line * pixels},
-                               .box = {segment, 1, 128}};
-    const cuda::TensorBox columns{
-        .data = inputs,
-        .rank = 4,
-        .extents = {line, width, height, static_cast<std::uint64_t>(weight.in)},
-        .strides = {line, line * width, line * width * height},
-        .box = {segment, 1, 1, 1u << block_bits}};
-    const std::int64_t blocks = weight.in >> block_bits;
-    const std::uint32_t segments = images / segment;
-    const std::uint32_t parts = 128 / segment;  // of a stage
-    return {.rows = cuda::map_of(rows),
-            .columns = cuda::map_of(columns),
-            .width = divisor_by(case_.output.width),
-            .first = {static_cast<std::int32_t>(-window.padding.x),
-                      static_cast<std::int32_t>(-window.padding.y)},
-            .stride = {static_cast<std::int32_t>(window.stride.x),
-                       static_cast<std::int32_t>(window.stride.y)},
-            .step = {static_cast<std::int32_t>(window.dilation.x),
-                     static_cast<std::int32_t>(window.dilation.y)},
-            .taps_x = divisor_by(window.kernel.x),
-            .channels = static_cast<std::uint32_t>(weight.in),
-            .block_bits = block_bits,
-            .blocks = divisor_by(blocks),
-            .all_blocks = static_cast<std::uint32_t>(blocks * taps()),
-            .outs = static_cast<std::uint32_t>(weight.out),
-            .segments = Divisor::of(segments),
-            .all_stages = (static_cast<std::uint32_t>(pixels) * segments + parts - 1) / parts,
-            .segment = segment};
-  }
-
   void queue_gradient(const ProductShape& shape, const cuda::GradientCopies& copies,
-                      std::uint32_t tiles, std::uint32_t depths, const CudaSums& sums) {
-    const std::uint32_t least = (depths + kSafeDepths - 1) / kSafeDepths;
+                      std::uint32_t parts, std::uint32_t parts_of_plane, const CudaSums& sums) {
+    const std::int64_t size = taps() * case_.weight.in * case_.weight.out;
     cuda::queue(backend_.queue(), backend_.path(),
                 {.shape = shape,
                  .sums = sums.data(),
                  .row_step = 1,
                  .column_step = taps() * case_.weight.in,
+                 .plane_step = static_cast<std::int64_t>(
+                     cuda::SumForm::plane_words(static_cast<std::uint64_t>(size))),
+                 .parts_of_plane = Divisor::of(sums.is_wide() ? 1u << 30 : parts_of_plane),
+                 .unused = 0,
                  .copies = copies},
-                sums.is_wide(), std::max(least, even_splits(tiles, depths)));
+                sums.is_wide(), parts);
   }
 
-  // Into how many parts the depth is best split: blocks run in rounds, a round takes as long as a
-  // part is deep, and adding a tile of sums to memory takes as long as some depths.
-  std::uint32_t even_splits(std::uint32_t tiles, std::uint32_t depths) const {
+  struct CopiedGradient {
+    cuda::GradientCopies copies;
+    std::uint32_t parts;
+
+    std::uint32_t depth() const { return (copies.all_stages + parts - 1) / parts; }
+    // Of the depth, whose sums fit one plane of 32 bits.
+    std::uint32_t parts_of_plane() const { return kSafeDepths / depth(); }
+    std::uint32_t planes() const {
+      const std::uint32_t launched = (copies.all_stages + depth() - 1) / depth();
+      return (launched + parts_of_plane() - 1) / parts_of_plane();
+    }
+  };
+  // In tiles of the width that leaves fewest multiprocessors idle.
+  CopiedGradient plan_gradient(const std::int8_t* inputs, const std::int8_t* errors,
+                               std::int64_t images) const {
+    CopiedGradient best{};
+    std::uint64_t least = UINT64_MAX;
+    for (const std::uint32_t width : {256u, 192u, 64u}) {
+      const cuda::GradientCopies copies = gradient_copies(case_, inputs, errors, images, width);
+      const EvenSplit split = even_split(cuda::tiles_of(copies), copies.all_stages);
+      if (split.time * width >= least || (width == 64 && case_.weight.in > 64)) continue;
+      best = {copies, safe_parts(copies.all_stages, split.parts)};
+      least = split.time * width;
+    }
+    return best;
+  }
+
+  EvenSplit even_split(std::uint32_t tiles, std::uint32_t depths) const {
     constexpr std::uint32_t kDepthsOfSums = 10;
     const std::uint32_t processors = backend_.queue().multiprocessors();
-    std::uint32_t best = 1;
-    std::uint64_t least = UINT64_MAX;
-    for (std::uint32_t splits = 1; splits <= std::min(depths, 4 * processors / tiles + 1);
-         ++splits) {
-      const std::uint64_t rounds = (tiles * splits + processors - 1) / processors;
-      const std::uint64_t time = rounds * ((depths + splits - 1) / splits + kDepthsOfSums);
-      if (time >= least) continue;
-      best = splits;
-      least = time;
+    EvenSplit best{1, UINT64_MAX};
+    for (std::uint32_t parts = 1; parts <= std::min(depths, 4 * processors / tiles + 1); ++parts) {
+      const std::uint64_t rounds = (tiles * parts + processors - 1) / processors;
+      const std::uint64_t time = rounds * ((depths + parts - 1) / parts + kDepthsOfSums);
+      if (time < best.time) best = {parts, time};
     }
     return best;
   }
@@ -350,33 +313,43 @@ class CudaProduct final : public ProductOp {
                 cuda::ZeroJob{sums.memory.as<void>(), numbers * (is_wide ? 2 : 1)});
     const std::uint32_t least =
         is_wide ? (cuda::depths_of(shape) + kSafeDepths - 1) / kSafeDepths : 1;
-    cuda::queue(backend_.queue(), backend_.path(),
-                {.shape = shape,
-                 .sums = sums.memory.as<void>(),
-                 .row_step = target.pitch(),
-                 .column_step = 1,
-                  .copies = {}},
-                is_wide, std::max(least, even_splits(cuda::tiles_of(backend_.path(), shape),
-                                             cuda::depths_of(shape))));
+    cuda::queue(
+        backend_.queue(), backend_.path(),
+        {.shape = shape,
+         .sums = sums.memory.as<void>(),
+         .row_step = target.pitch(),
+         .column_step = 1,
+         .plane_step = 0,
+         .parts_of_plane = {},
+         .unused = 0,
+         .copies = {}},
+        is_wide,
+        std::max(least,
+                 even_split(cuda::tiles_of(backend_.path(), shape), cuda::depths_of(shape)).parts));
     return sums;
   }
 
-  void round_product(const ProductShape& shape, bool is_forward, std::int64_t terms, const Values& source,
-                     const cuda::AddedBias& bias, ShiftPoint point, const Values& result) {
-    const cuda::Rows target = backend_.rows(result);
+  void round_product(const ProductShape& shape, bool is_forward, std::int64_t terms,
+                     const Values& source, const cuda::AddedBias& bias, ShiftPoint point,
+                     const Values& result) {
+    const cuda::Rows target = backend_.target(result);
     if (!is_split(shape, terms)) {
       cuda::DeviceBuffer second;
       if (backend_.guesses_twice())
         second = backend_.scratch(std::size_t{target.rows} * target.pitch());
-      return backend_.round(point, result, second.as<std::int8_t>(),
-                            {.shape = shape,
-                             .site = {},
-                             .input_exponent = backend_.exponent(source),
-                             .bias = bias,
-                             .result = target,
-                             .rectified_exponent = nullptr,
-                             .passed = nullptr,
-                             .copies = window_copies(shape, is_forward, source, result)});
+      return backend_.round(
+          point, result, std::move(second),
+          {.shape = shape,
+           .site = {},
+           .input_exponent = backend_.exponent(source),
+           .bias = bias,
+           .result = target,
+           .rectified_exponent = nullptr,
+           .passed = nullptr,
+           .turned = nullptr,
+           .column_parts = divisor_by((target.channels + 127) / 128),
+           .unused = 0,
+           .copies = copies_of(shape, is_forward, source, backend_.wants_turned(target))});
     }
     const SplitSums sums = split_sums(shape, terms, target);
     backend_.round(point, result, [&](const RoundingSite& site) {
@@ -406,7 +379,7 @@ class CudaProduct final : public ProductOp {
   void round_grouped(const cuda::GroupedRows& source, ShiftPoint point, const Values& result) {
     backend_.round(point, result, [&](const RoundingSite& site) {
       cuda::queue(backend_.queue(),
-                  cuda::RoundEach<cuda::GroupedRows>{source, site, backend_.rows(result)});
+                  cuda::RoundEach<cuda::GroupedRows>{source, site, backend_.target(result)});
     });
   }
 
@@ -424,15 +397,33 @@ class CudaProduct final : public ProductOp {
                                          .is_wide = sums.is_wide() ? 1u : 0u});
   }
 
-  cuda::DeviceBuffer turned(const Values& values, std::int64_t pitch) {
+  struct TurnedValues {
+    cuda::DeviceBuffer memory;  // empty where who made the values has turned them as well
+    const std::int8_t* data;
+  };
+  // Whoever makes these values is told to turn them in the next step.
+  TurnedValues turned_once(const Values& values) {
+    if (const std::int8_t* data = backend_.turned(values)) return {{}, data};
+    cuda::DeviceBuffer memory = turned(values, values.images, true);
+    const auto* data = memory.as<std::int8_t>();
+    return {std::move(memory), data};
+  }
+  // Images side by side, and then the channels of a pixel, as the copy engine likes to read them,
+  // or the pixels of a channel, as tables count them.
+  cuda::DeviceBuffer turned(const Values& values, std::int64_t pitch, bool is_copied) {
     cuda::DeviceBuffer memory =
         backend_.scratch(static_cast<std::size_t>(values.picture.elements() * pitch));
-    cuda::queue(backend_.queue(), cuda::TurnJob{.from = backend_.rows(values),
-                                                .to = memory.as<std::int8_t>(),
-                                                .images = static_cast<std::uint32_t>(values.images),
-                                                .pitch = static_cast<std::uint32_t>(pitch),
-                                                .channel_tiles = {},
-                                                .unused = 0});
+    const auto pixels = static_cast<std::uint32_t>(values.picture.pixels());
+    const auto channels = static_cast<std::uint32_t>(values.picture.channels);
+    const cuda::TurnJob job{.from = backend_.rows(values),
+                            .to = memory.as<std::int8_t>(),
+                            .images = static_cast<std::uint32_t>(values.images),
+                            .pitch = static_cast<std::uint32_t>(pitch),
+                            .channel_step = is_copied ? 1 : pixels,
+                            .pixel_step = is_copied ? channels : 1,
+                            .channel_tiles = {},
+                            .pixel_blocks = {}};
+    cuda::queue(backend_.queue(), {&job, 1});
     return memory;
   }
 
@@ -440,6 +431,8 @@ class CudaProduct final : public ProductOp {
   ProductCase case_;
   cuda::DeviceBuffer ahead_;  // tables of taps
   cuda::DeviceBuffer back_;
+  cuda::DeviceBuffer order_ahead_;  // of pixels, once it is asked for
+  cuda::DeviceBuffer order_back_;
   std::unique_ptr<CudaProduct> patched_;  // where windows are laid out first
 };
 

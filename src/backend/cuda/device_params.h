@@ -76,10 +76,18 @@ struct WindowCopies {
   std::int32_t stride[2];  // from pixel to pixel of the result
   std::uint32_t taps[2];
   std::uint32_t step[2];    // from tap to tap
+  std::uint32_t extent[2];  // of the source
   std::uint32_t tap_bytes;  // of a filter
   std::uint32_t segments;   // of a tap
   std::uint32_t segment;    // 0: none are made, tables must do
   std::uint32_t is_turned;  // the first tap comes last
+  std::uint32_t is_flat;    // rows are pixels one behind the other
+  std::uint32_t band_rows;  // of a tile, which are whole lines of one picture; 0: rows go on
+  // Rows of a tile are images of one pixel, pixels in this order: taps outside of the picture are
+  // then left out, and results can be stored turned. Null: rows are pixels, image after image.
+  const std::int32_t* order;
+  Divisor images;
+  std::uint32_t unused;
 };
 
 // The gradient of a weight as the copy engine brings it: rows are errors of one result channel,
@@ -93,14 +101,16 @@ struct GradientCopies {
   std::int32_t stride[2];  // from pixel to pixel of the errors
   std::int32_t step[2];    // from tap to tap
   Divisor taps_x;
-  std::uint32_t channels;    // of the input
-  std::uint32_t block_bits;  // 2^this channels are what one copy brings
-  Divisor blocks;            // of a tap
+  std::uint32_t channels;      // of the input
+  std::uint32_t tile_columns;  // 64, 192 or 256
+  std::uint32_t block_bits;    // 2^this channels are what one copy brings
+  Divisor blocks;              // of a tap
   std::uint32_t all_blocks;
   std::uint32_t outs;
-  Divisor segments;       // of a pixel
+  Divisor segments;          // of a pixel
   std::uint32_t all_stages;  // of 128 bytes, over all pixels
-  std::uint32_t segment;  // 0: none are made, tables must do
+  std::uint32_t segment;     // 0: none are made, tables must do
+  std::uint32_t unused;
 };
 
 // C(row, column) = Σ a(row, k)·b(column, k) over all bytes k of all segments.
@@ -110,10 +120,15 @@ struct ProductShape {
   std::uint32_t columns;
   std::uint32_t segments;
   Divisor segment_chunks;
-  // Filled in by who computes.
+  // Filled in by who computes. Tiles begin at image · image_rows + band · band_rows; where rows go
+  // on from picture to picture, each has one band of a tile's rows.
   Divisor column_tiles;
   std::uint32_t tiles;   // of rows and columns
   std::uint32_t depths;  // of 128 bytes that one block takes
+  Divisor bands;
+  std::uint32_t band_rows;
+  std::uint32_t image_rows;
+  std::uint32_t unused;
 };
 
 // What is added to sums of products before they are rounded.
@@ -134,6 +149,11 @@ struct RoundedProduct {
   // `passed` are the values whose errors pass where they are above zero.
   std::int32_t* rectified_exponent;
   const std::int8_t* passed;
+  // Where results go once more, as gradients read them (TurnJob); null, or the copies have an
+  // order.
+  std::int8_t* turned;
+  Divisor column_parts;  // of 128
+  std::uint32_t unused;
   WindowCopies copies;
 };
 
@@ -147,12 +167,16 @@ struct NormedProduct {
   WindowCopies copies;
 };
 
-// Adds every sum to sums[row·row_step + column·column_step].
+// Adds every sum to sums[row·row_step + column·column_step]; every `parts_of_plane` parts of the
+// depth have a plane of sums of their own.
 struct SummedProduct {
   ProductShape shape;
   void* sums;
   std::int64_t row_step;
   std::int64_t column_step;
+  std::int64_t plane_step = 0;
+  Divisor parts_of_plane = {};
+  std::uint32_t unused = 0;
   GradientCopies copies;
 };
 

@@ -59,14 +59,33 @@ DeviceBuffer DevicePool::take(std::size_t bytes) {
   return {this, data, size};
 }
 
+void DevicePool::trim() {
+  const DeviceGuard guard(place_);
+  for (const auto& [size, buffers] : std::exchange(free_, {})) {
+    for (void* each : buffers) {
+      check("cuda", cudaFree(each));
+      std::erase(all_, each);
+    }
+  }
+}
+
 void DevicePool::count(std::size_t size) {
   in_use_ += size;
   peak_ = std::max(peak_, in_use_);
 }
 
 void DevicePool::give_back(void* data, std::size_t size) {
+  if (keeps_back_) {
+    kept_back_.emplace_back(data, size);
+    return;
+  }
   in_use_ -= size;
   free_[size].insert(data);
+}
+
+void DevicePool::lend_again() {
+  keeps_back_ = false;
+  for (const auto& [data, size] : std::exchange(kept_back_, {})) give_back(data, size);
 }
 
 }  // namespace nibble::cuda

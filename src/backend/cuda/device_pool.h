@@ -51,6 +51,10 @@ class DevicePool {
   DevicePool& operator=(const DevicePool&) = delete;
 
   DeviceBuffer take(std::size_t bytes);
+  // What goes back from now on is lent again only after lend_again(): work runs beside other work.
+  void keep_back() { keeps_back_ = true; }
+  void lend_again();
+  void trim();  // gives the GPU what nobody has on loan; all work must be done
   // For whom memory is taken, as an error says where there is no more.
   void set_purpose(std::string purpose) { purpose_ = std::move(purpose); }
   std::size_t peak_bytes() const { return peak_; }
@@ -63,6 +67,8 @@ class DevicePool {
   Place place_;
   std::map<std::size_t, std::set<void*>> free_;  // by size; the lowest address goes first
   std::vector<void*> all_;
+  bool keeps_back_ = false;
+  std::vector<std::pair<void*, std::size_t>> kept_back_;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
   std::string purpose_ = "weights and data";

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "backend/cuda/device_limits.h"
 #include "core/hash.h"
 #include "cuda/errors.h"
 #include "cuda/event_spans.h"
@@ -92,13 +94,14 @@ void DeviceQueue::Sequence::clear() {
 
 DeviceQueue::DeviceQueue(int device) : place_{.device = device} {
   const DeviceGuard guard(place_);
-  cudaStream_t stream = nullptr;
-  check("cuda", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  place_.stream = stream;
+  const LimitedStream made = make_stream(device, device_limits());
+  place_.stream = made.stream;
+  multiprocessors_ = made.multiprocessors;
+  side_ = make_stream(device, device_limits()).stream;
+  check("cuda", cudaEventCreateWithFlags(&meeting_, cudaEventDisableTiming));
   int major = 0;
   check("cuda", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   can_overlap_ = major >= 9;
-  multiprocessors_ = static_cast<unsigned int>(cuda::multiprocessors(device));
 }
 
 DeviceQueue::~DeviceQueue() {
@@ -106,13 +109,15 @@ DeviceQueue::~DeviceQueue() {
   cudaStreamSynchronize(stream());
   graphs_.clear();
   pieces_.clear();
+  cudaEventDestroy(meeting_);
+  cudaStreamDestroy(side_);
   cudaStreamDestroy(stream());
 }
 
 void DeviceQueue::add(const void* kernel, const Grid& grid, const void* params, std::size_t size) {
   constexpr std::size_t kAlignment = 16;
   const std::size_t begin = pending_.params.size();
-  pending_.launches.push_back({kernel, grid, begin, size});
+  pending_.launches.push_back({kernel, grid, is_aside_, std::exchange(joins_, false), begin, size});
   if (spans_) labels_.push_back(spans_->label());
   pending_.params.resize(begin + (size + kAlignment - 1) / kAlignment * kAlignment);
   std::memcpy(pending_.params.data() + begin, params, size);
@@ -125,9 +130,8 @@ void DeviceQueue::put(void* to, const void* from, std::size_t bytes) {
   auto* target = static_cast<std::byte*>(to);
   const bool is_gathered =
       room <= kMostGathered && target >= inbox_ && target + room <= inbox_ + inbox_size_;
-  if (gathered_size_ > 0 &&
-      (!is_gathered || target != gathered_to_ + gathered_size_ ||
-       gathered_size_ + room > kMostGathered))
+  if (gathered_size_ > 0 && (!is_gathered || target != gathered_to_ + gathered_size_ ||
+                             gathered_size_ + room > kMostGathered))
     send_gathered();
   if (!is_gathered) {
     std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
@@ -165,20 +169,33 @@ void DeviceQueue::copy(void* to, const void* from, std::size_t bytes) {
   check("cuda", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()));
 }
 
+void DeviceQueue::wait_for_other(cudaStream_t waits, cudaStream_t other) {
+  check("cuda", cudaEventRecord(meeting_, other));
+  check("cuda", cudaStreamWaitEvent(waits, meeting_));
+}
+
 void DeviceQueue::issue(const Sequence& sequence) {
   // Kernels wait for one another by themselves (kernel_start.cuh).
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
+  bool is_apart = false;  // the other stream has work that this one has not waited for
   for (std::size_t i = 0; i < sequence.launches.size(); ++i) {
     const Launch& each = sequence.launches[i];
+    const bool is_aside = each.is_aside && !spans_;
+    const bool joins = each.joins && is_apart;
+    if (joins) wait_for_other(stream(), side_);
+    const bool forks = is_aside && (joins || !is_apart);
+    if (forks) wait_for_other(side_, stream());
+    is_apart = is_aside || (is_apart && !joins);
     void* argument = const_cast<std::byte*>(sequence.params.data() + each.begin);
-    const cudaLaunchConfig_t config{.gridDim = dim3(each.grid.blocks, each.grid.planes),
-                                    .blockDim = dim3(each.grid.threads),
-                                    .dynamicSmemBytes = each.grid.shared_bytes,
-                                    .stream = stream(),
-                                    .attrs = &overlap,
-                                    .numAttrs = can_overlap_ && !spans_ ? 1u : 0u};
+    const cudaLaunchConfig_t config{
+        .gridDim = dim3(each.grid.blocks, each.grid.planes),
+        .blockDim = dim3(each.grid.threads),
+        .dynamicSmemBytes = each.grid.shared_bytes,
+        .stream = is_aside ? side_ : stream(),
+        .attrs = &overlap,
+        .numAttrs = can_overlap_ && !spans_ && !forks && !joins ? 1u : 0u};
     if (spans_ && i % kHeldTogether == 0) spans_->hold();
     if (spans_) spans_->begin(kernel_name(each.kernel), labels_[i]);
     check("cuda", cudaLaunchKernelExC(&config, each.kernel, &argument));
@@ -186,6 +203,7 @@ void DeviceQueue::issue(const Sequence& sequence) {
     if (spans_ && ((i + 1) % kHeldTogether == 0 || i + 1 == sequence.launches.size()))
       spans_->release();
   }
+  if (is_apart) wait_for_other(stream(), side_);
 }
 
 void DeviceQueue::set_label(std::string label) {

@@ -82,6 +82,11 @@ class DeviceQueue {
     add(reinterpret_cast<const void*>(kernel), grid, &params, sizeof params);
   }
 
+  // What is launched until end_aside() may run beside what is launched after it, until join().
+  void begin_aside() { is_aside_ = true; }
+  void end_aside() { is_aside_ = false; }
+  void join() { joins_ = true; }
+
   // Copies bytes of the host to memory that no launch since the last flush() touches: they arrive
   // before those launches. Little ones that lie one behind the other, from multiples of 256 bytes
   // on, travel together.
@@ -120,6 +125,8 @@ class DeviceQueue {
   struct Launch {
     const void* kernel;
     Grid grid;
+    bool is_aside;
+    bool joins;         // with what ran aside before
     std::size_t begin;  // of the parameters
     std::size_t size;
     bool operator==(const Launch&) const = default;
@@ -140,10 +147,15 @@ class DeviceQueue {
 
   void add(const void* kernel, const Grid& grid, const void* params, std::size_t size);
   void issue(const Sequence& sequence);
+  void wait_for_other(cudaStream_t waits, cudaStream_t other);
   void remember(std::uint64_t hash);
   cudaStream_t stream() const { return static_cast<cudaStream_t>(place_.stream); }
 
   Place place_;
+  cudaStream_t side_ = nullptr;  // for what runs beside
+  cudaEvent_t meeting_ = nullptr;
+  bool is_aside_ = false;  // the next launch
+  bool joins_ = false;
   unsigned int multiprocessors_ = 0;
   bool can_overlap_ = false;  // the end of a kernel and the start of the next
   Sequence pending_;
@@ -153,11 +165,11 @@ class DeviceQueue {
   std::unique_ptr<PinnedPiece> gathered_;             // bytes that wait for more
   std::byte* inbox_ = nullptr;
   std::size_t inbox_size_ = 0;
-  std::byte* gathered_to_ = nullptr;                  // where the first of them goes
-  std::size_t gathered_size_ = 0;                     // in multiples of 256
-  std::size_t gathered_end_ = 0;                      // of their bytes
-  std::unique_ptr<EventSpans> spans_;                 // while somebody traces
-  std::vector<std::string> labels_;                   // then: of pending launches
+  std::byte* gathered_to_ = nullptr;   // where the first of them goes
+  std::size_t gathered_size_ = 0;      // in multiples of 256
+  std::size_t gathered_end_ = 0;       // of their bytes
+  std::unique_ptr<EventSpans> spans_;  // while somebody traces
+  std::vector<std::string> labels_;    // then: of pending launches
 };
 
 }  // namespace nibble::cuda

@@ -26,6 +26,8 @@ enum class Guess : std::int32_t { right, wrong, second_right };
 struct DevicePoint {
   PointState state;
   std::int64_t changed;            // the batch in which the shift last became another
+  std::int32_t favourite;          // the shift of most batches lately
+  std::int32_t votes;              // for it
   std::uint64_t largest;           // of all sums of this batch
   std::uint64_t saturated;         // results of the guess that were cut
   std::uint64_t second_saturated;  // and of the second one

@@ -5,11 +5,20 @@
 
 namespace nibble::cuda {
 
-__device__ __forceinline__ void start_kernel() {
+__device__ __forceinline__ void let_next_begin() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void wait_for_earlier() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+
+__device__ __forceinline__ void start_kernel() {
+  let_next_begin();
+  wait_for_earlier();
 }
 
 }  // namespace nibble::cuda

@@ -28,19 +28,19 @@ class NormedEnding {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
       words[i] = number(sum_at, shifts, 2 * i) | number(sum_at, shifts, 2 * i + 1) << 16;
-    auto* to = reinterpret_cast<uint4*>(
-        data_ + (std::size_t{row} * pitch_ + column) * sizeof(std::int16_t));
+    auto* to = reinterpret_cast<uint4*>(data_ + (std::size_t{row} * pitch_ + column) *
+                                                    sizeof(std::int16_t));
     to[0] = make_uint4(words[0], words[1], words[2], words[3]);
     to[1] = make_uint4(words[4], words[5], words[6], words[7]);
   }
 
   // All sums of a tile that this thread has in registers.
-  template <class Sums>
-  __device__ __forceinline__ void tile(std::uint32_t first_row, std::uint32_t first_column,
-                                       const Sums& sums) const {
+  template <class Rows, class Sums>
+  __device__ __forceinline__ void tile(const Rows& rows, std::uint32_t first_column,
+                                       const Sums& sums, std::int8_t* /*memory*/) const {
 #pragma unroll
     for (int i = 0; i < Sums::kChunks; ++i)
-      chunk(first_row + sums.row_of(i), first_column + sums.column_of(i),
+      chunk(rows.at(sums.row_of(i)), first_column + sums.column_of(i),
             [&](int j) { return sums.at(i, j); });
   }
 

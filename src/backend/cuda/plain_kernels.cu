@@ -4,6 +4,7 @@
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/plain_kernels.h"
 #include "backend/cuda/rounding.cuh"
+#include "backend/cuda/turned.cuh"
 #include "core/philox_draws.h"
 #include "data/augment_law.h"
 #include "laws/integer_laws.h"
@@ -138,67 +139,114 @@ __global__ void __launch_bounds__(256) move_box(const __grid_constant__ BoxJob j
 }
 
 // The first of the largest, in the order of taps; or the error back to where it was, for windows
-// that do not overlap.
+// that do not overlap: of one pixel of kImages images, which are stored and left in `best`.
+template <int kImages>
+__device__ __forceinline__ void store_largest(const LargestJob& job, const ChunkPlace& at,
+                                              ChunkBytes (&best)[kImages]) {
+  const bool is_forward = job.is_forward != 0;
+  const std::uint32_t image = job.to.pixels.quotient(at.row);
+  const std::uint32_t pixel = job.to.pixels.remainder(at.row, image);
+  const std::int32_t* sources = job.table.sources + pixel * job.table.taps;
+  const std::size_t to_step = std::size_t{job.to.pixels.divisor} * row_bytes(job.to);
+  const std::size_t from_step = std::size_t{job.from.pixels.divisor} * row_bytes(job.from);
+  const std::size_t to = place_in(job.to, at);
+  ChunkBytes marks[kImages] = {};
+  ChunkBytes passed[kImages];
+#pragma unroll
+  for (int k = 0; k < kImages; ++k) {
+    best[k] = {};
+    if (job.passed != nullptr) passed[k].words = load_chunk(job.passed, to + k * to_step);
+  }
+  bool is_first = true;
+  for (std::int64_t tap = 0; tap < job.table.taps; ++tap) {
+    if (sources[tap] < 0) continue;
+    const ChunkPlace there{
+        image * job.from.pixels.divisor + static_cast<std::uint32_t>(sources[tap]), at.channel};
+    const std::size_t from = place_in(job.from, there);
+    const std::uint32_t mark = kEachByte * static_cast<std::uint32_t>(tap);
+    ChunkBytes chunk[kImages];  // all on their way before the first is looked at
+#pragma unroll
+    for (int k = 0; k < kImages; ++k) {
+      chunk[k].words = load_chunk(job.from.data, from + k * from_step);
+      if (!is_forward) marks[k].words = load_chunk(job.marks, from + k * from_step);
+    }
+#pragma unroll
+    for (int i = 0; i < 4 * kImages; ++i) {
+      std::uint32_t& top = best[i / 4].word[i % 4];
+      std::uint32_t& marked = marks[i / 4].word[i % 4];
+      const std::uint32_t word = chunk[i / 4].word[i % 4];
+      if (!is_forward) {
+        top |= word & __vcmpeq4(marked, mark);
+        continue;
+      }
+      const std::uint32_t wins = is_first ? 0xffffffffu : __vcmpgts4(word, top);
+      top = (top & ~wins) | (word & wins);
+      marked = (marked & ~wins) | (mark & wins);
+    }
+    is_first = false;
+  }
+#pragma unroll
+  for (int k = 0; k < kImages; ++k) {
+    if (job.passed != nullptr)
+      best[k].words = Gate::where_positive(passed[k].words).passed(best[k].words);
+    store_chunk(job.to.data, to + k * to_step, best[k].words);
+    if (is_forward) store_chunk(job.marks, to + k * to_step, marks[k].words);
+  }
+}
+
+template <bool kTurns>
 __global__ void __launch_bounds__(256) largest(const __grid_constant__ LargestJob job) {
   start_kernel();
-  const bool is_forward = job.is_forward != 0;
-  for_each_chunk(job.to, [&](const ChunkPlace& at) {
-    const std::uint32_t image = job.to.pixels.quotient(at.row);
-    const std::uint32_t pixel = job.to.pixels.remainder(at.row, image);
-    const std::int32_t* sources = job.table.sources + pixel * job.table.taps;
-    ChunkBytes best{};
-    ChunkBytes marks{};
-    bool is_first = true;
-    for (std::int64_t tap = 0; tap < job.table.taps; ++tap) {
-      if (sources[tap] < 0) continue;
-      const ChunkPlace there{
-          image * job.from.pixels.divisor + static_cast<std::uint32_t>(sources[tap]), at.channel};
-      const std::size_t offset = place_in(job.from, there);
-      ChunkBytes chunk{load_chunk(job.from.data, offset)};
-      const std::uint32_t mark = kEachByte * static_cast<std::uint32_t>(tap);
-      if (!is_forward) marks.words = load_chunk(job.marks, offset);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        if (!is_forward) {
-          best.word[i] |= chunk.word[i] & __vcmpeq4(marks.word[i], mark);
-          continue;
-        }
-        const std::uint32_t wins = is_first ? 0xffffffffu : __vcmpgts4(chunk.word[i], best.word[i]);
-        best.word[i] = (best.word[i] & ~wins) | (chunk.word[i] & wins);
-        marks.word[i] = (marks.word[i] & ~wins) | (mark & wins);
-      }
-      is_first = false;
-    }
-    const std::size_t offset = place_in(job.to, at);
-    if (job.passed != nullptr)
-      best.words = Gate::where_positive(load_chunk(job.passed, offset)).passed(best.words);
-    store_chunk(job.to.data, offset, best.words);
-    if (is_forward) store_chunk(job.marks, offset, marks.words);
-  });
+  if constexpr (kTurns) {
+    turn_pictures(job.turned, blockIdx.x,
+                  [&](const ChunkPlace& at, std::uint32_t, ChunkBytes(&chunks)[4]) {
+                    store_largest(job, at, chunks);  // images are a multiple of four
+                  });
+  } else {
+    for_each_chunk(job.to, [&](const ChunkPlace& at) {
+      ChunkBytes one[1];
+      store_largest(job, at, one);
+    });
+  }
   set_exponent(job.to, *job.from.exponent);
   if (job.rectified_exponent != nullptr && blockIdx.x == 0 && threadIdx.x == 0)
     *job.rectified_exponent = *job.from.exponent;
 }
 
+// Of pixels that a word holds.
 __global__ void __launch_bounds__(256) gather_patches(const __grid_constant__ PatchJob job) {
   start_kernel();
+  const auto in = static_cast<int>(job.in.divisor);
+  const std::uint32_t kept = ~0u >> (32 - 8 * in);
   for_each_chunk(job.to, [&](const ChunkPlace& at) {
     const std::uint32_t image = job.to.pixels.quotient(at.row);
     const std::uint32_t pixel = job.to.pixels.remainder(at.row, image);
     const std::int32_t* sources = job.table.sources + pixel * job.table.taps;
     const std::int8_t* from =
         job.from.data + std::size_t{image} * job.from.pixels.divisor * row_bytes(job.from);
-    ChunkBytes chunk{};
-#pragma unroll
-    for (std::uint32_t i = 0; i < kChunk; ++i) {
-      const std::uint32_t channel = at.channel + i;
-      if (channel >= job.to.channels) continue;
-      const std::uint32_t tap = job.in.quotient(channel);
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    std::uint32_t tap = job.in.quotient(at.channel);
+    // Where the pixel of a tap lies in this chunk; the first may begin in the one before.
+    int place = static_cast<int>(tap) * in - static_cast<int>(at.channel);
+    for (; place < kChunk && tap < job.table.taps; ++tap, place += in) {
       const std::int32_t source = sources[tap];
-      if (source >= 0)
-        chunk.bytes[i] = from[source * row_bytes(job.from) + job.in.remainder(channel, tap)];
+      if (source < 0) continue;
+      const std::uint64_t bytes =
+          *reinterpret_cast<const std::uint32_t*>(from + source * row_bytes(job.from)) & kept;
+      if (place < 0) {
+        low |= bytes >> (-8 * place);
+      } else if (place < 8) {
+        low |= bytes << (8 * place);
+        if (place > 4) high |= bytes >> (64 - 8 * place);
+      } else {
+        high |= bytes << (8 * (place - 8));
+      }
     }
-    store_chunk(job.to.data, place_in(job.to, at), chunk.words);
+    store_chunk(
+        job.to.data, place_in(job.to, at),
+        make_uint4(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
+                   static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32)));
   });
 }
 
@@ -211,6 +259,11 @@ __global__ void __launch_bounds__(256) spread(const __grid_constant__ SpreadJob 
     std::uint32_t table =
         job.table_channels.remainder(feature, job.table_channels.quotient(feature));
     ChunkBytes chunk{};
+    if (job.tables == nullptr && job.to.channels % kChunk == 0) {
+      chunk.words = load_chunk(from, 0);
+      store_chunk(job.to.data, place_in(job.to, at), chunk.words);
+      return;
+    }
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) {
       if (at.channel + i >= job.to.channels) continue;
@@ -220,7 +273,35 @@ __global__ void __launch_bounds__(256) spread(const __grid_constant__ SpreadJob 
     }
     store_chunk(job.to.data, place_in(job.to, at), chunk.words);
   });
-  set_exponent(job.to, job.exponent);
+  set_exponent(job.to, job.sent_exponent != nullptr ? *job.sent_exponent : job.exponent);
+}
+
+__global__ void __launch_bounds__(256) pack(const __grid_constant__ PackJob job) {
+  start_kernel();
+  for_each_chunk(job.from, [&](const ChunkPlace& at) {
+    std::int8_t* to = job.to + std::size_t{at.row} * job.from.channels + at.channel;
+    const ChunkBytes chunk{load_chunk(job.from.data, place_in(job.from, at))};
+    if (job.from.channels % kChunk == 0) return store_chunk(to, 0, chunk.words);
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      if (at.channel + i < job.from.channels) to[i] = chunk.bytes[i];
+    }
+  });
+  if (blockIdx.x == 0 && threadIdx.x == 0 && job.from.exponent != nullptr)
+    *job.exponent = *job.from.exponent;
+}
+
+__global__ void __launch_bounds__(256) pack_chunks(const __grid_constant__ PackChunksJob job) {
+  start_kernel();
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < job.chunks;
+       i += gridDim.x * blockDim.x)
+    store_chunk(job.to, std::size_t{i} * kChunk, load_chunk(job.from, std::size_t{i} * kChunk));
+  if (blockIdx.x != 0 || threadIdx.x != 0) return;
+  int exponent = job.added;
+  for (const std::int32_t* each : job.exponents) {
+    if (each != nullptr) exponent += *each;
+  }
+  *job.exponent = exponent;
 }
 
 __global__ void __launch_bounds__(256) gather(const __grid_constant__ GatherJob job) {
@@ -285,7 +366,10 @@ void queue(DeviceQueue& queue, const BoxJob& job) {
   queue.launch(move_box, grid_of(queue, job.to), job);
 }
 void queue(DeviceQueue& queue, const LargestJob& job) {
-  queue.launch(largest, grid_of(queue, job.to), job);
+  if (job.turned.to == nullptr) return queue.launch(largest<false>, grid_of(queue, job.to), job);
+  LargestJob own = job;
+  own.turned = cut(job.turned);
+  queue.launch(largest<true>, {.blocks = blocks_of(own.turned)}, own);
 }
 void queue(DeviceQueue& queue, const PatchJob& job) {
   queue.launch(gather_patches, grid_of(queue, job.to), job);
@@ -295,6 +379,14 @@ void queue(DeviceQueue& queue, const GatherJob& job) {
 }
 void queue(DeviceQueue& queue, const SpreadJob& job) {
   queue.launch(spread, grid_of(queue, job.to), job);
+}
+
+void queue(DeviceQueue& queue, const PackJob& job) {
+  queue.launch(pack, grid_of(queue, job.from), job);
+}
+
+void queue(DeviceQueue& queue, const PackChunksJob& job) {
+  queue.launch(pack_chunks, grid_of(queue, job.chunks), job);
 }
 
 }  // namespace nibble::cuda

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/device_queue.h"
+#include "backend/cuda/training_kernels.h"
 
 namespace nibble::cuda {
 
@@ -49,9 +50,10 @@ struct LargestJob {
   // A rectifier of errors that follows, as RoundedProduct has it.
   std::int32_t* rectified_exponent;
   const std::int8_t* passed;
+  TurnJob turned;  // the result once more; `to` null: it is not wanted
 };
 
-// All numbers that meet the taps of a window, side by side in a row: channel tap·in + c.
+// All numbers that meet the taps of a window, side by side in a row: channel tap·in + c, in <= 4.
 struct PatchJob {
   Rows from;
   Rows to;
@@ -63,10 +65,28 @@ struct PatchJob {
 // Numbers of the host that lie without filling: mantissas, or bytes by tables of 256 a channel.
 struct SpreadJob {
   const std::uint8_t* from;
-  const std::int8_t* tables;  // null: mantissas
+  const std::int8_t* tables;          // null: mantissas
+  const std::int32_t* sent_exponent;  // null: the one below
   Rows to;
   Divisor table_channels;
   std::int32_t exponent;
+};
+
+// The way back: numbers without filling, and where they have one, their exponent.
+struct PackJob {
+  Rows from;
+  std::int8_t* to;
+  std::int32_t* exponent;
+};
+
+// Chunks as they are, and the sum of up to two exponents and a number.
+struct PackChunksJob {
+  const std::int8_t* from;
+  std::int8_t* to;
+  const std::int32_t* exponents[2];  // null: none
+  std::int32_t* exponent;
+  std::uint32_t chunks;
+  std::int32_t added;
 };
 
 // Which images of a data set make a batch: written before each step.
@@ -101,6 +121,8 @@ void queue(DeviceQueue& queue, const BoxJob& job);
 void queue(DeviceQueue& queue, const LargestJob& job);
 void queue(DeviceQueue& queue, const PatchJob& job);
 void queue(DeviceQueue& queue, const SpreadJob& job);
+void queue(DeviceQueue& queue, const PackJob& job);
+void queue(DeviceQueue& queue, const PackChunksJob& job);
 void queue(DeviceQueue& queue, const GatherJob& job);
 
 }  // namespace nibble::cuda

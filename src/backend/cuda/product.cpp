@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/cuda/finish_cut.h"
 #include "cuda/errors.h"
 
 namespace nibble::cuda {
@@ -27,7 +28,17 @@ TileSize wgmma_tile(std::uint32_t columns) {
 void cut(ProductShape& shape, std::uint32_t rows, std::uint32_t columns, const TileSize& tile) {
   const std::uint32_t column_tiles = (columns + tile.columns - 1) / tile.columns;
   shape.column_tiles = Divisor::of(column_tiles);
+  shape.bands = Divisor::of(1);
+  shape.band_rows = shape.image_rows = tile.rows;
   shape.tiles = (rows + tile.rows - 1) / tile.rows * column_tiles;
+}
+
+// Into whole lines of pictures, or whole pictures.
+void cut_bands(ProductShape& shape, const WindowCopies& copies) {
+  shape.band_rows = copies.band_rows;
+  shape.image_rows = std::max(copies.pixels.divisor, shape.band_rows);
+  shape.bands = Divisor::of(shape.image_rows / shape.band_rows);
+  shape.tiles = (shape.a.rows + shape.band_rows - 1) / shape.band_rows * shape.column_tiles.divisor;
 }
 
 ProductShape cut(ProductPath path, ProductShape shape, std::uint32_t splits) {
@@ -37,9 +48,8 @@ ProductShape cut(ProductPath path, ProductShape shape, std::uint32_t splits) {
 }
 
 ProductShape cut(const GradientCopies& copies, std::uint32_t splits) {
-  constexpr TileSize kTile = {128, 256};
   ProductShape shape{};
-  cut(shape, copies.outs, copies.all_blocks << copies.block_bits, kTile);
+  cut(shape, copies.outs, copies.all_blocks << copies.block_bits, {128, copies.tile_columns});
   shape.depths = (copies.all_stages + splits - 1) / splits;
   return shape;
 }
@@ -162,7 +172,24 @@ void queue(DeviceQueue& queue, ProductPath path, const NormedProduct& job) {
 }
 
 void queue(DeviceQueue& queue, ProductPath path, const FinishedProduct& job) {
-  queue_whole(queue, path, job);
+  if (job.copies.segment == 0) return queue_whole(queue, path, job);
+  FinishedProduct own = job;
+  cut(own.shape, job.shape.a.rows, job.shape.columns, {job.tile_rows, job.tile_columns});
+  if (job.copies.band_rows != 0) cut_bands(own.shape, job.copies);
+  const std::uint32_t stages =
+      FinishExtent{.segment = job.copies.segment,
+                   .segments = job.copies.taps[0] * job.copies.taps[1] * job.copies.segments}
+          .stages();
+  own.shape.depths = (stages + job.planes - 1) / job.planes;
+  own.planes = (stages + own.shape.depths - 1) / own.shape.depths;
+  switch (job.copies.segment) {
+    case 128:
+      return queue_staged_finish_128(queue, own);
+    case 64:
+      return queue_staged_finish_64(queue, own);
+    default:
+      return queue_staged_finish_32(queue, own);
+  }
 }
 
 void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool is_wide,

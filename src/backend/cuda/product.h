@@ -20,6 +20,7 @@ ProductPath product_path(int device);
 struct TileSize {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
+  bool operator==(const TileSize&) const = default;
 };
 inline constexpr std::uint32_t kDepthChunks = 8;  // of a tile: 128 bytes
 
@@ -57,6 +58,9 @@ void queue_wgmma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std
 // With operands that the copy engine brings.
 void queue_staged_windows(DeviceQueue& queue, const RoundedProduct& job);
 void queue_staged_windows(DeviceQueue& queue, const NormedProduct& job);
+void queue_staged_finish_128(DeviceQueue& queue, const FinishedProduct& job);
+void queue_staged_finish_64(DeviceQueue& queue, const FinishedProduct& job);
+void queue_staged_finish_32(DeviceQueue& queue, const FinishedProduct& job);
 void queue_staged_gradient(DeviceQueue& queue, const SummedProduct& job, bool is_wide,
                            std::uint32_t planes);
 

@@ -16,8 +16,8 @@
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/kernel_start.cuh"
-#include "backend/cuda/product.h"
 #include "backend/cuda/normed_ending.cuh"
+#include "backend/cuda/product.h"
 #include "backend/cuda/rounded_ending.cuh"
 #include "backend/cuda/tma.cuh"
 

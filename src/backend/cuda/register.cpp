@@ -4,6 +4,7 @@
 
 #include "backend/cuda/cuda_backend.h"
 #include "backend/registry.h"
+#include "cuda/nvtx.h"
 #include "cuda/usable_device.h"
 
 namespace nibble::inline backend {
@@ -17,6 +18,7 @@ std::unique_ptr<IntegerBackend> make_cuda_backend(std::string_view name) {
 
 void register_cuda_backend() {
   register_backend("cuda", make_cuda_backend);
+  cuda::tell_nsight();
 }
 
 std::string cuda_products(int device) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guess and verify: sums are rounded by the shift of the last batch while their maximum is found;
+// Guess and verify: sums are rounded by the shift of earlier batches while their maximum is found;
 // the last block of that pass decides, and a second pass with the right shift returns at once where
 // the guess was right.
 #pragma once
@@ -12,10 +12,29 @@
 
 namespace nibble::cuda {
 
-// The shift before the last, where shifts came and went lately: a second result costs time, too.
-__device__ __forceinline__ int second_guess(const DevicePoint& point) {
+// The shift that counts or, where the largest sum of this batch will tell, the one that was right
+// most often lately.
+__device__ __forceinline__ int first_guess(const DevicePoint& point, ShiftRule rule) {
+  const bool is_known = rule == ShiftRule::exact && point.state.batches > 0;
+  return is_known ? point.favourite : max(point.state.shift, 0);
+}
+// The last other one, where shifts came and went lately: a second result costs time, too.
+__device__ __forceinline__ int second_guess(const DevicePoint& point, int first) {
   constexpr std::int64_t kLately = 16;  // batches
-  return point.state.batches - point.changed < kLately ? point.state.other : PointState::kUnknown;
+  if (point.state.batches - point.changed >= kLately) return PointState::kUnknown;
+  return point.state.shift != first ? point.state.shift : point.state.other;
+}
+__device__ inline void vote(DevicePoint& point, int shift) {
+  constexpr std::int32_t kMostVotes = 4;
+  if (point.state.batches == 0) {
+    point.favourite = shift;
+    point.votes = 0;
+  } else if (shift == point.favourite) {
+    point.votes = min(point.votes + 1, kMostVotes);
+  } else if (--point.votes < 0) {
+    point.favourite = shift;
+    point.votes = 0;
+  }
 }
 
 // Of one pass, as one thread sees it. What every chunk asks for is kept in registers: nothing takes
@@ -26,8 +45,9 @@ class RoundingPass {
       : site_(site), second_(site.second), is_nearest_(site.rounding == ShiftRounding::nearest) {
     const DevicePoint& point = *site.point;
     is_needed_ = !site.is_repeat || point.guess != Guess::right;
-    shift_ = site.is_repeat ? point.shift : max(point.state.shift, 0);
-    other_ = site.is_repeat || site.second == nullptr ? PointState::kUnknown : second_guess(point);
+    shift_ = site.is_repeat ? point.shift : first_guess(point, site.step->rule);
+    other_ = site.is_repeat || site.second == nullptr ? PointState::kUnknown
+                                                      : second_guess(point, shift_);
   }
 
   __device__ __forceinline__ bool is_needed() const { return is_needed_; }
@@ -89,11 +109,14 @@ class RoundingPass {
   }
 
   // All chunks of a tile's thread, where all is as it is most often: sums(i) is a chunk of sums in
-  // registers, place(i) its offset, gate(i) what follows. False: nothing is done, and chunks go one
-  // by one. Without a branch for each chunk their instructions overlap.
-  template <int kChunks, class SumsAt, class PlaceAt, class GateAt>
+  // registers, place(i) its offset, gate(i) what follows; after(guess, first, chunks) of every
+  // kTogether results. False: nothing is done, and chunks go one by one. Without a branch for each
+  // chunk their instructions overlap.
+  static constexpr int kTogether = 4;
+  template <int kChunks, class SumsAt, class PlaceAt, class GateAt, class After>
   __device__ __forceinline__ bool round_chunks(const SumsAt& sums_at, const PlaceAt& place_at,
-                                               const GateAt& gate_at, std::int8_t* result) {
+                                               const GateAt& gate_at, std::int8_t* result,
+                                               const After& after) {
     const bool has_second = other_ != PointState::kUnknown;
     if (!is_nearest_ || !is_quick(shift_) || (has_second && !is_quick(other_))) return false;
     std::int32_t highest = 0;
@@ -110,18 +133,27 @@ class RoundingPass {
     if (!__all_sync(~0u, most < kQuickSum)) return false;
     most_ = max(most_, most);
 #pragma unroll 1
-    for (int guess = 0; guess < (has_second ? 2 : 1); ++guess) {
+    for (int guess = 0; guess < guesses(); ++guess) {
       const int shift = guess == 0 ? shift_ : other_;
       std::int8_t* to = guess == 0 ? result : second_;
       std::uint32_t saturated = 0;
-      if (__all_sync(~0u, fits(most, shift))) {
-        store_chunks<kChunks, false>(sums_at, place_at, gate_at, shift, to, saturated);
-      } else {
-        store_chunks<kChunks, true>(sums_at, place_at, gate_at, shift, to, saturated);
+      const bool has_cuts = !__all_sync(~0u, fits(most, shift));
+#pragma unroll
+      for (int first = 0; first < kChunks; first += kTogether) {
+        uint4 chunks[kTogether];
+        if (!has_cuts) {
+          store_chunks<false>(first, sums_at, place_at, gate_at, shift, to, chunks, saturated);
+        } else {
+          store_chunks<true>(first, sums_at, place_at, gate_at, shift, to, chunks, saturated);
+        }
+        after(guess, first, chunks);
       }
       (guess == 0 ? saturated_ : second_saturated_) += saturated;
     }
     return true;
+  }
+  __device__ __forceinline__ int guesses() const {
+    return other_ != PointState::kUnknown ? 2 : 1;
   }
 
   // The same of sums that sum_at(i) makes.
@@ -181,13 +213,15 @@ class RoundingPass {
     return saturated;
   }
 
-  template <int kChunks, bool kCuts, class SumsAt, class PlaceAt, class GateAt>
-  static __device__ __forceinline__ void store_chunks(const SumsAt& sums_at,
+  template <bool kCuts, class SumsAt, class PlaceAt, class GateAt>
+  static __device__ __forceinline__ void store_chunks(int first, const SumsAt& sums_at,
                                                       const PlaceAt& place_at,
                                                       const GateAt& gate_at, int shift,
-                                                      std::int8_t* to, std::uint32_t& saturated) {
+                                                      std::int8_t* to, uint4 (&chunks)[kTogether],
+                                                      std::uint32_t& saturated) {
 #pragma unroll
-    for (int i = 0; i < kChunks; ++i) {
+    for (int k = 0; k < kTogether; ++k) {
+      const int i = first + k;
       const Gate gate = gate_at(i);
       std::uint32_t words[4];
 #pragma unroll
@@ -196,10 +230,10 @@ class RoundingPass {
                                       sums_at(i, 4 * w + 2), sums_at(i, 4 * w + 3)),
                             shift);
         if constexpr (kCuts) cut(quad, saturated);
-        words[w] = gate.rectifies ? packed_rectified(quad) : packed(quad);
+        words[w] = gate.rectifies ? packed<true>(quad) : packed(quad);
       }
-      *reinterpret_cast<uint4*>(to + place_at(i)) =
-          gate.passed(make_uint4(words[0], words[1], words[2], words[3]));
+      chunks[k] = gate.passed(make_uint4(words[0], words[1], words[2], words[3]));
+      *reinterpret_cast<uint4*>(to + place_at(i)) = chunks[k];
     }
   }
 
@@ -273,7 +307,7 @@ class RoundingPass {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int4 quad = rounded(quad_of(sums, 4 * i), shift);
-      words[i] = gate.rectifies ? packed_rectified(quad) : packed(quad);
+      words[i] = gate.rectifies ? packed<true>(quad) : packed(quad);
     }
     return gate.passed(make_uint4(words[0], words[1], words[2], words[3]));
   }
@@ -281,32 +315,29 @@ class RoundingPass {
     return {rounded_shift_of_small(quad.x, shift), rounded_shift_of_small(quad.y, shift),
             rounded_shift_of_small(quad.z, shift), rounded_shift_of_small(quad.w, shift)};
   }
-  // Four numbers within a byte.
+  // Four numbers within a byte; where kRectifies negative ones become zero.
+  template <bool kRectifies = false>
   static __device__ __forceinline__ std::uint32_t packed(const int4& quad) {
 #if __CUDA_ARCH__ >= 720
-    std::uint32_t upper;
-    std::uint32_t word;
-    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(upper) : "r"(quad.w), "r"(quad.z), "r"(0));
-    asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;"
-        : "=r"(word)
-        : "r"(quad.y), "r"(quad.x), "r"(upper));
-    return word;
-#endif
-    return __byte_perm(__byte_perm(quad.x, quad.y, 0x0040), __byte_perm(quad.z, quad.w, 0x0040),
-                       0x5410);
-  }
-  // And negative ones become zero.
-  static __device__ __forceinline__ std::uint32_t packed_rectified(const int4& quad) {
-#if __CUDA_ARCH__ >= 720
-    std::uint32_t upper;
-    std::uint32_t word;
-    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(upper) : "r"(quad.w), "r"(quad.z), "r"(0));
-    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
-        : "=r"(word)
-        : "r"(quad.y), "r"(quad.x), "r"(upper));
+#define NIBBLE_PACK(kind)                                   \
+  asm("{\n.reg .b32 upper;\n"                               \
+      "cvt.pack.sat." kind                                  \
+      ".s32.b32 upper, %4, %3, 0;\n"                        \
+      "cvt.pack.sat." kind ".s32.b32 %0, %2, %1, upper;\n}" \
+      : "=r"(word)                                          \
+      : "r"(quad.x), "r"(quad.y), "r"(quad.z), "r"(quad.w))
+    std::uint32_t word = 0;
+    if constexpr (kRectifies) {
+      NIBBLE_PACK("u8");
+    } else {
+      NIBBLE_PACK("s8");
+    }
+#undef NIBBLE_PACK
     return word;
 #else
-    return __vmaxs4(packed(quad), 0u);
+    const std::uint32_t word = __byte_perm(__byte_perm(quad.x, quad.y, 0x0040),
+                                           __byte_perm(quad.z, quad.w, 0x0040), 0x5410);
+    return kRectifies ? __vmaxs4(word, 0u) : word;
 #endif
   }
   static __device__ __forceinline__ void cut(std::int32_t& number, std::uint32_t& saturated) {
@@ -345,16 +376,17 @@ class RoundingPass {
 __device__ inline void decide(DevicePoint& point, ShiftRule rule, std::int64_t elements,
                               bool has_second, std::int32_t* exponent) {
   PointState& state = point.state;
-  const int guess = max(state.shift, 0);
+  const int guess = first_guess(point, rule);
   const int wanted = max(bits_of(point.largest) - 7, 0);
   const bool is_given = rule == ShiftRule::frozen ||
                         (rule == ShiftRule::delayed && state.shift != PointState::kUnknown);
   point.shift = is_given ? guess : wanted;
-  const int second = has_second ? second_guess(point) : PointState::kUnknown;
+  const int second = has_second ? second_guess(point, guess) : PointState::kUnknown;
   point.guess = point.shift == guess    ? Guess::right
                 : point.shift == second ? Guess::second_right
                                         : Guess::wrong;
   if (rule != ShiftRule::frozen) {
+    vote(point, wanted);
     if (wanted != state.shift) {
       state.other = state.shift;
       point.changed = state.batches;
@@ -425,9 +457,8 @@ __device__ inline BlockTotals block_totals(std::uint64_t largest, std::uint32_t 
 }
 
 // True at the first thread of the block that ends last, which then sees what all others wrote.
-__device__ inline bool is_last_block(std::uint32_t* blocks_done) {
+__device__ inline bool is_last_block(std::uint32_t* blocks_done, std::uint32_t blocks) {
   __threadfence();
-  const std::uint32_t blocks = gridDim.x * gridDim.y;
   if (atomicAdd(blocks_done, 1u) + 1 != blocks) return false;
   __threadfence();
   return true;
@@ -447,7 +478,7 @@ __device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponen
   if (all.largest > 0) atomic_max(&point.largest, all.largest);
   if (all.sum > 0) atomic_add(&point.saturated, all.sum);
   if (all.second_sum > 0) atomic_add(&point.second_saturated, all.second_sum);
-  if (!is_last_block(&point.blocks_done)) return;
+  if (!is_last_block(&point.blocks_done, gridDim.x * gridDim.y)) return;
   point.sum_exponent = sum_exponent;
   if (site_.meets_ranks) return;
   decide(point, site_.step->rule, site_.elements, site_.second != nullptr, exponent);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One update by the rule "sgd": numbers move, then the exponent of the tensor may, and mantissas
+// Updates by the rule "sgd": numbers move, then the exponent of the tensor may, and mantissas
 // are made of what they then are.
-#include "backend/cuda/chunks.cuh"
 #include "backend/cuda/kernel_start.cuh"
-#include "backend/cuda/rounding.cuh"
 #include "backend/cuda/update_parts.cuh"
 #include "backend/sgd_law.h"
 #include "laws/batch_norm.h"
@@ -76,30 +74,12 @@ __device__ std::uint32_t store_mantissas(const UpdateJob& job, int fraction_bits
   return moved;
 }
 
-// Every thread of a grid comes here once, as its last act; every number that moved is counted.
-__device__ void end_update(const UpdateJob& job, std::uint32_t moved, int shift) {
-  DeviceUpdate& record = *job.record;
-  const BlockTotals all = block_totals(0, moved);
-  if (threadIdx.x != 0) return;
-  if (all.sum > 0) atomic_add(&record.moved_so_far, all.sum);
-  if (!is_last_block(&record.blocks_done)) return;
-  record = {.moved = static_cast<std::int64_t>(record.moved_so_far),
-            .largest = 0,
-            .decayed = 0,
-            .moved_so_far = 0,
-            .shift = shift,
-            .blocks_done = 0,
-            .halvings = 0,
-            .unused = 0};
-}
-
 // Tensors whose exponent never moves: biases, and what scales and shifts a batch norm.
-__global__ void __launch_bounds__(256) move_fixed(const __grid_constant__ UpdateJob job) {
-  start_kernel();
+__device__ void move_fixed(const JobShare& share, const UpdateJob& job) {
   const SgdStep step = step_of(job);
   const ExponentMove move{.halvings = 0, .fraction_bits = rule_of(job).fraction_bits};
   std::uint32_t moved = 0;
-  for_each_four(job.elements, [&](std::uint32_t first) {
+  for_each_four(share, job.elements, [&](std::uint32_t first) {
     const FourNumbers before = numbers_at(job, first);
     FourNumbers four = before;
     move_numbers(job, step, first, four);
@@ -113,15 +93,14 @@ __global__ void __launch_bounds__(256) move_fixed(const __grid_constant__ Update
     }
     store_numbers(job, first, four);
   });
-  end_update(job, moved, step.shift);
+  end_update(share, *job.record, moved, step.shift);
 }
 
 // The last block decides how the exponent moves.
-__global__ void __launch_bounds__(256) move_fine(const __grid_constant__ UpdateJob job) {
-  start_kernel();
+__device__ void move_fine(const JobShare& share, const UpdateJob& job) {
   const SgdStep step = step_of(job);
   std::uint64_t largest = 0;
-  for_each_four(job.elements, [&](std::uint32_t first) {
+  for_each_four(share, job.elements, [&](std::uint32_t first) {
     FourNumbers four = numbers_at(job, first);
     move_numbers(job, step, first, four);
 #pragma unroll
@@ -136,7 +115,7 @@ __global__ void __launch_bounds__(256) move_fine(const __grid_constant__ UpdateJ
   const BlockTotals all = block_totals(largest, 0);
   if (threadIdx.x != 0) return;
   if (all.largest > 0) atomic_max(&record.largest, all.largest);
-  if (!is_last_block(&record.blocks_done)) return;
+  if (!is_last_block(&record.blocks_done, share.blocks)) return;
   const ExponentMove move = ExponentMove::of(static_cast<std::int64_t>(record.largest),
                                              job.step->sgd.fraction_bits, *job.exponent);
   record.shift = step.shift;
@@ -145,15 +124,28 @@ __global__ void __launch_bounds__(256) move_fine(const __grid_constant__ UpdateJ
   *job.exponent += move.halvings;
 }
 
-__global__ void __launch_bounds__(256) settle_fine(const __grid_constant__ UpdateJob job) {
+using Updates = JobList<UpdateJob>;
+
+__global__ void __launch_bounds__(256) move_all(const __grid_constant__ Updates list) {
   start_kernel();
+  const JobShare share = own_share(list);
+  const UpdateJob& job = list.jobs[share.job];
+  if (job.is_bias) return move_fixed(share, job);
+  move_fine(share, job);
+}
+
+__global__ void __launch_bounds__(256) settle_fine(const __grid_constant__ Updates list) {
+  start_kernel();
+  const JobShare share = own_share(list);
+  const UpdateJob& job = list.jobs[share.job];
+  if (job.is_bias) return;
   const int fraction_bits = job.step->sgd.fraction_bits;
   const int shift = job.record->shift;
   const ExponentMove move{.halvings = job.record->halvings, .fraction_bits = fraction_bits};
   const bool is_settled = move.halvings == 0 && job.record->largest <= std::uint64_t{127}
                                                                            << fraction_bits;
   std::uint32_t moved = 0;
-  for_each_four(job.elements, [&](std::uint32_t first) {
+  for_each_four(share, job.elements, [&](std::uint32_t first) {
     FourNumbers four = numbers_at(job, first);
     if (!is_settled) {
 #pragma unroll
@@ -162,16 +154,13 @@ __global__ void __launch_bounds__(256) settle_fine(const __grid_constant__ Updat
     }
     moved += store_mantissas(job, fraction_bits, first, four);
   });
-  end_update(job, moved, shift);
+  end_update(share, *job.record, moved, shift);
 }
 
 }  // namespace
 
-void queue(DeviceQueue& queue, const UpdateJob& job, const SgdUpdate&) {
-  const Grid grid = grid_of(queue, (job.elements + 3) / 4);
-  if (job.is_bias) return queue.launch(move_fixed, grid, job);
-  queue.launch(move_fine, grid, job);
-  queue.launch(settle_fine, grid, job);
+void queue(DeviceQueue& queue, std::span<const UpdateJob> jobs, const SgdUpdate&) {
+  queue_updates(queue, jobs, move_all, settle_fine);
 }
 
 }  // namespace nibble::cuda

@@ -28,8 +28,8 @@ class GradientParts {
   __device__ __forceinline__ void part(std::int8_t* rows, std::int8_t* columns,
                                        CopyBarrier& barrier) {
     const auto image = static_cast<std::int32_t>(segment_ * Tile::kSegment);
-    copy_box(rows_, barrier, rows, image, static_cast<std::int32_t>(pixel_),
-             static_cast<std::int32_t>(row_));
+    copy_box(rows_, barrier, rows, image, static_cast<std::int32_t>(row_),
+             static_cast<std::int32_t>(pixel_));
     for (std::uint32_t i = 0; i < Tile::kColumns >> copies_.block_bits; ++i) {
       const std::uint32_t block = first_block_ + i;
       const std::uint32_t tap = copies_.blocks.quotient(block);
@@ -40,9 +40,9 @@ class GradientParts {
       const std::uint32_t tap_y = copies_.taps_x.quotient(tap);
       const std::uint32_t tap_x = copies_.taps_x.remainder(tap, tap_y);
       copy_box(columns_, barrier, columns + (i << copies_.block_bits) * Tile::kSegment, image,
+               static_cast<std::int32_t>(channel),
                x_ + static_cast<std::int32_t>(tap_x) * copies_.step[0],
-               y_ + static_cast<std::int32_t>(tap_y) * copies_.step[1],
-               static_cast<std::int32_t>(channel));
+               y_ + static_cast<std::int32_t>(tap_y) * copies_.step[1]);
     }
     if (++segment_ < copies_.segments.divisor) return;
     segment_ = 0;
@@ -88,7 +88,11 @@ class SlabAdder {
   static constexpr std::uint32_t kPitch = 160;  // bytes: no bank conflicts for pairs
   static constexpr std::uint32_t kColumns = 128 / sizeof(Sum);
 
-  __device__ SlabAdder(std::int8_t* slab, const SummedProduct& job) : slab_(slab), job_(job) {}
+  __device__ SlabAdder(std::int8_t* slab, const SummedProduct& job)
+      : slab_(slab),
+        job_(job),
+        sums_(static_cast<Sum*>(job.sums) +
+              job.parts_of_plane.quotient(blockIdx.y) * job.plane_step) {}
 
   __device__ __forceinline__ void add(std::uint32_t row, std::uint32_t column,
                                       const std::int32_t (&fragments)[4][4]) {
@@ -114,11 +118,28 @@ class SlabAdder {
       const std::uint32_t tap = copies.blocks.quotient(block);
       const std::uint32_t channel = (copies.blocks.remainder(block, tap) << copies.block_bits) +
                                     (at - (block << copies.block_bits));
-      if (lane < 16 && row + lane < copies.outs && block < copies.all_blocks)
-        add_bytes(static_cast<Sum*>(job_.sums) + (row + lane) * job_.column_step +
-                      std::size_t{tap} * copies.channels + channel,
-                  slab_ + lane * kPitch, 128);
+      if (lane < 16 && row + lane < copies.outs && block < copies.all_blocks) {
+        Sum* to =
+            sums_ + (row + lane) * job_.column_step + std::size_t{tap} * copies.channels + channel;
+        if (copies.channels % 64 == 0) {
+          add_bytes(to, slab_ + lane * kPitch, 128);
+        } else {
+          add_few(to, reinterpret_cast<const Sum*>(slab_ + lane * kPitch),
+                  channel < copies.channels ? copies.channels - channel : 0);
+        }
+      }
       asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+  }
+  // Lines that begin anywhere are beyond the copy engine.
+  static __device__ __noinline__ void add_few(Sum* to, const Sum* from, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < min(count, kColumns); ++i) {
+      if constexpr (sizeof(Sum) == 4) {
+        atomicAdd(to + i, from[i]);
+      } else {
+        atomicAdd(reinterpret_cast<unsigned long long*>(to + i),
+                  static_cast<unsigned long long>(from[i]));
+      }
     }
   }
   // For the slab to be free.
@@ -130,6 +151,7 @@ class SlabAdder {
  private:
   std::int8_t* slab_;
   const SummedProduct& job_;
+  Sum* sums_;
 };
 
 template <class Tile, class Sum>
@@ -142,7 +164,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   const std::uint32_t first = blockIdx.y * job.shape.depths;
   const std::uint32_t stages = min(job.shape.depths, job.copies.all_stages - first);
   if (threadIdx.x >= Tile::kMultiplying) {
-    keep_few_registers();
+    keep_few_registers<Tile>();
     if (threadIdx.x > Tile::kMultiplying) return;
     for_each_tile_of<Tile>(job.shape, [&](std::uint32_t row, std::uint32_t column) {
       GradientParts<Tile> parts(job.copies, staged.rows, staged.columns, row, column,
@@ -150,7 +172,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       copy_stages(memory, cursor, stages, parts);
     });
   } else {
-    take_many_registers();
+    take_many_registers<Tile>();
     StagedSums<Tile> sums;
     SlabAdder<Sum> adder(memory.slab(), job);
     for_each_tile_of<Tile>(job.shape, [&](std::uint32_t row, std::uint32_t column) {
@@ -168,16 +190,26 @@ void queue_on(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::u
   const std::uint32_t most = (queue.multiprocessors() + planes - 1) / planes;
   queue_staged<Tile>(
       queue, is_wide ? summed_gradient<Tile, std::int64_t> : summed_gradient<Tile, std::int32_t>,
-      job, std::min(most, job.shape.tiles), planes);
+      staged_job(job), std::min(most, job.shape.tiles), planes);
 }
 
 }  // namespace
 
 void queue_staged_gradient(DeviceQueue& queue, const SummedProduct& job, bool is_wide,
                            std::uint32_t planes) {
-  if (job.copies.segment == 128)
-    return queue_on<StagedTile<1, 256, 128>>(queue, job, is_wide, planes);
-  queue_on<StagedTile<1, 256, 64>>(queue, job, is_wide, planes);
+  const auto queue_by_segment = [&]<int kColumns>() {
+    if (job.copies.segment == 128)
+      return queue_on<StagedTile<1, kColumns, 128>>(queue, job, is_wide, planes);
+    queue_on<StagedTile<1, kColumns, 64>>(queue, job, is_wide, planes);
+  };
+  switch (job.copies.tile_columns) {
+    case 64:
+      return queue_by_segment.operator()<64>();
+    case 192:
+      return queue_by_segment.operator()<192>();
+    default:
+      return queue_by_segment.operator()<256>();
+  }
 }
 
 }  // namespace nibble::cuda

@@ -19,20 +19,27 @@ struct alignas(64) StagedJob {
 
 extern __shared__ std::int8_t staged_memory[];
 
-// body(first row, first column) of every tile of this block.
+// body(first row, first column) of every tile of this team.
 template <class Tile, class Body>
 __device__ __forceinline__ void for_each_tile_of(const ProductShape& shape, const Body& body) {
 #pragma unroll 1
-  for (std::uint32_t tile = blockIdx.x; tile < shape.tiles; tile += gridDim.x) {
+  for (std::uint32_t tile = blockIdx.x * Tile::Team::kTeams + Tile::team(); tile < shape.tiles;
+       tile += gridDim.x * Tile::Team::kTeams) {
     const std::uint32_t row_tile = shape.column_tiles.quotient(tile);
-    body(row_tile * Tile::kRows, shape.column_tiles.remainder(tile, row_tile) * Tile::kColumns);
+    const std::uint32_t image = shape.bands.quotient(row_tile);
+    body(image * shape.image_rows + shape.bands.remainder(row_tile, image) * shape.band_rows,
+         shape.column_tiles.remainder(tile, row_tile) * Tile::kColumns);
   }
 }
 
-template <class Tile, class Job>
-void queue_staged(DeviceQueue& queue, void (*kernel)(StagedJob<Job>), const Job& job,
+template <class Job>
+StagedJob<Job> staged_job(const Job& job) {
+  return {job.copies.rows, job.copies.columns, job, {}};
+}
+
+template <class Tile, class Staged>
+void queue_staged(DeviceQueue& queue, void (*kernel)(Staged), const Staged& staged,
                   unsigned int blocks, unsigned int planes = 1) {
-  const StagedJob<Job> staged{job.copies.rows, job.copies.columns, job, {}};
   blocks_of(reinterpret_cast<const void*>(kernel), Tile::kThreads, Tile::kBytes);
   queue.launch(
       kernel,

@@ -10,41 +10,107 @@
 namespace nibble::cuda {
 namespace {
 
+// The pixels and images that a tile is of, and which taps meet its source.
+struct WindowTile {
+  std::uint32_t image;
+  std::uint32_t pixel;
+  std::int32_t at[2];  // x, y of the first tap, as taps lie in the source
+  std::uint32_t begin[2];
+  std::uint32_t end[2];
+
+  // The pixel of a tile's first row.
+  static __device__ __forceinline__ std::uint32_t pixel_of(const WindowCopies& copies,
+                                                           std::uint32_t first_row) {
+    if (copies.order != nullptr)
+      return static_cast<std::uint32_t>(copies.order[copies.images.quotient(first_row)]);
+    return copies.pixels.remainder(first_row, copies.pixels.quotient(first_row));
+  }
+
+  __device__ __forceinline__ WindowTile(const WindowCopies& copies, std::uint32_t first_row,
+                                        std::uint32_t first_pixel)
+      : pixel(first_pixel) {
+    image = copies.order == nullptr
+                ? copies.pixels.quotient(first_row)
+                : copies.images.remainder(first_row, copies.images.quotient(first_row));
+    const std::uint32_t y = copies.width.quotient(pixel);
+    const std::uint32_t coordinates[2] = {copies.width.remainder(pixel, y), y};
+#pragma unroll
+    for (int axis = 0; axis < 2; ++axis) {
+      at[axis] =
+          copies.first[axis] + static_cast<std::int32_t>(coordinates[axis]) * copies.stride[axis];
+      begin[axis] = 0;
+      end[axis] = copies.taps[axis];
+      if (copies.order == nullptr) continue;
+      // One tap is always brought: zeros, where all are outside.
+      const auto step = static_cast<std::int32_t>(copies.step[axis]);
+      std::int32_t last = at[axis] + static_cast<std::int32_t>(end[axis] - 1) * step;
+      while (end[axis] > 1 && last >= static_cast<std::int32_t>(copies.extent[axis])) {
+        --end[axis];
+        last -= step;
+      }
+      std::int32_t first = at[axis];
+      while (begin[axis] + 1 < end[axis] && first < 0) {
+        ++begin[axis];
+        first += step;
+      }
+    }
+  }
+
+  // Parts of a stage that are too many bring zeros.
+  template <std::uint32_t kParts>
+  __device__ __forceinline__ std::uint32_t stages(const WindowCopies& copies) const {
+    const std::uint32_t taps = (end[0] - begin[0]) * (end[1] - begin[1]);
+    return (taps * copies.segments + kParts - 1) / kParts;
+  }
+  __device__ __forceinline__ TileRows rows(const WindowCopies& copies) const {
+    const std::uint32_t pixels = copies.pixels.divisor;
+    return {image * pixels + pixel, copies.order == nullptr ? 1 : pixels};
+  }
+};
+
 // Parts of windows and filters, tap after tap.
 template <class Tile>
-class WindowParts {
+class TapParts {
  public:
-  __device__ WindowParts(const WindowCopies& copies, const TensorMap& rows,
-                         const TensorMap& columns, std::uint32_t first_row,
-                         std::uint32_t first_column)
-      : copies_(copies), rows_(rows), columns_(columns), column_group_(first_column / 64) {
-    const std::uint32_t image = copies.pixels.quotient(first_row);
-    const std::uint32_t pixel = copies.pixels.remainder(first_row, image);
-    const std::uint32_t y = copies.width.quotient(pixel);
-    const std::uint32_t x = copies.width.remainder(pixel, y);
-    image_ = static_cast<std::int32_t>(image);
-    x_ = copies.first[0] + static_cast<std::int32_t>(x) * copies.stride[0];
-    y_ = copies.first[1] + static_cast<std::int32_t>(y) * copies.stride[1];
-  }
+  __device__ TapParts(const WindowCopies& copies, const TensorMap& rows, const TensorMap& columns,
+                      const WindowTile& tile, std::uint32_t first_column)
+      : copies_(copies),
+        rows_(rows),
+        columns_(columns),
+        tile_(tile),
+        column_group_(first_column / 64),
+        tap_x_(tile.begin[0]),
+        tap_y_(tile.begin[1]) {}
 
   __device__ __forceinline__ void part(std::int8_t* rows, std::int8_t* columns,
                                        CopyBarrier& barrier) {
     // Behind the last tap rows are zeros, whatever the columns are: no channel is so far.
-    const bool is_inside = tap_y_ < copies_.taps[1];
-    const auto channel = static_cast<std::int32_t>(segment_ * Tile::kSegment);
-    const std::uint32_t turned_x = copies_.is_turned ? copies_.taps[0] - 1 - tap_x_ : tap_x_;
-    const std::uint32_t turned_y = copies_.is_turned ? copies_.taps[1] - 1 - tap_y_ : tap_y_;
-    copy_windows(rows_, barrier, rows,
-                 is_inside ? channel : static_cast<std::int32_t>(copies_.tap_bytes), x_, y_, image_,
-                 static_cast<std::uint16_t>(is_inside ? turned_x * copies_.step[0] : 0),
-                 static_cast<std::uint16_t>(is_inside ? turned_y * copies_.step[1] : 0));
-    copy_box(columns_, barrier, columns, is_inside ? tap_begin_ + channel : 0, 0, 0, 0,
+    const bool is_inside = tap_y_ < tile_.end[1];
+    const auto within = static_cast<std::int32_t>(segment_ * Tile::kSegment);
+    const std::int32_t channel = is_inside ? within : static_cast<std::int32_t>(copies_.tap_bytes);
+    const std::uint32_t right = is_inside ? tap_x_ * copies_.step[0] : 0;
+    const std::uint32_t down = is_inside ? tap_y_ * copies_.step[1] : 0;
+    const auto image = static_cast<std::int32_t>(tile_.image);
+    if (copies_.is_flat != 0) {
+      copy_box(rows_, barrier, rows, channel,
+               static_cast<std::int32_t>(tile_.image * copies_.pixels.divisor + tile_.pixel));
+    } else if (copies_.order == nullptr) {
+      copy_windows(rows_, barrier, rows, channel, tile_.at[0], tile_.at[1], image,
+                   static_cast<std::uint16_t>(right), static_cast<std::uint16_t>(down));
+    } else {
+      copy_box(rows_, barrier, rows, channel, tile_.at[0] + static_cast<std::int32_t>(right),
+               tile_.at[1] + static_cast<std::int32_t>(down), image);
+    }
+    const std::uint32_t tap = tap_y_ * copies_.taps[0] + tap_x_;
+    const std::uint32_t filter_tap =
+        copies_.is_turned != 0 ? copies_.taps[0] * copies_.taps[1] - 1 - tap : tap;
+    const auto begin = static_cast<std::int32_t>(filter_tap * copies_.tap_bytes);
+    copy_box(columns_, barrier, columns, is_inside ? begin + within : 0, 0, 0, 0,
              static_cast<std::int32_t>(column_group_));
     if (++segment_ < copies_.segments) return;
     segment_ = 0;
-    tap_begin_ += static_cast<std::int32_t>(copies_.tap_bytes);
-    if (++tap_x_ < copies_.taps[0]) return;
-    tap_x_ = 0;
+    if (++tap_x_ < tile_.end[0]) return;
+    tap_x_ = tile_.begin[0];
     ++tap_y_;
   }
 
@@ -52,14 +118,11 @@ class WindowParts {
   const WindowCopies& copies_;
   const TensorMap& rows_;
   const TensorMap& columns_;
-  std::int32_t x_;
-  std::int32_t y_;
-  std::int32_t image_;
+  const WindowTile& tile_;
   std::uint32_t column_group_;
-  std::uint32_t tap_x_ = 0;
-  std::uint32_t tap_y_ = 0;
+  std::uint32_t tap_x_;
+  std::uint32_t tap_y_;
   std::uint32_t segment_ = 0;
-  std::int32_t tap_begin_ = 0;
 };
 
 // One thread copies, eight warps multiply and end their tiles.
@@ -68,22 +131,25 @@ __device__ __forceinline__ void multiply_windows(const StagedJob<Job>& staged, E
   const Job& job = staged.job;
   const StageMemory<Tile> memory(staged_memory);
   StageCursor<Tile> cursor;
-  const std::uint32_t stages =
-      (job.copies.taps[0] * job.copies.taps[1] * job.copies.segments + Tile::kParts - 1) /
-      Tile::kParts;
+  std::uint32_t tiles = 0;  // so far
   if (threadIdx.x >= Tile::kMultiplying) {
-    keep_few_registers();
+    keep_few_registers<Tile>();
     if (threadIdx.x > Tile::kMultiplying) return;
     for_each_tile_of<Tile>(job.shape, [&](std::uint32_t row, std::uint32_t column) {
-      WindowParts<Tile> parts(job.copies, staged.rows, staged.columns, row, column);
-      copy_stages(memory, cursor, stages, parts);
+      const std::uint32_t pixel = WindowTile::pixel_of(job.copies, row);
+      memory.note(tiles++) = pixel;
+      const WindowTile tile(job.copies, row, pixel);
+      TapParts<Tile> parts(job.copies, staged.rows, staged.columns, tile, column);
+      copy_stages(memory, cursor, tile.template stages<Tile::kParts>(job.copies), parts);
     });
   } else {
-    take_many_registers();
+    take_many_registers<Tile>();
     StagedSums<Tile> sums;
     for_each_tile_of<Tile>(job.shape, [&](std::uint32_t row, std::uint32_t column) {
-      sums.multiply(memory, cursor, stages);
-      ending.tile(row, column, sums);
+      memory.full(cursor.stage).wait(cursor.parity);
+      const WindowTile tile(job.copies, row, memory.note(tiles++));
+      sums.multiply(memory, cursor, tile.template stages<Tile::kParts>(job.copies));
+      ending.tile(tile.rows(job.copies), column, sums, memory.slab_of_four());
     });
     ending.template end<Tile::kMultiplying>();
   }
@@ -94,7 +160,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     staged_windows(const __grid_constant__ StagedJob<RoundedProduct> staged) {
   start_kernel();
   RoundedEnding ending(staged.job);
-  if (!ending.ends_early()) multiply_windows<Tile>(staged, ending);
+  if (!ending.ends_early(staged_memory)) multiply_windows<Tile>(staged, ending);
 }
 
 template <class Tile>
@@ -108,7 +174,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 template <class Tile, class Job>
 void queue_on(DeviceQueue& queue, const Job& job) {
   void (*kernel)(StagedJob<Job>) = staged_windows<Tile>;
-  queue_staged<Tile>(queue, kernel, job, std::min(queue.multiprocessors(), job.shape.tiles));
+  queue_staged<Tile>(queue, kernel, staged_job(job),
+                     std::min(queue.multiprocessors(), job.shape.tiles));
 }
 
 template <int kBlocksOfRows, int kWidth, class Job>
@@ -119,7 +186,7 @@ void queue_by_segment(DeviceQueue& queue, const Job& job) {
     case 64:
       return queue_on<StagedTile<kBlocksOfRows, kWidth, 64>>(queue, job);
     default:
-      return queue_on<StagedTile<kBlocksOfRows, kWidth, 32>>(queue, job);
+      return queue_on<StagedTile<kBlocksOfRows, kWidth, 32, WholeTeam, 4, 32>>(queue, job);
   }
 }
 

@@ -84,17 +84,19 @@ __device__ __forceinline__ std::size_t row_at(const SumFinish& law, std::uint32_
   return std::size_t{row + between} * law.pitch;
 }
 
+// Four addends, as bytes.
+__device__ __forceinline__ std::uint32_t addends_at(const SumFinish& law, std::uint32_t row,
+                                                    std::uint32_t column) {
+  if (law.addend == nullptr) return 0;
+  return *reinterpret_cast<const std::uint32_t*>(law.addend + row_at(law, row, law.addend_borders) +
+                                                 column);
+}
+
 // Number is what products fit in; sums have their bias.
 template <class Number, class Sum>
 __device__ __forceinline__ Quad finished(const SumFinish& law, const FinishColumns& columns,
-                                         std::uint32_t row, std::uint32_t column,
-                                         const Sum (&sums)[4]) {
+                                         std::uint32_t added, const Sum (&sums)[4]) {
   const bool has_addend = law.addend != nullptr;
-  std::uint32_t added = 0;
-  if (has_addend) {
-    added = *reinterpret_cast<const std::uint32_t*>(law.addend +
-                                                    row_at(law, row, law.addend_borders) + column);
-  }
   Quad results;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -111,15 +113,14 @@ __device__ __forceinline__ Quad finished(const SumFinish& law, const FinishColum
 
 template <class Number>
 __device__ __forceinline__ Quad finished(const SumFinish& law, const FinishColumns& columns,
-                                         std::uint32_t row, std::uint32_t column,
-                                         const Quad& sums) {
+                                         std::uint32_t added, const Quad& sums) {
   std::int32_t biased[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     biased[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums.at[i]) +
                                           static_cast<std::uint32_t>(columns.bias.at[i]));
   }
-  return finished<Number>(law, columns, row, column, biased);
+  return finished<Number>(law, columns, added, biased);
 }
 
 // Sums `column` to `column` + 3 of a row.
@@ -128,7 +129,8 @@ __device__ __forceinline__ void end_quad(const SumFinish& law, const FinishColum
                                          std::uint32_t row, std::uint32_t column,
                                          const Quad& sums) {
   store_quad(law.out, row_at(law, row, law.out_borders) + column,
-             finished<Number>(law, columns, row, column, sums), law.out_base, law.has_words != 0);
+             finished<Number>(law, columns, addends_at(law, row, column), sums), law.out_base,
+             law.has_words != 0);
 }
 
 // Sums `column` to `column` + 15 of a row.
@@ -138,9 +140,10 @@ __device__ __forceinline__ void end_chunk(const SumFinish& law, std::uint32_t ro
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const FinishColumns columns(law, column + 4 * i);
+    const std::uint32_t added = addends_at(law, row, column + 4 * i);
     const Quad four{{sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]}};
-    results[i] = law.is_wide != 0 ? finished<std::int64_t>(law, columns, row, column + 4 * i, four)
-                                  : finished<std::int32_t>(law, columns, row, column + 4 * i, four);
+    results[i] = law.is_wide != 0 ? finished<std::int64_t>(law, columns, added, four)
+                                  : finished<std::int32_t>(law, columns, added, four);
   }
   store_quads(law.out, row_at(law, row, law.out_borders) + column, results, law.out_base,
               law.has_words != 0);
@@ -153,8 +156,8 @@ __device__ __forceinline__ void end_wide_chunk(const SumFinish& law, std::uint32
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const std::int64_t four[4] = {sums[4 * i], sums[4 * i + 1], sums[4 * i + 2], sums[4 * i + 3]};
-    results[i] =
-        finished<std::int64_t>(law, FinishColumns(law, column + 4 * i), row, column + 4 * i, four);
+    results[i] = finished<std::int64_t>(law, FinishColumns(law, column + 4 * i),
+                                        addends_at(law, row, column + 4 * i), four);
   }
   store_quads(law.out, row_at(law, row, law.out_borders) + column, results, law.out_base,
               law.has_words != 0);

@@ -8,25 +8,10 @@
 #include <cstring>
 #include <limits>
 
-#include "cuda/errors.h"
+#include "backend/cuda/driver_function.h"
 
 namespace nibble::cuda {
 namespace {
-
-constexpr int kLeastVersion = 12000;
-
-// A function of the driver, which programs find when they run.
-template <class Function>
-Function driver_function(const char* name) {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult result{};
-  check("cuda",
-        cudaGetDriverEntryPointByVersion(name, &found, kLeastVersion, cudaEnableDefault, &result));
-  if (result != cudaDriverEntryPointSuccess)
-    throw Error("cuda", "driver", std::string("without ") + name, "one for CUDA 12 or newer",
-                ErrorKind::device);
-  return reinterpret_cast<Function>(found);
-}
 
 CUtensorMapSwizzle swizzle_of(std::uint32_t segment) {
   return segment == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
@@ -103,7 +88,7 @@ TensorMap map_of(const WindowBox& windows) {
   const std::array<cuuint64_t, 4> extents = {windows.channels, windows.width, windows.height,
                                              windows.images};
   const std::array<cuuint64_t, 3> strides = {windows.channels, windows.channels * windows.width,
-                                             windows.channels * windows.width * windows.height};
+                                             windows.image_bytes};
   const std::array<int, 2> lower = {windows.first[0], windows.first[1]};
   const std::array<int, 2> upper = {upper_corner(windows, 0), upper_corner(windows, 1)};
   const std::array<cuuint32_t, 4> steps = {1, static_cast<cuuint32_t>(windows.stride[0]),

@@ -37,6 +37,7 @@ struct WindowBox {
   std::uint64_t width = 0;
   std::uint64_t height = 0;
   std::uint64_t images = 0;
+  std::uint64_t image_bytes = 0;
   std::array<std::int32_t, 2> first{};  // x, y
   std::array<std::int32_t, 2> count{};
   std::array<std::int32_t, 2> stride{1, 1};

@@ -61,6 +61,14 @@ __device__ __forceinline__ void copy_windows(const TensorMap& map, CopyBarrier& 
       : "memory");
 }
 __device__ __forceinline__ void copy_box(const TensorMap& map, CopyBarrier& barrier, void* to,
+                                         std::int32_t a, std::int32_t b) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
+      "l"(&map), "r"(barrier.address()), "r"(a), "r"(b)
+      : "memory");
+}
+__device__ __forceinline__ void copy_box(const TensorMap& map, CopyBarrier& barrier, void* to,
                                          std::int32_t a, std::int32_t b, std::int32_t c) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "

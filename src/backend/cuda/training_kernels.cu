@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses, sums of errors, and values turned for gradients.
+#include <vector>
+
 #include "backend/cuda/chunks.cuh"
+#include "backend/cuda/job_list.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/rounding.cuh"
 #include "backend/cuda/training_kernels.h"
+#include "backend/cuda/turned.cuh"
 #include "backend/loss_laws.h"
 
 namespace nibble::cuda {
@@ -56,8 +60,9 @@ __global__ void __launch_bounds__(256) entropy(const __grid_constant__ EntropyJo
     for (std::uint32_t c = lane; c < pitch; c += kWarp) {
       std::int8_t rounded = 0;
       if (c < classes) {
-        std::int64_t difference = share_of(law.number(answers[c], top), sum, kProbabilityBits);
-        if (static_cast<std::int32_t>(c) == job.labels[image]) difference -= total;
+        const std::int64_t difference = cross_entropy_difference(
+            share_of(law.number(answers[c], top), sum, kProbabilityBits), total, classes,
+            static_cast<std::int32_t>(c) == job.labels[image], job.smoothing);
         rounded = clamp127(
             shift_stochastic(difference, kCrossEntropyShift, philox::draw32(key, first + c)));
       }
@@ -159,70 +164,20 @@ __global__ void __launch_bounds__(256) sum_grouped(const __grid_constant__ Group
   }
 }
 
-// A block turns 64 images by 64 channels of four pixels at a time: each thread four images by 16
-// channels, in registers by fours, then through shared memory into lines of 64 images.
-constexpr std::uint32_t kTurned = 64;
-constexpr std::uint32_t kTurnedPixels = 4;
-constexpr std::uint32_t kTurnedPitch = kTurned / 4 + 4;  // words
-
-// Byte i of word k becomes byte k of word i.
-__device__ __forceinline__ void turn_words(std::uint32_t (&words)[4]) {
-  const std::uint32_t even = __byte_perm(words[0], words[1], 0x5140);
-  const std::uint32_t odd = __byte_perm(words[0], words[1], 0x7362);
-  const std::uint32_t even2 = __byte_perm(words[2], words[3], 0x5140);
-  const std::uint32_t odd2 = __byte_perm(words[2], words[3], 0x7362);
-  words[0] = __byte_perm(even, even2, 0x5410);
-  words[1] = __byte_perm(even, even2, 0x7632);
-  words[2] = __byte_perm(odd, odd2, 0x5410);
-  words[3] = __byte_perm(odd, odd2, 0x7632);
-}
-
-__global__ void __launch_bounds__(256) turn(const __grid_constant__ TurnJob job) {
+__global__ void __launch_bounds__(256) turn(const __grid_constant__ JobList<TurnJob> list) {
   start_kernel();
-  __shared__ __align__(16) std::uint32_t tile[kTurnedPixels][kTurned][kTurnedPitch];
-  const std::uint32_t from_pitch = job.from.chunks.divisor * kChunk;
-  const std::uint32_t pixels = job.from.pixels.divisor;
-  const std::uint32_t image_tile = job.channel_tiles.quotient(blockIdx.y);
-  const std::uint32_t first_channel = job.channel_tiles.remainder(blockIdx.y, image_tile) * kTurned;
-  const std::uint32_t first_image = image_tile * kTurned;
-  const std::uint32_t four = threadIdx.x % 16;       // of images
-  const std::uint32_t part = threadIdx.x / 16 % 4;   // of channels
-  const std::uint32_t own_pixel = threadIdx.x / 64;  // of four
-  for (std::uint32_t first = blockIdx.x * kTurnedPixels; first < pixels;
-       first += gridDim.x * kTurnedPixels) {
-    const std::uint32_t pixel = first + own_pixel;
-    const std::uint32_t channel = first_channel + part * kChunk;
-    ChunkBytes chunk[4] = {};
+  const JobShare share = own_share(list);
+  const TurnJob& job = list.jobs[share.job];
+  turn_pictures(job, share.block,
+                [&](const ChunkPlace& at, std::uint32_t count, ChunkBytes(&chunks)[4]) {
+                  const std::uint32_t pitch = job.from.chunks.divisor * kChunk;
 #pragma unroll
-    for (std::uint32_t i = 0; i < 4; ++i) {
-      const std::uint32_t image = first_image + four * 4 + i;
-      if (image < job.images && channel < from_pitch && pixel < pixels)
-        chunk[i].words =
-            load_chunk(job.from.data, offset_of(from_pitch, {image * pixels + pixel, channel}));
-    }
-    __syncthreads();
-#pragma unroll
-    for (std::uint32_t w = 0; w < 4; ++w) {
-      std::uint32_t words[4] = {chunk[0].word[w], chunk[1].word[w], chunk[2].word[w],
-                                chunk[3].word[w]};
-      turn_words(words);
-#pragma unroll
-      for (std::uint32_t i = 0; i < 4; ++i)
-        tile[own_pixel][part * kChunk + w * 4 + i][four] = words[i];
-    }
-    __syncthreads();
-    const std::uint32_t line = threadIdx.x / 4;
-    const std::uint32_t images = threadIdx.x % 4 * kChunk;
-    if (first_channel + line >= job.from.channels || first_image + images >= job.pitch) continue;
-#pragma unroll
-    for (std::uint32_t i = 0; i < kTurnedPixels; ++i) {
-      if (first + i >= pixels) continue;
-      store_chunk(job.to,
-                  (std::size_t{first_channel + line} * pixels + first + i) * job.pitch +
-                      first_image + images,
-                  *reinterpret_cast<const uint4*>(&tile[i][line][images / 4]));
-    }
-  }
+                  for (std::uint32_t i = 0; i < 4; ++i) {
+                    const ChunkPlace there{at.row + i * job.from.pixels.divisor, at.channel};
+                    if (i < count)
+                      chunks[i].words = load_chunk(job.from.data, offset_of(pitch, there));
+                  }
+                });
 }
 
 }  // namespace
@@ -250,17 +205,25 @@ void queue(DeviceQueue& queue, const GroupedGradientJob& job) {
   grid.planes = wanted < 1 ? 1 : (wanted < job.error.rows ? wanted : (job.error.rows | 1u));
   queue.launch(sum_grouped, grid, job);
 }
-void queue(DeviceQueue& queue, const TurnJob& job) {
-  const std::uint32_t channel_tiles = (job.from.pitch() + kTurned - 1) / kTurned;
-  const std::uint32_t image_tiles = (job.pitch + kTurned - 1) / kTurned;
+TurnJob cut(TurnJob job) {
+  constexpr std::uint32_t kMostPixelBlocks = 512;
   const std::uint32_t pixels = (job.from.pixels.divisor + kTurnedPixels - 1) / kTurnedPixels;
-  const Grid grid{.blocks = pixels < 512 ? pixels : 512,
-                  .threads = 256,
-                  .shared_bytes = 0,
-                  .planes = channel_tiles * image_tiles};
-  TurnJob own = job;
-  own.channel_tiles = Divisor::of(channel_tiles);
-  queue.launch(turn, grid, own);
+  job.channel_tiles = Divisor::of((job.from.pitch() + kTurnedChannels - 1) / kTurnedChannels);
+  job.pixel_blocks = Divisor::of(pixels < kMostPixelBlocks ? pixels : kMostPixelBlocks);
+  return job;
+}
+std::uint32_t blocks_of(const TurnJob& job) {
+  return job.pixel_blocks.divisor * job.channel_tiles.divisor *
+         ((job.pitch + kTurnedImages - 1) / kTurnedImages);
+}
+void queue(DeviceQueue& queue, std::span<const TurnJob> jobs) {
+  std::vector<TurnJob> own(jobs.begin(), jobs.end());
+  for (TurnJob& each : own) each = cut(each);
+  for_each_list<TurnJob>(
+      own, [](const TurnJob& job) { return blocks_of(job); },
+      [&](const JobList<TurnJob>& list, std::uint32_t blocks) {
+        queue.launch(turn, {.blocks = blocks}, list);
+      });
 }
 
 }  // namespace nibble::cuda

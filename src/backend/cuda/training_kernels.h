@@ -3,6 +3,8 @@
 // and values in the order in which products read them.
 #pragma once
 
+#include <span>
+
 #include "backend/cases.h"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/device_queue.h"
@@ -15,6 +17,7 @@ struct EntropyJob {
   const std::int32_t* labels;
   const std::uint16_t* powers;  // power_table()
   const DeviceStep* step;
+  std::int64_t smoothing;
   std::uint32_t stream;
   std::uint32_t is_whole;  // CrossEntropyForm::whole_octaves
 };
@@ -56,15 +59,24 @@ struct GroupedGradientJob {
   std::uint64_t is_wide;
 };
 
-// Numbers of one channel and pixel side by side: to[(channel · pixels + pixel) · pitch + image].
+// Numbers of one channel and pixel side by side, a line of images each:
+//   to[(channel · channel_step + pixel · pixel_step) · pitch + image].
 struct TurnJob {
   Rows from;
   std::int8_t* to;
   std::uint32_t images;
   std::uint32_t pitch;  // images, filled up with zeros to a multiple of 16
+  std::uint32_t channel_step;
+  std::uint32_t pixel_step;
+  // Filled in by cut().
   Divisor channel_tiles;
-  std::uint32_t unused;
+  Divisor pixel_blocks;
 };
+inline constexpr std::uint32_t kTurnedImages = 64;
+inline constexpr std::uint32_t kTurnedChannels = 64;
+inline constexpr std::uint32_t kTurnedPixels = 4;
+TurnJob cut(TurnJob job);
+std::uint32_t blocks_of(const TurnJob& job);  // that is cut
 
 // A weight (out, tap, in) with `in` filled up to a multiple of 16.
 struct FilledUp {
@@ -77,6 +89,16 @@ struct FillUpJob {
   const std::int8_t* mantissas;
   FilledUp filled;
   std::uint64_t elements;
+};
+
+// How sums lie: as planes of 32 bits that add up, each from a multiple of four on; 0: in 64 bits.
+struct SumForm {
+  std::uint32_t planes = 0;
+
+  static std::uint64_t plane_words(std::uint64_t size) { return (size + 3) / 4 * 4; }
+  std::uint64_t words(std::uint64_t size) const {
+    return planes == 0 ? 2 * size : planes * plane_words(size);
+  }
 };
 
 // Of sums of products: the exponents of both factors, and what comes on top.
@@ -100,8 +122,8 @@ struct UpdateJob {
   ShiftRounding rounding;
   NormPart norm;
   bool is_bias;
-  bool is_wide;
-  std::uint8_t unused[4];
+  std::uint8_t unused;
+  std::uint32_t planes;  // of sums: SumForm
 };
 
 void queue(DeviceQueue& queue, const EntropyJob& job);
@@ -110,9 +132,9 @@ void queue(DeviceQueue& queue, const ZeroListJob& job);
 void queue(DeviceQueue& queue, const TotalsJob& job);
 void queue(DeviceQueue& queue, const BiasJob& job);
 void queue(DeviceQueue& queue, const GroupedGradientJob& job);
-void queue(DeviceQueue& queue, const TurnJob& job);
+void queue(DeviceQueue& queue, std::span<const TurnJob> jobs);
 void queue(DeviceQueue& queue, const FillUpJob& job);
-void queue(DeviceQueue& queue, const UpdateJob& job, const ShiftUpdate& rule);
-void queue(DeviceQueue& queue, const UpdateJob& job, const SgdUpdate& rule);
+void queue(DeviceQueue& queue, std::span<const UpdateJob> jobs, const ShiftUpdate& rule);
+void queue(DeviceQueue& queue, std::span<const UpdateJob> jobs, const SgdUpdate& rule);
 
 }  // namespace nibble::cuda

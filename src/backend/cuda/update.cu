@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One update of a weight by its gradient by the rule "shift", and weights filled up for products.
-#include "backend/cuda/chunks.cuh"
+// Updates of weights by their gradients by the rule "shift", and weights filled up for products.
 #include "backend/cuda/kernel_start.cuh"
-#include "backend/cuda/rounding.cuh"
-#include "backend/cuda/training_kernels.h"
 #include "backend/cuda/update_parts.cuh"
 #include "backend/update_law.h"
 
@@ -11,9 +8,10 @@ namespace nibble::cuda {
 namespace {
 
 template <class NumberAt>
-__device__ void find_most(const UpdateJob& job, std::uint64_t* to, const NumberAt& number_at) {
+__device__ void find_most(const JobShare& share, const UpdateJob& job, std::uint64_t* to,
+                          const NumberAt& number_at) {
   std::uint64_t largest = 0;
-  for_each_four(job.elements, [&](std::uint32_t i) {
+  for_each_four(share, job.elements, [&](std::uint32_t i) {
     const FourGradients four = gradients_at(job, i);
 #pragma unroll
     for (std::uint32_t k = 0; k < 4; ++k) {
@@ -26,22 +24,31 @@ __device__ void find_most(const UpdateJob& job, std::uint64_t* to, const NumberA
   if (threadIdx.x == 0 && all.largest > 0) atomic_max(to, all.largest);
 }
 
-__global__ void __launch_bounds__(256) find_largest(const __grid_constant__ UpdateJob job) {
+using Updates = JobList<UpdateJob>;
+
+__global__ void __launch_bounds__(256) find_largest(const __grid_constant__ Updates list) {
   start_kernel();
-  find_most(job, &job.record->largest,
+  const JobShare share = own_share(list);
+  const UpdateJob& job = list.jobs[share.job];
+  find_most(share, job, &job.record->largest,
             [](std::int64_t gradient, std::uint32_t) { return gradient; });
 }
 
-__global__ void __launch_bounds__(256) find_decayed(const __grid_constant__ UpdateJob job) {
+__global__ void __launch_bounds__(256) find_decayed(const __grid_constant__ Updates list) {
   start_kernel();
+  const JobShare share = own_share(list);
+  const UpdateJob& job = list.jobs[share.job];
+  if (job.is_bias) return;
   const int bits = bits_of(job.record->largest);
-  find_most(job, &job.record->decayed, [&](std::int64_t gradient, std::uint32_t i) {
+  find_most(share, job, &job.record->decayed, [&](std::int64_t gradient, std::uint32_t i) {
     return gradient + decay_of(job.mantissas[i], bits);
   });
 }
 
-__global__ void __launch_bounds__(256) move_weights(const __grid_constant__ UpdateJob job) {
+__global__ void __launch_bounds__(256) move_weights(const __grid_constant__ Updates list) {
   start_kernel();
+  const JobShare share = own_share(list);
+  const UpdateJob& job = list.jobs[share.job];
   const DeviceStep& step = *job.step;
   const ShiftUpdate rule = step.shift;
   DeviceUpdate& record = *job.record;
@@ -52,10 +59,11 @@ __global__ void __launch_bounds__(256) move_weights(const __grid_constant__ Upda
                       .fraction_bits = rule.fraction_bits,
                       .momentum = rule.momentum,
                       .rounding = job.rounding};
+  const bool is_narrow = law.is_narrow(bits);
   const RandomKey key{step.seed, job.stream, step.step};
   std::uint32_t moved = 0;
   if (bits != 0 || rule.momentum != 0) {
-    for_each_four(job.elements, [&](std::uint32_t first) {
+    for_each_four(share, job.elements, [&](std::uint32_t first) {
       const FourGradients four = gradients_at(job, first);
       char4& place = reinterpret_cast<char4*>(job.mantissas)[first / 4];
       const char4 mantissas = place;
@@ -69,7 +77,12 @@ __global__ void __launch_bounds__(256) move_weights(const __grid_constant__ Upda
                               rule.momentum > 0 ? job.momentum[i] : 0};
         const std::int64_t decay = decays ? decay_of(before[k], gradient_bits) : 0;
         const std::uint32_t draw = job.rounding == ShiftRounding::stochastic ? draw_of(key, i) : 0;
-        law.move(numbers, bits == 0 ? 0 : four.number[k] + decay, draw);
+        const std::int64_t gradient = bits == 0 ? 0 : four.number[k] + decay;
+        if (is_narrow) {
+          law.move<std::int32_t>(numbers, static_cast<std::int32_t>(gradient), draw);
+        } else {
+          law.move(numbers, gradient, draw);
+        }
         if (rule.fraction_bits > 0) job.fine[i] = numbers.fine;
         if (rule.momentum > 0) job.momentum[i] = numbers.momentum;
         after[k] = numbers.mantissa;
@@ -80,18 +93,7 @@ __global__ void __launch_bounds__(256) move_weights(const __grid_constant__ Upda
       place = make_char4(after[0], after[1], after[2], after[3]);
     });
   }
-  const BlockTotals all = block_totals(0, moved);
-  if (threadIdx.x != 0) return;
-  if (all.sum > 0) atomic_add(&record.moved_so_far, all.sum);
-  if (!is_last_block(&record.blocks_done)) return;
-  record = {.moved = static_cast<std::int64_t>(record.moved_so_far),
-            .largest = 0,
-            .decayed = 0,
-            .moved_so_far = 0,
-            .shift = law.shift,
-            .blocks_done = 0,
-            .halvings = 0,
-            .unused = 0};
+  end_update(share, record, moved, law.shift);
 }
 
 __global__ void __launch_bounds__(256) fill_up_all(const __grid_constant__ FillUpJob job) {
@@ -103,11 +105,9 @@ __global__ void __launch_bounds__(256) fill_up_all(const __grid_constant__ FillU
 
 }  // namespace
 
-void queue(DeviceQueue& queue, const UpdateJob& job, const ShiftUpdate& rule) {
-  const Grid grid = grid_of(queue, (job.elements + 3) / 4);
-  queue.launch(find_largest, grid, job);
-  if (rule.has_decay && !job.is_bias) queue.launch(find_decayed, grid, job);
-  queue.launch(move_weights, grid, job);
+void queue(DeviceQueue& queue, std::span<const UpdateJob> jobs, const ShiftUpdate& rule) {
+  if (rule.has_decay) return queue_updates(queue, jobs, find_largest, find_decayed, move_weights);
+  queue_updates(queue, jobs, find_largest, move_weights);
 }
 
 void queue(DeviceQueue& queue, const FillUpJob& job) {

@@ -2,78 +2,26 @@
 // The CPU as an accelerator.
 #include "backend/pretend/pretend_backend.h"
 
-#include <chrono>
+#include <cstring>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "backend/cpu/cpu_backend.h"
-#include "backend/pretend/work_queue.h"
+#include "backend/pretend/pretend_device.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline backend {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// Others may use the processor while long waits last; short ones end in time.
-void wait_until(Clock::time_point end) {
-  constexpr auto kSleepError = std::chrono::microseconds(150);
-  if (end - Clock::now() > 2 * kSleepError) std::this_thread::sleep_until(end - kSleepError);
-  while (Clock::now() < end) continue;
-}
-
-// The thread, the backend that works on it, and what copies cost.
-class Device {
- public:
-  explicit Device(const PretendOptions& options) : options_(options) {}
-
-  // Waits for what was asked for, then calls on the inner backend.
-  template <class Call>
-  auto now(const Call& call) {
-    queue_.wait();
-    return call(inner_);
-  }
-  template <class Work>
-  void later(Work work) {
-    queue_.push([this, work = std::move(work)]() mutable {
-      if (options_.lost_after > 0 && ++operations_ > options_.lost_after)
-        throw Error("pretend", "device", "none any more", "one that stays", ErrorKind::device);
-      const Clock::time_point begin = Clock::now();
-      work(inner_);
-      if (options_.slowdown > 1) wait_until(begin + (Clock::now() - begin) * options_.slowdown);
-    });
-  }
-  // Before something goes that work to come may use.
-  void settle() { queue_.settle(); }
-  // Memory goes back without being an operation.
-  void give_back(std::shared_ptr<MemoryHandle> memory) {
-    queue_.push([memory = std::move(memory)] { memory->release(); });
-  }
-  void copy(std::size_t bytes) const {
-    wait_until(Clock::now() +
-               std::chrono::nanoseconds(1000 * options_.copy_microseconds +
-                                        static_cast<std::int64_t>(bytes) *
-                                            options_.copy_picoseconds_a_byte / 1000));
-  }
-
- private:
-  PretendOptions options_;
-  std::int64_t operations_ = 0;
-  CpuBackend inner_;
-  WorkQueue queue_;  // last: its thread works on the backend
-};
-
 class PretendMemory final : public Memory {
  public:
-  explicit PretendMemory(Device& device) : device_(device) {}
+  explicit PretendMemory(PretendDevice& device) : device_(device) {}
   ~PretendMemory() override { device_.give_back(std::move(inner)); }
 
   std::shared_ptr<MemoryHandle> inner = std::make_shared<MemoryHandle>();
 
  private:
-  Device& device_;
+  PretendDevice& device_;
 };
 
 // Of the inner backend; asked for on its thread.
@@ -83,6 +31,11 @@ Values inner_of(Values values) {
   return values;
 }
 
+int packed(Departure& departure, std::span<std::byte> to) {
+  std::memcpy(to.data(), departure.bytes().data(), to.size());
+  return departure.exponent();
+}
+
 std::size_t bytes_of(const WeightsState& state) {
   return state.mantissas.bytes() +
          (state.fine.size() + state.momentum.size()) * sizeof(std::int32_t);
@@ -90,7 +43,7 @@ std::size_t bytes_of(const WeightsState& state) {
 
 class PretendWeights final : public Weights {
  public:
-  PretendWeights(Device& device, const WeightsCase& weights)
+  PretendWeights(PretendDevice& device, const WeightsCase& weights)
       : inner(device.now([&](CpuBackend& cpu) { return cpu.weights(weights); })),
         device_(device),
         size_(static_cast<std::size_t>(weights.shape.elements())) {}
@@ -98,10 +51,15 @@ class PretendWeights final : public Weights {
   ~PretendWeights() override { device_.settle(); }
 
   void write(const WeightsState& state) override {
-    device_.copy(bytes_of(state));
     auto kept = std::make_shared<WeightsState>(
         WeightsState{copy_of(state.mantissas.view()), state.exponent, state.fine, state.momentum});
-    device_.later([this, kept](CpuBackend&) { inner->write(*kept); });
+    device_.bring(bytes_of(state), [this, kept](CpuBackend&) { inner->write(*kept); });
+  }
+  std::unique_ptr<Departure> leave(bool with_fine) const override {
+    const std::size_t each = 1 + (with_fine ? sizeof(std::int32_t) : 0);
+    return device_.leave(size_ * each, [this, with_fine](CpuBackend&, std::span<std::byte> to) {
+      return packed(*inner->leave(with_fine), to);
+    });
   }
   WeightsState read() const override {
     WeightsState state = device_.now([&](CpuBackend&) { return inner->read(); });
@@ -122,7 +80,7 @@ class PretendWeights final : public Weights {
   const std::unique_ptr<Weights> inner;
 
  private:
-  Device& device_;
+  PretendDevice& device_;
   std::size_t size_;
 };
 
@@ -136,7 +94,7 @@ FrozenLine inner_of(const FrozenLine& line) {
 
 class PretendSums final : public Sums {
  public:
-  PretendSums(Device& device, const WeightsCase& weights)
+  PretendSums(PretendDevice& device, const WeightsCase& weights)
       : inner(device.now([&](CpuBackend& cpu) { return cpu.sums(weights); })), device_(device) {}
 
   int read(std::span<std::int64_t> sums) override {
@@ -145,15 +103,29 @@ class PretendSums final : public Sums {
     return exponent;
   }
   void write(std::span<const std::int64_t> sums, int exponent) override {
-    device_.copy(sums.size_bytes());
-    device_.later([kept = inner, all = std::vector(sums.begin(), sums.end()),
-                   exponent](CpuBackend&) { kept->write(all, exponent); });
+    device_.bring(sums.size_bytes(), [kept = inner, all = std::vector(sums.begin(), sums.end()),
+                                      exponent](CpuBackend&) { kept->write(all, exponent); });
+  }
+  std::unique_ptr<Departure> leave(std::size_t size, bool fits_32) override {
+    const std::size_t each = fits_32 ? sizeof(std::int32_t) : sizeof(std::int64_t);
+    return device_.leave(size * each,
+                         [kept = inner, size, fits_32](CpuBackend&, std::span<std::byte> to) {
+                           return packed(*kept->leave(size, fits_32), to);
+                         });
+  }
+
+  void arrive(Departure& departure, std::size_t size) override {
+    const std::span<const std::byte> bytes = departure.bytes();
+    const auto parcel = std::make_shared<StoredParcel>(
+        std::vector<std::byte>(bytes.begin(), bytes.end()), departure.exponent());
+    device_.bring(bytes.size(),
+                  [kept = inner, parcel, size](CpuBackend&) { kept->arrive(*parcel, size); });
   }
 
   const std::shared_ptr<Sums> inner;
 
  private:
-  Device& device_;
+  PretendDevice& device_;
 };
 
 std::shared_ptr<Sums> inner_of(Sums& sums) {
@@ -162,7 +134,7 @@ std::shared_ptr<Sums> inner_of(Sums& sums) {
 
 class PretendProduct final : public ProductOp {
  public:
-  PretendProduct(Device& device, const ProductCase& product)
+  PretendProduct(PretendDevice& device, const ProductCase& product)
       : device_(device),
         inner_(device.now([&](CpuBackend& cpu) { return cpu.product(product); })) {}
 
@@ -194,13 +166,13 @@ class PretendProduct final : public ProductOp {
   }
 
  private:
-  Device& device_;
+  PretendDevice& device_;
   std::unique_ptr<ProductOp> inner_;
 };
 
 class PretendPool final : public PoolOp {
  public:
-  PretendPool(Device& device, const PoolCase& pool)
+  PretendPool(PretendDevice& device, const PoolCase& pool)
       : device_(device), inner_(device.now([&](CpuBackend& cpu) { return cpu.pool(pool); })) {}
 
   ~PretendPool() override { device_.settle(); }
@@ -219,13 +191,13 @@ class PretendPool final : public PoolOp {
   }
 
  private:
-  Device& device_;
+  PretendDevice& device_;
   std::unique_ptr<PoolOp> inner_;
 };
 
 class PretendNormalization final : public NormalizationOp {
  public:
-  PretendNormalization(Device& device, const NormalizationCase& norm)
+  PretendNormalization(PretendDevice& device, const NormalizationCase& norm)
       : device_(device),
         inner_(device.now([&](CpuBackend& cpu) { return cpu.normalization(norm); })) {}
 
@@ -255,7 +227,7 @@ class PretendNormalization final : public NormalizationOp {
   }
 
  private:
-  Device& device_;
+  PretendDevice& device_;
   std::unique_ptr<NormalizationOp> inner_;
 };
 
@@ -290,14 +262,14 @@ class PretendBackend final : public IntegerBackend {
   }
 
   void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) override {
-    device_.copy(mantissas.size());
-    device_.later([all = std::vector(mantissas.begin(), mantissas.end()), exponent,
+    device_.bring(mantissas.size(),
+                  [all = std::vector(mantissas.begin(), mantissas.end()), exponent,
                    to](CpuBackend& cpu) { cpu.load(all, exponent, inner_of(to)); });
   }
   void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,
                   int exponent, const Values& to) override {
-    device_.copy(bytes.size());
-    device_.later([all = std::vector(bytes.begin(), bytes.end()),
+    device_.bring(bytes.size(),
+                  [all = std::vector(bytes.begin(), bytes.end()),
                    table = std::vector(tables.begin(), tables.end()), exponent,
                    to](CpuBackend& cpu) { cpu.load_bytes(all, table, exponent, inner_of(to)); });
   }
@@ -309,6 +281,26 @@ class PretendBackend final : public IntegerBackend {
     device_.now([&](CpuBackend& cpu) { cpu.store_sums(inner_of(from), sums); });
     device_.copy(sums.size_bytes());
   }
+  std::unique_ptr<Departure> leave(const Values& from) override {
+    return device_.leave(static_cast<std::size_t>(from.images * from.picture.elements()),
+                         [from](CpuBackend& cpu, std::span<std::byte> to) {
+                           const Values inner = inner_of(from);
+                           cpu.store(inner, numbers_in<std::int8_t>(to));
+                           return cpu.read_exponent(inner);
+                         });
+  }
+  std::unique_ptr<Landing> land(std::size_t bytes) override { return device_.land(bytes); }
+  void arrive(Landing& landing, const Values& to) override {
+    device_.arrive(landing, [to](CpuBackend& cpu, std::span<const std::byte> bytes, int exponent) {
+      cpu.load(numbers_in<std::int8_t>(bytes), exponent, inner_of(to));
+    });
+  }
+  void set_trace(StepTrace* trace) override {
+    IntegerBackend::set_trace(trace);
+    device_.set_trace(trace);
+  }
+  WireKind wire() const override { return WireKind::pinned; }
+  bool use_wire(WireKind kind) override { return kind == WireKind::pinned; }
   SlotTable read_slots() override {
     return device_.now([](CpuBackend& cpu) { return cpu.read_slots(); });
   }
@@ -372,7 +364,7 @@ class PretendBackend final : public IntegerBackend {
   static std::span<const std::int32_t>& numbers_of(CrossEntropyLoss& loss) { return loss.labels; }
   static std::span<const std::int32_t>& numbers_of(SquaredLoss& loss) { return loss.targets; }
 
-  mutable Device device_;
+  mutable PretendDevice device_;
 };
 
 }  // namespace

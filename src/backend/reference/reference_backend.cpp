@@ -166,7 +166,7 @@ void ReferenceBackend::loss(const LossCase& loss, const Values& answers, const V
   std::vector<std::int64_t> differences(classes);
   for (std::size_t image = 0; image * classes < given.size(); ++image) {
     cross_entropy_differences(given.subspan(image * classes, classes), exponent(answers),
-                              entropy.labels[image], entropy.form, differences);
+                              entropy.labels[image], entropy.rule, differences);
     for (std::size_t c = 0; c < classes; ++c) {
       const std::uint64_t element =
           (static_cast<std::uint64_t>(step_.first_image) + image) * classes + c;

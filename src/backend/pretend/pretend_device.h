@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What pretends to be a device: a thread that computes, and two more on which copies take as long
+// as they are told to, up to it and down from it, beside the host and beside each other.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/cpu/cpu_backend.h"
+#include "backend/pretend/pretend_backend.h"
+#include "backend/pretend/work_queue.h"
+
+namespace nibble::inline backend {
+
+class PretendDevice {
+ public:
+  explicit PretendDevice(const PretendOptions& options) : options_(options) {}
+
+  // Waits for what was asked for, then calls on the inner backend.
+  template <class Call>
+  auto now(const Call& call) {
+    queue_.wait();
+    return call(inner_);
+  }
+  template <class Work>
+  void later(Work work) {
+    queue_.push([this, label = label(), work = std::move(work)]() mutable {
+      count_operation();
+      const Traced traced(*this, "pretend", label);
+      const auto begin = std::chrono::steady_clock::now();
+      work(inner_);
+      slow_down(begin);
+    });
+  }
+  // Before something goes that work to come may use.
+  void settle() { queue_.settle(); }
+  // Memory goes back without being an operation.
+  void give_back(std::shared_ptr<MemoryHandle> memory) {
+    queue_.push([memory = std::move(memory)] { memory->release(); });
+  }
+
+  // A copy for which the host waits.
+  void copy(std::size_t bytes) const;
+  // Work on bytes of the host, once they are here.
+  template <class Work>
+  void bring(std::size_t bytes, Work work) {
+    wait_for(sent(bytes));
+    later(std::move(work));
+  }
+
+  // `fill` writes the bytes, on the device's thread, and returns their exponent.
+  using Fill = std::function<int(CpuBackend& cpu, std::span<std::byte> to)>;
+  std::unique_ptr<Departure> leave(std::size_t bytes, Fill fill);
+  std::unique_ptr<Landing> land(std::size_t bytes);
+  using Use = std::function<void(CpuBackend& cpu, std::span<const std::byte> bytes, int exponent)>;
+  void arrive(Landing& landing, Use use);  // one of land()
+
+  void set_trace(StepTrace* trace);  // waits; whoever traced before is told
+
+ private:
+  // A span of one of the threads, where somebody traces.
+  class Traced {
+   public:
+    Traced(PretendDevice& device, const char* track, const std::string& label,
+           std::size_t bytes = 0);
+    ~Traced();
+    Traced(const Traced&) = delete;
+    Traced& operator=(const Traced&) = delete;
+
+   private:
+    PretendDevice& device_;
+    TraceSpan span_;
+  };
+  std::string label() const { return trace_ == nullptr ? std::string() : trace_->open(); }
+  class LeavingParcel;
+  class LandingParcel;
+
+  void traced_copy(const char* track, const std::string& label, std::size_t bytes);
+  void count_operation();
+  void slow_down(std::chrono::steady_clock::time_point begin) const;
+  std::shared_future<void> sent(std::size_t bytes);  // up
+  void wait_for(std::shared_future<void> copy);      // before what is asked for from here on
+
+  PretendOptions options_;
+  StepTrace* trace_ = nullptr;
+  std::mutex spans_mutex_;
+  std::vector<TraceSpan> spans_;  // of this trace so far
+  std::int64_t operations_ = 0;
+  CpuBackend inner_;
+  WorkQueue up_;
+  WorkQueue down_;
+  WorkQueue queue_;  // last: its thread works on the backend and sends down
+};
+
+}  // namespace nibble::inline backend
