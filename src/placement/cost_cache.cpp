@@ -37,6 +37,28 @@ LinkCost link_of(const Json& json) {
   return {json.at(0).get<Nanoseconds>(), json.at(1).get<std::int64_t>()};
 }
 
+Json json_of(const CopyCost& copy) {
+  return {copy.leave, copy.travel, copy.ask, copy.arrive};
+}
+
+CopyCost copy_of(const Json& json) {
+  return {json.at(0).get<Nanoseconds>(), json.at(1).get<Nanoseconds>(),
+          json.at(2).get<Nanoseconds>(), json.at(3).get<Nanoseconds>()};
+}
+
+Json json_of(const std::vector<std::array<Nanoseconds, 2>>& times) {
+  Json list = Json::array();
+  for (const auto& each : times) list.push_back({each[0], each[1]});
+  return list;
+}
+
+std::vector<std::array<Nanoseconds, 2>> times_of(const Json& json) {
+  std::vector<std::array<Nanoseconds, 2>> times;
+  for (const Json& each : json)
+    times.push_back({each.at(0).get<Nanoseconds>(), each.at(1).get<Nanoseconds>()});
+  return times;
+}
+
 }  // namespace
 
 std::string hardware_fingerprint(const std::array<std::string, 2>& devices) {
@@ -46,9 +68,13 @@ std::string hardware_fingerprint(const std::array<std::string, 2>& devices) {
     const DeviceName device = parse_device(each);
     if (device.kind == "cuda" && device.index < cuda::device_count())
       text += fmt::format(" of {} multiprocessors", cuda::multiprocessors(device.index));
-    if (const char* pretended = std::getenv("NIBBLE_PRETEND");
-        device.kind == "pretend" && pretended != nullptr)
-      text += fmt::format(" ({})", pretended);
+    const auto add_setting = [&](std::string_view kind, const char* variable) {
+      const char* value = std::getenv(variable);
+      if (device.kind == kind && value != nullptr) text += fmt::format(" ({})", value);
+    };
+    add_setting("pretend", "NIBBLE_PRETEND");
+    add_setting("cuda", "NIBBLE_CUDA_WIRE");
+    add_setting("cuda", "NIBBLE_CUDA_LIMITS");
   }
   return text;
 }
@@ -76,13 +102,18 @@ std::optional<StepCosts> cached_costs(const fs::path& path, const std::string& h
     if (!cache.contains(hardware) || !cache.at(hardware).contains(work)) return std::nullopt;
     const Json& found = cache.at(hardware).at(work);
     StepCosts costs;
-    for (const Json& each : found.at("units"))
-      costs.units.push_back({each.at(0).get<Nanoseconds>(), each.at(1).get<Nanoseconds>()});
+    costs.units = times_of(found.at("units"));
+    costs.asks = times_of(found.at("asks"));
     for (const Json& each : found.at("copies"))
-      costs.copies.push_back({each.at(0).get<Nanoseconds>(), each.at(1).get<Nanoseconds>()});
+      costs.copies.push_back({copy_of(each.at(0)), copy_of(each.at(1))});
+    costs.wire = static_cast<WireKind>(found.at("wire").get<int>());
+    for (const Json& each : found.at("wires"))
+      costs.wires.push_back({static_cast<WireKind>(each.at(0).get<int>()),
+                             {link_of(each.at(1)), link_of(each.at(2))}});
     for (std::size_t i = 0; i < 2; ++i) {
       costs.links[i] = link_of(found.at("links").at(i));
       costs.runs_ahead[i] = found.at("runs_ahead").at(i).get<bool>();
+      costs.wakes[i] = found.at("wakes").at(i).get<Nanoseconds>();
     }
     if (costs.units.size() != units) return std::nullopt;
     return costs;
@@ -94,13 +125,18 @@ std::optional<StepCosts> cached_costs(const fs::path& path, const std::string& h
 void cache_costs(const fs::path& path, const std::string& hardware, const std::string& work,
                  const StepCosts& costs) {
   Json cache = read_cache(path);
-  Json units = Json::array();
-  for (const auto& each : costs.units) units.push_back({each[0], each[1]});
   Json copies = Json::array();
-  for (const auto& each : costs.copies) copies.push_back({each[0], each[1]});
-  cache[hardware][work] = {{"units", units},
+  for (const auto& each : costs.copies) copies.push_back({json_of(each[0]), json_of(each[1])});
+  Json wires = Json::array();
+  for (const WireCost& each : costs.wires)
+    wires.push_back({static_cast<int>(each.kind), json_of(each.links[0]), json_of(each.links[1])});
+  cache[hardware][work] = {{"units", json_of(costs.units)},
+                           {"asks", json_of(costs.asks)},
                            {"copies", copies},
+                           {"wire", static_cast<int>(costs.wire)},
+                           {"wires", wires},
                            {"links", {json_of(costs.links[0]), json_of(costs.links[1])}},
+                           {"wakes", {costs.wakes[0], costs.wakes[1]}},
                            {"runs_ahead", {costs.runs_ahead[0], costs.runs_ahead[1]}}};
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
   AtomicFile file(path);

@@ -16,8 +16,12 @@ TEST(CostCache, KeepsCostsByMachineAndWork) {
   const std::filesystem::path path = folder.path() / "new" / "placement.json";
   const StepCosts costs{.units = {{1, 2}, {3, 4}},
                         .links = {LinkCost{5, 6}, LinkCost{7, 8}},
-                        .copies = {{9, 0}},
-                        .runs_ahead = {false, true}};
+                        .copies = {{CopyCost{9, 10, 11, 12}, CopyCost{}}},
+                        .runs_ahead = {false, true},
+                        .asks = {{13, 14}, {15, 16}},
+                        .wakes = {0, 17},
+                        .wire = WireKind::mapped,
+                        .wires = {{WireKind::mapped, {LinkCost{5, 6}, LinkCost{7, 8}}}}};
   EXPECT_FALSE(cached_costs(path, "a", "work", 2));
   cache_costs(path, "a", "work", costs);
   cache_costs(path, "a", "other", {.units = {{9, 9}}, .links = {}});
@@ -27,6 +31,10 @@ TEST(CostCache, KeepsCostsByMachineAndWork) {
   EXPECT_EQ(found->links, costs.links);
   EXPECT_EQ(found->copies, costs.copies);
   EXPECT_EQ(found->runs_ahead, costs.runs_ahead);
+  EXPECT_EQ(found->asks, costs.asks);
+  EXPECT_EQ(found->wakes, costs.wakes);
+  EXPECT_EQ(found->wire, costs.wire);
+  EXPECT_EQ(found->wires, costs.wires);
   EXPECT_FALSE(cached_costs(path, "b", "work", 2));
   EXPECT_FALSE(cached_costs(path, "a", "work", 3));
   std::ofstream(path) << R"({"a": {"work": {"units": "many"}}})";

@@ -22,21 +22,51 @@ struct LinkCost {
   bool operator==(const LinkCost&) const = default;
 };
 
+// A tensor on its way: first the host sees it off, then it travels, then it is brought in, by the
+// host and on the device that reads it.
+struct CopyCost {
+  Nanoseconds leave = 0;
+  Nanoseconds travel = 0;
+  Nanoseconds ask = 0;     // the host's part of the arrival
+  Nanoseconds arrive = 0;  // the part of a device that runs ahead
+
+  Nanoseconds sum() const { return leave + travel + ask + arrive; }
+  bool operator==(const CopyCost&) const = default;
+};
+
+// Both ways through one kind of host memory: from the first device, from the second.
+struct WireCost {
+  WireKind kind = WireKind::pageable;
+  std::array<LinkCost, 2> links;
+  bool operator==(const WireCost&) const = default;
+};
+
 struct StepCosts {
-  std::vector<std::array<Nanoseconds, 2>> units;        // by unit and device
-  std::array<LinkCost, 2> links;                        // from the first device, from the second
-  std::vector<std::array<Nanoseconds, 2>> copies = {};  // by flow and where it comes from; 0, or
-                                                        // none at all: as the links say
+  std::vector<std::array<Nanoseconds, 2>> units;  // by unit and device
+  std::array<LinkCost, 2> links;                  // from the first device, from the second
+  // By flow and where it comes from; nothing at all: as the links say.
+  std::vector<std::array<CopyCost, 2>> copies = {};
   std::array<bool, 2> runs_ahead{};  // of the host, which then goes on to other work
+  // What asking a device that runs ahead for a unit takes of the host's time, by unit and device.
+  std::vector<std::array<Nanoseconds, 2>> asks = {};
+  std::array<Nanoseconds, 2> wakes{};  // until a device that was idle begins, or a wait for it ends
+  WireKind wire = WireKind::pinned;    // between the two
+  std::vector<WireCost> wires = {};    // all that there are, to be shown
 
   // Of a flow of the graph by its number.
-  Nanoseconds copy(const StepGraph& graph, std::size_t flow, std::uint8_t from) const;
+  CopyCost copy(const StepGraph& graph, std::size_t flow, std::uint8_t from) const;
+  Nanoseconds ask(std::size_t unit, std::uint8_t side) const {
+    return unit < asks.size() && runs_ahead[side] ? asks[unit][side] : 0;
+  }
 };
+
+// Of all that tied units allow; another number, other sides.
+Sides sides_by_chance(const StepGraph& graph, std::uint32_t number);
 
 // Whether any reader of the tensor is elsewhere.
 bool crosses(const Flow& flow, const Sides& sides);
 
-// All units and all copies, one after the other.
+// All units and all copies, one after the other, without what the host has to ask.
 Nanoseconds sum_of(const StepGraph& graph, const StepCosts& costs, const Sides& sides);
 
 std::int64_t bytes_crossing(const StepGraph& graph, const Sides& sides);

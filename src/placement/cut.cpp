@@ -67,8 +67,8 @@ Sides cheapest_cut(const StepGraph& graph, const StepCosts& costs, std::int64_t 
     const Flow& each = graph.flows[i];
     const std::size_t there = flow.add_node();  // beyond the cut as soon as one reader is
     const std::size_t back = flow.add_node();   // before the cut as soon as one reader is
-    flow.add_pipe(node(each.from), there, costs.copy(graph, i, 0));
-    flow.add_pipe(back, node(each.from), costs.copy(graph, i, 1));
+    flow.add_pipe(node(each.from), there, costs.copy(graph, i, 0).sum());
+    flow.add_pipe(back, node(each.from), costs.copy(graph, i, 1).sum());
     for (const std::size_t reader : each.to) {
       flow.add_pipe(there, node(reader), MaxFlow::kEndless);
       flow.add_pipe(node(reader), back, MaxFlow::kEndless);

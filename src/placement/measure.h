@@ -11,10 +11,11 @@ namespace nibble::inline placement {
 struct MeasuredStep {
   StepGraph graph;
   StepCosts costs;
+  std::array<Nanoseconds, 2> idle{};  // asking a device for next to nothing, there and back
 };
 
-// Medians of some steps with everything on the one, then on the other. Both the same: one device,
-// whose costs stand twice.
+// Medians of some steps with everything on the one, then on the other, in proportion to whole
+// steps. Both the same: one device, whose costs stand twice.
 MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
                           std::int64_t images, const Backends& backends);
 

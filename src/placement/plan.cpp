@@ -19,9 +19,12 @@
 namespace nibble::inline placement {
 namespace {
 
-constexpr int kTurns = 7;                  // of real steps
-constexpr int kStepsInARow = 4;            // in a turn
-constexpr double kWorthwhileShare = 0.99;  // of a pure placement's time: less is noise
+constexpr int kTurns = 7;                     // of real steps
+constexpr int kStepsInARow = 4;               // in a turn
+constexpr double kHopelessShare = 1.3;        // of the quickest\'s time: no second turn
+constexpr std::uint32_t kStartsByChance = 5;  // of the search for short time lines
+constexpr std::size_t kMostImproved = 4;      // of what it finds is tried: the time line errs, too
+constexpr double kWorthwhileShare = 0.99;     // of a pure placement's time: less is noise
 
 bool is_pure(const Sides& sides) {
   return std::ranges::count(sides, sides[0]) == std::ssize(sides);
@@ -66,37 +69,54 @@ void add_candidates(const PlanRequest& request, StepPlan& plan) {
                         ? cheapest_cut(plan.graph, plan.costs)
                         : cut_within(plan.graph, plan.costs, request.most_memory);
   add("minimum cut", cut);
-  Sides best;
-  for (const Sides& start : {cut, Sides(units, 0), Sides(units, 1)}) {
+  std::vector<Sides> starts = {cut, Sides(units, 0), Sides(units, 1)};
+  for (std::uint32_t i = 0; i < kStartsByChance; ++i)
+    starts.push_back(sides_by_chance(plan.graph, i));
+  std::vector<std::pair<Nanoseconds, Sides>> ends;
+  for (const Sides& start : starts) {
     if (!fits(start)) continue;
     Sides moved = improved(plan.graph, plan.costs, start, fits);
-    if (best.empty() || time_line(plan.graph, plan.costs, moved).length <
-                            time_line(plan.graph, plan.costs, best).length)
-      best = std::move(moved);
+    ends.emplace_back(time_line(plan.graph, plan.costs, moved).length, std::move(moved));
   }
-  add("time line", best);
+  std::ranges::sort(ends);
+  const auto [first, last] = std::ranges::unique(ends);
+  ends.erase(first, last);
+  for (std::size_t i = 0; i < std::min(ends.size(), kMostImproved); ++i)
+    add(i == 0 ? "time line" : fmt::format("time line, {}", i + 1), std::move(ends[i].second));
 }
 
 // In turns, so that what else the machine does meets all; some steps in a row, of which the
-// quickest counts, for the first one wakes threads that slept.
+// quickest counts, for the first one wakes threads that slept. Who is far behind after the first
+// turn has no other.
 void try_candidates(const Network& network, const IntegerOptions& options, const Backends& backends,
                     StepPlan& plan) {
-  std::vector<std::unique_ptr<StepTrial>> trials;
-  for (const PlanCandidate& each : plan.candidates) {
-    trials.push_back(
-        std::make_unique<StepTrial>(network, options, plan.images,
-                                    placement_of_sides(network, plan.graph, each.sides, backends)));
-    for (int i = 0; i < 2; ++i) trials.back()->step();
+  struct Runner {
+    PlanCandidate* candidate;
+    std::unique_ptr<StepTrial> trial;
+    std::vector<Nanoseconds> times = {};
+  };
+  std::vector<Runner> runners;
+  for (PlanCandidate& each : plan.candidates) {
+    const Placement placement = placement_of_sides(network, plan.graph, each.sides, backends);
+    runners.push_back(
+        {&each, std::make_unique<StepTrial>(network, options, plan.images, placement)});
+    for (int i = 0; i < 2; ++i) runners.back().trial->step();
   }
-  std::vector<std::vector<Nanoseconds>> times(trials.size());
   for (int turn = 0; turn < kTurns; ++turn) {
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      Nanoseconds least = trials[i]->step();
-      for (int step = 1; step < kStepsInARow; ++step) least = std::min(least, trials[i]->step());
-      times[i].push_back(least);
+    for (Runner& each : runners) {
+      Nanoseconds least = each.trial->step();
+      for (int step = 1; step < kStepsInARow; ++step) least = std::min(least, each.trial->step());
+      each.times.push_back(least);
+      each.candidate->measured = median_of(each.times);
     }
+    if (turn > 0) continue;
+    const Nanoseconds quickest =
+        std::ranges::min(plan.candidates, {}, &PlanCandidate::measured).measured;
+    std::erase_if(runners, [&](const Runner& each) {
+      return static_cast<double>(each.candidate->measured) >
+             kHopelessShare * static_cast<double>(quickest);
+    });
   }
-  for (std::size_t i = 0; i < trials.size(); ++i) plan.candidates[i].measured = median_of(times[i]);
 }
 
 void choose(StepPlan& plan) {

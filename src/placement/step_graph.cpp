@@ -16,11 +16,9 @@ class GraphMaker {
         tape_(tape),
         images_(images),
         answer_(output_of(network)),
-        pictures_(pictures_of(network)),
-        arrivals_(network.nodes.size()) {}
+        pictures_(pictures_of(network)) {}
 
   StepGraph make() {
-    find_arrivals();
     add_units();
     graph_.group.resize(graph_.units.size());
     std::iota(graph_.group.begin(), graph_.group.end(), std::size_t{0});
@@ -37,9 +35,7 @@ class GraphMaker {
  private:
   StepUnit loss() const { return {network_.nodes.size() - 1, TrainPass::forward}; }
   bool is_whole(std::size_t node) const { return tape_.layer(node)->makes_whole_gradients(); }
-  bool goes_back(std::size_t node) const {
-    return tape_.layer(node) != nullptr && tape_.wants_error(node);
-  }
+  bool goes_back(std::size_t node) const { return tape_.goes_back(node); }
   std::vector<TrainedTensor*> parameters(std::size_t node) const {
     if (tape_.layer(node) == nullptr || !tape_.needs(node).has_parameters) return {};
     return tape_.layer(node)->parameters();
@@ -54,15 +50,9 @@ class GraphMaker {
     return images_ * pictures_[node].elements() + Wire::kExponentBytes;
   }
 
-  // Who sends an error to a value: one arrival an operand.
-  void find_arrivals() {
-    arrivals_[answer_].push_back(loss());
-    for (std::size_t j = answer_; j > 0; --j) {
-      if (!goes_back(j) || !tape_.passes_error_on(j)) continue;
-      for (const std::size_t input : network_.nodes[j].inputs) {
-        if (tape_.wants_error(input)) arrivals_[input].push_back({j, TrainPass::input_error});
-      }
-    }
+  // Who sends an error to a value.
+  std::vector<StepUnit> arrivals(std::size_t node) const {
+    return node == answer_ ? std::vector<StepUnit>{loss()} : tape_.error_senders(node);
   }
 
   void add_unit(StepUnit unit, std::int64_t memory) {
@@ -79,7 +69,7 @@ class GraphMaker {
     for (std::size_t i = answer_; i > 0; --i) {
       if (!goes_back(i)) continue;
       if (numbers(i) > 0 && !is_whole(i)) add_unit({i, TrainPass::weight_gradient}, 8 * numbers(i));
-      if (tape_.passes_error_on(i) || arrivals_[i].size() > 1)
+      if (tape_.passes_error_on(i) || arrivals(i).size() > 1)
         add_unit({i, TrainPass::input_error}, 0);
     }
     for (std::size_t i = answer_; i > 0; --i) {  // mantissas, fine numbers, momentum
@@ -104,17 +94,7 @@ class GraphMaker {
 
   void add_value(std::size_t node) {
     if (!number_.contains({node, TrainPass::forward})) return;
-    std::vector<StepUnit> readers;
-    for (std::size_t j = 1; j <= answer_; ++j) {
-      const auto& inputs = network_.nodes[j].inputs;
-      if (tape_.layer(j) == nullptr || std::ranges::find(inputs, node) == inputs.end()) continue;
-      readers.push_back({j, TrainPass::forward});
-      if (tape_.needs(j).keeps_inputs && goes_back(j))
-        readers.push_back({j, is_whole(j) ? TrainPass::input_error : TrainPass::weight_gradient});
-    }
-    const IntegerLayer* layer = tape_.layer(node);
-    if (layer != nullptr && layer->keeps_output() && goes_back(node))
-      readers.push_back({node, TrainPass::input_error});
+    std::vector<StepUnit> readers = tape_.value_readers(node);
     if (node == answer_) readers.push_back(loss());
     const std::string& name = network_.nodes[node].name;
     add_flow(name + ".value", {node, TrainPass::forward}, readers, value_bytes(node));
@@ -130,11 +110,11 @@ class GraphMaker {
     const std::string tensor = network_.nodes[node].name + ".error";
     const StepUnit passes{node, TrainPass::input_error};
     const StepUnit learns{node, TrainPass::weight_gradient};
-    if (arrivals_[node].size() == 1)
-      return add_flow(tensor, arrivals_[node][0], {passes, learns}, value_bytes(node));
-    for (const StepUnit& each : arrivals_[node])
-      add_flow(tensor, each, {passes}, value_bytes(node));
-    if (!arrivals_[node].empty()) add_flow(tensor, passes, {learns}, value_bytes(node));
+    const std::vector<StepUnit> senders = arrivals(node);
+    if (senders.size() == 1)
+      return add_flow(tensor, senders[0], {passes, learns}, value_bytes(node));
+    for (const StepUnit& each : senders) add_flow(tensor, each, {passes}, value_bytes(node));
+    if (!senders.empty()) add_flow(tensor, passes, {learns}, value_bytes(node));
   }
 
   void add_parameters(std::size_t node) {
@@ -143,7 +123,7 @@ class GraphMaker {
     const StepUnit learns{node,
                           is_whole(node) ? TrainPass::input_error : TrainPass::weight_gradient};
     for (const TrainedTensor* each : parameters(node)) {
-      add_flow(each->name() + ".gradient", learns, {moves}, each->gradient_bytes());
+      add_flow(each->name() + ".gradient", learns, {moves}, each->gradient_bytes(images_));
       add_flow(each->name(), moves, {{node, TrainPass::forward}, {node, TrainPass::input_error}},
                each->wire_bytes(), true);
     }
@@ -170,7 +150,6 @@ class GraphMaker {
   std::int64_t images_;
   std::size_t answer_;
   std::vector<Picture> pictures_;
-  std::vector<std::vector<StepUnit>> arrivals_;
   std::map<StepUnit, std::size_t> number_;
   StepGraph graph_;
 };

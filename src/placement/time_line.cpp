@@ -11,15 +11,14 @@ namespace {
 class Simulation {
  public:
   Simulation(const StepGraph& graph, const StepCosts& costs, const Sides& sides)
-      : graph_(graph), costs_(costs), sides_(sides), has_crossed_(graph.flows.size()) {
+      : graph_(graph), costs_(costs), sides_(sides), there_(graph.flows.size(), kAway) {
+    made_.resize(graph.units.size());
     read_.resize(graph.units.size());
-    sent_.resize(graph.units.size());
     for (std::size_t i = 0; i < graph.flows.size(); ++i) {
       const Flow& flow = graph.flows[i];
-      if (flow.is_sent) {
-        if (crosses(flow, sides)) sent_[flow.from].push_back(i);
-        continue;
-      }
+      if (!crosses(flow, sides)) continue;
+      made_[flow.from].push_back(i);
+      if (flow.is_sent) continue;  // arrives when the step ends
       for (const std::size_t reader : flow.to) {
         if (sides[reader] != sides[flow.from]) read_[reader].push_back(i);
       }
@@ -28,43 +27,81 @@ class Simulation {
 
   TimeLine run() {
     for (std::size_t i = 0; i < graph_.units.size(); ++i) {
-      for (const std::size_t flow : read_[i]) copy(flow);
+      for (const std::size_t flow : read_[i]) arrive(flow);
       compute(i);
-      for (const std::size_t flow : sent_[i]) copy(flow);
+      for (const std::size_t flow : made_[i]) leave(flow);
+    }
+    for (std::size_t i = 0; i < graph_.flows.size(); ++i) {
+      if (graph_.flows[i].is_sent && crosses(graph_.flows[i], sides_)) arrive(i);
     }
     line_.length = std::max({host_, device_[0], device_[1]});
     return std::move(line_);
   }
 
  private:
+  static constexpr Nanoseconds kAway = -1;
+
+  // A device that has had nothing to do begins a little later.
+  Nanoseconds begin_on(std::uint8_t side) const {
+    if (!costs_.runs_ahead[side]) return host_;
+    return device_[side] > host_ ? device_[side] : host_ + costs_.wakes[side];
+  }
+
+  void wait_on_host(Nanoseconds until, std::uint8_t side) {
+    if (until > host_) host_ = until + (costs_.runs_ahead[side] ? costs_.wakes[side] : 0);
+  }
+
   void compute(std::size_t unit) {
     const std::uint8_t side = sides_[unit];
-    const Nanoseconds begin = std::max(host_, device_[side]);
+    const Nanoseconds begin = begin_on(side);
     const Nanoseconds end = begin + costs_.units[unit][side];
     device_[side] = end;
-    if (!costs_.runs_ahead[side]) host_ = end;
+    host_ = costs_.runs_ahead[side] ? host_ + costs_.ask(unit, side) : end;
     line_.spans.push_back({false, unit, side, begin, end});
   }
 
-  // The host waits for all that the tensor's device has to do, copies, and goes on.
-  void copy(std::size_t number) {
-    if (has_crossed_[number]) return;
-    has_crossed_[number] = true;
-    const Flow& flow = graph_.flows[number];
-    const std::uint8_t from = sides_[flow.from];
-    const Nanoseconds begin = std::max(host_, device_[from]);
-    host_ = begin + costs_.copy(graph_, number, from);
-    line_.spans.push_back({true, number, from, begin, host_});
+  // Copies through pageable memory of a device that runs ahead hold the host up.
+  void leave(std::size_t number) {
+    const std::uint8_t from = sides_[graph_.flows[number].from];
+    const CopyCost cost = costs_.copy(graph_, number, from);
+    const bool is_held = costs_.runs_ahead[from] && costs_.wire == WireKind::pageable;
+    if (is_held) wait_on_host(device_[from], from);
+    host_ += cost.leave;
+    const Nanoseconds made = costs_.runs_ahead[from] ? device_[from] : host_;
+    const Nanoseconds begin = std::max({made, link_[from], is_held ? host_ : 0});
+    const Nanoseconds end = begin + cost.travel;
+    link_[from] = end;
+    there_[number] = end;
+    if (is_held) host_ = end;
+    // Without copies the device itself writes what the host reads.
+    if (costs_.runs_ahead[from] && costs_.wire == WireKind::mapped) device_[from] = end;
+    line_.spans.push_back({true, number, from, begin, end});
+  }
+
+  void arrive(std::size_t number) {
+    if (there_[number] == kAway) return;  // the first reader has seen to it
+    const std::uint8_t from = sides_[graph_.flows[number].from];
+    const auto to = static_cast<std::uint8_t>(1 - from);
+    const CopyCost cost = costs_.copy(graph_, number, from);
+    if (costs_.runs_ahead[to]) {
+      host_ += cost.ask;
+      device_[to] = std::max(begin_on(to), there_[number]) + cost.arrive;
+    } else {
+      wait_on_host(there_[number], from);
+      host_ += cost.ask;
+    }
+    there_[number] = kAway;
   }
 
   const StepGraph& graph_;
   const StepCosts& costs_;
   const Sides& sides_;
-  std::vector<bool> has_crossed_;
-  std::vector<std::vector<std::size_t>> read_;  // by unit: flows that must have crossed before
-  std::vector<std::vector<std::size_t>> sent_;  // by unit: flows that cross behind it
+  std::vector<Nanoseconds> there_;              // by flow: when it has travelled
+  std::vector<std::vector<std::size_t>> made_;  // by unit: flows that leave behind it
+  std::vector<std::vector<std::size_t>> read_;  // by unit: flows that must be there before
   Nanoseconds host_ = 0;
   std::array<Nanoseconds, 2> device_{};
+  std::array<Nanoseconds, 2> link_{};
   TimeLine line_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step on two devices as it would run: units in their order, each as early as its device and what
-// it reads allow. The host computes what its own device has, makes every copy and waits for what it
-// reads; a device that runs ahead works on meanwhile.
+// it reads allow. The host computes what its own device has and asks a device that runs ahead for
+// the rest. What crosses leaves as soon as it is made, travels beside all computing, one copy at a
+// time in each direction, and is waited for by who reads it.
 #pragma once
 
 #include <cstddef>

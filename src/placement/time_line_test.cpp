@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "placement/local_search.h"
 #include "placement/placement_test_support.h"
 
@@ -24,7 +26,8 @@ TEST(TimeLine, WithoutADeviceThatRunsAheadIsTheSum) {
   }
 }
 
-// A device that runs ahead never makes it longer; spans of one device and copies do not overlap.
+// A device that runs ahead never makes it longer; spans of one device, and copies of one direction,
+// do not overlap.
 TEST(TimeLine, DevicesWorkSideBySide) {
   int shorter = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -36,10 +39,9 @@ TEST(TimeLine, DevicesWorkSideBySide) {
     const TimeLine line = time_line(graph, costs, sides);
     EXPECT_LE(line.length, sum_of(graph, costs, sides));
     shorter += line.length < sum_of(graph, costs, sides);
-    Nanoseconds host = 0;
-    Nanoseconds device = 0;
+    std::array<std::array<Nanoseconds, 2>, 2> ends{};
     for (const TimeSpan& each : line.spans) {
-      Nanoseconds& end = !each.is_copy && each.side == 1 ? device : host;
+      Nanoseconds& end = ends[each.is_copy ? 1 : 0][each.side];
       EXPECT_GE(each.begin, end);
       end = each.end;
     }
@@ -59,7 +61,43 @@ TEST(TimeLine, AnOverlapByHand) {
                   .runs_ahead = {false, true}};
   // The device is done at 50, the host at 40; the copy of 12 waits for the device.
   EXPECT_EQ(time_line(graph, costs, {1, 0, 0}).length, 50 + 12 + 90);
-  EXPECT_EQ(time_line(graph, costs, {0, 0, 1}).length, 9 + 40 + 11 + 20);
+  // What the last one reads travels while the host is at work on the second.
+  EXPECT_EQ(time_line(graph, costs, {0, 0, 1}).length, 9 + 40 + 20);
+  // An idle device wakes up first, and the host must ask.
+  costs.wakes = {0, 3};
+  costs.asks = {{0, 7}, {0, 7}, {0, 7}};
+  EXPECT_EQ(time_line(graph, costs, {0, 0, 1}).length, 9 + 40 + 3 + 20);
+  EXPECT_EQ(time_line(graph, costs, {1, 0, 0}).length, 3 + 50 + 12 + 3 + 90);
+  EXPECT_EQ(time_line(graph, costs, {1, 1, 0}).length, 3 + 50 + 12 + 3 + 90);
+  // Copies through any memory hold the host up, even where it has other work.
+  costs.wakes = {};
+  costs.asks.clear();
+  costs.wire = WireKind::pageable;
+  EXPECT_EQ(time_line(graph, costs, {1, 0, 0}).length, 50 + 12 + 40 + 90);
+  // Without copies the device writes what the host reads, and computes no further meanwhile.
+  costs.wire = WireKind::mapped;
+  EXPECT_EQ(time_line(graph, costs, {1, 1, 0}).length, 50 + 12 + 90);
+  EXPECT_EQ(time_line(graph, costs, {1, 1, 1}).length, 50 + 90 + 20);
+  costs.units[2][0] = 10;
+  EXPECT_EQ(time_line(graph, costs, {1, 1, 0}).length, 50 + 12 + 90);
+}
+
+TEST(TimeLine, ACopyMeasuredHasItsParts) {
+  StepGraph graph;
+  for (std::size_t i = 0; i < 3; ++i) {
+    graph.units.push_back({{i, TrainPass::forward}, "n", 0});
+    graph.group.push_back(i);
+  }
+  graph.flows = {{"a", 0, {2}, 10, false}};
+  const StepCosts costs{.units = {{10, 10}, {40, 5}, {20, 20}},
+                        .links = {},
+                        .copies = {{CopyCost{4, 30, 2, 6}, CopyCost{1, 90, 8, 0}}},
+                        .runs_ahead = {false, true}};
+  // Up: the host is at work until 10 + 4 + 40, then asks; the device brings it in and computes.
+  EXPECT_EQ(time_line(graph, costs, {0, 0, 1}).length, 10 + 4 + 40 + 2 + 6 + 20);
+  // Down: it is there at 10 + 90; the second unit on the device is done by then.
+  EXPECT_EQ(time_line(graph, costs, {1, 1, 0}).length, 10 + 90 + 8 + 20);
+  EXPECT_EQ(sum_of(graph, costs, {0, 0, 1}), 10 + 40 + 20 + 42);
 }
 
 TEST(LocalSearch, NeverMakesItLonger) {

@@ -52,7 +52,8 @@ std::string crossings_section(const StepPlan& plan) {
     if (!crosses(flow, plan.best().sides)) continue;
     const std::uint8_t from = plan.best().sides[flow.from];
     rows.push_back({flow.tensor, plan.devices[from], plan.devices[1 - from],
-                    short_bytes(flow.bytes), short_time(plan.costs.copy(plan.graph, i, from))});
+                    short_bytes(flow.bytes),
+                    short_time(plan.costs.copy(plan.graph, i, from).sum())});
   }
   if (rows.empty()) return "";
   return "<h2>What crosses in a step</h2>\n" +
@@ -64,8 +65,8 @@ std::string links_note(const StepPlan& plan) {
   std::string text;
   for (std::size_t from = 0; from < 2; ++from) {
     const LinkCost& link = plan.costs.links[from];
-    text += fmt::format("{} to {}: {} and {:.3f} ns a byte. ", plan.devices[from],
-                        plan.devices[1 - from], short_time(link.latency),
+    text += fmt::format("{} to {}, {}: {} and {:.3f} ns a byte. ", plan.devices[from],
+                        plan.devices[1 - from], name_of(plan.costs.wire), short_time(link.latency),
                         static_cast<double>(link.picoseconds_a_byte) / 1e3);
   }
   return fmt::format("<p class=\"note\">A copy from {}</p>\n", escaped(text));

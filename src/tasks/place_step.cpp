@@ -30,11 +30,15 @@ std::int64_t bytes_behind(const StepPlan& plan, std::size_t unit) {
   return bytes;
 }
 
-std::string link_text(const StepPlan& plan, std::size_t from) {
-  const LinkCost& link = plan.costs.links[from];
-  return fmt::format("{} to {}: {:.1f} us + {:.3f} ns a byte\n", plan.devices[from],
-                     plan.devices[1 - from], microseconds(link.latency),
-                     static_cast<double>(link.picoseconds_a_byte) / 1e3);
+std::string wire_text(const StepPlan& plan, const WireCost& wire) {
+  std::string text;
+  for (std::size_t from = 0; from < 2; ++from) {
+    const LinkCost& link = wire.links[from];
+    text += fmt::format("{} to {}, {}: {:.1f} us + {:.3f} ns a byte\n", plan.devices[from],
+                        plan.devices[1 - from], name_of(wire.kind), microseconds(link.latency),
+                        static_cast<double>(link.picoseconds_a_byte) / 1e3);
+  }
+  return text;
 }
 
 Json json_of(const LinkCost& link) {
@@ -100,7 +104,8 @@ std::string table_of(const StepPlan& plan) {
     text += "\n";
   }
   text += "\n";
-  if (plan.has_choice()) text += link_text(plan, 0) + link_text(plan, 1) + "\n";
+  for (const WireCost& wire : plan.costs.wires) text += wire_text(plan, wire);
+  if (plan.has_choice()) text += fmt::format("copies are {}\n\n", name_of(plan.costs.wire));
   text += fmt::format("{:<20} {:>12} {:>12} {:>14}\n", "placement", "predicted ms", "measured ms",
                       "bytes across");
   for (const PlanCandidate& each : plan.candidates) {
@@ -121,6 +126,12 @@ Json json_of(const StepPlan& plan) {
   if (plan.has_choice()) {
     json["links"] = {{plan.devices[0] + " to " + plan.devices[1], json_of(plan.costs.links[0])},
                      {plan.devices[1] + " to " + plan.devices[0], json_of(plan.costs.links[1])}};
+    json["wire"] = name_of(plan.costs.wire);
+    for (const WireCost& each : plan.costs.wires) {
+      json["wires"][std::string(name_of(each.kind))] = {
+          {plan.devices[0] + " to " + plan.devices[1], json_of(each.links[0])},
+          {plan.devices[1] + " to " + plan.devices[0], json_of(each.links[1])}};
+    }
   }
   for (const PlanCandidate& each : plan.candidates) {
     json["candidates"].push_back({{"name", each.name},
