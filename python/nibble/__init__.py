@@ -22,6 +22,7 @@ from nibble.statistics import Statistics, stats
 
 if TYPE_CHECKING:
     from nibble import plot
+    from nibble.data import dataset
     from nibble.engine import Engine
     from nibble.evaluation import Evaluation, compare, emit, evaluate
     from nibble.limits import set_limits
@@ -40,6 +41,7 @@ _NETWORKS = {
     "QuantizedModel": "quantization",
     "Run": "training",
     "compare": "evaluation",
+    "dataset": "data",
     "emit": "evaluation",
     "evaluate": "evaluation",
     "load": "model",
@@ -66,6 +68,7 @@ __all__ = [
     "Statistics",
     "__version__",
     "compare",
+    "dataset",
     "decode",
     "emit",
     "encode",

@@ -87,6 +87,17 @@ def arrays_of(data: Any, shape: tuple[int, ...] | None = None) -> dict[str, NDAr
     return {name: channels_last(each, shape) if is_picture[name] else each for name, each in arrays.items()}
 
 
+def dataset(name: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """The arrays of a data set that the command knows by name or finds at a path: x_train, y_train, x_test, y_test.
+
+    >>> digits = nibble.dataset("digits")
+    >>> digits["x_train"].shape, digits["x_train"].dtype, digits["y_test"][:3]
+    ((1437, 8, 8, 1), dtype('uint8'), array([2, 3, 4], dtype=int32))
+    """
+    arrays: dict[str, NDArray[Any]] = _networks.dataset(os.fspath(name))
+    return arrays
+
+
 @contextmanager
 def known_data(data: Any, name: str = "arrays", shape: tuple[int, ...] | None = None) -> Iterator[str]:
     """The name by which Nibble finds the data: its own, or that of arrays which are kept meanwhile."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,24 @@ if TYPE_CHECKING:
     from nibble.training import Run
 
 
+def _new_figure() -> Any:
+    """A figure that notebooks show, whether or not pyplot is loaded."""
+    from matplotlib.figure import Figure
+
+    figure: Any = Figure(figsize=(8, 4), layout="constrained")
+
+    def as_png() -> bytes:
+        png = io.BytesIO()
+        figure.savefig(png, format="png", dpi=72)
+        return png.getvalue()
+
+    figure._repr_png_ = as_png
+    return figure
+
+
 def _axes(axes: Any, title: str) -> Any:
     if axes is None:
-        from matplotlib.figure import Figure
-
-        axes = Figure(figsize=(8, 4), layout="constrained").add_subplot()
+        axes = _new_figure().add_subplot()
     axes.set_title(title)
     return axes
 

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import tempfile
 from contextlib import ExitStack
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -46,21 +48,50 @@ def _shown(value: Any) -> str:
 
 
 def _exported(module: Any, calibration: Any, example: Any) -> Model:
-    """A torch.nn.Module as a model, by way of ONNX."""
+    """A torch.nn.Module or a torch.export.ExportedProgram as a model, by way of ONNX."""
     import torch
 
-    if example is None:
+    is_program = not isinstance(module, torch.nn.Module)
+    if example is None and not is_program:
         if isinstance(calibration, (str, os.PathLike)):
             raise UsageError("[quantize] example: got none beside a data set's name, expected one input of the module")
         example = torch.as_tensor(arrays_of(calibration)["images"][:1]).float()
-    was_training = module.training
     with tempfile.TemporaryDirectory() as folder:
         path = FilePath(folder) / f"{type(module).__name__}.onnx"
-        try:
-            torch.onnx.export(module.eval(), (example,), str(path), input_names=["input"], opset_version=13)
-        finally:
-            module.train(was_training)
+        if is_program:
+            _write_program(module, path)
+        else:
+            was_training = module.training
+            try:
+                _write_module(module.eval(), example, path)
+            finally:
+                module.train(was_training)
         return load(path)
+
+
+def _write_module(module: Any, example: Any, path: FilePath) -> None:
+    """Through torch.export where torch has it and onnxscript is installed; older versions trace."""
+    import torch
+
+    if hasattr(torch, "export") and find_spec("onnxscript") is not None:
+        _write_program(torch.export.export(module, (example,)), path)
+        return
+    options: dict[str, Any] = {"dynamo": False} if hasattr(torch, "export") else {}
+    torch.onnx.export(module, (example,), str(path), input_names=["input"], opset_version=13, **options)
+
+
+def _write_program(program: Any, path: FilePath) -> None:
+    import torch
+
+    told = logging.getLogger("torch.onnx")
+    level = told.level
+    told.setLevel(logging.ERROR)  # it warns of packages that nobody has asked for
+    try:
+        torch.onnx.export(
+            program, (), str(path), input_names=["input"], dynamo=True, external_data=False, verbose=False
+        )
+    finally:
+        told.setLevel(level)
 
 
 def float_model(model: Any, calibration: Any = None, example: Any = None) -> tuple[Model, str]:
@@ -100,8 +131,8 @@ def quantize_network(
 ) -> QuantizedModel:
     """Makes a float model one of integers: what ``nibble quantize`` makes, bit for bit.
 
-    model: a ``.nib`` or ``.onnx`` file, a Model, or a torch.nn.Module, which is exported to ONNX (``example`` is one input
-    of it; the first of the calibration otherwise). calibration: a data set's name or path, an array of inputs, (x, y), or
+    model: a ``.nib`` or ``.onnx`` file, a Model, a torch.export.ExportedProgram, or a torch.nn.Module, which is exported
+    (``example`` is one input of it; the first of the calibration otherwise). calibration: a data set's name or path, an array of inputs, (x, y), or
     an iterable of batches, which show the ranges. Keywords are the command's options, with _ for -: weights="int4",
     activations="uint8", method="mse", recipe="int4-weights", finetune=3 with data=… and lr, crop, flip, seed, …
 

@@ -11,5 +11,6 @@ void bind_quantize(nanobind::module_& module);
 void bind_codes(nanobind::module_& module);
 void bind_stats(nanobind::module_& module);
 void bind_matmul(nanobind::module_& module);
+void bind_int8_matmul(nanobind::module_& module);
 
 }  // namespace nibble::python

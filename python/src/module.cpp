@@ -17,4 +17,5 @@ NB_MODULE(_core, module) {
   nibble::python::bind_codes(module);
   nibble::python::bind_stats(module);
   nibble::python::bind_matmul(module);
+  nibble::python::bind_int8_matmul(module);
 }

@@ -2,11 +2,13 @@
 """The examples of the guides give what they say."""
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+in_the_tree = pytest.mark.skipif(not DOCS.exists(), reason="the tests stand outside of the tree")
 
 
 def run_examples(page, least):
@@ -16,11 +18,57 @@ def run_examples(page, least):
     assert tried > least and failed == 0
 
 
-@pytest.mark.skipif(not DOCS.exists(), reason="the tests stand outside of the tree")
+@in_the_tree
 def test_examples():
     run_examples("python.md", 15)
 
 
-@pytest.mark.skipif(not DOCS.exists(), reason="the tests stand outside of the tree")
+@in_the_tree
 def test_examples_of_networks(nibble):
     run_examples("python-networks.md", 20)
+
+
+@in_the_tree
+def test_examples_of_torch(nibble):
+    pytest.importorskip("torch")
+    run_examples("torch.md", 20)
+
+
+def run_blocks(page, known):
+    """Blocks of Python without a prompt, one after the other; `known` is what the text takes for granted."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
+    for block in blocks:
+        exec(compile(block, page, "exec"), known)
+    return blocks
+
+
+@in_the_tree
+def test_the_first_page():
+    known = {}
+    assert len(run_blocks("../README.md", known)) == 1
+    assert known["nibble"].quantize(known["x"], "e4m3").tolist() == [0.1015625, 3.25, -448]
+
+
+@in_the_tree
+def test_coming_from_qpytorch():
+    torch = pytest.importorskip("torch")
+    from nibble import qtorch
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.fc = torch.nn.Conv2d(1, 2, 3), torch.nn.Linear(2, 2)
+
+    e5m2, e6m9 = (qtorch.quant.quantizer(forward_number=qtorch.FloatingPoint(*bits)) for bits in ((5, 2), (6, 9)))
+    known = {"torch": torch, "model": Model(), "SGD": torch.optim.SGD, "OptimLP": qtorch.optim.OptimLP, "e5m2": e5m2}
+    known |= {"e6m9": e6m9, "FloatingPoint": qtorch.FloatingPoint, "Quantizer": qtorch.quant.Quantizer}
+    known |= {"criterion": torch.nn.MSELoss(), "output": torch.ones(2), "target": torch.zeros(2)}
+    assert len(run_blocks("from-qpytorch.md", known)) == 4
+    assert known["loss"] == 1000 and torch.is_tensor(known["quant"]()(torch.ones(2)))
+
+
+@in_the_tree
+def test_model_files_are_safetensors(nibble, float_run, monkeypatch, capsys):
+    pytest.importorskip("safetensors")
+    monkeypatch.chdir(float_run.folder)
+    assert len(run_blocks("networks.md", {})) == 1 and "conv1" in capsys.readouterr().out

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantization from Python gives the command's bits, from files, arrays and modules."""
 
+import copy
+import pickle
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 
@@ -55,13 +59,32 @@ def test_modules(nibble, tmp_path):
     pictures = torch.rand(32, 3, 8, 8)
     model = nibble.quantize_network(module, pictures, progress=False)
     assert module.training  # as it was
-    torch.onnx.export(module.eval(), (pictures[:1],), str(tmp_path / "m.onnx"), opset_version=13)
+    path = str(tmp_path / "m.onnx")
+    if hasattr(torch, "export") and find_spec("onnxscript"):
+        program = torch.export.export(module.eval(), (pictures[:1],))
+        assert nibble.quantize_network(program, pictures, progress=False).weights_hash == model.weights_hash
+        torch.onnx.export(program, (), path, dynamo=True, external_data=False)
+    else:
+        torch.onnx.export(module.eval(), (pictures[:1],), path, opset_version=13)
     again = nibble.quantize_network(tmp_path / "m.onnx", pictures.numpy(), progress=False)
     assert model.weights_hash == again.weights_hash
     with torch.no_grad():
         expected = module(pictures).argmax(1).numpy()
     answers = nibble.Engine(model).answers(pictures.numpy())
     assert (answers.argmax(1) == expected).mean() > 0.9
+
+
+def test_models_of_integers_as_modules(nibble, quantized, quantized_path, pictures):
+    torch = pytest.importorskip("torch")
+    from nibble.torch import EngineModule
+
+    module = EngineModule(quantized).eval()
+    x = torch.from_numpy(pictures)
+    expected = nibble.Engine(quantized).answers(pictures)
+    assert torch.equal(module(x), torch.from_numpy(expected))
+    assert list(module.parameters()) == [] and "integers" in repr(module)
+    for other in (EngineModule(quantized_path), copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert torch.equal(torch.nn.Sequential(other, torch.nn.Softmax(1))(x), module(x).softmax(1))
 
 
 def test_mistakes_are_the_commands(nibble, float_run, quantized):

@@ -26,6 +26,19 @@ def test_train_cifar10():
     assert rows == example.train(True, pictures, pictures, steps=5, batch=4, seed=0)  # the seed decides everything
 
 
+def test_train_offload():
+    import nibble.torch as nt
+    import train_offload as example
+
+    rules = lambda p: torch.optim.SGD(p, 0.01), lambda o, steps: torch.optim.lr_scheduler.StepLR(o, steps, 0.1)
+    cases = (example.mnist_network, (1, 28, 28), False), (example.resnet20, (3, 32, 32), True)
+    for network, shape, augments in cases:
+        model, pictures = nt.offload(network(), "cpu", wire="int8"), noise(16, *shape)
+        rows = list(example.train(model, pictures, pictures, 1, 8, *rules, augments))
+        assert rows[0][0] == 1 and np.isfinite(rows[0][1]) and 0 <= rows[0][2] <= 1
+        assert nt.traffic(model).bytes > 0
+
+
 def test_posit_study(capsys):
     import posit_study as example
 

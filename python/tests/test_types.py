@@ -12,7 +12,8 @@ import pytest
 import nibble
 
 SETTINGS = Path(__file__).resolve().parents[2] / "pyproject.toml"
-MODULES = ["nibble", *(f"nibble.{name}" for name in "beside codes errors formats product rounding statistics".split())]
+MODULES = "beside codes errors formats integers product rounding statistics".split()
+MODULES = ["nibble", *(f"nibble.{name}" for name in MODULES)]
 NETWORKS = [f"nibble.{name}" for name in "data engine evaluation model network options".split()]
 NETWORKS += [f"nibble.{name}" for name in "plot progress quantization sweeping training".split()]
 

@@ -13,6 +13,7 @@ import torch
 
 import nibble
 
+from ..torch import ops
 from ..torch.draws import check_seed, seed_of_torch
 from ..torch.rounder import LARGEST, limits, probe
 from .compat import get_compat
@@ -123,6 +124,16 @@ def round_number(x: torch.Tensor, number: Number, rounding: str, seed: Optional[
     return _round(x.detach(), number, rounding, get_compat(), dict(seed=draw_seed(rounding, seed)))
 
 
+def _quantize(x: torch.Tensor, text: str, rounding: str, key: Key, compat: str = "none") -> torch.Tensor:
+    if ops.is_tracing():
+        drawn = key.get("step")  # of a module: seed and step
+        if is_stochastic(rounding) and not isinstance(drawn, torch.Tensor):
+            drawn = torch.tensor([ops.as_int64(key["seed"]), drawn or 0], device="cpu")
+        given = drawn if isinstance(drawn, torch.Tensor) else None
+        return torch.ops.nibble.quantize(x, text, rounding, "native", compat, given, key.get("stream", 0))
+    return nibble.quantize(x, format_of(text), rounding=rounding, compat=compat, **key)
+
+
 def _round(x: torch.Tensor, number: Number, rounding: str, mode: str, key: Key) -> torch.Tensor:
     if isinstance(number, Posit):
         return _round_posit(x, number, rounding, mode, key)
@@ -131,9 +142,9 @@ def _round(x: torch.Tensor, number: Number, rounding: str, mode: str, key: Key) 
     word = number.nearest if rounding == "nearest" else rounding
     if isinstance(number, FixedPoint) and number.wl > FP32_BITS:
         free = f"fixed(32,{number.fl},clamp=off)"
-        z = nibble.quantize(x, format_of(free), rounding=word, **key)
+        z = _quantize(x, free, word, key)
         return z.clamp_(*fixed_limits(number)) if number.clamp else z
-    return nibble.quantize(x, format_of(number.format), rounding=word, **key)
+    return _quantize(x, number.format, word, key)
 
 
 def _round_by_package(x: torch.Tensor, number: Number, rounding: str, mode: str, key: Key) -> torch.Tensor:
@@ -141,7 +152,7 @@ def _round_by_package(x: torch.Tensor, number: Number, rounding: str, mode: str,
     if isinstance(number, FloatingPoint):
         text = f"float({min(number.exp, 8)},{number.man},specials=finite)"
     word = "nearest-even" if rounding == "nearest" else rounding
-    return nibble.quantize(x, format_of(text), rounding=word, compat=mode, **key)
+    return _quantize(x, text, word, key, mode)
 
 
 def _round_posit(x: torch.Tensor, number: Posit, rounding: str, mode: str, key: Key) -> torch.Tensor:
@@ -151,7 +162,7 @@ def _round_posit(x: torch.Tensor, number: Posit, rounding: str, mode: str, key: 
     return scaled(
         x,
         number.scale,
-        lambda y: nibble.quantize(y, format_of(number.format), rounding=word, compat=compat, **key),
+        lambda y: _quantize(y, number.format, word, key, compat),
         saturates=compat == "none",
     )
 

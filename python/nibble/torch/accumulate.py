@@ -10,6 +10,7 @@ from torch.nn import functional
 
 import nibble
 
+from . import ops
 from .draws import WORD, Key
 
 SAME = "same"
@@ -38,6 +39,8 @@ class _Product(torch.autograd.Function):
         ctx.rest = accumulators, key, stream
         if accumulators.forward is None:
             return a @ b
+        if ops.is_tracing():
+            return ops.accumulated(a.detach(), b.detach(), accumulators.forward, key.step, stream & WORD)
         return nibble.matmul(
             a.detach(), b.detach(), accumulator=accumulators.forward, seed=key.seed, step=key.step, stream=stream & WORD
         )
@@ -157,7 +160,7 @@ def conv2d(
     columns = columns.reshape(x.shape[0], groups, -1, columns.shape[-1]).permute(1, 2, 0, 3).flatten(2)
     kernels = weight.reshape(groups, weight.shape[0] // groups, -1)
     out = matmul(kernels, columns, accumulator=accumulator, backward=backward, seed=seed, step=step, stream=stream)
-    out = out.reshape(weight.shape[0], x.shape[0], *size).transpose(0, 1)
+    out = out.reshape(weight.shape[0], x.shape[0], *size).transpose(0, 1).contiguous()  # as torch's own
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
 
 

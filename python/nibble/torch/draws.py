@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, NamedTuple, Optional, Union
 
 import torch
+
+from . import ops
 
 WORD = (1 << 32) - 1
 _counting = threading.Lock()  # one for all: it is held for a moment, and copies and pickles leave it out
@@ -14,7 +16,7 @@ _counting = threading.Lock()  # one for all: it is held for a moment, and copies
 
 class Key(NamedTuple):
     seed: int
-    step: int
+    step: Union[int, torch.Tensor]  # while torch traces: seed and step as `ops` takes them; None where nothing is drawn
 
 
 def seed_of_torch() -> int:
@@ -37,10 +39,21 @@ class Draws:
 
     def __init__(self, seed: Optional[int] = 0, step: int = 0) -> None:
         self.seed = check_seed(seed)
-        self.step = step
+        with torch.inference_mode(False):
+            self._counter = torch.tensor(step, dtype=torch.int64, device="cpu")  # a tensor: graphs count by it, too
+
+    @property
+    def step(self) -> int:
+        return int(self._counter)
+
+    @step.setter
+    def step(self, step: int) -> None:
+        self._counter.fill_(step)
 
     def next(self, is_random: bool = True) -> Key:
         """The key of a call; torch's generator is left alone where nothing is random."""
+        if ops.is_tracing():
+            return Key(0, ops.traced_key(self._counter, self.seed) if is_random else None)
         if self.seed is None:
             return Key(seed_of_torch() if is_random else 0, 0)
         with _counting:

@@ -11,6 +11,9 @@ import torch
 
 import nibble
 
+from . import ops
+from .graph_rounding import graph_rounding
+
 LARGEST = torch.finfo(torch.float32).max
 
 
@@ -48,23 +51,33 @@ class Rounder:
     rounding: str = "nearest-even"
     overflow: str = "native"
 
+    _text = ""
+    _in_graphs = None
+
     def __post_init__(self) -> None:
         if not isinstance(self.format, nibble.Format):
             object.__setattr__(self, "format", nibble.Format(self.format))
+        object.__setattr__(self, "_text", str(self.format))
         nibble.quantize(probe(), self.format, rounding=self.rounding, overflow=self.overflow)
+        if ops.HAS_OPS:
+            object.__setattr__(self, "_in_graphs", graph_rounding(self._text, self.rounding, self.overflow))
 
-    def round(self, x: torch.Tensor, seed: int = 0, step: int = 0, stream: int = 0) -> torch.Tensor:
+    def round(self, x: torch.Tensor, seed: int = 0, step: Any = 0, stream: int = 0) -> torch.Tensor:
+        if ops.is_tracing():
+            if self._in_graphs is not None:
+                return self._in_graphs.round(x)
+            return torch.ops.nibble.quantize(x, self._text, self.rounding, self.overflow, "none", step, stream)
         return nibble.quantize(
             x.detach(), self.format, rounding=self.rounding, overflow=self.overflow, seed=seed, step=step, stream=stream
         )
 
     def clamped(self, x: torch.Tensor, seed: int = 0, step: int = 0, stream: int = 0) -> torch.Tensor:
         """Where x lies beyond the largest or the lowest value of the format."""
-        lowest, largest = limits(self.format)
+        lowest, largest = self._limits if hasattr(self, "_limits") else limits(self.format)
         return (x > largest) | (x < lowest)
 
     def check_range(self) -> None:
-        limits(self.format)
+        object.__setattr__(self, "_limits", limits(self.format))  # known before torch may trace
 
     @property
     def is_stochastic(self) -> bool:

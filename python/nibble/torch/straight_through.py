@@ -8,6 +8,7 @@ from typing import Any, Callable, Tuple
 
 import torch
 
+from . import ops
 from .draws import WORD, Key
 
 
@@ -56,7 +57,7 @@ class _Round(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Tuple[Any, ...]:
-        if grad.layout != torch.strided:
+        if not ops.is_tracing() and grad.layout != torch.strided:
             raise RuntimeError("quantizer: got a sparse gradient, expected a dense one")
         for hook in ctx.rule.hooks:
             grad = hook(grad)

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays as a data set that every task finds by its name.
+// Arrays as a data set that every task finds by its name, and data sets as arrays.
 #include <nanobind/stl/string.h>
 
 #include <map>
 #include <string>
 
+#include "nibble/data/dataset.h"
 #include "nibble/data/memory_dataset.h"
 #include "python/src/array.h"
 #include "python/src/errors.h"
 #include "python/src/networks/bind.h"
+#include "python/src/new_arrays.h"
 #include "python/src/strided.h"
 
 namespace nibble::python {
@@ -22,6 +24,28 @@ Tensor tensor_of(const std::string& name, nb::handle object) {
   Tensor gathered;
   const ConstTensorView values = dense(array, gathered);
   return gathered.data() != nullptr ? std::move(gathered) : copy_of(values);
+}
+
+void add_split(nb::dict& arrays, const std::string& name, Split split) {
+  Dataset found;
+  {
+    const nb::gil_scoped_release others_may_run;
+    found = load_dataset(name, split);
+  }
+  const std::string suffix = "_" + std::string(name_of(split));
+  const bool has_targets = found.has_targets();
+  arrays[nb::str(("x" + suffix).c_str())] =
+      to_python(copy_of(found.images.view()), Array::Kind::numpy);
+  if (found.has_answers())
+    arrays[nb::str(("y" + suffix).c_str())] =
+        to_python(std::move(has_targets ? found.targets : found.labels), Array::Kind::numpy);
+}
+
+nb::dict arrays_of_dataset(const std::string& name) {
+  nb::dict arrays;
+  for (const Split split : {Split::train, Split::test})
+    if (has_split(name, split)) add_split(arrays, name, split);
+  return arrays;
 }
 
 }  // namespace
@@ -39,6 +63,7 @@ void bind_data(nb::module_& module) {
             new (self) MemoryDataset(name, std::move(tensors));
           },
           nb::arg("name"), nb::arg("arrays"));
+  module.def("dataset", arrays_of_dataset, nb::arg("name"));
 }
 
 }  // namespace nibble::python

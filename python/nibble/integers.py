@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of int8 arrays with exact int32 sums: matrices and convolutions, forward and both gradients.
+
+NumPy arrays and torch tensors, on the CPU and on GPUs; the same integers everywhere. This is what a step of
+integer training is made of; what comes out is rounded back to int8 by a shift (docs/integer-arithmetic.md).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Tuple, TypeVar, Union
+
+import numpy as np
+
+from nibble import _core
+from nibble.errors import ArgumentTypeError, UsageError
+
+ArrayT = TypeVar("ArrayT")
+Pair = Union[int, Tuple[int, int]]
+SAFE_DEPTH = 131071  # so many products of any int8 values stay within int32: (2^31 - 1) / 128²
+LARGEST_SUM = 2**31 - 1
+
+
+class _Numpy:
+    """What products need of NumPy; torch tensors on the CPU are seen as NumPy arrays."""
+
+    def __init__(self, example: Any) -> None:
+        self.gives_torch = not isinstance(example, np.ndarray)
+
+    def take(self, array: Any) -> Any:
+        return array.detach().numpy() if self.gives_torch else array
+
+    def give(self, array: Any) -> Any:
+        array = np.ascontiguousarray(array)
+        return sys.modules["torch"].from_numpy(array) if self.gives_torch else array
+
+    def zeros(self, shape: Tuple[int, ...]) -> Any:
+        return np.zeros(shape, np.int32)
+
+    def pad(self, x: Any, rows: int, columns: int) -> Any:
+        return np.pad(x, ((0, 0), (0, 0), (rows, rows), (columns, columns)))
+
+    def windows(self, x: Any, extents: Tuple[int, int]) -> Any:
+        return np.lib.stride_tricks.sliding_window_view(x, extents, (2, 3))
+
+    def permute(self, x: Any, *axes: int) -> Any:
+        return x.transpose(axes)
+
+    def product(self, a: Any, b: Any) -> Any:
+        out = np.empty((a.shape[0], b.shape[1]), np.int32)
+        _core.int8_matmul(np.ascontiguousarray(a), np.ascontiguousarray(b), out)
+        return out
+
+    def magnitude(self, x: Any) -> int:
+        return int(np.abs(x.astype(np.int16)).max()) if x.size else 0
+
+
+class _Torch:
+    """What products need of torch, on a GPU."""
+
+    def __init__(self, example: Any) -> None:
+        self.torch = sys.modules["torch"]
+        self.device = example.device
+
+    def take(self, array: Any) -> Any:
+        return array.detach()
+
+    def give(self, array: Any) -> Any:
+        return array.contiguous()
+
+    def zeros(self, shape: Tuple[int, ...]) -> Any:
+        return self.torch.zeros(shape, dtype=self.torch.int32, device=self.device)
+
+    def pad(self, x: Any, rows: int, columns: int) -> Any:
+        return self.torch.nn.functional.pad(x, (columns, columns, rows, rows))
+
+    def windows(self, x: Any, extents: Tuple[int, int]) -> Any:
+        return x.unfold(2, extents[0], 1).unfold(3, extents[1], 1)
+
+    def permute(self, x: Any, *axes: int) -> Any:
+        return x.permute(axes)
+
+    def product(self, a: Any, b: Any) -> Any:
+        """cuBLAS wants more than 16 rows and multiples of 8; zeros fill up."""
+        (rows, depth), columns = a.shape, b.shape[1]
+        if 0 in (rows, depth, columns):
+            return self.zeros((rows, columns))
+        pad = self.torch.nn.functional.pad
+        a = pad(a, (0, -depth % 8, 0, max(0, 32 - rows) if rows < 32 else -rows % 8))
+        b = pad(b, (0, -columns % 8, 0, -depth % 8))
+        return self.torch._int_mm(a.contiguous(), b.t().contiguous().t())[:rows, :columns]
+
+    def magnitude(self, x: Any) -> int:
+        return int(x.to(self.torch.int16).abs().max()) if x.numel() else 0
+
+
+def _package(where: str, *arrays: Any) -> Any:
+    """The package of arrays that have all to be int8 and in one place."""
+    torch = sys.modules.get("torch")
+    first = arrays[0]
+    is_torch = torch is not None and isinstance(first, torch.Tensor)
+    for array in arrays:
+        if not isinstance(array, (np.ndarray, torch.Tensor) if torch is not None else np.ndarray):
+            kind = type(array).__name__
+            raise ArgumentTypeError(f"[{where}] operand: got {kind}, expected int8 arrays of NumPy or torch")
+        if str(array.dtype).replace("torch.", "") != "int8":
+            raise ArgumentTypeError(f"[{where}] operand's dtype: got {array.dtype}, expected int8")
+        if type(array) is not type(first) or (is_torch and array.device != first.device):
+            raise UsageError(f"[{where}] operands: got arrays of two kinds or devices, expected one")
+    return _Torch(first) if is_torch and first.device.type != "cpu" else _Numpy(first)
+
+
+def _check_depth(where: str, package: Any, a: Any, b: Any, depth: int) -> None:
+    if depth > SAFE_DEPTH and depth * package.magnitude(a) * package.magnitude(b) > LARGEST_SUM:
+        expected = "expected fewer of them or smaller values"
+        raise UsageError(f"[{where}] sums of {depth} products: may leave int32, {expected}")
+
+
+def matmul(a: ArrayT, b: Any) -> ArrayT:
+    """The int32 product of two int8 matrices. Its gradients are `matmul(error, b.T)` and `matmul(a.T, error)`.
+
+    >>> import numpy as np
+    >>> matmul(np.full((1, 1000), 127, np.int8), np.full((1000, 1), -128, np.int8))
+    array([[-16256000]], dtype=int32)
+    """
+    package = _package("integers.matmul", a, b)
+    left, right = package.take(a), package.take(b)
+    if len(left.shape) != 2 or len(right.shape) != 2 or left.shape[1] != right.shape[0]:
+        raise UsageError(
+            f"[integers.matmul] shapes: got {tuple(left.shape)} and {tuple(right.shape)}, expected (m, k) and (k, n)"
+        )
+    _check_depth("integers.matmul", package, left, right, left.shape[1])
+    result: ArrayT = package.give(package.product(left, right))
+    return result
+
+
+class _Geometry:
+    """A convolution's numbers: images, channels and pixels in and out, and the kernel between them."""
+
+    def __init__(
+        self,
+        where: str,
+        x: Tuple[int, ...],
+        weight: Tuple[int, ...],
+        stride: Pair,
+        padding: Pair,
+        dilation: Pair,
+        groups: int,
+    ) -> None:
+        self.stride, self.padding, self.dilation = _pair(stride), _pair(padding), _pair(dilation)
+        if len(x) != 4 or len(weight) != 4 or groups < 1 or weight[0] % groups or x[1] != weight[1] * groups:
+            raise UsageError(
+                f"[{where}] shapes: got {tuple(x)} and a weight of {tuple(weight)} in {groups} groups, "
+                "expected (images, channels, rows, columns) and (features, channels / groups, rows, columns)"
+            )
+        if min(self.stride) < 1 or min(self.dilation) < 1 or min(self.padding) < 0:
+            raise UsageError(f"[{where}] stride, padding or dilation: got a number that is too small")
+        self.groups, self.kernel = groups, (weight[2], weight[3])
+        self.extents = tuple(d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel))
+        self.padded = tuple(size + 2 * p for size, p in zip(x[2:], self.padding))
+        if any(size < extent for size, extent in zip(self.padded, self.extents)):
+            raise UsageError(f"[{where}] shapes: got a kernel larger than the picture, expected a smaller one")
+        self.size = tuple((size - e) // s + 1 for size, e, s in zip(self.padded, self.extents, self.stride))
+        self.images, self.features = x[0], weight[0] // groups  # features of a group
+        self.depth = weight[1] * weight[2] * weight[3]
+
+    def patches(self, package: Any, x: Any) -> Any:
+        """(groups, places, depth) of a picture."""
+        (down, across), (apart_down, apart_across) = self.stride, self.dilation
+        seen = package.windows(package.pad(x, *self.padding), self.extents)
+        seen = seen[:, :, ::down, ::across, ::apart_down, ::apart_across]
+        seen = seen.reshape(self.images, self.groups, -1, *self.size, *self.kernel)
+        return package.permute(seen, 1, 0, 3, 4, 2, 5, 6).reshape(self.groups, -1, self.depth)
+
+    def errors(self, package: Any, error: Any) -> Any:
+        """(groups, places, features) of an error."""
+        split = error.reshape(self.images, self.groups, self.features, *self.size)
+        return package.permute(split, 1, 0, 3, 4, 2).reshape(self.groups, -1, self.features)
+
+    def check_error(self, where: str, error: Any) -> None:
+        expected = (self.images, self.groups * self.features, *self.size)
+        if tuple(error.shape) != expected:
+            raise UsageError(f"[{where}] error's shape: got {tuple(error.shape)}, expected {expected}")
+
+
+def conv2d(x: ArrayT, weight: Any, stride: Pair = 1, padding: Pair = 0, dilation: Pair = 1, groups: int = 1) -> ArrayT:
+    """int32 sums of a convolution of int8: x (images, channels, rows, columns), weight as torch has it."""
+    package = _package("integers.conv2d", x, weight)
+    x_, kernel = package.take(x), package.take(weight)
+    g = _Geometry("integers.conv2d", x_.shape, kernel.shape, stride, padding, dilation, groups)
+    _check_depth("integers.conv2d", package, x_, kernel, g.depth)
+    patches, kernels = g.patches(package, x_), kernel.reshape(groups, g.features, g.depth)
+    out = package.zeros((g.images, groups, g.features, *g.size))
+    for i in range(groups):
+        sums = package.product(patches[i], kernels[i].T).reshape(g.images, *g.size, g.features)
+        out[:, i] = package.permute(sums, 0, 3, 1, 2)
+    result: ArrayT = package.give(out.reshape(g.images, -1, *g.size))
+    return result
+
+
+def conv2d_input_gradient(
+    error: ArrayT,
+    weight: Any,
+    shape: Tuple[int, int, int, int],
+    stride: Pair = 1,
+    padding: Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> ArrayT:
+    """int32 sums of the gradient of x, whose shape is given."""
+    where = "integers.conv2d_input_gradient"
+    package = _package(where, error, weight)
+    error_, kernel = package.take(error), package.take(weight)
+    g = _Geometry(where, shape, kernel.shape, stride, padding, dilation, groups)
+    g.check_error(where, error_)
+    _check_depth(where, package, error_, kernel, g.features * g.kernel[0] * g.kernel[1])
+    errors, kernels = g.errors(package, error_), kernel.reshape(groups, g.features, g.depth)
+    channels = kernel.shape[1]
+    padded = package.zeros((g.images, groups, channels, *g.padded))
+    (down, across), (apart_down, apart_across) = g.stride, g.dilation
+    for i in range(groups):
+        columns = package.product(errors[i], kernels[i]).reshape(g.images, *g.size, channels, *g.kernel)
+        columns = package.permute(columns, 0, 3, 1, 2, 4, 5)
+        for row in range(g.kernel[0]):  # every tap adds to the pixels that it had read
+            for column in range(g.kernel[1]):
+                top, left = row * apart_down, column * apart_across
+                bottom, right = top + (g.size[0] - 1) * down + 1, left + (g.size[1] - 1) * across + 1
+                padded[:, i, :, top:bottom:down, left:right:across] += columns[..., row, column]
+    rows, cols = g.padding
+    inner = padded[:, :, :, rows : g.padded[0] - rows, cols : g.padded[1] - cols]
+    result: ArrayT = package.give(inner.reshape(shape))
+    return result
+
+
+def conv2d_weight_gradient(
+    error: ArrayT,
+    x: Any,
+    shape: Tuple[int, int, int, int],
+    stride: Pair = 1,
+    padding: Pair = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> ArrayT:
+    """int32 sums of the gradient of the weight, whose shape is given.
+
+    dW[p] = Σ error[o] · x[stride·o + dilation·p - padding]
+    """
+    where = "integers.conv2d_weight_gradient"
+    package = _package(where, error, x)
+    error_, x_ = package.take(error), package.take(x)
+    g = _Geometry(where, x_.shape, shape, stride, padding, dilation, groups)
+    g.check_error(where, error_)
+    _check_depth(where, package, error_, x_, g.images * g.size[0] * g.size[1])
+    errors, patches = g.errors(package, error_), g.patches(package, x_)
+    out = package.zeros((groups, g.features, g.depth))
+    for i in range(groups):
+        out[i] = package.product(errors[i].T, patches[i])
+    result: ArrayT = package.give(out.reshape(shape))
+    return result
+
+
+def _pair(value: Pair) -> Tuple[int, int]:
+    return (int(value[0]), int(value[1])) if isinstance(value, (tuple, list)) else (int(value), int(value))

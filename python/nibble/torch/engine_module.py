@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model of integers where a pipeline expects a torch.nn.Module."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Union
+
+import torch
+
+from . import ops
+
+if TYPE_CHECKING:
+    from nibble.model import Model
+
+
+def _untraced(function: Any) -> Any:
+    """torch.compile calls it as it is."""
+    return torch.compiler.disable(function) if ops.HAS_OPS else function
+
+
+class EngineModule(torch.nn.Module):
+    """A quantized or integer-trained model for evaluation: forward gives the real numbers that integers stand for.
+
+    model    a Model or a path, as `nibble.Engine` takes them, and so are device and threads
+    forward  takes what the engine takes: pictures of floats or bytes, channels first or last, on any device
+
+    There is nothing to train: no parameters, no gradients. Copies and pickles have the model's bytes in them.
+    """
+
+    def __init__(
+        self, model: Union["Model", str, "os.PathLike[str]"], device: str = "cpu", threads: Any = None
+    ) -> None:
+        super().__init__()
+        import nibble
+        from nibble.model import opened
+
+        self.model = opened(model)
+        self._options: Dict[str, Any] = {"device": device, "threads": threads}
+        self.engine = nibble.Engine(self.model, **self._options)
+
+    @_untraced
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        answers = self.engine.answers(x.detach().cpu().contiguous())
+        return torch.as_tensor(answers).to(x.device)
+
+    def extra_repr(self) -> str:
+        return f"{self.model.name}: integers, {self.model.nbytes} bytes"
+
+    def __getstate__(self) -> Dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.nib"
+            self.model.save(path)
+            kept = {name: value for name, value in self.__dict__.items() if name not in ("model", "engine")}
+            return {**kept, "bytes": path.read_bytes()}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        import nibble
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.nib"
+            path.write_bytes(state.pop("bytes"))
+            self.__dict__.update(state)
+            self.model = nibble.load(path)
+        self.engine = nibble.Engine(self.model, **self._options)

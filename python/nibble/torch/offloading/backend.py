@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A back end: an accelerator as offloaded layers see it. The CPU is one, so that all of it works without another."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, Callable, ContextManager, Dict, List, Optional, Tuple, Union
+
+import torch
+
+from .products import Gradients, Mask, Product
+
+# Names of `compute`: the type of products.
+COMPUTES: Dict[str, torch.dtype] = {
+    "fp64": torch.float64,
+    "fp32": torch.float32,
+    "tf32": torch.float32,
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+}
+
+
+class Backend:
+    """The CPU itself: nothing is copied. For another device override `send` and `fetch`, and the products where
+    torch has none for it.
+    """
+
+    host = "cpu"  # the kind of device that the model is on
+    device = torch.device("cpu")
+    runs_ahead = False  # whether calls return before the work is done, so that it pays to start copies early
+
+    def send(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The tensor on the device; what follows on the device may rely on it."""
+        return tensor
+
+    def fetch(self, *tensors: Optional[torch.Tensor]) -> Callable[[], Tuple[Any, ...]]:
+        """Begins to bring tensors to the host; the result waits for them and gives them. None stays None."""
+        return lambda: tensors
+
+    def forward(
+        self, product: Product, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]
+    ) -> torch.Tensor:
+        return product.forward(x, weight, bias)
+
+    def backward(
+        self, product: Product, error: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mask: Mask
+    ) -> Gradients:
+        return product.backward(error, x, weight, mask)
+
+    def computing(self, compute: Optional[str]) -> ContextManager[Any]:
+        """Around products: fp32 is not to be tf32."""
+        return contextlib.nullcontext()
+
+    def __deepcopy__(self, memo: Any) -> Backend:
+        return self  # copies of a layer use the same device
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.device)!r})"
+
+
+class CudaBackend(Backend):
+    """A GPU of this machine. Copies go through page-locked memory, which torch keeps for the next ones."""
+
+    runs_ahead = True
+
+    def __init__(self, device: str = "cuda") -> None:
+        if not torch.cuda.is_available():
+            raise RuntimeError(f"offload: got device {device!r}, but torch finds no GPU here; 'cpu' works anywhere")
+        index = torch.device(device).index
+        self.device = torch.device("cuda", torch.cuda.current_device() if index is None else index)
+        self._outward = torch.cuda.Stream(self.device)  # fetches run beside the products that follow
+
+    def send(self, tensor: torch.Tensor) -> torch.Tensor:
+        tensor = tensor.contiguous()
+        if not tensor.is_pinned():
+            tensor = tensor.pin_memory()
+        return tensor.to(self.device, non_blocking=True)
+
+    def fetch(self, *tensors: Optional[torch.Tensor]) -> Callable[[], Tuple[Any, ...]]:
+        made = torch.cuda.current_stream(self.device).record_event()
+        found: List[Optional[torch.Tensor]] = []
+        with torch.cuda.stream(self._outward):
+            self._outward.wait_event(made)
+            for tensor in tensors:
+                if tensor is None:
+                    found.append(None)
+                    continue
+                here = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+                found.append(here.copy_(tensor, non_blocking=True))
+            arrived = self._outward.record_event()
+
+        def wait() -> Tuple[Any, ...]:
+            arrived.synchronize()
+            del tensors_held[:]
+            return tuple(found)
+
+        tensors_held = list(tensors)  # the device's memory is not to be used again before
+        return wait
+
+    def computing(self, compute: Optional[str]) -> ContextManager[Any]:
+        return _float_products(compute == "tf32") if compute in ("fp32", "tf32") else contextlib.nullcontext()
+
+
+_switching = threading.Lock()  # torch's switches are those of the process
+
+
+@contextlib.contextmanager
+def _float_products(may_round: bool) -> Any:
+    matrices, convolutions = torch.backends.cuda.matmul, torch.backends.cudnn
+    name: str = "allow_tf32"
+    wanted: Any = may_round
+    if hasattr(matrices, "fp32_precision"):  # torch 2.9
+        convolutions, name, wanted = convolutions.conv, "fp32_precision", "tf32" if may_round else "ieee"
+    with _switching:
+        kept = getattr(matrices, name), getattr(convolutions, name)
+        setattr(matrices, name, wanted)
+        setattr(convolutions, name, wanted)
+        try:
+            yield
+        finally:
+            setattr(matrices, name, kept[0])
+            setattr(convolutions, name, kept[1])
+
+
+AnyBackend = Union[str, Backend]
+_makers: Dict[str, Callable[[str], Backend]] = {"cpu": lambda device: Backend(), "cuda": CudaBackend}
+_made: Dict[str, Backend] = {}
+
+
+def register_backend(kind: str, maker: Callable[[str], Backend]) -> None:
+    """From now on `device="kind"` or `"kind:1"` is what `maker` makes of that text, once."""
+    _makers[kind] = maker
+    for device in [device for device in _made if device.split(":")[0] == kind]:
+        del _made[device]
+
+
+def backend_of(device: AnyBackend) -> Backend:
+    if isinstance(device, Backend):
+        return device
+    device = str(device)
+    kind = device.split(":")[0]
+    if kind not in _makers:
+        raise ValueError(f"device: got {device!r}, expected one of {', '.join(map(repr, _makers))} or a Backend")
+    if device not in _made:
+        _made[device] = _makers[kind](device)
+    return _made[device]

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the passes of one layer run, how its tensors get there, and what has crossed so far."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
+
+import torch
+
+from ..draws import Draws, Key
+from .backend import COMPUTES, AnyBackend, Backend, backend_of
+from .resident import Residents
+from .wire import Parcel, Wire
+
+THERE, BACK = 0, 1  # streams of draws: errors on their way to the device and from it
+_counting = threading.Lock()
+
+
+@dataclass
+class Traffic:
+    """Bytes and tensors that have crossed."""
+
+    bytes_sent: int = 0
+    bytes_fetched: int = 0
+    sent: int = 0
+    fetched: int = 0
+
+    def __add__(self, other: Traffic) -> Traffic:
+        return Traffic(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+    @property
+    def bytes(self) -> int:
+        return self.bytes_sent + self.bytes_fetched
+
+
+class Site:
+    """A back end, a wire and a type of products for one layer, with its parameters that are there."""
+
+    def __init__(
+        self,
+        device: AnyBackend = "cuda",
+        wire: str = "fp16",
+        compute: Optional[str] = None,
+        seed: Optional[int] = 0,
+        stream: int = 0,
+    ) -> None:
+        if compute is not None and compute not in COMPUTES:
+            raise ValueError(f"compute: got {compute!r}, expected one of {', '.join(map(repr, COMPUTES))} or None")
+        backend_of(device)
+        self.device, self.wire, self.compute, self.stream = device, Wire(wire), compute, stream
+        self.draws = Draws(seed)
+        self.residents = Residents()
+        self.traffic = Traffic()
+
+    @property
+    def backend(self) -> Any:
+        return backend_of(self.device)
+
+    def is_here(self, x: torch.Tensor, weight: torch.Tensor) -> bool:
+        """Whether nothing has to cross or to change: the layer is torch's own."""
+        return (
+            type(self.backend) is Backend
+            and max(x.element_size(), weight.element_size()) <= self.wire.bytes
+            and self.type_of_products(x) == x.dtype == weight.dtype
+        )
+
+    def type_of_products(self, x: torch.Tensor) -> torch.dtype:
+        return x.dtype if self.compute is None else COMPUTES[self.compute]
+
+    def send(self, tensor: torch.Tensor, wire: Wire, key: Optional[Key] = None) -> Parcel:
+        parcel = wire.pack(tensor, key, 2 * self.stream + THERE)
+        with _counting:
+            self.traffic.bytes_sent += parcel.nbytes
+            self.traffic.sent += 1
+        return parcel._replace(payload=self.backend.send(parcel.payload))
+
+    def parameter(self, name: str, tensor: torch.Tensor, wire: Wire) -> Parcel:
+        """On the device, sent where it has changed since the last time."""
+        return self.residents.get(name, tensor, lambda changed: self.send(changed, wire))
+
+    def fetch(
+        self, tensor: torch.Tensor, wire: Wire, dtype: torch.dtype, key: Optional[Key] = None
+    ) -> Callable[[], torch.Tensor]:
+        parcel = wire.pack(tensor, key, 2 * self.stream + BACK)
+        with _counting:
+            self.traffic.bytes_fetched += parcel.nbytes
+            self.traffic.fetched += 1
+        scale = parcel.scale if isinstance(parcel.scale, torch.Tensor) else None
+        wait = self.backend.fetch(parcel.payload, scale)
+
+        def unpacked() -> torch.Tensor:
+            payload, arrived = wait()
+            return parcel._replace(payload=payload, scale=parcel.scale if scale is None else arrived).unpacked(dtype)
+
+        return unpacked
+
+    def __repr__(self) -> str:
+        compute = "" if self.compute is None else f", compute={self.compute}"
+        return f"{self.device} by {self.wire.name}{compute}"

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lowered models under torch.compile and torch.export: one graph, and the bits of the model itself."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import nibble
+import nibble.torch as nt
+from nibble import qtorch
+from nibble.torch import ops
+from nibble.torch.graph_rounding import graph_rounding
+from torch import nn
+from torch_devices import DEVICES, mixed_values, same_bits
+
+pytestmark = pytest.mark.skipif(not ops.HAS_OPS, reason="torch before 2.4 registers no operations")
+
+CASES = [
+    dict(),
+    dict(rounding="stochastic"),
+    dict(rounding="stochastic(16)", seed=(1 << 64) - 5),
+    dict(rounding="stochastic", seed=None),
+    dict(clamped_gradient=True),
+    dict(accumulator="fp16"),
+    dict(accumulator=nibble.Accumulator("fp16", rounding="stochastic"), backward_accumulator=None),
+]
+
+
+def network(device):
+    """On GPUs without a batch norm: torch takes another one into its graphs than it computes itself."""
+    torch.manual_seed(0)
+    norm = nn.BatchNorm2d(4) if device == "cpu" else nn.Identity()
+    return nn.Sequential(nn.Conv2d(1, 4, 3, 2, 1), norm, nn.ReLU(), nn.Flatten(), nn.Linear(64, 8)).to(device)
+
+
+def step_of(model, call, x, seed):
+    torch.manual_seed(seed)
+    model.zero_grad()
+    y = call(x)
+    y.square().sum().backward()
+    return [y.detach(), *(p.grad.clone() for p in model.parameters())]
+
+
+@pytest.fixture(autouse=True)
+def forget(monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", True)
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("options", CASES, ids=str)
+def test_compiled_models_have_the_bits_of_the_module(device, options):
+    eager = nt.lower(network(device), "e4m3", "e4m3", "e5m2", "e5m2", **options)
+    traced = copy.deepcopy(eager)
+    compiled = torch.compile(traced, fullgraph=True, backend="aot_eager")
+    for step in range(3):
+        x = torch.randn(8, 1, 8, 8, device=device)
+        assert all(map(same_bits, step_of(traced, compiled, x, step), step_of(eager, eager, x, step)))
+    if "stochastic" in str(options) and options.get("seed", 0) is not None:
+        assert traced[0].nibble_lowering.step == eager[0].nibble_lowering.step == 3
+
+
+@pytest.mark.parametrize("mode", ["none", "qtorch"])
+@pytest.mark.parametrize("rounding", ["nearest", "stochastic"])
+def test_qpytorchs_numbers_compile(mode, rounding):
+    with qtorch.compat(mode):
+        numbers = qtorch.FloatingPoint(5, 2), qtorch.FixedPoint(8, 4), qtorch.BlockFloatingPoint(8), qtorch.Posit(8, 1)
+        for number in numbers:
+            eager = qtorch.quant.Quantizer(number, number, rounding, rounding)
+            traced = copy.deepcopy(eager)
+            compiled = torch.compile(traced, fullgraph=True, backend="aot_eager")
+            for step in range(2):
+                x, y = (torch.linspace(-3, 3, 100).requires_grad_() for _ in range(2))
+                torch.manual_seed(step)
+                found = compiled(x)
+                torch.manual_seed(step)
+                expected = eager(y)
+                found.backward(torch.linspace(-1, 1, 100))
+                expected.backward(torch.linspace(-1, 1, 100))
+                assert same_bits(found, expected) and same_bits(x.grad, y.grad)
+    with qtorch.compat("none"):
+        compiled = torch.compile(lambda x: qtorch.quant.float_quantize(x, 5, 2, rounding, seed=3), fullgraph=True)
+        assert same_bits(compiled(x.detach()), qtorch.quant.float_quantize(x.detach(), 5, 2, rounding, seed=3))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_real_compiler_takes_them(device):
+    """Roundings are those of the module; what torch fuses around them may round otherwise, so layers are alone."""
+    for options in (dict(), dict(rounding="stochastic")):
+        eager = nt.Quantizer("e4m3", "e5m2", *[options.get("rounding", "nearest-even")] * 2)
+        traced = copy.deepcopy(eager)
+        compiled = torch.compile(traced, fullgraph=True)
+        for step in range(2):
+            x = torch.randn(100, device=device)
+            found, expected = x.clone().requires_grad_(), x.clone().requires_grad_()
+            y, z = compiled(found), eager(expected)
+            assert same_bits(y, z)
+            y.backward(x * 3)
+            z.backward(x * 3)
+            assert same_bits(found.grad, expected.grad)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("format", ["e4m3", "e5m2", "fp16", "e2m1", "e6m9", "fixed(8,4)", "int8", "p3109(8,3)"])
+def test_roundings_that_compilers_fuse_are_the_formats(device, format):
+    rule = graph_rounding(format, "nearest-even", "native")
+    assert rule is not None
+    x = mixed_values(20000).to(device)
+    assert same_bits(rule.round(x), nibble.quantize(x, format))
+    compiled = torch.compile(rule.round, fullgraph=True)
+    assert same_bits(compiled(x * 1.5), nibble.quantize(x * 1.5, format))
+    assert same_bits(compiled(x.bfloat16()), nibble.quantize(x.bfloat16(), format))
+
+
+def test_roundings_that_are_not_fused():
+    others = [(name, "nearest-even") for name in ("posit(8,1)", "bfp(8)", "bf16")] + [("e4m3", "stochastic")]
+    assert all(graph_rounding(format, rounding, "native") is None for format, rounding in others)
+
+
+def test_there_are_no_graph_breaks():
+    lowered = nt.lower(network("cpu"), "e4m3", "e4m3", "e5m2", "e5m2", rounding="stochastic")
+    told = torch._dynamo.explain(lowered)(torch.randn(8, 1, 8, 8))
+    assert told.graph_count == 1 and told.graph_break_count == 0
+
+
+@pytest.mark.parametrize("options", [dict(), dict(rounding="stochastic"), dict(accumulator="fp16")], ids=str)
+def test_exported_programs_have_the_bits_of_the_module(options):
+    lowered = nt.lower(network("cpu"), "e4m3", "e4m3", **options).eval()
+    x = torch.randn(8, 1, 8, 8)
+    program = torch.export.export(lowered, (x,))
+    expected = copy.deepcopy(lowered)(x)
+    assert ("nibble.quantize" in str(program.graph)) == ("stochastic" in str(options))  # others are torch's own
+    assert same_bits(program.module()(x), expected)
+    assert same_bits(program.module()(x), expected)  # without state
+
+
+def test_operations_pass_torchs_own_checks():
+    x = torch.randn(16, requires_grad=True)
+    key = torch.tensor([3, 4])
+    checks = ("test_schema", "test_autograd_registration", "test_faketensor")
+    for rounding, own_key in (("nearest-even", None), ("stochastic", key)):
+        arguments = (x, "e4m3", rounding, "native", "none", own_key, 5)
+        torch.library.opcheck(torch.ops.nibble.quantize, arguments, test_utils=checks)
+    a, b = torch.randn(3, 4), torch.randn(4, 5)
+    arguments = (a, b, "fp16", "", "nearest-even", "native", "separate", "sequential", 0, None, 0)
+    torch.library.opcheck(torch.ops.nibble.matmul, arguments, test_utils=("test_schema", "test_faketensor"))
+
+
+@pytest.mark.parametrize("format", ["e4m3", "bfp(8)"])
+def test_vmap_rounds_every_member_by_itself(format):
+    x = torch.randn(5, 7) * torch.tensor([1.0, 10, 100, 1000, 1e4]).unsqueeze(1)
+    rounded = lambda one: torch.ops.nibble.quantize(one, format, "nearest-even", "native", "none", None, 0)
+    expected = torch.stack([nibble.quantize(one, format) for one in x])
+    assert same_bits(torch.vmap(rounded)(x), expected)
+    assert same_bits(torch.vmap(rounded, in_dims=1)(x.t()), expected)
+
+
+@pytest.mark.skipif(len(DEVICES) < 2, reason="needs a GPU")
+def test_cuda_graphs_capture_compiled_models():
+    lowered = nt.lower(network("cuda"), "e4m3", "e4m3").eval()
+    compiled = torch.compile(lowered, fullgraph=True, mode="reduce-overhead")
+    x = torch.randn(8, 1, 8, 8, device="cuda")
+    with torch.no_grad():
+        for _ in range(4):
+            found = compiled(x).clone()
+        assert torch.allclose(found, lowered(x), rtol=0.1, atol=0.05)
+
+
+def test_offloaded_layers_stand_between_graphs():
+    class Far(nt.Backend):
+        pass
+
+    near, away = (nt.offload(network("cpu"), device, wire="fp32") for device in ("cpu", Far()))
+    x = torch.randn(8, 1, 8, 8)
+    for model, is_whole in ((near, True), (away, False)):
+        expected = step_of(model, model, x, 0)
+        found = step_of(model, torch.compile(model, fullgraph=is_whole, backend="aot_eager"), x, 0)
+        assert all(map(same_bits, found[2:], expected[2:]))
