@@ -11,11 +11,11 @@ ifneq ($(wildcard ../shared/data),)
 export NIBBLE_DATA ?= $(abspath ../shared/data)
 endif
 
-GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test device_engine_test device_training_test device_sweep \
-  device_quantize_bench device_accumulate_bench cuda_training_bench
+GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test device_engine_test device_training_test \
+  device_placement_test device_sweep offload_layers device_quantize_bench device_accumulate_bench cuda_training_bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test timings full bench gpu-test gpu-pack fuzz tsan aarch64 targets format lint clean
+.PHONY: help setup demo test timings full bench gpu-test gpu-pack wheel docs docs-test fuzz tsan aarch64 targets format lint clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -33,10 +33,9 @@ demo:  ## install what is missing, build, show what Nibble does
 test:  ## install what is missing, build, run all tests but the long ones
 	@rm -f build/timings.txt
 	@$(PHASE) "setup" tools/setup
-	@$(PHASE) "configure dev" cmake --preset dev
+	@$(PHASE) "configure both" tools/configure dev asan
 	@$(PHASE) "build dev" cmake --build --preset dev -j $(JOBS)
 	@$(PHASE) "test dev" ctest --preset dev -j $(JOBS)
-	@$(PHASE) "configure asan" cmake --preset asan
 	@$(PHASE) "build asan" cmake --build --preset asan -j $(JOBS)
 	@$(PHASE) "test asan (quick)" ctest --preset asan -j $(JOBS)
 	@echo && cat build/timings.txt
@@ -72,6 +71,13 @@ gpu-pack:  ## here, for a machine with a GPU and nothing else: gpu-pack, which `
 wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere
 	@tools/setup
 	@tools/wheel dist
+
+docs:  ## the documentation as a site, build/site: no broken link, looked at in chromium
+	@tools/docs build/site
+
+docs-test:  ## the site, and every notebook from its first cell to its last
+	@tools/docs build/site
+	@tools/notebooks_test
 
 fuzz:  ## each fuzzer for FUZZ_SECONDS (30) from another seed (FUZZ_SEED); finds stay in build/fuzz
 	@tools/setup --fuzz
@@ -115,7 +121,9 @@ lint:  ## check layers, names of types, the tour, layout, clang-tidy
 	@tools/check_layers.py
 	@tools/check_types.py
 	@tools/check_tour.py
-	@clang-format --dry-run --Werror $(SOURCES)
+	@code=0; for file in $(SOURCES); do \
+	  clang-format $$file | cmp -s - $$file || { echo "$$file: not laid out by clang-format (make format)"; code=1; }; \
+	done; exit $$code
 	@cmake --preset dev
 	@run-clang-tidy -quiet -p build/dev -j $(JOBS) "$(CURDIR)/(src|apps)/"
 

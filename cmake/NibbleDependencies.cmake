@@ -33,8 +33,8 @@ function(nibble_print_dependencies)
   endforeach()
 endfunction()
 
-# A launcher given by hand wins.
-if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+# A launcher given by hand wins, and so does ccache's own switch.
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CCACHE_DISABLE})
   find_program(NIBBLE_CCACHE ccache)
   if(NIBBLE_CCACHE)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${NIBBLE_CCACHE})

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that docs/tour.md tells of the tree as it is: what it names exists, and no folder of src/ is left out.
+"""Checks that docs/tour.md tells of the tree as it is: what it names exists, and no folder of src/ is left out. And that
+docs/cpp.md tells of the public headers: each has a row, and the names of a row stand in its header.
 
 usage: check_tour.py [root of the tree]
 
@@ -15,11 +16,13 @@ from itertools import product
 from pathlib import Path
 
 TOUR = Path("docs/tour.md")
+LIBRARY = Path("docs/cpp.md")
 SOURCES = {".h", ".c", ".cpp", ".cu", ".cuh"}
 FILES = SOURCES | {".cmake", ".inc", ".md", ".py", ".toml", ".txt"}
 BLOCK = re.compile(r"^\s*(?:\||-\s|\d+\.\s|$)")  # a line that begins a row of a table, an item or a paragraph
 NAME = re.compile(r"`([^`\s]+)`")
 LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)\s]*)?\)")
+HEADER_ROW = re.compile(r"^\| `(nibble/[^`]+)` \| (.*) \|$")
 BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -75,6 +78,24 @@ def folders_to_name(folder):
             yield from folders_to_name(inside)
 
 
+def check_library(root):
+    """What is wrong with the table of public headers."""
+    include = root / "include"
+    left = {path.relative_to(include).as_posix() for path in include.glob("nibble/*/*.h")}
+    lines = (root / LIBRARY).read_text(encoding="utf-8").splitlines() if (root / LIBRARY).is_file() else []
+    for number, line in enumerate(lines, 1):
+        if not (row := HEADER_ROW.match(line)):
+            continue
+        header, names = row.groups()
+        left.discard(header)
+        text = (include / header).read_text(encoding="utf-8") if (include / header).is_file() else ""
+        for name in NAME.findall(names):
+            if not re.search(rf"\b{re.escape(name)}\b", text):
+                yield f"{LIBRARY}:{number}: there is no {name} in {header}"
+    for header in sorted(left):
+        yield f"{LIBRARY}: {header} has no row"
+
+
 def main():
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
     if not (root / TOUR).is_file():
@@ -87,6 +108,7 @@ def main():
         name = folder.relative_to(root).as_posix() + "/"
         if f"`{name}`" not in text:
             problems.append(f"{TOUR}: {name} is not in the table of folders")
+    problems += check_library(root)
     for problem in problems:
         print(problem)
     print(f"check_tour: {len(names)} names, {len(problems)} problems")

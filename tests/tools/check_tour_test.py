@@ -11,8 +11,9 @@ TOUR = "docs/tour.md"
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "check_tour.py"
 
 TREE = {
+    "docs/cpp.md": "| `nibble/core/shape.h` | `Shape`, `to_string` |\n",
     "docs/data.md": "",
-    "include/nibble/core/shape.h": "",
+    "include/nibble/core/shape.h": "class Shape {};\nstd::string to_string(const Shape& shape);\n",
     "python/nibble/torch/x.py": "",
     "src/CMakeLists.txt": "",
     "src/core/shape.cpp": "",
@@ -99,6 +100,18 @@ class CheckTour(unittest.TestCase):
             folder = path.rpartition("/")[0]
             self.assertEqual(code, 1, output)
             self.assertIn(f"{TOUR}: {folder}/ is not in the table of folders\n", output)
+
+    def test_a_public_header_without_a_row(self):
+        code, output = run_on(SOUND, {**TREE, "include/nibble/core/error.h": ""})
+        self.assertEqual(code, 1, output)
+        self.assertIn("docs/cpp.md: nibble/core/error.h has no row\n", output)
+
+    def test_a_name_that_its_header_does_not_have(self):
+        rows = TREE["docs/cpp.md"] + "| `nibble/core/gone.h` | `Gone` |\n| `nibble/core/shape.h` | `Shap` |\n"
+        code, output = run_on(SOUND, {**TREE, "docs/cpp.md": rows})
+        self.assertEqual(code, 1, output)
+        self.assertIn("docs/cpp.md:2: there is no Gone in nibble/core/gone.h\n", output)
+        self.assertIn("docs/cpp.md:3: there is no Shap in nibble/core/shape.h\n", output)
 
 
 if __name__ == "__main__":
