@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much several processes that share a batch gain over one: steps of integer training on made-up pictures.
 
-usage: ranks.py NIBBLE [--ranks N] [--network NAME] [--batch B] [--steps S] [--rounds R] [--cores LIST] [-- MORE OPTIONS]
+usage: ranks.py NIBBLE [--ranks N] [--network NAME] [--batch B] [--steps S] [--rounds R] [--cores LIST] [--brief] [-- MORE OPTIONS]
 
 Every process has one thread and a core of its own, not two of one core that runs two threads (--cores chooses others). In turns:
 
@@ -14,7 +14,7 @@ Every process has one thread and a core of its own, not two of one core that run
 
 "start" is a run of no epoch with one picture to calibrate and one to test: what comes before the first step. "rest" is one of no
 epoch with all pictures: calibration (1,024 pictures) and evaluation too. Shares are of linear, from the least times of all
-rounds, of whole runs and of steps alone, without "rest".
+rounds, of whole runs and of steps alone, without "rest". --brief: 1 x 1, N x 1 and start alone, for hired minutes.
 """
 
 import argparse
@@ -105,15 +105,17 @@ class Bench:
     def round(self):
         ranks = str(self.options.ranks)
         one = self.cores[:1]
-        return {
-            "1 x 1": self.run("one", "--threads", "1", cores=one),
-            f"1 x {ranks}": self.run("threads", "--threads", ranks),
-            f"{ranks} x 1": self.run("ranks", "--threads", "1", "--ranks", ranks),
-            "apart": self.apart(),
-            "rest 1 x 1": self.run("rest", "--threads", "1", cores=one, epochs=0),
-            f"rest {ranks} x 1": self.run("rest", "--threads", "1", "--ranks", ranks, epochs=0),
-            "start": self.run("start", "--threads", "1", "--calibration", "1", cores=one, epochs=0, data="start"),
+        cases = {
+            "1 x 1": lambda: self.run("one", "--threads", "1", cores=one),
+            f"1 x {ranks}": lambda: self.run("threads", "--threads", ranks),
+            f"{ranks} x 1": lambda: self.run("ranks", "--threads", "1", "--ranks", ranks),
+            "apart": self.apart,
+            "rest 1 x 1": lambda: self.run("rest", "--threads", "1", cores=one, epochs=0),
+            f"rest {ranks} x 1": lambda: self.run("rest", "--threads", "1", "--ranks", ranks, epochs=0),
+            "start": lambda: self.run("start", "--threads", "1", "--calibration", "1", cores=one, epochs=0, data="start"),
         }
+        brief = ("1 x 1", f"{ranks} x 1", "start")
+        return {name: measure() for name, measure in cases.items() if name in brief or not self.options.brief}
 
 
 def share_of_linear(least, name, ranks):
@@ -121,7 +123,7 @@ def share_of_linear(least, name, ranks):
         return ""
     whole = least["1 x 1"] / least[name] / ranks
     text = f"  {100 * whole:5.1f} % of linear"
-    if name == f"{ranks} x 1":
+    if name == f"{ranks} x 1" and f"rest {name}" in least:
         steps = (least["1 x 1"] - least["rest 1 x 1"]) / (least[name] - least[f"rest {name}"]) / ranks
         text += f", steps alone {100 * steps:5.1f} %"
     return text
@@ -137,6 +139,7 @@ def main():
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--brief", action="store_true")
     parser.add_argument("--cores", type=lambda text: [int(each) for each in text.split(",")])
     options = parser.parse_args(arguments[:-len(more) - 1] if "--" in arguments else arguments)
     options.more = more

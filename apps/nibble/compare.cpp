@@ -58,9 +58,12 @@ void run_models(const CompareFlags& flags) {
     throw Error("compare", "models", std::to_string(flags.runs.size()), "2");
   }
   if (flags.data.empty()) throw Error("compare", "--data", "nothing", "pictures for the models");
-  const Dataset data = load_dataset(flags.data, Split::test, {.image_size = flags.image_size});
-  const ModelComparison found = compare_models(open_model(flags.runs[0]).model,
-                                               open_model(flags.runs[1]).model, data, flags.device);
+  Model first = open_model(flags.runs[0]).model;
+  const Dataset data =
+      load_dataset(flags.data, Split::test,
+                   {.image_size = flags.image_size, .input = input_of(first.network).shape});
+  const ModelComparison found =
+      compare_models(std::move(first), open_model(flags.runs[1]).model, data, flags.device);
   if (!flags.pictures.empty()) write_pictures(flags.pictures, data, found);
   if (flags.is_json) {
     Json json{{"models", flags.runs}, {"data", flags.data}};

@@ -105,7 +105,7 @@ Json examine() {
   }
   for (const char* name : kModels) data[name] = find_data(name).has_value();
   const cuda::Driver driver = cuda::loaded_driver();
-  const TuningFile tuning = find_tuning(thread_count());
+  const TuningFile tuning = find_tuning(machine_name(thread_count()));
   return {{"version", kVersion},
           {"compiler", compiler()},
           {"build_type", NIBBLE_BUILD_TYPE},

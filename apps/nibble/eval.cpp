@@ -93,8 +93,9 @@ void add_eval(CLI::App& app) {
       ->type_name("")
       ->required();
   verb.add_option("--data", flags->choices.data,
-                  "digits, mnist, fashion-mnist, cifar10, or a path; for integer models also a\n"
-                  "folder of pictures or MLPerf tensors with val_map.txt there or beside it")
+                  "digits, mnist, fashion-mnist, cifar10, or a path: arrays, folders of pictures,\n"
+                  "archives (.tar), a folder with val_map.txt there or beside it; for integer\n"
+                  "models also one of MLPerf's tensors")
       ->required();
   verb.add_option("--split", flags->choices.split, "test or train")
       ->check(CLI::IsMember({"test", "train"}));
@@ -109,6 +110,7 @@ void add_eval(CLI::App& app) {
       ->type_name("LOG");
   verb.add_option("--image-size", flags->choices.image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
+  add_skip_broken_option(verb, flags->choices.skips_broken);
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->choices.device);
   verb.add_flag("--engine", flags->choices.is_engine,

@@ -26,6 +26,7 @@ struct LoadFlags {
   std::string user_conf;
   std::string mlperf_conf;
   std::string audit;
+  std::string start_from = "host";
   double seconds = 0;
   double target_qps = 0;
   int threads = 0;
@@ -50,6 +51,7 @@ void run(const LoadFlags& flags) {
   options.user_conf = flags.user_conf;
   options.audit = flags.audit;
   options.threads = flags.threads;
+  options.start_from = flags.start_from == "device" ? BufferPlace::device : BufferPlace::host;
   if (flags.seconds > 0)
     options.settings.push_back(fmt::format("min_duration={:.0f}", 1e3 * flags.seconds));
   if (flags.target_qps > 0)
@@ -78,13 +80,16 @@ void add_run_options(CLI::App& verb, const std::shared_ptr<LoadFlags>& flags) {
                   "find-peak (of Server: the highest load that is still valid)")
       ->check(CLI::IsMember({"performance", "accuracy", "submission", "find-peak"}))
       ->capture_default_str();
-  verb.add_option("--data", options.data,
-                  "digits, mnist, fashion-mnist, cifar10, a path, or a folder of pictures or\n"
-                  "MLPerf tensors with val_map.txt there or beside it");
+  verb.add_option(
+      "--data", options.data,
+      "digits, mnist, fashion-mnist, cifar10, or a path: arrays, folders of pictures with\n"
+      "or without classes, archives (.tar), pictures or MLPerf tensors with\n"
+      "val_map.txt there or beside it");
   verb.add_option("--split", options.split, "test or train")
       ->check(CLI::IsMember({"test", "train"}));
   verb.add_option("--image-size", options.image_size, "side of the pictures of a folder")
       ->check(CLI::PositiveNumber);
+  add_skip_broken_option(verb, options.skips_broken);
   verb.add_option("--out", flags->out,
                   "the folder of the run: LoadGen's logs, and ours beside them")
       ->type_name("DIR");
@@ -113,6 +118,10 @@ void add_run_options(CLI::App& verb, const std::shared_ptr<LoadFlags>& flags) {
   verb.add_flag("--top5", options.logs_five, "log five classes a sample, the best first");
   add_threads_option(verb, flags->threads);
   add_device_option(verb, options.device);
+  verb.add_option("--start-from", flags->start_from,
+                  "where samples lie when time begins: host (pinned for a GPU) or device")
+      ->check(CLI::IsMember({"host", "device"}))
+      ->capture_default_str();
 }
 
 }  // namespace

@@ -119,6 +119,8 @@ void run(const QuantizeVerbFlags& flags) {
   fmt::print("{}\n{}wrote {}; calibrated on {} images and quantized in {:.1f} s\n",
              error_table_text(made.errors), outcome_table(before, after), flags.out,
              made.calibrated, made.seconds);
+  if (!made.no_directory_because.empty())
+    fmt::print("no layer directory holds it: {}\n", made.no_directory_because);
 }
 
 }  // namespace

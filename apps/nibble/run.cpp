@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -18,6 +19,8 @@
 #include "core/npy_header.h"
 #include "core/whole_folder.h"
 #include "data/harness_tensor.h"
+#include "data/picture_set.h"
+#include "data/picture_source.h"
 #include "inference/example_reader.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
@@ -33,6 +36,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostShown = 10;  // examples
 constexpr std::size_t kBest = 5;
+constexpr std::size_t kFilesAtOnce = 256;
 
 struct RunFlags {
   std::string model;
@@ -43,6 +47,7 @@ struct RunFlags {
   std::int64_t batch = 16;
   int threads = 0;
   std::string device = "cpu";
+  bool skips_broken = false;
 };
 
 struct Inputs {
@@ -52,16 +57,64 @@ struct Inputs {
   std::int64_t size() const { return static_cast<std::int64_t>(names.size()); }
 };
 
-Inputs read_inputs(const std::vector<std::string>& paths, const ExampleReader& reader) {
-  Inputs inputs;
-  for (const std::string& path : paths) {
-    const std::int64_t count = reader.read(path, inputs.integers);
-    for (std::int64_t i = 0; i < count; ++i)
-      inputs.names.push_back(count == 1 ? path : fmt::format("{}[{}]", path, i));
+// Folders and archives stand for their pictures.
+class InputQueue {
+ public:
+  InputQueue(const std::vector<std::string>& paths, const ExampleReader& reader, bool skips_broken)
+      : reader_(reader) {
+    for (const std::string& path : paths) {
+      std::error_code ignored;
+      if (!fs::is_directory(path, ignored) && !path.ends_with(".tar")) {
+        sources_.push_back({.path = path});
+        continue;
+      }
+      PictureList list = list_picture_set(path, Split::test).list;
+      const PictureForm form{.law = PictureForm::Law::middle, .shape = reader.info().shape};
+      if (skips_broken) list = without_broken(std::move(list), form);
+      lists_.push_back(std::move(list));
+      for (std::size_t i = 0; i < lists_.back().size(); ++i)
+        sources_.push_back({.path = {}, .list = lists_.size() - 1, .index = i});
+    }
   }
-  if (inputs.names.empty()) throw Error("run", "examples of --input", "none", "one or more");
-  return inputs;
-}
+
+  // The examples of the next files, up to `most` of them; none: the end.
+  Inputs next(std::size_t most) {
+    const auto files = std::span(sources_).subspan(next_, std::min(most, sources_.size() - next_));
+    next_ += files.size();
+    std::vector<std::vector<std::byte>> integers(files.size());
+    std::vector<std::int64_t> counts(files.size(), 1);
+    parallel_tasks(files.size(), [&](std::size_t i) {
+      if (!files[i].path.empty()) {
+        counts[i] = reader_.read(files[i].path, integers[i]);
+        return;
+      }
+      const PictureList& list = lists_[files[i].list];
+      integers[i].resize(reader_.info().bytes);
+      reader_.read_picture(list.bytes(files[i].index), list.name(files[i].index),
+                           integers[i].data());
+    });
+    Inputs inputs;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const std::string path =
+          files[i].path.empty() ? lists_[files[i].list].name(files[i].index) : files[i].path;
+      for (std::int64_t k = 0; k < counts[i]; ++k)
+        inputs.names.push_back(counts[i] == 1 ? path : fmt::format("{}[{}]", path, k));
+      inputs.integers.insert(inputs.integers.end(), integers[i].begin(), integers[i].end());
+    }
+    return inputs;
+  }
+
+ private:
+  struct Source {
+    std::string path = {};  // of a file; empty: a picture of a list
+    std::size_t list = 0;
+    std::size_t index = 0;
+  };
+  const ExampleReader& reader_;
+  std::vector<PictureList> lists_;
+  std::vector<Source> sources_;
+  std::size_t next_ = 0;
+};
 
 Shape batch_of(std::int64_t examples, const Shape& shape) {
   std::vector<std::int64_t> extents{examples};
@@ -122,11 +175,13 @@ std::string class_text(const Network& network, std::int32_t index) {
              : std::to_string(index);
 }
 
-void print_answers(const AnswerEngine& engine, const Inputs& inputs, std::span<const float> reals) {
+// The first ones; `shown` counts them.
+void print_answers(const AnswerEngine& engine, const Inputs& inputs, std::span<const float> reals,
+                   std::size_t& shown) {
   const std::size_t width = reals.size() / inputs.names.size();
   const bool is_classifier = engine.engine().output().shape.rank() == 1;
   if (!is_classifier) return;
-  for (std::size_t i = 0; i < std::min(kMostShown, inputs.names.size()); ++i) {
+  for (std::size_t i = 0; i < inputs.names.size() && shown < kMostShown; ++i, ++shown) {
     const auto row = reals.subspan(i * width, width);
     std::string line;
     if (engine.gives_class()) {
@@ -140,7 +195,22 @@ void print_answers(const AnswerEngine& engine, const Inputs& inputs, std::span<c
     }
     fmt::print("{}: {}\n", well_formed(inputs.names[i]), line);
   }
-  if (inputs.names.size() > kMostShown) fmt::print("… {} in all\n", inputs.names.size());
+}
+
+// What --output keeps of all pieces.
+struct Answers {
+  std::vector<std::byte> integers = {};
+  std::vector<float> reals = {};
+};
+
+void write_answers(const RunFlags& flags, const AnswerEngine& engine, Answers& answers,
+                   std::int64_t examples) {
+  const ValueInfo& output = engine.engine().output();
+  const Shape shape = batch_of(examples, output.shape);
+  const bool is_real = engine.has_divisor();
+  std::byte* data =
+      is_real ? reinterpret_cast<std::byte*>(answers.reals.data()) : answers.integers.data();
+  write_npy(flags.output, ConstTensorView(data, is_real ? DType::f32 : output.dtype, shape));
 }
 
 void run(const RunFlags& flags) {
@@ -149,28 +219,41 @@ void run(const RunFlags& flags) {
       read_model(flags.model).model,
       {.device = flags.device, .max_batch = flags.batch, .threads = thread_count()});
   const ExampleReader reader(engine.network(), engine.engine().input());
-  const Inputs inputs = read_inputs(flags.inputs, reader);
+  InputQueue queue(flags.inputs, reader, flags.skips_broken);
+  const bool is_whole = !flags.layers.empty() || !flags.tensors.empty();
+  const std::size_t piece = is_whole ? std::numeric_limits<std::size_t>::max() : kFilesAtOnce;
   const ValueInfo& output = engine.engine().output();
-  const Shape shape = batch_of(inputs.size(), output.shape);
-  Tensor integers(output.dtype, shape);
-  const auto start = std::chrono::steady_clock::now();
-  engine.engine().run(inputs.integers, inputs.size(), {integers.data(), integers.bytes()});
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  Tensor reals(DType::f32, shape);
-  engine.to_reals({integers.data(), integers.bytes()}, reals.as<float>());
-
+  Answers answers;
   std::string written;
-  if (!flags.layers.empty()) written += write_layers(flags, inputs);
-  if (!flags.tensors.empty()) written += write_tensors(flags, inputs, engine.engine().input());
-  if (!flags.output.empty())
-    write_npy(flags.output, engine.has_divisor() ? reals.view() : integers.view());
+  std::int64_t examples = 0;
+  std::size_t shown = 0;
+  double seconds = 0;
+  for (Inputs inputs = queue.next(piece); inputs.size() > 0; inputs = queue.next(piece)) {
+    std::vector<std::byte> integers(static_cast<std::size_t>(inputs.size()) * output.bytes);
+    const auto start = std::chrono::steady_clock::now();
+    engine.engine().run(inputs.integers, inputs.size(), integers);
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    examples += inputs.size();
+    std::vector<float> reals(static_cast<std::size_t>(inputs.size() * output.shape.elements()));
+    engine.to_reals(integers, reals);
+    if (!flags.layers.empty()) written += write_layers(flags, inputs);
+    if (!flags.tensors.empty()) written += write_tensors(flags, inputs, engine.engine().input());
+    if (flags.output != "-") print_answers(engine, inputs, reals, shown);
+    if (flags.output.empty()) continue;
+    if (engine.has_divisor()) {
+      answers.reals.insert(answers.reals.end(), reals.begin(), reals.end());
+    } else {
+      answers.integers.insert(answers.integers.end(), integers.begin(), integers.end());
+    }
+  }
+  if (examples == 0) throw Error("run", "examples of --input", "none", "one or more");
+  if (!flags.output.empty()) write_answers(flags, engine, answers, examples);
   if (flags.output == "-") return;
-  print_answers(engine, inputs, reals.as<float>());
+  if (shown == kMostShown && examples > static_cast<std::int64_t>(shown))
+    fmt::print("… {} in all\n", examples);
   fmt::print("{}", written);
-  fmt::print("{} of {}: {:.3f} ms an image; tuning {}\n", inputs.size(), engine.engine().name(),
-             1e3 * seconds / static_cast<double>(inputs.size()),
-             engine.engine().tuning().to_string());
+  fmt::print("{} of {}: {:.3f} ms an image; tuning {}\n", examples, engine.engine().name(),
+             1e3 * seconds / static_cast<double>(examples), engine.engine().tuning().to_string());
 }
 
 }  // namespace
@@ -180,13 +263,15 @@ void add_run(CLI::App& app) {
       *app.add_subcommand("run", "what an integer model answers to pictures or arrays");
   const auto flags = std::make_shared<RunFlags>();
   verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
-  verb.add_option("--input", flags->inputs, "arrays (.npy) and pictures (JPEG, PNG), one batch")
-      ->type_name("FILE")
+  verb.add_option("--input", flags->inputs,
+                  "arrays (.npy), pictures (JPEG, PNG), folders and archives (.tar) of pictures")
+      ->type_name("PATH")
       ->required();
   CLI::Option* output = verb.add_option("--output", flags->output,
                                         "the last value of the network (- is standard output)")
                             ->type_name("Y.npy");
   verb.add_option("--batch", flags->batch, "examples at a time (16)")->check(CLI::Range(1, 65536));
+  add_skip_broken_option(verb, flags->skips_broken);
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->device);
   verb.add_option("--layers", flags->layers, "write every layer's integers to DIR/LAYER.npy")

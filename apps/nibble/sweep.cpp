@@ -71,8 +71,10 @@ void check_data_of(SweepPlan& plan) {
     const bool is_known = !base.data_hash.empty() && settings.data == base.data &&
                           settings.image_size == base.image_size;
     if (is_known) continue;
-    const Dataset data =
-        load_dataset(settings.data, Split::train, {.image_size = settings.image_size});
+    const Dataset data = load_dataset(settings.data, Split::train,
+                                      {.image_size = settings.image_size,
+                                       .input = input_of(settings.network).shape,
+                                       .skips_broken = settings.skips_broken});
     check_data(settings.network, data);
     base.data_hash = hex(hash_of(data));
   }

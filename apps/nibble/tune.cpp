@@ -33,40 +33,37 @@ struct TuneFlags {
   int rounds = 15;
 };
 
-std::vector<ProductCut> cut_candidates() {
-  std::vector<ProductCut> list;
-  for (const std::int64_t outputs : {64, 48, 32}) {
-    for (const std::int64_t pixels : {48, 96, 144, 196, 288, 392})
-      list.push_back({pixels, outputs});
-  }
-  return list;
-}
-
 // An engine with some tuning, what enters it and what came out last.
 class TuningTrial {
  public:
   TuningTrial(const TuneFlags& flags, const Tuning& tuning)
       : batch_(flags.batch),
-        engine_(Engine::load(
-            flags.model, {.max_batch = flags.batch, .threads = thread_count(), .tuning = &tuning})),
-        input_(random_examples(engine_.input(), batch_)),
+        engine_(Engine::load(flags.model, {.device = flags.device,
+                                           .max_batch = flags.batch,
+                                           .threads = thread_count(),
+                                           .tuning = &tuning})),
+        input_(engine_.allocate(engine_.input().bytes * static_cast<std::size_t>(batch_),
+                                BufferPlace::device)),
         answers_(engine_.output().bytes * static_cast<std::size_t>(batch_)) {
-    engine_.run(input_, batch_, answers_);  // the first run looks at everything anew
+    input_.write(random_examples(engine_.input(), batch_));
+    engine_.run(input_.bytes(), batch_, answers_);  // the first run looks at everything anew
   }
 
+  const std::string& machine() const { return engine_.tuning().tuning.machine; }
+  std::vector<ProductCut> cuts() const { return engine_.cuts(); }
   const std::vector<StepInfo>& steps() const { return engine_.steps(); }
   const std::vector<std::byte>& answers() const { return answers_; }
 
   double seconds_of_run() {
     const auto start = std::chrono::steady_clock::now();
-    engine_.run(input_, batch_, answers_);
+    engine_.run(input_.bytes(), batch_, answers_);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
   // Of one run: all steps of a shape together.
   std::map<std::string, double> seconds_by_shape() {
     std::vector<double> seconds(steps().size());
-    engine_.run_timed(input_, batch_, answers_, seconds);
+    engine_.run_timed(input_.bytes(), batch_, answers_, seconds);
     std::map<std::string, double> sums;
     for (std::size_t i = 0; i < seconds.size(); ++i) {
       if (!steps()[i].shape.empty()) sums[steps()[i].shape] += seconds[i];
@@ -77,7 +74,7 @@ class TuningTrial {
  private:
   std::int64_t batch_;
   Engine engine_;
-  std::vector<std::byte> input_;
+  EngineBuffer input_;  // where the device reads it best
   std::vector<std::byte> answers_;
 };
 
@@ -102,7 +99,7 @@ std::map<std::string, ProductCut> find_cuts(TuningTrial& usual, const TuneFlags&
   std::map<std::string, double> best;
   for (const auto& [shape, seconds] : usual_times) best[shape] = (1 - kWorthwhileGain) * seconds;
   std::map<std::string, ProductCut> found;
-  for (const ProductCut& cut : cut_candidates()) {
+  for (const ProductCut& cut : usual.cuts()) {
     Tuning tuning;
     for (const auto& each : best) tuning.cuts[each.first] = cut;
     TuningTrial trial(flags, tuning);
@@ -169,14 +166,15 @@ Tuning tuning_to_extend(const std::filesystem::path& path, const std::string& ma
 }
 
 void run(const TuneFlags& flags) {
-  if (flags.device != "cpu")
-    throw Error("tune", "--device", flags.device, "cpu: no other one has layers to cut");
   use_threads(flags.threads);
-  const std::string machine = machine_name(thread_count());
+  TuningTrial usual(flags, {});
+  if (usual.cuts().empty())
+    throw Error("tune", "--device", flags.device,
+                "one that has layers to cut: cpu, or cuda on Hopper");
+  const std::string machine = usual.machine();
   const std::filesystem::path path =
       flags.output.empty() ? tuning_path(machine) : std::filesystem::path(flags.output);
   Tuning kept = tuning_to_extend(path, machine);
-  TuningTrial usual(flags, {});
   for (const StepInfo& step : usual.steps()) kept.cuts.erase(step.shape);
 
   const int turns = std::max(kLeastTurns, 2 * flags.rounds + 1);
@@ -216,16 +214,17 @@ void add_tune(CLI::App& app) {
       ->type_name("FILE");
   verb.footer(
       "Writes a text file of one line a shape of layer, which later runs on this machine use by\n"
-      "themselves: the number of pixels of a block and of outputs of a panel. It changes speed, "
-      "never\n"
-      "a number. A cut is kept only where runs in turns, tuned and as usual, confirm its gain;\n"
-      "otherwise it says \"no gain\". A file of another machine, path of instructions or number "
-      "of\n"
+      "themselves: the number of pixels of a block and of outputs of a panel, on GPUs those of a\n"
+      "tile. It changes speed, never a number. A cut is kept only where runs in turns, tuned and "
+      "as usual, confirm its gain;\n"
+      "otherwise it says \"no gain\". A file of another machine, GPU, path of instructions or "
+      "number of\n"
       "threads is not used; bench, run and doctor say which one is. NIBBLE_TUNING names another "
       "file,\n"
       "which must be there.\n\n"
       "Examples:\n"
       "  nibble tune r50.nib --batch 16\n"
+      "  nibble tune r50.nib --batch 1024 --device cuda\n"
       "  nibble tune r50.nib --threads 1 --output mine.txt && NIBBLE_TUNING=mine.txt nibble bench "
       "r50.nib --threads 1");
   verb.callback([flags] { run(*flags); });

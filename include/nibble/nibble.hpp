@@ -19,6 +19,7 @@
 #include "nibble/cuda/device.h"
 #include "nibble/data/augment.h"
 #include "nibble/data/dataset.h"
+#include "nibble/data/images.h"
 #include "nibble/data/memory_dataset.h"
 #include "nibble/emit/emit.h"
 #include "nibble/emit/emit_training.h"

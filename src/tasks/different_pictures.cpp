@@ -22,24 +22,23 @@ constexpr double kMargin = 16;
 constexpr double kTop = 44;
 constexpr double kOverlap = 0.1;  // hides the seams between pixels
 
-std::string colour_at(const Dataset& data, std::int64_t index, std::int64_t y, std::int64_t x) {
-  const Shape& shape = data.images.shape();
-  const std::uint8_t* pixel =
-      data.images.as<std::uint8_t>().data() + ((index * shape[1] + y) * shape[2] + x) * shape[3];
+std::string colour_at(const Images& picture, std::int64_t y, std::int64_t x) {
+  const Shape& shape = picture.shape();
+  const std::uint8_t* pixel = picture.as<std::uint8_t>().data() + (y * shape[2] + x) * shape[3];
   const bool is_grey = shape[3] == 1;
   return fmt::format("#{:02x}{:02x}{:02x}", pixel[0], pixel[is_grey ? 0 : 1],
                      pixel[is_grey ? 0 : 2]);
 }
 
 // Pixels of one colour that follow each other in a row are one rectangle.
-void draw_pixels(Svg& svg, const Dataset& data, std::int64_t index, double left, double top) {
-  const Shape& shape = data.images.shape();
+void draw_pixels(Svg& svg, const Images& picture, double left, double top) {
+  const Shape& shape = picture.shape();
   const std::int64_t rows = std::min(shape[1], kMostPixels);
   const std::int64_t columns = std::min(shape[2], kMostPixels);
   const double size = kPictureSide / static_cast<double>(std::max(rows, columns));
   for (std::int64_t y = 0; y < rows; ++y) {
     const auto colour = [&](std::int64_t x) {
-      return colour_at(data, index, y * shape[1] / rows, x * shape[2] / columns);
+      return colour_at(picture, y * shape[1] / rows, x * shape[2] / columns);
     };
     for (std::int64_t begin = 0, end = 0; begin < columns; begin = end) {
       const std::string own = colour(begin);
@@ -48,6 +47,14 @@ void draw_pixels(Svg& svg, const Dataset& data, std::int64_t index, double left,
                     static_cast<double>(end - begin) * size + kOverlap, size + kOverlap, own);
     }
   }
+}
+
+Images picture_of(const Images& images, std::int64_t index) {
+  const Shape& shape = images.shape();
+  const auto chosen = static_cast<std::int32_t>(index);
+  Tensor picture(DType::u8, {1, shape[1], shape[2], shape[3]});
+  gather_images(images, {&chosen, 1}, {}, {}, picture.view());
+  return picture;
 }
 
 }  // namespace
@@ -75,7 +82,7 @@ std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture>
   for (std::size_t i = 0; i < count; ++i) {
     const double left = kMargin + static_cast<double>(i % kPicturesARow) * kCellWidth;
     const double top = kTop + static_cast<double>(i / kPicturesARow) * kCellHeight;
-    draw_pixels(svg, data, list[i].index, left, top);
+    draw_pixels(svg, picture_of(data.images, list[i].index), left, top);
     svg.text(left, top + kPictureSide + 18,
              fmt::format("{}: {}", list[i].index, class_name(data, list[i].label)));
     svg.text(

@@ -21,8 +21,11 @@ Split split_of(const EvaluateChoices& choices) {
   return choices.split == "train" ? Split::train : Split::test;
 }
 
-Dataset dataset_of(const EvaluateChoices& choices) {
-  return load_dataset(choices.data, split_of(choices), {.image_size = choices.image_size});
+Dataset dataset_of(const EvaluateChoices& choices, const Network& network) {
+  return load_dataset(choices.data, split_of(choices),
+                      {.image_size = choices.image_size,
+                       .input = input_of(network).shape,
+                       .skips_broken = choices.skips_broken});
 }
 
 // By the engine: any network of integers, on data sets and on folders with val_map.txt.
@@ -35,7 +38,11 @@ Findings find_with_engine(Model model, const EvaluateChoices& choices) {
   const AnswerEngine engine(std::move(model),
                             {.device = choices.device, .max_batch = 16, .threads = thread_count()});
   const std::unique_ptr<ExampleSource> source =
-      load_examples(choices.data, split_of(choices), choices.image_size, engine);
+      load_examples(choices.data,
+                    {.split = split_of(choices),
+                     .image_size = choices.image_size,
+                     .skips_broken = choices.skips_broken},
+                    engine);
   Findings findings;
   findings.class_names = source->class_names;
   std::optional<LoggedAnswers> oracle;
@@ -74,11 +81,9 @@ Findings evaluate_model(Model model, const EvaluateChoices& choices) {
       throw Error("eval", "--shifts by the engine", choices.shifts, "frozen");
     return find_with_engine(std::move(model), choices);
   }
-  if (choices.is_engine || !choices.oracle.empty() || is_listed) {
-    throw Error("eval", is_listed ? choices.data : "--engine or --oracle", "a model of floats",
-                "a model of integers");
-  }
-  const Dataset data = dataset_of(choices);
+  if (choices.is_engine || !choices.oracle.empty())
+    throw Error("eval", "--engine or --oracle", "a model of floats", "a model of integers");
+  const Dataset data = dataset_of(choices, model.network);
   if (is_trained) {
     const auto rule = choices.shifts == "frozen" ? ShiftRule::frozen : ShiftRule::exact;
     return {evaluate_integers(model, data, rule,

@@ -21,6 +21,7 @@ struct EvaluateChoices {
   std::string shifts = "frozen";
   std::string oracle = {};      // an accuracy log of MLPerf
   std::int64_t image_size = 0;  // of picture folders, see LoadOptions
+  bool skips_broken = false;    // see LoadOptions
   std::string device = "cpu";
   bool is_engine = false;  // an integer-trained model by the engine, not by the trainer's own code
   ProgressStyle progress = ProgressStyle::silent;

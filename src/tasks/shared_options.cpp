@@ -50,6 +50,12 @@ void add_device(CLI::App& verb, Device& device) {
 
 }  // namespace
 
+void add_skip_broken_option(CLI::App& verb, bool& skips) {
+  verb.add_flag("--skip-broken", skips,
+                "leave out pictures that cannot be read, name and count them; all are read once\n"
+                "before the work begins. Without it such a picture is an error");
+}
+
 void add_device_option(CLI::App& verb, std::string& device) {
   add_device(verb, device);
 }

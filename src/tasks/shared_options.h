@@ -24,6 +24,9 @@ void add_threads_option(CLI::App& verb, int& threads, const std::string& note = 
 void use_threads(int threads);
 
 void add_device_option(CLI::App& verb, std::string& device);
+
+// --skip-broken of verbs that read pictures.
+void add_skip_broken_option(CLI::App& verb, bool& skips);
 void add_device_option(CLI::App& verb, std::optional<std::string>& device);
 
 }  // namespace nibble::inline tasks

@@ -7,9 +7,11 @@ Needs python3 with numpy; NIBBLE_BIN names the command.
 import io
 import json
 import os
+import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +40,17 @@ def npy(array):
 
 def array_of(data):
     return np.load(io.BytesIO(data))
+
+
+def grey_png(pixels):
+    """The bytes of a picture of 8-bit grey."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    height, width = pixels.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 class Case(unittest.TestCase):

@@ -25,7 +25,7 @@ class Describe(Case):
 
     def test_the_networks_are_listed_with_their_sizes(self):
         networks = {entry["name"]: entry for entry in self.json()}
-        self.assertEqual(len(networks), 19)
+        self.assertEqual(len(networks), 20)
         self.assertEqual(networks["vgg-small-7"]["parameters"], 4656512)
         self.assertEqual(networks["resnet50"]["input"], [224, 224, 3])
         text = self.done("describe").decode()

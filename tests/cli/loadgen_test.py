@@ -91,6 +91,18 @@ class LoadGen(TrainCase):
         self.fails(1, "mode find-peak: got Offline, expected Server", "loadgen", self.model, "--data", "digits",
                    "--out", self.folder / "x", "--mode", "find-peak")
 
+    def test_the_peak_of_a_server_is_found(self):
+        out = self.folder / "peak"
+        process = run("loadgen", self.model, "--data", "digits", "--out", out, "--scenario", "Server", "--mode", "find-peak",
+                      "--seconds", "0.1", "--set", "target_latency=50")
+        words = r"^VALID: Server" if process.returncode == 0 else r"^nibble: \[loadgen\] INVALID, .*: .+\n$"
+        self.assertRegex((process.stdout if process.returncode == 0 else process.stderr).decode(), "(?m)" + words)
+        detail = (out / "mlperf_log_detail.txt").read_text()
+        self.assertIn("Starting FindPeakPerformance mode", detail)
+        if process.returncode == 0:
+            self.assertIn("Found peak performance field", detail)
+            self.assertLess(detail.count("Testing the mid value of bounds"), 25)
+
     def test_compliance(self):
         audit = self.folder / "audit.config"
         audit.write_text("*.*.mode = 2\n*.*.accuracy_log_rng_seed = 720381539243781796\n"
@@ -128,7 +140,7 @@ class LoadGen(TrainCase):
                 ("Offline", "(limit 'memory'", "min_query_count = 999999999999"),
                 ("SingleStream", "(limit 'memory'", "min_duration = 100000000000"),
                 ("Offline", "performance_issue_same_index: got 360, expected less than 360, the samples that are loaded",
-                 "performance_issue_same = 1", "performance_issue_same_index = 360"),
+                 "performance_issue_same = 1", "performance_issue_same_index = 360", "min_duration = 100"),
                 ("Server", "performance_issue_same_index: got 100, expected less than 100", "performance_issue_same = 1",
                  "performance_issue_same_index = 100", "performance_sample_count_override = 100", "min_duration = 100"),
                 ("Offline", "what LoadGen cannot read", "min_duration = soon")):

@@ -41,7 +41,7 @@ class Place(Case):
         text = self.place("--place", "auto(reference,pretend)", "--report", page,
                           NIBBLE_PRETEND="copy_us=10,slowdown=20")
         self.assertRegex(text, r"(?m)^conv2 +weight_gradient +(reference|pretend) +[\d.]+ +[\d.]+")
-        self.assertRegex(text, r"(?m)^reference to pretend: [\d.]+ us \+ [\d.]+ ns a byte$")
+        self.assertRegex(text, r"(?m)^reference to pretend, pinned: [\d.]+ us \+ [\d.]+ ns a byte$")
         self.assertRegex(text, r"(?m)  <- taken$")
         html = page.read_text()
         units = len(re.findall(r"(?m)^(?:input|conv|relu|pool|flatten|fc|loss)\S* +\w+ +(?:reference|pretend) ", text))

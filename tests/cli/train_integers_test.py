@@ -412,9 +412,6 @@ class Refusals(IntegerCase):
         network.write_text('input = [8, 8, 1]\nlayers = [ { op = "flatten" }, { op = "dropout", name = "drop", share = 0.3 }, '
                            '{ op = "linear", features = 10 }, { op = "softmax_cross_entropy" } ]\n')
         self.refused(1, "layer drop: got a share that is no 1 - 2^-k", "--arith", "int8", network=network)
-        network.write_text('input = [8, 8, 1]\nlayers = [ { op = "flatten" }, { op = "linear", features = 10 }, '
-                           '{ op = "softmax_cross_entropy", smoothing = 0.1 } ]\n')
-        self.refused(1, "layer loss: got smoothing", "--arith", "int8", network=network)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ struct RunSettings {
   std::string data_hash;        // of the train split and of the test split, which decide as much as
   std::string test_hash;        // settings do; empty until the data is loaded
   std::int64_t image_size = 0;  // of picture folders, see LoadOptions
+  bool skips_broken = false;    // pictures, see LoadOptions
   std::vector<float> mean;      // of the input, one a channel; empty: measured on the train split
   std::vector<float> deviation;
   AugmentOptions augment;
@@ -34,5 +35,8 @@ struct RunSettings {
   EarlyStopping early_stopping;
   std::shared_ptr<const Model> start;  // first parameters; null: drawn by the seed
 };
+
+// Labels of the network's cross-entropy smoothed by this share; throws where its loss is another.
+void smooth_labels(Network& network, double share);
 
 }  // namespace nibble::inline epoch_loop
