@@ -5,6 +5,7 @@
 usage: check_purity_test.py [c++ [objdump]]
 """
 
+import functools
 import importlib.util
 import subprocess
 import sys
@@ -34,17 +35,26 @@ tool = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tool)
 
 
+@functools.cache
+def object_of(text, flags=()):
+    """The bytes of what the compiler makes of a source."""
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = Path(folder) / "x.o"
+        subprocess.run([COMPILER, "-std=c++20", "-O2", *flags, "-x", "c++", "-c", "-", "-o", str(compiled)],
+                       input=text, text=True, check=True)
+        return compiled.read_bytes()
+
+
 def run_on(text, folder="src/integer_step", name="x.cpp", absent=None, flags=()):
     """Exit code and output of the tool on a build with this source in the folder, pure code in all."""
     with tempfile.TemporaryDirectory() as build:
-        sources = {f"{where}/pure.cpp": INTEGER for key, where in FOLDERS.items() if key != absent}
+        objects = {f"{where}/pure.cpp.o": object_of(INTEGER) for key, where in FOLDERS.items() if key != absent}
         if text is not None:
-            sources[f"{FOLDERS.get(folder, folder)}/{name}"] = text
-        for path, content in sources.items():
-            source = Path(build) / path
-            source.parent.mkdir(parents=True, exist_ok=True)
-            source.write_text(content)
-            subprocess.run([COMPILER, "-std=c++20", "-O2", *flags, "-c", str(source), "-o", f"{source}.o"], check=True)
+            objects[f"{FOLDERS.get(folder, folder)}/{name}.o"] = object_of(text, flags)
+        for path, content in objects.items():
+            compiled = Path(build) / path
+            compiled.parent.mkdir(parents=True, exist_ok=True)
+            compiled.write_bytes(content)
         done = subprocess.run([sys.executable, "-B", str(TOOL), build, OBJDUMP], capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
