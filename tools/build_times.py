@@ -21,7 +21,7 @@ from pathlib import Path
 KINDS = [
     ("GPU kernels", re.compile(r"\.cu\.o$")),
     ("instruction sets", re.compile(r"/(x86|arm)_\w+\.cpp\.o$")),
-    ("short fuzz tests", re.compile(r"_fuzz_test\.dir/.*\.o$")),
+    ("short fuzz tests", re.compile(r"fuzz_test\.dir/.*\.o$")),
     ("tests", re.compile(r"_test\.dir/.*\.o$")),
     ("the command", re.compile(r"/nibble\.dir/.*\.o$")),
     ("libraries", re.compile(r"/nibble_\w+\.dir/.*\.o$")),

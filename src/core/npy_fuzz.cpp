@@ -7,10 +7,11 @@
 #include <sstream>
 #include <string>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(npy) {
   using namespace nibble;
   try {
     const NpyHeader header = parse_npy_header(std::as_bytes(std::span(data, size)), "fuzz");

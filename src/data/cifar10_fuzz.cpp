@@ -4,11 +4,12 @@
 #include <cstdlib>
 #include <span>
 
+#include "core/fuzz_target.h"
 #include "data/cifar10.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(cifar10) {
   using namespace nibble;
   set_thread_count(1);  // a few records are not worth a thread
   try {

@@ -5,10 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "data/listed_files.h"
 #include "nibble/core/error.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(file_list) {
   using namespace nibble;
   std::vector<FileLine> lines;
   try {

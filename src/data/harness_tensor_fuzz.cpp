@@ -5,10 +5,11 @@
 #include <cstdlib>
 #include <span>
 
+#include "core/fuzz_target.h"
 #include "data/harness_tensor.h"
 #include "nibble/core/error.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(harness_tensor) {
   using namespace nibble;
   const auto file = std::as_bytes(std::span(data, size));
   (void)is_harness_tensor(file);

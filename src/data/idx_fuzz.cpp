@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/fuzz_target.h"
 #include "data/idx.h"
 #include "nibble/core/error.h"
 
@@ -25,7 +26,7 @@ std::vector<std::byte> idx_of(const nibble::Tensor& tensor) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(idx) {
   using namespace nibble;
   try {
     const auto input = std::as_bytes(std::span(data, size));

@@ -4,10 +4,11 @@
 #include <cstdlib>
 #include <span>
 
+#include "core/fuzz_target.h"
 #include "data/jpeg.h"
 #include "nibble/core/error.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(jpeg) {
   using namespace nibble;
   constexpr std::int64_t kMostElements = 1 << 20;  // larger ones only cost time
   try {

@@ -4,10 +4,11 @@
 #include <cstdlib>
 #include <span>
 
+#include "core/fuzz_target.h"
 #include "data/npz.h"
 #include "nibble/core/error.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(npz) {
   using namespace nibble;
   try {
     const auto input = std::as_bytes(std::span(data, size));

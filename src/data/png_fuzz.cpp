@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/fuzz_target.h"
 #include "data/crc32.h"
 #include "data/png.h"
 #include "nibble/core/error.h"
@@ -43,7 +44,7 @@ void repair(std::span<std::byte> bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(png) {
   const auto input = std::as_bytes(std::span(data, size));
   decode(input);
   std::vector<std::byte> repaired(input.begin(), input.end());

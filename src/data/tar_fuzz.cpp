@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/fuzz_target.h"
 #include "data/tar.h"
 #include "nibble/core/error.h"
 
@@ -44,7 +45,7 @@ void correct_sum(std::span<std::byte> block) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(tar) {
   const auto input = std::as_bytes(std::span(data, size));
   check(input);
   std::vector<std::byte> corrected(input.begin(), input.end());

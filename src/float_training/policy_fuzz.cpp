@@ -5,11 +5,12 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/float_training/policy.h"
 #include "nibble/graph/network_text.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(policy) {
   using namespace nibble;
   static const Network network = load_network("convnet-8x8");
   PrecisionPolicy policy;

@@ -6,10 +6,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/float_training/recipe.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(recipe) {
   using namespace nibble;
   Recipe recipe;
   try {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/fuzz_target.h"
 #include "graph/network_json.h"
 #include "nibble/core/error.h"
 #include "nibble/core/safetensors.h"
@@ -38,7 +39,7 @@ void check_copy(const Safetensors& file) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(model) {
   const auto input = std::as_bytes(std::span(data, size));
   try {
     const Safetensors file = parse_safetensors(input, "fuzz");

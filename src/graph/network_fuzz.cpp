@@ -4,11 +4,12 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "graph/network_json.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(network) {
   using namespace nibble;
   Network network;
   try {

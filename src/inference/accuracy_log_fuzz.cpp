@@ -5,10 +5,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "inference/accuracy_log.h"
 #include "nibble/core/error.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(accuracy_log) {
   try {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     for (const auto& [index, answer] : nibble::parse_accuracy_log(text, "fuzz")) {

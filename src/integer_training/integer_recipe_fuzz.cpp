@@ -5,10 +5,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/integer_training/integer_recipe.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(integer_recipe) {
   using namespace nibble;
   IntegerRecipe recipe;
   try {

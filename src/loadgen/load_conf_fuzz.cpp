@@ -5,10 +5,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/fuzz_target.h"
 #include "loadgen/load_conf.h"
 #include "nibble/core/error.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(load_conf) {
   using namespace nibble;
   const std::string text(reinterpret_cast<const char*>(data), size);
   for (const Scenario scenario : {Scenario::offline, Scenario::server}) {

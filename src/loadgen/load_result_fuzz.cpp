@@ -5,10 +5,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "loadgen/load_result.h"
 #include "nibble/core/error.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(load_result) {
   try {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     if (nibble::parse_detail_log(text, "fuzz").reason.find('\n') != std::string::npos) std::abort();

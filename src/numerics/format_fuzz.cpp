@@ -4,10 +4,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/numerics/format.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(format) {
   using namespace nibble;
   Format format;
   try {

@@ -5,11 +5,12 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 #include "quantization/layer_bits_text.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(layer_bits) {
   using namespace nibble;
   static const Network network = load_network("convnet-8x8");
   std::map<std::string, LayerBits> layers;

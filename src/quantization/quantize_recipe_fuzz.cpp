@@ -4,12 +4,13 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/fuzz_target.h"
 #include "core/name.h"
 #include "core/test_support.h"
 #include "nibble/core/error.h"
 #include "quantization/recipe.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(quantize_recipe) {
   using namespace nibble;
   static const TemporaryFolder folder;
   const auto path = folder.put("fuzz.toml", {reinterpret_cast<const char*>(data), size});

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/error.h"
 #include "report/comparison.h"
 #include "report/html_report.h"
 #include "report/run_files.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(run_record) {
   using namespace nibble;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   RunRecord run{.path = "fuzz", .name = "fuzz"};

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "core/fuzz_target.h"
 #include "core/test_support.h"
 #include "nibble/core/error.h"
 #include "nibble/run_folder/best.h"
@@ -36,7 +37,7 @@ void read_state(const Words& words) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(checkpoint) {
   static const TemporaryFolder folder;
   const CheckpointIdentity identity{.kind = "fuzz", .must_match = {{"seed", "1"}}};
   const auto path = folder.put("a.safetensors", {reinterpret_cast<const char*>(data), size});

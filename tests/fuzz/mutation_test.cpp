@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short fuzz run without libFuzzer: seeded mutations of the corpus go through the fuzz target
-// that is linked in, NIBBLE_FUZZ_RUNS of them. npy_fuzz_test has the corpus npy. Every run is the
-// same; `make fuzz` searches further.
+// A short fuzz run without libFuzzer: NIBBLE_FUZZ_RUNS seeded mutations of the corpus go through
+// the fuzz target that NIBBLE_FUZZ_TARGET names. Every run is the same; `make fuzz` searches
+// further.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -17,14 +16,18 @@
 #include <string>
 #include <vector>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/philox.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace nibble {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string target_name() {
+  const char* name = std::getenv("NIBBLE_FUZZ_TARGET");
+  return name == nullptr ? "" : name;
+}
 
 // What was running when the target aborted, for the report.
 std::string current_input;
@@ -37,15 +40,13 @@ void print_input(int) {
 }
 
 // Only Error may leave the reader, and the target catches it: anything else terminates here.
-void run_target(const std::string& input) noexcept {
+void run_target(FuzzTarget* target, const std::string& input) noexcept {
   current_input = input;
   const std::vector<std::uint8_t> bytes(input.begin(), input.end());  // exactly sized, for ASan
-  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  target(bytes.data(), bytes.size());
 }
 
-std::vector<std::string> corpus() {
-  const std::string program = program_invocation_short_name;
-  const std::string target = program.substr(0, program.rfind("_fuzz_test"));
+std::vector<std::string> corpus_of(const std::string& target) {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(fs::path(NIBBLE_CORPUS_DIR) / target))
     paths.push_back(entry.path());
@@ -127,14 +128,17 @@ class Mutator {
 };
 
 TEST(ShortFuzz, MutationsOfTheCorpusNeitherCrashNorEscape) {
-  const std::vector<std::string> inputs = corpus();
+  const auto target = fuzz_targets().find(target_name());
+  ASSERT_NE(target, fuzz_targets().end()) << "NIBBLE_FUZZ_TARGET: " << target_name();
+  const std::vector<std::string> inputs = corpus_of(target->first);
   ASSERT_GE(inputs.size(), 20U);
   std::signal(SIGABRT, print_input);
-  for (const std::string& input : inputs) run_target(input);
-  run_target("");
+  for (const std::string& input : inputs) run_target(target->second, input);
+  run_target(target->second, "");
   Mutator mutator(inputs, 1);
   const char* runs = std::getenv("NIBBLE_FUZZ_RUNS");
-  for (int i = runs == nullptr ? 10000 : std::stoi(runs); i > 0; --i) run_target(mutator.next());
+  for (int i = runs == nullptr ? 10000 : std::stoi(runs); i > 0; --i)
+    run_target(target->second, mutator.next());
   std::signal(SIGABRT, SIG_DFL);
 }
 

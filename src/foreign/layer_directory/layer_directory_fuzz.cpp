@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "foreign/layer_directory/test_toy_layers.h"
 #include "nibble/core/error.h"
 #include "nibble/foreign/layer_directory.h"
@@ -23,7 +24,7 @@ struct Sound {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(layer_directory) {
   static const Sound sound;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::size_t end = input.find('\n');

@@ -5,10 +5,11 @@
 #include <optional>
 #include <string_view>
 
+#include "core/fuzz_target.h"
 #include "foreign/layer_directory/layer.h"
 #include "nibble/core/error.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(layer_record) {
   using namespace nibble;
   std::optional<Layer> layer;
   try {

@@ -4,10 +4,11 @@
 #include <cstdlib>
 #include <span>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/foreign/read_onnx.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(onnx) {
   using namespace nibble;
   try {
     const Model model = parse_onnx(std::as_bytes(std::span(data, size)), "fuzz");

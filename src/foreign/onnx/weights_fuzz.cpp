@@ -5,12 +5,13 @@
 #include <cstdlib>
 #include <span>
 
+#include "core/fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/core/safetensors.h"
 #include "nibble/foreign/read_weights.h"
 #include "nibble/graph/network_text.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+NIBBLE_FUZZ_TARGET(weights) {
   using namespace nibble;
   static const Network network = parse_network(
       "name = \"tiny\"\ninput = [4]\nlayers = [\n"
