@@ -11,25 +11,12 @@ import unittest
 import numpy as np
 
 from case import NIBBLE, has_floats, run
-from train_case import TrainCase
+from train_case import TrainedCase
 
 SCENARIOS = ("Offline", "Server", "SingleStream", "MultiStream")
 
 
-class LoadGen(TrainCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.shared = cls("no_leftovers")
-        cls.shared.setUp()
-        folder, _, _ = cls.shared.train("trained", "--arith", "int8", "--epochs", "2", network="convnet-8x8")
-        cls.model = folder / "model.nib"
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.shared.doCleanups()
-        super().tearDownClass()
-
+class LoadGen(TrainedCase):
     def load(self, name, *options, data="digits"):
         out = self.folder / name
         return out, self.done("loadgen", self.model, "--data", data, "--out", out, *options).decode()

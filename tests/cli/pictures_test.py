@@ -7,23 +7,10 @@ import tarfile
 import numpy as np
 
 from case import grey_png, run
-from train_case import TrainCase, main
+from train_case import TrainedCase, main
 
 
-class Pictures(TrainCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.shared = cls("no_leftovers")
-        cls.shared.setUp()
-        folder, _, _ = cls.shared.train("trained", "--arith", "int8", "--epochs", "2", network="convnet-8x8")
-        cls.model = folder / "model.nib"
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.shared.doCleanups()
-        super().tearDownClass()
-
+class Pictures(TrainedCase):
     def put_pictures(self, place, count=30):
         """Pictures of many sizes, three classes, CLASS/FILE.png below the folder."""
         rng = np.random.default_rng(5)

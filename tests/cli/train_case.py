@@ -41,6 +41,23 @@ class TrainCase(Case):
         self.assertEqual([path.name for path in folder.rglob("*.tmp")], [])
 
 
+class TrainedCase(TrainCase):
+    """Its tests share a model of integers, trained once."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.shared = cls("no_leftovers")
+        cls.shared.setUp()
+        folder, _, _ = cls.shared.train("trained", "--arith", "int8", "--epochs", "2", network="convnet-8x8")
+        cls.model = folder / "model.nib"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shared.doCleanups()
+        super().tearDownClass()
+
+
 def main(needs_floats=True):
     if needs_floats and not has_floats():
         print("this build has no oneDNN, and so no floats")
