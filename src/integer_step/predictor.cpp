@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "integer_step/batch_parts.h"
+
 namespace nibble::inline integer_step {
 
 namespace {
@@ -36,9 +38,40 @@ void IntegerPredictor::set_weight(std::size_t parameter, const Tensor& tensor, i
 }
 
 Calibration IntegerPredictor::calibrate(const InputBatch& examples) {
+  return calibrate({.images = examples.images,
+                    .most = examples.images,
+                    .load = [&](std::int64_t, std::int64_t) { return examples; }});
+}
+
+Calibration IntegerPredictor::calibrate(const ExampleParts& examples) {
   thaw();
-  answer(examples, ShiftRule::exact);
+  if (examples.images <= examples.most) {
+    answer(examples.load(0, examples.images), ShiftRule::exact);
+  } else {
+    run_parts(examples);
+  }
   return {tape_.value_exponents(), tape_.statistics()};
+}
+
+// A rank without examples runs one empty part, for the others wait for it.
+void IntegerPredictor::run_parts(const ExampleParts& examples) {
+  const RankShare share = RankShare::of(cluster_);
+  const std::int64_t first = share.first(examples.images);
+  const std::int64_t end = first + share.count(examples.images);
+  BatchParts parts(cluster_);
+  do {
+    std::int64_t begin = first;
+    do {
+      const std::int64_t count = std::min(examples.most, end - begin);
+      parts.begin_part();
+      tape_.forward({.rule = ShiftRule::exact,
+                     .first_image = begin,
+                     .all_images = examples.images,
+                     .cluster = &parts},
+                    examples.load(begin, count));
+      begin += count;
+    } while (begin < end);
+  } while (!parts.end_pass());
 }
 
 void IntegerPredictor::freeze(const Calibration& calibration) {

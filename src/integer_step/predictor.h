@@ -3,7 +3,9 @@
 // does not depend on its neighbours. Ranks share the examples of a batch, and all have all answers.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +21,14 @@ struct Calibration {
   std::vector<NormalizationRecord> norms;  // of batch norms, in the order of nodes
 };
 
+// A batch of examples that memory need not hold at once.
+struct ExampleParts {
+  std::int64_t images = 0;  // of all ranks
+  std::int64_t most = 1;    // at a time
+  // What it gives lives until the next call.
+  std::function<InputBatch(std::int64_t first, std::int64_t count)> load;
+};
+
 class IntegerPredictor {
  public:
   // The network must outlive the predictor. With a cluster all ranks make the same calls.
@@ -28,7 +38,9 @@ class IntegerPredictor {
   // In the order of those that are trained: mantissas, or the numbers of 32 bits of a batch norm.
   void set_weight(std::size_t parameter, const Tensor& tensor, int exponent);
 
-  // Shifts by the largest sums of these examples, statistics of all of them.
+  // Shifts by the largest sums of these examples, statistics of all of them: as one batch has them,
+  // also where it runs in parts, which takes several passes (BatchParts).
+  Calibration calibrate(const ExampleParts& examples);
   Calibration calibrate(const InputBatch& examples);
   void freeze(const Calibration& calibration);
   void thaw() { tape_.thaw(); }  // batch norms, for shifts and statistics of each batch
@@ -50,6 +62,8 @@ class IntegerPredictor {
     std::int64_t all_images;  // of all of them
     std::int64_t first;
   };
+
+  void run_parts(const ExampleParts& examples);
 
   IntegerTape tape_;
   Communicator* cluster_;

@@ -45,9 +45,10 @@ IntegerPredictor& IntegerEvaluator::predictor() {
 }
 
 Calibration IntegerEvaluator::calibrate(std::span<const ModelTensor> trained,
-                                        const InputBatch& examples) {
+                                        ExampleParts examples) {
   for (std::size_t i = 0; i < trained.size(); ++i)
     predictor().set_weight(i, trained[i].tensor, trained[i].exponent);
+  if (predictor().runs_ahead()) examples.most = examples.images;
   return predictor().calibrate(examples);
 }
 

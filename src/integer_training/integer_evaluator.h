@@ -23,8 +23,9 @@ class IntegerEvaluator {
   // From now on.
   void use(const std::string& device);
 
-  // What these examples freeze, with these weights.
-  Calibration calibrate(std::span<const ModelTensor> trained, const InputBatch& examples);
+  // What these examples freeze, with these weights. A device that runs ahead takes all at once: its
+  // memory is its own.
+  Calibration calibrate(std::span<const ModelTensor> trained, ExampleParts examples);
 
   Evaluation evaluate(const Model& model, const Dataset& data, ShiftRule rule);
 

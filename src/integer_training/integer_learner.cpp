@@ -95,7 +95,7 @@ StepResult IntegerLearner::told(std::size_t left) {
   return all;
 }
 
-// What was learned with shifts and statistics from examples of the train split, all in one batch.
+// What was learned with shifts and statistics from examples of the train split, as one batch.
 // Batch norms want the statistics that the weights were trained with, those of augmented pictures:
 // the black borders of crops alone move them by points of accuracy.
 Model IntegerLearner::frozen(const std::vector<WeightsState>& states) const {
@@ -103,14 +103,22 @@ Model IntegerLearner::frozen(const std::vector<WeightsState>& states) const {
   for (std::size_t i = 0; i < states.size(); ++i) {
     trained.push_back(model_tensor(*session_.tape().parameters()[i], states[i]));
   }
-  const auto count =
-      std::min<std::size_t>(data_.indices.size(), static_cast<std::size_t>(recipe_.calibration));
+  const auto count = std::min(static_cast<std::int64_t>(data_.indices.size()), recipe_.calibration);
   const bool has_norms = has_batch_norm(recipe_.network);
   constexpr std::uint32_t kNoEpoch = 0xFFFFFFFF;
-  const IntegerBatch batch =
-      calibration_.load(std::span(data_.indices).first(count),
-                        has_norms ? recipe_.augment : AugmentOptions{}, {recipe_.seed, kNoEpoch});
-  const Calibration found = evaluator().calibrate(trained, batch.input);
+  const auto load = [&](std::int64_t first, std::int64_t images) {
+    const auto indices =
+        std::span(data_.indices)
+            .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(images));
+    return calibration_
+        .load(indices, has_norms ? recipe_.augment : AugmentOptions{}, {recipe_.seed, kNoEpoch})
+        .input;
+  };
+  // Pictures that stay on the disk are more than memory holds: as many at a time as a step has.
+  const Calibration found = evaluator().calibrate(
+      trained, {.images = count,
+                .most = data_.train.images.is_in_memory() ? count : std::min(count, recipe_.batch),
+                .load = load});
   return integer_model(recipe_.network, std::move(trained), found);
 }
 

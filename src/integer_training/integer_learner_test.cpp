@@ -186,6 +186,49 @@ TEST_F(IntegerLearners, GoOnUnderAnotherPlacementToTheSameWeights) {
   }
 }
 
+// Pictures on a disk, which the examples that freeze shifts are read from a few at a time.
+class StreamedPictures final : public ImageSource {
+ public:
+  explicit StreamedPictures(const Images& all) : all_(all) {}
+  const Shape& shape() const override { return all_.shape(); }
+  void for_each(std::span<const std::int32_t> indices, const Visit& visit) const override {
+    most_at_once_ = std::max(most_at_once_, indices.size());
+    all_.for_each(indices, visit);
+  }
+  std::shared_ptr<const ImageSource> chosen(std::span<const std::int32_t>) const override {
+    return nullptr;
+  }
+  std::uint64_t hash() const override { return 1; }
+  std::size_t most_at_once() const { return most_at_once_; }
+
+ private:
+  const Images& all_;
+  mutable std::size_t most_at_once_ = 0;
+};
+
+TEST_F(IntegerLearners, FreezeStreamedPicturesInPartsAndTheSame) {
+  constexpr std::int64_t kFew = 12;
+  recipe_.network = parse_network(R"(
+input = [8, 8, 3]
+layers = [
+  { op = "conv2d", name = "a", channels = 8, kernel = 3, padding = 1 },
+  { op = "batch_norm", name = "an" }, { op = "relu" },
+  { op = "conv2d", name = "b", channels = 8, kernel = 3, stride = 2, bias = true },
+  { op = "batch_norm", name = "bn" }, { op = "relu" }, { op = "flatten" },
+  { op = "linear", name = "e", features = 10 },
+  { op = "softmax_cross_entropy" },
+])",
+                                  "test");
+  recipe_.network.class_names = data_.train.class_names;
+  use_sgd(recipe_);
+  const auto wanted = train_made_up(recipe_, data_, kFew);
+  TrainingData streamed = made_up_data({8, 8, 3}, 60, 10);
+  const auto source = std::make_shared<StreamedPictures>(data_.train.images);
+  streamed.train.images = Images(source);
+  EXPECT_EQ(train_made_up(recipe_, streamed, kFew), wanted);
+  EXPECT_EQ(source->most_at_once(), static_cast<std::size_t>(recipe_.batch));
+}
+
 // At any moment of a step, before a second snapshot and behind it, and with the same average.
 TEST_F(IntegerLearners, OutliveTheirDevice) {
   constexpr std::int64_t kFew = 70;
