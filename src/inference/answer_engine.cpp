@@ -29,6 +29,25 @@ std::vector<float> floats_of(const Parameter& parameter, const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
+// `divisor` is one of a channel, the last dimension; empty: the scale instead.
+template <class Integer>
+void convert(std::span<const std::byte> integers, float scale, std::span<const float> divisor,
+             std::span<float> reals) {
+  const auto real = [&](std::size_t i) {
+    Integer value;
+    std::memcpy(&value, integers.data() + i * sizeof value, sizeof value);
+    return static_cast<float>(value);
+  };
+  if (divisor.empty()) {
+    for (std::size_t i = 0; i < reals.size(); ++i) reals[i] = real(i) * scale;
+    return;
+  }
+  for (std::size_t i = 0, channel = 0; i < reals.size(); ++i) {
+    reals[i] = real(i) / divisor[channel];
+    if (++channel == divisor.size()) channel = 0;
+  }
+}
+
 }  // namespace
 
 AnswerEngine::Parts AnswerEngine::parts_of(Model model) {
@@ -60,20 +79,10 @@ bool AnswerEngine::gives_class() const {
 
 void AnswerEngine::to_reals(std::span<const std::byte> integers, std::span<float> reals) const {
   const DType dtype = engine_.output().dtype;
-  const std::size_t size = size_of(dtype);
-  for (std::size_t i = 0; i < reals.size(); ++i) {
-    const std::byte* at = integers.data() + i * size;
-    std::int32_t value = 0;
-    if (dtype == DType::i32) {
-      std::memcpy(&value, at, sizeof value);
-    } else {
-      value = dtype == DType::i8 ? std::int32_t{static_cast<std::int8_t>(*at)}
-                                 : std::int32_t{static_cast<std::uint8_t>(*at)};
-    }
-    const auto real = static_cast<float>(value);
-    reals[i] = parts_.divisor.empty() ? real * parts_.scale
-                                      : real / parts_.divisor[i % parts_.divisor.size()];
-  }
+  const auto by = dtype == DType::i32  ? convert<std::int32_t>
+                  : dtype == DType::i8 ? convert<std::int8_t>
+                                       : convert<std::uint8_t>;
+  by(integers, parts_.scale, parts_.divisor, reals);
 }
 
 std::vector<std::int32_t> largest(std::span<const float> reals, std::size_t count) {
