@@ -168,6 +168,7 @@ PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_en
                                                                       : std::chrono::nanoseconds(0),
                  .lanes = lanes,
                  .threads = threads,
+                 .runs_in_place = !request.is_gpu && request.scenario == Scenario::offline,
                  .samples_per_second = found.samples_per_second,
                  .seconds = found.seconds},
         .engine = engine};

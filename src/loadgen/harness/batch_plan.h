@@ -20,6 +20,9 @@ struct BatchPlan {
   std::chrono::nanoseconds longest_wait{0};
   int lanes = 1;    // batches at a time
   int threads = 1;  // of each
+  // Of Offline: in LoadGen's own thread, one after the other, without a hand-over. On a CPU, whose
+  // threads are all on one batch.
+  bool runs_in_place = false;
   // What Server's batches may have, ascending; empty: any number. A GPU records each size once.
   std::vector<std::size_t> sizes = {};
   // As measured with batches of most_samples.

@@ -24,21 +24,22 @@ std::span<std::byte> BatchRunner::answers_of(Slot& slot) const {
 
 void BatchRunner::begin(Slot& slot, std::span<const mlperf::QuerySample> batch,
                         const Waiting& waiting) {
-  slot.batch.assign(batch.begin(), batch.end());
+  slot.batch = batch;
   const std::size_t bytes = batch.size() * engine_.engine().output().bytes;
   if (!slot.integers || slot.integers->bytes().size() < bytes)
     slot.integers.emplace(engine_.engine().allocate(bytes, BufferPlace::host));
-  slot.record = {.issued = waiting.issued,
-                 .begun = LoadClock::now(),
+  const LoadClock::time_point begun = LoadClock::now();
+  slot.record = {.issued = waiting.issued.value_or(begun),
+                 .begun = begun,
                  .ended = {},
                  .samples = batch.size(),
                  .waiting = waiting.samples};
 }
 
-void BatchRunner::run(std::span<const mlperf::QuerySample> batch, LoadClock::time_point issued) {
+void BatchRunner::run(std::span<const mlperf::QuerySample> batch, const Waiting& waiting) {
   Slot& slot = slots_.front();
   std::exception_ptr error;
-  begin(slot, batch, {.issued = issued});
+  begin(slot, batch, waiting);
   try {
     engine_.engine().run(samples_.integers(slot.batch, slot.copy),
                          static_cast<std::int64_t>(batch.size()), answers_of(slot));
@@ -57,7 +58,8 @@ void BatchRunner::submit(std::span<const mlperf::QuerySample> batch, const Waiti
     free_.pop_back();
     ++busy_;
   }
-  begin(*slot, batch, waiting);
+  slot->own_batch.assign(batch.begin(), batch.end());
+  begin(*slot, slot->own_batch, waiting);
   try {
     engine_.engine().submit(samples_.integers(slot->batch, slot->copy),
                             static_cast<std::int64_t>(batch.size()), answers_of(*slot),

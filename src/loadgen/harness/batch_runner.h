@@ -27,15 +27,16 @@ class BatchRunner {
   BatchRunner(const AnswerEngine& engine, const SampleLibrary& samples, std::size_t slots,
               std::size_t classes_logged, RunFailure& failure, LoadMeter& meter);
 
-  // In this thread.
-  void run(std::span<const mlperf::QuerySample> batch, LoadClock::time_point issued);
-
-  // By the engine's threads; `batch` is copied. Waits for a free slot. LoadGen is answered even
-  // where the engine fails, and `failure` knows why.
   struct Waiting {
-    LoadClock::time_point issued;  // the sample that waited longest
-    std::size_t samples = 0;       // that are left waiting
+    std::optional<LoadClock::time_point> issued = {};  // the sample that waited longest; none: now
+    std::size_t samples = 0;                           // that are left waiting
   };
+
+  // In this thread, where nobody submits. LoadGen is answered even where the engine fails, and
+  // `failure` knows why.
+  void run(std::span<const mlperf::QuerySample> batch, const Waiting& waiting);
+
+  // The same by the engine's threads; `batch` is copied. Waits for a free slot.
   void submit(std::span<const mlperf::QuerySample> batch, const Waiting& waiting);
   bool has_free_slot() const;
 
@@ -46,9 +47,10 @@ class BatchRunner {
 
  private:
   struct Slot {
-    std::vector<mlperf::QuerySample> batch = {};
-    std::optional<EngineBuffer> copy = {};      // of samples that are not neighbours
-    std::optional<EngineBuffer> integers = {};  // room for answers
+    std::span<const mlperf::QuerySample> batch = {};
+    std::vector<mlperf::QuerySample> own_batch = {};  // where the caller's goes too early
+    std::optional<EngineBuffer> copy = {};            // of samples that are not neighbours
+    std::optional<EngineBuffer> integers = {};        // room for answers
     std::vector<float> reals = {};
     std::vector<std::int32_t> classes = {};
     std::vector<mlperf::QuerySampleResponse> responses = {};

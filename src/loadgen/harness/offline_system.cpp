@@ -14,14 +14,14 @@ class OfflineSystem final : public mlperf::SystemUnderTest {
   const std::string& Name() override { return parts_.name; }
 
   // In performance mode samples come as they were loaded, again and again. In accuracy mode each
-  // comes once, in any order: sorted, they are neighbours again.
+  // comes once, in any order, as the first batch shows: sorted, they are neighbours again.
   void IssueQuery(const std::vector<mlperf::QuerySample>& query) override {
-    if (is_in_order(query)) return submit_all(query);
+    if (is_in_order(next_batch(query))) return run_all(query);
     std::vector<mlperf::QuerySample> sorted = query;
     std::ranges::sort(sorted, {}, [&](const mlperf::QuerySample& sample) {
       return parts_.samples.place_of(sample.index);
     });
-    submit_all(sorted);
+    run_all(sorted);
   }
 
   void FlushQueries() override {
@@ -30,6 +30,11 @@ class OfflineSystem final : public mlperf::SystemUnderTest {
   }
 
  private:
+  std::span<const mlperf::QuerySample> next_batch(
+      std::span<const mlperf::QuerySample> query) const {
+    return query.first(std::min(query.size(), parts_.plan.most_samples));
+  }
+
   bool is_in_order(std::span<const mlperf::QuerySample> query) const {
     const auto follows = [&](const mlperf::QuerySample& one, const mlperf::QuerySample& next) {
       return parts_.samples.place_of(next.index) ==
@@ -38,13 +43,18 @@ class OfflineSystem final : public mlperf::SystemUnderTest {
     return std::ranges::adjacent_find(query, std::not_fn(follows)) == query.end();
   }
 
-  void submit_all(std::span<const mlperf::QuerySample> query) {
+  void run_all(std::span<const mlperf::QuerySample> query) {
     const LoadClock::time_point issued = LoadClock::now();
     while (!query.empty()) {
       if (parts_.failure.must_stop()) return FlushQueries();
-      const auto batch = query.first(std::min(query.size(), parts_.plan.most_samples));
+      const auto batch = next_batch(query);
       query = query.subspan(batch.size());
-      parts_.runner.submit(batch, {.issued = issued, .samples = query.size()});
+      const BatchRunner::Waiting waiting{.issued = issued, .samples = query.size()};
+      if (parts_.plan.runs_in_place) {
+        parts_.runner.run(batch, waiting);
+      } else {
+        parts_.runner.submit(batch, waiting);
+      }
     }
   }
 

@@ -12,7 +12,7 @@ class StreamSystem final : public mlperf::SystemUnderTest {
   const std::string& Name() override { return parts_.name; }
   void IssueQuery(const std::vector<mlperf::QuerySample>& query) override {
     parts_.failure.stop_if_failed();
-    parts_.runner.run(query, LoadClock::now());
+    parts_.runner.run(query, {});
   }
   void FlushQueries() override { parts_.failure.stop_if_failed(); }
 

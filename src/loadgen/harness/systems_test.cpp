@@ -62,7 +62,12 @@ constexpr std::size_t kSamples = 64;
 // A sanitizer makes each of them slow.
 constexpr std::size_t kQueries = kCanLimitMemory ? 1'000'000 : 100'000;
 
-class Systems : public testing::TestWithParam<Scenario> {
+struct SystemCase {
+  Scenario scenario;
+  bool runs_in_place;  // of Offline: streams always do, Server never
+};
+
+class Systems : public testing::TestWithParam<SystemCase> {
  protected:
   Systems()
       : engine_(channel_sums(false, "fixed(8,0,symmetric)"),
@@ -96,11 +101,12 @@ class Systems : public testing::TestWithParam<Scenario> {
 
   // All queries of a run of the scenario, as LoadGen asks them; what FlushQueries throws goes out.
   void ask(std::size_t queries) {
-    const Scenario scenario = GetParam();
+    const auto [scenario, runs_in_place] = GetParam();
     RunFailure failure;
     LoadMeter meter;
     const BatchPlan plan{.most_samples = scenario == Scenario::single_stream ? 1U : 48U,
-                         .lanes = 2};
+                         .lanes = 2,
+                         .runs_in_place = runs_in_place};
     SampleLibrary samples(examples_, engine_.engine(), BufferPlace::host, plan.most_samples,
                           failure);
     BatchRunner runner(engine_, samples, 2, 1, failure, meter);
@@ -154,9 +160,15 @@ TEST_P(Systems, ThatFailAnswerAllTheSameAndEndTheRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Systems,
-                         testing::Values(Scenario::offline, Scenario::server,
-                                         Scenario::single_stream, Scenario::multi_stream),
-                         [](const auto& test) { return std::string(name_of(test.param)); });
+                         testing::Values(SystemCase{Scenario::offline, false},
+                                         SystemCase{Scenario::offline, true},
+                                         SystemCase{Scenario::server, false},
+                                         SystemCase{Scenario::single_stream, false},
+                                         SystemCase{Scenario::multi_stream, false}),
+                         [](const auto& test) {
+                           return std::string(name_of(test.param.scenario)) +
+                                  (test.param.runs_in_place ? "InPlace" : "");
+                         });
 
 }  // namespace
 }  // namespace nibble::inline loadgen
