@@ -4,9 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/depthwise.h"
 #include "graph/integer_parameters.h"
 #include "graph/node_error.h"
+#include "laws/rescale.h"
+#include "laws/rescale_ties.h"
 
 namespace nibble::inline engine {
 namespace {
@@ -127,6 +131,10 @@ class ProgramMaker {
       law.multiplier = integers(group.rescale, "multiplier");
       law.shift = static_cast<int>(rescale_at(group.rescale).shift);
     }
+    const std::uint64_t most = std::max(magnitude_of(law.sum.low), magnitude_of(law.sum.high));
+    law.has_ties = std::ranges::any_of(law.multiplier, [&](std::int64_t m) {
+      return nibble::has_ties(most, magnitude_of(m), law.shift);
+    });
     return law;
   }
 

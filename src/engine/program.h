@@ -40,6 +40,7 @@ struct FinishLaw {
   std::int64_t high = 0;
   bool is_wide = true;         // products with m or f need 64 bits
   bool has_wide_sums = false;  // even the sums do
+  bool has_ties = true;        // false: no product with m is half-way between two results
 };
 
 // The largest of windows of y.

@@ -14,6 +14,7 @@ RescaleTile rescale_of(const ProductSpec& spec, const PackedFilters& filters, st
                    .high = static_cast<std::int32_t>(spec.finish.high),
                    .zero = spec.out.zero,
                    .is_wide = spec.finish.is_wide,
+                   .has_ties = spec.finish.has_ties,
                    .storage = spec.out.storage,
                    .out = out + spec.out.channel_bytes(outputs.first_output),
                    .stride = spec.out.stride};

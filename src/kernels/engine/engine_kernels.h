@@ -109,12 +109,14 @@ struct RescaleTile {
   int window = 1;   // more: no addend
   int columns = 0;  // no byte beyond them is written; u4: 64
   FilterAddend addend = {};
-  const std::int32_t* multiplier = nullptr;  // by column, 16 at a time; not negative
+  // By column, 16 at a time, and one number beyond may be read; not negative.
+  const std::int32_t* multiplier = nullptr;
   int shift = 0;
   std::int32_t low = 0;
   std::int32_t high = 0;
   int zero = 0;
-  bool is_wide = true;  // false: every product and sum, half a step included, is below 2^31
+  bool is_wide = true;   // false: every product and sum, half a step included, is below 2^31
+  bool has_ties = true;  // false: no product with a multiplier is half-way between two results
   FilterStorage storage = FilterStorage::u8;  // of y; s32: y is written as it is, without zero
   void* out = nullptr;
   std::int64_t stride = 0;  // bytes from pixel to pixel

@@ -270,7 +270,7 @@ TEST(EngineKernels, ProductsRescaledAtOnceAreExact) {
 std::int32_t rescaled(const EngineKernels& path, std::int32_t sum, std::int32_t multiplier,
                       int shift, std::int32_t low, std::int32_t high, bool is_wide) {
   std::vector<std::int32_t> sums(kFilterColumns, sum);
-  std::vector<std::int32_t> multipliers(kFilterColumns, multiplier);
+  std::vector<std::int32_t> multipliers(kFilterColumns + 1, multiplier);
   std::vector<std::int32_t> out(kFilterColumns);
   path.rescale({.sums = sums.data(),
                 .pixels = 1,
@@ -288,7 +288,7 @@ std::int32_t rescaled(const EngineKernels& path, std::int32_t sum, std::int32_t 
 
 // Bounds may lie beyond the bytes that results are known to fit.
 TEST(EngineKernels, BytesMayHaveBoundsBeyondThem) {
-  const std::vector<std::int32_t> sums(kFilterColumns, 200), multipliers(kFilterColumns, 1);
+  const std::vector<std::int32_t> sums(kFilterColumns, 200), multipliers(kFilterColumns + 1, 1);
   constexpr std::int32_t kMost = INT32_MAX;
   for (const EngineKernelsPath& path : fast_paths()) {
     for (const auto& [is_wide, zero] : {std::pair{false, 0}, {true, 0}, {false, 55}, {true, 55}}) {

@@ -273,9 +273,10 @@ class RandomRescale {
     ASSERT_EQ(run(*path.kernel), run(reference::kEngineKernels))
         << name_of(path.isa) << ": storage " << static_cast<int>(what_.storage) << ", addend "
         << static_cast<int>(what_.addend) << (what_.is_wide ? ", wide, " : ", narrow, ")
-        << what_.pixels << " pixels, " << what_.columns << " columns, shifts " << what_.shift
-        << " and " << tile_.addend.shift << ", from " << tile_.low << " to " << tile_.high
-        << ", zeros " << tile_.zero << " and " << tile_.addend.zero;
+        << (tile_.has_ties ? "ties, " : "no ties, ") << what_.pixels << " pixels, " << what_.columns
+        << " columns, shifts " << what_.shift << " and " << tile_.addend.shift << ", from "
+        << tile_.low << " to " << tile_.high << ", zeros " << tile_.zero << " and "
+        << tile_.addend.zero;
   }
 
  private:
@@ -303,12 +304,15 @@ class RandomRescale {
     const std::int64_t smallest_sum = addend_most_ + 2;
     const std::int64_t factor_limit = std::min<std::int64_t>(2147483647, limit / smallest_sum);
     const std::int64_t most_factor = factor_limit >> random.between(0, 24);
+    const bool has_odd_factors = random.is_one_of(2);
     for (int o = 0; o < kFilterColumns; ++o) {
       std::int64_t factor = random.between(0, most_factor);
       if (random.is_one_of(4)) factor = most_factor;
       if (random.is_one_of(3)) factor &= -factor;  // a power of two: ties
+      if (has_odd_factors && factor > 0) factor = (factor - 1) | 1;
       multiplier_.push_back(static_cast<std::int32_t>(factor));
     }
+    multiplier_.push_back(-1);  // may be read
     const std::int64_t most_sum = std::clamp<std::int64_t>(
         most_factor == 0 ? limit - addend_most_ : limit / most_factor - addend_most_, 0,
         2147483647 - (what_.is_wide ? 0 : addend_most_));
@@ -323,6 +327,16 @@ class RandomRescale {
       if (random.is_one_of(8)) near = random.between(0, most_sum);
       sums_.push_back(static_cast<std::int32_t>(sign * std::min(near, most_sum)));
     }
+    tile_.has_ties = what_.addend != FilterStorage::none || a_product_ties();
+  }
+
+  bool a_product_ties() const {
+    const std::int64_t step = std::int64_t{1} << what_.shift;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const std::int64_t product = std::int64_t{sums_[i]} * multiplier_[i % kFilterColumns];
+      if (what_.shift > 0 && (product & (step - 1)) == half_step(what_.shift)) return true;
+    }
+    return false;
   }
 
   void choose_bounds(Random& random) {

@@ -2,10 +2,13 @@
 // Tiles of many pixels in one call, where products of one run beside the rescale of another.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "kernels/engine/engine_kernels_test_support.h"
 #include "kernels/engine/paths.h"
+#include "laws/rescale_ties.h"
 
 namespace nibble::inline kernels {
 namespace {
@@ -70,6 +73,12 @@ TEST(FilterPieces, AreRescaledAsOneByOne) {
     large.push_back(random.word(0, INT32_MAX));
     factors.push_back(random.word(0, 100));
   }
+  const auto ties = [&](int shift) {
+    return std::ranges::any_of(std::span(large).first(kFilterColumns), [&](std::int32_t m) {
+      return has_ties(1 << 25, static_cast<std::uint64_t>(m), shift);
+    });
+  };
+  large.push_back(-1);  // may be read
   for (const auto& [taps, depth] : {std::pair{1, 64},
                                     {1, 48},
                                     {1, 52},
@@ -88,6 +97,7 @@ TEST(FilterPieces, AreRescaledAsOneByOne) {
           const int width = random.word(0, 2);  // narrow, wide, of 31 bits
           const int largest = storage == FilterStorage::u4 ? 15 : random.word(1, 255);
           const int zero = random.is_one_of(2) ? 0 : random.word(1, largest);
+          const int shift = width == 2 ? random.word(31, 45) : random.word(0, 26);
           const RescaleTile rescale = {
               .columns = storage == FilterStorage::u4 || !random.is_one_of(3) ? 64 : 60,
               .addend = {.storage = addend,
@@ -97,11 +107,12 @@ TEST(FilterPieces, AreRescaledAsOneByOne) {
                          .shift = random.word(0, 4),
                          .zero = addend == FilterStorage::u8 ? 9 : 0},
               .multiplier = width == 2 ? large.data() : multipliers.data(),
-              .shift = width == 2 ? random.word(31, 45) : random.word(0, 26),
+              .shift = shift,
               .low = -zero,
               .high = largest - zero,
               .zero = zero,
               .is_wide = width > 0,
+              .has_ties = width != 2 || ties(shift),
               .storage = storage,
               .stride = kFilterColumns * 4};
           const std::vector<std::uint8_t> wanted =

@@ -66,19 +66,21 @@ inline __m512i bytes_of(std::int64_t number) {
   return _mm512_set1_epi8(static_cast<char>(number < 0 ? 0 : number > 255 ? 255 : number));
 }
 
-// What products need: 32 bits; 64, of which a shift of 31 or more leaves 32; 64 and more care.
-enum class RescaleWidth { narrow, upper, wide };
-
-inline RescaleWidth width_of(const RescaleTile& tile) {
-  if (!tile.is_wide) return RescaleWidth::narrow;
-  // |sum|·multiplier is at most (2^31 - 1)².
-  const bool is_upper = tile.shift >= 31 && tile.addend.storage == FilterStorage::none;
-  return is_upper ? RescaleWidth::upper : RescaleWidth::wide;
-}
+// What products need: 32 bits; 64, of which the upper 32 are enough; 64, of which a shift of 31 or
+// more leaves 32; 64 and more care.
+enum class RescaleWidth { narrow, upper, shifted, wide };
 
 // Whether only sums above 0 count, and bytes saturate by themselves.
 inline bool is_positive(const RescaleTile& tile) {
   return tile.low == 0 && tile.zero == 0 && tile.storage != FilterStorage::s32;
+}
+
+inline RescaleWidth width_of(const RescaleTile& tile) {
+  if (!tile.is_wide) return RescaleWidth::narrow;
+  // |sum|·multiplier is at most (2^31 - 1)².
+  if (tile.shift < 31 || tile.addend.storage != FilterStorage::none) return RescaleWidth::wide;
+  const bool rounds_up = is_positive(tile) || !tile.has_ties;
+  return tile.shift >= 33 && rounds_up ? RescaleWidth::upper : RescaleWidth::shifted;
 }
 
 // Rescales the sums of one tile. What a tile can be is known when this is compiled: Addend and Out
@@ -92,7 +94,9 @@ class Avx512Rescale {
 
   explicit Avx512Rescale(const RescaleTile& tile)
       : tile_(tile),
-        shift_(kNarrow ? tile.shift : 0),
+        shift_(kNarrow                        ? tile.shift
+               : Width == RescaleWidth::upper ? tile.shift - 32
+                                              : 0),
         addend_shift_(kNarrow ? tile.addend.shift : 0),
         wide_shift_(tile.shift),
         wide_addend_shift_(tile.addend.shift),
@@ -207,7 +211,11 @@ class Avx512Rescale {
                                           int column = 0) const {
     const __m512i multiplier = _mm512_loadu_si512(tile_.multiplier + b * 16 + column);
     if constexpr (Width == RescaleWidth::wide) return wide(sum, multiplier, data, b);
-    if constexpr (Width == RescaleWidth::upper) return upper(sum, multiplier);
+    if constexpr (Width == RescaleWidth::shifted) return shifted(sum, multiplier);
+    if constexpr (Width == RescaleWidth::upper) {
+      const void* next = tile_.multiplier + b * 16 + column + 1;
+      return shift_.shifted(upper(sum, multiplier, _mm512_loadu_si512(next)));
+    }
     if constexpr (Addend != FilterStorage::none) {
       const __m512i factor = _mm512_loadu_si512(tile_.addend.multiplier + b * 16 + column);
       const __m512i product = _mm512_mullo_epi32(addend_of(data, b), factor);
@@ -218,8 +226,16 @@ class Avx512Rescale {
     return Positive ? shift_.shifted(product) : shift_(product);
   }
 
+  // floor(sum·multiplier / 2^32): half a step has no bit below 2^32, so that it can be added later.
+  // `next` are the multipliers one lane further.
+  [[gnu::always_inline]] static __m512i upper(__m512i sum, __m512i multiplier, __m512i next) {
+    const __m512i even = _mm512_mul_epi32(sum, multiplier);
+    const __m512i odd = _mm512_mul_epi32(odd_lanes(sum), next);
+    return _mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB);
+  }
+
   // Even and odd lanes one after the other, 64 bits each; quotients have 31 and a sign.
-  [[gnu::always_inline]] __m512i upper(__m512i sum, __m512i multiplier) const {
+  [[gnu::always_inline]] __m512i shifted(__m512i sum, __m512i multiplier) const {
     const __m512i factor = Positive ? sum : _mm512_abs_epi32(sum);
     const __m512i even = wide_shift_.shifted(product(factor, multiplier));
     const __m512i odd = wide_shift_.shifted(product(odd_lanes(factor), odd_lanes(multiplier)));
@@ -300,6 +316,10 @@ void with_avx512_rescale(const RescaleTile& tile, const Body& body) {
     return is_positive(tile) ? for_out.template operator()<none, upper, true>()
                              : for_out.template operator()<none, upper, false>();
   }
+  if (width_of(tile) == shifted) {
+    return is_positive(tile) ? for_out.template operator()<none, shifted, true>()
+                             : for_out.template operator()<none, shifted, false>();
+  }
   if (tile.addend.storage == u8) return for_range.template operator()<u8>();
   if (tile.addend.storage == u4) return for_range.template operator()<u4>();
   return for_range.template operator()<none>();
@@ -316,12 +336,13 @@ template <class Body>
 void with_plain_rescale(const RescaleTile& tile, const Body& body) {
   using enum FilterStorage;
   using enum RescaleWidth;
-  if (width_of(tile) == narrow) {
-    return is_positive(tile) ? body.template operator()<Avx512Rescale<none, u8, narrow, true>>()
-                             : body.template operator()<Avx512Rescale<none, u8, narrow, false>>();
-  }
-  return is_positive(tile) ? body.template operator()<Avx512Rescale<none, u8, upper, true>>()
-                           : body.template operator()<Avx512Rescale<none, u8, upper, false>>();
+  const auto for_width = [&]<RescaleWidth Width>() {
+    return is_positive(tile) ? body.template operator()<Avx512Rescale<none, u8, Width, true>>()
+                             : body.template operator()<Avx512Rescale<none, u8, Width, false>>();
+  };
+  if (width_of(tile) == narrow) return for_width.template operator()<narrow>();
+  if (width_of(tile) == upper) return for_width.template operator()<upper>();
+  return for_width.template operator()<shifted>();
 }
 
 // Pixels `first` to `end`, whose sums begin at `sums`. Has the constants of so many blocks alone.
