@@ -263,7 +263,7 @@ void multiply_rescale_blocks(const FilterTile& tile, const RescaleTile& rescale,
 
 // Six pixels by two of the four blocks at a time: while these are multiplied, the sums of the two
 // before, which wait in registers, are rescaled. Much of that is done by other units of the
-// processor. A step of four channels takes a block of a pixel along.
+// processor. A step of four channels takes a block of a pixel along, or both.
 constexpr int kPaired = 6;
 
 struct PairSums {
@@ -271,9 +271,9 @@ struct PairSums {
 };
 
 // The pair that begins with block `first` (0 or 1), its other block is two further. `sums` are
-// those of the pixels from `before` on, of the other pair; the first Taps taps rescale them, 0:
-// none.
-template <int Taps, class Law>
+// those of the pixels from `before` on, of the other pair; the first tap rescales them, `Steps` of
+// its steps a pixel, 0: none.
+template <int Steps, class Law>
 [[gnu::always_inline]] inline void multiply_pair(const FilterTile& tile, Ahead& ahead, int first,
                                                  PairSums& sums, const Law& law,
                                                  std::int64_t before) {
@@ -286,7 +286,7 @@ template <int Taps, class Law>
   const std::int8_t* weights = tile.weights + first * 64;
   const std::uint8_t* const* rows = tile.rows;
   Ahead near = ahead;
-  const auto tap = [&]<int FirstPixel, int Pixels>() __attribute__((always_inline)) {
+  const auto tap = [&]<int Pixels>() __attribute__((always_inline)) {
     const std::uint8_t* row[kPaired] = {rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]};
     const auto step = [&](std::int64_t k) __attribute__((always_inline)) {
       near.fetch();
@@ -302,41 +302,37 @@ template <int Taps, class Law>
     };
     std::int64_t k = 0;
 #pragma GCC unroll 6
-    for (int p = FirstPixel; p < FirstPixel + Pixels; ++p, k += 8) {
+    for (int p = 0; p < Pixels; ++p, k += 4 * Steps) {
       __m512i(&y)[2] = sums.of[p];
       step(k);
       y[0] = law.template half_of_pair<false>(before + p, 1 - first, y[0]);
-      step(k + 4);
+      if constexpr (Steps == 2) step(k + 4);
       y[1] = law.template half_of_pair<true>(before + p, 1 - first, y[1]);
       law.put_pair(before + p, 1 - first, y[0], y[1]);
     }
     for (; k < tile.depth; k += 4) step(k);
     rows += kPaired;
   };
-  if constexpr (Taps == 1) tap.template operator()<0, kPaired>();
-  if constexpr (Taps == 2) {
-    tap.template operator()<0, kPaired / 2>();
-    tap.template operator()<kPaired / 2, kPaired / 2>();
-  }
-  for (std::int64_t t = Taps; t < tile.taps; ++t) tap.template operator()<0, 0>();
+  if constexpr (Steps > 0) tap.template operator()<kPaired>();
+  for (std::int64_t t = Steps > 0 ? 1 : 0; t < tile.taps; ++t) tap.template operator()<0>();
   sums = now;
   near.end_tile();
   ahead = near;
 }
 
 // All pieces have six pixels.
-template <class Law, int Taps>
+template <class Law, int Steps>
 void multiply_rescale_pairs(const FilterTile& tile, Ahead& ahead, const RescaleTile& rescale,
                             std::span<const FilterPiece> pieces) {
   const Law law(rescale);
   PairSums sums;
   std::int64_t pixel = 0;
   multiply_pair<0>(pieces[0].of(tile), ahead, 0, sums, law, 0);
-  multiply_pair<Taps>(pieces[0].of(tile), ahead, 1, sums, law, 0);
+  multiply_pair<Steps>(pieces[0].of(tile), ahead, 1, sums, law, 0);
   for (const FilterPiece& piece : pieces.subspan(1)) {
-    multiply_pair<Taps>(piece.of(tile), ahead, 0, sums, law, pixel);
+    multiply_pair<Steps>(piece.of(tile), ahead, 0, sums, law, pixel);
     pixel += kPaired;
-    multiply_pair<Taps>(piece.of(tile), ahead, 1, sums, law, pixel);
+    multiply_pair<Steps>(piece.of(tile), ahead, 1, sums, law, pixel);
   }
 #pragma GCC unroll 6
   for (int p = 0; p < kPaired; ++p) {
@@ -349,12 +345,12 @@ void multiply_rescale_pairs(const FilterTile& tile, Ahead& ahead, const RescaleT
 template <class Law>
 void multiply_rescale_whole(const FilterTile& tile, RescaleTile next,
                             std::span<const FilterPiece> pieces) {
-  constexpr std::int64_t kLeastDepth = 8 * kPaired;  // of one tap that takes all parts along
+  constexpr std::int64_t kLeastDepth = 8 * kPaired;  // of a tap that takes a block a step along
   const bool is_deep = tile.depth >= kLeastDepth;
   const bool has_pairs = next.columns == kFilterColumns &&
                          (is_deep || (Law::kIsPlain && tile.depth >= kLeastDepth / 2));
   const auto is_paired = [&](const FilterPiece& piece) {
-    return has_pairs && piece.pixels == kPaired && (is_deep || piece.taps >= 2);
+    return has_pairs && piece.pixels == kPaired;
   };
   Ahead ahead(tile);
   while (!pieces.empty()) {
@@ -368,9 +364,9 @@ void multiply_rescale_whole(const FilterTile& tile, RescaleTile next,
       continue;
     }
     if (is_deep) {
-      multiply_rescale_pairs<Law, 1>(tile, ahead, next, paired);
-    } else if constexpr (Law::kIsPlain) {
       multiply_rescale_pairs<Law, 2>(tile, ahead, next, paired);
+    } else if constexpr (Law::kIsPlain) {
+      multiply_rescale_pairs<Law, 1>(tile, ahead, next, paired);
     }
     advance(next, static_cast<int>(paired.size()) * kPaired);
     pieces = pieces.subspan(paired.size());
