@@ -46,9 +46,42 @@ concept ByRows = OneOf<Operation, Bias, Relu, Rescale, Table, Add, Concat, Slice
   fail_node(node, "step", name_of(node.op), "an operation that runs by rows");
 }
 
+// Whether all numbers are treated alike, whatever their channel.
+bool treats_all_alike(const PlainSpec& spec) {
+  const Op& op = spec.node.op;
+  return is<Add>(op) || is<Relu>(op) || is<Table>(op) ||
+         (is<Rescale>(op) && spec.numbers.size() == 1);
+}
+
+// Where numbers are treated alike and lie without gaps, several pixels are as good as one of more
+// channels; few channels are not worth the calls.
+PlainSpec with_joined_pixels(PlainSpec spec) {
+  constexpr std::int64_t kMost = 2048;  // numbers: 32 bits of each stay in L1
+  std::vector<Place*> places = {&spec.out};
+  for (Place& in : spec.inputs) places.push_back(&in);
+  const std::int64_t width = spec.out.width;
+  const std::int64_t channels = spec.out.channels;
+  const auto may_join = [&](const Place* place) {
+    return place->width == width && place->channels == channels && place->border == 0 &&
+           place->stride == place->channel_bytes(channels);
+  };
+  if (!treats_all_alike(spec) || !std::ranges::all_of(places, may_join)) return spec;
+  std::int64_t joined = std::clamp<std::int64_t>(kMost / channels, 1, width);
+  while (width % joined != 0) --joined;
+  for (Place* place : places) {
+    place->width /= joined;
+    place->channels *= joined;
+    place->stride *= joined;
+  }
+  return spec;
+}
+
 class RowStep final : public CpuStep {
  public:
-  RowStep(PlainSpec spec, bool is_wide) : spec_(std::move(spec)), is_wide_(is_wide) {
+  RowStep(PlainSpec spec, bool is_wide)
+      : spec_(with_joined_pixels(std::move(spec))),
+        is_wide_(is_wide),
+        has_one_number_(spec_.numbers.size() == 1) {
     for (const std::int64_t each : spec_.numbers)
       numbers_.push_back(static_cast<std::int32_t>(each));
     if (is<Rescale>(spec_.node.op)) {  // read 16 at a time
@@ -131,20 +164,25 @@ class RowStep final : public CpuStep {
   void run_pixel(const Rescale& op, const Pixel& at) const {
     read(at, 0, at.values);
     const Place& out = spec_.out;
-    for (std::int64_t c = 0; c < out.channels; c += kFilterColumns) {
-      engine_kernels().rescale(
-          {.sums = at.values + c,
-           .pixels = 1,
-           .columns = static_cast<int>(std::min<std::int64_t>(kFilterColumns, out.channels - c)),
-           .multiplier = numbers_.data() + c,
-           .shift = static_cast<int>(op.shift),
-           .low = static_cast<std::int32_t>(op.low),
-           .high = static_cast<std::int32_t>(op.high),
-           .zero = out.zero,
-           .is_wide = is_wide_,
-           .storage = out.storage,
-           .out = output(at) + out.channel_bytes(c),
-           .stride = out.stride});
+    RescaleTile tile{.pixels = 1,
+                     .multiplier = numbers_.data(),
+                     .shift = static_cast<int>(op.shift),
+                     .low = static_cast<std::int32_t>(op.low),
+                     .high = static_cast<std::int32_t>(op.high),
+                     .zero = out.zero,
+                     .is_wide = is_wide_,
+                     .storage = out.storage,
+                     .stride = out.channel_bytes(kFilterColumns)};
+    for (std::int64_t c = 0; c < out.channels; c += tile.pixels * kFilterColumns) {
+      const std::int64_t left = out.channels - c;
+      tile.sums = at.values + c;
+      // Under one multiplier, groups of 64 channels are as good as pixels.
+      if (has_one_number_)
+        tile.pixels = static_cast<int>(std::max<std::int64_t>(left / kFilterColumns, 1));
+      tile.columns = static_cast<int>(std::min<std::int64_t>(kFilterColumns, left));
+      if (!has_one_number_) tile.multiplier = numbers_.data() + c;
+      tile.out = output(at) + out.channel_bytes(c);
+      engine_kernels().rescale(tile);
     }
   }
 
@@ -191,6 +229,7 @@ class RowStep final : public CpuStep {
 
   PlainSpec spec_;
   bool is_wide_;
+  bool has_one_number_;
   std::vector<std::int32_t> numbers_;  // bias, multiplier or table
   std::int64_t widest_ = 0;            // input, in channels
 };
