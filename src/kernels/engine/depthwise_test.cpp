@@ -7,6 +7,7 @@
 
 #include "kernels/engine/engine_kernels_test_support.h"
 #include "kernels/engine/paths.h"
+#include "laws/rescale_ties.h"
 
 namespace nibble::inline kernels {
 namespace {
@@ -64,7 +65,22 @@ TEST(Depthwise8, TilesAreExact) {
   }
 }
 
-// Sums stay below 2^22.
+TEST(Depthwise8, TilesOfThreeByThreeAreExactAtEveryLength) {
+  for (const EngineKernelsPath& path : fast_paths()) {
+    unsigned seed = 100;
+    for (int blocks = 1; blocks <= kFilterBlocks; ++blocks) {
+      for (const int stride : {1, 2, 3}) {
+        for (int pixels = 1; pixels <= 8; ++pixels) {
+          Depthwise({blocks, pixels, 3, 3, stride, 1, blocks * 5}, ++seed)
+              .expect_definition_on(path);
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Sums stay below 2^22, so that their products with `large` tie at the smaller shifts alone.
 TEST(Depthwise8, RescaledAtOnceIsExact) {
   Random random(8);
   std::vector<std::int32_t> small, large;
@@ -72,6 +88,7 @@ TEST(Depthwise8, RescaledAtOnceIsExact) {
     small.push_back(random.word(0, 100));
     large.push_back(random.is_one_of(4) ? INT32_MAX : random.word(0, INT32_MAX));
   }
+  large.push_back(-1);  // may be read
   const std::vector<std::uint8_t> addends = random.bytes(32 * kFilterColumns);
   for (const EngineKernelsPath& path : fast_paths()) {
     for (int columns = 1; columns <= kFilterColumns; columns += 5) {
@@ -87,7 +104,10 @@ TEST(Depthwise8, RescaledAtOnceIsExact) {
                                   .high = 127,
                                   .zero = is_negative ? 128 : 0,
                                   .is_wide = is_wide,
+                                  .has_ties = shift <= 31,
                                   .storage = storage};
+              for (int c = 0; is_wide && c < kFilterColumns; ++c)
+                ASSERT_LE(has_ties(1 << 22, size_of(large[size_of(c)]), shift), rescale.has_ties);
               if (has_addend) {
                 rescale.addend = {.storage = FilterStorage::u8,
                                   .data = addends.data(),
@@ -96,7 +116,9 @@ TEST(Depthwise8, RescaledAtOnceIsExact) {
                                   .shift = 3,
                                   .zero = 7};
               }
-              const Depthwise tile({(columns + 15) / 16, random.word(1, 32)},
+              const Depthwise tile({.blocks = (columns + 15) / 16,
+                                    .pixels = random.word(1, 32),
+                                    .stride = random.word(1, 2)},
                                    static_cast<unsigned>(columns * 64 + shift));
               ASSERT_EQ(tile.run(*path.kernel, rescale),
                         tile.run(reference::kEngineKernels, rescale))
