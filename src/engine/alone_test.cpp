@@ -22,7 +22,23 @@ TEST_F(AloneTest, AddsWhatWasRescaled) {
     maker.rescale(maker.last(), {1'073'741'824 + 12'345}, 41, -100, 90);
     maker.add(Relu{}, {maker.last()});
     check_picture(maker);
-    ASSERT_EQ(Engine(maker.model()).steps().size(), 6U);
+    const Engine engine(maker.model());
+    ASSERT_EQ(engine.steps().size(), 3U);
+    EXPECT_EQ(engine.steps()[1].kind, "rescale + add + rescale");
+  }
+}
+
+// Operands that others read too are stored, and so are the sums.
+TEST_F(AloneTest, AddsApartWhatOthersRead) {
+  for (const bool reads_term : {false, true}) {
+    NetworkMaker maker = picture(12);
+    const std::size_t first = maker.rescale(0, {300'000}, 12, -20'000, 20'000);
+    const std::size_t second = maker.rescale(0, {500'001}, 14, -20'000, 20'000);
+    const std::size_t sum = maker.add(Add{}, {first, second});
+    const std::size_t bytes = maker.rescale(sum, {1'000'003}, 29, -128, 127);
+    maker.add(Add{}, {bytes, reads_term ? second : sum});
+    check_picture(maker);
+    EXPECT_EQ(Engine(maker.model()).steps().size(), 5U);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cpu/joined_sums.h"
 #include "engine/cpu/place.h"
 #include "engine/cpu/step.h"
 #include "engine/program.h"
@@ -23,6 +24,7 @@ struct PlainSpec {
   Place out = {};
   std::vector<std::int64_t> numbers = {};  // weight, bias, multiplier or table
   std::optional<FinishLaw> finish = {};    // of a product or sum pool; it has no addend
+  std::vector<SumTerm> terms = {};         // of a rescale that takes a sum: one an input
 };
 
 // Throws where the operation is none of these: conv2d, linear, max_pool, sum_pool, flatten,

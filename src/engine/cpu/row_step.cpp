@@ -3,6 +3,7 @@
 #include "engine/cpu/row_step.h"
 
 #include <algorithm>
+#include <array>
 
 #include "graph/node_error.h"
 
@@ -88,6 +89,10 @@ class RowStep final : public CpuStep {
       numbers_.resize(static_cast<std::size_t>(spec_.out.channels + kFilterColumns),
                       numbers_.back());
     }
+    for (std::size_t k = 0; k < spec_.terms.size(); ++k) {
+      for (int byte = 0; byte < 256; ++byte)
+        tables_[k][static_cast<std::size_t>(byte)] = spec_.terms[k].of(byte - spec_.inputs[k].zero);
+    }
     for (const Place& in : spec_.inputs) widest_ = std::max(widest_, in.channels);
   }
 
@@ -161,8 +166,20 @@ class RowStep final : public CpuStep {
     write(at);
   }
 
+  // The sum of two bytes in their terms. It fits 32 bits.
+  void read_sum(const Pixel& at) const {
+    const auto* first = reinterpret_cast<const std::uint8_t*>(input(at, 0, at.y, at.x));
+    const auto* second = reinterpret_cast<const std::uint8_t*>(input(at, 1, at.y, at.x));
+    for (std::int64_t c = 0; c < spec_.out.channels; ++c)
+      at.values[c] = tables_[0][first[c]] + tables_[1][second[c]];
+  }
+
   void run_pixel(const Rescale& op, const Pixel& at) const {
-    read(at, 0, at.values);
+    if (spec_.terms.empty()) {
+      read(at, 0, at.values);
+    } else {
+      read_sum(at);
+    }
     const Place& out = spec_.out;
     RescaleTile tile{.pixels = 1,
                      .multiplier = numbers_.data(),
@@ -230,8 +247,9 @@ class RowStep final : public CpuStep {
   PlainSpec spec_;
   bool is_wide_;
   bool has_one_number_;
-  std::vector<std::int32_t> numbers_;  // bias, multiplier or table
-  std::int64_t widest_ = 0;            // input, in channels
+  std::vector<std::int32_t> numbers_;                         // bias, multiplier or table
+  std::array<std::array<std::int32_t, 256>, 2> tables_ = {};  // of the terms, by stored byte
+  std::int64_t widest_ = 0;                                   // input, in channels
 };
 
 }  // namespace
