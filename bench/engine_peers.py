@@ -4,12 +4,14 @@
 
 A network gets fixed random weights in PyTorch, goes to ONNX (batch norm folded) and is quantized once: u8
 activations, s8 weights a channel, Q/DQ pairs, ranges seen on random images. Both peers read that file and
-the same float images, so a time holds the quantization of the images.
+the same float images, so a time holds the quantization of the images; with --bytes it does not: the file's
+first QuantizeLinear is left out, and images come as the bytes that it would give.
 
 The peers' logits of 64 images are compared first: most images must get the same class, and what an image
 adds to the mean logits must correlate ("corr"; images in the wrong order would have about 0). "diff" is the
 largest difference by the range of the logits. ResNet-50 agrees least: OpenVINO leaves out a rounding before
-every residual addition, and random weights amplify it.
+every residual addition, and random weights amplify it. Where --answers names a command, the logits of ours for
+the same images must agree with ONNX Runtime's in the same way.
 
 Every round gives each engine a turn: one call unmeasured, then calls for --seconds. Times are the median of
 the turns' medians and, in brackets, the least of all calls. "ours by peer" is the time of the faster peer
@@ -25,6 +27,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 import warnings
@@ -40,6 +43,7 @@ DEFINITIONS = Path(__file__).resolve().parent.parent / "networks"
 # Sizes of an image (channels, height, width) and the batches of a full run.
 CASES = {
     "resnet50": ((3, 224, 224), [1, 16]),
+    "mobilenet-v2": ((3, 224, 224), [1, 16]),
     "vgg-small-7": ((3, 32, 32), [1, 16, 64]),
     "lenet": ((1, 28, 28), [1, 16, 64]),
 }
@@ -67,12 +71,12 @@ def chain_from_toml(nn, network):
     return nn.Sequential(*(makers[f["op"]](f) for f in layers if f["op"] not in ("dropout", "softmax_cross_entropy")))
 
 
-def resnet50():
-    """Version 1.5; its batch norms take the statistics of the next batch, so that folding them does something."""
+def from_torchvision(network):
+    """Batch norms take the statistics of the next batch, so that folding them does something; ResNet-50 is 1.5."""
     import torch
     import torchvision
 
-    model = torchvision.models.resnet50(weights=None)
+    model = getattr(torchvision.models, network.replace("-", "_"))(weights=None)
     for module in model.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
             module.momentum = 1.0
@@ -86,7 +90,8 @@ def export_float(network, path):
     warnings.filterwarnings("ignore", message="Lazy modules")
     torch.manual_seed(SEED)
     images = torch.from_numpy(random_images(network, 8, SEED))
-    model = resnet50() if network == "resnet50" else chain_from_toml(torch.nn, network)
+    is_chain = (DEFINITIONS / f"{network}.toml").exists() and network != "resnet50"
+    model = chain_from_toml(torch.nn, network) if is_chain else from_torchvision(network)
     with torch.no_grad():
         model.train()(images)  # sizes of the lazy layers, statistics of batch norm
     names = {"images": {0: "batch"}, "logits": {0: "batch"}}
@@ -110,14 +115,37 @@ def quantize(network, source, path):
         reduce_range=False, activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
 
 
-def fix_batch(source, path, batch):
+def first_rounding(graph):
+    """The node that makes bytes of the images, its scale and its zero point."""
+    import onnx
+
+    node = next(n for n in graph.node if n.op_type == "QuantizeLinear" and n.input[0] == "images")
+    constants = {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
+    return node, constants[node.input[1]], constants[node.input[2]]
+
+
+def fix_batch(source, path, batch, takes_bytes):
     import onnx
     from onnxruntime.tools import onnx_model_utils
 
     model = onnx.load(source)
     del model.graph.value_info[:]
     onnx_model_utils.make_dim_param_fixed(model.graph, "batch", batch)
+    if takes_bytes:
+        rounding, _, _ = first_rounding(model.graph)
+        model.graph.node.remove(rounding)
+        for node in model.graph.node:
+            node.input[:] = ["images" if name == rounding.output[0] else name for name in node.input]
+        model.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.UINT8
     onnx.save(model, path)
+
+
+def as_bytes(codes, images):
+    """What the first QuantizeLinear of the quantized file gives."""
+    import onnx
+
+    _, scale, zero = first_rounding(onnx.load(codes).graph)
+    return np.clip(np.rint(images / scale) + zero, 0, 255).astype(np.uint8)
 
 
 def cached(path, make):
@@ -129,15 +157,16 @@ def cached(path, make):
     return path
 
 
-def quantized_file(folder, network, batch):
-    """One set of codes a network, one file a batch."""
+def quantized_files(folder, network, batch, takes_bytes):
+    """One set of codes a network, and a file of them for a batch."""
     folder.mkdir(parents=True, exist_ok=True)
     floats = folder / f"{network}-float.onnx"
     codes = folder / f"{network}-int8.onnx"
     if not codes.exists():
         cached(floats, lambda path: export_float(network, path))
     cached(codes, lambda path: quantize(network, floats, path))
-    return cached(folder / f"{network}-int8-b{batch}.onnx", lambda path: fix_batch(codes, path, batch))
+    name = f"{network}-int8-{'bytes-' if takes_bytes else ''}b{batch}.onnx"
+    return codes, cached(folder / name, lambda path: fix_batch(codes, path, batch, takes_bytes))
 
 
 class Peer:
@@ -161,6 +190,7 @@ class OnnxRuntime(Peer):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
+        options.log_severity_level = 3  # it warns of constants that nothing uses
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
         session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
@@ -189,42 +219,61 @@ class OpenVino(Peer):
         return dict(Counter(i["primitiveType"].astype(str) for i in heavy))
 
 
+def output_of(text, **names):
+    """What a command says, with values in the place of {names}."""
+    for name, value in names.items():
+        text = text.replace("{" + name + "}", str(value))
+    done = subprocess.run(text, shell=True, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"engine_peers: exit code {done.returncode} of: {text}")
+    return done.stdout
+
+
 class Command:
     """An engine of ours: a command that measures itself."""
 
     def __init__(self, text, network, batch, threads):
-        for name, value in (("network", network), ("batch", batch), ("threads", threads)):
-            text = text.replace("{" + name + "}", str(value))
         self.text = text
+        self.names = {"network": network, "batch": batch, "threads": threads}
 
     def turn(self, seconds):
-        done = subprocess.run(self.text, shell=True, stdout=subprocess.PIPE, text=True)
-        if done.returncode:
-            sys.exit(f"engine_peers: exit code {done.returncode} of: {self.text}")
-        said = json.loads(done.stdout)
+        said = json.loads(output_of(self.text, **self.names))
         return said["median_ms"], said.get("least_ms", said["median_ms"])
 
 
-def compare_logits(network, batch, one, other):
-    """How far two peers agree; the end of the program where they do not."""
-    batches = [random_images(network, batch, SEED + 200 + i) for i in range(-(-CHECKED // batch))]
-    a, b = (np.concatenate([peer.logits(images) for images in batches]) for peer in (one, other))
+def answers_of(text, network, images):
+    """The logits that a command of ours writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "images.npy", Path(folder) / "logits.npy"
+        np.save(source, images)
+        output_of(text, network=network, input=source, output=target)
+        return np.load(target)
+
+
+def compare_logits(network, batch, a, b):
+    """How far two agree; the end of the program where they do not."""
     agreement = {
         "same_class": float(np.mean(a.argmax(1) == b.argmax(1))),
         "difference": float(np.abs(a - b).max() / np.ptp(a)),
         "correlation": float(np.corrcoef((a - a.mean(0)).ravel(), (b - b.mean(0)).ravel())[0, 1]),
     }
     if not (agreement["same_class"] > 0.5 and agreement["correlation"] > 0.6):
-        sys.exit(f"{network}, batch {batch}: the peers disagree: {agreement}")
+        sys.exit(f"{network}, batch {batch}: logits disagree: {agreement}")
     return agreement
 
 
 def measure(flags, network, batch, threads):
     """One row: the peers agree first, then all engines in turns."""
-    file = quantized_file(flags.work, network, batch)
-    images = random_images(network, batch, SEED + 100)
+    codes, file = quantized_files(flags.work, network, batch, flags.bytes)
+    entering = (lambda images: as_bytes(codes, images)) if flags.bytes else (lambda images: images)
+    images = entering(random_images(network, batch, SEED + 100))
     peers = {"ort": OnnxRuntime(file, images, threads), "openvino": OpenVino(file, images, threads)}
-    agreement = compare_logits(network, batch, *peers.values())
+    checked = [random_images(network, batch, SEED + 200 + i) for i in range(-(-CHECKED // batch))]
+    logits = [np.concatenate([peer.logits(entering(each)) for each in checked]) for peer in peers.values()]
+    agreement = compare_logits(network, batch, *logits)
+    for name, text in flags.answers:
+        ours = compare_logits(network, batch, logits[0], answers_of(text, network, np.concatenate(checked)))
+        print(f"{name} and ort: same {ours['same_class']:.0%}, corr {ours['correlation']:.4f}")
     engines = peers | {name: Command(text, network, batch, threads) for name, text in flags.ours}
     turns = {name: [] for name in engines}
     for _ in range(flags.rounds):
@@ -271,7 +320,8 @@ def named_command(text):
 def read_flags():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="keeps the ONNX files between runs")
-    parser.add_argument("--networks", nargs="+", choices=CASES, default=list(CASES), help="all three, if not given")
+    parser.add_argument("--networks", nargs="+", choices=CASES, default=list(CASES), help="all, if not given")
+    parser.add_argument("--bytes", action="store_true", help="peers get images as bytes")
     parser.add_argument("--batches", nargs="+", type=int, help="1 and 16, small networks 64 too, if not given")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], help="of one call (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each engine (%(default)s)")
@@ -281,6 +331,9 @@ def read_flags():
                         help="one more engine: a shell command that measures itself and prints JSON with median_ms "
                         "(and least_ms, if it likes) for one batch; {network}, {batch} and {threads} are "
                         "replaced; may be repeated")
+    parser.add_argument("--answers", type=named_command, action="append", default=[], metavar="NAME=COMMAND",
+                        help="a shell command that reads images from the file {input} (.npy, floats) and writes logits "
+                        "or their codes to {output}, which are compared before anything is measured")
     parser.add_argument("--json", metavar="FILE", help="writes the rows, with the kernels that OpenVINO took")
     return parser.parse_args()
 
