@@ -63,6 +63,8 @@ class Contest {
                    name_of(wire.kind), static_cast<double>(wire.links[from].latency) / 1e3,
                    static_cast<double>(wire.links[from].picoseconds_a_byte) / 1e3);
     }
+    fmt::print("both at once take {:.2f} of the time alone\n",
+               static_cast<double>(plan_.costs.crowded) / 1e3);
     for (const PlanCandidate& each : plan_.candidates) add(each.name, each.sides, 9);
     const std::size_t planned = contestants_.size();
     for (int i = 0; i < placements; ++i)

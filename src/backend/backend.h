@@ -154,7 +154,8 @@ class IntegerBackend {
   virtual void store_sums(const Values& from, std::span<std::int16_t> sums) = 0;  // of 16 bits
   // The numbers as they are now, without waiting for them where the backend runs_ahead().
   virtual std::unique_ptr<StoredLater> store_later(const Values& from);
-  virtual bool runs_ahead() const { return false; }  // of the host: the next step may be asked for
+  virtual bool runs_ahead() const { return false; }   // of the host: the next step may be asked for
+  virtual bool shares_host() const { return false; }  // runs ahead on the host's own processor
   // On the way to another backend and from one, while both work on (parcel.h). What has left holds
   // mantissas as store() gives them; what lands is sent before it arrives.
   virtual std::unique_ptr<Departure> leave(const Values& from);

@@ -106,6 +106,7 @@ std::optional<StepCosts> cached_costs(const fs::path& path, const std::string& h
     costs.asks = times_of(found.at("asks"));
     for (const Json& each : found.at("copies"))
       costs.copies.push_back({copy_of(each.at(0)), copy_of(each.at(1))});
+    costs.crowded = found.at("crowded").get<std::int64_t>();
     costs.wire = static_cast<WireKind>(found.at("wire").get<int>());
     for (const Json& each : found.at("wires"))
       costs.wires.push_back({static_cast<WireKind>(each.at(0).get<int>()),
@@ -133,6 +134,7 @@ void cache_costs(const fs::path& path, const std::string& hardware, const std::s
   cache[hardware][work] = {{"units", json_of(costs.units)},
                            {"asks", json_of(costs.asks)},
                            {"copies", copies},
+                           {"crowded", costs.crowded},
                            {"wire", static_cast<int>(costs.wire)},
                            {"wires", wires},
                            {"links", {json_of(costs.links[0]), json_of(costs.links[1])}},

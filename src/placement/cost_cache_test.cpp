@@ -20,6 +20,7 @@ TEST(CostCache, KeepsCostsByMachineAndWork) {
                         .runs_ahead = {false, true},
                         .asks = {{13, 14}, {15, 16}},
                         .wakes = {0, 17},
+                        .crowded = 1250,
                         .wire = WireKind::mapped,
                         .wires = {{WireKind::mapped, {LinkCost{5, 6}, LinkCost{7, 8}}}}};
   EXPECT_FALSE(cached_costs(path, "a", "work", 2));
@@ -33,6 +34,7 @@ TEST(CostCache, KeepsCostsByMachineAndWork) {
   EXPECT_EQ(found->runs_ahead, costs.runs_ahead);
   EXPECT_EQ(found->asks, costs.asks);
   EXPECT_EQ(found->wakes, costs.wakes);
+  EXPECT_EQ(found->crowded, costs.crowded);
   EXPECT_EQ(found->wire, costs.wire);
   EXPECT_EQ(found->wires, costs.wires);
   EXPECT_FALSE(cached_costs(path, "b", "work", 2));

@@ -50,8 +50,10 @@ struct StepCosts {
   // What asking a device that runs ahead for a unit takes of the host's time, by unit and device.
   std::vector<std::array<Nanoseconds, 2>> asks = {};
   std::array<Nanoseconds, 2> wakes{};  // until a device that was idle begins, or a wait for it ends
-  WireKind wire = WireKind::pinned;    // between the two
-  std::vector<WireCost> wires = {};    // all that there are, to be shown
+  // How long computing takes while the other device computes too, in thousandths of the time alone.
+  std::int64_t crowded = 1000;
+  WireKind wire = WireKind::pinned;  // between the two
+  std::vector<WireCost> wires = {};  // all that there are, to be shown
 
   // Of a flow of the graph by its number.
   CopyCost copy(const StepGraph& graph, std::size_t flow, std::uint8_t from) const;

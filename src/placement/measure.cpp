@@ -3,8 +3,10 @@
 #include "placement/measure.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "placement/time_line.h"
 
@@ -206,6 +208,34 @@ void fit_to_step(MeasuredStep& measured, std::uint8_t side, Nanoseconds step) {
   }
 }
 
+// The median of steps while the other one makes steps, too, on a thread of its own.
+Nanoseconds step_beside(StepTrial& trial, StepTrial& other) {
+  constexpr int kSteps = 3;
+  std::atomic<bool> is_over = false;
+  std::jthread beside([&] {
+    while (!is_over) other.step();
+  });
+  std::vector<Nanoseconds> times;
+  for (int i = 0; i < kSteps; ++i) times.push_back(trial.step());
+  is_over = true;
+  return median_of(times);
+}
+
+// Alone and beside each other in turns, for machines have slow and quick phases.
+std::int64_t measure_crowding(const Network& network, const IntegerOptions& options,
+                              std::int64_t images, const Backends& backends) {
+  constexpr int kTurns = 7;
+  StepTrial first(network, options, images, Placement(backends[0]));
+  StepTrial second(network, options, images, Placement(backends[1]));
+  std::vector<std::int64_t> thousandths;
+  for (int turn = 0; turn <= kTurns; ++turn) {
+    const Nanoseconds alone = first.step() + second.step();
+    const Nanoseconds crowded = step_beside(first, second) + step_beside(second, first);
+    if (turn > 0) thousandths.push_back(1000 * crowded / alone);
+  }
+  return std::max<std::int64_t>(median_of(thousandths), 1000);
+}
+
 void measure_wires(const Backends& backends, StepCosts& costs) {
   IntegerBackend& device = backends[1]->runs_ahead() ? *backends[1] : *backends[0];
   costs.wire = device.wire();
@@ -276,6 +306,8 @@ MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
   }
   if (backends[0] != backends[1]) {
     measure_wires(backends, measured.costs);
+    if (backends[0]->shares_host() || backends[1]->shares_host())
+      measured.costs.crowded = measure_crowding(network, options, images, backends);
     measure_copies(network, options, images, backends, measured);
   }
   return measured;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "placement/crowding.h"
+
 namespace nibble::inline placement {
 namespace {
 
@@ -35,6 +37,7 @@ class Simulation {
       if (graph_.flows[i].is_sent && crosses(graph_.flows[i], sides_)) arrive(i);
     }
     line_.length = std::max({host_, device_[0], device_[1]});
+    if (costs_.crowded > 1000) stretch();
     return std::move(line_);
   }
 
@@ -47,6 +50,22 @@ class Simulation {
     return device_[side] > host_ ? device_[side] : host_ + costs_.wakes[side];
   }
 
+  void stretch() {
+    const Crowding::Stretch stretched(crowding_, costs_.crowded);
+    for (TimeSpan& each : line_.spans) {
+      each.begin = stretched(each.begin);
+      each.end = stretched(each.end);
+    }
+    line_.length = stretched(line_.length);
+  }
+
+  // The host's own device is the one that does not run ahead.
+  void work_on_host(Nanoseconds time) {
+    if (costs_.runs_ahead[0] != costs_.runs_ahead[1])
+      crowding_.compute(costs_.runs_ahead[0] ? 1 : 0, host_, host_ + time);
+    host_ += time;
+  }
+
   void wait_on_host(Nanoseconds until, std::uint8_t side) {
     if (until > host_) host_ = until + (costs_.runs_ahead[side] ? costs_.wakes[side] : 0);
   }
@@ -56,7 +75,8 @@ class Simulation {
     const Nanoseconds begin = begin_on(side);
     const Nanoseconds end = begin + costs_.units[unit][side];
     device_[side] = end;
-    host_ = costs_.runs_ahead[side] ? host_ + costs_.ask(unit, side) : end;
+    if (costs_.runs_ahead[side]) crowding_.compute(side, begin, end);
+    work_on_host(costs_.runs_ahead[side] ? costs_.ask(unit, side) : end - begin);
     line_.spans.push_back({false, unit, side, begin, end});
   }
 
@@ -66,7 +86,7 @@ class Simulation {
     const CopyCost cost = costs_.copy(graph_, number, from);
     const bool is_held = costs_.runs_ahead[from] && costs_.wire == WireKind::pageable;
     if (is_held) wait_on_host(device_[from], from);
-    host_ += cost.leave;
+    work_on_host(cost.leave);
     const Nanoseconds made = costs_.runs_ahead[from] ? device_[from] : host_;
     const Nanoseconds begin = std::max({made, link_[from], is_held ? host_ : 0});
     const Nanoseconds end = begin + cost.travel;
@@ -84,11 +104,13 @@ class Simulation {
     const auto to = static_cast<std::uint8_t>(1 - from);
     const CopyCost cost = costs_.copy(graph_, number, from);
     if (costs_.runs_ahead[to]) {
-      host_ += cost.ask;
-      device_[to] = std::max(begin_on(to), there_[number]) + cost.arrive;
+      work_on_host(cost.ask);
+      const Nanoseconds begin = std::max(begin_on(to), there_[number]);
+      device_[to] = begin + cost.arrive;
+      crowding_.compute(to, begin, device_[to]);
     } else {
       wait_on_host(there_[number], from);
-      host_ += cost.ask;
+      work_on_host(cost.ask);
     }
     there_[number] = kAway;
   }
@@ -102,6 +124,7 @@ class Simulation {
   Nanoseconds host_ = 0;
   std::array<Nanoseconds, 2> device_{};
   std::array<Nanoseconds, 2> link_{};
+  Crowding crowding_;
   TimeLine line_;
 };
 

@@ -2,7 +2,8 @@
 // A step on two devices as it would run: units in their order, each as early as its device and what
 // it reads allow. The host computes what its own device has and asks a device that runs ahead for
 // the rest. What crosses leaves as soon as it is made, travels beside all computing, one copy at a
-// time in each direction, and is waited for by who reads it.
+// time in each direction, and is waited for by who reads it. While two devices compute that slow
+// each other down, everything takes longer.
 #pragma once
 
 #include <cstddef>

@@ -100,6 +100,29 @@ TEST(TimeLine, ACopyMeasuredHasItsParts) {
   EXPECT_EQ(sum_of(graph, costs, {0, 0, 1}), 10 + 40 + 20 + 42);
 }
 
+// The host works from 0 to 60, the device from 20 to 50: 30 take twice as long.
+TEST(TimeLine, WhatBothComputeInTakesLonger) {
+  StepGraph graph;
+  for (std::size_t i = 0; i < 3; ++i) {
+    graph.units.push_back({{i, TrainPass::forward}, "n", 0});
+    graph.group.push_back(i);
+  }
+  StepCosts costs{.units = {{20, 0}, {0, 30}, {40, 0}},
+                  .links = {},
+                  .runs_ahead = {false, true},
+                  .crowded = 2000};
+  const TimeLine line = time_line(graph, costs, {0, 1, 0});
+  EXPECT_EQ(line.length, 20 + 2 * 30 + 10);
+  EXPECT_EQ(line.spans[0].end, 20);
+  EXPECT_EQ(line.spans[1].begin, 20);
+  EXPECT_EQ(line.spans[1].end, 20 + 2 * 30);
+  EXPECT_EQ(line.spans[2].end, line.length);
+  // One alone is as quick as ever, and so are two of which neither runs ahead.
+  EXPECT_EQ(time_line(graph, costs, {0, 0, 0}).length, 60);
+  costs.runs_ahead = {false, false};
+  EXPECT_EQ(time_line(graph, costs, {0, 1, 0}).length, 90);
+}
+
 TEST(LocalSearch, NeverMakesItLonger) {
   int shorter = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

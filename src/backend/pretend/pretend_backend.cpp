@@ -237,6 +237,7 @@ class PretendBackend final : public IntegerBackend {
 
   std::string name() const override { return "pretend"; }
   bool runs_ahead() const override { return true; }
+  bool shares_host() const override { return true; }
 
   MemoryHandle take(const Picture& picture, std::int64_t images, ValueStorage storage) override {
     auto memory = std::make_shared<PretendMemory>(device_);
