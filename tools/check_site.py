@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at pages of the site in chromium: a blank page, one without its theme or without search is a failure.
+"""Looks at pages of the site in chromium: a blank page, one without its theme or without search is a failure, and so is an
+example of the reference that was taken for a quotation.
 
 usage: check_site.py SITE [--keep FOLDER]
 
@@ -74,6 +75,8 @@ def main():
     parser.add_argument("site", type=Path)
     parser.add_argument("--keep", type=Path, help="where the pictures go")
     given = parser.parse_args()
+    if re.search(r"(<blockquote>\s*){3}", (given.site / "reference.html").read_text(encoding="utf-8")):
+        sys.exit("check_site: reference.html has examples (>>>) that are no blocks of code")
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         print("check_site: skipped, there is no chromium")
