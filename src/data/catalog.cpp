@@ -2,8 +2,11 @@
 // The table of known data sets and the search for their files.
 #include "data/catalog.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <system_error>
 
 #include "data/cifar10.h"
@@ -69,15 +72,30 @@ fs::path cache_folder() {
   return home.empty() ? fs::path() : home / ".cache" / "nibble";
 }
 
-// What came with Nibble: beside an installed program, in the source tree, in the prefix that the
-// build was made for.
+// The shared library that holds this code, as in a Python package; empty in a program.
+fs::path own_library() {
+  Dl_info info{};
+  if (::dladdr(&kKnown, &info) == 0 || info.dli_fname == nullptr) return {};
+  const fs::path file = info.dli_fname;
+  return file.filename().string().find(".so") == std::string::npos ? fs::path() : file;
+}
+
+// What came with Nibble: beside an installed program, in a Python package (which has its libraries
+// in a folder, or all of them in the extension), in the source tree, in the prefix that the build
+// was made for.
 std::vector<fs::path> shared_folders() {
-  std::vector<fs::path> folders;
+  std::vector<fs::path> roots;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) folders.push_back(program.parent_path().parent_path() / "share" / "nibble");
-  folders.emplace_back(NIBBLE_SOURCE_DATA_DIR);
-  folders.emplace_back(NIBBLE_INSTALLED_DATA_DIR);
+  if (!error) roots.push_back(program.parent_path().parent_path());
+  if (const fs::path library = own_library(); !library.empty()) {
+    roots.push_back(library.parent_path().parent_path());
+    roots.push_back(library.parent_path());
+  }
+  std::vector<fs::path> folders;
+  for (const fs::path& root : roots) folders.push_back(root / "share" / "nibble");
+  for (const char* folder : std::initializer_list<const char*>{NIBBLE_DATA_FOLDERS})
+    folders.emplace_back(folder);
   return folders;
 }
 
