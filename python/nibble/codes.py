@@ -63,6 +63,10 @@ def encode(
 
     packed=True lays codes of fewer than 8 bits one after another, the first in the low bits. A NaN that the format
     has no code for is an error on the CPU; a GPU, which does not wait to see it, gives it some code.
+
+    >>> encoded = nibble.encode(np.float32([1, -1.5, 6, 0.1]), "e2m1", packed=True)
+    >>> encoded.codes.tolist(), encoded.nbytes, encoded.decode().tolist()
+    ([178, 7], 2, [1.0, -1.5, 6.0, 0.0])
     """
     if scales is not None:
         scales = scales_beside("encode", scales)
@@ -93,6 +97,9 @@ def decode(
     """The values of codes: of an Encoded, or of an array of codes in a format with its scales.
 
     Packed codes need the shape of the values.
+
+    >>> nibble.decode(np.uint8([2, 11, 7, 0]), "e2m1").tolist()
+    [1.0, -1.5, 6.0, 0.0]
     """
     if isinstance(codes, Encoded):
         given = (fmt, scales, zeros, tensor_scale, shape)

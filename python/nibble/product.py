@@ -39,7 +39,14 @@ def matmul(
     stream: int = 0,
     out: Any = None,
 ) -> ArrayT:
-    """The float32 product of two matrices by the accumulator's rules, of a's kind and on its device."""
+    """The float32 product of two matrices by the accumulator's rules, of a's kind and on its device.
+
+    >>> ones = np.ones((1, 4096), np.float32)
+    >>> nibble.matmul(ones, ones.T, accumulator="fp16").item()  # 2048 + 1 is 2048 in fp16
+    2048.0
+    >>> nibble.matmul(ones, ones.T, accumulator=nibble.Accumulator("fp16", chunk=64)).item()
+    4096.0
+    """
     rules = accumulator if isinstance(accumulator, Accumulator) else Accumulator(accumulator)
     product = _core.matmul(
         a,

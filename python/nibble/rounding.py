@@ -31,6 +31,9 @@ def quantize(
     or a GPU, with any strides. The result is like x (a NumPy array for other packages' objects), or goes to out, which
     may be x itself. Random draws depend on (seed, step, stream, row-major index) alone. Scales and zero points beside
     the data are for formats with axis=… or a given scale.
+
+    >>> nibble.quantize(np.float32([0.1, 3.14159, -1000]), "e4m3").tolist()
+    [0.1015625, 3.25, -448.0]
     """
     if scales is not None:
         scales = scales_beside("quantize", scales)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of int8 with int32 sums against NumPy's own integers, and torch's gradients in float64, which are exact."""
 
-import doctest
-
 import numpy as np
 import pytest
 
@@ -88,8 +86,3 @@ def test_errors_say_what_was_expected():
         integers.conv2d(x, weight, dilation=3)
     with pytest.raises(nibble.Error, match=r"error's shape: got \(1, 2, 4, 4\), expected \(1, 4, 2, 2\)"):
         integers.conv2d_input_gradient(x, weight, x.shape)
-
-
-def test_examples():
-    failed, tried = doctest.testmod(integers)
-    assert tried and not failed
