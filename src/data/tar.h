@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tar archives (ustar), as far as to find plain files in them.
+// Tar archives (ustar, POSIX and GNU), as far as to find plain files in them.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ struct TarFile {
   std::span<const std::byte> data;  // borrowed from the archive
 };
 
-// The plain files in order; folders, links and extended headers are skipped. Headers have to have
-// the right checksum, data has to be inside, and a block of zeros has to end the archive; `name` is
-// used in errors.
+// The plain files in order; folders and links are skipped. Headers have to have the right checksum,
+// data has to be inside, and a block of zeros has to end the archive; long names and other letters
+// are those of extended headers, POSIX's or GNU's. `name` is used in errors.
 std::vector<TarFile> parse_tar(std::span<const std::byte> bytes, const std::string& name);
 
 struct TarMember {

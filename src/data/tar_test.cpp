@@ -20,7 +20,7 @@ std::string error_of_tar(const std::string& bytes) {
 TEST(Tar, PlainFilesAreFoundAndOthersSkipped) {
   const std::string data(700, 'd');
   const std::string bytes = tar_file("folder/", "", '5') + tar_file("folder/a", data) +
-                            tar_file("pax", "30 path=other\n", 'x') + tar_file("link", "", '2') +
+                            tar_file("pax", "14 path=other\n", 'x') + tar_file("link", "", '2') +
                             tar_file("b", "", '\0', "long/prefix") + kTarEnd;
   const std::vector<TarFile> files = parse_tar(bytes_of(bytes), "x.tar");
   ASSERT_EQ(files.size(), 2U);
@@ -29,6 +29,45 @@ TEST(Tar, PlainFilesAreFoundAndOthersSkipped) {
   EXPECT_EQ(files[0].data[699], std::byte{'d'});
   EXPECT_EQ(files[1].name, "long/prefix/b");
   EXPECT_TRUE(parse_tar(bytes_of(kTarEnd), "x.tar").empty());
+}
+
+TEST(Tar, LongNamesAndOtherLettersAreThoseOfExtendedHeaders) {
+  const TemporaryFolder folder;
+  const std::string longest(300, 'n');
+  const std::string bytes =
+      tar_file("././@LongLink", longest + "/a.png" + '\0', 'L') +
+      tar_file(longest.substr(0, 100), "1") +
+      tar_file("PaxHeaders/b", "16 mtime=1234.5\n16 path=K\303\244se/b\n10 size=2\n", 'x') +
+      tar_header("K?se/b", "0", '0') + "22" + std::string(510, '\0') + tar_file("c", "333") +
+      kTarEnd;
+  const std::vector<TarMember> members = list_tar(folder.put("x.tar", bytes));
+  const std::vector<TarFile> files = parse_tar(bytes_of(bytes), "x.tar");
+  ASSERT_EQ(members.size(), 3U);
+  ASSERT_EQ(files.size(), 3U);
+  const std::string names[] = {longest + "/a.png", "K\303\244se/b", "c"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(members[i].name, names[i]);
+    EXPECT_EQ(files[i].name, names[i]);
+    EXPECT_EQ(members[i].bytes, i + 1);
+    EXPECT_EQ(files[i].data.size(), i + 1);
+    EXPECT_EQ(bytes.substr(members[i].offset, i + 1),
+              std::string(i + 1, static_cast<char>('1' + i)));
+  }
+}
+
+TEST(Tar, WrongExtendedHeadersAreRefused) {
+  for (const char* records : {"path=other\n", "13 path=other\n", "15 path=other\n", "3 \n",
+                              "0 path=other\n", "14 path=other ", "12 size=1x2\n", "8 size=\n",
+                              "11 size=-1\n", "99999999999999999999 path=a\n"}) {
+    EXPECT_THAT(error_of_tar(tar_file("pax", records, 'x') + tar_file("a", "") + kTarEnd),
+                HasSubstr("expected LENGTH KEY=VALUE"))
+        << records;
+  }
+  EXPECT_THAT(error_of_tar(tar_file("pax", "13 size=9999\n", 'x') + tar_file("a", "") + kTarEnd),
+              HasSubstr("size: got 9999, expected at most 1024"));
+  EXPECT_THAT(
+      error_of_tar(tar_file("long", std::string(70000, 'n'), 'L') + tar_file("a", "") + kTarEnd),
+      HasSubstr("size: got 70000, expected at most 65536"));
 }
 
 TEST(Tar, ArchivesOnDiskAreListedByTheirHeaders) {
