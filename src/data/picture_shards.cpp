@@ -55,14 +55,14 @@ std::string key_of(const std::string& name) {
 }
 
 std::int32_t read_class(const fs::path& archive, const TarMember& member) {
-  constexpr std::uint64_t kMostDigits = 8;
+  constexpr std::uint64_t kMostDigits = 16;
   std::string text(static_cast<std::size_t>(std::min(member.bytes, kMostDigits)), '\0');
   FileReader(archive, "load_dataset").read(member.offset, std::as_writable_bytes(std::span(text)));
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   std::int32_t label = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
-  if (error != std::errc() || end != text.data() + text.size() || label < 0 ||
-      label >= kMostClasses) {
+  if (member.bytes > kMostDigits || error != std::errc() || end != text.data() + text.size() ||
+      label < 0 || label >= kMostClasses) {
     throw Error("load_dataset", fmt::format("{}: {}", archive.string(), member.name),
                 "'" + text + "'", fmt::format("a class of 0 to {}", kMostClasses - 1),
                 ErrorKind::input);

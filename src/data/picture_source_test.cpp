@@ -171,6 +171,9 @@ TEST_F(Pictures, OfArchivesAreThoseOfFolders) {
   EXPECT_THAT(error({}, "two"), HasSubstr("z.tar: 7.jpg: got no class as the others have it"));
   folder_.put("two/z.tar", member("c/1.jpg", "7.jpg") + tar_file("7.cls", "x") + kTarEnd);
   EXPECT_THAT(error({}, "two"), HasSubstr("7.cls: got 'x', expected a class of 0 to 65535"));
+  folder_.put("two/z.tar",
+              member("c/1.jpg", "7.jpg") + tar_file("7.cls", std::string(16, '0') + "2") + kTarEnd);
+  EXPECT_THAT(error({}, "two"), HasSubstr("7.cls: got '0000000000000000', expected a class"));
 }
 
 TEST_F(Pictures, ThatAreBrokenAreNamedAndCountedOrLeftOut) {
