@@ -2,6 +2,8 @@
 // Floats by oneDNN, integers by the engine or by the trainer's own code.
 #include "tasks/evaluate_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -28,6 +30,20 @@ Dataset dataset_of(const EvaluateChoices& choices, const Network& network) {
                        .skips_broken = choices.skips_broken});
 }
 
+// A folder that lacks a class numbers those after it anew, and every answer would count as wrong.
+void check_classes(const std::vector<std::string>& names, const Network& network) {
+  const std::vector<std::string>& known = network.class_names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto found = std::ranges::find(known, names[i]);
+    if (found == known.end() || (i < known.size() && known[i] == names[i])) continue;
+    throw Error("eval", fmt::format("class '{}' of the data", names[i]),
+                fmt::format("number {}", i),
+                fmt::format("{}, as in {}: a folder for every class, be it empty",
+                            found - known.begin(), network.name),
+                ErrorKind::input);
+  }
+}
+
 // By the engine: any network of integers, on data sets and on folders with val_map.txt.
 Findings find_with_engine(Model model, const EvaluateChoices& choices) {
   // A class by itself has no second best.
@@ -44,6 +60,7 @@ Findings find_with_engine(Model model, const EvaluateChoices& choices) {
                      .skips_broken = choices.skips_broken},
                     engine);
   Findings findings;
+  check_classes(source->class_names, engine.network());
   findings.class_names = source->class_names;
   std::optional<LoggedAnswers> oracle;
   if (!choices.oracle.empty()) oracle = read_accuracy_log(choices.oracle);
@@ -84,6 +101,7 @@ Findings evaluate_model(Model model, const EvaluateChoices& choices) {
   if (choices.is_engine || !choices.oracle.empty())
     throw Error("eval", "--engine or --oracle", "a model of floats", "a model of integers");
   const Dataset data = dataset_of(choices, model.network);
+  check_classes(data.class_names, model.network);
   if (is_trained) {
     const auto rule = choices.shifts == "frozen" ? ShiftRule::frozen : ShiftRule::exact;
     return {evaluate_integers(model, data, rule,

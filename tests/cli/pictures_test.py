@@ -64,6 +64,15 @@ class Pictures(TrainedCase):
             entries = json.loads((self.folder / "load" / "mlperf_log_accuracy.json").read_text())
             self.assertEqual(len(entries), 30)
 
+    def test_a_class_that_is_missing_shifts_no_labels(self):
+        self.put_pictures("set")
+        (self.folder / "set" / "1").rename(self.folder / "1")
+        evaluate = ("eval", self.model, "--data", self.folder / "set", "--split", "train")
+        for engine in ((), ("--engine",)):
+            self.fails(1, "class '2' of the data: got number 1, expected 2, as in convnet-8x8", *evaluate, *engine)
+        (self.folder / "set" / "1").mkdir()
+        self.assertIn("of 20 images", self.done(*evaluate).decode())
+
     def test_broken_pictures_are_named_counted_and_left_out_where_asked(self):
         self.put_pictures("set/train")
         self.put_pictures("set/val")
