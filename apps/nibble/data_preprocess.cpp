@@ -62,8 +62,9 @@ void add_data_preprocess(CLI::App& data) {
   add_threads_option(verb, flags->threads);
   verb.footer(
       "Of each picture the shorter side becomes 256/224 of what the network takes and the middle\n"
-      "is cut out. The same command again goes on where it stopped: tensors whose hash is that of\n"
-      "hashes.txt stay, all others are made anew.\n\n"
+      "is cut out. The same command again goes on where it stopped: tensors whose hash, and that "
+      "of\n"
+      "their picture, is in hashes.txt stay, all others are made anew.\n\n"
       "Examples:\n"
       "  nibble data preprocess r50.nib --data imagenet/val --out imagenet/tensors\n"
       "  nibble loadgen r50.nib --data imagenet/tensors --out runs/offline");

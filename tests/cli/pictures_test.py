@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures as data: folders, lists and archives, of any size, whole or broken, for every verb that reads them."""
 
+import io
 import json
 import tarfile
 
@@ -103,10 +104,16 @@ class Pictures(TrainedCase):
         text = self.done(*command).decode()
         self.assertIn("2 written, 28 were there with the right hash, 1 with a wrong one", text)
         self.assertEqual((out / "09.png.npy").read_bytes(), whole)
+        # Another picture of the same name is made anew.
+        (data / "0" / "03.png").write_bytes(grey_png(np.full((9, 9), 200, np.uint8)))
+        before = (out / "03.png.npy").read_bytes()
+        self.assertIn("1 written, 29 were there with the right hash, 1 with a wrong one", self.done(*command).decode())
+        self.assertNotEqual((out / "03.png.npy").read_bytes(), before)
         # What an interrupted run leaves: a list of hashes whose last line was cut.
         lines = (out / "hashes.txt").read_text().splitlines(True)
-        (out / "hashes.txt").write_text("".join(lines[:20]) + lines[20][:9])
-        self.assertIn("written", self.done(*command).decode())
+        lines = lines[:1] + sorted({line.split()[2]: line for line in lines[1:]}.values())
+        (out / "hashes.txt").write_text("".join(lines[:20]) + lines[20][:-3])
+        self.assertIn("11 written, 19 were there", self.done(*command).decode())
         found = self.evaluated(data, "--split", "train")
         self.assertEqual(self.evaluated(out)["correct"], found["correct"])
         lines[0] = "tensors for input 0123456789abcdef\n"
@@ -116,6 +123,22 @@ class Pictures(TrainedCase):
         self.fails(1, "00.png", "data", "preprocess", self.model, "--data", data, "--out", self.folder / "new")
         process = run("data", "preprocess", self.model, "--data", data, "--out", self.folder / "new", "--skip-broken")
         self.assertIn("29 tensors", process.stdout.decode())
+
+    def test_names_of_members_make_no_lines_of_their_own(self):
+        archive = self.folder / "names.tar"
+        with tarfile.open(archive, "w") as members:
+            for i, name in enumerate(("K\u00e4se/a\"b c.png", "K\u00e9se/c\nd\t9.png", "x" * 120 + "/e.png")):
+                data = grey_png(np.full((8, 8), 40 * i, np.uint8))
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                members.addfile(info, io.BytesIO(data))
+        self.assertIn("3 pictures, 3 classes, 0 broken", self.done("data", "check", archive).decode())
+        out = self.folder / "tensors"
+        self.done("data", "preprocess", self.model, "--data", archive, "--out", out)
+        lines = (out / "val_map.txt").read_text().splitlines()
+        self.assertEqual([line.split("\t")[1] for line in lines], ["0", "1", "2"])
+        self.assertEqual([line.split("\t")[0].rsplit("_e", 1)[0] for line in lines], ["K\u00e4se_a_b_c.png", "K\u00e9se_c_d_9.png", "x" * 120])
+        self.assertEqual(self.evaluated(out)["images"], 3)
 
 
 if __name__ == "__main__":
