@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "core/atomic_file.h"
 #include "core/device_name.h"
@@ -33,8 +34,29 @@ Json json_of(const LinkCost& link) {
   return {link.latency, link.picoseconds_a_byte};
 }
 
+// Sums over all units and copies of a step stay far below 2^63.
+constexpr std::int64_t kMostTime = 1'000'000'000'000;  // a thousand seconds
+constexpr std::int64_t kMostPicosecondsAByte = 10'000'000;
+constexpr std::int64_t kMostCrowded = 100'000;  // thousandths
+
+std::int64_t number_of(const Json& json, std::int64_t most) {
+  const auto value = json.get<std::int64_t>();
+  if (value < 0 || value > most)
+    throw Error("place", "cost", std::to_string(value), fmt::format("0 to {}", most),
+                ErrorKind::input);
+  return value;
+}
+
+Nanoseconds time_of(const Json& json) {
+  return number_of(json, kMostTime);
+}
+
+WireKind wire_of(const Json& json) {
+  return static_cast<WireKind>(number_of(json, static_cast<int>(WireKind::mapped)));
+}
+
 LinkCost link_of(const Json& json) {
-  return {json.at(0).get<Nanoseconds>(), json.at(1).get<std::int64_t>()};
+  return {time_of(json.at(0)), number_of(json.at(1), kMostPicosecondsAByte)};
 }
 
 Json json_of(const CopyCost& copy) {
@@ -42,8 +64,7 @@ Json json_of(const CopyCost& copy) {
 }
 
 CopyCost copy_of(const Json& json) {
-  return {json.at(0).get<Nanoseconds>(), json.at(1).get<Nanoseconds>(),
-          json.at(2).get<Nanoseconds>(), json.at(3).get<Nanoseconds>()};
+  return {time_of(json.at(0)), time_of(json.at(1)), time_of(json.at(2)), time_of(json.at(3))};
 }
 
 Json json_of(const std::vector<std::array<Nanoseconds, 2>>& times) {
@@ -54,8 +75,7 @@ Json json_of(const std::vector<std::array<Nanoseconds, 2>>& times) {
 
 std::vector<std::array<Nanoseconds, 2>> times_of(const Json& json) {
   std::vector<std::array<Nanoseconds, 2>> times;
-  for (const Json& each : json)
-    times.push_back({each.at(0).get<Nanoseconds>(), each.at(1).get<Nanoseconds>()});
+  for (const Json& each : json) times.push_back({time_of(each.at(0)), time_of(each.at(1))});
   return times;
 }
 
@@ -97,8 +117,8 @@ fs::path cost_cache_path() {
 
 std::optional<StepCosts> cached_costs(const fs::path& path, const std::string& hardware,
                                       const std::string& work, std::size_t units) {
+  const Json cache = read_cache(path);
   try {
-    const Json cache = read_cache(path);
     if (!cache.contains(hardware) || !cache.at(hardware).contains(work)) return std::nullopt;
     const Json& found = cache.at(hardware).at(work);
     StepCosts costs;
@@ -106,19 +126,20 @@ std::optional<StepCosts> cached_costs(const fs::path& path, const std::string& h
     costs.asks = times_of(found.at("asks"));
     for (const Json& each : found.at("copies"))
       costs.copies.push_back({copy_of(each.at(0)), copy_of(each.at(1))});
-    costs.crowded = found.at("crowded").get<std::int64_t>();
-    costs.wire = static_cast<WireKind>(found.at("wire").get<int>());
+    costs.crowded = number_of(found.at("crowded"), kMostCrowded);
+    costs.wire = wire_of(found.at("wire"));
     for (const Json& each : found.at("wires"))
-      costs.wires.push_back({static_cast<WireKind>(each.at(0).get<int>()),
-                             {link_of(each.at(1)), link_of(each.at(2))}});
+      costs.wires.push_back({wire_of(each.at(0)), {link_of(each.at(1)), link_of(each.at(2))}});
     for (std::size_t i = 0; i < 2; ++i) {
       costs.links[i] = link_of(found.at("links").at(i));
       costs.runs_ahead[i] = found.at("runs_ahead").at(i).get<bool>();
-      costs.wakes[i] = found.at("wakes").at(i).get<Nanoseconds>();
+      costs.wakes[i] = time_of(found.at("wakes").at(i));
     }
     if (costs.units.size() != units) return std::nullopt;
     return costs;
   } catch (const Json::exception&) {
+    return std::nullopt;
+  } catch (const Error&) {  // what no device takes is as good as no entry
     return std::nullopt;
   }
 }
@@ -131,6 +152,7 @@ void cache_costs(const fs::path& path, const std::string& hardware, const std::s
   Json wires = Json::array();
   for (const WireCost& each : costs.wires)
     wires.push_back({static_cast<int>(each.kind), json_of(each.links[0]), json_of(each.links[1])});
+  if (!cache[hardware].is_object()) cache[hardware] = Json::object();
   cache[hardware][work] = {{"units", json_of(costs.units)},
                            {"asks", json_of(costs.asks)},
                            {"copies", copies},
@@ -140,7 +162,8 @@ void cache_costs(const fs::path& path, const std::string& hardware, const std::s
                            {"links", {json_of(costs.links[0]), json_of(costs.links[1])}},
                            {"wakes", {costs.wakes[0], costs.wakes[1]}},
                            {"runs_ahead", {costs.runs_ahead[0], costs.runs_ahead[1]}}};
-  if (path.has_parent_path()) fs::create_directories(path.parent_path());
+  std::error_code ignored;  // the file says what is wrong
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
   AtomicFile file(path);
   file.stream() << cache.dump(1) << "\n";
   file.commit();

@@ -47,6 +47,37 @@ TEST(CostCache, KeepsCostsByMachineAndWork) {
   EXPECT_TRUE(cached_costs(path, "a", "work", 2));
 }
 
+TEST(CostCache, AbsurdEntriesAreAsGoodAsNone) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "placement.json";
+  const StepCosts sane{.units = {{1, 2}},
+                       .links = {LinkCost{3, 4}, LinkCost{5, 6}},
+                       .copies = {{CopyCost{7, 8, 9, 10}, CopyCost{}}},
+                       .asks = {{11, 12}},
+                       .wakes = {13, 14},
+                       .wires = {{WireKind::mapped, {LinkCost{}, LinkCost{}}}}};
+  const auto is_taken = [&](const auto& change) {
+    StepCosts costs = sane;
+    change(costs);
+    cache_costs(path, "a", "work", costs);
+    return cached_costs(path, "a", "work", 1).has_value();
+  };
+  constexpr Nanoseconds kHuge = std::int64_t{1} << 62;
+  EXPECT_TRUE(is_taken([](StepCosts&) {}));
+  EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.units[0][1] = kHuge; }));
+  EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.units[0][0] = -1; }));
+  EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.links[1].latency = kHuge; }));
+  EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.links[0].picoseconds_a_byte = kHuge; }));
+  EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.copies[0][0].arrive = -5; }));
+  EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.asks[0][0] = kHuge; }));
+  EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.wakes[1] = kHuge; }));
+  EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.wire = static_cast<WireKind>(3); }));
+  EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.wires[0].kind = static_cast<WireKind>(9); }));
+  std::ofstream(path) << R"({"a": 7})";
+  EXPECT_FALSE(cached_costs(path, "a", "work", 1));
+  EXPECT_TRUE(is_taken([](StepCosts&) {}));
+}
+
 TEST(CostCache, NamesTellBatchesAndDevicesApart) {
   const Network network = parse_network(named_networks()[0].toml, "n");
   EXPECT_NE(work_name(network, {}, 8), work_name(network, {}, 9));

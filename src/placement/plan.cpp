@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/device_name.h"
+#include "core/warning.h"
 #include "integer_step/place_rules.h"
 #include "nibble/core/error.h"
 #include "nibble/cuda/device.h"
@@ -47,7 +48,12 @@ void take_costs(const Network& network, const IntegerOptions& options, const Pla
   MeasuredStep measured = measure_step(network, options, request.images, backends);
   plan.graph = std::move(measured.graph);
   plan.costs = std::move(measured.costs);
-  if (request.uses_cache) cache_costs(cost_cache_path(), hardware, work, plan.costs);
+  if (!request.uses_cache) return;
+  try {
+    cache_costs(cost_cache_path(), hardware, work, plan.costs);
+  } catch (const Error& error) {  // the plan is as good, it is measured again the next time
+    warn(fmt::format("costs are not kept: {}", error.what()));
+  }
 }
 
 void add_candidates(const PlanRequest& request, StepPlan& plan) {
