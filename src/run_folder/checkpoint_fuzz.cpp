@@ -31,7 +31,6 @@ void read_state(const Words& words) {
   for (const auto& each : words) {
     attempt([&] { return integer_word(words, each.first); });
     attempt([&] { return number_word(words, each.first); });
-    attempt([&] { return boolean_word(words, each.first); });
   }
 }
 

@@ -37,10 +37,6 @@ void put_number(Words& words, const std::string& name, double value) {
   words[name] = fmt::format("{}", value);
 }
 
-void put_boolean(Words& words, const std::string& name, bool value) {
-  words[name] = value ? "true" : "false";
-}
-
 std::string text_word(const Words& words, const std::string& name) {
   const auto found = words.find(name);
   if (found == words.end())
@@ -54,14 +50,6 @@ std::int64_t integer_word(const Words& words, const std::string& name) {
 
 double number_word(const Words& words, const std::string& name) {
   return value_of<double>(words, name, "a number");
-}
-
-bool boolean_word(const Words& words, const std::string& name) {
-  const std::string text = text_word(words, name);
-  if (text != "true" && text != "false") {
-    throw Error("checkpoint", "word " + name, "'" + text + "'", "true or false", ErrorKind::input);
-  }
-  return text == "true";
 }
 
 }  // namespace nibble::inline run_folder

@@ -17,13 +17,11 @@ using Words = std::map<std::string, std::string>;
 void put_text(Words& words, const std::string& name, std::string_view value);
 void put_integer(Words& words, const std::string& name, std::int64_t value);
 void put_number(Words& words, const std::string& name, double value);
-void put_boolean(Words& words, const std::string& name, bool value);
 
 // A missing word or one that is no such value throws an error that names it.
 std::string text_word(const Words& words, const std::string& name);
 std::int64_t integer_word(const Words& words, const std::string& name);
 double number_word(const Words& words, const std::string& name);
-bool boolean_word(const Words& words, const std::string& name);
 
 // Names start with `prefix`, e.g. "best.value".
 void put_words(Words& words, const std::string& prefix, const BestSoFar& best);

@@ -32,23 +32,20 @@ TEST(Words, SpecialNumbersComeBack) {
   put_number(words, "nan", std::nan(""));
   put_number(words, "inf", -std::numeric_limits<double>::infinity());
   put_number(words, "tiny", std::numeric_limits<double>::denorm_min());
-  put_boolean(words, "yes", true);
   put_text(words, "text", "a b");
   EXPECT_TRUE(std::isnan(number_word(words, "nan")));
   EXPECT_EQ(number_word(words, "inf"), -std::numeric_limits<double>::infinity());
   EXPECT_EQ(number_word(words, "tiny"), std::numeric_limits<double>::denorm_min());
-  EXPECT_TRUE(boolean_word(words, "yes"));
   EXPECT_EQ(text_word(words, "text"), "a b");
 }
 
 TEST(Words, ErrorsNameTheWord) {
-  const Words words{{"step", "12x"}, {"flag", "yes"}, {"empty", ""}};
+  const Words words{{"step", "12x"}, {"empty", ""}};
   EXPECT_THAT(error_of([&] { integer_word(words, "epoch"); }),
               HasSubstr("word epoch: got none, expected a value"));
   EXPECT_THAT(error_of([&] { integer_word(words, "step"); }),
               HasSubstr("word step: got '12x', expected an integer"));
   EXPECT_THAT(error_of([&] { number_word(words, "empty"); }), HasSubstr("word empty: got ''"));
-  EXPECT_THAT(error_of([&] { boolean_word(words, "flag"); }), HasSubstr("word flag: got 'yes'"));
 }
 
 }  // namespace
