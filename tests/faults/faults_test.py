@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
-from case import NIBBLE, run  # noqa: E402
+from case import NIBBLE, grey_png, run  # noqa: E402
 from train_case import TrainCase, main, quick  # noqa: E402
 
 SHIM = os.environ["NIBBLE_FAULT_SHIM"]
@@ -90,7 +90,7 @@ class Faults(TrainCase):
                 lines = [line for line in process.stderr.decode().splitlines() if not line.startswith("epoch ")]
                 if process.returncode == 1:
                     self.assertEqual(len(lines), 1, lines)
-                    self.assertRegex(lines[0], r"^nibble: \[\w+\] .*" + os.strerror(code))
+                    self.assertRegex(lines[0], r"^nibble: \[[\w ]+\] .*" + os.strerror(code))
                 else:  # closing what was read, or opening what may be missing, is no failure
                     self.assertIn(call, ("open", "close"))
                 self.no_leftovers(self.place)
@@ -198,6 +198,33 @@ class Outputs(Faults):
         command = ("run", self.integers, "--input", self.save("x.npy", np.zeros((2, 8, 8, 1), np.uint8)), "--layers",
                    self.place / "layers")
         self.replaced(command)
+
+
+class Tensors(Faults):
+    """What `data preprocess` had not done is done by the same command."""
+
+    def test_preprocess(self):
+        model = self.train("integers", "--arith", "int8", "--epochs", "1", network="convnet-8x8")[0] / "model.nib"
+        pictures = self.folder / "pictures" / "0"
+        pictures.mkdir(parents=True)
+        for i in range(6):
+            (pictures / f"{i}.png").write_bytes(grey_png(np.full((9, 9), 40 * i, np.uint8)))
+        command = ("data", "preprocess", model, "--data", pictures.parent, "--out", self.place / "tensors")
+
+        def tensors():
+            return {name: data for name, data in self.content().items() if not name.endswith("hashes.txt")}
+
+        self.done(*command)
+        expected = tensors()
+        self.assertEqual(len(expected), 7)
+        shutil.rmtree(self.place / "tensors")
+
+        def check(_):
+            self.done(*command)
+            self.assertEqual(tensors(), expected)
+            self.assertIn("0 written, 6 were there", self.done(*command).decode())
+
+        self.walk(command, check)
 
 
 class Kills(TrainCase):
