@@ -14,12 +14,11 @@
 #include "core/hash.h"
 #include "nibble/core/error.h"
 #include "nibble/foreign/layer_directory.h"
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 #include "nibble/foreign/read_weights.h"
-#include "nibble/foreign/write_onnx.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/quantization/integer_network.h"
+#include "nibble/quantization/quantize_model.h"
 #include "nibble/version.h"
 
 namespace nibble {

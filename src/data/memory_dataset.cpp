@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arrays of a program as an ArraySet.
-#include "nibble/data/memory_dataset.h"
+#include "nibble/data/dataset.h"
 
 #include <mutex>
 #include <utility>

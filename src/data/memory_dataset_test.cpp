@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/data/memory_dataset.h"
+#include "nibble/data/dataset.h"
 
 #include <gtest/gtest.h>
 
 #include "nibble/core/error.h"
-#include "nibble/data/dataset.h"
 
 namespace nibble {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "emit/emitted_parts.h"
 #include "emit/folder_words.h"
+#include "graph/integer_form.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
-#include "nibble/graph/integer_form.h"
 
 namespace nibble::inline emit {
 namespace {

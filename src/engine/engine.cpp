@@ -11,9 +11,9 @@
 #include "engine/pending_states.h"
 #include "engine/program.h"
 #include "engine/runner.h"
+#include "graph/integer_form.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/graph/integer_form.h"
 #include "nibble/graph/model_file.h"
 
 namespace nibble::inline engine {

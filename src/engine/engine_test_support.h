@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "graph/test_naive_examples.h"
-#include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
 
 namespace nibble::inline engine {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/test_engine_fixture.h"
-#include "nibble/graph/integer_form.h"
+#include "graph/integer_form.h"
 
 namespace nibble::inline engine {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits for runs.
-#include "nibble/engine/pending_run.h"
+#include "nibble/engine/engine.h"
 
 #include <utility>
 

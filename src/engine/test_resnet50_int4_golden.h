@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "core/isa.h"
-#include "nibble/engine/as_integers.h"
 #include "nibble/engine/engine.h"
 #include "nibble/foreign/layer_directory.h"
 

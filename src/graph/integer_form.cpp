@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the frozen shifts of integer-trained networks out; docs/integer-training.md is the law.
-#include "nibble/graph/integer_form.h"
+#include "graph/integer_form.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nibble/graph/integer_form.h"
+#include "graph/integer_form.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include "graph/integer_form.h"
 #include "nibble/core/error.h"
-#include "nibble/graph/integer_form.h"
 
 namespace nibble::inline inference {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/fuzz_target.h"
 #include "nibble/core/error.h"
-#include "nibble/integer_training/integer_recipe.h"
+#include "nibble/integer_training/train_integers.h"
 
 NIBBLE_FUZZ_TARGET(integer_recipe) {
   using namespace nibble;

@@ -20,7 +20,7 @@
 #include "integer_step/initial_weights.h"
 #include "laws/round_shift.h"
 #include "nibble/core/error.h"
-#include "nibble/integer_training/integer_recipe.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
 namespace {

@@ -9,7 +9,7 @@
 #include "graph/int8_format.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_run_test_support.h"
-#include "nibble/integer_training/integer_recipe.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
 namespace {

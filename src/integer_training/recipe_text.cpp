@@ -12,7 +12,7 @@
 #include "integer_step/place_rules.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/integer_training/integer_recipe.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/test_support.h"
 #include "core/text_file.h"
-#include "nibble/integer_training/integer_recipe.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/name.h"
 #include "nibble/core/error.h"
-#include "nibble/integer_training/integer_recipe.h"
+#include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
 namespace {

@@ -12,7 +12,6 @@
 #include "nibble/engine/engine.h"
 #include "nibble/float_training/forward.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/quantization/integer_network.h"
 #include "nibble/quantization/quantize_model.h"
 
 namespace nibble::inline quantization {

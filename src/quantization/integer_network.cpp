@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the values of a fake-quantized network, each as integers with the unit they count in, and
 // writes the integer operations that make them.
-#include "nibble/quantization/integer_network.h"
+#include "nibble/quantization/quantize_model.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With powers of two as steps float arithmetic is exact: the integer network gives the very numbers
 // of the fake-quantized one.
-#include "nibble/quantization/integer_network.h"
+#include "nibble/quantization/quantize_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

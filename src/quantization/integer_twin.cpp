@@ -7,7 +7,7 @@
 
 #include "graph/model_writer.h"
 #include "graph/parameters.h"
-#include "nibble/quantization/integer_network.h"
+#include "nibble/quantization/quantize_model.h"
 #include "quantization/integer_units.h"
 #include "quantization/integer_weights.h"
 

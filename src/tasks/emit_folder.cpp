@@ -13,7 +13,7 @@
 #include "core/whole_folder.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
-#include "nibble/engine/as_integers.h"
+#include "nibble/engine/engine.h"
 #include "tasks/random_examples.h"
 
 namespace nibble::inline tasks {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "nibble/integer_training/integer_recipe.h"
+#include "nibble/integer_training/train_integers.h"
 #include "tasks/train_flags.h"
 
 namespace nibble::inline tasks {

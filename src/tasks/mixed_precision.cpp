@@ -15,7 +15,6 @@
 #include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "nibble/emit/emit.h"
-#include "nibble/quantization/integer_network.h"
 #include "nibble/quantization/quantize_model.h"
 #include "quantization/answered_classes.h"
 #include "quantization/layer_bits_text.h"

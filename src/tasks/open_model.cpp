@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "nibble/foreign/layer_directory.h"
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 namespace nibble::inline tasks {
 

@@ -12,7 +12,6 @@
 #include "foreign/layer_directory/directory_form.h"
 #include "nibble/core/error.h"
 #include "nibble/engine/engine.h"
-#include "nibble/quantization/integer_network.h"
 #include "nibble/quantization/quantize_model.h"
 #include "nibble/version.h"
 #include "quantization/fake_quantized.h"

@@ -12,7 +12,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/integer_training/integer_recipe.h"
+#include "nibble/integer_training/train_integers.h"
 #include "nibble/report/tensorboard.h"
 #include "tasks/shared_options.h"
 

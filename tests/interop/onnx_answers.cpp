@@ -8,7 +8,7 @@
 #include "foreign/onnx/strided_copy.h"
 #include "nibble/core/npy.h"
 #include "nibble/float_training/forward.h"
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 #include "nibble/foreign/read_weights.h"
 #include "nibble/graph/network_text.h"
 

@@ -18,12 +18,12 @@
 #include "foreign/onnx/strided_copy.h"
 #include "graph/defined_network.h"
 #include "graph/input_table.h"
+#include "graph/integer_form.h"
 #include "nibble/core/npy.h"
 #include "nibble/core/safetensors.h"
-#include "nibble/foreign/read_onnx.h"
-#include "nibble/graph/integer_form.h"
+#include "nibble/foreign/onnx.h"
 #include "nibble/graph/model_file.h"
-#include "nibble/quantization/integer_network.h"
+#include "nibble/quantization/quantize_model.h"
 
 namespace {
 

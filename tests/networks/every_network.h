@@ -10,7 +10,6 @@
 #include "engine/engine_test_support.h"
 #include "nibble/engine/engine.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/quantization/integer_network.h"
 #include "nibble/quantization/quantize_model.h"
 #include "quantization/quantize_test_support.h"
 

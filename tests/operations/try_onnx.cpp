@@ -10,7 +10,7 @@
 #include "foreign/onnx/test_graph.h"
 #include "foreign/onnx/value_units.h"
 #include "graph/test_network_maker.h"
-#include "nibble/foreign/write_onnx.h"
+#include "nibble/foreign/onnx.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "graph/test_network_maker.h"
-#include "nibble/quantization/integer_network.h"
 #include "nibble/quantization/quantize_model.h"
 #include "quantization/integer_units.h"
 #include "tests/operations/definitions.h"

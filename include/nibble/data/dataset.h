@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,20 @@ Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptio
 
 // Whether load_dataset would look for that split: one's own data may have a train split alone.
 bool has_split(std::string_view name_or_path, Split split);
+
+// Arrays of a program as a data set: while this lives, load_dataset and has_split know its name.
+class MemoryDataset {
+ public:
+  // The arrays have the names that an .npz has, see load_dataset; `images` alone is taken for
+  // calibration. Throws where the name is taken.
+  MemoryDataset(std::string name, std::map<std::string, Tensor> arrays);
+  ~MemoryDataset();
+  MemoryDataset(const MemoryDataset&) = delete;
+  MemoryDataset& operator=(const MemoryDataset&) = delete;
+
+ private:
+  std::string name_;
+};
 
 // XXH3 of the image bytes followed by the labels as 32-bit little-endian integers or by the targets
 // as 32-bit floats. Of pictures that are not in memory their names, sizes and labels stand for the

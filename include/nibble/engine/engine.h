@@ -8,8 +8,10 @@
 //   pending.get();
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -23,7 +25,6 @@
 #include "nibble/core/limits.h"
 #include "nibble/core/shape.h"
 #include "nibble/engine/engine_buffer.h"
-#include "nibble/engine/pending_run.h"
 #include "nibble/engine/tuning.h"
 #include "nibble/graph/network.h"
 
@@ -59,6 +60,18 @@ struct ValueInfo {
   std::int64_t zero = 0;
 };
 
+// What lies in memory as the integers that it stands for.
+inline std::vector<std::int64_t> as_integers(const ValueInfo& info,
+                                             std::span<const std::byte> bytes) {
+  std::vector<std::int64_t> result;
+  for (std::size_t at = 0; at < bytes.size(); at += size_of(info.dtype)) {
+    std::int32_t word = 0;
+    std::memcpy(&word, &bytes[at], size_of(info.dtype));
+    result.push_back((info.dtype == DType::i8 ? static_cast<std::int8_t>(word) : word) - info.zero);
+  }
+  return result;
+}
+
 // What runs as one.
 struct StepInfo {
   std::string name;        // of the layer whose value it gives
@@ -79,6 +92,31 @@ struct EnginePeak {
 // Called once for a submitted batch, by a thread of the engine's: null, or what was thrown. It must
 // not throw; it may submit.
 using Completion = std::function<void(std::exception_ptr error)>;
+
+class Engine;
+struct PendingState;
+class PendingStates;
+
+// A submitted run, for whoever waits for it.
+class PendingRun {
+ public:
+  PendingRun() = default;  // of nothing: it has ended
+  PendingRun(PendingRun&& other) noexcept;
+  PendingRun& operator=(PendingRun&& other) noexcept;
+  ~PendingRun();  // waits: after it, what the run reads and writes may go
+
+  bool is_done() const;
+  bool wait_for(std::chrono::nanoseconds time) const;  // whether it has ended by then
+  void get();  // waits, then throws what the run threw; once
+
+ private:
+  friend class Engine;
+  explicit PendingRun(std::shared_ptr<PendingStates> states);
+  void release() noexcept;
+
+  std::shared_ptr<PendingStates> states_;
+  PendingState* state_ = nullptr;
+};
 
 class Engine {
  public:

@@ -187,7 +187,7 @@ bool is(const Op& op) {
 template <class Operation, class... List>
 concept OneOf = (std::is_same_v<Operation, List> || ...);
 
-// What integer_form (nibble/graph/integer_form.h) writes out or refuses: it leaves none of these.
+// What integer_form (src/graph/integer_form.h) writes out or refuses: it leaves none of these.
 template <class Operation>
 concept OfReals = OneOf<Operation, Relu6, AveragePool, GlobalAveragePool, BatchNorm, FakeQuantize,
                         Dropout, SoftmaxCrossEntropy, SquaredError>;

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "nibble/data/dataset.h"
-#include "nibble/data/memory_dataset.h"
 #include "python/src/array.h"
 #include "python/src/errors.h"
 #include "python/src/networks/bind.h"

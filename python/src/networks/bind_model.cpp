@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/hash.h"
-#include "nibble/foreign/write_onnx.h"
+#include "nibble/foreign/onnx.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/version.h"
 #include "python/src/errors.h"

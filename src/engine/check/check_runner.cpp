@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "nibble/core/error.h"
-#include "nibble/engine/as_integers.h"
+#include "nibble/engine/engine.h"
 
 namespace nibble::inline engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "graph/defined_network.h"
-#include "nibble/engine/as_integers.h"
+#include "nibble/engine/engine.h"
 
 namespace nibble::inline engine {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the place of reader and writer in a build without protobuf and libonnx: both refuse.
 #include "nibble/core/error.h"
-#include "nibble/foreign/read_onnx.h"
-#include "nibble/foreign/write_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 namespace nibble::inline foreign {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 namespace nibble::inline foreign {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/test_corpus.h"
 #include "nibble/core/error.h"
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 namespace nibble::inline foreign {
 namespace {

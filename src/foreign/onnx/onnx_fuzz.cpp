@@ -6,7 +6,7 @@
 
 #include "core/fuzz_target.h"
 #include "nibble/core/error.h"
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 NIBBLE_FUZZ_TARGET(onnx) {
   using namespace nibble;

@@ -7,7 +7,7 @@
 #include "core/test_support.h"
 #include "foreign/onnx/test_graph.h"
 #include "graph/test_network_maker.h"
-#include "nibble/foreign/write_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 namespace nibble::inline foreign {
 namespace {

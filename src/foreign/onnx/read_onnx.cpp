@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads ONNX files; the messages are protobuf's, all that they say is checked here.
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>

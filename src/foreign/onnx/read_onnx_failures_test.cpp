@@ -5,7 +5,7 @@
 
 #include "core/test_support.h"
 #include "foreign/onnx/test_graph.h"
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 namespace nibble::inline foreign {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes of ONNX as nodes of Nibble: layouts, paddings, names. Numbers are compared by the interop
 // test.
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

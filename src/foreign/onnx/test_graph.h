@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "nibble/foreign/read_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 namespace nibble::inline foreign {
 

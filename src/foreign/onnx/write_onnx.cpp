@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a network of integers as float operations between pairs of QuantizeLinear and
 // DequantizeLinear.
-#include "nibble/foreign/write_onnx.h"
+#include "nibble/foreign/onnx.h"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,10 @@
 #include "foreign/onnx/graph_writer.h"
 #include "foreign/onnx/strided_copy.h"
 #include "foreign/onnx/value_units.h"
+#include "graph/integer_form.h"
 #include "graph/integer_parameters.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
-#include "nibble/graph/integer_form.h"
 
 namespace nibble::inline foreign {
 namespace {

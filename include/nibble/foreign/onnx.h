@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX files of opset 9 to 21 as networks.
+// ONNX files: those of opset 9 to 21 as networks, networks of integers as files that others run.
 #pragma once
 
 #include <cstddef>
@@ -22,5 +22,13 @@ Model read_onnx(const std::filesystem::path& path, std::vector<std::string>* not
 
 // The same of a file in memory, which may have no external data.
 Model parse_onnx(std::span<const std::byte> bytes, const std::string& name);
+
+// A network of integer operations (integer_form) as opset 13 with pairs of QuantizeLinear and
+// DequantizeLinear around float operations: every rescale to a format of at most 8 bits is such a
+// pair, weights are int8 with their scales, biases int32. Floats enter, with channels first; the
+// answers are the real numbers that the integers stand for. A runtime that rounds as ONNX says is
+// within one step of each value, given the same input. Throws, naming the node, where a layer has
+// no such form (tables, arg-max). Written beside and renamed.
+void write_onnx(const Model& model, const std::filesystem::path& path);
 
 }  // namespace nibble::inline foreign
