@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C and SIGTERM in every verb that may run for long: one line, its exit code, nothing left."""
 
+import io
 import os
 import pty
 import signal
 import subprocess
+import tarfile
 import time
 
 import numpy as np
 
-from case import NIBBLE
+from case import NIBBLE, grey_png
 from train_case import TrainCase, main, quick
 
 NUMBERS = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -94,6 +96,20 @@ class Interrupts(TrainCase):
     def test_sweep(self):
         self.interrupted("sweep", "mlp-64-32-10", *quick("--formats", "e4m3", "--epochs", "100000", "--out", "sweep"),
                          once="sweep/*/epochs.csv", words="the same command goes on")
+
+    def test_preprocessing_of_pictures(self):
+        data = grey_png(np.zeros((500, 500), np.uint8))
+        with tarfile.open(self.folder / "many.tar", "w") as archive:
+            for i in range(3000):
+                member = tarfile.TarInfo(f"{i}.png")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+        line = self.interrupted("data", "preprocess", self.integers, "--data", "many.tar", "--out", "tensors", "--threads", "1",
+                                once="tensors/*.npy", words="of 3000 tensors are there, and the same command goes on")
+        tensors = len(list((self.folder / "tensors").glob("*.npy")))
+        self.assertIn(f"interrupted; {tensors} of", line)
+        self.assertEqual(len((self.folder / "tensors" / "hashes.txt").read_text().splitlines()), 1 + tensors)
+        self.assertFalse((self.folder / "tensors" / "val_map.txt").exists())
 
     def test_ranks(self):
         self.interrupted("train", "convnet-8x8", *quick("--arith", "int8", "--epochs", "100000", "--ranks", "2", "--out", "run"),
