@@ -17,7 +17,7 @@ GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test 
   device_placement_test device_sweep offload_layers device_quantize_bench device_accumulate_bench cuda_training_bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test timings full bench gpu-test gpu-pack wheel docs docs-test fuzz tsan aarch64 targets format lint clean
+.PHONY: help setup demo test timings full bench gpu-test gpu-pack wheel wheels docs docs-test fuzz tsan aarch64 targets format lint clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -73,6 +73,10 @@ gpu-pack:  ## here, for a machine with a GPU and nothing else: gpu-pack, which `
 wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere
 	@tools/setup
 	@tools/wheel dist
+
+wheels:  ## manylinux wheels for the Pythons that are found, as dist/*.whl, each tried in a fresh environment
+	@tools/setup --wheels
+	@tools/wheels dist
 
 docs:  ## the documentation as a site, build/site: no broken link, looked at in chromium
 	@tools/docs build/site
