@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "data/listed_files.h"
 #include "nibble/core/error.h"
 

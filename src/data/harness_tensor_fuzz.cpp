@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "data/harness_tensor.h"
 #include "nibble/core/error.h"
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "data/npz.h"
 #include "nibble/core/error.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "data/crc32.h"
 #include "data/png.h"
 #include "nibble/core/error.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "data/tar.h"
 #include "nibble/core/error.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/float_training/policy.h"
 #include "nibble/graph/network_text.h"

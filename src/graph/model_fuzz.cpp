@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "graph/network_json.h"
 #include "nibble/core/error.h"
 #include "nibble/core/safetensors.h"

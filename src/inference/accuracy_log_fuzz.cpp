@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "inference/accuracy_log.h"
 #include "nibble/core/error.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "loadgen/load_conf.h"
 #include "nibble/core/error.h"
 

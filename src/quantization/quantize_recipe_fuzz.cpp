@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/fuzz_target.h"
 #include "core/name.h"
+#include "core/test_fuzz_target.h"
 #include "core/test_support.h"
 #include "nibble/core/error.h"
 #include "quantization/recipe.h"

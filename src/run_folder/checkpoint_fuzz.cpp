@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "core/test_support.h"
 #include "nibble/core/error.h"
 #include "nibble/run_folder/best.h"

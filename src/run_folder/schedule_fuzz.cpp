@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/run_folder/schedule.h"
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "nibble/core/philox.h"
 
 namespace nibble {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "foreign/layer_directory/test_toy_layers.h"
 #include "nibble/core/error.h"
 #include "nibble/foreign/layer_directory.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "foreign/layer_directory/layer.h"
 #include "nibble/core/error.h"
 

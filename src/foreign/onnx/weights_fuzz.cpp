@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "core/fuzz_target.h"
+#include "core/test_fuzz_target.h"
 #include "nibble/core/error.h"
 #include "nibble/core/safetensors.h"
 #include "nibble/foreign/read_weights.h"
