@@ -8,7 +8,7 @@
 
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "nibble/core/error.h"
 #include "tasks/integer_flags.h"
 #include "tasks/place_page.h"

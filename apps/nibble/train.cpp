@@ -12,7 +12,7 @@
 
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"

@@ -8,7 +8,7 @@
 
 #include "backend/loss_laws.h"
 #include "integer_step/initial_weights.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 
 namespace nibble::inline integer_step {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "backend/cuda/register.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "integer_training/integer_run_test_support.h"
 
 namespace nibble::inline integer_training {

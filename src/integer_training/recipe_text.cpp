@@ -9,7 +9,7 @@
 
 #include "epoch_loop/run_settings_text.h"
 #include "graph/toml_reader.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/integer_training/train_integers.h"

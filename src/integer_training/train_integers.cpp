@@ -14,7 +14,7 @@
 
 #include "core/name.h"
 #include "epoch_loop/run_training.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "integer_training/integer_learner.h"
 #include "integer_training/rate_course.h"
 #include "nibble/core/error.h"

@@ -8,7 +8,7 @@
 
 #include "backend/cuda/register.h"
 #include "core/test_support.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "integer_step/steady_session.h"
 #include "placement/one_hash_test_support.h"
 #include "placement/plan.h"

@@ -9,7 +9,7 @@
 
 #include "core/device_name.h"
 #include "core/warning.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "nibble/core/error.h"
 #include "nibble/cuda/device.h"
 #include "placement/cost_cache.h"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "core/test_support.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "nibble/graph/network_text.h"
 #include "placement/cut.h"
 #include "placement/placement_test_support.h"

@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "tasks/shared_options.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "report/escape.h"
 #include "report/html_page.h"
 #include "tasks/place_pictures.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/name.h"
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "placement/time_line.h"
 
 namespace nibble::inline tasks {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 #include "placement/time_line.h"
 #include "report/axis.h"
 #include "report/chart_theme.h"

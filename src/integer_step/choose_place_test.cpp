@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of placement as text: which one counts, what is refused, and what crosses under them.
-#include "integer_step/place_rules.h"
+#include "integer_step/choose_place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::string device_of(const Placement& placement, std::size_t node, TrainPass pa
   return placement.of(node, pass).name();
 }
 
-TEST(PlaceRules, TheLastOneThatFitsDecides) {
+TEST(ChoosePlace, TheLastOneThatFitsDecides) {
   const Network network = parse_network(kSmallNetwork, "test");
   const Placement placement = placement_of(
       network, placed("conv*=reference, fc.update=reference, *.weight_gradient = cpu"));
@@ -46,7 +46,7 @@ TEST(PlaceRules, TheLastOneThatFitsDecides) {
   EXPECT_EQ(&placement.of(1, TrainPass::forward), &placement.of(4, TrainPass::update));
 }
 
-TEST(PlaceRules, ADeviceAloneStandsForAll) {
+TEST(ChoosePlace, ADeviceAloneStandsForAll) {
   EXPECT_EQ(placed("reference").device, "reference");
   EXPECT_EQ(placed("reference").place, "");
   EXPECT_EQ(placed("check(cpu,reference)").device, "check(cpu,reference)");
@@ -56,7 +56,7 @@ TEST(PlaceRules, ADeviceAloneStandsForAll) {
   EXPECT_EQ(placed("auto").place, "auto");
 }
 
-TEST(PlaceRules, ErrorsNameWhatIsThere) {
+TEST(ChoosePlace, ErrorsNameWhatIsThere) {
   const Network network = parse_network(kSmallNetwork, "test");
   const auto refusal = [&](std::string_view text) {
     return error_of([&] { placement_of(network, placed(text)); });
@@ -82,7 +82,7 @@ std::map<std::string, std::int64_t> crossings(std::string_view text) {
   return bytes;
 }
 
-TEST(PlaceRules, ATensorCrossesOnceAVersionInBytes) {
+TEST(ChoosePlace, ATensorCrossesOnceAVersionInBytes) {
   using Bytes = std::map<std::string, std::int64_t>;
   constexpr std::int64_t kValues = 10 * 6 * 6 * 4 + 4;
   EXPECT_EQ(crossings("reference"), Bytes{});

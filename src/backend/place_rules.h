@@ -4,16 +4,19 @@
 // device alone stands for all passes of all layers.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "integer_step/placement.h"
+#include "backend/backend.h"
 #include "nibble/graph/network.h"
-#include "nibble/integer_step/settings.h"
 
-namespace nibble::inline integer_step {
+namespace nibble::inline backend {
+
+inline constexpr std::array kTrainPasses = {TrainPass::forward, TrainPass::input_error,
+                                            TrainPass::weight_gradient, TrainPass::update};
 
 struct PlaceRule {
   std::string nodes;              // a pattern
@@ -37,10 +40,4 @@ std::string_view word_of(TrainPass pass);
 // Throws where a rule fits no layer, and names those that are there.
 void check_place(const Network& network, const std::vector<PlaceRule>& rules);
 
-// The text of --place: the device of all that no rule names, and the rules.
-void choose_place(std::string_view text, IntegerOptions& options);
-
-// As the options say; every device is made once. Throws where one is not there.
-Placement placement_of(const Network& network, const IntegerOptions& options);
-
-}  // namespace nibble::inline integer_step
+}  // namespace nibble::inline backend

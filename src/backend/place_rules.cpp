@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads rules of placement and makes the placement.
-#include "integer_step/place_rules.h"
+// Reads rules of placement.
+#include "backend/place_rules.h"
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <ranges>
 
 #include "core/device_name.h"
 #include "core/name.h"
 #include "nibble/core/error.h"
 
-namespace nibble::inline integer_step {
+namespace nibble::inline backend {
 namespace {
 
 constexpr std::string_view kOp = "place";
@@ -19,8 +17,6 @@ constexpr std::string_view kAuto = "auto";
 constexpr std::size_t kMostNamesShown = 400;
 constexpr std::array<std::string_view, 4> kPassWords = {"forward", "input_error", "weight_gradient",
                                                         "update"};
-constexpr std::array kPasses = {TrainPass::forward, TrainPass::input_error,
-                                TrainPass::weight_gradient, TrainPass::update};
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\n");
@@ -52,7 +48,7 @@ PlaceRule rule_of(std::string_view item) {
     if (dot != std::string_view::npos) {
       const auto word = std::ranges::find(kPassWords, where.substr(dot + 1));
       if (word != kPassWords.end()) {
-        rule.pass = kPasses[static_cast<std::size_t>(word - kPassWords.begin())];
+        rule.pass = kTrainPasses[static_cast<std::size_t>(word - kPassWords.begin())];
         where = where.substr(0, dot);
       }
     }
@@ -118,40 +114,4 @@ void check_place(const Network& network, const std::vector<PlaceRule>& rules) {
   }
 }
 
-void choose_place(std::string_view text, IntegerOptions& options) {
-  options.device = "cpu";
-  options.place = text;
-  if (is_auto(text)) return;
-  std::vector<PlaceRule> rules = parse_place(text);
-  const auto is_for_all = [](const PlaceRule& rule) { return rule.is_for_all(); };
-  const auto last = std::ranges::find_if(rules | std::views::reverse, is_for_all);
-  if (last != rules.rend()) {
-    options.device = last->device;
-    rules.erase(rules.begin(), last.base());  // what stands before it decides nothing
-  }
-  options.place = to_string(rules);
-}
-
-Placement placement_of(const Network& network, const IntegerOptions& options) {
-  std::map<std::string, std::shared_ptr<IntegerBackend>> made;
-  const auto backend_of = [&](const std::string& device) {
-    std::shared_ptr<IntegerBackend>& backend = made[device];
-    if (!backend) backend = make_backend(device);
-    return backend;
-  };
-  Placement placement(backend_of(parse_device(options.device).to_string()));
-  if (options.place.empty()) return placement;
-  const std::vector<PlaceRule> rules = parse_place(options.place);
-  check_place(network, rules);
-  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    for (const TrainPass pass : kPasses) {
-      for (const PlaceRule& rule : rules) {
-        if (rule.fits(network.nodes[i].name, pass))
-          placement.place(i, pass, backend_of(rule.device));
-      }
-    }
-  }
-  return placement;
-}
-
-}  // namespace nibble::inline integer_step
+}  // namespace nibble::inline backend
