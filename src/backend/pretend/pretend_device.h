@@ -3,7 +3,6 @@
 // as they are told to, up to it and down from it, beside the host and beside each other.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -13,14 +12,14 @@
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
-#include "backend/pretend/pretend_backend.h"
+#include "backend/pretend/pretend_pace.h"
 #include "backend/pretend/work_queue.h"
 
 namespace nibble::inline backend {
 
 class PretendDevice {
  public:
-  explicit PretendDevice(const PretendOptions& options) : options_(options) {}
+  explicit PretendDevice(const PretendOptions& options) : pace_(options) {}
 
   // Waits for what was asked for, then calls on the inner backend.
   template <class Call>
@@ -31,11 +30,10 @@ class PretendDevice {
   template <class Work>
   void later(Work work) {
     queue_.push([this, label = label(), work = std::move(work)]() mutable {
-      count_operation();
-      const Traced traced(*this, "pretend", label);
-      const auto begin = std::chrono::steady_clock::now();
-      work(inner_);
-      slow_down(begin);
+      pace_.operate([&] {
+        const Traced traced(*this, "pretend", label);
+        work(inner_);
+      });
     });
   }
   // Before something goes that work to come may use.
@@ -46,7 +44,7 @@ class PretendDevice {
   }
 
   // A copy for which the host waits.
-  void copy(std::size_t bytes) const;
+  void copy(std::size_t bytes) const { pace_.copy(bytes); }
   // Work on bytes of the host, once they are here.
   template <class Work>
   void bring(std::size_t bytes, Work work) {
@@ -82,16 +80,13 @@ class PretendDevice {
   class LandingParcel;
 
   void traced_copy(const char* track, const std::string& label, std::size_t bytes);
-  void count_operation();
-  void slow_down(std::chrono::steady_clock::time_point begin) const;
   std::shared_future<void> sent(std::size_t bytes);  // up
   void wait_for(std::shared_future<void> copy);      // before what is asked for from here on
 
-  PretendOptions options_;
+  PretendPace pace_;
   StepTrace* trace_ = nullptr;
   std::mutex spans_mutex_;
   std::vector<TraceSpan> spans_;  // of this trace so far
-  std::int64_t operations_ = 0;
   CpuBackend inner_;
   WorkQueue up_;
   WorkQueue down_;
