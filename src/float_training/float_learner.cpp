@@ -37,6 +37,11 @@ StepResult FloatLearner::step(const StepPlan& plan) {
 void FloatLearner::tell(EventSink& events) const {
   if (recipe_.policy.loss_scale.is_dynamic)
     events.scalar("batch/loss_scale", session_.steps(), session_.loss_scale().scale);
+  if (const WireTraffic& traffic = session_.traffic(); traffic.parcels > 0) {
+    events.scalar("wire/bytes_sent", session_.steps(), static_cast<double>(traffic.bytes_sent));
+    events.scalar("wire/bytes_fetched", session_.steps(),
+                  static_cast<double>(traffic.bytes_fetched));
+  }
 }
 
 // Adds the masters to the average, every so many steps or at the end of an epoch.

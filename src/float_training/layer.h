@@ -49,6 +49,8 @@ class Layer {
   virtual ~Layer() = default;
   virtual void forward(const ForwardArguments& arguments) = 0;
   virtual void backward(const BackwardArguments& arguments) = 0;
+  // After the way back of all layers: gradients that were not there yet are waited for.
+  virtual void finish_backward() {}
 
   // What backward reads.
   virtual bool keeps_inputs() const { return false; }
@@ -61,6 +63,8 @@ class Layer {
   virtual std::vector<LayerParameter*> parameters() { return {}; }
 };
 
+struct ProductPlace;
+
 // What a layer is made from.
 struct LayerSettings {
   const Node& node;
@@ -69,13 +73,13 @@ struct LayerSettings {
   Shape output;
   bool output_is_rounded = false;  // the value that backward would see is not what forward made
   const Accumulator* accumulator = nullptr;  // simulated products instead of oneDNN's
+  const ProductPlace* place = nullptr;       // products on a device
 };
 
 std::unique_ptr<Layer> make_layer(const LayerSettings& settings);
 
 // One a kind of layer; make_layer chooses.
-std::unique_ptr<Layer> make_convolution(const LayerSettings& settings);
-std::unique_ptr<Layer> make_linear(const LayerSettings& settings);
+std::unique_ptr<Layer> make_product(const LayerSettings& settings);
 std::unique_ptr<Layer> make_pool(const LayerSettings& settings);
 std::unique_ptr<Layer> make_global_average_pool(const LayerSettings& settings);
 std::unique_ptr<Layer> make_batch_norm(const LayerSettings& settings);

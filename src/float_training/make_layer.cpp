@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer of a node.
 #include "float_training/layer.h"
+#include "graph/model_parts.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline float_training {
 
 std::unique_ptr<Layer> make_layer(const LayerSettings& settings) {
   const Op& op = settings.node.op;
-  if (is<Conv2d>(op)) return make_convolution(settings);
-  if (is<Linear>(op)) return make_linear(settings);
+  if (is_product(op)) return make_product(settings);
   if (is<Bias>(op)) return make_bias(settings);
   if (is<Relu>(op) || is<Relu6>(op)) return make_rectifier(settings);
   if (is<MaxPool>(op) || is<AveragePool>(op)) return make_pool(settings);

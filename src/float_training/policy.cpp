@@ -10,6 +10,7 @@
 
 #include "core/name.h"
 #include "float_training/weight_quantizer.h"
+#include "graph/model_parts.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline float_training {
@@ -21,10 +22,6 @@ constexpr std::array<std::string_view, kRoles> kNames = {
 bool is_of_parameters(Role role) {
   return role == Role::weight || role == Role::gradient || role == Role::momentum ||
          role == Role::update || role == Role::master;
-}
-
-bool is_product(const Op& op) {
-  return is<Conv2d>(op) || is<Linear>(op);
 }
 
 // Layers that a machine would do while it writes the value of the layer before.

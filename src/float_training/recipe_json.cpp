@@ -76,6 +76,10 @@ std::string to_json(const Recipe& recipe) {
                {"loss_scale", recipe.policy.loss_scale.start},
                {"loss_scale_dynamic", recipe.policy.loss_scale.is_dynamic},
                {"loss_scale_growth_interval", recipe.policy.loss_scale.growth_interval}};
+  if (!recipe.place.empty()) {  // sums of floats depend on who adds them up
+    numbers["place"] = recipe.place;
+    numbers["wire"] = name_of(recipe.wire);
+  }
   if (recipe.averaging.is_on()) {
     numbers["average_from"] = recipe.averaging.start;
     numbers["average_every"] = recipe.averaging.every;

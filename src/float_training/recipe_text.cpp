@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/place_rules.h"
 #include "epoch_loop/run_settings_text.h"
 #include "float_training/policy_text.h"
 #include "graph/toml_reader.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 4> kInitializations = {"he", "fan-in", "xavier", "wage"};
+constexpr std::array<std::string_view, 4> kWires = {"fp32", "fp16", "bf16", "int8"};
 
 template <std::size_t N>
 std::size_t place_of(const std::array<std::string_view, N>& words, std::string_view what,
@@ -49,6 +51,16 @@ void read_optimizer(TomlReader& table, OptimizerSettings& optimizer) {
   optimizer.weight_decay = positive(table, "weight_decay", optimizer.weight_decay, true);
 }
 
+void read_place(TomlReader& table, Recipe& recipe) {
+  if (table.find("place") != nullptr) {
+    recipe.place = *table.string("place");
+    read_word(table, "place", [](const std::string& text) { return parse_place(text); });
+  }
+  if (table.find("wire") == nullptr) return;
+  recipe.wire = read_word(table, "wire", wire_by_name);
+  if (recipe.place.empty()) table.fail("wire", "it alone", "place beside it");
+}
+
 Recipe read_recipe(TomlReader& table, std::string_view source) {
   Recipe recipe;
   static_cast<RunSettings&>(recipe) = read_run_settings(table, source, Arithmetic::float32);
@@ -60,6 +72,7 @@ Recipe read_recipe(TomlReader& table, std::string_view source) {
     recipe.schedule =
         read_word(table, "schedule", [](const std::string& text) { return parse_schedule(text); });
   }
+  read_place(table, recipe);
   recipe.averaging.start = table.integer("average_from", {.least = 1}).value_or(0);
   recipe.averaging.every = table.integer("average_every", {.least = 0}).value_or(0);
   if (recipe.averaging.every > 0 && !recipe.averaging.is_on())
@@ -88,6 +101,13 @@ std::string_view name_of(Initialization initialization) {
 }
 Initialization initialization_by_name(std::string_view name) {
   return static_cast<Initialization>(place_of(kInitializations, "initialization", name));
+}
+
+std::string_view name_of(WireFormat wire) {
+  return kWires[static_cast<std::size_t>(wire)];
+}
+WireFormat wire_by_name(std::string_view name) {
+  return static_cast<WireFormat>(place_of(kWires, "wire", name));
 }
 
 Recipe parse_recipe(std::string_view toml, std::string_view source) {

@@ -39,7 +39,8 @@ Session::Session(const Recipe& recipe)
     : recipe_(recipe),
       network_(with_formats(recipe.network, recipe.policy)),
       rounder_(network_, recipe.seed),
-      tape_(network_, recipe.policy, rounder_),
+      placement_(recipe),
+      tape_(network_, recipe.policy, rounder_, &placement_),
       optimizer_(recipe.optimizer, network_, recipe.policy, rounder_, tape_.parameters()),
       loss_scale_{recipe.policy.loss_scale.start, 0} {
   if (recipe.start) {

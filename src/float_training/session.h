@@ -9,6 +9,7 @@
 #include "core/buffer_pool.h"
 #include "epoch_loop/learner.h"
 #include "float_training/batcher.h"
+#include "float_training/float_placement.h"
 #include "float_training/optimizer.h"
 #include "float_training/rounder.h"
 #include "float_training/tape.h"
@@ -46,6 +47,7 @@ class Session {
   Rounder& rounder() { return rounder_; }
   const Optimizer& optimizer() const { return optimizer_; }
   const LossScaleState& loss_scale() const { return loss_scale_; }
+  const WireTraffic& traffic() const { return placement_.traffic(); }
   std::int64_t steps() const { return steps_; }
   std::size_t peak_bytes() const { return pool_.peak_bytes(); }
 
@@ -58,6 +60,7 @@ class Session {
   Network network_;  // with the policy's formats
   BufferPool pool_;
   Rounder rounder_;
+  FloatPlacement placement_;
   Tape tape_;
   Optimizer optimizer_;
   LossScaleState loss_scale_;

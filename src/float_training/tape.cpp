@@ -24,7 +24,8 @@ void add_to(float* sum, const float* addend, std::int64_t count) {
 
 }  // namespace
 
-Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder)
+Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder,
+           const FloatPlacement* placement)
     : network_(network),
       shapes_(infer_shapes(network)),
       layers_(network.nodes.size()),
@@ -45,7 +46,8 @@ Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& round
                            .inputs = {},
                            .output = shapes_[i],
                            .output_is_rounded = value_rules_[i] != nullptr,
-                           .accumulator = products != nullptr ? &*products->accumulator : nullptr};
+                           .accumulator = products != nullptr ? &*products->accumulator : nullptr,
+                           .place = placement != nullptr ? placement->of(i) : nullptr};
     for (const std::size_t input : node.inputs) settings.inputs.push_back(shapes_[input]);
     layers_[i] = make_layer(settings);
   }
@@ -137,6 +139,9 @@ void Tape::backward(const Pass& pass, ConstTensorView answer_error) {
   std::memcpy(last.as<float>(), answer_error.data(), answer_error.bytes());
   for (std::size_t i = answer_; i > 0; --i) {
     if (layers_[i] && memory_->wants_error(i)) backward_node(pass, i);
+  }
+  for (std::size_t i = answer_; i > 0; --i) {
+    if (layers_[i]) in_layer(network_.nodes[i].name, [&] { layers_[i]->finish_backward(); });
   }
   memory_->clear();
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "float_training/float_placement.h"
 #include "float_training/layer.h"
 #include "float_training/rounder.h"
 #include "graph/tape_memory.h"
@@ -18,8 +19,9 @@ namespace nibble::inline float_training {
 
 class Tape {
  public:
-  // The network and the policy must outlive the tape.
-  Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder);
+  // All of them must outlive the tape. Without a placement the CPU computes everything.
+  Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder,
+       const FloatPlacement* placement = nullptr);
 
   // In the order of parameters_of; values and gradients are made here, values are not set.
   const std::vector<LayerParameter*>& parameters() const { return parameters_; }

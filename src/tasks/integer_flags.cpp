@@ -118,12 +118,6 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
       ->type_name("PATTERN")
       ->allow_extra_args(false);
   add_device_option(verb, flags.device);
-  verb.add_option("--place", flags.place,
-                  "int8: who computes which pass; the weights do not depend on it. A device as\n"
-                  "above; auto, found by measuring; or rules of which the last one that fits\n"
-                  "counts: 'conv*=cuda, fc.update=cpu, *.weight_gradient=cuda' (passes: forward,\n"
-                  "input_error, weight_gradient, update)")
-      ->type_name("RULES");
 }
 
 void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
@@ -141,17 +135,17 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--loss-form", integers.loss_form.has_value()},
           std::pair{"--calibration", integers.calibration.has_value()},
           std::pair{"--freeze", !integers.frozen.empty()},
-          std::pair{"--device", integers.device.has_value()},
-          std::pair{"--place", integers.place.has_value()}}) {
+          std::pair{"--device", integers.device.has_value()}}) {
       if (is_given) refuse(flag, "is an option of integer training: give --arith int8, too");
     }
     return;
   }
-  for (const auto& [flag, is_given] : {std::pair{"--policy", flags.policy.has_value()},
-                                       std::pair{"--round", !flags.rounds.empty()},
-                                       std::pair{"--optimizer", flags.optimizer.has_value()},
-                                       std::pair{"--init", flags.initialization.has_value()},
-                                       std::pair{"--fast", flags.is_fast}}) {
+  for (const auto& [flag, is_given] :
+       {std::pair{"--policy", flags.policy.has_value()},
+        std::pair{"--round", !flags.rounds.empty()},
+        std::pair{"--optimizer", flags.optimizer.has_value()},
+        std::pair{"--init", flags.initialization.has_value()},
+        std::pair{"--wire", flags.wire.has_value()}, std::pair{"--fast", flags.is_fast}}) {
     if (is_given) {
       refuse(flag,
              "is an option of float training: --arith int8 has --mu, --momentum16, --decay, …");
@@ -184,10 +178,10 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
   if (integers.loss_form) options.form = loss_form_by_name(*integers.loss_form);
   if (!integers.frozen.empty()) options.frozen = integers.frozen;
-  if (integers.device && integers.place)
+  if (integers.device && flags.place)
     refuse("--place", "beside --device, which means the same: give one of them");
-  if (integers.device || integers.place)
-    choose_place(integers.place ? *integers.place : *integers.device, options);
+  if (integers.device || flags.place)
+    choose_place(flags.place ? *flags.place : *integers.device, options);
   return recipe;
 }
 

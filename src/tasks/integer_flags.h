@@ -27,7 +27,6 @@ struct IntegerFlags {
   std::optional<std::int64_t> calibration;
   std::vector<std::string> frozen;  // patterns
   std::optional<std::string> device;
-  std::optional<std::string> place;
 };
 
 void add_integer_flags(CLI::App& verb, IntegerFlags& flags);

@@ -127,6 +127,17 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
       ->check(CLI::PositiveNumber);
   add_skip_broken_option(verb, flags.skips_broken);
   add_threads_option(verb, flags.threads, "; the weights do not depend on it");
+  verb.add_option(
+          "--place", flags.place,
+          "who computes which pass: a device (cpu, cuda, …) or rules of which the last one\n"
+          "that fits counts: 'conv*=cuda, fc.update=cpu, *.weight_gradient=cuda' (passes:\n"
+          "forward, input_error, weight_gradient, update). int8: auto, found by measuring,\n"
+          "too; the weights do not depend on it. Floats: convolutions and linear layers\n"
+          "alone, without update")
+      ->type_name("RULES");
+  verb.add_option("--wire", flags.wire,
+                  "floats: what crosses between the CPU and the device of --place: fp32 (usual),\n"
+                  "fp16, bf16, int8");
   verb.add_flag("--fast", flags.is_fast,
                 "let oneDNN cut the work: the weights then depend on the threads");
 }
@@ -196,6 +207,10 @@ Recipe recipe_of(const TrainFlags& flags) {
     recipe.policy.rules.push_back(rule_of(text));
     recipe.policy.name += " " + text;
   }
+  take(flags.place, recipe.place);
+  if (flags.wire) recipe.wire = wire_by_name(*flags.wire);
+  if (flags.wire && recipe.place.empty())
+    throw CLI::ValidationError("--wire", "got it alone, expected --place with a device beside it");
   if (flags.is_fast) recipe.is_fast = true;
   take_run_flags(flags, recipe);
   return recipe;

@@ -43,6 +43,8 @@ struct TrainFlags {
   std::optional<double> smoothing;
   std::optional<std::int64_t> image_size;
   bool skips_broken = false;
+  std::optional<std::string> place;
+  std::optional<std::string> wire;  // of floats
   bool is_fast = false;
   int threads = 0;
 };

@@ -50,6 +50,23 @@ class Run(TrainCase):
         other, _, _ = self.train("other", *options, "--seed", "2", network="convnet-8x8")
         self.assertNotIn(self.hash_of(other), hashes)
 
+    def test_products_on_a_device(self):
+        def weights(name, *options):
+            return self.hash_of(self.train(name, "--epochs", "1", *options, network="convnet-8x8")[0])
+
+        wanted = weights("cpu")
+        self.assertEqual(weights("fp32", "--place", "conv*=pretend, fc.forward=pretend"), wanted)
+        narrow = weights("int8", "--place", "pretend", "--wire", "int8")
+        self.assertNotEqual(narrow, wanted)
+        self.assertEqual(weights("threads", "--place", "pretend", "--wire", "int8", "--threads", "3"), narrow)
+        train = ("train", "convnet-8x8", "--data", "digits", "--out", self.folder / "refused")
+        self.fails(1, "the optimizer of floats is the CPU's", *train, "--place", "fc.update=pretend")
+        self.fails(1, "conv1, conv2, fc", *train, "--place", "relu1=pretend")
+        self.fails(1, "cpu or pretend", *train, "--place", "reference")
+        self.fails(1, "fp32, fp16, bf16, int8", *train, "--place", "pretend", "--wire", "int4")
+        self.fails(2, "--place with a device", *train, "--wire", "int8")
+        self.assertFalse((self.folder / "refused").exists())
+
     def test_cutout_changes_the_weights_by_its_counter(self):
         plain, _, _ = self.train("plain", "--epochs", "1")
         cut, _, _ = self.train("cut", "--epochs", "1", "--cutout", "3")

@@ -50,12 +50,20 @@ struct Averaging {
   bool is_on() const { return start > 0; }
 };
 
+// What crosses between the host and a device that computes products. int8: integers and one power
+// of two a tensor, errors rounded stochastically. Gradients of weights cross in fp32.
+enum class WireFormat : std::uint8_t { fp32, fp16, bf16, int8 };
+std::string_view name_of(WireFormat wire);
+WireFormat wire_by_name(std::string_view name);
+
 struct Recipe : RunSettings {
   Initialization initialization = Initialization::he;
   OptimizerSettings optimizer;
   Schedule schedule;
   Averaging averaging;
   PrecisionPolicy policy;
+  std::string place;  // who computes which pass of convolutions and linear layers; empty: the CPU
+  WireFormat wire = WireFormat::fp32;
   bool is_fast = false;  // oneDNN's own threads: the weights then depend on their number
 };
 

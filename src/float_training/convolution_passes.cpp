@@ -1,81 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution by oneDNN, one call a slice.
 #include <array>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "float_training/convolution_primitives.h"
-#include "float_training/layer.h"
 #include "float_training/onednn.h"
-#include "float_training/simulated_layer.h"
+#include "float_training/product_passes.h"
 #include "float_training/slice_sums.h"
-#include "float_training/weight_quantizer.h"
 
 namespace nibble::inline float_training {
 namespace {
 
 using Arguments = std::unordered_map<int, dnnl::memory>;
 
-class ConvolutionLayer final : public Layer {
+class ConvolutionPasses final : public ProductPasses {
  public:
-  explicit ConvolutionLayer(const LayerSettings& settings)
+  explicit ConvolutionPasses(const LayerSettings& settings)
       : cache_({std::get<Conv2d>(settings.node.op), settings.inputs[0], settings.output}),
-        own_(weight_desc(cache_.shape())),
-        weight_(settings.node) {}
+        own_(weight_desc(cache_.shape())) {}
 
-  bool keeps_inputs() const override { return true; }
-
-  std::vector<LayerParameter*> parameters() override {
-    std::vector<LayerParameter*> list = weight_.parameters();
-    if (has_bias()) list.push_back(&bias_);
-    return list;
-  }
-
-  void forward(const ForwardArguments& arguments) override {
-    const Slices& slices = arguments.pass.slices;
+  void forward(const Pass& pass, const float* input, const ProductWeights& weights,
+               float* output) override {
+    const Slices& slices = pass.slices;
     std::array<const ConvolutionPrimitives*, 2> made{};
     std::array<dnnl::memory, 2> packed;
-    const LayerParameter& weight = weight_.used();
     for_each_size(slices, [&](std::size_t kind, std::int64_t images) {
       made[kind] = &cache_.get(images, threads_a_call(slices));
-      packed[kind] = forward_weights_.get(made[kind]->forward_desc.weights_desc(), own_, weight);
+      packed[kind] =
+          forward_weights_.get(made[kind]->forward_desc.weights_desc(), own_, weights.weight);
     });
     for_each_slice(slices, [&](std::int64_t slice) {
       const std::size_t kind = kind_of(slices, slice);
-      Arguments args{
-          {DNNL_ARG_SRC, borrow(made[kind]->input, input_at(arguments.inputs[0], slices, slice))},
-          {DNNL_ARG_WEIGHTS, packed[kind]},
-          {DNNL_ARG_DST, borrow(made[kind]->output, output_at(arguments.output, slices, slice))}};
-      if (has_bias())
-        args.emplace(DNNL_ARG_BIAS, borrow(made[kind]->bias, bias_.value.as<float>().data()));
+      Arguments args{{DNNL_ARG_SRC, borrow(made[kind]->input, input_at(input, slices, slice))},
+                     {DNNL_ARG_WEIGHTS, packed[kind]},
+                     {DNNL_ARG_DST, borrow(made[kind]->output, output_at(output, slices, slice))}};
+      if (weights.bias != nullptr)
+        args.emplace(DNNL_ARG_BIAS,
+                     borrow(made[kind]->bias, weights.bias->value.as<float>().data()));
       execute(made[kind]->forward, made[kind]->forward_desc.scratchpad_desc(), std::move(args));
     });
   }
 
   // Gradients are made of slices twice as large, which halves the sums; as tasks they come first,
   // and the errors, half as long, fill the threads that are left.
-  void backward(const BackwardArguments& arguments) override {
-    const Slices& slices = arguments.pass.slices;
+  void backward(const Pass& pass, const ProductsBack& wanted) override {
+    const Slices& slices = pass.slices;
     Slices pairs = slices;
     pairs.size = slices.is_fast ? slices.size : 2 * slices.size;
-    const GradientParts parts(*this, pairs, *arguments.pass.pool);
-    const ErrorMaker errors(*this, slices, arguments.input_errors[0]);
+    std::optional<GradientParts> parts;
+    if (wanted.weight_gradient != nullptr) parts.emplace(*this, pairs, *pass.pool);
+    std::optional<ErrorMaker> errors;
+    if (wanted.input_error != nullptr) errors.emplace(*this, slices, wanted.weight);
     if (slices.is_fast) {
       for_each_slice(slices, [&](std::int64_t slice) {
-        parts.make(arguments, slice);
-        errors.make(arguments, slice);
+        if (parts) parts->make(wanted, slice);
+        if (errors) errors->make(wanted, slice);
       });
     } else {
-      for_each_task(pairs.count() + errors.count(), [&](std::int64_t task) {
-        if (task < pairs.count()) {
-          parts.make(arguments, task);
+      const std::int64_t gradients = parts ? pairs.count() : 0;
+      for_each_task(gradients + (errors ? slices.count() : 0), [&](std::int64_t task) {
+        if (task < gradients) {
+          parts->make(wanted, task);
         } else {
-          errors.make(arguments, task - pairs.count());
+          errors->make(wanted, task - gradients);
         }
       });
     }
-    parts.add_up(*this);
-    weight_.finish_gradient();
+    if (parts) parts->add_up(wanted);
   }
 
  private:
@@ -102,7 +95,7 @@ class ConvolutionLayer final : public Layer {
 
   // The primitives of a batch's slices, made before the threads start.
   struct Made {
-    Made(ConvolutionLayer& layer, const Slices& cut) : slices(cut) {
+    Made(ConvolutionPasses& layer, const Slices& cut) : slices(cut) {
       for_each_size(slices, [&](std::size_t kind, std::int64_t images) {
         by_kind[kind] = &layer.cache_.get(images, threads_a_call(slices));
       });
@@ -118,7 +111,7 @@ class ConvolutionLayer final : public Layer {
   // The gradient of each slice, all in the layout that the first one likes.
   class GradientParts {
    public:
-    GradientParts(ConvolutionLayer& layer, const Slices& slices, BufferPool& pool)
+    GradientParts(ConvolutionPasses& layer, const Slices& slices, BufferPool& pool)
         : layer_(layer),
           made_(layer, slices),
           layout_(made_.of(0).backward_weights_desc.diff_weights_desc()),
@@ -127,16 +120,16 @@ class ConvolutionLayer final : public Layer {
           weights_(pool.take<float>(slices.count() * stride_)),
           biases_(pool.take<float>(slices.count() * channels_)) {}
 
-    void make(const BackwardArguments& arguments, std::int64_t slice) const {
+    void make(const ProductsBack& wanted, std::int64_t slice) const {
       const ConvolutionPrimitives& primitives = made_.of(slice);
       const dnnl::memory target = borrow(layout_, weights_.as<float>() + slice * stride_);
       const dnnl::memory::desc own = primitives.backward_weights_desc.diff_weights_desc();
       const dnnl::memory gradient = own == layout_ ? target : dnnl::memory(own, cpu_engine());
       Arguments args{
           {DNNL_ARG_SRC,
-           borrow(primitives.input, layer_.input_at(arguments.inputs[0], made_.slices, slice))},
-          {DNNL_ARG_DIFF_DST, borrow(primitives.output, layer_.output_at(arguments.output_error,
-                                                                         made_.slices, slice))},
+           borrow(primitives.input, layer_.input_at(wanted.input, made_.slices, slice))},
+          {DNNL_ARG_DIFF_DST,
+           borrow(primitives.output, layer_.output_at(wanted.error, made_.slices, slice))},
           {DNNL_ARG_DIFF_WEIGHTS, gradient}};
       if (layer_.has_bias()) {
         args.emplace(DNNL_ARG_DIFF_BIAS,
@@ -147,18 +140,16 @@ class ConvolutionLayer final : public Layer {
       if (own != layout_) reorder(gradient, target);
     }
 
-    void add_up(ConvolutionLayer& layer) const {
+    void add_up(const ProductsBack& wanted) const {
       const std::int64_t count = made_.slices.count();
       sum_slices(weights_.as<float>(), count, stride_, stride_, weights_.as<float>());
-      reorder(borrow(layout_, weights_.as<float>()),
-              borrow(layer.own_, layer.weight_.gradient().data()));
-      if (!layer.has_bias()) return;
-      sum_slices(biases_.as<float>(), count, channels_, channels_,
-                 layer.bias_.gradient.as<float>().data());
+      reorder(borrow(layout_, weights_.as<float>()), borrow(layer_.own_, wanted.weight_gradient));
+      if (wanted.bias_gradient == nullptr) return;
+      sum_slices(biases_.as<float>(), count, channels_, channels_, wanted.bias_gradient);
     }
 
    private:
-    const ConvolutionLayer& layer_;
+    const ConvolutionPasses& layer_;
     Made made_;
     dnnl::memory::desc layout_;
     std::int64_t stride_;
@@ -167,53 +158,44 @@ class ConvolutionLayer final : public Layer {
     Buffer biases_;
   };
 
-  // The error of the input, slice by slice; nothing where nobody wants it.
+  // The error of the input, slice by slice.
   class ErrorMaker {
    public:
-    ErrorMaker(ConvolutionLayer& layer, const Slices& slices, float* input_error)
-        : layer_(layer), made_(layer, slices), input_error_(input_error) {
-      if (input_error == nullptr) return;
-      const LayerParameter& weight = layer.weight_.used();
+    ErrorMaker(ConvolutionPasses& layer, const Slices& slices, const LayerParameter& weight)
+        : layer_(layer), made_(layer, slices) {
       for_each_size(slices, [&](std::size_t kind, std::int64_t) {
         weights_[kind] = layer.backward_weights_.get(
             made_.by_kind[kind]->backward_data_desc.weights_desc(), layer.own_, weight);
       });
     }
 
-    std::int64_t count() const { return input_error_ == nullptr ? 0 : made_.slices.count(); }
-
-    void make(const BackwardArguments& arguments, std::int64_t slice) const {
-      if (input_error_ == nullptr) return;
+    void make(const ProductsBack& wanted, std::int64_t slice) const {
       const ConvolutionPrimitives& primitives = made_.of(slice);
       execute(
           primitives.backward_data, primitives.backward_data_desc.scratchpad_desc(),
-          {{DNNL_ARG_DIFF_DST, borrow(primitives.output, layer_.output_at(arguments.output_error,
-                                                                          made_.slices, slice))},
+          {{DNNL_ARG_DIFF_DST,
+            borrow(primitives.output, layer_.output_at(wanted.error, made_.slices, slice))},
            {DNNL_ARG_WEIGHTS, weights_[kind_of(made_.slices, slice)]},
            {DNNL_ARG_DIFF_SRC,
-            borrow(primitives.input, layer_.input_at(input_error_, made_.slices, slice))}});
+            borrow(primitives.input, layer_.input_at(wanted.input_error, made_.slices, slice))}});
     }
 
    private:
-    const ConvolutionLayer& layer_;
+    const ConvolutionPasses& layer_;
     Made made_;
-    float* input_error_;
     std::array<dnnl::memory, 2> weights_;
   };
 
   ConvolutionCache cache_;
   dnnl::memory::desc own_;  // the layout of the weight itself
-  WeightQuantizer weight_;
-  LayerParameter bias_;
   ReorderedWeights forward_weights_;
   ReorderedWeights backward_weights_;
 };
 
 }  // namespace
 
-std::unique_ptr<Layer> make_convolution(const LayerSettings& settings) {
-  if (settings.accumulator != nullptr) return make_simulated(settings);
-  return std::make_unique<ConvolutionLayer>(settings);
+std::unique_ptr<ProductPasses> make_convolution_passes(const LayerSettings& settings) {
+  return std::make_unique<ConvolutionPasses>(settings);
 }
 
 }  // namespace nibble::inline float_training

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Float training with products on a device: the same numbers where nothing is rounded on the way,
+// nearly as good ones where something is, and what is refused.
+#include "float_training/float_placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "core/test_support.h"
+#include "float_training/test_networks.h"
+#include "nibble/core/parallel.h"
+#include "nibble/float_training/train.h"
+#include "nibble/graph/network_text.h"
+
+namespace nibble::inline float_training {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kPlacedNetwork = R"(
+input = [6, 6, 2]
+layers = [
+  { op = "conv2d", name = "conv1", channels = 4, kernel = 3, padding = 1, bias = true },
+  { op = "relu", name = "relu1" },
+  { op = "flatten", name = "flat" },
+  { op = "linear", name = "fc", features = 5, bias = true },
+  { op = "softmax_cross_entropy" },
+])";
+
+Recipe placed(std::string_view place, WireFormat wire = WireFormat::fp32) {
+  Recipe recipe;
+  recipe.network = parse_network(kPlacedNetwork, "test");
+  recipe.place = place;
+  recipe.wire = wire;
+  return recipe;
+}
+
+Recipe digits(std::string_view place, WireFormat wire = WireFormat::fp32) {
+  Recipe recipe = placed(place, wire);
+  recipe.network = load_network("convnet-8x8");
+  recipe.data = "digits";
+  recipe.epochs = 1;
+  recipe.batch = 48;
+  recipe.optimizer = {.kind = OptimizerKind::adam, .rate = 0.003};
+  return recipe;
+}
+
+// One thread a side: the weights do not depend on it.
+class PlacedTraining : public testing::Test {
+ protected:
+  PlacedTraining() { set_thread_count(1); }
+  ~PlacedTraining() override { set_thread_count(0); }
+
+  TrainResult run(const Recipe& recipe) {
+    TrainOptions options;
+    options.folder = folder();
+    options.mode = RunFolderMode::overwrite;
+    options.progress = ProgressStyle::silent;
+    return train(recipe, options);
+  }
+  std::filesystem::path folder() const { return folder_.path() / "run"; }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(PlacedTraining, OverFp32TheWeightsAreThoseOfTheCpu) {
+  const std::uint64_t wanted = run(digits("")).weights_hash;
+  for (const char* place :
+       {"pretend", "conv*=pretend", "*.weight_gradient=pretend", "pretend, *.forward=cpu",
+        "conv1.forward=pretend, conv2.input_error=pretend, fc.weight_gradient=pretend"}) {
+    EXPECT_EQ(run(digits(place)).weights_hash, wanted) << place;
+  }
+  EXPECT_NE(run(digits("pretend", WireFormat::int8)).weights_hash, wanted);
+}
+
+// Roundings of a policy are the host's: what crosses are the numbers that they gave.
+TEST_F(PlacedTraining, SimulatedFormatsStayAsTheyAre) {
+  Recipe recipe = digits("");
+  recipe.policy = parse_policy(R"(
+loss_scale = 64
+[[round]]
+role = ["weight", "activation", "error", "gradient"]
+format = "e4m3"
+rounding = "stochastic"
+)",
+                               "test");
+  const std::uint64_t wanted = run(recipe).weights_hash;
+  recipe.place = "pretend";
+  EXPECT_EQ(run(recipe).weights_hash, wanted);
+}
+
+TEST_F(PlacedTraining, LearnsAsWellOverNarrowWires) {
+  constexpr double kMargin = 0.015;  // of the test pictures: 5 of 360
+  const auto accuracy = [&](std::string_view place, WireFormat wire) {
+    Recipe recipe = digits(place, wire);
+    recipe.epochs = 6;
+    return run(recipe).test->classes->top1();
+  };
+  const double wanted = accuracy("", WireFormat::fp32);
+  EXPECT_GT(wanted, 0.9);
+  for (const WireFormat wire : {WireFormat::fp16, WireFormat::bf16, WireFormat::int8})
+    EXPECT_GE(accuracy("pretend", wire), wanted - kMargin) << name_of(wire);
+}
+
+TEST_F(PlacedTraining, Fp16ScalesTheLoss) {
+  const auto settings = [&](const Recipe& recipe) {
+    run(recipe);
+    std::ostringstream text;
+    text << std::ifstream(folder() / "settings.json").rdbuf();
+    return text.str();
+  };
+  EXPECT_THAT(settings(digits("pretend", WireFormat::fp16)),
+              AllOf(HasSubstr(R"("wire": "fp16")"), HasSubstr(R"("loss_scale": 65536)"),
+                    HasSubstr(R"("loss_scale_dynamic": true)")));
+  Recipe own = digits("pretend", WireFormat::fp16);
+  own.policy.loss_scale.start = 128;
+  EXPECT_THAT(settings(own), AllOf(HasSubstr(R"("loss_scale": 128)"),
+                                   HasSubstr(R"("loss_scale_dynamic": false)")));
+}
+
+TEST_F(PlacedTraining, ADeviceThatIsLostEndsTheRun) {
+  setenv("NIBBLE_PRETEND", "lost_after=5", 1);
+  EXPECT_THAT(error_of([&] { run(digits("pretend")); }), HasSubstr("none any more"));
+  unsetenv("NIBBLE_PRETEND");
+}
+
+// Values of 3 images: 72 in, 144 and 5 out; weights 72 + 4 and 720 + 5.
+TEST(FloatPlacement, EverythingCrossesOnceAVersion) {
+  const Recipe recipe = placed("pretend, conv1.input_error=cpu");
+  const FloatPlacement placement(recipe);
+  TapeUnderTest tape(recipe.network, 3, {}, &placement);
+  tape.run();
+  const std::int64_t values = 3 * (72 + 144);
+  const std::int64_t weights = 72 + 4 + 720 + 5;
+  const std::int64_t errors = 3 * (144 + 5);
+  const std::int64_t back = 3 * (144 + 5) + 3 * 144 + weights;
+  EXPECT_EQ(placement.traffic().bytes_sent, 4 * (values + weights + errors));
+  EXPECT_EQ(placement.traffic().bytes_fetched, 4 * back);
+  EXPECT_EQ(placement.traffic().parcels, 2 + 4 + 2 + 2 + 1 + 2);
+  tape.run();  // with the same weights
+  EXPECT_EQ(placement.traffic().bytes_sent, 4 * (2 * values + weights + 2 * errors));
+  ++tape.parameter(2).version;  // that of fc
+  tape.run();
+  EXPECT_EQ(placement.traffic().bytes_sent, 4 * (3 * values + weights + 720 + 3 * errors));
+}
+
+// An input that only a gradient needs crosses on the way back, in the wire's format.
+TEST(FloatPlacement, GradientsAloneNeedNoWeights) {
+  const Recipe recipe = placed("fc.weight_gradient=pretend", WireFormat::int8);
+  const FloatPlacement placement(recipe);
+  TapeUnderTest tape(recipe.network, 3, {}, &placement);
+  tape.run_forward(true);
+  EXPECT_EQ(placement.traffic().parcels, 0);
+  tape.run();
+  EXPECT_EQ(placement.traffic().bytes_sent, 3 * 144 + 4 + 3 * 5 + 4);
+  EXPECT_EQ(placement.traffic().bytes_fetched, 4 * (720 + 5));
+}
+
+TEST(FloatPlacement, TheLastRuleThatFitsDecides) {
+  const FloatPlacement placement(placed("pretend, fc=cpu, fc.forward=pretend"));
+  EXPECT_EQ(placement.of(2), nullptr);  // a rectifier
+  ASSERT_NE(placement.of(1), nullptr);
+  EXPECT_TRUE(placement.of(1)->has_forward && placement.of(1)->has_input_error &&
+              placement.of(1)->has_weight_gradient);
+  ASSERT_NE(placement.of(4), nullptr);
+  EXPECT_TRUE(placement.of(4)->has_forward);
+  EXPECT_FALSE(placement.of(4)->has_input_error || placement.of(4)->has_weight_gradient);
+  EXPECT_EQ(FloatPlacement(placed("*=cpu")).of(1), nullptr);
+}
+
+TEST(FloatPlacement, RefusesByNameWhatADeviceCannotDo) {
+  const auto refusal = [](const Recipe& recipe) {
+    return error_of([&] { FloatPlacement{recipe}; });
+  };
+  EXPECT_THAT(refusal(placed("relu1=pretend")),
+              AllOf(HasSubstr("relu1=pretend"), HasSubstr("conv1, fc")));
+  EXPECT_THAT(refusal(placed("fc.update=pretend")),
+              AllOf(HasSubstr("fc.update=pretend"), HasSubstr("optimizer")));
+  EXPECT_THAT(refusal(placed("fc=reference")), AllOf(HasSubstr("reference"), HasSubstr("pretend")));
+  EXPECT_THAT(refusal(placed("nothing=pretend")), HasSubstr("nothing=pretend"));
+  EXPECT_THAT(refusal(placed("auto")), HasSubstr("--arith int8"));
+  EXPECT_EQ(refusal(placed("relu1=cpu, fc.update=cpu")), "no error");
+  Recipe simulated = placed("fc=pretend");
+  simulated.policy =
+      parse_policy("[[round]]\nrole = \"accumulator\"\nformat = \"e5m10\"\n", "test");
+  EXPECT_THAT(refusal(simulated), AllOf(HasSubstr("layer fc"), HasSubstr("accumulators")));
+  simulated.place = "cpu";
+  EXPECT_EQ(refusal(simulated), "no error");
+}
+
+TEST(FloatPlacement, RecipesSayIt) {
+  const std::string toml = std::string(R"(
+data = "digits"
+place = "conv*=pretend"
+wire = "int8"
+network = "convnet-8x8"
+)");
+  const Recipe recipe = parse_recipe(toml, "test");
+  EXPECT_EQ(recipe.place, "conv*=pretend");
+  EXPECT_EQ(recipe.wire, WireFormat::int8);
+  const auto failure = [](const char* text) {
+    return error_of([&] {
+      parse_recipe(std::string("data = \"digits\"\nnetwork = \"convnet-8x8\"\n") + text, "test");
+    });
+  };
+  EXPECT_THAT(failure("wire = \"int8\""), HasSubstr("place beside it"));
+  EXPECT_THAT(failure("place = \"pretend\"\nwire = \"int4\""), HasSubstr("fp32, fp16, bf16, int8"));
+  EXPECT_THAT(failure("place = \"conv1=\""), HasSubstr("LAYER[.PASS]=DEVICE"));
+}
+
+}  // namespace
+}  // namespace nibble::inline float_training

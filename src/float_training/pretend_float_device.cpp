@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// An accelerator for machines that have none: the CPU's products on a thread of their own, over
+// weights, inputs and errors of its own, which come and go as slowly as NIBBLE_PRETEND says.
+#include <memory>
+#include <utility>
+
+#include "backend/pretend/pretend_pace.h"
+#include "backend/pretend/work_queue.h"
+#include "float_training/float_device.h"
+#include "float_training/product_passes.h"
+
+namespace nibble::inline float_training {
+namespace {
+
+// What the layers share.
+struct PretendWorker {
+  PretendPace pace{pretend_options()};
+  BufferPool pool;
+  WorkQueue queue;  // last: its thread uses the others
+};
+
+class PretendProducts final : public DeviceProducts {
+ public:
+  PretendProducts(PretendWorker& worker, const LayerSettings& settings)
+      : worker_(worker),
+        passes_(make_product_passes(settings)),
+        input_size_(settings.inputs[0].elements()),
+        output_size_(settings.output.elements()) {}
+
+  ~PretendProducts() override { worker_.queue.settle(); }
+
+  void put_weight(WireParcel weight) override {
+    bring(std::move(weight), [this](Tensor values) {
+      weight_.value = std::move(values);
+      ++weight_.version;
+    });
+  }
+  void put_bias(WireParcel bias) override {
+    bring(std::move(bias), [this](Tensor values) { bias_.value = std::move(values); });
+  }
+  void put_input(WireParcel input) override {
+    bring(std::move(input), [this](Tensor values) { input_ = std::move(values); });
+  }
+  void put_error(WireParcel error) override {
+    bring(std::move(error), [this](Tensor values) { error_ = std::move(values); });
+  }
+
+  Arrival forward(const Slices& slices, WireFormat wire) override {
+    return ask([this, slices, wire] {
+      Tensor output(DType::f32, {slices.images * output_size_});
+      passes_->forward(pass_of(slices), input_.as<float>().data(),
+                       {weight_, bias_.value.elements() > 0 ? &bias_ : nullptr},
+                       output.as<float>().data());
+      return pack(output.as<float>(), wire);
+    });
+  }
+  Arrival input_error(const Slices& slices, WireFormat wire, const RandomKey& draws) override {
+    return ask([this, slices, wire, draws] {
+      Tensor input_error(DType::f32, {slices.images * input_size_});
+      ProductsBack wanted = back();
+      wanted.input_error = input_error.as<float>().data();
+      passes_->backward(pass_of(slices), wanted);
+      return pack(input_error.as<float>(), wire, draws);
+    });
+  }
+  Arrival weight_gradient(const Slices& slices, std::int64_t weights,
+                          std::int64_t biases) override {
+    return ask([this, slices, weights, biases] {
+      Tensor gradients(DType::f32, {weights + biases});
+      ProductsBack wanted = back();
+      wanted.weight_gradient = gradients.as<float>().data();
+      if (biases > 0) wanted.bias_gradient = wanted.weight_gradient + weights;
+      passes_->backward(pass_of(slices), wanted);
+      return pack(gradients.as<float>(), WireFormat::fp32);
+    });
+  }
+
+ private:
+  Pass pass_of(const Slices& slices) const {
+    return {.slices = slices, .is_training = true, .pool = &worker_.pool};
+  }
+  ProductsBack back() const {
+    return {
+        .input = input_.as<float>().data(), .error = error_.as<float>().data(), .weight = weight_};
+  }
+
+  template <class Use>
+  void bring(WireParcel parcel, Use use) {
+    auto kept = std::make_shared<WireParcel>(std::move(parcel));
+    worker_.queue.push([this, kept = std::move(kept), use = std::move(use)] {
+      worker_.pace.copy(static_cast<std::size_t>(kept->bytes()));
+      Tensor values(DType::f32, {kept->coded.codes.elements()});
+      unpack(*kept, values.as<float>());
+      use(std::move(values));
+    });
+  }
+  template <class Work>
+  Arrival ask(Work work) {
+    auto task = std::make_shared<std::packaged_task<WireParcel()>>([this, work = std::move(work)] {
+      WireParcel parcel;
+      worker_.pace.operate([&] { parcel = work(); });
+      worker_.pace.copy(static_cast<std::size_t>(parcel.bytes()));
+      return parcel;
+    });
+    Arrival arrival = task->get_future();
+    worker_.queue.push([task = std::move(task)] { (*task)(); });
+    return arrival;
+  }
+
+  PretendWorker& worker_;
+  // Of the worker's thread.
+  std::unique_ptr<ProductPasses> passes_;
+  std::int64_t input_size_;
+  std::int64_t output_size_;
+  LayerParameter weight_;
+  LayerParameter bias_;  // empty: none
+  Tensor input_;
+  Tensor error_;
+};
+
+class PretendFloatDevice final : public FloatDevice {
+ public:
+  std::string name() const override { return "pretend"; }
+  std::unique_ptr<DeviceProducts> products(const LayerSettings& settings) override {
+    return std::make_unique<PretendProducts>(worker_, settings);
+  }
+
+ private:
+  PretendWorker worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<FloatDevice> make_pretend_float_device() {
+  return std::make_unique<PretendFloatDevice>();
+}
+
+}  // namespace nibble::inline float_training

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors as codes and back.
+#include "float_training/wire_parcel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "nibble/numerics/rounding.h"
+
+namespace nibble::inline float_training {
+namespace {
+
+// int8: integers from -127 to 127 and a power of two for the whole tensor.
+const Format& format_of(WireFormat wire) {
+  static const std::array formats = {parse_format("fp32"), parse_format("fp16"),
+                                     parse_format("bf16"), parse_format("bfp(8)")};
+  return formats[static_cast<std::size_t>(wire)];
+}
+
+}  // namespace
+
+std::int64_t WireParcel::bytes() const {
+  return static_cast<std::int64_t>(coded.codes.bytes() + coded.scales.bytes());
+}
+
+WireParcel pack(std::span<const float> values, WireFormat wire,
+                const std::optional<RandomKey>& draws) {
+  WireParcel parcel{.wire = wire, .coded = {}};
+  if (wire == WireFormat::fp32) {
+    parcel.coded.codes = copy_of(view_of(values));
+    return parcel;
+  }
+  QuantizeOptions options;
+  if (wire == WireFormat::int8) {
+    parcel.is_finite = std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
+    if (draws) options = {.rounding = parse_rounding("stochastic"), .random = *draws};
+  }
+  if (parcel.is_finite) {
+    parcel.coded = encode(view_of(values), format_of(wire), options);
+  } else {  // as many codes, which nobody reads
+    parcel.coded.codes = Tensor(DType::u8, {static_cast<std::int64_t>(values.size())});
+    parcel.coded.scales = Tensor(DType::f32, {1});
+  }
+  return parcel;
+}
+
+void unpack(const WireParcel& parcel, std::span<float> values) {
+  if (!parcel.is_finite) {
+    std::ranges::fill(values, std::numeric_limits<float>::quiet_NaN());
+  } else if (parcel.wire == WireFormat::fp32) {
+    std::ranges::copy(parcel.coded.codes.as<float>(), values.begin());
+  } else {
+    const Tensor decoded = decode(parcel.coded, format_of(parcel.wire));
+    std::ranges::copy(decoded.as<float>(), values.begin());
+  }
+}
+
+}  // namespace nibble::inline float_training
