@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <mutex>
+#include <utility>
 
 namespace nibble::inline kernels {
 namespace {
@@ -49,6 +51,22 @@ std::optional<CodeMap> CodeMap::make(const Element& element) {
   }
   if (info.has_nan) map.nan_code_ = encode_value(element, std::nan(""));
   return map;
+}
+
+std::shared_ptr<const CodeMap> CodeMap::of(const Element& element) {
+  constexpr std::size_t kKept = 8;
+  static std::mutex mutex;
+  static std::vector<std::pair<Element, std::shared_ptr<const CodeMap>>> kept;  // the latest first
+  const std::lock_guard lock(mutex);
+  auto found = std::ranges::find(kept, element, &decltype(kept)::value_type::first);
+  if (found == kept.end()) {
+    std::optional<CodeMap> map = make(element);
+    if (!map) return nullptr;
+    if (kept.size() == kKept) kept.pop_back();
+    found = kept.emplace(kept.end(), element, std::make_shared<const CodeMap>(std::move(*map)));
+  }
+  std::rotate(kept.begin(), found, found + 1);
+  return kept.front().second;
 }
 
 std::uint32_t CodeMap::code_of(float value) const {

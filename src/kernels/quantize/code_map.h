@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -14,6 +15,10 @@ class CodeMap {
  public:
   // Nothing for wider elements and for values that are no fp32 values.
   static std::optional<CodeMap> make(const Element& element);
+
+  // The same, null for nothing; made once: 65,536 codes take milliseconds, and calls on small
+  // arrays come in thousands. The maps of the last few elements are kept.
+  static std::shared_ptr<const CodeMap> of(const Element& element);
 
   // Code of an element's value as round_to gives it; NaN where the element has one.
   std::uint32_t code_of(float value) const;

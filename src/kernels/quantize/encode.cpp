@@ -183,7 +183,7 @@ Encoded encode(ConstTensorView input, const Format& format, const QuantizeOption
   encoded.tensor_scale = scales.tensor_scale;
   encoded.codes = Tensor(code_type(describe(format.element).code_bits), input.shape());
   with_codes(encoded.codes, [&](auto codes) {
-    const auto map = active_isa() == Isa::reference ? std::nullopt : CodeMap::make(format.element);
+    const auto map = active_isa() == Isa::reference ? nullptr : CodeMap::of(format.element);
     if (map && describe(format.element).quantizes_fp32 && values_say_elements(format, scales)) {
       encode_by_map(input, values, *map, format, grouping, scales, options, codes);
     } else {
@@ -208,7 +208,7 @@ Tensor decode(const Encoded& encoded, const Format& format) {
   const Grouping grouping = grouping_of(encoded.codes.shape(), format.scaling);
   const std::vector<GroupScale> groups = stored_groups(encoded, format, grouping);
   Tensor result(info.decodes_to_fp32 ? DType::f32 : DType::f64, encoded.codes.shape());
-  const auto map = CodeMap::make(format.element);
+  const auto map = CodeMap::of(format.element);
   with_codes(encoded.codes, [&](auto codes) {
     if (map) {
       decode_by_map(codes, *map, format, grouping, groups, result.as<float>());

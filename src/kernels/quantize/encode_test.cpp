@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/isa.h"
+#include "kernels/quantize/code_map.h"
 #include "kernels/quantize/test_compare.h"
 #include "kernels/quantize/test_formats.h"
 #include "kernels/quantize/test_inputs.h"
@@ -370,6 +371,17 @@ TEST(Decode, RefusesCodesBeyondTheFormat) {
   encoded.codes = Tensor(DType::f32, {2});
   EXPECT_THAT(error_of([&] { decode(encoded, parse_format("e4m3")); }),
               HasSubstr("type of the codes: got f32"));
+}
+
+TEST(CodeMap, OfTheLastFewElementsIsMadeOnce) {
+  const Element half = parse_format("fp16").element;
+  const auto first = CodeMap::of(half);
+  EXPECT_EQ(CodeMap::of(half), first);
+  EXPECT_NE(CodeMap::of(parse_format("bf16").element), first);
+  for (int bits = 4; bits <= 12; ++bits)
+    EXPECT_NE(CodeMap::of(parse_format("posit(" + std::to_string(bits) + ",1)").element), nullptr);
+  EXPECT_NE(CodeMap::of(half), first);
+  EXPECT_EQ(CodeMap::of(parse_format("fp32").element), nullptr);
 }
 
 }  // namespace
