@@ -4,9 +4,11 @@
 //   NIBBLE_FAULT_UNDER   folder (absolute): only calls on paths below it count
 //   NIBBLE_FAULT         CALL:N:ERRNO, the N-th open, write, fsync, rename or close fails;
 //                        space:N:ERRNO, all writes do once N bytes are written
-//   NIBBLE_FAULT_LOG     file that gets a line when the fault has come, and at the end the counts
+//   NIBBLE_FAULT_LOG     file that gets a line when the fault has come, and at the end the counts:
+//                        of the calls, and of renames that no fsync of a folder has followed
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@ enum Call { kOpen, kWrite, kFsync, kRename, kClose, kSpace, kCalls };
 constexpr const char* kNames[kCalls] = {"open", "write", "fsync", "rename", "close", "space"};
 
 std::atomic<long> counts[kCalls];
+std::atomic<long> unsynced;  // renames that a power cut could undo
 
 struct Fault {
   int call = -1;
@@ -94,6 +97,8 @@ struct Report {
       std::snprintf(line, sizeof line, "%s %ld\n", kNames[call], counts[call].load());
       log(line);
     }
+    std::snprintf(line, sizeof line, "unsynced %ld\n", unsynced.load());
+    log(line);
   }
 } report;
 
@@ -127,17 +132,27 @@ ssize_t write(int descriptor, const void* bytes, size_t size) {
 
 int fsync(int descriptor) {
   static auto* const call = real<int(int)>("fsync");
-  return is_ours(descriptor) && fails(kFsync) ? -1 : call(descriptor);
+  if (!is_ours(descriptor)) return call(descriptor);
+  if (fails(kFsync)) return -1;
+  struct stat about = {};
+  if (::fstat(descriptor, &about) == 0 && S_ISDIR(about.st_mode)) unsynced = 0;
+  return call(descriptor);
 }
 
 int syncfs(int descriptor) noexcept {
   static auto* const call = real<int(int)>("syncfs");
-  return is_ours(descriptor) && fails(kFsync) ? -1 : call(descriptor);
+  if (!is_ours(descriptor)) return call(descriptor);
+  if (fails(kFsync)) return -1;
+  unsynced = 0;
+  return call(descriptor);
 }
 
 int rename(const char* from, const char* to) noexcept {
   static auto* const call = real<int(const char*, const char*)>("rename");
-  return is_ours(to) && fails(kRename) ? -1 : call(from, to);
+  if (!is_ours(to)) return call(from, to);
+  if (fails(kRename)) return -1;
+  ++unsynced;
+  return call(from, to);
 }
 
 int close(int descriptor) {

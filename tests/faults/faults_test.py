@@ -64,6 +64,7 @@ class Faults(TrainCase):
         """The faults to try: (fault, call, errno)."""
         process, _, counts = self.faulty(command, "none:0:0")
         self.assertEqual(process.returncode, 0, process.stderr.decode())
+        self.assertEqual(counts["unsynced"], 0, "renames that a power cut could undo")
         for call, codes in CALLS.items():
             numbers = range(1, counts[call] + 1)
             if not IS_LONG:
