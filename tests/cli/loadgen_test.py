@@ -70,7 +70,8 @@ class LoadGen(TrainedCase):
 
     def test_submission(self):
         conf = self.folder / "user.conf"
-        conf.write_text("*.*.min_duration = 300\n*.Offline.target_qps = 1000000\n")
+        # 440,000 samples, which no machine answers within the 20 ms that a run has to last.
+        conf.write_text("*.*.min_duration = 20\n*.Offline.target_qps = 20000000\n")
         out, text = self.load("submission", "--mode", "submission", "--user-conf", conf)
         self.assertNotIn("no submission", text)
         self.assertIn("VALID: Offline", text)
