@@ -103,7 +103,7 @@ struct WeightsCase {
   std::string name;  // NODE.KIND
   Shape shape;
   int exponent = 0;      // at first
-  bool is_bias = false;  // it does not decay, and its exponent never moves
+  bool is_bias = false;  // its exponent never moves, and it does not decay (γ and β: if told)
   NormPart norm = NormPart::none;
   ShiftRounding rounding = ShiftRounding::pseudo_stochastic;  // of gradients
   std::uint32_t stream = 0;                                   // of their draws

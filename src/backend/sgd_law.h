@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "backend/cases.h"
 #include "laws/sgd_step.h"
 #include "nibble/backend/rules.h"
 
@@ -12,6 +13,11 @@ namespace nibble::inline backend {
 
 inline constexpr int kLeastWeightExponent = -48;
 inline constexpr int kMostWeightExponent = 16;
+
+// Biases never decay; γ and β of a batch norm do where the rule says so.
+NIBBLE_HOST_DEVICE constexpr bool decays(const SgdUpdate& rule, bool is_bias, NormPart norm) {
+  return norm == NormPart::none ? !is_bias : rule.has_norm_decay;
+}
 
 // Of a tensor with this exponent, whose gradient has that of its sums.
 NIBBLE_HOST_DEVICE constexpr SgdStep sgd_step_of(const SgdUpdate& rule, int sum_exponent,

@@ -27,7 +27,8 @@ TEST(EveryNetwork, TrainsAsTheDefinitionsSayUnderEveryRule) {
 }
 
 TEST(EveryNetwork, TrainsAsTheDefinitionsSayUnderTheRuleSgd) {
-  IntegerOptions options{.update = SgdUpdate{.rate = {20000, -16}, .decay = {20000, -24}}};
+  IntegerOptions options{
+      .update = SgdUpdate{.rate = {20000, -16}, .decay = {20000, -24}, .has_norm_decay = true}};
   options.roundings.all.gradient = ShiftRounding::stochastic;
   for (const NamedCase& each : networks(false)) expect_agreement(each, options, 2, 2);
 }

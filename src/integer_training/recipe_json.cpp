@@ -29,12 +29,14 @@ Json json_of(const ShiftUpdate& rule, const IntegerRecipe& recipe) {
 }
 
 Json json_of(const SgdUpdate& rule, const IntegerRecipe& recipe) {
-  return {{"update", "sgd"},
-          {"rate", recipe.rate},
-          {"schedule", to_string(recipe.schedule)},
-          {"momentum_256ths", rule.momentum},
-          {"fraction_bits", rule.fraction_bits},
-          {"weight_decay", recipe.weight_decay}};
+  Json told = {{"update", "sgd"},
+               {"rate", recipe.rate},
+               {"schedule", to_string(recipe.schedule)},
+               {"momentum_256ths", rule.momentum},
+               {"fraction_bits", rule.fraction_bits},
+               {"weight_decay", recipe.weight_decay}};
+  if (rule.has_norm_decay) told["decay_norms"] = true;  // runs without it go on as they were told
+  return told;
 }
 
 }  // namespace

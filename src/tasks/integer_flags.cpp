@@ -47,6 +47,7 @@ void check_update_flags(const TrainFlags& flags, const IntegerFlags& integers,
   for (const auto& [flag, is_given] : {std::pair{"--lr", flags.rate.has_value()},
                                        std::pair{"--momentum", flags.momentum.has_value()},
                                        std::pair{"--weight-decay", flags.weight_decay.has_value()},
+                                       std::pair{"--decay-norms", integers.has_norm_decay},
                                        std::pair{"--schedule", flags.schedule.has_value()}}) {
     if (is_given && !is_sgd)
       refuse(flag, "is of --update sgd: the rule shift has --mu, --momentum16, --decay");
@@ -73,6 +74,7 @@ void take_sgd(const TrainFlags& flags, const IntegerFlags& integers, IntegerReci
   if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
   if (flags.momentum) update.momentum = in_256ths(*flags.momentum);
   if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
+  if (integers.has_norm_decay) update.has_norm_decay = true;
 }
 
 }  // namespace
@@ -106,6 +108,8 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
                   "int8: halvings of the first weights of layers that only an add reads (0)")
       ->check(CLI::Range(0, kMostResidualBits));
   verb.add_flag("--decay", flags.has_decay, "int8: NITI's weight decay");
+  verb.add_flag("--decay-norms", flags.has_norm_decay,
+                "int8: --weight-decay counts for scales and shifts of batch norms, too");
   verb.add_option("--loss-form", flags.loss_form,
                   "int8: fractional, or octaves: exponents cut to whole numbers")
       ->check(CLI::IsMember({"fractional", "octaves"}));
@@ -132,6 +136,7 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--fraction-bits", integers.fraction_bits.has_value()},
           std::pair{"--residual-bits", integers.residual_bits.has_value()},
           std::pair{"--decay", integers.has_decay},
+          std::pair{"--decay-norms", integers.has_norm_decay},
           std::pair{"--loss-form", integers.loss_form.has_value()},
           std::pair{"--calibration", integers.calibration.has_value()},
           std::pair{"--freeze", !integers.frozen.empty()},

@@ -23,6 +23,7 @@ struct IntegerFlags {
   std::optional<int> fraction_bits;
   std::optional<int> residual_bits;
   bool has_decay = false;
+  bool has_norm_decay = false;
   std::optional<std::string> loss_form;
   std::optional<std::int64_t> calibration;
   std::vector<std::string> frozen;  // patterns

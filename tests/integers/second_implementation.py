@@ -39,6 +39,7 @@ class Settings:
     schedule: str = "cosine"
     momentum: float = 0.9
     weight_decay: float = 0.0
+    decay_norms: bool = False
 
 
 class Evaluation:
@@ -101,7 +102,8 @@ class Step(Evaluation):
             mu = mu_after(settings.mu if is_weight else settings.bias_mu, self.epoch)
             move_by_shift(parameter, gradient, mu, settings.momentum16, settings.decay and is_weight, *rounding)
         else:
-            decay = self.decay if is_weight else (0, 0)
+            is_norm = parameter.kind in ("scale", "shift")
+            decay = self.decay if is_weight or is_norm and settings.decay_norms else (0, 0)
             move_by_sgd(parameter, gradient, exponent, self.rate, decay, round(256 * settings.momentum), *rounding)
         if is_weight and settings.update == "sgd":
             move_exponent(parameter)

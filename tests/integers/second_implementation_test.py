@@ -188,9 +188,9 @@ class Run(TrainCase):
         self.compare(RESIDUAL, flags, epochs=2, lr=0.1, momentum=0.5, average_from=1, crop=2, **SGD)
 
     def test_batch_norms(self):
-        flags = ["--update", "sgd", "--epochs", 2, "--weight-decay", 0.001, "--average-from", 2, "--smoothing", 0.1,
-                 "--crop", 1, "--flip"]
-        self.compare(NORMALIZED, flags, epochs=2, weight_decay=0.001, average_from=2, crop=1, flip=True, **NORMALIZED_SGD)
+        flags = ["--update", "sgd", "--epochs", 2, "--weight-decay", 0.001, "--decay-norms", "--average-from", 2,
+                 "--smoothing", 0.1, "--crop", 1, "--flip"]
+        self.compare(NORMALIZED, flags, epochs=2, weight_decay=0.001, decay_norms=True, average_from=2, crop=1, flip=True, **NORMALIZED_SGD)
 
     def test_batch_norms_at_all_bounds(self):
         """So large a rate that scales reach both bounds and cross 0, where the sign before the step counts."""

@@ -41,9 +41,10 @@ struct ShiftUpdate {
 struct SgdUpdate {
   ScaledInteger rate =
       {};  // of 15 bits; the errors of a batch are sums, so it has 1 / images in it
-  ScaledInteger decay = {};  // of 15 bits: the share of itself that a weight loses in a step
-  int momentum = 230;        // 256ths of the last step that remain
-  int fraction_bits = 16;    // 1 to 16
+  ScaledInteger decay = {};     // of 15 bits: the share of itself that a weight loses in a step
+  int momentum = 230;           // 256ths of the last step that remain
+  int fraction_bits = 16;       // 1 to 16
+  bool has_norm_decay = false;  // γ and β of batch norms decay as weights do
   bool operator==(const SgdUpdate&) const = default;
 };
 

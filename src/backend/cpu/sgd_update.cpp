@@ -74,8 +74,8 @@ void update(WeightData& tensor, const GradientSums& gradient, const SgdUpdate& t
   if (tensor.norm != NormPart::none) rule.fraction_bits = kNormFractionBits;
   if (tensor.norm == NormPart::scale) before = tensor.fine;
   const RandomKey random{key.seed, tensor.stream, key.step};
-  const SgdStep step =
-      sgd_step_of(rule, gradient.exponent, tensor.exponent, !tensor.is_bias, tensor.rounding);
+  const SgdStep step = sgd_step_of(rule, gradient.exponent, tensor.exponent,
+                                   decays(rule, tensor.is_bias, tensor.norm), tensor.rounding);
   const auto move_some = has_loop(step) ? move_fast : move_by_law;
   std::atomic<std::uint32_t> largest{0};
   parallel_for(tensor.size(), kNumbersAtOnce, [&](std::size_t begin, std::size_t end) {

@@ -92,6 +92,24 @@ TEST(SgdUpdate, DecayTakesAShareOfTheNumberAndNoneOfABias) {
   });
 }
 
+TEST(SgdUpdate, ScalesAndShiftsOfNormsDecayIfTold) {
+  SgdUpdate rule{.decay = {16384, -20}, .momentum = 0};  // 1/64
+  WeightsCase shift = kNearest;
+  shift.is_bias = true;
+  shift.norm = NormPart::shift;
+  on_all([&](std::string_view name) {
+    for (const bool is_told : {false, true}) {
+      rule.has_norm_decay = is_told;
+      FineTensor tensor(name, shift, {160000, -100000, 31}, 16);
+      const auto moved = tensor.step(rule, {0, 0, 0}, 0).fine;
+      if (is_told)
+        EXPECT_THAT(moved, ElementsAre(157500, -98437, 31)) << name;
+      else
+        EXPECT_THAT(moved, ElementsAre(160000, -100000, 31)) << name;
+    }
+  });
+}
+
 TEST(SgdUpdate, ATensorThatGrowsIsHalvedAndOneThatShrinksIsDoubled) {
   const SgdUpdate rule{.rate = {16384, -14}, .momentum = 0, .fraction_bits = 4};  // 1
   on_all([&](std::string_view name) {

@@ -22,8 +22,9 @@ __device__ int exponent_of(const SumExponent& sums) {
 }
 
 __device__ SgdStep step_of(const UpdateJob& job) {
-  return sgd_step_of(rule_of(job), exponent_of(job.sum_exponent), *job.exponent, !job.is_bias,
-                     job.rounding);
+  const SgdUpdate rule = rule_of(job);
+  return sgd_step_of(rule, exponent_of(job.sum_exponent), *job.exponent,
+                     decays(rule, job.is_bias, job.norm), job.rounding);
 }
 
 // Four numbers that take their step together, for one counter has four draws.

@@ -89,7 +89,7 @@ void move(ReferenceWeights& own, const ReferenceSums& sums, const SgdUpdate& tol
         std::clamp(sums.data[i], -kMostSum, kMostSum) * rule.rate.mantissa;
     std::int64_t step = state.momentum[i] * std::int64_t{rule.momentum} / 256;
     step += scaled(own.of, gradient, shift, draw);
-    if (!own.of.is_bias)
+    if (own.of.norm != NormPart::none ? rule.has_norm_decay : !own.of.is_bias)
       step += scaled(own.of, state.fine[i] * rule.decay.mantissa, -rule.decay.exponent, draw);
     step = std::clamp(step, -kLimit, kLimit);
     const std::int64_t fine = std::clamp(state.fine[i] - step, -kLimit, kLimit);
