@@ -12,9 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/data_pictures.h"
-#include "apps/nibble/data_preprocess.h"
 #include "apps/nibble/verb.h"
+#include "apps/nibble/verb_parts.h"
 #include "core/hash.h"
 #include "core/name.h"
 #include "data/catalog.h"

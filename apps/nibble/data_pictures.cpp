@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes pictures as ImageNet's networks take them, and times it.
-#include "apps/nibble/data_pictures.h"
+#include "apps/nibble/verb_parts.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

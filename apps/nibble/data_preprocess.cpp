@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // nibble data preprocess: pictures as tensors of the MLPerf harness.
-#include "apps/nibble/data_preprocess.h"
+#include "apps/nibble/verb_parts.h"
 
 #include <fmt/format.h>
 

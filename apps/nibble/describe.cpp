@@ -13,9 +13,8 @@
 #include <system_error>
 #include <vector>
 
-#include "apps/nibble/describe_operations.h"
-#include "apps/nibble/rescale_tables.h"
 #include "apps/nibble/verb.h"
+#include "apps/nibble/verb_parts.h"
 #include "core/hash.h"
 #include "core/name.h"
 #include "graph/integer_form.h"

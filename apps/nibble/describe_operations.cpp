@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints the table of operations.
-#include "apps/nibble/describe_operations.h"
+#include "apps/nibble/verb_parts.h"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "apps/nibble/emit_training.h"
 #include "apps/nibble/verb.h"
+#include "apps/nibble/verb_parts.h"
 #include "nibble/graph/model_file.h"
 #include "tasks/emit_folder.h"
 #include "tasks/shared_options.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where emitted training begins, from the options of nibble emit.
-#include "apps/nibble/emit_training.h"
+#include "apps/nibble/verb_parts.h"
 
 #include <CLI/CLI.hpp>
 

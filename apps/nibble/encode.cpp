@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // nibble encode: an array as the integer codes of a format, with the scales that give them meaning.
+#include <algorithm>
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "apps/nibble/npy_outputs.h"
 #include "apps/nibble/quantize_flags.h"
 #include "apps/nibble/verb.h"
+#include "core/atomic_file.h"
 #include "nibble/core/error.h"
+#include "nibble/core/npy.h"
 #include "nibble/kernels/quantize.h"
 
 namespace nibble {
@@ -45,6 +49,41 @@ void check_outputs(const EncodeFlags& flags, const Format& format) {
   check("--scales-out", flags.scales_out, is_from_data, has_scales);
   check("--zeros-out", flags.zeros_out, kind == ScaleKind::minmax, has_zeros);
   check("--tensor-scale-out", flags.tensor_scale_out, has_tensor_scale, has_tensor_scale);
+}
+
+// Several arrays written together: all files appear, or none does.
+class NpyOutputs {
+ public:
+  // Writes the array beside its target; "-" is standard output. No two may have the same target.
+  void add(const std::string& path, ConstTensorView array);
+
+  void commit();  // renames all of them
+
+ private:
+  std::vector<std::string> paths_;
+  std::vector<std::unique_ptr<AtomicFile>> files_;
+  std::vector<ConstTensorView> to_standard_output_;
+};
+
+void NpyOutputs::add(const std::string& path, ConstTensorView array) {
+  std::error_code ignored;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, ignored);
+  const std::string target = path == "-" || resolved.empty() ? path : resolved.string();
+  if (std::find(paths_.begin(), paths_.end(), target) != paths_.end()) {
+    throw Error("write", "two arrays for one output", path, "a file for each");
+  }
+  paths_.push_back(target);
+  if (path == "-") {
+    to_standard_output_.push_back(array);
+    return;
+  }
+  files_.push_back(std::make_unique<AtomicFile>(path));
+  write_npy(files_.back()->stream(), array, path);
+}
+
+void NpyOutputs::commit() {
+  for (const ConstTensorView& array : to_standard_output_) write_npy("-", array);
+  for (const auto& file : files_) file->commit();
 }
 
 void run(const EncodeFlags& flags) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/nibble/loadgen_results.h"
 #include "apps/nibble/verb.h"
+#include "apps/nibble/verb_parts.h"
 #include "loadgen/load_description.h"
 #include "loadgen/run_load.h"
 #include "nibble/core/error.h"

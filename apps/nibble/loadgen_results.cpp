@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads runs of LoadGen.
-#include "apps/nibble/loadgen_results.h"
+#include "apps/nibble/verb_parts.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints multipliers and shifts.
-#include "apps/nibble/rescale_tables.h"
+#include "apps/nibble/verb_parts.h"
 
 #include <fmt/format.h>
 

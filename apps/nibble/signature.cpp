@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "apps/nibble/signature_parts.h"
 #include "apps/nibble/verb.h"
+#include "apps/nibble/verb_parts.h"
 #include "core/hash.h"
 #include "nibble/core/error.h"
 #include "nibble/kernels/accumulate.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A residual network of 4-bit integers whose weights and pictures come from counters.
-#include "apps/nibble/signature_parts.h"
+#include "apps/nibble/verb_parts.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of nibble signature that trains in integers.
-#include "apps/nibble/signature_parts.h"
+#include "apps/nibble/verb_parts.h"
 
 #include <fmt/format.h>
 

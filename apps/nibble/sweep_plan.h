@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which runs nibble sweep makes: formats with roundings, or any options of nibble train.
+// Which runs nibble sweep makes (formats with roundings, or any options of nibble train) and what
+// it tells of them: a row for each setting, over seeds.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "apps/nibble/sweep_table.h"
 #include "tasks/integer_flags.h"
 #include "tasks/train_flags.h"
 
 namespace nibble {
+
+struct SweepRow {
+  std::vector<std::string> labels;  // one an axis; empty where the axis does not apply
+  std::vector<double> top1;         // one a seed
+};
+
+struct SweepTable {
+  std::vector<std::string> axes;
+  std::vector<SweepRow> rows;
+};
+
+// sweep.csv and sweep.svg
+void write_table(const std::filesystem::path& folder, const SweepTable& table,
+                 const std::string& title);
+
+void print_table(const SweepTable& table, bool is_json);
 
 struct SweepFlags {
   TrainFlags recipe;

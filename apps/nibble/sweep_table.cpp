@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What nibble sweep tells.
-#include "apps/nibble/sweep_table.h"
+#include "apps/nibble/sweep_plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
