@@ -15,7 +15,7 @@
 #include <string>
 
 #include "backend/cuda/register.h"
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 #include "nibble/graph/network_text.h"
 #include "placement/plan.h"
 #include "placement/step_trial.h"

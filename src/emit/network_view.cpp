@@ -4,7 +4,7 @@
 
 #include "core/name.h"
 #include "emit/c_text.h"
-#include "graph/integer_parameters.h"
+#include "graph/parameters.h"
 
 namespace nibble::inline emit {
 

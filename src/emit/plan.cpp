@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "graph/arena.h"
-#include "graph/depthwise.h"
+#include "graph/fusion.h"
 #include "graph/node_error.h"
 
 namespace nibble::inline emit {

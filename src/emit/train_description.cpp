@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 #include "graph/node_error.h"
 
 namespace nibble::inline emit {

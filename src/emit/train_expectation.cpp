@@ -8,7 +8,7 @@
 #include "data/batch_order.h"
 #include "epoch_loop/check_data.h"
 #include "graph/input_table.h"
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 #include "integer_training/integer_batcher.h"
 #include "nibble/core/error.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "emit/train_code.h"
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 
 namespace nibble::inline emit {
 namespace {

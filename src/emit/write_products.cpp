@@ -7,8 +7,8 @@
 
 #include "core/checked.h"
 #include "emit/step_writer.h"
-#include "graph/depthwise.h"
-#include "graph/integer_parameters.h"
+#include "graph/fusion.h"
+#include "graph/parameters.h"
 
 namespace nibble::inline emit {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/isa.h"
 #include "engine/test_engine_fixture.h"
-#include "graph/integer_parameters.h"
+#include "graph/parameters.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline engine {

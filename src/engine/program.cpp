@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "graph/depthwise.h"
-#include "graph/integer_parameters.h"
+#include "graph/fusion.h"
 #include "graph/node_error.h"
+#include "graph/parameters.h"
 #include "laws/rescale.h"
 #include "laws/rescale_ties.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "graph/integer_parameters.h"
+#include "graph/parameters.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline graph {

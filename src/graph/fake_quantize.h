@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "graph/node_error.h"
 #include "nibble/graph/network.h"
 
 namespace nibble::inline graph {
@@ -29,6 +30,13 @@ inline float fake_quantized(float x, float step, const IntegerGrid& grid) {
 
 // The integers that a format of at most 16 bits has: of uint4(zero=8) the codes less the zero, -8
 // to 7. Throws, naming the node, where it is no such format.
-IntegerGrid grid_of(const Node& node, const Format& format);
+inline IntegerGrid grid_of(const Node& node, const Format& format) {
+  const auto* grid = std::get_if<GridElement>(&format.element);
+  if (grid == nullptr || !grid->is_integer || !grid->clamps || grid->bits > 16) {
+    fail_node(node, "format", to_string(format), "integers of at most 16 bits");
+  }
+  return {static_cast<std::int64_t>(grid->lowest_n()) - format.scaling.zero,
+          static_cast<std::int64_t>(grid->highest_n()) - format.scaling.zero};
+}
 
 }  // namespace nibble::inline graph

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch norms and biases into the products before them, or behind them.
-#include "graph/fold_batch_norm.h"
+#include "graph/batch_norm.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch norm of integer training once it is frozen.
-#include "graph/frozen_norm.h"
+#include "graph/batch_norm.h"
 
 #include <algorithm>
 #include <vector>

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "graph/depthwise.h"
-#include "graph/integer_parameters.h"
 #include "graph/model_parts.h"
 #include "graph/node_error.h"
+#include "graph/parameters.h"
 #include "laws/rescale.h"
 
 namespace nibble::inline graph {

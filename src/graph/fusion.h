@@ -66,6 +66,11 @@ struct FusedGroup {
 // Whether 32 bits hold a product and half a step of the shift.
 bool is_narrow_product(const Interval& product, std::int64_t shift);
 
+// A convolution of one channel to one; `channels` are those of its input.
+inline bool is_depthwise(const Conv2d& conv, std::int64_t channels) {
+  return conv.groups > 1 && conv.groups == channels && conv.channels == channels;
+}
+
 class Fusion {
  public:
   // All must outlive it. Throws, naming the node, where a value that is stored needs more than 32

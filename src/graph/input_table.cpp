@@ -6,7 +6,7 @@
 #include <cmath>
 #include <variant>
 
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline graph {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline graph {

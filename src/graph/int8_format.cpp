@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // int8 with a power of two as its scale.
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 
 #include <cmath>
 

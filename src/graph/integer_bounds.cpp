@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "graph/integer_parameters.h"
 #include "graph/mean_factors.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"

@@ -7,11 +7,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "graph/frozen_norm.h"
-#include "graph/int8_format.h"
-#include "graph/integer_means.h"
+#include "graph/batch_norm.h"
 #include "graph/node_error.h"
-#include "graph/normalized_product.h"
 #include "graph/operation_table.h"
 #include "laws/block_exponent.h"
 #include "laws/integer_laws.h"

@@ -8,7 +8,6 @@
 
 #include "core/test_support.h"
 #include "graph/defined_network.h"
-#include "graph/int8_format.h"
 #include "graph/test_network_maker.h"
 #include "laws/rescale.h"
 #include "nibble/graph/integer_bounds.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes means out.
-#include "graph/integer_means.h"
+#include "graph/integer_form.h"
 
 #include "graph/model_writer.h"
 #include "graph/parameters.h"

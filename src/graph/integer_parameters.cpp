@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the parameters of integer networks apart.
-#include "graph/integer_parameters.h"
+#include "graph/parameters.h"
 
 #include "core/bit_packing.h"
 #include "nibble/core/error.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding nodes.
+// Finding nodes, and naming them in errors.
 #include "nibble/graph/network.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -36,6 +38,13 @@ std::size_t find_node(const Network& network, std::string_view name) {
     throw Error("network", "node", in_quotes(name), "one of " + network.name);
   }
   return static_cast<std::size_t>(found - network.nodes.begin());
+}
+
+void fail_node(const Node& node, std::string_view what, std::string_view got,
+               std::string_view expected, ErrorKind kind) {
+  throw Error("network",
+              fmt::format("node {} ({}): {}", in_quotes(node.name), name_of(node.op), what), got,
+              expected, kind);
 }
 
 }  // namespace nibble::inline graph

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "graph/float_text.h"
 #include "graph/node_error.h"
 #include "graph/op_fields.h"
 #include "nibble/core/error.h"
@@ -278,6 +278,12 @@ Network network_from_json(std::string_view text, const std::string& source) {
     throw Error("network", fmt::format("{}: {}", source, error.reason()), input_kind(error));
   }
   return network;
+}
+
+double short_double(float x) {
+  // Through a double a decimal is rounded twice, which in rare cases leads elsewhere.
+  const double rounded = std::strtod(fmt::format("{}", x).c_str(), nullptr);
+  return static_cast<float>(rounded) == x ? rounded : static_cast<double>(x);
 }
 
 }  // namespace nibble::inline graph

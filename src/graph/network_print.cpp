@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "graph/float_text.h"
+#include "graph/network_json.h"
 #include "graph/op_fields.h"
 #include "nibble/graph/network_text.h"
 

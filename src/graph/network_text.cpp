@@ -14,7 +14,6 @@
 #include "graph/layer_text.h"
 #include "graph/node_error.h"
 #include "graph/shapes.h"
-#include "graph/structure.h"
 #include "graph/toml_reader.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"

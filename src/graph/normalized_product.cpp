@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch norms, and products whose sums go into one and nowhere else.
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 
 #include <algorithm>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors that a network needs.
+// The tensors that a network needs, and one hash over those of a model.
 #include "graph/parameters.h"
 
 #include <algorithm>
 #include <initializer_list>
 
+#include "core/hash.h"
 #include "graph/shapes.h"
 #include "nibble/core/error.h"
 
@@ -119,6 +120,24 @@ std::vector<Parameter> checked_parameters(const Model& model) {
     }
   }
   return parameters;
+}
+
+// docs/networks.md has the sequence of bytes.
+std::uint64_t weights_hash(const Model& model) {
+  constexpr std::string_view kEnd("\0", 1);
+  Hasher hasher;
+  const std::vector<Parameter> parameters = checked_parameters(model);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor& tensor = model.parameters[i];
+    hasher.add(parameters[i].name);
+    hasher.add(kEnd);
+    hasher.add(name_of(tensor.dtype()));
+    hasher.add(kEnd);
+    hasher.add(tensor.shape().to_string());
+    hasher.add(kEnd);
+    hasher.add(std::span<const std::byte>(tensor.data(), tensor.bytes()));
+  }
+  return hasher.value();
 }
 
 }  // namespace nibble::inline graph

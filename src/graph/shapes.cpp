@@ -11,7 +11,6 @@
 #include <variant>
 
 #include "graph/node_error.h"
-#include "graph/structure.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline graph {

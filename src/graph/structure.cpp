@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks names, order, arity and precisions of nodes.
-#include "graph/structure.h"
+#include "graph/shapes.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "graph/shapes.h"
-#include "graph/structure.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network.h"
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <numeric>
 
-#include "graph/integer_parameters.h"
+#include "graph/parameters.h"
 #include "graph/shapes.h"
 #include "graph/test_network_maker.h"
 #include "nibble/core/error.h"

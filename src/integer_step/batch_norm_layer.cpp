@@ -3,7 +3,7 @@
 // ranks.
 #include <algorithm>
 
-#include "graph/frozen_norm.h"
+#include "graph/batch_norm.h"
 #include "integer_step/layer.h"
 #include "laws/batch_norm.h"
 #include "nibble/core/error.h"

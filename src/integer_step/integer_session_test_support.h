@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 #include "integer_step/integer_test_support.h"
 #include "integer_step/session.h"
 #include "nibble/core/error.h"

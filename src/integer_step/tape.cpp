@@ -8,7 +8,7 @@
 
 #include "core/host_ranges.h"
 #include "core/name.h"
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline integer_step {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/isa.h"
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/engine/engine.h"

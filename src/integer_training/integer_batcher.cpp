@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "graph/input_table.h"
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 
 namespace nibble::inline integer_training {
 namespace {

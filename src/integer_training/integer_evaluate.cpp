@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "epoch_loop/check_data.h"
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 #include "integer_training/answers.h"
 #include "integer_training/frozen_answers.h"
 #include "integer_training/integer_batcher.h"

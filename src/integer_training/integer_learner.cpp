@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/warning.h"
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_observation.h"
 #include "integer_training/integer_start.h"

@@ -11,7 +11,7 @@
 
 #include "core/isa.h"
 #include "core/warning.h"
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 #include "integer_step/choose_place.h"
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/core/parallel.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline integer_training {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 #include "integer_step/predictor.h"
 #include "nibble/graph/network.h"
 

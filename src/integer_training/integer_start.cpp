@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "epoch_loop/run_start.h"
+#include "graph/batch_norm.h"
 #include "graph/fake_quantize.h"
-#include "graph/fold_batch_norm.h"
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 #include "graph/model_parts.h"
-#include "graph/normalized_product.h"
 #include "integer_step/initial_weights.h"
 #include "laws/round_shift.h"
 #include "nibble/core/error.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_run_test_support.h"
 #include "nibble/integer_training/train_integers.h"

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/hash.h"
-#include "graph/normalized_product.h"
+#include "graph/batch_norm.h"
 #include "integer_step/integer_session_test_support.h"
 #include "nibble/core/parallel.h"
 #include "placement/placement_test_support.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/fold_batch_norm.h"
+#include "graph/batch_norm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

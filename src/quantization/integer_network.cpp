@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "graph/fake_quantize.h"
-#include "graph/integer_means.h"
+#include "graph/integer_form.h"
 #include "graph/model_parts.h"
 #include "graph/model_writer.h"
 #include "graph/node_error.h"

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "graph/integer_parameters.h"
 #include "graph/node_error.h"
+#include "graph/parameters.h"
 
 namespace nibble::inline quantization {
 namespace {

@@ -2,7 +2,7 @@
 // The order of the passes.
 #include "nibble/quantization/quantize_model.h"
 
-#include "graph/fold_batch_norm.h"
+#include "graph/batch_norm.h"
 #include "quantization/bias_correction.h"
 #include "quantization/equalize.h"
 #include "quantization/fake_quantized.h"

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/int8_format.h"
-#include "graph/integer_parameters.h"
+#include "graph/integer_form.h"
+#include "graph/parameters.h"
 #include "nibble/graph/network.h"
 
 namespace nibble {

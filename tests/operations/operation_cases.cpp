@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "graph/int8_format.h"
+#include "graph/integer_form.h"
 #include "graph/test_network_maker.h"
 
 namespace nibble {

@@ -10,7 +10,6 @@
 
 #include "foreign/layer_directory/multipliers.h"
 #include "foreign/layer_directory/value_code.h"
-#include "graph/integer_parameters.h"
 #include "graph/model_parts.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"

@@ -10,8 +10,8 @@
 #include "foreign/layer_directory/filter_order.h"
 #include "foreign/layer_directory/layer_checks.h"
 #include "foreign/layer_directory/multipliers.h"
-#include "graph/integer_parameters.h"
 #include "graph/node_error.h"
+#include "graph/parameters.h"
 #include "graph/shapes.h"
 #include "nibble/core/error.h"
 

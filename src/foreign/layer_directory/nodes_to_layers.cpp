@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "foreign/layer_directory/multipliers.h"
-#include "graph/integer_parameters.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "nibble/core/error.h"

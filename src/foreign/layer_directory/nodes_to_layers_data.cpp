@@ -7,7 +7,7 @@
 
 #include "foreign/layer_directory/filter_order.h"
 #include "foreign/layer_directory/nodes_to_layers.h"
-#include "graph/integer_parameters.h"
+#include "graph/parameters.h"
 
 namespace nibble::inline foreign {
 namespace {

@@ -10,7 +10,6 @@
 #include "core/name.h"
 #include "graph/parameters.h"
 #include "graph/shapes.h"
-#include "graph/structure.h"
 
 namespace nibble::inline foreign {
 namespace {

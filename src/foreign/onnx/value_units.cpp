@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "graph/integer_parameters.h"
+#include "graph/parameters.h"
 
 namespace nibble::inline foreign {
 namespace {

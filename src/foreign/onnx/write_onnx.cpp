@@ -14,7 +14,6 @@
 #include "foreign/onnx/strided_copy.h"
 #include "foreign/onnx/value_units.h"
 #include "graph/integer_form.h"
-#include "graph/integer_parameters.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 

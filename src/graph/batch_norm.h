@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch norm of integer training once it is frozen: a bias and a rescale behind a product.
+// Batch norms of a network: folded into the products before them, found behind one, frozen after
+// integer training.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
 #include "nibble/core/tensor.h"
+#include "nibble/graph/network.h"
 #include "nibble/graph/op.h"
 
 namespace nibble::inline graph {
+
+// The same function without batch norms and dropouts. A batch norm that alone reads a conv2d or a
+// linear goes into its weight and bias, in double arithmetic, and so does a bias node; a batch norm
+// elsewhere becomes a conv2d of 1×1 with a group a channel, under its own name, and is refused, by
+// name, where its input is a vector. The nodes that stay keep their names.
+Model fold_batch_norm(Model model);
+
+// A convolution or linear layer without a bias that one batch norm reads, and nobody else. Its sums
+// are not rounded to int8 by themselves: the norm does that.
+bool is_normalized_product(const Network& network, std::size_t node);
+
+bool has_batch_norm(const Network& network);
+
+// A batch norm of integer training once it is frozen: a bias and a rescale behind a product.
 
 // The parameters of a trained batch norm, by channel; laws/batch_norm.h says in which units.
 struct NormTensors {
