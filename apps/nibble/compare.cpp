@@ -14,7 +14,6 @@
 #include "nibble/core/error.h"
 #include "report/comparison.h"
 #include "tasks/compare_models.h"
-#include "tasks/compare_runs.h"
 #include "tasks/json.h"
 #include "tasks/open_model.h"
 #include "tasks/shared_options.h"

@@ -15,7 +15,7 @@
 #include "core/atomic_file.h"
 #include "core/hash.h"
 #include "core/name.h"
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 #include "nibble/float_training/train.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of a folder as an ArraySet, with class_names.txt.
-#include "data/array_folder.h"
 
 #include <fmt/format.h>
 

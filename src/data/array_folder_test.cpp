@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of data sets of one's own: .npy files in a folder, with and without splits.
-#include "data/array_folder.h"
+#include "data/array_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

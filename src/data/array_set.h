@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A data set made of named arrays, wherever they are: files of a folder, members of an archive.
+// Data sets made of named arrays, wherever they are: files of a folder, members of an archive,
+// memory of the program.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nibble/data/dataset.h"
@@ -23,5 +27,25 @@ bool has_split(const ArraySet& set, Split split);
 
 // Everything of the data set but its name.
 Dataset read_array_set(const ArraySet& set, Split split);
+
+// A data set of one's own: a folder of .npy files, as load_dataset describes it.
+bool has_array_split(const std::filesystem::path& folder, Split split);
+
+// Whether a folder holds the arrays of any split.
+bool is_array_folder(const std::filesystem::path& folder);
+
+Dataset read_array_folder(const std::filesystem::path& folder, Split split);
+
+// A data set of one's own in one .npz file, as load_dataset describes it.
+bool has_npz_split(const std::filesystem::path& path, Split split);
+
+Dataset read_npz_dataset(const std::filesystem::path& path, Split split);
+
+// The data sets that programs keep in memory, by name.
+
+// Null where no program keeps one of that name.
+std::shared_ptr<const ArraySet> find_in_memory(std::string_view name);
+
+Dataset read_from_memory(const ArraySet& set, Split split, bool takes_unlabelled);
 
 }  // namespace nibble::inline data

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unpacks gzip data piece by piece, so that the reader decides how much it takes.
+// Unpacks what deflate packed: gzip data piece by piece, so that the reader decides how much it
+// takes, and entries of zip archives whole.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace nibble::inline data {
 
@@ -33,5 +35,10 @@ class Gunzip {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Throws unless all of `packed` is one stream of exactly `size` bytes. Memory grows with what
+// arrives; `name` is used in errors.
+std::vector<std::byte> inflate_all(std::span<const std::byte> packed, std::size_t size,
+                                   const std::string& name);
 
 }  // namespace nibble::inline data

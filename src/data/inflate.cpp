@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // zlib's inflate, with an end that is known before.
-#include "data/inflate.h"
+#include "data/gunzip.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

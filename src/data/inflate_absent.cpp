@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the place of inflate.cpp in a build without zlib: deflate data is refused.
-#include "data/inflate.h"
+#include "data/gunzip.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libjpeg behind decode_jpeg. Its errors jump: between setjmp and longjmp nothing needs a
 // destructor.
-#include "data/jpeg.h"
+#include "data/picture_codecs.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the place of jpeg.cpp in a build without libjpeg: JPEG files are recognized and refused.
-#include "data/jpeg.h"
+#include "data/picture_codecs.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

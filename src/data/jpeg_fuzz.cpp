@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/test_fuzz_target.h"
-#include "data/jpeg.h"
+#include "data/picture_codecs.h"
 #include "nibble/core/error.h"
 
 NIBBLE_FUZZ_TARGET(jpeg) {

@@ -10,10 +10,10 @@
 #include <system_error>
 
 #include "core/text_file.h"
-#include "data/array_folder.h"
+#include "data/array_set.h"
 #include "data/example_arrays.h"
 #include "data/picture_folder.h"
-#include "data/picture_shards.h"
+#include "data/picture_set.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/name.h"
+#include "data/array_set.h"
 #include "data/catalog.h"
 #include "data/example_arrays.h"
-#include "data/memory_sets.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/jpeg.h"
 #include "data/picture.h"
+#include "data/picture_codecs.h"
 #include "data/resize_taps.h"
 
 namespace nibble::inline data {

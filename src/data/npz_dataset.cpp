@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The members of an .npz file as an ArraySet.
-#include "data/npz_dataset.h"
 
 #include "data/array_set.h"
 #include "data/npz.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of data sets in one .npz file: the names that are known, labels and targets.
-#include "data/npz_dataset.h"
+#include "data/array_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "data/file_bytes.h"
-#include "data/jpeg.h"
-#include "data/png.h"
+#include "data/picture_codecs.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

@@ -6,8 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "data/jpeg.h"
-#include "data/png.h"
+#include "data/picture_codecs.h"
 
 namespace nibble::inline data {
 namespace {

@@ -11,8 +11,8 @@
 #include <mutex>
 #include <utility>
 
-#include "data/jpeg.h"
 #include "data/middle_rows.h"
+#include "data/picture_codecs.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

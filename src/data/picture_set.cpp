@@ -11,7 +11,6 @@
 
 #include "data/listed_files.h"
 #include "data/picture_folder.h"
-#include "data/picture_shards.h"
 #include "data/picture_source.h"
 #include "data/resize_taps.h"
 #include "nibble/core/error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of tar archives with the classes that their names, or members beside them, tell.
-#include "data/picture_shards.h"
+#include "data/picture_set.h"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,7 @@
 
 #include "core/test_support.h"
 #include "core/warning.h"
-#include "data/jpeg.h"
-#include "data/png.h"
+#include "data/picture_codecs.h"
 #include "data/test_tar.h"
 #include "nibble/data/dataset.h"
 

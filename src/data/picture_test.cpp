@@ -13,8 +13,7 @@
 #include "core/test_corpus.h"
 #include "core/test_support.h"
 #include "data/file_bytes.h"
-#include "data/jpeg.h"
-#include "data/png.h"
+#include "data/picture_codecs.h"
 
 namespace nibble::inline data {
 namespace {

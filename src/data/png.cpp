@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libpng behind decode_png. Its errors jump: between setjmp and longjmp nothing needs a destructor.
-#include "data/png.h"
+#include "data/picture_codecs.h"
 
 #include <fmt/format.h>
 #include <png.h>

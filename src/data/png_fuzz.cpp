@@ -8,7 +8,7 @@
 
 #include "core/test_fuzz_target.h"
 #include "data/crc32.h"
-#include "data/png.h"
+#include "data/picture_codecs.h"
 #include "nibble/core/error.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "data/crc32.h"
-#include "data/inflate.h"
+#include "data/gunzip.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "emit/emitted_parts.h"
-#include "emit/folder_words.h"
 #include "graph/integer_form.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"

@@ -6,12 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "emit/input_bytes.h"
 #include "emit/kernels.h"
 #include "emit/plan.h"
 #include "nibble/emit/emit.h"
 
 namespace nibble::inline emit {
+
+// Pictures as the codes that an emitted network takes: normalization and rounding as a table.
+
+// code = table[byte], or table[256·channel + byte] where channels differ. None: the input has no
+// scale, so that bytes mean nothing to it, or its codes are the bytes themselves.
+std::optional<CArray> table_of_bytes(const NetworkView& view, const EmitPlan& plan);
 
 // One step, as the README lists it.
 struct StepLine {
@@ -35,5 +40,13 @@ struct EmittedParts {
   std::string calls;            // statements
   std::vector<StepLine> lines;  // by step
 };
+
+// What the placeholders in the texts of src/emit/folder stand for.
+CWords folder_words(const EmittedParts& parts, const EmitSettings& settings, std::int64_t vectors);
+
+// What folder/README.md.in leaves to be said: what a network needs and what is proven of it.
+std::string figures_table(const EmittedParts& parts);
+std::string certificate_table(const EmittedParts& parts);
+std::string input_words(const EmittedParts& parts);
 
 }  // namespace nibble::inline emit

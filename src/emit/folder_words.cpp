@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills the placeholders.
-#include "emit/folder_words.h"
+#include "emit/emitted_parts.h"
 
 #include <fmt/format.h>
-
-#include "emit/readme.h"
 
 namespace nibble::inline emit {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the table of bytes.
-#include "emit/input_bytes.h"
+#include "emit/emitted_parts.h"
 
 #include <algorithm>
 

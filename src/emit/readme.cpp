@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the tables of the README.
-#include "emit/readme.h"
+#include "emit/emitted_parts.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,6 @@
 #include "emit/network_view.h"
 #include "emit/train_code.h"
 #include "emit/train_files.h"
-#include "emit/train_refusals.h"
 #include "laws/integer_laws.h"
 #include "nibble/emit/emit_training.h"
 

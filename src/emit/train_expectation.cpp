@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the trainer on the images of a check.
-#include "emit/train_expectation.h"
+#include "emit/train_files.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "data/batch_order.h"
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 #include "graph/input_table.h"
 #include "graph/integer_form.h"
 #include "integer_training/integer_batcher.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What emitted training cannot do.
-#include "emit/train_refusals.h"
+#include "emit/train_files.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a data set is one that a network can answer.
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run that begins with the parameters of a model.
-#include "epoch_loop/run_start.h"
+#include "epoch_loop/run_training.h"
 
 #include <fmt/format.h>
 

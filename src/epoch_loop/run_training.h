@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "epoch_loop/learner.h"
 #include "epoch_loop/training_data.h"
@@ -22,5 +23,14 @@ void check_average_start(std::int64_t first_epoch, std::int64_t epochs);
 
 TrainResult run_training(const RunSettings& settings, const TrainOptions& options,
                          const MakeLearner& make_learner);
+
+// A run that begins with the parameters of a model: what every arithmetic asks of it.
+inline constexpr std::string_view kStart = "model to start from";
+
+// A run without a network takes the model's, with softmax cross-entropy where it has no loss.
+void take_network(RunSettings& settings, const Network& start);
+
+// Throws, naming the first parameter that differs in name or shape.
+void check_same_parameters(const Network& network, const Network& start);
 
 }  // namespace nibble::inline epoch_loop

@@ -13,7 +13,6 @@
 
 #include "core/hash.h"
 #include "data/batch_order.h"
-#include "epoch_loop/check_data.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline epoch_loop {

@@ -7,10 +7,18 @@
 #include <span>
 #include <vector>
 
+#include "nibble/data/augment.h"
 #include "nibble/data/dataset.h"
 #include "nibble/epoch_loop/run_settings.h"
+#include "nibble/graph/network.h"
 
 namespace nibble::inline epoch_loop {
+
+// Throws where the data's examples or classes do not fit the network.
+void check_data(const Network& network, const Dataset& data);
+
+// Throws where crop, flip or cutout is asked for and examples are no pictures.
+void check_augment(const AugmentOptions& augment, const Dataset& data);
 
 // The train split is cut in two where a validation split is held out.
 struct TrainingData {

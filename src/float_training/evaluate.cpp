@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 #include "float_training/batcher.h"
 #include "float_training/tape.h"
 

@@ -13,7 +13,7 @@
 
 #include "core/hash.h"
 #include "data/batch_order.h"
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 #include "float_training/batcher.h"
 #include "float_training/session.h"
 #include "float_training/start.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "epoch_loop/run_start.h"
+#include "epoch_loop/run_training.h"
 #include "nibble/core/error.h"
 #include "nibble/float_training/recipe.h"
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 #include "graph/batch_norm.h"
 #include "integer_training/answers.h"
 #include "integer_training/frozen_answers.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "epoch_loop/run_start.h"
+#include "epoch_loop/run_training.h"
 #include "graph/batch_norm.h"
 #include "graph/fake_quantize.h"
 #include "graph/integer_form.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 #include "float_training/batcher.h"
 #include "nibble/core/error.h"
 #include "nibble/float_training/forward.h"

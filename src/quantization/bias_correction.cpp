@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Means of channels, float and quantized.
-#include "quantization/bias_correction.h"
+#include "quantization/passes.h"
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantization/bias_correction.h"
+#include "quantization/passes.h"
 
 #include <gtest/gtest.h>
 

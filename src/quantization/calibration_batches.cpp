@@ -2,7 +2,7 @@
 // Images for calibration.
 #include <algorithm>
 
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 #include "float_training/batcher.h"
 #include "nibble/core/error.h"
 #include "nibble/quantization/quantize_model.h"

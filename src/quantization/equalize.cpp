@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of products, and the factors that even their channels out.
-#include "quantization/equalize.h"
+#include "quantization/passes.h"
 
 #include <algorithm>
 #include <cmath>

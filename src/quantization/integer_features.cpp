@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves the ranges of features from the input into the first layers.
-#include "quantization/integer_features.h"
+#include "quantization/passes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -17,11 +17,9 @@
 #include "graph/model_writer.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
-#include "quantization/grid_format.h"
+#include "quantization/integer_parts.h"
 #include "quantization/integer_units.h"
-#include "quantization/integer_weights.h"
 #include "quantization/quantization_points.h"
-#include "quantization/rescale_node.h"
 
 namespace nibble::inline quantization {
 namespace {

@@ -8,8 +8,8 @@
 #include "graph/model_writer.h"
 #include "graph/parameters.h"
 #include "nibble/quantization/quantize_model.h"
+#include "quantization/integer_parts.h"
 #include "quantization/integer_units.h"
-#include "quantization/integer_weights.h"
 
 namespace nibble::inline quantization {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers moments of a layer's input and of its float sums, and rounds by them.
-#include "quantization/learned_rounding.h"
+#include "quantization/passes.h"
 
 #include <algorithm>
 #include <map>

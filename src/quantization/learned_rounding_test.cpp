@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "quantization/learned_rounding.h"
+#include "quantization/passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,11 +3,8 @@
 #include "nibble/quantization/quantize_model.h"
 
 #include "graph/batch_norm.h"
-#include "quantization/bias_correction.h"
-#include "quantization/equalize.h"
 #include "quantization/fake_quantized.h"
-#include "quantization/integer_features.h"
-#include "quantization/learned_rounding.h"
+#include "quantization/passes.h"
 
 namespace nibble::inline quantization {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts values in exponential buckets.
-#include "report/bucket_histogram.h"
+#include "report/event_record.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of exponential buckets.
-#include "report/bucket_histogram.h"
+#include "report/event_record.h"
 
 #include <gtest/gtest.h>
 

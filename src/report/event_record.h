@@ -4,12 +4,32 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "report/bucket_histogram.h"
+#include "nibble/run_folder/events.h"
 
 namespace nibble::inline report {
+
+// Counts of values in buckets whose width grows by a tenth, on both sides of zero, as TensorBoard's
+// own.
+
+// Of the finite values. Bucket i holds limits[i-1] <= x < limits[i]; empty buckets at both ends are
+// left out.
+struct BucketHistogram {
+  std::int64_t count = 0;
+  double smallest = 0;
+  double largest = 0;
+  double sum = 0;
+  double sum_of_squares = 0;
+  std::vector<double> limits;
+  std::vector<double> counts;
+};
+
+BucketHistogram bucket_histogram(std::span<const float> values);
+BucketHistogram bucket_histogram(std::span<const CountedValue> values);
 
 struct EventTime {
   double seconds = 0;  // since 1970

@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of two models, side by side.
+// Answers of two models side by side, and what differs between runs.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
-#include "tasks/different_pictures.h"
+#include "report/comparison.h"
 
 namespace nibble::inline tasks {
+
+// The pictures that two models answer differently, as a page.
+struct DifferentPicture {
+  std::int64_t index = 0;
+  std::int32_t label = 0;
+  std::int32_t first = 0;  // the answers
+  std::int32_t second = 0;
+};
+
+std::string class_name(const Dataset& data, std::int32_t label);
+
+// The first 24 as SVG, or as an HTML page with it; sides above 64 pixels are thinned out. The data
+// must be pictures of one or three channels.
+std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture> list,
+                          bool is_html);
 
 struct ModelComparison {
   std::int64_t images = 0;
@@ -27,5 +43,10 @@ ModelComparison compare_models(Model first, Model second, const Dataset& data,
                                const std::string& device);
 
 std::string to_json(const ModelComparison& found);
+
+// What differs between runs, and what came of it, as data.
+
+// Every list has one entry a run, null where a run has none.
+std::string comparison_json(const std::vector<RunRecord>& runs);
 
 }  // namespace nibble::inline tasks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A comparison of runs as JSON.
-#include "tasks/compare_runs.h"
+#include "tasks/compare_models.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws pixels as rectangles: nothing but the page itself is needed to see them.
-#include "tasks/different_pictures.h"
+#include "tasks/compare_models.h"
 
 #include <fmt/format.h>
 

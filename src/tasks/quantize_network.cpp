@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/hash.h"
-#include "epoch_loop/check_data.h"
+#include "epoch_loop/training_data.h"
 #include "foreign/layer_directory/directory_form.h"
 #include "nibble/core/error.h"
 #include "nibble/engine/engine.h"

@@ -14,7 +14,6 @@
 #include "python/src/networks/bind.h"
 #include "report/run_record.h"
 #include "tasks/compare_models.h"
-#include "tasks/compare_runs.h"
 #include "tasks/emit_folder.h"
 #include "tasks/evaluate_model.h"
 

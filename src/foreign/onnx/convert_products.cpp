@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "foreign/onnx/converters.h"
-#include "foreign/onnx/products.h"
 #include "foreign/onnx/strided_copy.h"
 #include "foreign/onnx/window.h"
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "foreign/onnx/converters.h"
-#include "foreign/onnx/products.h"
 
 namespace nibble::inline foreign {
 namespace {

@@ -2,6 +2,7 @@
 // How single ONNX nodes become nodes of a network; a file a family of them.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "foreign/onnx/translation.h"
@@ -52,5 +53,23 @@ Value convert_q_gemm(Translation& translation, const NodeView& node);           
 Value convert_q_linear_add(Translation& translation, const NodeView& node);                  // *
 Value convert_q_linear_average_pool(Translation& translation, const NodeView& node);         // *
 Value convert_q_linear_global_average_pool(Translation& translation, const NodeView& node);  // *
+
+// Products with constant weights, whatever ONNX calls them.
+
+// A convolution with the node's attributes; weights (out, in / groups, y, x).
+Value add_convolution(Translation& translation, const NodeView& node, const Activation& x,
+                      const Constant& weight, std::optional<Tensor> bias);
+
+// Of a vector with weights (out, in), or (in, out) where they are not transposed.
+Value add_linear(Translation& translation, const NodeView& node, const Activation& x,
+                 const Constant& weight, bool is_transposed, std::optional<Tensor> bias);
+
+// The sum of two values of one shape.
+Value add_sum(Translation& translation, const NodeView& node, const Activation& a,
+              const Activation& b);
+
+// One number a channel of any shape that broadcasts to (…, channels).
+Tensor bias_of(Translation& translation, const NodeView& node, const Constant& constant,
+               std::int64_t channels);
 
 }  // namespace nibble::inline foreign

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // quantize as QPyTorch or its posit fork would.
-#include "kernels/quantize/compat_path.h"
+#include "kernels/quantize/quantize_paths.h"
 
 #include <vector>
 

@@ -8,7 +8,7 @@
 #include "kernels/quantize/code_map.h"
 #include "kernels/quantize/codes.h"
 #include "kernels/quantize/group_scales.h"
-#include "kernels/quantize/reference.h"
+#include "kernels/quantize/quantize_paths.h"
 #include "kernels/quantize/widening.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts a tensor into chunks and feeds them to the vector kernels.
-#include "kernels/quantize/fast_path.h"
+#include "kernels/quantize/quantize_paths.h"
 
 #include <algorithm>
 #include <atomic>

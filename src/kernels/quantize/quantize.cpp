@@ -3,10 +3,8 @@
 #include "nibble/kernels/quantize.h"
 
 #include "kernels/quantize/check_call.h"
-#include "kernels/quantize/compat_path.h"
-#include "kernels/quantize/fast_path.h"
 #include "kernels/quantize/group_scales.h"
-#include "kernels/quantize/reference.h"
+#include "kernels/quantize/quantize_paths.h"
 #include "kernels/quantize/widening.h"
 #include "nibble/core/error.h"
 

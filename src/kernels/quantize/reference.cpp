@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // quantize as its definition says, element by element.
-#include "kernels/quantize/reference.h"
+#include "kernels/quantize/quantize_paths.h"
 
 #include "nibble/core/parallel.h"
 #include "numerics/scaled.h"

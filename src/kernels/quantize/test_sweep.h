@@ -12,7 +12,7 @@
 
 #include "core/isa.h"
 #include "kernels/quantize/kernels.h"
-#include "kernels/quantize/reference.h"
+#include "kernels/quantize/quantize_paths.h"
 #include "nibble/core/parallel.h"
 #include "nibble/kernels/quantize.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds weights and biases.
-#include "quantization/integer_weights.h"
+// Makes the formats, weights, biases and rescales of an integer network.
+#include "quantization/integer_parts.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "graph/node_error.h"
 #include "graph/parameters.h"
+#include "graph/rescale_factors.h"
 
 namespace nibble::inline quantization {
 namespace {
@@ -21,6 +22,25 @@ int bits_of(const IntegerGrid& grid) {
 }
 
 }  // namespace
+
+Precision grid_format(const Node& node, const FakeQuantize& grid, float step) {
+  Precision precision;
+  Scaling& scaling = precision.format.scaling;
+  scaling.kind = ScaleKind::given;
+  scaling.scale = step;
+  const bool is_symmetric = grid.low == -grid.high;
+  const std::int64_t levels = grid.high - grid.low + 1 + (is_symmetric ? 1 : 0);
+  int bits = 1;
+  while ((std::int64_t{1} << bits) < levels) ++bits;
+  if (levels != std::int64_t{1} << bits || bits > 16) {
+    fail_node(node, "grid", fmt::format("{} to {}", grid.low, grid.high),
+              "all integers of a format of at most 16 bits");
+  }
+  if (!is_symmetric) scaling.zero = static_cast<int>(-grid.low);
+  precision.format.element =
+      GridElement{.bits = bits, .is_signed = is_symmetric, .is_symmetric = is_symmetric};
+  return precision;
+}
 
 std::vector<float> counted_steps(std::span<const float> steps) {
   const float least = std::ranges::max(steps) * kLeastShare;
@@ -63,6 +83,26 @@ Tensor integer_bias(const Node& node, const Tensor& bias, std::span<const double
     result.as<std::int32_t>()[c] = static_cast<std::int32_t>(integer);
   }
   return result;
+}
+
+std::size_t add_rescale(ModelWriter& to, RescaleNode rescale, IntegerForm form) {
+  std::vector<double>& factors = rescale.factors;
+  if (std::ranges::all_of(factors, [&](double each) { return each == factors[0]; })) {
+    factors.resize(1);
+  }
+  const RescaleFactors integers =
+      form == IntegerForm::nvidia ? u16_factors(factors) : rescale_factors(factors);
+  std::vector<Tensor> tensors;
+  tensors.emplace_back(DType::i32, Shape{static_cast<std::int64_t>(factors.size())});
+  std::ranges::copy(integers.multipliers, tensors[0].as<std::int32_t>().begin());
+  return to.add({.name = std::move(rescale.name),
+                 .op = Rescale{.shift = integers.shift,
+                               .low = rescale.low,
+                               .high = rescale.high,
+                               .is_per_channel = factors.size() > 1},
+                 .inputs = {rescale.input},
+                 .value = rescale.value},
+                std::move(tensors));
 }
 
 }  // namespace nibble::inline quantization

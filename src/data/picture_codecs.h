@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JPEG files, read with libjpeg where the build has it.
+// PNG and JPEG files, read with libpng and libjpeg where the build has them.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,17 @@
 #include "nibble/core/tensor.h"
 
 namespace nibble::inline data {
+
+bool can_read_png();
+
+inline bool is_png(std::span<const std::byte> bytes) {
+  return bytes.size() >= 4 && bytes[0] == std::byte{0x89} && bytes[1] == std::byte{'P'} &&
+         bytes[2] == std::byte{'N'} && bytes[3] == std::byte{'G'};
+}
+
+// As decode_picture and picture_shape.
+Tensor decode_png(std::span<const std::byte> bytes, const std::string& name);
+Shape png_shape(std::span<const std::byte> bytes, const std::string& name);
 
 bool can_read_jpeg();
 
