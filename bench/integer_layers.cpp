@@ -10,7 +10,7 @@
 #include "bench/layer_passes.h"
 #include "bench/random_batch.h"
 #include "bench/stopwatch.h"
-#include "kernels/products/paths.h"
+#include "kernels/integer_paths.h"
 #include "kernels/products/peak.h"
 #include "nibble/core/parallel.h"
 

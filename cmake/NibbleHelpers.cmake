@@ -137,11 +137,11 @@ function(nibble_add_cuda_sources target)
 endfunction()
 
 # Texts of the tree as part of a library: `std::span<const EmbeddedText> nibble::<function>()`, which
-# core/embedded_text.h explains, gives each file under its name without extension, in this order.
+# core/text_file.h explains, gives each file under its name without extension, in this order.
 function(nibble_embed_texts target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FUNCTION" "FILES")
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME module)
-  set(code "// Made by nibble_embed_texts from files of the tree.\n#include \"core/embedded_text.h\"\n
+  set(code "// Made by nibble_embed_texts from files of the tree.\n#include \"core/text_file.h\"\n
 namespace nibble::inline ${module} {\n\nstd::span<const EmbeddedText> ${arg_FUNCTION}();\n
 std::span<const EmbeddedText> ${arg_FUNCTION}() {\n  static constexpr EmbeddedText kTexts[] = {\n")
   foreach(file IN LISTS arg_FILES)

@@ -8,7 +8,6 @@
 #include <map>
 #include <vector>
 
-#include "backend/check/check_backend.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/pretend/pretend_backend.h"
 #include "backend/reference/reference_backend.h"

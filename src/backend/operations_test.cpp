@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "backend/backend_test_support.h"
-#include "backend/check/check_backend.h"
 #include "backend/reference/reference_backend.h"
+#include "backend/registry.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline backend {

@@ -2,6 +2,7 @@
 // 64-bit content hashes (XXH3) for signatures, checkpoints and files.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,5 +37,22 @@ class Hasher {
 };
 
 std::string hex(std::uint64_t hash);  // 16 lower-case digits
+
+// SHA-256 (FIPS 180-4): for what comes from strangers, where XXH3 could be forged.
+
+// Of a sequence of pieces; independent of how the bytes were cut.
+class Sha256 {
+ public:
+  void add(std::span<const std::byte> bytes);
+  std::string hex() const;  // 64 lower-case digits, of what was added so far
+
+ private:
+  void add_block(const std::byte* block);
+
+  std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<std::byte, 64> block_ = {};
+  std::uint64_t bytes_ = 0;  // added; the last bytes_ % 64 wait in block_
+};
 
 }  // namespace nibble::inline core

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SHA-256 as FIPS 180-4 defines it, section by section.
-#include "core/sha256.h"
+#include "core/hash.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of SHA-256 by the vectors of FIPS 180-4's examples and NIST's CAVP.
-#include "core/sha256.h"
+#include "core/hash.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files of text that people write: networks, policies, recipes.
+// Texts: small files that people write, and those of the tree inside the library.
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,5 +12,11 @@ namespace nibble::inline core {
 // The whole file. What is missing, no regular file or longer than 16 MiB is an error of `op` that
 // names the path.
 std::string read_text_file(const std::filesystem::path& path, std::string_view op);
+
+// So that a program needs no files (nibble_embed_texts).
+struct EmbeddedText {
+  std::string_view name;  // of the file, without folder and extension
+  std::string_view text;
+};
 
 }  // namespace nibble::inline core

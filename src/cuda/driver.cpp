@@ -8,7 +8,11 @@
 #include <sstream>
 #include <system_error>
 
+#include "core/device_name.h"
 #include "core/system_field.h"
+#include "cuda/upload.h"
+#include "nibble/core/error.h"
+#include "nibble/cuda/device.h"
 
 namespace nibble::cuda {
 namespace {
@@ -45,6 +49,24 @@ Driver loaded_driver(const fs::path& folder) {
   }
   std::ranges::sort(driver.gpus);
   return driver;
+}
+
+int usable_device(std::string_view name) {
+  const int device = parse_device(name).index;
+  const int count = device_count();
+  if (count == 0) {
+    const bool has_driver = !loaded_driver().version.empty();
+    throw Error("device", name,
+                has_driver ? "no usable GPU: " + why_no_device() : "no NVIDIA driver here",
+                "a machine with a GPU, or cpu", ErrorKind::device);
+  }
+  if (device >= count)
+    throw Error("device", name, std::to_string(count) + (count == 1 ? " GPU" : " GPUs"),
+                "a number below " + std::to_string(count) + ", or cpu", ErrorKind::device);
+  if (!has_kernels(device))
+    throw Error("device", name, "a build without kernels for this GPU",
+                "one with -D CMAKE_CUDA_ARCHITECTURES=native, made on it", ErrorKind::device);
+  return device;
 }
 
 }  // namespace nibble::cuda

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA's driver tells of itself and of the GPUs that it drives, whatever the build has.
+// What NVIDIA's driver tells of itself and of the GPUs that it drives, whatever the build has, and
+// GPUs by name.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nibble::cuda {
@@ -17,5 +19,8 @@ Driver loaded_driver(const std::filesystem::path& folder = "/proc/driver/nvidia"
 
 // Why the runtime finds no GPU, in its words; empty where there is one.
 std::string why_no_device();
+
+// The number of "cuda" (0) or "cuda:1" (1); throws where there is no such GPU.
+int usable_device(std::string_view name);
 
 }  // namespace nibble::cuda

@@ -61,4 +61,8 @@ class EventSpans {
   std::deque<std::atomic<bool>> gates_;  // open once true
 };
 
+// Ranges for Nsight: what the host is in, on the time line of the tool that runs the program. From
+// here on the tool is told, where one is there.
+void tell_nsight();
+
 }  // namespace nibble::cuda

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/hash.h"
-#include "core/sha256.h"
 #include "data/array_set.h"
 #include "data/catalog.h"
 #include "data/cifar10.h"

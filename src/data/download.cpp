@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "core/atomic_file.h"
-#include "core/sha256.h"
+#include "core/hash.h"
 #include "data/cifar10.h"
 #include "data/gunzip.h"
 #include "data/http.h"

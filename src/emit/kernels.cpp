@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/embedded_text.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline emit {

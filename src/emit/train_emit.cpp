@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the files of emitted training together.
+// Puts the files of emitted training together, and makes the run that they begin with.
 #include <fmt/format.h>
+
+#include <utility>
 
 #include "emit/kernels.h"
 #include "emit/network_view.h"
 #include "emit/train_code.h"
 #include "emit/train_files.h"
+#include "epoch_loop/training_data.h"
+#include "integer_training/integer_learner.h"
 #include "laws/integer_laws.h"
 #include "nibble/emit/emit_training.h"
 
@@ -109,6 +113,15 @@ EmittedTraining emit_training(const Model& start, const Dataset& examples,
   check_trainable(start, settings);
   TrainingEmitter emitter(start, settings);
   return emitter.emit(expected_training(start, examples, settings));
+}
+
+TrainingStart training_start(const IntegerRecipe& recipe) {
+  TrainingData data = load_training_data(recipe);
+  IntegerRecipe completed = recipe;
+  static_cast<RunSettings&>(completed) = complete(recipe, data);
+  completed.options.seed = completed.seed;
+  Model model = IntegerLearner(completed, data, nullptr).snapshot();
+  return {std::move(model), std::move(data.train)};
 }
 
 }  // namespace nibble::inline emit

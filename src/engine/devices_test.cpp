@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/check/check_runner.h"
 #include "engine/engine_test_support.h"
 #include "engine/runner.h"
 #include "graph/test_random_network.h"

@@ -5,7 +5,6 @@
 
 #include "core/test_support.h"
 #include "engine/cpu/plain_step.h"
-#include "engine/cpu/row_step.h"
 #include "engine/engine_test_support.h"
 #include "nibble/engine/engine.h"
 

@@ -7,9 +7,6 @@
 #include <map>
 
 #include "core/device_name.h"
-#include "engine/check/check_runner.h"
-#include "engine/cpu/cpu_runner.h"
-#include "engine/reference/reference_runner.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline engine {

@@ -71,4 +71,24 @@ std::unique_ptr<EngineRunner> compile(const EngineProgram& program, const Engine
 using Compiler = std::unique_ptr<EngineRunner> (*)(const EngineProgram&, const EngineOptions&);
 void add_engine_device(std::string kind, Compiler compiler);
 
+// Programs on the CPU, by kernels of the path of instructions that is active.
+std::unique_ptr<EngineRunner> make_cpu_runner(const EngineProgram& program,
+                                              const EngineOptions& options);
+
+// Programs by the definitions of their nodes, one by one: nothing is fused, nothing is fast.
+std::unique_ptr<EngineRunner> make_reference_runner(const EngineProgram& program,
+                                                    const EngineOptions& options);
+
+// Two devices at once: every value that both give is compared, integer by integer.
+
+// A runner and its name.
+struct NamedRunner {
+  std::string name;
+  std::unique_ptr<EngineRunner> runner;
+};
+
+// Answers as the first does; throws at the first difference, naming layer, place and both integers.
+std::unique_ptr<EngineRunner> make_check_runner(const EngineProgram& program, NamedRunner first,
+                                                NamedRunner second);
+
 }  // namespace nibble::inline engine

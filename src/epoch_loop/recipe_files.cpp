@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "core/embedded_text.h"
 #include "core/text_file.h"
 #include "epoch_loop/run_settings_text.h"
 #include "graph/toml_reader.h"

@@ -2,7 +2,6 @@
 // The networks of the folder networks/, which the build puts into the library, and files beside.
 #include <fmt/format.h>
 
-#include "core/embedded_text.h"
 #include "core/text_file.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"

@@ -2,6 +2,7 @@
 // Integer values forward, integer errors back; every layer moves its weights.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,12 +14,29 @@
 #include <utility>
 #include <vector>
 
+#include "backend/backend.h"
 #include "graph/tape_memory.h"
 #include "integer_step/layer.h"
-#include "integer_step/step_watcher.h"
 #include "nibble/integer_step/settings.h"
 
 namespace nibble::inline integer_step {
+
+// Who looks on while a step runs: which pass of which node begins and ends on which backend.
+
+// The smallest thing that is placed. Of the network's input the forward pass brings the batch in;
+// of its loss it makes the first error, on the backend of the answer.
+struct StepUnit {
+  std::size_t node = 0;
+  TrainPass pass = TrainPass::forward;
+  auto operator<=>(const StepUnit&) const = default;
+};
+
+class StepWatcher {
+ public:
+  virtual ~StepWatcher() = default;
+  virtual void begin(StepUnit unit, IntegerBackend& backend) = 0;
+  virtual void end(StepUnit unit, IntegerBackend& backend) = 0;
+};
 
 // A batch on the host: bytes with a table of 256 mantissas for every channel of theirs, images of a
 // data set with such tables, or mantissas that are there already.

@@ -10,8 +10,6 @@
 #include "core/warning.h"
 #include "graph/batch_norm.h"
 #include "integer_training/integer_model.h"
-#include "integer_training/integer_observation.h"
-#include "integer_training/integer_start.h"
 #include "integer_training/rate_course.h"
 #include "nibble/integer_training/train_integers.h"
 

@@ -10,14 +10,34 @@
 #include "epoch_loop/learner.h"
 #include "epoch_loop/training_data.h"
 #include "integer_step/steady_session.h"
+#include "integer_step/tape.h"
+#include "integer_step/trained_tensor.h"
 #include "integer_training/answers.h"
 #include "integer_training/integer_averager.h"
 #include "integer_training/integer_batcher.h"
 #include "integer_training/integer_evaluator.h"
 #include "integer_training/integer_model.h"
+#include "nibble/graph/network.h"
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
+
+// The weights of a model as integer training begins with them.
+
+// Into all weights of the network, which are those of a first step by this rule; the model is one
+// that start_from accepted.
+void write_start(const Model& start, const UpdateRule& rule,
+                 std::span<TrainedTensor* const> parameters);
+
+// What one step of integer training shows: shifts, saturation, weights at the rails, weights moved.
+
+// Fills in how the values and errors of a step, the first images', are spread; for its tape, while
+// it runs. `step` counts from 1, as after it.
+PointObserver point_observer(std::int64_t epoch, std::int64_t step, Observation& observation);
+
+// After the step.
+void observe_integers(const IntegerTape& tape, std::int64_t epoch, std::int64_t step,
+                      Observation& observation);
 
 class IntegerLearner final : public Learner {
  public:

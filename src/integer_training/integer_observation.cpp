@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one step of integer training shows.
-#include "integer_training/integer_observation.h"
+#include "integer_training/integer_learner.h"
 
 #include <algorithm>
 #include <array>

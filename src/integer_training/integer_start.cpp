@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that integer training begins with; docs/integer-training.md has the law of their rounding.
-#include "integer_training/integer_start.h"
+#include "integer_training/integer_learner.h"
 
 #include <fmt/format.h>
 

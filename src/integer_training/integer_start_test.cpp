@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integer training that begins with a model, and layers that stay as they are.
-#include "integer_training/integer_start.h"
+#include "integer_training/integer_learner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,6 +7,7 @@
 #include <array>
 #include <limits>
 
+#include "laws/rescale_ties.h"
 #include "laws/round_shift.h"
 
 namespace nibble::inline laws {
@@ -72,6 +73,19 @@ TEST(RoundedShift, OfSmallNumbersIsTheSame) {
            {k, most - k, (1 << (s - 1)) - k, std::int32_t{2'000'000'000} >> s}) {
         EXPECT_EQ(rounded_shift_of_small(p, s), rounded_shift(p, s)) << p << " " << s;
         EXPECT_EQ(rounded_shift_of_small(-p, s), rounded_shift(-p, s)) << -p << " " << s;
+      }
+    }
+  }
+}
+
+TEST(RescaleTies, AreFoundWhereTheyAreAndNowhereElse) {
+  for (int s = 0; s <= 9; ++s) {
+    for (std::uint64_t m = 0; m <= 40; ++m) {
+      bool ties = false;  // of any x so far
+      for (std::uint64_t x = 0; x <= 40; ++x) {
+        const std::uint64_t step = std::uint64_t{1} << s;
+        ties |= s > 0 && x * m % step == step / 2;
+        EXPECT_EQ(has_ties(x, m, s), ties) << x << " times " << m << " by 2^" << s;
       }
     }
   }

@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// QPyTorch 0.3.0 and its posit fork, one number at a time.
+// QPyTorch 0.3.0 and its posit fork: their names, and their arithmetic one number at a time.
 #include "numerics/compat_qtorch.h"
 
 #include <cmath>
+#include <string>
 
+#include "nibble/core/error.h"
 #include "numerics/compat_rounding.h"
+#include "numerics/words.h"
 
 namespace nibble::inline numerics {
+namespace {
+
+constexpr Words<Compat, 4> kNames = {{{Compat::none, "none"},
+                                      {Compat::qtorch, "qtorch"},
+                                      {Compat::qtorch_bits, "qtorch-bits"},
+                                      {Compat::qtorch_plus, "qtorch+"}}};
+
+}  // namespace
+
+Compat parse_compat(std::string_view text) {
+  if (const auto compat = value_of(kNames, text)) return *compat;
+  throw Error("compat", "unknown package", "'" + std::string(text) + "'", list_of(kNames));
+}
+
+std::string_view to_string(Compat compat) {
+  return word_of(kNames, compat);
+}
 
 float compat_group_max(float max_abs, float x) {
   const float magnitude = std::fabs(x);

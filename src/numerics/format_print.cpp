@@ -7,7 +7,6 @@
 
 #include "nibble/numerics/format.h"
 #include "numerics/format_names.h"
-#include "numerics/format_words.h"
 
 namespace nibble::inline numerics {
 namespace {

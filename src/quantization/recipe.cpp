@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/embedded_text.h"
 #include "core/name.h"
 #include "core/text_file.h"
 #include "graph/toml_reader.h"

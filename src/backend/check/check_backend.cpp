@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two backends side by side, compared after every operation.
-#include "backend/check/check_backend.h"
+#include "backend/registry.h"
 
 #include <algorithm>
 #include <utility>

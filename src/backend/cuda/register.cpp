@@ -4,8 +4,8 @@
 
 #include "backend/cuda/cuda_backend.h"
 #include "backend/registry.h"
-#include "cuda/nvtx.h"
-#include "cuda/usable_device.h"
+#include "cuda/driver.h"
+#include "cuda/event_spans.h"
 
 namespace nibble::inline backend {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the second device, keeps its values, and holds those of the first against them.
-#include "engine/check/check_runner.h"
+#include "engine/runner.h"
 
 #include <fmt/format.h>
 

@@ -7,12 +7,10 @@
 #include <algorithm>
 
 #include "core/checked.h"
-#include "engine/cpu/depthwise_step.h"
 #include "engine/cpu/joined_sums.h"
 #include "engine/cpu/plain_step.h"
 #include "engine/cpu/pool_steps.h"
 #include "engine/cpu/product_step.h"
-#include "engine/cpu/row_step.h"
 #include "engine/cpu/value_places.h"
 
 namespace nibble::inline engine {

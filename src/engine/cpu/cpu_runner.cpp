@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a plan, with memory for as many runs as there are at a time.
-#include "engine/cpu/cpu_runner.h"
+#include "engine/runner.h"
 
 #include <algorithm>
 #include <mutex>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs depthwise convolutions: a row of outputs a task, panels of 64 channels, tiles of pixels.
-#include "engine/cpu/depthwise_step.h"
+#include "engine/cpu/product_step.h"
 
 #include <algorithm>
 

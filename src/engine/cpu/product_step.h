@@ -34,4 +34,9 @@ struct ProductSpec {
 
 std::unique_ptr<CpuStep> make_product_step(ProductSpec spec);
 
+// Convolutions of one channel to one with all that follows in one pass, as products have it.
+
+// The input must lie as u8.
+std::unique_ptr<CpuStep> make_depthwise_step(ProductSpec spec);
+
 }  // namespace nibble::inline engine

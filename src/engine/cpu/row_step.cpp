@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unpacks a pixel's integers to 32 bits, works on them, and packs them again.
-#include "engine/cpu/row_step.h"
+#include "engine/cpu/plain_step.h"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "cuda/driver.h"
 #include "cuda/errors.h"
-#include "cuda/usable_device.h"
 #include "engine/cuda/device_lane.h"
 #include "engine/cuda/device_peak.h"
 #include "engine/cuda/product_parts.h"

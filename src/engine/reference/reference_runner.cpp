@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the definitions, example by example.
-#include "engine/reference/reference_runner.h"
+#include "engine/runner.h"
 
 #include <cstring>
 

@@ -117,4 +117,17 @@ Layer parse_layer(const LayerRecord& record);
 // With the keys in their usual order.
 std::string to_text(const Layer& layer);
 
+// Checks of what a layer says against what it must be; each throws with file and line.
+
+// `why` follows the expected number.
+void check_equal(const LayerRecord& record, std::string_view key, std::int64_t got,
+                 std::int64_t expected, std::string_view why);
+void check_false(const LayerRecord& record, std::string_view key, bool got);
+void check_true(const LayerRecord& record, std::string_view key, bool got);
+void check_mode(const LayerRecord& record, const std::string& got, const std::string& expected);
+
+// One of the types, and the extents.
+void check_tensor(const LayerRecord& record, std::string_view key, const StoredTensor& got,
+                  const std::vector<StoredType>& types, const std::vector<std::int64_t>& extents);
+
 }  // namespace nibble::inline foreign

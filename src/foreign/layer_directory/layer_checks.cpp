@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks of what a layer says.
-#include "foreign/layer_directory/layer_checks.h"
+#include "foreign/layer_directory/layer.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "foreign/layer_directory/filter_order.h"
-#include "foreign/layer_directory/layer_checks.h"
+#include "foreign/layer_directory/layer.h"
 #include "foreign/layer_directory/multipliers.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/test_corpus.h"
 #include "core/test_support.h"
 #include "foreign/onnx/test_graph.h"
+#include "nibble/core/error.h"
 #include "nibble/foreign/onnx.h"
 
 namespace nibble::inline foreign {
@@ -169,6 +171,16 @@ TEST_F(ExternalData, MustHoldWhatIsAskedFor) {
   EXPECT_THAT(error("", "w.bin", "5"), HasSubstr("got 12 bytes, expected 8 from byte 5 on"));
   EXPECT_THAT(error("", "w.bin", "-1"), HasSubstr("a number of bytes"));
   EXPECT_THAT(error("", "none.bin"), HasSubstr("a file that can be read"));
+}
+
+TEST(OnnxCorpus, FilesAreReadOrRefusedAsTheirNamesSay) {
+  for_each_corpus_file("onnx", 8, [](const std::filesystem::path& path, bool is_valid) {
+    if (is_valid) {
+      EXPECT_NO_THROW((void)read_onnx(path));
+    } else {
+      EXPECT_THROW((void)read_onnx(path), Error);
+    }
+  });
 }
 
 }  // namespace

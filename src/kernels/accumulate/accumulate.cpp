@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "core/isa.h"
-#include "kernels/accumulate/check.h"
+#include "kernels/accumulate/job.h"
 #include "kernels/accumulate/paths.h"
 #include "kernels/accumulate/reference.h"
 #include "nibble/core/error.h"

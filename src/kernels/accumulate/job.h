@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kernels/accumulate/reference.h"
+#include "nibble/kernels/accumulate.h"
 
 namespace nibble::inline kernels::accumulation {
 
@@ -60,5 +61,8 @@ struct TileKernel {
   std::int64_t columns = 0;
   RunTile run = nullptr;
 };
+
+// Throws where a format, a chunk length or an order cannot be computed with.
+void check_accumulator(const Accumulator& accumulator);
 
 }  // namespace nibble::inline kernels::accumulation

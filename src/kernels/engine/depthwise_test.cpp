@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/engine/engine_kernels_test_support.h"
-#include "kernels/engine/paths.h"
+#include "kernels/integer_paths.h"
 #include "laws/rescale_ties.h"
 
 namespace nibble::inline kernels {

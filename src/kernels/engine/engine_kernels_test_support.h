@@ -11,7 +11,7 @@
 
 #include "core/isa.h"
 #include "kernels/engine/engine_kernels.h"
-#include "kernels/engine/paths.h"
+#include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's kernel for the baseline of the platform.
 #include "kernels/engine/loops.h"
-#include "kernels/engine/paths.h"
+#include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels::portable {
 namespace {

@@ -2,7 +2,7 @@
 // The definition of the engine's kernel, number by number.
 #include <algorithm>
 
-#include "kernels/engine/paths.h"
+#include "kernels/integer_paths.h"
 #include "laws/rescale.h"
 
 namespace nibble::inline kernels::reference {

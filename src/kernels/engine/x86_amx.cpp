@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/engine/paths.h"
 #include "kernels/engine/x86_avx512_rescale.h"
 #include "kernels/engine/x86_avx512vnni.h"
+#include "kernels/integer_paths.h"
 #include "kernels/products/tile_shape.h"
 
 namespace nibble::inline kernels::amx {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "kernels/engine/loops.h"
-#include "kernels/engine/paths.h"
 #include "kernels/engine/x86_avx2_depthwise.h"
 #include "kernels/engine/x86_avx2_rescale.h"
+#include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels::avx2 {
 namespace {

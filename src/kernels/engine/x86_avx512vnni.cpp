@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "kernels/engine/loops.h"
-#include "kernels/engine/paths.h"
 #include "kernels/engine/x86_avx512_depthwise.h"
 #include "kernels/engine/x86_avx512_rescale.h"
 #include "kernels/engine/x86_avx512vnni.h"
+#include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels::avx512vnni {
 namespace {

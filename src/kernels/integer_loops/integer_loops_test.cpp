@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/integer_loops/paths.h"
+#include "kernels/integer_paths.h"
 #include "laws/round_shift.h"
 
 namespace nibble::inline kernels {

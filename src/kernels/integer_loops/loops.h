@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kernels/integer_loops/paths.h"
+#include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels {
 

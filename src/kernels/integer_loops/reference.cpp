@@ -2,7 +2,7 @@
 // The integer loops straight from the scalar definitions.
 #include <algorithm>
 
-#include "kernels/integer_loops/paths.h"
+#include "kernels/integer_paths.h"
 #include "laws/rescale.h"
 #include "laws/round_shift.h"
 

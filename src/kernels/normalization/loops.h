@@ -3,7 +3,7 @@
 // compiles them under a Path of its own.
 #pragma once
 
-#include "kernels/normalization/paths.h"
+#include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels {
 

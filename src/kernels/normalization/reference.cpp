@@ -2,7 +2,7 @@
 // The loops of batch norm straight from the scalar definitions.
 #include <algorithm>
 
-#include "kernels/normalization/paths.h"
+#include "kernels/integer_paths.h"
 #include "laws/batch_norm.h"
 #include "laws/round_shift.h"
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/products/paths.h"
+#include "kernels/integer_paths.h"
 #include "kernels/products/requantize_loop.h"
 
 namespace nibble::inline kernels::portable {

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/products/paths.h"
+#include "kernels/integer_paths.h"
 #include "kernels/products/peak.h"
 
 namespace nibble::inline kernels {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/isa.h"
-#include "kernels/products/paths.h"
+#include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels {
 namespace {

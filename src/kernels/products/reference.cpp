@@ -2,7 +2,7 @@
 // The definition of the int8 product and of its rounding.
 #include <algorithm>
 
-#include "kernels/products/paths.h"
+#include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels::reference {
 namespace {

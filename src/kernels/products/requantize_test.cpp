@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/isa.h"
-#include "kernels/products/paths.h"
+#include "kernels/integer_paths.h"
 #include "kernels/products/product_kernels.h"
 
 namespace nibble::inline kernels {

@@ -3,7 +3,7 @@
 // blocks of c, 4 and 5 whole pieces of a and b, 6 and 7 what is left of the depth.
 #include <immintrin.h>
 
-#include "kernels/products/paths.h"
+#include "kernels/integer_paths.h"
 #include "kernels/products/tile_shape.h"
 
 namespace nibble::inline kernels::amx {

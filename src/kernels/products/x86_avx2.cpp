@@ -2,7 +2,7 @@
 // The int8 product on AVX2, whose byte product wants one factor unsigned: |a| · (b with a's sign).
 #include <immintrin.h>
 
-#include "kernels/products/paths.h"
+#include "kernels/integer_paths.h"
 #include "kernels/products/requantize_loop.h"
 
 namespace nibble::inline kernels::avx2 {

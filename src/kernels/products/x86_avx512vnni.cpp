@@ -3,7 +3,7 @@
 // adds, 128·Σ a, is taken off again.
 #include <immintrin.h>
 
-#include "kernels/products/paths.h"
+#include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels::avx512vnni {
 namespace {

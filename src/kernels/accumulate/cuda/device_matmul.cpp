@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cuda/upload.h"
-#include "kernels/accumulate/check.h"
 #include "kernels/accumulate/cuda/kernels.h"
+#include "kernels/accumulate/job.h"
 #include "nibble/core/error.h"
 #include "nibble/kernels/device_accumulate.h"
 

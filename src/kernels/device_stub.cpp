@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// quantize, encode and decode for GPUs in a build without the CUDA toolkit.
+// Formats and matrix products on GPUs in a build without the CUDA toolkit.
 #include "cuda/stub/absent.h"
+#include "nibble/kernels/device_accumulate.h"
 #include "nibble/kernels/device_quantize.h"
 
 namespace nibble::inline kernels {
@@ -30,6 +31,15 @@ void device_encode(DeviceArray, const DeviceEncoded&, const Shape&, const Format
 void device_decode(const DeviceEncoded&, DeviceArray, const Shape&, const Format&, void*,
                    const cuda::Place&) {
   cuda::refuse_without_cuda("decode");
+}
+
+std::size_t device_matmul_workspace(const Accumulator&) {
+  return 0;
+}
+
+void device_matmul(const float*, const float*, float*, std::int64_t, std::int64_t, std::int64_t,
+                   const Accumulator&, void*, const cuda::Place&) {
+  cuda::refuse_without_cuda("matmul");
 }
 
 }  // namespace nibble::inline kernels
