@@ -8,9 +8,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/crc32.h"
 #include "core/test_corpus.h"
 #include "core/test_support.h"
-#include "data/crc32.h"
 #include "nibble/core/limits.h"
 
 namespace nibble::inline data {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/crc32.h"
 #include "core/test_fuzz_target.h"
-#include "data/crc32.h"
 #include "data/picture_codecs.h"
 #include "nibble/core/error.h"
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <string_view>
 
-#include "data/crc32.h"
+#include "core/crc32.h"
 #include "data/gunzip.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"

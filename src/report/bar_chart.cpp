@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/name.h"
 #include "report/axis.h"
-#include "report/escape.h"
 #include "report/legend.h"
 #include "report/svg.h"
 

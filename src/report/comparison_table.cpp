@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/name.h"
 #include "report/comparison.h"
-#include "report/escape.h"
 #include "report/results.h"
 
 namespace nibble::inline report {

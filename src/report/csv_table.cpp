@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/name.h"
 #include "nibble/core/error.h"
-#include "report/escape.h"
 
 namespace nibble::inline report {
 namespace {

@@ -2,8 +2,10 @@
 // Field numbers are those of TensorBoard's .proto files.
 #include "report/event_record.h"
 
-#include "report/crc32c.h"
-#include "report/escape.h"
+#include <bit>
+
+#include "core/crc32.h"
+#include "core/name.h"
 #include "report/proto_message.h"
 
 namespace nibble::inline report {
@@ -28,6 +30,10 @@ std::string summary_record(const EventTime& time, const ProtoMessage& value) {
 }
 
 }  // namespace
+
+std::uint32_t masked_crc32c(std::string_view bytes) {
+  return std::rotr(crc32c_of(std::as_bytes(std::span(bytes))), 15) + 0xa282ead8;
+}
 
 std::string version_record(double seconds) {
   return framed(ProtoMessage().add_double(1, seconds).add_bytes(3, "brain.Event:2"));

@@ -36,6 +36,10 @@ struct EventTime {
   std::int64_t step = 0;
 };
 
+// The checksum of event files: CRC-32C turned right by 15 bits, plus a constant, so that a checksum
+// of bytes that hold checksums stays a good one.
+std::uint32_t masked_crc32c(std::string_view bytes);
+
 // Each is a whole record: length, its checksum, the Event, its checksum.
 std::string version_record(double seconds);
 std::string restart_record(const EventTime& time);  // later steps of older files are void

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "core/name.h"
 #include "nibble/core/error.h"
-#include "report/escape.h"
 #include "report/legend.h"
 #include "report/svg.h"
 

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/name.h"
 #include "nibble/core/error.h"
 #include "report/axis.h"
-#include "report/escape.h"
 #include "report/legend.h"
 #include "report/svg.h"
 

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/name.h"
 #include "report/bar_chart.h"
-#include "report/escape.h"
 #include "report/heat_map.h"
 #include "report/html_page.h"
 #include "report/html_sections.h"
 #include "report/results.h"
+#include "report/svg.h"
 
 namespace nibble::inline report {
 namespace {

@@ -7,9 +7,9 @@
 #include <array>
 #include <cmath>
 
-#include "report/escape.h"
 #include "report/html_sections.h"
 #include "report/line_chart.h"
+#include "report/svg.h"
 
 namespace nibble::inline report {
 namespace {

@@ -7,12 +7,12 @@
 #include <map>
 #include <utility>
 
-#include "report/escape.h"
 #include "report/histogram_grid.h"
 #include "report/html_page.h"
 #include "report/html_sections.h"
 #include "report/line_chart.h"
 #include "report/results.h"
+#include "report/svg.h"
 
 namespace nibble::inline report {
 namespace {

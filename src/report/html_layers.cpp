@@ -8,12 +8,12 @@
 #include <map>
 
 #include "report/axis.h"
-#include "report/escape.h"
 #include "report/heat_map.h"
 #include "report/histogram_grid.h"
 #include "report/html_page.h"
 #include "report/html_sections.h"
 #include "report/results.h"
+#include "report/svg.h"
 
 namespace nibble::inline report {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "nibble/version.h"
-#include "report/escape.h"
 #include "report/html_style.h"
+#include "report/svg.h"
 
 namespace nibble::inline report {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/escape.h"
 #include "report/html_sections.h"
 #include "report/results.h"
+#include "report/svg.h"
 
 namespace nibble::inline report {
 namespace {

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "report/escape.h"
+#include "core/name.h"
 #include "report/html_sections.h"
+#include "report/svg.h"
 
 namespace nibble::inline report {
 namespace {

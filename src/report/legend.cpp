@@ -2,7 +2,7 @@
 // The legend below a chart.
 #include "report/legend.h"
 
-#include "report/escape.h"
+#include "core/name.h"
 
 namespace nibble::inline report {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <iterator>
 
-#include "report/escape.h"
+#include "core/name.h"
 
 namespace nibble::inline report {
 
@@ -82,6 +82,25 @@ void Svg::finish_mark(std::string_view tag, const MarkStyle& style) {
 
 std::string Svg::finish() const {
   return body_ + "</svg>\n";
+}
+
+std::string escaped(std::string_view words) {
+  std::string result;
+  for (const char c : well_formed(words)) {
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '&')
+      result += "&amp;";
+    else if (c == '"')
+      result += "&quot;";
+    else if (c == '\'')
+      result += "&#39;";
+    else
+      result += c;
+  }
+  return result;
 }
 
 }  // namespace nibble::inline report

@@ -7,6 +7,10 @@
 
 namespace nibble::inline report {
 
+// Words from elsewhere in pages (names of runs, layers and classes may hold anything): well-formed,
+// and fit for the text and the quoted attributes of XML and HTML.
+std::string escaped(std::string_view words);
+
 struct TextStyle {
   double size = 13;
   std::string_view colour = "#222222";

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of SVG text.
+// Tests of drawings as text, and of words made harmless in pages.
 #include "report/svg.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/name.h"
 
 namespace nibble::inline report {
 namespace {
@@ -38,6 +41,16 @@ TEST(Svg, MarksCarryOnlyWhatTheyNeed) {
   EXPECT_THAT(text, HasSubstr("fill=\"red\" opacity=\"0.250\"/>"));
   EXPECT_THAT(text, HasSubstr("stroke-dasharray=\"7 3\" class=\"curve\"/>"));
   EXPECT_TRUE(text.ends_with("</svg>\n"));
+}
+
+TEST(Escape, MarkupBecomesText) {
+  EXPECT_EQ(escaped("<b a=\"1\" c='2'>&"), "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
+}
+
+RC_GTEST_PROP(Escape, NoMarkupSurvivesAndAllIsWellFormed, (const std::string& words)) {
+  const std::string result = escaped(words);
+  RC_ASSERT(result.find_first_of("<>\"'\n") == std::string::npos);
+  RC_ASSERT(well_formed(result) == result);
 }
 
 }  // namespace

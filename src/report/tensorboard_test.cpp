@@ -9,7 +9,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "report/crc32c.h"
+#include "report/event_record.h"
 #include "report/report_test_support.h"
 
 namespace nibble::inline report {
@@ -40,6 +40,11 @@ std::vector<std::string> records_of(const std::filesystem::path& path) {
     at += 16 + size;
   }
   return records;
+}
+
+TEST(EventRecord, TheMaskOfItsChecksumTurnsAndAdds) {
+  EXPECT_EQ(masked_crc32c(""), 0xa282ead8u);
+  EXPECT_EQ(masked_crc32c("123456789"), 0xc78ab0e5u);
 }
 
 TEST(TensorBoard, AnEventIsOneCheckedRecord) {

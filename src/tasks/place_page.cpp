@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "integer_step/choose_place.h"
-#include "report/escape.h"
 #include "report/html_page.h"
+#include "report/svg.h"
 #include "tasks/place_pictures.h"
 
 namespace nibble::inline tasks {
