@@ -293,7 +293,8 @@ function(nibble_write_links file)
   file(WRITE ${file} "${text}")
 endfunction()
 
-# A libFuzzer program; the library is instrumented by the flags of the fuzz preset.
+# A libFuzzer program <target>_fuzz of the source that has NIBBLE_FUZZ_TARGET(<target>); the library is instrumented by the
+# flags of the fuzz preset.
 function(nibble_add_fuzzer name)
   if(NOT NIBBLE_BUILD_FUZZERS)
     return()
@@ -301,6 +302,8 @@ function(nibble_add_fuzzer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
   add_executable(${name} ${arg_SOURCES})
   nibble_set_options(${name})
+  string(REGEX REPLACE "_fuzz$" "" target ${name})
+  target_compile_definitions(${name} PRIVATE NIBBLE_FUZZ_PROGRAM="${target}")
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endfunction()

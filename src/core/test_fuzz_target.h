@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzz target is a function of bytes: `NIBBLE_FUZZ_TARGET(npy) { … return 0; }` in npy_fuzz.cpp,
-// with `data` and `size`. It returns 0, and aborts where a promise is broken.
+// A fuzz target is a function of bytes: `NIBBLE_FUZZ_TARGET(npy) { … return 0; }` in a file
+// X_fuzz.cpp, with `data` and `size`. It returns 0, and aborts where a promise is broken.
 //
-// Under libFuzzer each target is a program of its own, which calls it by libFuzzer's name. The
-// short runs of `make test` link all of them into one program (NIBBLE_ALL_FUZZ_TARGETS), where they
-// are found by theirs.
+// Targets are found by name. The short runs of `make test` link all of them into one program; under
+// libFuzzer each is a program of its own, compiled with its name as NIBBLE_FUZZ_PROGRAM.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-
-#ifdef NIBBLE_ALL_FUZZ_TARGETS
-
 #include <functional>
 #include <map>
 #include <string>
@@ -34,9 +30,9 @@ inline std::map<std::string, FuzzTarget*, std::less<>>& fuzz_targets() {
   static int fuzz_##name([[maybe_unused]] const std::uint8_t* data,   \
                          [[maybe_unused]] std::size_t size)
 
-#else
-
-#define NIBBLE_FUZZ_TARGET(name) \
-  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
-
+#ifdef NIBBLE_FUZZ_PROGRAM
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static nibble::FuzzTarget* const target = nibble::fuzz_targets().at(NIBBLE_FUZZ_PROGRAM);
+  return target(data, size);
+}
 #endif

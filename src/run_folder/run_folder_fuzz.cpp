@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: any bytes as a checkpoint are refused or read; what a safetensors file holds is read
-// back from the checkpoint that it becomes, so that mutations get past the hash.
+// Fuzz targets: checkpoints, schedules.
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/test_fuzz_target.h"
 #include "core/test_support.h"
@@ -36,6 +37,8 @@ void read_state(const Words& words) {
 
 }  // namespace
 
+// Any bytes as a checkpoint are refused or read; what a safetensors file holds is read
+// back from the checkpoint that it becomes, so that mutations get past the hash.
 NIBBLE_FUZZ_TARGET(checkpoint) {
   static const TemporaryFolder folder;
   const CheckpointIdentity identity{.kind = "fuzz", .must_match = {{"seed", "1"}}};
@@ -61,5 +64,24 @@ NIBBLE_FUZZ_TARGET(checkpoint) {
     if (std::memcmp(tensor.data(), each.tensor.data(), tensor.bytes()) != 0) std::abort();
   }
   read_state(copy.words);
+  return 0;
+}
+
+// Any text either is a schedule of finite rates that survives its text form, or throws
+// Error.
+NIBBLE_FUZZ_TARGET(schedule) {
+  using namespace nibble;
+  Schedule schedule;
+  try {
+    schedule = parse_schedule({reinterpret_cast<const char*>(data), size});
+  } catch (const Error&) {
+    return 0;
+  }
+  if (parse_schedule(to_string(schedule)) != schedule) std::abort();
+  for (const std::int64_t step : {0, 1, 999, 49'999}) {
+    const double rate =
+        rate_at(schedule, 0.1, {.step = step, .steps_per_epoch = 1000, .epochs = 50});
+    if (!std::isfinite(rate) || rate < 0) std::abort();
+  }
   return 0;
 }

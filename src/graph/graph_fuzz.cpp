@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: any bytes are a safetensors file or a model, or throw Error; what is read survives
-// a round trip. Both readers see the input, since few mutations keep the hash of a model.
+// Fuzz targets: networks as text, model files.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/test_fuzz_target.h"
@@ -14,6 +14,27 @@
 #include "nibble/core/error.h"
 #include "nibble/core/safetensors.h"
 #include "nibble/graph/model_file.h"
+#include "nibble/graph/network_text.h"
+
+// Any text either is a network or throws Error; what is one survives both text forms.
+NIBBLE_FUZZ_TARGET(network) {
+  using namespace nibble;
+  Network network;
+  try {
+    network = parse_network({reinterpret_cast<const char*>(data), size}, "fuzz");
+  } catch (const Error&) {
+    return 0;
+  }
+  // From here on nothing may throw but the limit of products.
+  if (parse_network(to_toml(network), "toml") != network) std::abort();
+  if (network_from_json(to_json(network), "json") != network) std::abort();
+  (void)parameters_of(network);
+  try {
+    (void)multiply_accumulates(network);
+  } catch (const Error&) {
+  }
+  return 0;
+}
 
 namespace {
 
@@ -39,6 +60,8 @@ void check_copy(const Safetensors& file) {
 
 }  // namespace
 
+// Any bytes are a safetensors file or a model, or throw Error; what is read survives
+// a round trip. Both readers see the input, since few mutations keep the hash of a model.
 NIBBLE_FUZZ_TARGET(model) {
   const auto input = std::as_bytes(std::span(data, size));
   try {

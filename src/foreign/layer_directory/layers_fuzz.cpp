@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: a layer directory in which one file is another one, and is read or throws Error. The
-// first line of an input names the file, the rest is what stands in it.
+// Fuzz targets: layers as text, whole layer directories.
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/test_fuzz_target.h"
+#include "foreign/layer_directory/layer.h"
 #include "foreign/layer_directory/test_toy_layers.h"
 #include "nibble/core/error.h"
 #include "nibble/foreign/layer_directory.h"
+
+// Any text either is a layer or throws Error; what is one survives its text form.
+NIBBLE_FUZZ_TARGET(layer_record) {
+  using namespace nibble;
+  std::optional<Layer> layer;
+  try {
+    layer = parse_layer(parse_record({reinterpret_cast<const char*>(data), size}, "fuzz"));
+  } catch (const Error&) {
+    return 0;
+  }
+  // From here on nothing may throw.
+  const std::string text = to_text(*layer);
+  if (parse_layer(parse_record(text, "text")) != *layer) std::abort();
+  return 0;
+}
 
 namespace {
 
@@ -24,6 +40,8 @@ struct Sound {
 
 }  // namespace
 
+// A layer directory in which one file is another one, and is read or throws Error. The
+// first line of an input names the file, the rest is what stands in it.
 NIBBLE_FUZZ_TARGET(layer_directory) {
   static const Sound sound;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
