@@ -72,7 +72,12 @@ CWords words_of(const KernelTypes& types) {
 }  // namespace
 
 std::string_view kernel_text(std::string_view name) {
+  const std::string mark = fmt::format("//@ {}\n", name);
   for (const EmbeddedText& each : emit_texts()) {
+    if (const std::size_t at = each.text.find(mark); at != each.text.npos) {
+      const std::string_view rest = each.text.substr(at + mark.size());
+      return rest.substr(0, rest.find("\n//@ "));
+    }
     if (each.name == name) return each.text;
   }
   throw Error("emit", fmt::format("no text '{}'", name));

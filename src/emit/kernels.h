@@ -12,7 +12,8 @@
 
 namespace nibble::inline emit {
 
-// A text of src/emit/c; throws where there is none.
+// A text of src/emit/c: a file, or of a file with several what follows the line "//@ NAME"; throws
+// where there is none.
 std::string_view kernel_text(std::string_view name);
 
 // The types of one kernel; those that its text does not name are ignored.

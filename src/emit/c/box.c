@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+//@ box
 // Copies a box of values between pictures: concat, slice and pad.
 typedef struct {
   int32_t size[3];       // of the box: rows, columns, channels
@@ -19,4 +20,11 @@ static void net_copy_box(const net_box *box, const net_source *x, const net_sink
       }
     }
   }
+}
+
+//@ fill
+// Zeros, before a smaller picture is put into their midst.
+static void net_fill(const net_sink *y, int32_t count) {
+  int32_t i;
+  for (i = 0; i < count; ++i) net_put(y, i, 0);
 }

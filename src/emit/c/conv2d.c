@@ -1,4 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+//@ conv2d_layer
+// A convolution and the max pool behind it, whose windows are single pixels where there is none.
+typedef struct {
+  net_window window;
+  net_extent dilation;
+  int32_t groups;
+  int32_t depth;         // channels of a group
+  int32_t run;           // taps of a row that lie side by side: the kernel's width, or 1
+  uint8_t is_pointwise;  // a column is a pixel, no need to gather it
+  net_window pool;
+  net_product product;
+} net_conv2d;
+
+//@ conv2d
 // A convolution: the codes under the kernel become a column, each row of weights meets it.
 static const IN_t* net_gathered_IN_WEIGHT_SUM(const net_conv2d* layer, const net_source* x,
                                               int32_t oy, int32_t ox, int32_t group, IN_t* column) {

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//@ halves
+// The two 4-bit integers of a byte, two's complement.
+#define NET_LOW_HALF(both) ((((both)&15) ^ 8) - 8)
+#define NET_HIGH_HALF(both) ((((both) >> 4) ^ 8) - 8)
+
+//@ dot_s4
 // sums[j] = the products of IN_t codes x[0], x[1] ... x[count - 1] with row j of the weights, which
 // lie two to a byte, low half first; a row begins with a byte of its own.
 static inline void net_dot_IN_s4_SUM(const IN_t *x, const uint8_t *weights, int32_t count,

@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//@ train_copy
+// The error of a sum, once more for a further operand.
+
+static void train_copy(int32_t count, const int8_t *from, int8_t *to) {
+  for (int32_t i = 0; i < count; ++i) to[i] = from[i];
+}
+
+//@ train_box
 // slice and pad: every number of the smaller picture has a place in the larger one.
 
 typedef struct {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+//@ softmax_table
 // Shares of `high` in proportion to entries[largest - x], rounded.
 static void net_softmax_table(const int32_t *entries, int32_t high, const net_source *x,
                               const net_sink *y, int32_t count) {
@@ -20,4 +21,15 @@ static void net_softmax_table(const int32_t *entries, int32_t high, const net_so
       }
     }
   }
+}
+
+//@ argmax
+// The index of the largest; of equal ones the first.
+static int32_t net_argmax(const net_source *x, int32_t count) {
+  int32_t best = 0;
+  int32_t i;
+  for (i = 1; i < count; ++i) {
+    if (net_get(x, i) > net_get(x, best)) best = i;
+  }
+  return best;
 }
