@@ -11,7 +11,6 @@
 
 #include "core/name.h"
 #include "data/array_set.h"
-#include "data/example_arrays.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
 

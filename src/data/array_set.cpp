@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "data/example_arrays.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

@@ -13,7 +13,6 @@
 #include "data/array_set.h"
 #include "data/catalog.h"
 #include "data/cifar10.h"
-#include "data/example_arrays.h"
 #include "data/idx.h"
 #include "data/listed_files.h"
 #include "data/picture_folder.h"

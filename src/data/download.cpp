@@ -17,7 +17,6 @@
 #include "core/hash.h"
 #include "data/cifar10.h"
 #include "data/gunzip.h"
-#include "data/http.h"
 #include "data/idx.h"
 #include "data/tar.h"
 #include "nibble/core/error.h"

@@ -2,6 +2,7 @@
 // Known data sets from the net: downloaded, checked, then written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -12,6 +13,20 @@
 #include "data/catalog.h"
 
 namespace nibble::inline data {
+
+// One file from a server, with libcurl where the build has it.
+
+bool has_http();
+
+struct HttpRequest {
+  std::string address;
+  std::size_t most_bytes = 0;     // a longer answer is an error
+  bool is_local_allowed = false;  // http on localhost, 127.0.0.1 and [::1] beside https
+  std::function<bool(std::uint64_t received, std::uint64_t total)> on_progress;  // false: stop
+};
+
+// Throws "[download] ADDRESS: why".
+std::vector<std::byte> http_get(const HttpRequest& request);
 
 // Where a known data set comes from: the address is a folder that ends in '/'.
 struct DownloadSource {

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "core/test_support.h"
-#include "data/http.h"
 
 namespace nibble::inline data {
 namespace {

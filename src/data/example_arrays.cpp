@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks arrays of examples and gives them their shape and type.
-#include "data/example_arrays.h"
+#include "data/array_set.h"
 
 #include <fmt/format.h>
 

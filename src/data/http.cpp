@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcurl behind http_get. No exception passes through it.
-#include "data/http.h"
+#include "data/download.h"
 
 #include <curl/curl.h>
 #include <fmt/format.h>

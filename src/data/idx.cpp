@@ -16,7 +16,6 @@
 
 #include "data/file_bytes.h"
 #include "data/gunzip.h"
-#include "data/promised_bytes.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 

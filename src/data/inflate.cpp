@@ -9,7 +9,7 @@
 #include <limits>
 #include <new>
 
-#include "data/promised_bytes.h"
+#include "data/file_bytes.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the place of sources whose library a build lacks: what they read is recognized and refused.
+#include "data/download.h"
 #include "data/gunzip.h"
-#include "data/http.h"
 #include "data/picture_codecs.h"
 #include "nibble/core/error.h"
 

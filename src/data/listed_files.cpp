@@ -11,7 +11,6 @@
 
 #include "core/text_file.h"
 #include "data/array_set.h"
-#include "data/example_arrays.h"
 #include "data/picture_folder.h"
 #include "data/picture_set.h"
 #include "nibble/core/error.h"

@@ -8,7 +8,6 @@
 #include "core/name.h"
 #include "data/array_set.h"
 #include "data/catalog.h"
-#include "data/example_arrays.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/name.h"
-#include "data/example_arrays.h"
+#include "data/array_set.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "data/example_arrays.h"
+#include "data/array_set.h"
 #include "data/file_bytes.h"
 #include "data/tar.h"
 #include "nibble/core/error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work beside the loop comes one after the other, and its failures are told.
-#include "epoch_loop/background_task.h"
+#include "epoch_loop/trainer.h"
 
 #include <gtest/gtest.h>
 

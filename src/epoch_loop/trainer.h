@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <span>
+#include <utility>
 
-#include "epoch_loop/background_task.h"
 #include "epoch_loop/learner.h"
 #include "epoch_loop/training_data.h"
 #include "nibble/epoch_loop/run_settings.h"
@@ -14,6 +16,25 @@
 #include "nibble/run_folder/run_folder.h"
 
 namespace nibble::inline epoch_loop {
+
+// One piece of work beside the loop: files are written while the next epoch trains.
+
+class BackgroundTask {
+ public:
+  // Waits for the one before.
+  void start(std::function<void()> work) {
+    wait();
+    running_ = std::async(std::launch::async, std::move(work));
+  }
+
+  // Throws what the work threw.
+  void wait() {
+    if (running_.valid()) running_.get();
+  }
+
+ private:
+  std::future<void> running_;  // its end waits as well
+};
 
 // What an epoch has seen so far; part of a checkpoint.
 struct EpochSums {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How weights begin.
-#include "integer_step/initial_weights.h"
+#include "integer_step/trained_tensor.h"
 
 #include <algorithm>
 

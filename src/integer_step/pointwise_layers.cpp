@@ -2,8 +2,8 @@
 // Layers that do something to every number by itself: rectifiers, dropout, sums, boxes, copies.
 #include <utility>
 
-#include "integer_step/initial_weights.h"
 #include "integer_step/layer.h"
+#include "integer_step/trained_tensor.h"
 #include "laws/block_exponent.h"
 #include "laws/integer_laws.h"
 

@@ -2,8 +2,8 @@
 // Convolution and linear layers: one gathers windows, the other has a single window over all.
 #include <optional>
 
-#include "integer_step/initial_weights.h"
 #include "integer_step/layer.h"
+#include "integer_step/trained_tensor.h"
 #include "laws/integer_laws.h"
 
 namespace nibble::inline integer_step {

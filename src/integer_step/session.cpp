@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "backend/loss_laws.h"
-#include "integer_step/initial_weights.h"
 #include "integer_step/choose_place.h"
+#include "integer_step/trained_tensor.h"
 
 namespace nibble::inline integer_step {
 namespace {

@@ -16,7 +16,7 @@
 #include "graph/fake_quantize.h"
 #include "graph/integer_form.h"
 #include "graph/model_parts.h"
-#include "integer_step/initial_weights.h"
+#include "integer_step/trained_tensor.h"
 #include "laws/round_shift.h"
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"

@@ -18,7 +18,6 @@
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "quantization/integer_parts.h"
-#include "quantization/integer_units.h"
 #include "quantization/quantization_points.h"
 
 namespace nibble::inline quantization {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an integer network is made of: formats, weights and biases, rescales.
+// What an integer network is made of: units that its integers count in, formats, weights and
+// biases, rescales.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,6 +15,17 @@
 #include "nibble/quantization/settings.h"
 
 namespace nibble::inline quantization {
+
+// An operand of an add that is brought to another unit.
+struct UnitChange {
+  std::size_t add = 0;  // the node
+  std::size_t operand = 0;
+  std::vector<double> unit;
+};
+std::vector<UnitChange> unit_changes_of(const Model& fake_quantized, IntegerForm form);
+
+// By node: the unit of its integers, one for all or one a channel.
+std::vector<std::vector<double>> units_of(const Model& fake_quantized);
 
 // Of at most 16 bits, with the grid in units of `step` as its values: int8(symmetric,scale=…),
 // uint4(scale=…), uint8(scale=…,zero=…). Throws, naming the node, where the grid is no such format.

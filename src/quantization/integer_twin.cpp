@@ -9,7 +9,6 @@
 #include "graph/parameters.h"
 #include "nibble/quantization/quantize_model.h"
 #include "quantization/integer_parts.h"
-#include "quantization/integer_units.h"
 
 namespace nibble::inline quantization {
 

@@ -9,7 +9,7 @@
 
 #include "core/name.h"
 #include "report/axis.h"
-#include "report/legend.h"
+#include "report/chart_theme.h"
 #include "report/svg.h"
 
 namespace nibble::inline report {

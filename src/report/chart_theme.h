@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colours of charts: for a file of its own, and for a page that is light or dark.
+// What charts share: colours, for a file of its own and for a page that is light or dark, and the
+// legend.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "report/svg.h"
 
 namespace nibble::inline report {
 
@@ -34,5 +39,20 @@ constexpr ChartTheme kPageTheme = {.background = "",
 
 // Of the lines of one colour: solid, then these.
 constexpr std::array<std::string_view, 4> kChartDashes = {"", "6 3", "1.5 2.5", "9 3 2 3"};
+
+// The legend below a chart: as many names in a line as find room.
+struct LegendEntry {
+  std::string name = {};
+  std::string_view colour = {};
+  std::string_view dashes = {};
+};
+
+// The lines between `left` and `right`; draw_legend starts at `top`.
+double legend_height(const std::vector<LegendEntry>& entries, double left, double right);
+void draw_legend(Svg& svg, const std::vector<LegendEntry>& entries, double left, double right,
+                 double top, const ChartTheme& theme);
+
+// About how wide a text of this size is drawn.
+double drawn_width(std::string_view words, double size);
 
 }  // namespace nibble::inline report

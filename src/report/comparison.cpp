@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "report/results.h"
+#include "report/run_record.h"
 
 namespace nibble::inline report {
 namespace {

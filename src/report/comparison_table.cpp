@@ -7,7 +7,7 @@
 
 #include "core/name.h"
 #include "report/comparison.h"
-#include "report/results.h"
+#include "report/run_record.h"
 
 namespace nibble::inline report {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "report/report_test_support.h"
-#include "report/results.h"
+#include "report/run_record.h"
 
 namespace nibble::inline report {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/name.h"
 #include "nibble/core/error.h"
-#include "report/legend.h"
+#include "report/chart_theme.h"
 #include "report/svg.h"
 
 namespace nibble::inline report {

@@ -12,7 +12,7 @@
 #include "report/histogram_grid.h"
 #include "report/html_page.h"
 #include "report/html_sections.h"
-#include "report/results.h"
+#include "report/run_record.h"
 #include "report/svg.h"
 
 namespace nibble::inline report {

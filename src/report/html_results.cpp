@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "report/html_sections.h"
-#include "report/results.h"
+#include "report/run_record.h"
 #include "report/svg.h"
 
 namespace nibble::inline report {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The legend below a chart.
-#include "report/legend.h"
+#include "report/chart_theme.h"
 
 #include "core/name.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures by which runs are judged. An unfinished run tells of its last epoch.
-#include "report/results.h"
+#include "report/run_record.h"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,6 @@
 #include <system_error>
 
 #include "nibble/core/error.h"
-#include "report/run_files.h"
 
 namespace nibble::inline report {
 namespace {

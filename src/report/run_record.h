@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run folder tells, read back: settings, curves, layers, integers, histograms, results.
+// What a run folder tells, read back: settings, curves, layers, integers, histograms, and the
+// results by which runs are judged.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -110,5 +113,35 @@ struct RunRecord {
 // without its end is not read. Rows of epochs that a resumed run did again replace the older ones.
 // Anything else that is wrong throws one line with the file, and the line in it.
 RunRecord read_run(const std::filesystem::path& folder);
+
+// Reads the files of a run: settings.json and summary.json, and its tables.
+
+// Both throw one line that names the file, and the line or the field.
+void read_settings(const std::filesystem::path& path, std::string_view text, RunRecord& run);
+SummaryRecord read_summary(const std::filesystem::path& path, std::string_view text);
+
+// All throw one line that names the file, the line and the column.
+std::vector<EpochRecord> read_epochs(const std::filesystem::path& path, std::string_view text);
+std::vector<RoundingRecord> read_layers(const std::filesystem::path& path, std::string_view text);
+std::vector<IntegerRecord> read_integers(const std::filesystem::path& path, std::string_view text);
+std::vector<HistogramRecord> read_histograms(const std::filesystem::path& path,
+                                             std::string_view text);
+
+// The figures by which runs are judged: where each stands in a record, and how it is written.
+enum class ResultUnit { share, number, seconds, mebibytes, count };
+
+struct ResultKind {
+  std::string_view name;   // for programs: test_top1
+  std::string_view title;  // for people: test top-1
+  ResultUnit unit;
+  double (*value)(const RunRecord& run);  // kAbsent where it has none
+};
+
+std::span<const ResultKind> result_kinds();
+
+// "97.31 %", "0.0921", "3 min 20 s"; "" of what is absent.
+std::string shown(const ResultKind& kind, double value);
+std::string shown_share(double share);
+std::string shown_time(double seconds);
 
 }  // namespace nibble::inline report

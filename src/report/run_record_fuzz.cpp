@@ -8,7 +8,7 @@
 #include "nibble/core/error.h"
 #include "report/comparison.h"
 #include "report/html_report.h"
-#include "report/run_files.h"
+#include "report/run_record.h"
 
 NIBBLE_FUZZ_TARGET(run_record) {
   using namespace nibble;

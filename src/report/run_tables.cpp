@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the tables of a run.
-#include "report/run_files.h"
+#include "report/run_record.h"
 
 #include <fmt/format.h>
 

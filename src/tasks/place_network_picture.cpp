@@ -9,7 +9,6 @@
 
 #include "core/name.h"
 #include "report/chart_theme.h"
-#include "report/legend.h"
 #include "report/svg.h"
 #include "tasks/place_pictures.h"
 

@@ -8,7 +8,6 @@
 #include "placement/time_line.h"
 #include "report/axis.h"
 #include "report/chart_theme.h"
-#include "report/legend.h"
 #include "report/svg.h"
 #include "tasks/place_pictures.h"
 

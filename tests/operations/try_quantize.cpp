@@ -7,7 +7,7 @@
 
 #include "graph/test_network_maker.h"
 #include "nibble/quantization/quantize_model.h"
-#include "quantization/integer_units.h"
+#include "quantization/integer_parts.h"
 #include "tests/operations/definitions.h"
 #include "tests/operations/trials.h"
 

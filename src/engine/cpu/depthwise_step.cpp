@@ -6,7 +6,6 @@
 
 #include "core/checked.h"
 #include "engine/cpu/packed_filters.h"
-#include "engine/cpu/product_rescale.h"
 #include "kernels/engine/engine_kernels.h"
 
 namespace nibble::inline engine {

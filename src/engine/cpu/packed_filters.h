@@ -81,4 +81,13 @@ class PackedFilters {
   bool is_packed_ = false;
 };
 
+// What makes the sums of a product's panel into its values.
+
+// For the first pixel of the first picture, which lies at `out`; without sums and pixels.
+RescaleTile rescale_of(const ProductSpec& spec, const PackedFilters& filters, std::size_t panel,
+                       const std::byte* arena, std::uint8_t* out);
+
+// `pixels` further.
+void advance_tile(RescaleTile& tile, std::int64_t pixels);
+
 }  // namespace nibble::inline engine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills in the kernel's rescale from a product.
-#include "engine/cpu/product_rescale.h"
+#include "engine/cpu/packed_filters.h"
 
 namespace nibble::inline engine {
 

@@ -7,7 +7,6 @@
 #include "core/checked.h"
 #include "engine/cpu/packed_filters.h"
 #include "engine/cpu/pool_steps.h"
-#include "engine/cpu/product_rescale.h"
 #include "engine/cpu/window_matrix.h"
 #include "engine/cpu/window_rows.h"
 #include "kernels/engine/engine_kernels.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "foreign/layer_directory/multipliers.h"
+#include "foreign/layer_directory/layer_numbers.h"
 #include "foreign/layer_directory/value_code.h"
 #include "graph/model_parts.h"
 #include "graph/node_error.h"

@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "foreign/layer_directory/filter_order.h"
 #include "foreign/layer_directory/layer.h"
-#include "foreign/layer_directory/multipliers.h"
+#include "foreign/layer_directory/layer_numbers.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "graph/shapes.h"

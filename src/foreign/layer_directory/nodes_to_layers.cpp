@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "foreign/layer_directory/multipliers.h"
+#include "foreign/layer_directory/layer_numbers.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "nibble/core/error.h"

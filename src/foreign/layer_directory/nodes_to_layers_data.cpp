@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "foreign/layer_directory/filter_order.h"
+#include "foreign/layer_directory/layer_numbers.h"
 #include "foreign/layer_directory/nodes_to_layers.h"
 #include "graph/parameters.h"
 

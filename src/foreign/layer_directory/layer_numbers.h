@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multipliers and shifts that stand for the divisions of a layer directory.
+// Numbers of a layer directory in our words: multipliers and shifts for its divisions, weights in
+// our order.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
+
+#include "nibble/core/shape.h"
 
 namespace nibble::inline foreign {
 
@@ -25,5 +28,11 @@ struct LogitMultipliers {
 
 // Nothing where a divisor is no number above 0 or no shift gives all of them a multiplier.
 std::optional<LogitMultipliers> logit_multipliers(std::span<const float> divisors);
+
+// The two orders of a filter's weights: (out, in, rows, columns) in layer directories, ours.
+
+// `shape` is ours, (out, rows, columns, in), whichever way it goes.
+std::vector<std::int8_t> channels_last(std::span<const std::int8_t> weights, const Shape& shape);
+std::vector<std::int8_t> channels_first(std::span<const std::int8_t> weights, const Shape& shape);
 
 }  // namespace nibble::inline foreign

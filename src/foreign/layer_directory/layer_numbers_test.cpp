@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of divisions as products: every sum that can come, and logits to half a unit.
-#include "foreign/layer_directory/multipliers.h"
+#include "foreign/layer_directory/layer_numbers.h"
 
 #include <gtest/gtest.h>
 
