@@ -4,7 +4,8 @@
 
 usage: ranks.py NIBBLE [--ranks N] [--network NAME] [--batch B] [--steps S] [--rounds R] [--cores LIST] [--brief] [-- MORE OPTIONS]
 
-Every process has one thread and a core of its own, not two of one core that runs two threads (--cores chooses others). In turns:
+Every process has one thread and a core of its own, not two of one core that runs two threads, and of the last cores, since the
+first ones serve the system (--cores chooses others). In turns:
 
   1 x 1     one process
   1 x N     one process with N threads
@@ -14,7 +15,7 @@ Every process has one thread and a core of its own, not two of one core that run
 
 "start" is a run of no epoch with one picture to calibrate and one to test: what comes before the first step. "rest" is one of no
 epoch with all pictures: calibration (1,024 pictures) and evaluation too. Shares are of linear, from the least times of all
-rounds, of whole runs and of steps alone, without "rest". --brief: 1 x 1, N x 1 and start alone, for hired minutes.
+rounds, of whole runs and of steps alone, without "rest". --brief: 1 x 1, 1 x N, N x 1 and start alone, for hired minutes.
 """
 
 import argparse
@@ -58,7 +59,7 @@ def usual_cores(count):
     print(f"processors {len(mine)}, whole cores among them {len(whole)}")
     if len(whole) < count:
         sys.exit(f"ranks.py: {len(whole)} whole cores, {count} are needed; --cores chooses processors")
-    return whole[:count]
+    return whole[-count:]
 
 
 class Bench:
@@ -114,7 +115,7 @@ class Bench:
             f"rest {ranks} x 1": lambda: self.run("rest", "--threads", "1", "--ranks", ranks, epochs=0),
             "start": lambda: self.run("start", "--threads", "1", "--calibration", "1", cores=one, epochs=0, data="start"),
         }
-        brief = ("1 x 1", f"{ranks} x 1", "start")
+        brief = ("1 x 1", f"1 x {ranks}", f"{ranks} x 1", "start")
         return {name: measure() for name, measure in cases.items() if name in brief or not self.options.brief}
 
 
