@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers of a frozen network with batch norms.
-#include "integer_training/frozen_answers.h"
+#include "integer_training/integer_evaluator.h"
 
 #include "integer_training/integer_model.h"
 #include "nibble/core/error.h"

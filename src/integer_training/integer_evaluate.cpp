@@ -9,7 +9,6 @@
 #include "epoch_loop/training_data.h"
 #include "graph/batch_norm.h"
 #include "integer_training/answers.h"
-#include "integer_training/frozen_answers.h"
 #include "integer_training/integer_batcher.h"
 #include "integer_training/integer_evaluator.h"
 

@@ -6,13 +6,33 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "integer_step/predictor.h"
+#include "integer_step/session.h"
 #include "integer_training/integer_model.h"
 #include "nibble/data/dataset.h"
+#include "nibble/engine/engine.h"
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
+
+// Answers of a frozen network with batch norms, which the integer form of the network defines: the
+// engine gives them where a device has one, elsewhere the backend by the same law.
+
+bool has_engine(const std::string& device);
+
+class FrozenAnswers {
+ public:
+  FrozenAnswers(const Model& model, const std::string& device, std::int64_t batch);
+
+  IntegerAnswers answer(const InputBatch& examples);
+
+ private:
+  Engine engine_;
+  int exponent_;  // of the answers
+  std::vector<std::int8_t> mantissas_;
+};
 
 class IntegerEvaluator {
  public:

@@ -9,7 +9,7 @@
 
 #include "core/hash.h"
 #include "epoch_loop/training_data.h"
-#include "foreign/layer_directory/directory_form.h"
+#include "foreign/layer_directory/nodes_to_layers.h"
 #include "nibble/core/error.h"
 #include "nibble/engine/engine.h"
 #include "nibble/quantization/quantize_model.h"

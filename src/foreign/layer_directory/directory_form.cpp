@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the values of a network from block to block and writes each under its name.
-#include "foreign/layer_directory/directory_form.h"
+#include "foreign/layer_directory/nodes_to_layers.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "data/file_bytes.h"
-#include "foreign/onnx/translate.h"
+#include "foreign/onnx/translation.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translates an ONNX graph node by node; what has no form in Nibble is gathered into one message.
-#include "foreign/onnx/translate.h"
+#include "foreign/onnx/translation.h"
 
 #include <fmt/format.h>
 

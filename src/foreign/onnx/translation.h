@@ -13,6 +13,7 @@
 #include "foreign/onnx/builder.h"
 #include "foreign/onnx/fold_budget.h"
 #include "foreign/onnx/value.h"
+#include "nibble/graph/network.h"
 
 namespace nibble::inline foreign {
 
@@ -59,5 +60,15 @@ class Translation {
   FoldBudget budget_;
   Builder builder_;
 };
+
+// An ONNX model, message by message, as a network of Nibble.
+struct TranslateOptions {
+  std::string name;                           // of the network
+  std::filesystem::path folder = {};          // of external data; empty: refused
+  std::size_t bytes = 0;                      // of the file
+  std::vector<std::string>* notes = nullptr;  // what was left out
+};
+
+Model translate(const onnx::ModelProto& model, const TranslateOptions& options);
 
 }  // namespace nibble::inline foreign
