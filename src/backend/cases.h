@@ -78,9 +78,13 @@ struct PoolCase {
   Kind kind = Kind::largest;
   SlidingWindow window = {};
   bool counts_padding = true;  // of a mean
+  // The input is a rectifier's, whose errors pass where its values are above zero: windows without
+  // such a value have no mark, and nothing takes their error.
+  bool is_rectified = false;
   Picture input;
   Picture output;
 
+  static constexpr std::uint8_t kNoMark = 255;  // taps count from 0 to 254
   bool keeps_marks() const { return kind == Kind::largest; }
 };
 

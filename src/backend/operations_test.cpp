@@ -52,6 +52,25 @@ TEST(Operations, AmongEqualsTheFirstInRowMajorOrderTakesTheError) {
   });
 }
 
+// What a rectifier and a pool would do one after the other.
+TEST(Operations, AWindowOfRectifiedValuesWithoutOneAboveZeroKeepsItsError) {
+  const PoolCase pool{.window = {.kernel = {2, 2}, .stride = {2, 2}},
+                      .is_rectified = true,
+                      .input = {2, 4, 1},
+                      .output = {1, 2, 1}};
+  on_every_backend([&](Workplace& place) {
+    const std::unique_ptr<PoolOp> layer = place.backend->pool(pool);
+    const Values output = place.empty({1, 2, 1}, 1);
+    const Values marks = place.empty({1, 2, 1}, 1, ValueStorage::u8);
+    layer->forward(place.put({{2, 4, 1}, 1, -2, {0, 0, 0, 5, 0, 0, 5, 3}}), place.point(), marks,
+                   output);
+    EXPECT_THAT(place.get(output).data, ElementsAre(0, 5));
+    const Values input_error = place.empty({2, 4, 1}, 1);
+    layer->input_error(place.put({{1, 2, 1}, 1, 3, {7, -8}}), marks, place.point(), input_error);
+    EXPECT_THAT(place.get(input_error).data, ElementsAre(0, 0, 0, -8, 0, 0, 0, 0));
+  });
+}
+
 // 127·2^-5 is less than 6: its error passes.
 TEST(Operations, Relu6CutsNothingWhereNoMantissaReachesSix) {
   const Picture picture{1, 1, 4};

@@ -89,6 +89,8 @@ struct IntegerLayerSettings {
   Picture output;
   LayerPlace place;
   bool gives_sums = false;                 // a product that a batch norm alone reads
+  bool is_rectified = false;               // a pool of values that a rectifier keeps for it alone
+  bool is_pooled = false;                  // that rectifier: errors come to it rectified
   const TrainedTensor* product = nullptr;  // of a batch norm: the weight whose sums it reads
   std::uint32_t first_parameter = 0;       // place of the layer's first in parameters_of
   ShiftRounding value_rounding = ShiftRounding::nearest;

@@ -33,20 +33,24 @@ class PointLayer : public IntegerLayer {
 class RectifierLayer final : public PointLayer {
  public:
   explicit RectifierLayer(const IntegerLayerSettings& settings)
-      : PointLayer(settings), has_cut_(is<Relu6>(settings.node.op)) {}
+      : PointLayer(settings),
+        has_cut_(is<Relu6>(settings.node.op)),
+        is_pooled_(settings.is_pooled) {}
 
   void forward(const StepContext&, std::span<const Values> inputs, const Values& output) override {
     run_forward(Rectify{has_cut_}, inputs, output);
   }
   void backward(const IntegerBackward& arguments) override {
+    if (is_pooled_) return send_all(arguments);
     const Values operands[] = {arguments.error, arguments.output};
     send(RectifyError{has_cut_}, operands, arguments.input_errors[0]);
   }
-  bool keeps_output() const override { return true; }
+  bool keeps_output() const override { return !is_pooled_; }
   bool works_in_place() const override { return true; }
 
  private:
   bool has_cut_;
+  bool is_pooled_;
 };
 
 class DropoutLayer final : public PointLayer {

@@ -16,6 +16,7 @@ PoolCase pool_of(const IntegerLayerSettings& settings) {
   PoolCase pool{.input = settings.inputs[0], .output = settings.output};
   if (const auto* largest = std::get_if<MaxPool>(&settings.node.op)) {
     pool.window = {largest->kernel, largest->stride, largest->padding, {1, 1}};
+    pool.is_rectified = settings.is_rectified;
     return pool;
   }
   pool.kind = PoolCase::Kind::mean;

@@ -9,6 +9,7 @@
 #include "core/host_ranges.h"
 #include "core/name.h"
 #include "graph/batch_norm.h"
+#include "graph/pooled_rectifier.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline integer_step {
@@ -73,6 +74,8 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
           .output = pictures_[i],
           .place = place,
           .gives_sums = is_normalized_product(network, i),
+          .is_rectified = is<MaxPool>(node.op) && is_pooled_rectifier(network, node.inputs[0]),
+          .is_pooled = is_pooled_rectifier(network, i),
           .first_parameter = static_cast<std::uint32_t>(parameters_.size()),
           .value_rounding = choice.value,
           .error_rounding = choice.error,

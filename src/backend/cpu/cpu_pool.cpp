@@ -32,6 +32,7 @@ class LargestPool final : public PoolOp {
  public:
   LargestPool(CpuBackend& backend, const PoolCase& pool)
       : backend_(backend),
+        is_rectified_(pool.is_rectified),
         ahead_(TapMap::forward(pool.window, pool.input, pool.output)),
         back_(TapMap::backward(pool.window, pool.input, pool.output)) {}
 
@@ -44,7 +45,11 @@ class LargestPool final : public PoolOp {
     for_each_pixel_of(output, [&](std::int64_t group, std::int64_t pixel) {
       std::int8_t* best = output.at(group, pixel);
       auto* place = reinterpret_cast<std::uint8_t*>(taps.at(group, pixel));
-      bool is_first = true;
+      bool is_first = !is_rectified_;
+      if (is_rectified_) {
+        std::memset(best, 0, bytes);
+        std::memset(place, PoolCase::kNoMark, bytes);
+      }
       for (const TapSource& each : ahead_.of(pixel)) {
         const std::int8_t* value = input.at(group, each.source);
         const auto tap = static_cast<std::uint8_t>(each.tap);
@@ -102,6 +107,7 @@ class LargestPool final : public PoolOp {
   }
 
   CpuBackend& backend_;
+  bool is_rectified_;
   TapMap ahead_;
   TapMap back_;
 };

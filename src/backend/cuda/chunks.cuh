@@ -26,6 +26,12 @@ __device__ __forceinline__ void for_each_chunk(const Rows& rows, const Body& bod
 __device__ __forceinline__ std::size_t offset_of(std::uint32_t pitch, const ChunkPlace& at) {
   return std::size_t{at.row} * pitch + at.channel;
 }
+__device__ __forceinline__ std::uint32_t row_bytes(const Rows& rows) {
+  return rows.chunks.divisor * kChunk;
+}
+__device__ __forceinline__ std::size_t place_in(const Rows& rows, const ChunkPlace& at) {
+  return offset_of(row_bytes(rows), at);
+}
 __device__ __forceinline__ uint4 load_chunk(const void* data, std::size_t offset) {
   return *reinterpret_cast<const uint4*>(static_cast<const char*>(data) + offset);
 }
@@ -39,6 +45,13 @@ union ChunkBytes {
   std::uint32_t word[4];
   std::int8_t bytes[kChunk];
 };
+
+inline constexpr std::uint32_t kEachByte = 0x01010101u;  // times a byte: four of it
+
+// By one thread of a grid.
+__device__ __forceinline__ void set_exponent(const Rows& to, int exponent) {
+  if (blockIdx.x == 0 && threadIdx.x == 0 && to.exponent != nullptr) *to.exponent = exponent;
+}
 
 // Two numbers of 16 bits side by side.
 __device__ __forceinline__ std::uint32_t pair_of(std::int16_t low, std::int16_t high) {

@@ -295,20 +295,33 @@ void CudaBackend::entered(std::string_view node, TrainPass pass) {
   if (queue_.is_traced()) queue_.set_label(std::string(node) + " " + std::string(name_of(pass)));
 }
 
+// Where the held job makes `values`, which stay in their memory: also the exponent of `to`.
+template <class Job>
+bool CudaBackend::name_held(Job& job, const cuda::Rows& result, const Values& values,
+                            const Values& to) const {
+  if (values.memory != to.memory || to.exponent.place < 0 || job.rectified_exponent != nullptr ||
+      result.data != rows(values).data)
+    return false;
+  job.rectified_exponent = exponent(to);
+  return true;
+}
+
 bool CudaBackend::rectify_held(const Values& values, const Values& to, const Values* passed) {
-  if (values.memory != to.memory || to.exponent.place < 0) return false;
-  const std::int8_t* data = rows(values).data;
-  const auto join = [&](auto& job, const std::int8_t* result) {
-    if (result != data || job.rectified_exponent != nullptr) return false;
-    job.rectified_exponent = exponent(to);
+  const auto join = [&](auto& job, const cuda::Rows& result) {
+    if (!name_held(job, result, values, to)) return false;
     job.passed = passed == nullptr ? nullptr : rows(*passed).data;
     return true;
   };
   if (auto* product = std::get_if<cuda::RoundedProduct>(&held_.job))
-    return join(*product, product->result.data);
+    return join(*product, product->result);
   if (auto* pool = std::get_if<cuda::LargestJob>(&held_.job); pool != nullptr && passed != nullptr)
-    return join(*pool, pool->to.data);
+    return join(*pool, pool->to);
   return false;
+}
+
+bool CudaBackend::pass_held(const Values& values, const Values& to) {
+  auto* pool = std::get_if<cuda::LargestJob>(&held_.job);
+  return pool != nullptr && name_held(*pool, pool->to, values, to);
 }
 
 cuda::RoundingSite CudaBackend::site_of(ShiftPoint point, const Values& to) const {

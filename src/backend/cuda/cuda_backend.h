@@ -83,6 +83,7 @@ class CudaBackend final : public IntegerBackend {
   void hold(const cuda::LargestJob& pool, const Values& to);  // likewise
   // Of errors, where `passed` are the values.
   bool rectify_held(const Values& values, const Values& to, const Values* passed);
+  bool pass_held(const Values& values, const Values& to);  // as they are
   cuda::ProductPath path() const { return path_; }
   cuda::DeviceLanes& lanes();
   // Bytes of lasting memory, and behind them the sum of the exponents.
@@ -123,6 +124,9 @@ class CudaBackend final : public IntegerBackend {
     is_apart_ = true;
   }
 
+  // With what runs aside: memory that it used can then be lent again.
+  void join();
+
   // Calls launch(site) to guess, and again to correct it where the guess may have missed. Where
   // `second` has room for a result the guess is made twice, by the last two shifts.
   template <class Launch>
@@ -151,13 +155,14 @@ class CudaBackend final : public IntegerBackend {
   };
 
   void meet(const cuda::RoundingSite& site, const Values& to);
+  template <class Job>
+  bool name_held(Job& job, const cuda::Rows& result, const Values& values, const Values& to) const;
   const std::uint8_t* held_images(ConstTensorView images);
   void release();
   void launch(cuda::RoundedProduct product);
   void launch(cuda::LargestJob pool);
   std::int8_t* held_turned(const std::int32_t* made, const std::int32_t* rectified);
   void launch_updates();
-  void join();  // with what runs aside
   void zero_gradients();
   // Where the bytes will be: in the inbox where they fit, otherwise in the memory of the inlet.
   void* bring(Inlet& inlet, const void* bytes, std::size_t size);

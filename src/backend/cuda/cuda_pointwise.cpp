@@ -57,6 +57,7 @@ class CudaPointwise {
     queue(job);
   }
   void operator()(const CopyValues&) const {
+    if (backend_.pass_held(from_[0], to_)) return;
     queue(cuda::CopyJob{backend_.rows(from_[0]), backend_.target(to_)});
   }
 

@@ -73,6 +73,7 @@ class CudaPool final : public PoolOp {
                    .marks = marks_of(marks),
                    .table = table(memory),
                    .is_forward = is_forward ? 1u : 0u,
+                   .is_rectified = case_.is_rectified ? 1u : 0u,
                    .rectified_exponent = nullptr,
                    .passed = nullptr,
                    .turned = {}},

@@ -3,27 +3,12 @@
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/plain_kernels.h"
-#include "backend/cuda/rounding.cuh"
-#include "backend/cuda/turned.cuh"
 #include "core/philox_draws.h"
 #include "data/augment_law.h"
 #include "laws/integer_laws.h"
 
 namespace nibble::cuda {
 namespace {
-
-constexpr std::uint32_t kEachByte = 0x01010101u;
-
-__device__ void set_exponent(const Rows& to, int exponent) {
-  if (blockIdx.x == 0 && threadIdx.x == 0 && to.exponent != nullptr) *to.exponent = exponent;
-}
-
-__device__ std::uint32_t row_bytes(const Rows& rows) {
-  return rows.chunks.divisor * kChunk;
-}
-__device__ std::size_t place_in(const Rows& rows, const ChunkPlace& at) {
-  return offset_of(row_bytes(rows), at);
-}
 
 __device__ std::uint32_t cut_bytes(bool has_cut, int exponent) {
   return kEachByte * static_cast<std::uint8_t>(has_cut ? relu6_cut(exponent) : 127);
@@ -136,81 +121,6 @@ __global__ void __launch_bounds__(256) move_box(const __grid_constant__ BoxJob j
     store_chunk(job.to.data, place_in(job.to, at), chunk.words);
   });
   set_exponent(job.to, *job.from.exponent);
-}
-
-// The first of the largest, in the order of taps; or the error back to where it was, for windows
-// that do not overlap: of one pixel of kImages images, which are stored and left in `best`.
-template <int kImages>
-__device__ __forceinline__ void store_largest(const LargestJob& job, const ChunkPlace& at,
-                                              ChunkBytes (&best)[kImages]) {
-  const bool is_forward = job.is_forward != 0;
-  const std::uint32_t image = job.to.pixels.quotient(at.row);
-  const std::uint32_t pixel = job.to.pixels.remainder(at.row, image);
-  const std::int32_t* sources = job.table.sources + pixel * job.table.taps;
-  const std::size_t to_step = std::size_t{job.to.pixels.divisor} * row_bytes(job.to);
-  const std::size_t from_step = std::size_t{job.from.pixels.divisor} * row_bytes(job.from);
-  const std::size_t to = place_in(job.to, at);
-  ChunkBytes marks[kImages] = {};
-  ChunkBytes passed[kImages];
-#pragma unroll
-  for (int k = 0; k < kImages; ++k) {
-    best[k] = {};
-    if (job.passed != nullptr) passed[k].words = load_chunk(job.passed, to + k * to_step);
-  }
-  bool is_first = true;
-  for (std::int64_t tap = 0; tap < job.table.taps; ++tap) {
-    if (sources[tap] < 0) continue;
-    const ChunkPlace there{
-        image * job.from.pixels.divisor + static_cast<std::uint32_t>(sources[tap]), at.channel};
-    const std::size_t from = place_in(job.from, there);
-    const std::uint32_t mark = kEachByte * static_cast<std::uint32_t>(tap);
-    ChunkBytes chunk[kImages];  // all on their way before the first is looked at
-#pragma unroll
-    for (int k = 0; k < kImages; ++k) {
-      chunk[k].words = load_chunk(job.from.data, from + k * from_step);
-      if (!is_forward) marks[k].words = load_chunk(job.marks, from + k * from_step);
-    }
-#pragma unroll
-    for (int i = 0; i < 4 * kImages; ++i) {
-      std::uint32_t& top = best[i / 4].word[i % 4];
-      std::uint32_t& marked = marks[i / 4].word[i % 4];
-      const std::uint32_t word = chunk[i / 4].word[i % 4];
-      if (!is_forward) {
-        top |= word & __vcmpeq4(marked, mark);
-        continue;
-      }
-      const std::uint32_t wins = is_first ? 0xffffffffu : __vcmpgts4(word, top);
-      top = (top & ~wins) | (word & wins);
-      marked = (marked & ~wins) | (mark & wins);
-    }
-    is_first = false;
-  }
-#pragma unroll
-  for (int k = 0; k < kImages; ++k) {
-    if (job.passed != nullptr)
-      best[k].words = Gate::where_positive(passed[k].words).passed(best[k].words);
-    store_chunk(job.to.data, to + k * to_step, best[k].words);
-    if (is_forward) store_chunk(job.marks, to + k * to_step, marks[k].words);
-  }
-}
-
-template <bool kTurns>
-__global__ void __launch_bounds__(256) largest(const __grid_constant__ LargestJob job) {
-  start_kernel();
-  if constexpr (kTurns) {
-    turn_pictures(job.turned, blockIdx.x,
-                  [&](const ChunkPlace& at, std::uint32_t, ChunkBytes(&chunks)[4]) {
-                    store_largest(job, at, chunks);  // images are a multiple of four
-                  });
-  } else {
-    for_each_chunk(job.to, [&](const ChunkPlace& at) {
-      ChunkBytes one[1];
-      store_largest(job, at, one);
-    });
-  }
-  set_exponent(job.to, *job.from.exponent);
-  if (job.rectified_exponent != nullptr && blockIdx.x == 0 && threadIdx.x == 0)
-    *job.rectified_exponent = *job.from.exponent;
 }
 
 // Of pixels that a word holds.
@@ -364,12 +274,6 @@ void queue(DeviceQueue& queue, const CopyJob& job) {
 }
 void queue(DeviceQueue& queue, const BoxJob& job) {
   queue.launch(move_box, grid_of(queue, job.to), job);
-}
-void queue(DeviceQueue& queue, const LargestJob& job) {
-  if (job.turned.to == nullptr) return queue.launch(largest<false>, grid_of(queue, job.to), job);
-  LargestJob own = job;
-  own.turned = cut(job.turned);
-  queue.launch(largest<true>, {.blocks = blocks_of(own.turned)}, own);
 }
 void queue(DeviceQueue& queue, const PatchJob& job) {
   queue.launch(gather_patches, grid_of(queue, job.to), job);

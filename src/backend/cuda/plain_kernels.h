@@ -46,8 +46,10 @@ struct LargestJob {
   Rows to;
   std::uint8_t* marks;
   TapTable table;
-  std::uint64_t is_forward;
-  // A rectifier of errors that follows, as RoundedProduct has it.
+  std::uint32_t is_forward;
+  std::uint32_t is_rectified;  // PoolCase
+  // A rectifier of errors that follows, as RoundedProduct has it; where it passes all of them,
+  // `passed` is null.
   std::int32_t* rectified_exponent;
   const std::int8_t* passed;
   TurnJob turned;  // the result once more; `to` null: it is not wanted

@@ -156,8 +156,10 @@ class ReferencePool final : public PoolOp {
       });
       return backend_.round(point, sums, backend_.exponent(input) - kMeanBits, output);
     }
-    std::vector<bool> has_value(out.size());
+    // Of values that a rectifier made only those above zero are marked.
+    std::vector<bool> has_value(out.size(), case_.is_rectified);
     auto& taps = ReferenceBackend::data(marks);
+    if (case_.is_rectified) std::ranges::fill(taps, static_cast<std::int8_t>(PoolCase::kNoMark));
     std::ranges::fill(out, std::int8_t{0});
     for_each_share(input.images, [&](std::size_t i, std::size_t o, const TapPlace& at) {
       if (has_value[o] && in[i] <= out[o]) return;
