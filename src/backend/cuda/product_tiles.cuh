@@ -197,7 +197,7 @@ template <class Engine>
 __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
     rounded_product(const __grid_constant__ RoundedProduct job) {
   start_kernel();
-  RoundedEnding ending(job);
+  RoundedEnding<> ending(job);
   if (ending.ends_early()) return;
   std::int8_t* stages = aligned_stages();
   auto* memory = reinterpret_cast<std::int32_t*>(stages + Engine::kStages * stage_bytes<Engine>());

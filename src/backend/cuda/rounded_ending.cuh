@@ -21,7 +21,9 @@ struct BiasedSums {
   }
 };
 
-// As one thread sees it. What every chunk asks for is kept in registers.
+// As one thread sees it. What every chunk asks for is kept in registers. Where results are turned
+// as well fewer chunks are rounded together: those that cross shared memory at a time.
+template <bool kTurns = false>
 class RoundedEnding {
  public:
   __device__ __forceinline__ explicit RoundedEnding(const RoundedProduct& job)
@@ -42,7 +44,7 @@ class RoundedEnding {
   __device__ __forceinline__ bool ends_early(std::int8_t* memory = nullptr) const {
     if (!pass_.is_needed()) return true;
     if (!pass_.is_done()) return false;
-    if (job_.turned != nullptr) {
+    if constexpr (kTurns) {
       take_second_turned(memory);
     } else {
       take_second();
@@ -80,6 +82,7 @@ class RoundedEnding {
   __device__ __forceinline__ void tile(const RowSpan& rows, std::uint32_t first_column,
                                        const Sums& sums, std::int8_t* memory) {
     constexpr int kChunks = Sums::kChunks;
+    constexpr int kTogether = kTurns ? kTurnedTogether : kChunks;
     uint4 values[kTogether];  // on their way before they are looked at
     const auto bring_values = [&](int first) {
 #pragma unroll
@@ -94,13 +97,14 @@ class RoundedEnding {
         std::size_t{rows.at(sums.row_of(0))} * pitch_ + first_column + sums.column_of(0);
     const std::size_t step = std::size_t{rows.step} * pitch_;
     const auto after = [&](int guess, int first, const uint4(&chunks)[kTogether]) {
-      const int next = (first + kTogether) % kChunks;
-      if (next != 0 || guess + 1 < pass_.guesses()) bring_values(next);
-      if (guess == 0 && job_.turned != nullptr)
-        turn(rows.first, first_column, sums, first, chunks, memory);
+      if constexpr (kTurns) {
+        const int next = (first + kTogether) % kChunks;
+        if (next != 0 || guess + 1 < pass_.guesses()) bring_values(next);
+        if (guess == 0) turn(rows.first, first_column, sums, first, chunks, memory);
+      }
     };
     if (is_whole && bias_ == nullptr &&
-        pass_.template round_chunks<kChunks>(
+        pass_.template round_chunks<kChunks, kTogether>(
             [&](int i, int j) { return sums.at(i, j); },
             [&](int i) { return begin + Sums::row_step(i) * step + Sums::column_step(i); },
             [&](int i) { return gate_of(values[i % kTogether]); }, data_, after))
@@ -114,26 +118,27 @@ class RoundedEnding {
       const std::uint32_t column = first_column + sums.column_of(i);
       chunk(row, column, kept, values_at(row, column));
     }
-    if (job_.turned == nullptr) return;
+    if constexpr (kTurns) {
 #pragma unroll 1
-    for (int first = 0; first < kChunks; first += kTogether) {
-      uint4 chunks[kTogether];  // as this thread has stored them
+      for (int first = 0; first < kChunks; first += kTogether) {
+        uint4 chunks[kTogether];  // as this thread has stored them
 #pragma unroll
-      for (int i = 0; i < kTogether; ++i)
-        chunks[i] = chunk_at(data_, rows.at(sums.row_of(first + i)),
-                             first_column + sums.column_of(first + i));
-      turn(rows.first, first_column, sums, first, chunks, memory);
+        for (int i = 0; i < kTogether; ++i)
+          chunks[i] = chunk_at(data_, rows.at(sums.row_of(first + i)),
+                               first_column + sums.column_of(first + i));
+        turn(rows.first, first_column, sums, first, chunks, memory);
+      }
     }
   }
 
   // Every thread of the block that rounds comes here once, all or the first kThreads.
   template <unsigned int kThreads = 0>
   __device__ __forceinline__ void end() const {
-    pass_.end<kThreads>(scale_.exponent, job_.result.exponent, job_.rectified_exponent);
+    pass_.template end<kThreads>(scale_.exponent, job_.result.exponent, job_.rectified_exponent);
   }
 
  private:
-  static constexpr int kTogether = RoundingPass::kTogether;
+  static constexpr int kTurnedTogether = 4;
 
   __device__ __forceinline__ Gate gate_of(const uint4& values) const {
     return passed_ == nullptr ? Gate::open(rectifies_) : Gate::where_positive(values);
@@ -155,14 +160,14 @@ class RoundedEnding {
   template <class Sums>
   __device__ __forceinline__ void turn(std::uint32_t first_row, std::uint32_t first_column,
                                        const Sums& sums, int first,
-                                       const uint4 (&chunks)[kTogether],
+                                       const uint4 (&chunks)[kTurnedTogether],
                                        std::int8_t* memory) const {
     const TurningTable table(memory);
     const std::uint32_t first_image = job_.result.pixels.quotient(first_row);
     const std::uint32_t pixel = job_.result.pixels.remainder(first_row, first_image);
     TurningTable::meet();  // nobody reads what was there before
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i)
+    for (int i = 0; i < kTurnedTogether; ++i)
       table.put(sums.row_of(first + i) % 64, sums.column_of(first + i) % 128 / kChunk, chunks[i]);
     TurningTable::meet();
     store_turned(table, pixel, first_image + sums.row_of(first) / 64 * 64,
@@ -201,7 +206,7 @@ class RoundedEnding {
       const std::uint32_t pixel = job_.result.pixels.remainder(row_part, image_part);
       TurningTable::meet();
 #pragma unroll
-      for (std::uint32_t i = 0; i < kTogether; ++i) {
+      for (std::uint32_t i = 0; i < kTurnedTogether; ++i) {
         const std::uint32_t image = threadIdx.x % 128 / 8 + i * 16;
         const std::uint32_t chunk = threadIdx.x % 8;
         const std::uint32_t row = (image_part * 64 + image) * pixels + pixel;

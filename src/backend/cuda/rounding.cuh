@@ -112,8 +112,7 @@ class RoundingPass {
   // registers, place(i) its offset, gate(i) what follows; after(guess, first, chunks) of every
   // kTogether results. False: nothing is done, and chunks go one by one. Without a branch for each
   // chunk their instructions overlap.
-  static constexpr int kTogether = 4;
-  template <int kChunks, class SumsAt, class PlaceAt, class GateAt, class After>
+  template <int kChunks, int kTogether, class SumsAt, class PlaceAt, class GateAt, class After>
   __device__ __forceinline__ bool round_chunks(const SumsAt& sums_at, const PlaceAt& place_at,
                                                const GateAt& gate_at, std::int8_t* result,
                                                const After& after) {
@@ -142,9 +141,11 @@ class RoundingPass {
       for (int first = 0; first < kChunks; first += kTogether) {
         uint4 chunks[kTogether];
         if (!has_cuts) {
-          store_chunks<false>(first, sums_at, place_at, gate_at, shift, to, chunks, saturated);
+          store_chunks<false, kTogether>(first, sums_at, place_at, gate_at, shift, to, chunks,
+                                         saturated);
         } else {
-          store_chunks<true>(first, sums_at, place_at, gate_at, shift, to, chunks, saturated);
+          store_chunks<true, kTogether>(first, sums_at, place_at, gate_at, shift, to, chunks,
+                                        saturated);
         }
         after(guess, first, chunks);
       }
@@ -213,7 +214,7 @@ class RoundingPass {
     return saturated;
   }
 
-  template <bool kCuts, class SumsAt, class PlaceAt, class GateAt>
+  template <bool kCuts, int kTogether, class SumsAt, class PlaceAt, class GateAt>
   static __device__ __forceinline__ void store_chunks(int first, const SumsAt& sums_at,
                                                       const PlaceAt& place_at,
                                                       const GateAt& gate_at, int shift,

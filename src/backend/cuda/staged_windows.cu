@@ -155,26 +155,34 @@ __device__ __forceinline__ void multiply_windows(const StagedJob<Job>& staged, E
   }
 }
 
-template <class Tile>
+template <class Tile, bool kTurns>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    staged_windows(const __grid_constant__ StagedJob<RoundedProduct> staged) {
+    rounded_windows(const __grid_constant__ StagedJob<RoundedProduct> staged) {
   start_kernel();
-  RoundedEnding ending(staged.job);
+  RoundedEnding<kTurns> ending(staged.job);
   if (!ending.ends_early(staged_memory)) multiply_windows<Tile>(staged, ending);
 }
 
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    staged_windows(const __grid_constant__ StagedJob<NormedProduct> staged) {
+    normed_windows(const __grid_constant__ StagedJob<NormedProduct> staged) {
   start_kernel();
   NormedEnding ending(staged.job);
   multiply_windows<Tile>(staged, ending);
 }
 
+template <class Tile>
+auto kernel_of(const RoundedProduct& job) {
+  return job.turned != nullptr ? rounded_windows<Tile, true> : rounded_windows<Tile, false>;
+}
+template <class Tile>
+auto kernel_of(const NormedProduct&) {
+  return normed_windows<Tile>;
+}
+
 template <class Tile, class Job>
 void queue_on(DeviceQueue& queue, const Job& job) {
-  void (*kernel)(StagedJob<Job>) = staged_windows<Tile>;
-  queue_staged<Tile>(queue, kernel, staged_job(job),
+  queue_staged<Tile>(queue, kernel_of<Tile>(job), staged_job(job),
                      std::min(queue.multiprocessors(), job.shape.tiles));
 }
 
