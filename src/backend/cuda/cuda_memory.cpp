@@ -183,27 +183,30 @@ void CudaTotals::write(std::span<const std::int32_t> totals) {
   backend_.queue().put(memory_.as<void>(), totals.data(), totals.size_bytes());
 }
 
-CudaSums::CudaSums(CudaBackend& backend, std::size_t size)
-    : backend_(backend), size_(size), memory_(backend.lasting(size * sizeof(std::int64_t))) {
-  clear_memory(backend.queue(), memory_);
+CudaSums::CudaSums(CudaBackend& backend, std::size_t size) : backend_(backend), size_(size) {}
+
+void CudaSums::reserve() {
+  const std::size_t bytes = form_.words(size_) * sizeof(std::uint32_t);
+  if (bytes <= memory_.size()) return;
+  memory_ = backend_.lasting(bytes);
+  clean_words_ = 0;
 }
 
 void CudaSums::expect(std::vector<Slot> factors) {
   form_ = {};
+  reserve();
   factors_ = std::move(factors);
   exponent_ = 0;
   clean_words_ = 0;
 }
 
 void CudaSums::clear(const cuda::SumForm& form, std::vector<Slot> factors) {
-  const std::uint64_t words = form.words(size_);
-  if (words * sizeof(std::uint32_t) > memory_.size()) {
-    memory_ = backend_.lasting(words * sizeof(std::uint32_t));
-    clean_words_ = 0;
-  }
-  const std::uint64_t clean = clean_words_;
-  expect(std::move(factors));
   form_ = form;
+  reserve();
+  factors_ = std::move(factors);
+  exponent_ = 0;
+  const std::uint64_t words = form.words(size_);
+  const std::uint64_t clean = std::exchange(clean_words_, 0);
   if (words > clean) cuda::queue(backend_.queue(), cuda::ZeroJob{data(), words});
   most_words_ = std::max(most_words_, words);
   backend_.cleared(*this);
@@ -221,6 +224,10 @@ cuda::SumExponent CudaSums::exponent() const {
 }
 
 int CudaSums::read(std::span<std::int64_t> sums) {
+  if (memory_.is_empty()) {
+    std::ranges::fill(sums, 0);
+    return exponent_;
+  }
   if (is_wide()) {
     backend_.queue().get(sums.data(), data(), sums.size_bytes());
   } else {
@@ -247,6 +254,7 @@ void CudaSums::write(std::span<const std::int64_t> sums, int exponent) {
 void CudaSums::put(const void* sums, bool is_wide, int exponent) {
   backend_.queue().flush();
   form_ = {.planes = is_wide ? 0u : 1u};
+  reserve();
   clean_words_ = 0;
   factors_.clear();
   exponent_ = exponent;

@@ -2,6 +2,7 @@
 // Values, weights and gradients in the memory of a GPU.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -30,21 +31,27 @@ class CudaMemory final : public Memory {
     turned_exponent_ = exponent;
     return turned_.as<std::int8_t>();
   }
-  // The windows of a layer laid out, from its forward pass to its gradient.
-  const MemoryHandle& patches() const { return patches_; }
-  void keep_patches(MemoryHandle patches) { patches_ = std::move(patches); }
+  // The windows of a layer laid out, from its forward pass to its gradient; others may have other
+  // windows.
+  MemoryHandle patches(const ProductOp& layer) const {
+    const auto found = patches_.find(&layer);
+    return found == patches_.end() ? MemoryHandle() : found->second;
+  }
+  void keep_patches(const ProductOp& layer, MemoryHandle patches) {
+    patches_[&layer] = std::move(patches);
+  }
 
   void forget_copies() {
     turned_.release();
     turned_exponent_ = nullptr;
-    patches_.release();
+    patches_.clear();
   }
 
  private:
   cuda::DeviceBuffer buffer_;
   cuda::DeviceBuffer turned_;
   const std::int32_t* turned_exponent_ = nullptr;
-  MemoryHandle patches_;
+  std::map<const ProductOp*, MemoryHandle> patches_;
 };
 
 class CudaWeights final : public Weights {
@@ -151,6 +158,7 @@ class CudaSums final : public Sums {
   cuda::SumExponent exponent() const;
 
  private:
+  void reserve();  // what the form takes
   void put(const void* sums, bool is_wide, int exponent);
 
   CudaBackend& backend_;

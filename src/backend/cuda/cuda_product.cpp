@@ -168,7 +168,7 @@ class CudaProduct final : public ProductOp {
     auto& memory = static_cast<CudaMemory&>(*input.memory.get());
     Values patches{.picture = patched_->case_.input,
                    .images = input.images,
-                   .memory = memory.patches(),
+                   .memory = memory.patches(*this),
                    .exponent = input.exponent};
     if (!patches.memory.is_empty()) return patches;
     patches.memory = backend_.take(patches.picture, input.images, ValueStorage::s8);
@@ -177,7 +177,7 @@ class CudaProduct final : public ProductOp {
                                                  .table = {ahead_.as<std::int32_t>(), taps()},
                                                  .in = divisor_by(case_.weight.in),
                                                  .unused = 0});
-    if (backend_.step().is_training) memory.keep_patches(patches.memory);
+    if (backend_.step().is_training) memory.keep_patches(*this, patches.memory);
     return patches;
   }
 
