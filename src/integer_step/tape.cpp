@@ -320,19 +320,8 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
 
   const std::size_t count = description.inputs.size();
   std::vector<Values> inputs(count);
-  std::vector<Values> input_errors(count);
-  for (std::size_t k = 0; k < count; ++k) {
-    const std::size_t input = description.inputs[k];
-    if (needs.keeps_inputs) inputs[k] = value_on(input, learner);
-    if (!memory_->wants_error(input)) continue;
-    if (is_in_place && k == 0) {
-      input_errors[k] = error;
-      input_errors[k].picture = pictures_[input];
-      input_errors[k].exponent = arrival_slot(input, backend);
-    } else {
-      input_errors[k] = fresh_error(input, backend);
-    }
-  }
+  for (std::size_t k = 0; k < count && needs.keeps_inputs; ++k)
+    inputs[k] = value_on(description.inputs[k], learner);
   // The error comes last: what follows it may be done on its way.
   // Ranks make the gradient where they would wait for the shift of the error.
   const bool makes_both = layer.makes_whole_gradients();
@@ -346,6 +335,19 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
       for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
     });
     leave_for_update(step, node);
+  }
+  // Taken late: what waited for an earlier gradient has come back by now.
+  std::vector<Values> input_errors(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t input = description.inputs[k];
+    if (!memory_->wants_error(input)) continue;
+    if (is_in_place && k == 0) {
+      input_errors[k] = error;
+      input_errors[k].picture = pictures_[input];
+      input_errors[k].exponent = arrival_slot(input, backend);
+    } else {
+      input_errors[k] = fresh_error(input, backend);
+    }
   }
   if (passes_on) {
     backend.enter(description.name, TrainPass::input_error);

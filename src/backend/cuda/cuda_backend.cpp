@@ -181,10 +181,14 @@ void CudaBackend::end() {
 
 void CudaBackend::begin(const StepContext& step) {
   end();
+  const bool can_improve = pool_.end_step();
   if (known_turned_ != turned_.size()) {  // steps take other memory from now on
     known_turned_ = turned_.size();
     queue().wait();
     pool_.trim();
+  } else if (can_improve) {
+    queue().wait();
+    pool_.find_places();
   }
   for (Inlet* each : {&input_, &targets_}) each->is_used = false;
   inbox_used_ = kInboxStep;
@@ -193,6 +197,7 @@ void CudaBackend::begin(const StepContext& step) {
     pool_.set_purpose("a batch of " + std::to_string(step.all_images) + " images: a smaller one");
   step_ = step;
   if (step.cluster != nullptr && step.cluster->size() == 1) step_.cluster = nullptr;  // alone
+  pool_.begin_step({step.all_images, step.is_training, guesses_twice()});
   cuda::DeviceStep told{.seed = step.random.seed,
                         .first_image = step.first_image,
                         .step = step.random.step,

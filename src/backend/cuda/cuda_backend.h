@@ -38,6 +38,8 @@ class CudaBackend final : public IntegerBackend {
   std::unique_ptr<Sums> sums(const WeightsCase& weights) override;
   std::unique_ptr<WeightTotals> totals(const WeightsCase& weights) override;
   std::size_t peak_bytes() const override { return pool_.peak_bytes(); }
+  // Of the GPU, for values and errors.
+  std::size_t held_bytes() const { return pool_.held_bytes(); }
 
   void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) override;
   void load_bytes(std::span<const std::uint8_t> bytes, std::span<const std::int8_t> tables,

@@ -404,6 +404,7 @@ class CudaProduct final : public ProductOp {
   // Whoever makes these values is told to turn them in the next step.
   TurnedValues turned_once(const Values& values) {
     if (const std::int8_t* data = backend_.turned(values)) return {{}, data};
+    backend_.join();
     cuda::DeviceBuffer memory = turned(values, values.images, true);
     const auto* data = memory.as<std::int8_t>();
     return {std::move(memory), data};

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of CUDA's runtime that integer training calls, without a GPU: memory is addresses
+// that nobody reads, what comes back from it is zeros.
+#include "integer_step/test_still_gpu.h"
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <cudaTypedefs.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string_view>
+
+namespace nibble::still_gpu {
+namespace {
+
+constexpr std::size_t kMemory = std::size_t{139} << 30;
+constexpr std::size_t kGranule = std::size_t{1} << 21;
+
+struct Gpu {
+  Counts counts;
+  std::map<std::uintptr_t, std::size_t> memory;
+  bool is_recording = false;
+};
+Gpu& gpu() {
+  static Gpu one;
+  return one;
+}
+
+template <class Handle>
+cudaError_t make(Handle* handle) {
+  static std::uintptr_t last = 0;
+  *handle = reinterpret_cast<Handle>(++last);
+  return cudaSuccess;
+}
+
+// Two tensors have one map only where they lie at one address.
+CUresult map_of(CUtensorMap* map, const void* address) {
+  std::memset(map, 0, sizeof *map);
+  std::memcpy(map, &address, sizeof address);
+  return CUDA_SUCCESS;
+}
+CUresult encode_tiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address,
+                      const cuuint64_t*, const cuuint64_t*, const cuuint32_t*, const cuuint32_t*,
+                      CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+                      CUtensorMapFloatOOBfill) {
+  return map_of(map, address);
+}
+CUresult encode_windows(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void* address,
+                        const cuuint64_t*, const cuuint64_t*, const int*, const int*, cuuint32_t,
+                        cuuint32_t, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                        CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  return map_of(map, address);
+}
+
+}  // namespace
+
+Counts counts() {
+  return gpu().counts;
+}
+
+}  // namespace nibble::still_gpu
+
+// The linker sends calls of a function to __wrap_ and its name.
+#define STILL(name, ...)                             \
+  extern "C" cudaError_t __wrap_##name(__VA_ARGS__); \
+  extern "C" cudaError_t __wrap_##name(__VA_ARGS__)
+#define STILL_SUCCEEDS(name, ...) \
+  STILL(name, __VA_ARGS__) {      \
+    return cudaSuccess;           \
+  }
+
+using namespace nibble::still_gpu;
+
+STILL(cudaMalloc, void** data, std::size_t bytes) {
+  if (gpu().counts.allocated + bytes > kMemory) return cudaErrorMemoryAllocation;
+  std::uintptr_t place = kGranule;  // the lowest that is free
+  for (const auto& [begin, length] : gpu().memory) {
+    if (begin - place >= bytes) break;
+    place = (begin + length + kGranule - 1) / kGranule * kGranule;
+  }
+  gpu().memory.emplace(place, bytes);
+  gpu().counts.allocated += bytes;
+  *data = reinterpret_cast<void*>(place);
+  return cudaSuccess;
+}
+STILL(cudaFree, void* data) {
+  const auto found = gpu().memory.find(reinterpret_cast<std::uintptr_t>(data));
+  if (found == gpu().memory.end()) return data == nullptr ? cudaSuccess : cudaErrorInvalidValue;
+  gpu().counts.allocated -= found->second;
+  gpu().memory.erase(found);
+  return cudaSuccess;
+}
+STILL(cudaMemGetInfo, std::size_t* left, std::size_t* all) {
+  *left = kMemory - gpu().counts.allocated;
+  *all = kMemory;
+  return cudaSuccess;
+}
+STILL(cudaMallocHost, void** data, std::size_t bytes) {
+  *data = std::calloc(bytes, 1);
+  return cudaSuccess;
+}
+STILL(cudaFreeHost, void* data) {
+  std::free(data);
+  return cudaSuccess;
+}
+STILL(cudaMemcpyAsync, void* to, const void*, std::size_t bytes, cudaMemcpyKind kind,
+      cudaStream_t) {
+  if (kind == cudaMemcpyDeviceToHost) std::memset(to, 0, bytes);
+  return cudaSuccess;
+}
+
+STILL(cudaLaunchKernelExC, const cudaLaunchConfig_t*, const void*, void**) {
+  ++(gpu().is_recording ? gpu().counts.recorded : gpu().counts.launches);
+  return cudaSuccess;
+}
+STILL(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode) {
+  gpu().is_recording = true;
+  gpu().counts.recorded = 0;
+  return cudaSuccess;
+}
+STILL(cudaStreamEndCapture, cudaStream_t, cudaGraph_t* graph) {
+  gpu().is_recording = false;
+  return make(graph);
+}
+STILL(cudaGraphInstantiate, cudaGraphExec_t* runnable, cudaGraph_t, unsigned long long) {
+  return make(runnable);
+}
+STILL(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t) {
+  ++gpu().counts.replays;
+  return cudaSuccess;
+}
+STILL_SUCCEEDS(cudaGraphDestroy, cudaGraph_t)
+STILL_SUCCEEDS(cudaGraphExecDestroy, cudaGraphExec_t)
+
+STILL(cudaStreamCreateWithFlags, cudaStream_t* stream, unsigned int) {
+  return make(stream);
+}
+STILL(cudaEventCreateWithFlags, cudaEvent_t* event, unsigned int) {
+  return make(event);
+}
+STILL_SUCCEEDS(cudaStreamDestroy, cudaStream_t)
+STILL_SUCCEEDS(cudaStreamSynchronize, cudaStream_t)
+STILL_SUCCEEDS(cudaStreamWaitEvent, cudaStream_t, cudaEvent_t, unsigned int)
+STILL_SUCCEEDS(cudaEventDestroy, cudaEvent_t)
+STILL_SUCCEEDS(cudaEventQuery, cudaEvent_t)
+STILL_SUCCEEDS(cudaEventRecord, cudaEvent_t, cudaStream_t)
+STILL_SUCCEEDS(cudaEventSynchronize, cudaEvent_t)
+
+// One GPU like an H200.
+STILL(cudaGetDeviceCount, int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+STILL(cudaGetDevice, int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+STILL(cudaDeviceGetAttribute, int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrMultiProcessorCount      ? 132
+           : attribute == cudaDevAttrComputeCapabilityMajor ? 9
+                                                            : 0;
+  return cudaSuccess;
+}
+STILL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, int* blocks, const void*, int, std::size_t) {
+  *blocks = 1;
+  return cudaSuccess;
+}
+STILL(cudaGetDriverEntryPointByVersion, const char* name, void** function, unsigned int,
+      unsigned long long, cudaDriverEntryPointQueryResult* result) {
+  const bool is_tiled = std::string_view(name) == "cuTensorMapEncodeTiled";
+  *function =
+      is_tiled ? reinterpret_cast<void*>(encode_tiled) : reinterpret_cast<void*>(encode_windows);
+  *result = cudaDriverEntryPointSuccess;
+  return cudaSuccess;
+}
+STILL_SUCCEEDS(cudaSetDevice, int)
+STILL_SUCCEEDS(cudaFuncSetAttribute, const void*, cudaFuncAttribute, int)
+STILL_SUCCEEDS(cudaFuncGetAttributes, cudaFuncAttributes*, const void*)
+STILL_SUCCEEDS(cudaGetLastError, void)
