@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps of VGG-small-7 on one GPU: Nibble's integers and PyTorch (channels last), in one run.
 
-usage: cuda_vs_torch.py CUDA_TRAINING_BENCH [--batches 256 1024] [--modes eager autocast compile max-autotune]
-                        [--seconds 1.5] [--limit 60]
+usage: cuda_vs_torch.py CUDA_TRAINING_BENCH [--batches 256 1024]
+                        [--modes eager reduce-overhead max-autotune compile autocast] [--seconds 1.5]
+                        [--limit 60] [--budget 150]
 
 Both take whole steps (forward, loss, backward, update with momentum 0.9 in PyTorch) of random pictures that lie on the
 GPU. PyTorch computes in bf16: weights of bf16, and the same by autocast in eager mode; its memory in fp32 is the most
 that it had allocated in a step, Nibble's all that a step took of the GPU beside CUDA's own. A figure that is not there
 after --limit seconds, compilation included, is said to be missing: PyTorch runs in a process of its own, which is then
-started anew for the next figure.
+started anew for the next figure. So is what would begin after --budget seconds in all: modes are measured in their order,
+each at all batches.
 CUDA_TRAINING_BENCH compares weights with the CPU's by itself: run it without words first; `-` leaves Nibble out.
 """
 
@@ -56,7 +58,7 @@ class TorchStep:
         weights = torch.float32 if uses_autocast else dtype
         model = vgg_small_7(torch).to("cuda", dtype=weights, memory_format=torch.channels_last)
         self.model = model if mode == "eager" else torch.compile(model, mode=None if mode == "compile" else mode)
-        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
         self.loss = torch.nn.CrossEntropyLoss()
         self.images = torch.rand(batch, 3, 32, 32, device="cuda", dtype=weights).contiguous(
             memory_format=torch.channels_last)
@@ -119,17 +121,21 @@ def measure_torch(seconds):
 
 
 class TorchProcess:
-    def __init__(self, seconds, limit):
+    def __init__(self, seconds, limit, budget):
         self.words = [sys.executable, __file__, "--measure", str(seconds)]
         self.limit = limit
+        self.end_of_budget = time.monotonic() + budget
         self.process = None
 
     def figure(self, mode, batch):
         """None: not there in time, or failed."""
+        limit = min(self.limit, self.end_of_budget - time.monotonic())
+        if limit <= 0:
+            return None
         if self.process is None:
             self.process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                             bufsize=1, start_new_session=True)
-        late = threading.Timer(self.limit, self.stop, [self.process])
+        late = threading.Timer(limit, self.stop, [self.process])
         late.start()
         try:
             self.process.stdin.write(f"{mode} {batch}\n")
@@ -159,31 +165,36 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--batches", type=int, nargs="+", default=[256, 1024])
-    parser.add_argument("--modes", nargs="*", default=["eager", "autocast", "compile", "max-autotune"])
+    parser.add_argument("--modes", nargs="*",
+                        default=["eager", "reduce-overhead", "max-autotune", "compile", "autocast"])
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--budget", type=float, default=150)
     options = parser.parse_args()
-    peer = TorchProcess(options.seconds, options.limit)
+    own, own_bytes = {}, {}
+    for batch in options.batches if options.program != "-" else []:
+        own[batch], own_bytes[batch] = nibble_step(options.program, batch)
+        print(f"batch {batch}: nibble int8 exact {1e6 * own[batch]:.0f} us, {batch / own[batch]:,.0f} images/s", flush=True)
+    peer = TorchProcess(options.seconds, options.limit, options.budget)
     for batch in options.batches:
-        own = own_bytes = best = None
-        if options.program != "-":
-            own, own_bytes = nibble_step(options.program, batch)
-            print(f"batch {batch}: nibble int8 exact {1e6 * own:.0f} us, {batch / own:,.0f} images/s", flush=True)
-        for mode in options.modes:
-            seconds = peer.figure(mode, batch)
-            if seconds is None:
-                print(f"batch {batch}: torch bf16 {mode} failed, or not ended after {options.limit:.0f} s", flush=True)
-                continue
-            best = min(best or seconds, seconds)
-            print(f"batch {batch}: torch bf16 {mode} {1e6 * seconds:.0f} us, {batch / seconds:,.0f} images/s", flush=True)
-        if best and own:
-            print(f"batch {batch}: {best / own:.2f} times the best of PyTorch", flush=True)
         peer_bytes = peer.figure("memory", batch)
         if peer_bytes is None:
             continue
         print(f"batch {batch}: a step of PyTorch in fp32 takes {peer_bytes / 2**20:.0f} MiB", flush=True)
-        if own_bytes:
-            print(f"batch {batch}: memory {own_bytes / 2**20:.0f} MiB, {100 * own_bytes / peer_bytes:.0f} % of it", flush=True)
+        if batch in own_bytes:
+            print(f"batch {batch}: memory {own_bytes[batch] / 2**20:.0f} MiB, "
+                  f"{100 * own_bytes[batch] / peer_bytes:.0f} % of it", flush=True)
+    best = {}
+    for mode in options.modes:
+        for batch in options.batches:
+            seconds = peer.figure(mode, batch)
+            if seconds is None:
+                print(f"batch {batch}: torch bf16 {mode} failed, or not ended in time", flush=True)
+                continue
+            best[batch] = min(best.get(batch, seconds), seconds)
+            print(f"batch {batch}: torch bf16 {mode} {1e6 * seconds:.0f} us, {batch / seconds:,.0f} images/s", flush=True)
+    for batch in sorted(best.keys() & own.keys()):
+        print(f"batch {batch}: {best[batch] / own[batch]:.2f} times the best of PyTorch", flush=True)
     peer.end()
 
 
