@@ -54,6 +54,20 @@ TEST(DeviceNetworks, AgreeInEveryOperation) {
   for (const NamedCase& each : networks(false)) expect_agreement(each, {}, 2, 3, kCpuAndCuda);
 }
 
+// Both lay their windows out, and each its own.
+TEST(DeviceNetworks, LayersWithOtherWindowsReadOnePicture) {
+  const Network network = network_of(R"(
+input = [8, 8, 3]
+layers = [
+  { op = "conv2d", name = "a", channels = 64, kernel = 3, padding = 1 },
+  { op = "conv2d", name = "b", from = "input", channels = 64, kernel = 5, padding = 2 },
+  { op = "add", from = ["a", "b"] }, { op = "relu" }, { op = "max_pool", kernel = 2 },
+  { op = "global_average_pool" }, { op = "linear", features = 10 },
+  { op = "softmax_cross_entropy" },
+])");
+  expect_same_weights(network, {}, 4, {64, 17});
+}
+
 TEST(DeviceNetworks, AgreeUnderEveryRule) {
   for (const ShiftRule rule : {ShiftRule::exact, ShiftRule::delayed}) {
     for (const NamedCase& each : networks(false))
