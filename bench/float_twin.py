@@ -4,9 +4,10 @@
 
   bench/float_twin.py cifar10-resnet20-int8 --epochs 150 --out runs/twin     (nibble report runs/* lays it over others)
 
-Network, batch, rate, momentum, decay, smoothing and augmentation are the recipe's, the schedule is one cycle. Weights begin as
-He et al. have them; all parameters decay, as is PyTorch's way; batch norms answer by running statistics. Products are tf32
-(--bf16: bf16, with sums and batch norms in fp32). What is left of an epoch behind the last whole batch is left out.
+Network, batch, rate, momentum, decay, smoothing and augmentation are the recipe's, the schedule is one cycle. A recipe by
+NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual. Weights begin as He et al. have them; all parameters
+decay, as is PyTorch's way; batch norms answer by running statistics. Products are tf32 (--bf16: bf16, with sums and batch norms
+in fp32). What is left of an epoch behind the last whole batch is left out. A loss that is no number ends the run with status 1.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from torch.nn import functional as F
 
 ROOT = Path(__file__).resolve().parent.parent
 MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+USUAL = {"rate": 0.05, "momentum": 0.9, "weight_decay": 5e-4}  # where a recipe has none
 
 
 class Network(nn.Module):
@@ -71,6 +73,8 @@ class Network(nn.Module):
                 x = F.relu(x)
             elif op == "add":
                 x = x + values[inputs[1]]
+            elif op == "dropout":
+                x = F.dropout(x, layer["share"], self.training)
             elif op == "max_pool":
                 x = F.max_pool2d(x, layer["kernel"])
             elif op == "slice":
@@ -117,11 +121,16 @@ def main():
     parser.add_argument("recipe")
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--seed", type=int, default=1)
+    for name, usual in USUAL.items():
+        parser.add_argument("--" + name.replace("_", "-"), type=float, help=f"instead of the recipe's, or of {usual}")
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run: settings.json, epochs.csv")
     arguments = parser.parse_args()
     recipe = tomllib.loads((ROOT / "recipes" / f"{arguments.recipe}.toml").read_text())
     network = tomllib.loads((ROOT / "networks" / f"{recipe['network']}.toml").read_text())
+    for name, usual in USUAL.items():
+        asked = getattr(arguments, name)
+        recipe[name] = asked if asked is not None else recipe.get(name, usual)
     epochs, batch = arguments.epochs or recipe["epochs"], recipe["batch"]
     torch.manual_seed(arguments.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
@@ -193,6 +202,8 @@ def main():
             labels.copy_(classes[i * batch:(i + 1) * batch])
             graph.replay()
         loss, right = (sums / steps).tolist()
+        if not math.isfinite(loss):
+            raise SystemExit(f"float_twin: epoch {epoch + 1}: the loss is {loss}; try a lower --rate")
         seconds = time.time() - begin
         test_loss, top1 = evaluated()
         rows.append(f"{epoch + 1},{(epoch + 1) * steps},{float(rate):.6g},{loss:.5f},{right:.5f},{test_loss:.5f},{top1:.4f},"

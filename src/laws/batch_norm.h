@@ -67,7 +67,8 @@ struct NormStatistics {
   }
 };
 
-// Of `count` numbers, 1 to 2^31 - 1, in units of 2^exponent: (N·Σv² - (Σv)²)·2^30 has 122 bits.
+// Of `count` numbers, 1 to 2^31 - 1, in units of 2^exponent: (N·Σv² - (Σv)²)·2^30 has 122 bits. To
+// divide by N twice, rounding down, is to divide by N².
 NIBBLE_HOST_DEVICE constexpr NormStatistics norm_statistics(const NormSums& sums,
                                                             std::int64_t count, int exponent) {
   const auto n = static_cast<std::uint64_t>(count);
@@ -75,7 +76,7 @@ NIBBLE_HOST_DEVICE constexpr NormStatistics norm_statistics(const NormSums& sums
   const auto scaled = static_cast<UInt128>(spread) << (2 * kNormUnitBits);
   const int epsilon = std::clamp(kNormEpsilonExponent - 2 * exponent, 0, 2 * kNormUnitBits);
   return {.mean = quotient_to_nearest(Int128{sums.values} * (1 << kNormUnitBits), n),
-          .variance = static_cast<std::int64_t>(quotient(quotient(scaled, n), n)) +
+          .variance = static_cast<std::int64_t>(quotient(scaled, n * n)) +
                       (std::int64_t{1} << (epsilon + 2 * kNormUnitBits))};
 }
 
@@ -155,6 +156,11 @@ struct NormErrorPlane {
   NIBBLE_HOST_DEVICE constexpr std::int64_t at(std::int64_t e, std::int64_t v) const {
     return error * e + value * v + addend;
   }
+  // No e and v have a larger magnitude; below 2^50.
+  NIBBLE_HOST_DEVICE constexpr std::uint64_t most() const {
+    return 127 * magnitude_of(error) + (magnitude_of(value) << kNormValueBits) +
+           magnitude_of(addend);
+  }
 };
 
 // N·Σ e·v - Σv·Σe = N·Σ e·(v - mean), below 2^86.
@@ -170,8 +176,8 @@ NIBBLE_HOST_DEVICE constexpr NormErrorPlane norm_error_plane(
     const NormLine& line, std::int64_t count, int value_exponent) {
   const auto n = static_cast<std::uint64_t>(count);
   const Int128 covariance = norm_covariance(sums, errors, count);
-  const auto spread = static_cast<std::int64_t>(
-      quotient(quotient(magnitude_of_wide(covariance) << kNormUnitBits, n), n));
+  const auto spread =
+      static_cast<std::int64_t>(quotient(magnitude_of_wide(covariance) << kNormUnitBits, n * n));
   const std::int64_t error = line.multiplier * (1 << kNormErrorBits);
   const bool is_negative = (covariance < 0) != (line.multiplier < 0);
   const auto slope = static_cast<std::int64_t>(

@@ -26,25 +26,36 @@ RC_GTEST_PROP(WideDivision, QuotientsAreTheOnlyOnes,
 }
 
 // What a GPU does, numbers and divisors of every length.
-RC_GTEST_PROP(WideDivision, BitByBitIsDivision, (std::uint64_t high, std::uint64_t low)) {
+RC_GTEST_PROP(WideDivision, DigitByDigitIsDivision, (std::uint64_t high, std::uint64_t low)) {
   const UInt128 n = static_cast<UInt128>(high) << 64 | low;
   for (int i = 0; i < 128; i += 7) {
     for (int k = 1; k < 64; ++k) {
       const std::uint64_t d = (low * 0x9E3779B97F4A7C15u + high) >> k | 1;
-      RC_ASSERT(quotient_by_bits(n >> i, d) == (n >> i) / d);
+      RC_ASSERT(quotient_by_digits(n >> i, d) == (n >> i) / d);
     }
   }
 }
 
-TEST(WideDivision, BitByBitIsDivisionAtTheEnds) {
+TEST(WideDivision, DigitByDigitIsDivisionAtTheEnds) {
   const UInt128 most = ~UInt128{0};
   for (const UInt128 n :
        {UInt128{0}, UInt128{1}, UInt128{1} << 63, UInt128{1} << 64, most >> 1, most}) {
     for (const std::uint64_t d : {1ull, 2ull, 3ull, (1ull << 62) - 1, 1ull << 62, 1ull << 63}) {
-      EXPECT_TRUE(quotient_by_bits(n, d) == n / d);
+      EXPECT_TRUE(quotient_by_digits(n, d) == n / d);
       const UInt128 below = n == 0 ? 0 : n - 1;
-      EXPECT_TRUE(quotient_by_bits(below, d) == below / d);
+      EXPECT_TRUE(quotient_by_digits(below, d) == below / d);
     }
+  }
+}
+
+// A digit then lacks at most a few, and never has too much.
+TEST(WideDivision, ReciprocalsAreALittleTooSmall) {
+  constexpr std::uint64_t kFirst = std::uint64_t{1} << 31;
+  constexpr std::uint64_t kOne = std::uint64_t{1} << 63;
+  for (std::uint64_t d = kFirst; d <= 2 * kFirst; d += d < kFirst + 1000 ? 1 : 65521) {
+    const std::uint64_t product = reciprocal_of(d) * d;
+    EXPECT_LE(product, kOne);
+    EXPECT_LT(kOne - product, kOne >> 30);
   }
 }
 

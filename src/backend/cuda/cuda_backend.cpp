@@ -237,16 +237,17 @@ void CudaBackend::hold(const cuda::LargestJob& pool, const Values& to) {
   held_ = std::move(held);
 }
 
+void CudaBackend::hold(const cuda::NormalizeJob& norm, const Values& to) {
+  release();
+  held_ = {.job = norm, .to = to.memory, .label = queue_.label()};
+}
+
 void CudaBackend::release() {
   if (!updates_.empty()) return launch_updates();
   if (std::holds_alternative<std::monostate>(held_.job)) return;
   const std::string label = queue_.label();
   queue_.set_label(held_.label);
-  if (const auto* pool = std::get_if<cuda::LargestJob>(&held_.job)) {
-    launch(*pool);
-  } else {
-    launch(std::get<cuda::RoundedProduct>(held_.job));
-  }
+  std::visit([&](const auto& job) { launch(job); }, held_.job);
   held_ = {};
   queue_.set_label(label);
 }
@@ -314,13 +315,16 @@ bool CudaBackend::name_held(Job& job, const cuda::Rows& result, const Values& va
 bool CudaBackend::rectify_held(const Values& values, const Values& to, const Values* passed) {
   const auto join = [&](auto& job, const cuda::Rows& result) {
     if (!name_held(job, result, values, to)) return false;
-    job.passed = passed == nullptr ? nullptr : rows(*passed).data;
+    if constexpr (requires { job.passed; })
+      job.passed = passed == nullptr ? nullptr : rows(*passed).data;
     return true;
   };
   if (auto* product = std::get_if<cuda::RoundedProduct>(&held_.job))
     return join(*product, product->result);
   if (auto* pool = std::get_if<cuda::LargestJob>(&held_.job); pool != nullptr && passed != nullptr)
     return join(*pool, pool->to);
+  if (auto* norm = std::get_if<cuda::NormalizeJob>(&held_.job); norm != nullptr && !passed)
+    return join(*norm, norm->result);
   return false;
 }
 

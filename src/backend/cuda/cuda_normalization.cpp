@@ -41,10 +41,12 @@ class CudaNormalization final : public NormalizationOp {
                                           .count = count_,
                                           .elements = site.elements,
                                           .channels = channels_});
-    cuda::queue(
-        queue,
-        cuda::NormalizeJob{
-            .values = values, .norm = place(), .site = site, .result = backend_.target(output)});
+    backend_.hold(cuda::NormalizeJob{.values = values,
+                                     .norm = place(),
+                                     .site = site,
+                                     .result = backend_.target(output),
+                                     .rectified_exponent = nullptr},
+                  output);
   }
 
   void backward(const Values& input, const Values& error, ShiftPoint point,

@@ -9,40 +9,19 @@
 namespace nibble::cuda {
 namespace {
 
-// Rounds the numbers of eight channels; each channel has a shift of its own.
-template <ShiftRounding kRounding>
-class OctetRounding {
+// Of eight channels that follow one another.
+class OctetDraws {
  public:
-  __device__ __forceinline__ OctetRounding(const RoundingSite& site, const Rows& result,
-                                           std::uint32_t channel)
+  __device__ __forceinline__ OctetDraws(const RoundingSite& site, const Rows& result,
+                                        std::uint32_t channel)
       : key_{site.step->seed, site.stream, site.step->step},
         before_(static_cast<std::uint64_t>(site.step->first_image) * result.pixels.divisor),
         channels_(result.channels),
         channel_(channel) {}
 
-  __device__ __forceinline__ uint2 round(const std::int64_t (&numbers)[kOctet],
-                                         const std::int32_t (&shifts)[kOctet], std::uint32_t row) {
-    std::uint32_t draws[kOctet] = {};
-    if constexpr (kRounding == ShiftRounding::stochastic)
-      draw((before_ + row) * channels_ + channel_, draws);
-    std::uint32_t words[2] = {};
-#pragma unroll
-    for (int i = 0; i < kOctet; ++i) {
-      const std::int64_t rounded = round_shift(kRounding, numbers[i], shifts[i], draws[i]);
-      const std::int8_t kept = clamp127(rounded);
-      saturated_ += kept != rounded ? 1 : 0;
-      words[i / 4] |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(kept)) << i % 4 * 8;
-    }
-    return make_uint2(words[0], words[1]);
-  }
-  __device__ __forceinline__ std::uint32_t saturated() const {
-    return saturated_;
-  }
-
- private:
   // Two counters serve eight draws that begin with one.
-  __device__ __forceinline__ void draw(std::uint64_t element,
-                                       std::uint32_t (&draws)[kOctet]) const {
+  __device__ __forceinline__ void draw(std::uint32_t row, std::uint32_t (&draws)[kOctet]) const {
+    const std::uint64_t element = (before_ + row) * channels_ + channel_;
     if (element % 4 == 0) {
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
@@ -55,13 +34,107 @@ class OctetRounding {
       for (int i = 0; i < kOctet; ++i) draws[i] = draw_of(key_, element + i);
     }
   }
+  __device__ std::uint32_t draw_at(std::uint32_t row, std::uint32_t channel) const {
+    return draw_of(key_, (before_ + row) * channels_ + channel);
+  }
 
+ private:
   RandomKey key_;
   std::uint64_t before_;
   std::uint32_t channels_;
   std::uint32_t channel_;
+};
+
+// Numbers of eight channels in 2^-32 of the unit that they are rounded to: the upper word is then
+// what stays, the lower one what is cut.
+template <ShiftRounding kRounding>
+class LiftedRounding {
+ public:
+  // Of one channel, which is shifted by `shift`.
+  static __device__ __forceinline__ bool can_lift(int shift) {
+    return kRounding != ShiftRounding::pseudo_stochastic && shift >= 0 && shift <= 32;
+  }
+
+  __device__ __forceinline__ LiftedRounding(const RoundingSite& site, const Rows& result,
+                                            std::uint32_t channel)
+      : draws_(site, result, channel) {}
+
+  __device__ __forceinline__ uint2 round(const std::int64_t (&lifted)[kOctet], std::uint32_t row) {
+    std::uint32_t draws[kOctet] = {};
+    if constexpr (kRounding == ShiftRounding::stochastic) draws_.draw(row, draws);
+    std::int32_t kept[kOctet];
+    std::int32_t most = 0;
+    std::int32_t least = 0;
+#pragma unroll
+    for (int i = 0; i < kOctet; i += 2) {
+      kept[i] = rounded(lifted[i], draws[i]);
+      kept[i + 1] = rounded(lifted[i + 1], draws[i + 1]);
+      most = __vimax3_s32(most, kept[i], kept[i + 1]);
+      least = __vimin3_s32(least, kept[i], kept[i + 1]);
+    }
+    if (max(most, -least) > 127) {
+#pragma unroll
+      for (int i = 0; i < kOctet; ++i) {
+        const std::int32_t cut = max(min(kept[i], 127), -127);
+        saturated_ += cut != kept[i] ? 1 : 0;
+        kept[i] = cut;
+      }
+    }
+    return make_uint2(bytes_of(kept[0], kept[1], kept[2], kept[3]),
+                      bytes_of(kept[4], kept[5], kept[6], kept[7]));
+  }
+  __device__ __forceinline__ std::uint32_t saturated() const {
+    return saturated_;
+  }
+
+ private:
+  // ⌊(x + a) / 2^32⌋ of x >= 0 is, of the magnitude m of x < 0, -⌊(m + 2^32 - 1 - a) / 2^32⌋. To
+  // the nearest a is 2^31, and one less of x < 0; stochastically what is cut is rounded up where it
+  // is above the draw, so that a is 2^32 - 1 less the draw, and the draw of x < 0.
+  static __device__ __forceinline__ std::int32_t rounded(std::int64_t x, std::uint32_t draw) {
+    const auto sign = static_cast<std::uint32_t>(x >> 63);  // all ones where negative
+    const std::uint32_t added =
+        kRounding == ShiftRounding::nearest ? (1u << 31) + sign : ~(draw ^ sign);
+    return static_cast<std::int32_t>((x + added) >> 32);
+  }
+  static __device__ __forceinline__ std::uint32_t bytes_of(std::int32_t a, std::int32_t b,
+                                                           std::int32_t c, std::int32_t d) {
+    return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+  }
+
+  OctetDraws draws_;
   std::uint32_t saturated_ = 0;
 };
+
+// The same by the definition, number by number: for what is rare. number_at(row, channel) and
+// shift_at(channel); returns how many results were cut.
+template <ShiftRounding kRounding, class NumberAt, class ShiftAt>
+__device__ __forceinline__ std::uint32_t round_by_definition(const OctetPlace& at,
+                                                             const RoundingSite& site,
+                                                             const Rows& result, bool rectifies,
+                                                             const NumberAt& number_at,
+                                                             const ShiftAt& shift_at) {
+  const OctetDraws draws(site, result, 0);
+  const std::uint32_t pitch = result.chunks.divisor * kChunk;
+  std::uint32_t saturated = 0;
+  if (!at.is_inside) return 0;
+#pragma unroll 1
+  for (std::uint32_t row = at.row; row < result.rows; row += at.step) {
+#pragma unroll 1
+    for (std::uint32_t c = at.channel; c < at.channel + kOctet; ++c) {
+      std::int8_t kept = 0;
+      if (c < result.channels) {
+        const std::uint32_t draw =
+            kRounding == ShiftRounding::stochastic ? draws.draw_at(row, c) : 0;
+        const std::int64_t rounded = round_shift(kRounding, number_at(row, c), shift_at(c), draw);
+        kept = clamp127(rounded);
+        saturated += kept != rounded ? 1 : 0;
+      }
+      result.data[std::size_t{row} * pitch + c] = rectifies && kept < 0 ? std::int8_t{0} : kept;
+    }
+  }
+  return saturated;
+}
 
 // To the count of results that were cut, from all threads of a block.
 __device__ void count_saturated(std::uint32_t own, std::uint64_t* to) {
@@ -86,41 +159,69 @@ __device__ __forceinline__ void for_each_row(const OctetPlace& at, std::uint32_t
 }
 
 template <class Values, ShiftRounding kRounding>
+__device__ __noinline__ std::uint32_t normalize_by_definition(const NormalizeJob& job) {
+  const NormChannel* channels = job.norm.channels;
+  const std::uint32_t pitch = job.values.rows.chunks.divisor * kChunk;
+  return round_by_definition<kRounding>(
+      OctetPlace(job.values), job.site, job.result, job.rectified_exponent != nullptr,
+      [&](std::uint32_t row, std::uint32_t c) {
+        return channels[c].line.at(Values::at(job.values.rows.data, std::size_t{row} * pitch + c));
+      },
+      [&](std::uint32_t c) {
+        return norm_shift(job.norm.shared->value_exponent, channels[c].line.exponent);
+      });
+}
+
+template <class Values, ShiftRounding kRounding>
 __global__ void __launch_bounds__(kOctetThreads, 3)
     normalize(const __grid_constant__ NormalizeJob job) {
   start_kernel();
+  using Rounding = LiftedRounding<kRounding>;
   const OctetPlace at(job.values);
   const std::uint32_t pitch = job.values.rows.chunks.divisor * kChunk;
   const int exponent = job.norm.shared->value_exponent;
   std::int32_t multiplier[kOctet];
   std::int64_t addend[kOctet];
-  std::int32_t shift[kOctet];
+  std::int32_t lift[kOctet];
+  bool is_lifted = true;
 #pragma unroll
   for (int i = 0; i < kOctet; ++i) {
     const bool is_there = at.channel + i < job.result.channels;
     const NormLine line = is_there ? job.norm.channels[at.channel + i].line : NormLine{};
+    const int shift = is_there ? norm_shift(exponent, line.exponent) : 0;
     multiplier[i] = static_cast<std::int32_t>(line.multiplier);
     addend[i] = line.addend;
-    shift[i] = is_there ? norm_shift(exponent, line.exponent) : 0;
+    lift[i] = 32 - shift;
+    is_lifted = is_lifted && Rounding::can_lift(shift);
   }
-  OctetRounding<kRounding> rounding(job.site, job.result, at.channel);
+  Rounding rounding(job.site, job.result, at.channel);
+  const bool rectifies = job.rectified_exponent != nullptr;
   const auto number_at = [&](std::uint32_t row) { return std::size_t{row} * pitch + at.channel; };
-  for_each_row(
-      at, job.result.rows,
-      [&](std::uint32_t row) { return Values::load(job.values.rows.data, number_at(row)); },
-      [&](std::uint32_t row, const typename Values::Loaded& loaded) {
-        std::int32_t v[kOctet];
-        Values::widen(loaded, v);
-        std::int64_t numbers[kOctet];
+  std::uint32_t saturated = 0;
+  if (is_lifted) {  // numbers are below 2^39: no channel has a larger one than its ends
+    for_each_row(
+        at, job.result.rows,
+        [&](std::uint32_t row) { return Values::load(job.values.rows.data, number_at(row)); },
+        [&](std::uint32_t row, const typename Values::Loaded& loaded) {
+          std::int32_t v[kOctet];
+          Values::widen(loaded, v);
+          std::int64_t lifted[kOctet];
 #pragma unroll
-        for (int i = 0; i < kOctet; ++i)
-          numbers[i] = std::int64_t{multiplier[i]} * v[i] + addend[i];
-        *reinterpret_cast<uint2*>(job.result.data + number_at(row)) =
-            rounding.round(numbers, shift, row);
-      });
-  count_saturated(rounding.saturated(), saturated_of(*job.site.point));
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && job.result.exponent != nullptr)
-    *job.result.exponent = exponent;
+          for (int i = 0; i < kOctet; ++i)
+            lifted[i] = (std::int64_t{multiplier[i]} * v[i] + addend[i]) << lift[i];
+          uint2 bytes = rounding.round(lifted, row);
+          if (rectifies) bytes = make_uint2(__vmaxs4(bytes.x, 0u), __vmaxs4(bytes.y, 0u));
+          *reinterpret_cast<uint2*>(job.result.data + number_at(row)) = bytes;
+        });
+    saturated = rounding.saturated();
+  } else {
+    saturated = normalize_by_definition<Values, kRounding>(job);
+  }
+  count_saturated(saturated, saturated_of(*job.site.point));
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
+    if (job.result.exponent != nullptr) *job.result.exponent = exponent;
+    if (rectifies) *job.rectified_exponent = exponent;
+  }
 }
 
 // The exponent that the largest number of a channel asks for, over all threads of a block.
@@ -140,10 +241,37 @@ struct LoadedPair {
   uint2 errors;
 };
 
+// What one thread found in its numbers.
+struct PassedErrors {
+  std::uint32_t saturated;
+  std::int32_t wanted;  // the exponent that the largest asks for
+};
+
+template <class Values, ShiftRounding kRounding>
+__device__ __noinline__ PassedErrors pass_by_definition(const PassErrorJob& job, int exponent) {
+  const NormChannel* channels = job.norm.channels;
+  const std::uint32_t pitch = job.values.rows.chunks.divisor * kChunk;
+  int wanted = INT_MIN;
+  const std::uint32_t saturated = round_by_definition<kRounding>(
+      OctetPlace(job.values), job.site, job.result, false,
+      [&](std::uint32_t row, std::uint32_t c) {
+        const std::size_t number = std::size_t{row} * pitch + c;
+        const NormErrorPlane& plane = channels[c].plane;
+        const std::int64_t passed =
+            plane.at(job.errors.data[number], Values::at(job.values.rows.data, number));
+        const auto magnitude = static_cast<std::int64_t>(magnitude_of(passed));
+        wanted = max(wanted, norm_wanted_exponent(magnitude, plane.exponent));
+        return passed;
+      },
+      [&](std::uint32_t c) { return max(norm_shift(exponent, channels[c].plane.exponent), 0); });
+  return {saturated, wanted};
+}
+
 template <class Values, ShiftRounding kRounding>
 __global__ void __launch_bounds__(kOctetThreads, 2)
     pass_error(const __grid_constant__ PassErrorJob job) {
   start_kernel();
+  using Rounding = LiftedRounding<kRounding>;
   NormShared& shared = *job.norm.shared;
   DevicePoint& point = *job.site.point;
   const bool is_repeat = job.site.is_repeat;
@@ -163,51 +291,62 @@ __global__ void __launch_bounds__(kOctetThreads, 2)
   std::int32_t error[kOctet];
   std::int32_t value[kOctet];
   std::int64_t addend[kOctet];
-  std::int32_t shift[kOctet];
+  std::int32_t lift[kOctet];
+  bool is_lifted = true;
+  int wanted = INT_MIN;
 #pragma unroll
   for (int i = 0; i < kOctet; ++i) {
     const bool is_there = at.channel + i < job.result.channels;
     const NormErrorPlane plane =
         is_there ? job.norm.channels[at.channel + i].plane : NormErrorPlane{};
+    const int shift = is_there ? norm_shift(exponent, plane.exponent) : 0;
     error[i] = static_cast<std::int32_t>(plane.error);
     value[i] = static_cast<std::int32_t>(plane.value);
     addend[i] = plane.addend;
-    shift[i] = is_there ? max(norm_shift(exponent, plane.exponent), 0) : 0;
+    lift[i] = 32 - shift;
+    is_lifted = is_lifted && Rounding::can_lift(shift) && plane.most() >> (62 - lift[i]) == 0;
+    if (is_there) wanted = max(wanted, plane.exponent);
   }
-  OctetRounding<kRounding> rounding(job.site, job.result, at.channel);
-  std::uint64_t largest[kOctet] = {};
+  Rounding rounding(job.site, job.result, at.channel);
+  // In units of the result, magnitudes rounded up: they want as many bits as the numbers do.
+  std::int32_t most = 0;
+  std::int32_t least = 0;
   const auto number_at = [&](std::uint32_t row) { return std::size_t{row} * pitch + at.channel; };
-  for_each_row(
-      at, job.result.rows,
-      [&](std::uint32_t row) {
-        return LoadedPair<Values>{Values::load(job.values.rows.data, number_at(row)),
-                                  Bytes8::load(job.errors.data, number_at(row))};
-      },
-      [&](std::uint32_t row, const LoadedPair<Values>& loaded) {
-        std::int32_t v[kOctet];
-        std::int32_t e[kOctet];
-        Values::widen(loaded.values, v);
-        Bytes8::widen(loaded.errors, e);
-        std::int64_t numbers[kOctet];
+  if (is_lifted) {
+    for_each_row(
+        at, job.result.rows,
+        [&](std::uint32_t row) {
+          return LoadedPair<Values>{Values::load(job.values.rows.data, number_at(row)),
+                                    Bytes8::load(job.errors.data, number_at(row))};
+        },
+        [&](std::uint32_t row, const LoadedPair<Values>& loaded) {
+          std::int32_t v[kOctet];
+          std::int32_t e[kOctet];
+          Values::widen(loaded.values, v);
+          Bytes8::widen(loaded.errors, e);
+          std::int64_t lifted[kOctet];
 #pragma unroll
-        for (int i = 0; i < kOctet; ++i) {
-          numbers[i] = std::int64_t{value[i]} * v[i] + (std::int64_t{error[i]} * e[i] + addend[i]);
-          const std::uint64_t magnitude = magnitude_of(numbers[i]);
-          largest[i] = magnitude > largest[i] ? magnitude : largest[i];
-        }
-        *reinterpret_cast<uint2*>(job.result.data + number_at(row)) =
-            rounding.round(numbers, shift, row);
-      });
-  if (is_repeat) return count_saturated(rounding.saturated(), saturated_of(point));
-  count_saturated(rounding.saturated(), &point.saturated);
-  int wanted = INT_MIN;
-#pragma unroll
-  for (int i = 0; i < kOctet; ++i) {
-    if (at.channel + i < job.result.channels)
-      wanted = max(wanted, norm_wanted_exponent(static_cast<std::int64_t>(largest[i]),
-                                                job.norm.channels[at.channel + i].plane.exponent));
+          for (int i = 0; i < kOctet; ++i) {
+            lifted[i] =
+                (std::int64_t{value[i]} * v[i] + (std::int64_t{error[i]} * e[i] + addend[i]))
+                << lift[i];
+            most = max(most, static_cast<std::int32_t>((lifted[i] + 0xffffffffu) >> 32));
+            least = min(least, static_cast<std::int32_t>(lifted[i] >> 32));
+          }
+          *reinterpret_cast<uint2*>(job.result.data + number_at(row)) = rounding.round(lifted, row);
+        });
   }
-  raise_exponent(wanted, &shared.error_exponent);
+  most = max(most, -least);
+  PassedErrors passed{rounding.saturated(), wanted};
+  if (most > 1) passed.wanted = exponent + bits_of(static_cast<std::uint64_t>(most)) - 7;
+  // Numbers below one unit tell nothing, unless there are others: then the guess was far too high.
+  const bool has_seen = __syncthreads_or(most > 1 ? 1 : 0) != 0;
+  if (!is_lifted || (most == 1 && !has_seen))
+    passed = pass_by_definition<Values, kRounding>(job, exponent);
+  passed.wanted = max(passed.wanted, wanted);
+  if (is_repeat) return count_saturated(passed.saturated, saturated_of(point));
+  count_saturated(passed.saturated, &point.saturated);
+  raise_exponent(passed.wanted, &shared.error_exponent);
 }
 
 template <ShiftRounding kRounding>

@@ -88,6 +88,7 @@ struct NormalizeJob {
   NormPlace norm;
   RoundingSite site;
   Rows result;
+  std::int32_t* rectified_exponent;  // of a rectifier that follows; null: there is none
 };
 
 // First by a guess of the exponent, while the right one is found; then again where the guess was

@@ -31,6 +31,9 @@ struct Sums8 {
   static __device__ __forceinline__ uint4 load(const std::int8_t* data, std::size_t number) {
     return *reinterpret_cast<const uint4*>(data + number * 2);
   }
+  static __device__ std::int32_t at(const std::int8_t* data, std::size_t number) {
+    return reinterpret_cast<const std::int16_t*>(data)[number];
+  }
   static __device__ __forceinline__ void widen(const uint4& from, std::int32_t (&to)[kOctet]) {
     const std::uint32_t words[4] = {from.x, from.y, from.z, from.w};
 #pragma unroll
@@ -44,6 +47,9 @@ struct Bytes8 {
   using Loaded = uint2;
   static __device__ __forceinline__ uint2 load(const std::int8_t* data, std::size_t number) {
     return *reinterpret_cast<const uint2*>(data + number);
+  }
+  static __device__ std::int32_t at(const std::int8_t* data, std::size_t number) {
+    return data[number];
   }
   static __device__ __forceinline__ void widen(const uint2& from, std::int32_t (&to)[kOctet]) {
     const std::uint32_t words[2] = {from.x, from.y};
