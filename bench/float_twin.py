@@ -124,7 +124,7 @@ def main():
     for name, usual in USUAL.items():
         parser.add_argument("--" + name.replace("_", "-"), type=float, help=f"instead of the recipe's, or of {usual}")
     parser.add_argument("--bf16", action="store_true")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the run: settings.json, epochs.csv")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run: settings.json, epochs.csv, summary.json")
     arguments = parser.parse_args()
     recipe = tomllib.loads((ROOT / "recipes" / f"{arguments.recipe}.toml").read_text())
     network = tomllib.loads((ROOT / "networks" / f"{recipe['network']}.toml").read_text())
@@ -191,7 +191,7 @@ def main():
                 "recipe": f"{arguments.recipe}, in floats", "epochs": epochs}
     (arguments.out / "settings.json").write_text(json.dumps(settings, indent=2) + "\n")
     rows = ["epoch,step,learning_rate,train_loss,train_top1,test_loss,test_top1,seconds"]
-    steps = len(train[0]) // batch
+    steps, started = len(train[0]) // batch, time.time()
     for epoch in range(epochs):
         begin = time.time()
         images, classes = augmented(*train, recipe.get("crop", 0), recipe.get("flip", False))
@@ -211,6 +211,9 @@ def main():
         (arguments.out / "epochs.csv").write_text("\n".join(rows) + "\n")
         if epoch % 10 == 9 or epoch + 1 == epochs:
             print(rows[-1], flush=True)
+    summary = {"epochs": epochs, "steps": epochs * steps, "seconds": time.time() - started,
+               "test": {"images": len(test[0]), "correct": round(top1 * len(test[0])), "top1": top1, "loss": test_loss}}
+    (arguments.out / "summary.json").write_text(json.dumps(summary) + "\n")
 
 
 if __name__ == "__main__":
