@@ -35,14 +35,16 @@ void add_report(CLI::App& app) {
   verb.add_option("RUN", flags->runs, "folders that nibble train wrote, also unfinished ones")
       ->type_name("")
       ->required();
-  verb.add_option("-o,--output", flags->output, "the page, - for standard output")
+  verb.add_option("-o,--output", flags->output,
+                  "the page, - for standard output; FILE.svg: test top-1 by epoch as a picture")
       ->type_name("FILE")
       ->capture_default_str();
   verb.footer(
       "The page needs no script, no other file and no network.\n\n"
       "Examples:\n"
       "  nibble report runs/lenet-1\n"
-      "  nibble report runs/* -o compared.html");
+      "  nibble report runs/* -o compared.html\n"
+      "  nibble report runs/* -o curves.svg");
   verb.callback([flags] { run(*flags); });
 }
 

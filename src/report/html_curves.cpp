@@ -140,4 +140,17 @@ std::string curves_section(const ReportRuns& report) {
                      charts);
 }
 
+std::string top1_chart(const ReportRuns& report) {
+  std::vector<ChartSeries> list;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    ChartSeries series = series_of(report, i, kTop1[2], 100);
+    series.name = report.name(i);
+    series.colour = i;
+    series.dashes = {};
+    list.push_back(std::move(series));
+  }
+  return draw({.title = "Top-1 of the test split, %", .x_label = "epoch", .has_whole_x = true},
+              list);
+}
+
 }  // namespace nibble::inline report

@@ -48,10 +48,15 @@ std::string report_html(const std::vector<RunRecord>& runs) {
                    "nibble report");
 }
 
+std::string top1_svg(const std::vector<RunRecord>& runs) {
+  const Comparison comparison = compare(runs);
+  return top1_chart({.runs = runs, .comparison = comparison});
+}
+
 void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs) {
-  const std::string html = report_html(runs);
+  const std::string text = path.extension() == ".svg" ? top1_svg(runs) : report_html(runs);
   AtomicFile file(path);
-  file.stream() << html;
+  file.stream() << text;
   file.commit();
 }
 

@@ -14,7 +14,10 @@ namespace nibble::inline report {
 
 std::string report_html(const std::vector<RunRecord>& runs);
 
-// The file appears whole or not at all.
+// Test top-1 by epoch, all runs over each other, as SVG.
+std::string top1_svg(const std::vector<RunRecord>& runs);
+
+// The page, or where the name ends in .svg the picture. The file appears whole or not at all.
 void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs);
 
 // The parts of the HTML report, in the order of the page; a part without content is empty.
@@ -27,6 +30,7 @@ struct ReportRuns {
 
 std::string results_section(const ReportRuns& report);
 std::string curves_section(const ReportRuns& report);
+std::string top1_chart(const ReportRuns& report);  // of the test split, as a picture by itself
 std::string settings_section(const ReportRuns& report);
 std::string layers_section(const ReportRuns& report);
 std::string integers_section(const ReportRuns& report);

@@ -51,6 +51,17 @@ TEST(HtmlReport, HasEveryPartOfAFullRun) {
   EXPECT_THAT(html, HasSubstr("cat taken for dog: 1 of 5, 20.00 %"));
 }
 
+TEST(HtmlReport, HasCurvesAsAPicture) {
+  std::vector<RunRecord> runs = {full_run("a", "1"), full_run("b", "2"), full_run("c", "3")};
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (EpochRecord& epoch : runs[i].epochs) epoch.test_top1 = 0.25 * epoch.epoch;
+  }
+  const std::string svg = top1_svg(runs);
+  EXPECT_TRUE(svg.starts_with("<svg "));
+  EXPECT_EQ(count_of(svg, "class=\"curve\""), 2u);  // the third run has no figure of a test split
+  EXPECT_THAT(svg, HasSubstr(">50</text>"));
+}
+
 RunRecord integer_run(const std::string& name) {
   RunRecord run = full_run(name, "1");
   run.settings.emplace_back("arithmetic", "int8");
