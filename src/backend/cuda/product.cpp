@@ -126,7 +126,7 @@ TileSize tile_of(ProductPath path, const ProductShape& shape) {
     case ProductPath::dp4a:
       return {64, 64};
     case ProductPath::mma:
-      return {128, 128};
+      return {128, shape.columns <= kNarrowColumns ? kNarrowColumns : 128};
     case ProductPath::wgmma:
       break;
   }

@@ -22,7 +22,8 @@ struct TileSize {
   std::uint32_t columns = 0;
   bool operator==(const TileSize&) const = default;
 };
-inline constexpr std::uint32_t kDepthChunks = 8;  // of a tile: 128 bytes
+inline constexpr std::uint32_t kDepthChunks = 8;     // of a tile: 128 bytes
+inline constexpr std::uint32_t kNarrowColumns = 32;  // of tiles by mma where there are no more
 
 TileSize tile_of(ProductPath path, const ProductShape& shape);
 std::uint32_t tiles_of(ProductPath path, const ProductShape& shape);
