@@ -242,6 +242,18 @@ void CudaBackend::hold(const cuda::NormalizeJob& norm, const Values& to) {
   held_ = {.job = norm, .to = to.memory, .label = queue_.label()};
 }
 
+void CudaBackend::round(ShiftPoint point, const cuda::AddedRows& rows, const Values& to) {
+  if (step_.cluster != nullptr) {
+    return round(point, to, [&](const cuda::RoundingSite& site) {
+      cuda::queue(queue(), cuda::RoundEach<cuda::AddedRows>{rows, site, target(to)});
+    });
+  }
+  release();
+  held_ = {.job = cuda::RoundEach<cuda::AddedRows>{rows, site_of(point, to), target(to)},
+           .to = to.memory,
+           .label = queue_.label()};
+}
+
 void CudaBackend::release() {
   if (!updates_.empty()) return launch_updates();
   if (std::holds_alternative<std::monostate>(held_.job)) return;
@@ -291,6 +303,13 @@ void CudaBackend::launch(cuda::RoundedProduct product) {
   cuda::queue(queue_, path_, product);
 }
 
+void CudaBackend::launch(cuda::RoundEach<cuda::AddedRows> sums) {
+  cuda::queue(queue_, sums);
+  if (step_.rule == ShiftRule::frozen) return;
+  sums.site.is_repeat = true;
+  cuda::queue(queue_, sums);
+}
+
 void CudaBackend::set_trace(StepTrace* trace) {
   IntegerBackend::set_trace(trace);
   queue().set_trace(trace);
@@ -325,6 +344,8 @@ bool CudaBackend::rectify_held(const Values& values, const Values& to, const Val
     return join(*pool, pool->to);
   if (auto* norm = std::get_if<cuda::NormalizeJob>(&held_.job); norm != nullptr && !passed)
     return join(*norm, norm->result);
+  if (auto* sums = std::get_if<cuda::RoundEach<cuda::AddedRows>>(&held_.job))
+    return join(*sums, sums->result);
   return false;
 }
 

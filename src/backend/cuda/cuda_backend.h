@@ -20,6 +20,7 @@
 #include "backend/cuda/normalization.h"
 #include "backend/cuda/plain_kernels.h"
 #include "backend/cuda/product.h"
+#include "backend/cuda/round_sources.h"
 #include "backend/cuda/training_kernels.h"
 
 namespace nibble::inline backend {
@@ -83,8 +84,9 @@ class CudaBackend final : public IntegerBackend {
   // do on the way.
   void round(ShiftPoint point, const Values& to, cuda::DeviceBuffer second,
              cuda::RoundedProduct product);
-  void hold(const cuda::LargestJob& pool, const Values& to);    // likewise
-  void hold(const cuda::NormalizeJob& norm, const Values& to);  // likewise
+  void hold(const cuda::LargestJob& pool, const Values& to);                    // likewise
+  void hold(const cuda::NormalizeJob& norm, const Values& to);                  // likewise
+  void round(ShiftPoint point, const cuda::AddedRows& rows, const Values& to);  // likewise
   // Of errors, where `passed` are the values.
   bool rectify_held(const Values& values, const Values& to, const Values* passed);
   bool pass_held(const Values& values, const Values& to);  // as they are
@@ -166,6 +168,7 @@ class CudaBackend final : public IntegerBackend {
   void launch(cuda::RoundedProduct product);
   void launch(cuda::LargestJob pool);
   void launch(const cuda::NormalizeJob& norm) { cuda::queue(queue_, norm); }
+  void launch(cuda::RoundEach<cuda::AddedRows> sums);
   void launch(std::monostate) {}
   std::int8_t* held_turned(const std::int32_t* made, const std::int32_t* rectified);
   void launch_updates();
@@ -201,7 +204,9 @@ class CudaBackend final : public IntegerBackend {
   // What waits for a rectifier that may follow, and the memory that it writes: nobody else gets it
   // meanwhile.
   struct Held {
-    std::variant<std::monostate, cuda::RoundedProduct, cuda::LargestJob, cuda::NormalizeJob> job;
+    std::variant<std::monostate, cuda::RoundedProduct, cuda::LargestJob, cuda::NormalizeJob,
+                 cuda::RoundEach<cuda::AddedRows>>
+        job;
     MemoryHandle to;
     cuda::DeviceBuffer second = {};  // of a second guess
     cuda::DeviceBuffer turned = {};

@@ -29,7 +29,7 @@ class CudaPointwise {
                         .stream = drop.stream,
                         .halvings = drop.halvings});
   }
-  void operator()(const AddValues& add) const { round(add.point, added()); }
+  void operator()(const AddValues& add) const { backend_.round(add.point, added(), to_); }
   void operator()(const ConcatValues& concat) const {
     round(concat.point, cuda::JoinedRows{added()});
   }

@@ -216,26 +216,71 @@ __device__ void add_sums(const GroupedRows& rows, const SumScale& scale, const R
 }
 
 template <class Source>
+__device__ Gate gate_at(const RoundEach<Source>& job, std::size_t offset) {
+  if (job.passed == nullptr) return Gate::open(job.rectified_exponent != nullptr);
+  return Gate::where_positive(load_chunk(job.passed, offset));
+}
+
+// Sums of few bytes whose units are near one another fit 32 bits.
+template <class Source>
+__device__ bool has_narrow_sums(const Source&) {
+  return false;
+}
+__device__ bool has_narrow_sums(const AddedRows& rows) {
+  constexpr int kMostLift = 16;
+  const CommonExponent common = common_of(rows);
+  bool is_narrow = true;
+  for (std::uint32_t k = 0; k < rows.count; ++k)
+    is_narrow = is_narrow && *rows.operands[k].exponent <= common.exponent + kMostLift;
+  return is_narrow;
+}
+template <class Source, class Shared>
+__device__ __forceinline__ void add_narrow_sums(const Source&, const Shared&, const ChunkPlace&,
+                                                std::int32_t (&)[kChunk]) {}
+__device__ __forceinline__ void add_narrow_sums(const AddedRows& rows, const CommonExponent& common,
+                                                const ChunkPlace& at,
+                                                std::int32_t (&sums)[kChunk]) {
+#pragma unroll 2
+  for (std::uint32_t k = 0; k < rows.count; ++k) {
+    const Operand& each = rows.operands[k];
+    const auto factor = static_cast<std::int32_t>(common.factor(*each.exponent));
+    const ChunkBytes chunk{load_chunk(each.data, offset_of(each.pitch, at))};
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) sums[i] += chunk.bytes[i] * factor;
+  }
+}
+
+template <class Source>
 __global__ void __launch_bounds__(256) round_each(const __grid_constant__ RoundEach<Source> job) {
   start_kernel();
   RoundingPass pass(job.site);
   if (!pass.is_needed()) return;
   const auto shared = shared_of(job.source);
+  const bool is_narrow = has_narrow_sums(job.source);
   const std::uint64_t before =
       static_cast<std::uint64_t>(job.site.step->first_image) * job.result.pixels.divisor;
   for_each_chunk(job.result, [&](const ChunkPlace& at) {
+    const std::uint64_t element = (before + at.row) * job.result.channels + at.channel;
+    const std::size_t offset = offset_of(job.result.chunks.divisor * kChunk, at);
+    const Gate gate = gate_at(job, offset);
+    if (is_narrow) {
+      std::int32_t sums[kChunk] = {};
+      add_narrow_sums(job.source, shared, at, sums);
+      const std::uint32_t count = min(job.result.channels - at.channel, std::uint32_t{kChunk});
+      return pass.round_chunk(sums, element, count, job.result.data, offset, gate);
+    }
     ChunkSums sums{};
     add_sums(job.source, shared, job.result, at, sums);
     ChunkBytes rounded{};
-    const ChunkDraws draws(job.site, (before + at.row) * job.result.channels + at.channel);
+    const ChunkDraws draws(job.site, element);
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) {
       if (at.channel + i < job.result.channels)
         rounded.bytes[i] = pass.round(sums[i], draws.draw[i]);
     }
-    store_chunk(job.result.data, offset_of(job.result.chunks.divisor * kChunk, at), rounded.words);
+    store_chunk(job.result.data, offset, gate(rounded.words));
   });
-  pass.end(exponent_of(job.source, shared), job.result.exponent);
+  pass.end(exponent_of(job.source, shared), job.result.exponent, job.rectified_exponent);
 }
 
 template <class Source>

@@ -82,6 +82,9 @@ struct RoundEach {
   Source source;
   RoundingSite site;
   Rows result;
+  // A rectifier that follows, as of a RoundedProduct.
+  std::int32_t* rectified_exponent = nullptr;
+  const std::int8_t* passed = nullptr;
 };
 
 void queue(DeviceQueue& queue, const RoundEach<AddedRows>& job);

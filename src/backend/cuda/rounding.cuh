@@ -48,6 +48,8 @@ class RoundingPass {
     shift_ = site.is_repeat ? point.shift : first_guess(point, site.step->rule);
     other_ = site.is_repeat || site.second == nullptr ? PointState::kUnknown
                                                       : second_guess(point, shift_);
+    if (site.rounding == ShiftRounding::stochastic)
+      key_ = {site.step->seed, site.stream, site.step->step};
   }
 
   __device__ __forceinline__ bool is_needed() const { return is_needed_; }
@@ -89,18 +91,14 @@ class RoundingPass {
     const bool is_small = is_nearest_ && shift_ > 0 && fits(most, shift_);
     if (is_small) *reinterpret_cast<uint4*>(result + at) = rounded_chunk(chunk, shift_, gate);
     if (is_small && other_ == PointState::kUnknown) return;
+    if (site_.rounding == ShiftRounding::stochastic && element % 4 == 0 && count == kChunk &&
+        most < kQuickSum && is_quick(shift_) &&
+        (other_ == PointState::kUnknown || is_quick(other_)))
+      return draw_chunk(chunk, most, element / 4, result + at, second_ + at, gate);
     std::int32_t kept[kChunk];  // functions read from memory
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) kept[i] = chunk[i];
     const std::int32_t* from = kept;
-    if (site_.rounding == ShiftRounding::stochastic && element % 4 == 0 && count == kChunk &&
-        max(shift_, other_) <= kNarrowShift) {
-      const uint2 cuts =
-          store_drawn(site_, from, shift_, other_, element, result + at, second_ + at, gate);
-      saturated_ += cuts.x;
-      second_saturated_ += cuts.y;
-      return;
-    }
     if (!is_small) saturated_ += store_sums(site_, from, shift_, element, count, result + at, gate);
     if (other_ == PointState::kUnknown) return;
     second_saturated_ += is_nearest_ && is_quick(other_) && most < kQuickSum
@@ -188,6 +186,40 @@ class RoundingPass {
     return kept;
   }
 
+  // Stochastically in 32 bits, by both guesses with the same draws.
+  __device__ __forceinline__ void draw_chunk(const std::int32_t (&sums)[kChunk], std::uint32_t most,
+                                             std::uint64_t group, std::int8_t* to,
+                                             std::int8_t* second, const Gate& gate) {
+    PhiloxBlock draws[kChunk / 4];
+#pragma unroll
+    for (int i = 0; i < kChunk / 4; ++i) draws[i] = philox::block_of(key_, group + i);
+#pragma unroll 1
+    for (int guess = 0; guess < guesses(); ++guess) {
+      const int shift = guess == 0 ? shift_ : other_;
+      const bool has_cuts = (most + (1u << shift) - 1) >> shift > 127;
+      std::uint32_t saturated = 0;
+      std::uint32_t words[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        int4 quad = make_int4(
+            drawn(sums[4 * i], shift, draws[i][0]), drawn(sums[4 * i + 1], shift, draws[i][1]),
+            drawn(sums[4 * i + 2], shift, draws[i][2]), drawn(sums[4 * i + 3], shift, draws[i][3]));
+        if (has_cuts) cut(quad, saturated);
+        words[i] = packed(quad);
+      }
+      const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
+      *reinterpret_cast<uint4*>(guess == 0 ? to : second) = gate(chunk);
+      (guess == 0 ? saturated_ : second_saturated_) += saturated;
+    }
+  }
+  // What is cut is rounded up where it is above the first `shift` bits of the draw, u: of x >= 0
+  // that is ⌊(x + 2^shift - 1 - u) / 2^shift⌋, of x < 0 ⌊(x + u) / 2^shift⌋.
+  static __device__ __forceinline__ std::int32_t drawn(std::int32_t x, int shift,
+                                                       std::uint32_t draw) {
+    const auto sign = static_cast<std::uint32_t>(x >> 31);  // all ones where negative
+    return (x + static_cast<std::int32_t>(~(draw ^ sign) >> (32 - shift))) >> shift;
+  }
+
   // By the definition; returns how many were cut.
   template <class Sums>
   static __device__ __noinline__ std::uint32_t store_sums(const RoundingSite& site,
@@ -252,41 +284,6 @@ class RoundingPass {
     const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
     *reinterpret_cast<uint4*>(to) = gate(chunk);
     return saturated;
-  }
-
-  // Stochastically in 32 bits, by both guesses with the same draws; returns how many were cut.
-  static __device__ __noinline__ uint2 store_drawn(const RoundingSite& site,
-                                                   const std::int32_t* sums, int shift, int other,
-                                                   std::uint64_t element, std::int8_t* to,
-                                                   std::int8_t* second, const Gate& gate) {
-    const RandomKey key{site.step->seed, site.stream, site.step->step};
-    uint2 cuts = make_uint2(0, 0);
-    std::uint32_t words[4];
-    std::uint32_t second_words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const PhiloxBlock draws = philox::block_of(key, element / 4 + i);
-      const int4 quad = reinterpret_cast<const int4*>(sums)[i];
-      words[i] = drawn(quad, shift, draws, cuts.x);
-      second_words[i] = other < 0 ? 0 : drawn(quad, other, draws, cuts.y);
-    }
-    const uint4 chunk = make_uint4(words[0], words[1], words[2], words[3]);
-    *reinterpret_cast<uint4*>(to) = gate(chunk);
-    if (other < 0) return cuts;
-    const uint4 other_chunk =
-        make_uint4(second_words[0], second_words[1], second_words[2], second_words[3]);
-    *reinterpret_cast<uint4*>(second) = gate(other_chunk);
-    return cuts;
-  }
-  static __device__ __forceinline__ std::uint32_t drawn(int4 quad, int shift,
-                                                        const PhiloxBlock& draws,
-                                                        std::uint32_t& saturated) {
-    quad.x = shift_stochastic<std::int32_t>(quad.x, shift, draws[0]);
-    quad.y = shift_stochastic<std::int32_t>(quad.y, shift, draws[1]);
-    quad.z = shift_stochastic<std::int32_t>(quad.z, shift, draws[2]);
-    quad.w = shift_stochastic<std::int32_t>(quad.w, shift, draws[3]);
-    cut(quad, saturated);
-    return packed(quad);
   }
 
   // Even the largest is not cut, and 32 bits hold all: then shift <= 24 and |sum| < 2^31 - 2^23.
@@ -357,11 +354,11 @@ class RoundingPass {
     return shift > 0 && shift <= kQuickShift;
   }
 
-  static constexpr int kNarrowShift = 30;  // of laws in 32 bits
   static constexpr int kQuickShift = 24;
   static constexpr std::uint32_t kQuickSum = 1u << 30;  // with half of 2^24 it is below 2^31
 
   const RoundingSite& site_;
+  RandomKey key_ = {};  // where the rounding is stochastic
   std::int8_t* second_;
   std::uint64_t largest_ = 0;
   std::uint32_t most_ = 0;  // the same of sums of 32 bits
