@@ -17,30 +17,29 @@ class CudaNormalization final : public NormalizationOp {
         channels_(static_cast<std::size_t>(norm.picture.channels)),
         totals_(backend.lasting(channels_ * sizeof(cuda::NormTotals))),
         known_(backend.lasting(channels_ * sizeof(cuda::NormChannel))),
+        planes_(
+            backend.lasting((channels_ / cuda::kLeastPlaneChannels + 1) * sizeof(cuda::NormPlane))),
         shared_(backend.lasting(sizeof(cuda::NormShared))) {
-    for (const cuda::DeviceBuffer* each : {&totals_, &known_, &shared_})
+    for (const cuda::DeviceBuffer* each : {&totals_, &known_, &planes_, &shared_})
       cuda::queue(backend.queue(), cuda::ZeroJob{each->as<void>(), each->size() / 4});
   }
 
   void forward(const Values& input, const Weights* product, const Weights& scale,
                const Weights& shift, ShiftPoint point, const Values& output) override {
-    cuda::DeviceQueue& queue = backend_.queue();
     const cuda::NormRows values = rows_of(input);
     const std::int8_t* shifts =
         product != nullptr ? cuda_weights(*product).sum_shifts(channels_) : nullptr;
     const cuda::RoundingSite site = backend_.site_of(point, output);
     count_ = backend_.step().all_images * input.picture.pixels();
-    cuda::queue(queue, cuda::NormSumsJob{.values = values, .errors = nullptr, .norm = place()});
-    if (backend_.step().cluster != nullptr) meet(true);
-    cuda::queue(queue, cuda::NormLinesJob{.norm = place(),
-                                          .sum_shifts = shifts,
-                                          .exponent = backend_.exponent(input),
-                                          .scale = cuda_weights(scale).fine(),
-                                          .shift = cuda_weights(shift).fine(),
-                                          .point = site.point,
-                                          .count = count_,
-                                          .elements = site.elements,
-                                          .channels = channels_});
+    sum(values, nullptr,
+        cuda::NormLinesJob{.norm = place(),
+                           .sum_shifts = shifts,
+                           .exponent = backend_.exponent(input),
+                           .scale = cuda_weights(scale).fine(),
+                           .shift = cuda_weights(shift).fine(),
+                           .point = site.point,
+                           .count = count_,
+                           .elements = site.elements});
     backend_.hold(cuda::NormalizeJob{.values = values,
                                      .norm = place(),
                                      .site = site,
@@ -56,16 +55,14 @@ class CudaNormalization final : public NormalizationOp {
     const cuda::NormRows values = rows_of(input);
     const cuda::Rows errors = backend_.rows(error);
     cuda::RoundingSite site = backend_.site_of(point, error);
-    cuda::queue(queue, cuda::NormSumsJob{.values = values, .errors = errors.data, .norm = place()});
-    if (backend_.step().cluster != nullptr) meet(false);
-    cuda::queue(queue, cuda::NormPlanesJob{.norm = place(),
-                                           .error_exponent = errors.exponent,
-                                           .scale_gradient = gradient(scale, error),
-                                           .shift_gradient = gradient(shift, error),
-                                           .point = is_wanted ? site.point : nullptr,
-                                           .count = count_,
-                                           .elements = site.elements,
-                                           .channels = channels_});
+    sum(values, errors.data,
+        cuda::NormPlanesJob{.norm = place(),
+                            .error_exponent = errors.exponent,
+                            .scale_gradient = gradient(scale, error),
+                            .shift_gradient = gradient(shift, error),
+                            .point = is_wanted ? site.point : nullptr,
+                            .count = count_,
+                            .elements = site.elements});
     if (!is_wanted) return;
     cuda::PassErrorJob job{.values = values,
                            .errors = errors,
@@ -99,7 +96,16 @@ class CudaNormalization final : public NormalizationOp {
  private:
   cuda::NormPlace place() const {
     return {totals_.as<cuda::NormTotals>(), known_.as<cuda::NormChannel>(),
-            shared_.as<cuda::NormShared>()};
+            planes_.as<cuda::NormPlane>(), shared_.as<cuda::NormShared>()};
+  }
+  template <class Laws>
+  void sum(const cuda::NormRows& values, const std::int8_t* errors, const Laws& laws) {
+    const bool is_alone = backend_.step().cluster == nullptr;
+    const cuda::NormSumsJob<Laws> job{values, errors, laws, is_alone ? 1u : 0u};
+    cuda::queue(backend_.queue(), job);
+    if (is_alone) return;
+    meet(errors == nullptr);
+    cuda::queue_laws(backend_.queue(), job);
   }
   cuda::NormRows rows_of(const Values& values) const {
     return cuda::norm_rows(backend_.rows(values), values.storage == ValueStorage::s16);
@@ -148,6 +154,7 @@ class CudaNormalization final : public NormalizationOp {
   std::size_t channels_;
   cuda::DeviceBuffer totals_;
   cuda::DeviceBuffer known_;
+  cuda::DeviceBuffer planes_;
   cuda::DeviceBuffer shared_;
   std::int64_t count_ = 0;  // numbers of a channel in the last batch
 };

@@ -3,11 +3,15 @@
 #include <climits>
 
 #include "backend/cuda/kernel_start.cuh"
+#include "backend/cuda/norm_laws.cuh"
 #include "backend/cuda/octets.cuh"
 #include "backend/cuda/rounding.cuh"
 
 namespace nibble::cuda {
 namespace {
+
+constexpr int kNormalizingBlocks = 3;  // of a multiprocessor
+constexpr int kPassingBlocks = 2;
 
 // Of eight channels that follow one another.
 class OctetDraws {
@@ -159,7 +163,8 @@ __device__ __forceinline__ void for_each_row(const OctetPlace& at, std::uint32_t
 }
 
 template <class Values, ShiftRounding kRounding>
-__device__ __noinline__ std::uint32_t normalize_by_definition(const NormalizeJob& job) {
+__device__ __noinline__ std::uint32_t normalize_by_definition(const NormalizeJob& job,
+                                                              int exponent) {
   const NormChannel* channels = job.norm.channels;
   const std::uint32_t pitch = job.values.rows.chunks.divisor * kChunk;
   return round_by_definition<kRounding>(
@@ -167,19 +172,17 @@ __device__ __noinline__ std::uint32_t normalize_by_definition(const NormalizeJob
       [&](std::uint32_t row, std::uint32_t c) {
         return channels[c].line.at(Values::at(job.values.rows.data, std::size_t{row} * pitch + c));
       },
-      [&](std::uint32_t c) {
-        return norm_shift(job.norm.shared->value_exponent, channels[c].line.exponent);
-      });
+      [&](std::uint32_t c) { return norm_shift(exponent, channels[c].line.exponent); });
 }
 
 template <class Values, ShiftRounding kRounding>
-__global__ void __launch_bounds__(kOctetThreads, 3)
+__global__ void __launch_bounds__(kOctetThreads, kNormalizingBlocks)
     normalize(const __grid_constant__ NormalizeJob job) {
   start_kernel();
   using Rounding = LiftedRounding<kRounding>;
   const OctetPlace at(job.values);
   const std::uint32_t pitch = job.values.rows.chunks.divisor * kChunk;
-  const int exponent = job.norm.shared->value_exponent;
+  const int exponent = value_exponent(job.values, job.norm);
   std::int32_t multiplier[kOctet];
   std::int64_t addend[kOctet];
   std::int32_t lift[kOctet];
@@ -215,7 +218,7 @@ __global__ void __launch_bounds__(kOctetThreads, 3)
         });
     saturated = rounding.saturated();
   } else {
-    saturated = normalize_by_definition<Values, kRounding>(job);
+    saturated = normalize_by_definition<Values, kRounding>(job, exponent);
   }
   count_saturated(saturated, saturated_of(*job.site.point));
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
@@ -224,15 +227,14 @@ __global__ void __launch_bounds__(kOctetThreads, 3)
   }
 }
 
-// The exponent that the largest number of a channel asks for, over all threads of a block.
-__device__ void raise_exponent(std::int32_t own, std::int32_t* to) {
-  __shared__ std::int32_t most;
-  if (threadIdx.x == 0) most = INT_MIN;
-  __syncthreads();
-  own = __reduce_max_sync(0xffffffffu, own);
-  if (threadIdx.x % 32 == 0) atomicMax(&most, own);
-  __syncthreads();
-  if (threadIdx.x == 0) atomicMax(to, most);
+__device__ void vote(NormShared& shared, std::int32_t distance) {
+  constexpr std::int32_t kMostVotes = 4;
+  if (distance == shared.distance) {
+    shared.votes = min(shared.votes + 1, kMostVotes);
+  } else if (--shared.votes < 0) {
+    shared.distance = distance;
+    shared.votes = 0;
+  }
 }
 
 template <class Values>
@@ -268,7 +270,7 @@ __device__ __noinline__ PassedErrors pass_by_definition(const PassErrorJob& job,
 }
 
 template <class Values, ShiftRounding kRounding>
-__global__ void __launch_bounds__(kOctetThreads, 2)
+__global__ void __launch_bounds__(kOctetThreads, kPassingBlocks)
     pass_error(const __grid_constant__ PassErrorJob job) {
   start_kernel();
   using Rounding = LiftedRounding<kRounding>;
@@ -280,7 +282,7 @@ __global__ void __launch_bounds__(kOctetThreads, 2)
     const bool was_right = shared.error_exponent == shared.guess;
     if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
       *job.result.exponent = exponent;
-      shared.distance = exponent - *job.errors.exponent;
+      vote(shared, exponent - *job.errors.exponent);
       point.state.misses += was_right ? 0 : 1;
       if (was_right) point.state.saturated = static_cast<std::int64_t>(point.saturated);
     }
@@ -346,7 +348,8 @@ __global__ void __launch_bounds__(kOctetThreads, 2)
   passed.wanted = max(passed.wanted, wanted);
   if (is_repeat) return count_saturated(passed.saturated, saturated_of(point));
   count_saturated(passed.saturated, &point.saturated);
-  raise_exponent(passed.wanted, &shared.error_exponent);
+  const std::int32_t most_wanted = most_of_block(passed.wanted);
+  if (threadIdx.x == 0) atomicMax(&shared.error_exponent, most_wanted);
 }
 
 template <ShiftRounding kRounding>
@@ -361,9 +364,9 @@ void queue_by(DeviceQueue& queue, const Grid& grid, const PassErrorJob& job) {
 }
 
 template <class Job>
-void queue_rounding(DeviceQueue& queue, const Job& job) {
-  constexpr std::uint32_t kRowsOfThread = 8;
-  const Grid grid = octet_grid(queue, job.values, kRowsOfThread);
+void queue_rounding(DeviceQueue& queue, const Job& job, std::uint32_t blocks) {
+  constexpr std::uint32_t kRowsOfThread = 2;
+  const Grid grid = octet_grid(queue, job.values, blocks, kRowsOfThread);
   switch (job.site.rounding) {
     case ShiftRounding::nearest:
       return queue_by<ShiftRounding::nearest>(queue, grid, job);
@@ -377,10 +380,10 @@ void queue_rounding(DeviceQueue& queue, const Job& job) {
 }  // namespace
 
 void queue(DeviceQueue& queue, const NormalizeJob& job) {
-  queue_rounding(queue, job);
+  queue_rounding(queue, job, kNormalizingBlocks);
 }
 void queue(DeviceQueue& queue, const PassErrorJob& job) {
-  queue_rounding(queue, job);
+  queue_rounding(queue, job, kPassingBlocks);
 }
 
 }  // namespace nibble::cuda

@@ -27,17 +27,25 @@ struct NormChannel {
   std::int32_t exponent;  // of the values
 };
 
+// What channels share that are summed by the same blocks.
+struct NormPlane {
+  std::int32_t value_exponent;  // the largest that one of them wants
+  std::uint32_t blocks_done;
+};
+
 // What all channels share.
 struct NormShared {
-  std::int32_t value_exponent;  // the largest that a channel wants
   std::int32_t error_exponent;
-  std::int32_t guess;     // of error_exponent
-  std::int32_t distance;  // of the last error_exponent from that of the errors
+  std::int32_t guess;  // of error_exponent
+  // Its distance from the exponent of the errors, by most votes of the last batches.
+  std::int32_t distance;
+  std::int32_t votes;
 };
 
 struct NormPlace {
   NormTotals* totals;
   NormChannel* channels;
+  NormPlane* planes;
   NormShared* shared;
 };
 
@@ -49,14 +57,14 @@ struct NormRows {
   std::uint32_t has_sums;
 
   NIBBLE_HOST_DEVICE std::uint32_t octets() const { return 1u << octet_bits; }
+  // Blocks for so many channels, and how many such planes of blocks there are.
+  NIBBLE_HOST_DEVICE std::uint32_t plane_channels() const { return 8u << octet_bits; }
+  NIBBLE_HOST_DEVICE std::uint32_t planes() const {
+    return (rows.chunks.divisor * kChunk + plane_channels() - 1) >> (3 + octet_bits);
+  }
 };
 NormRows norm_rows(const Rows& rows, bool has_sums);
-
-struct NormSumsJob {
-  NormRows values;
-  const std::int8_t* errors;  // null: forward
-  NormPlace norm;
-};
+inline constexpr std::size_t kLeastPlaneChannels = 8;
 
 // The laws of channels on the way forward.
 struct NormLinesJob {
@@ -68,7 +76,6 @@ struct NormLinesJob {
   DevicePoint* point;
   std::int64_t count;     // numbers of a channel in the batch of all ranks
   std::int64_t elements;  // of this rank's tensor
-  std::uint64_t channels;
 };
 
 // And on the way back, with the gradients.
@@ -80,7 +87,15 @@ struct NormPlanesJob {
   DevicePoint* point;  // null: nobody wants the error of the input
   std::int64_t count;
   std::int64_t elements;
-  std::uint64_t channels;
+};
+
+// Sums of all channels; the blocks that end last apply the laws, where no other rank has a say.
+template <class Laws>
+struct NormSumsJob {
+  NormRows values;
+  const std::int8_t* errors;  // null on the way forward
+  Laws laws;
+  std::uint64_t is_alone;
 };
 
 struct NormalizeJob {
@@ -109,9 +124,11 @@ struct SumShiftsJob {
   std::uint32_t depth;
 };
 
-void queue(DeviceQueue& queue, const NormSumsJob& job);
-void queue(DeviceQueue& queue, const NormLinesJob& job);
-void queue(DeviceQueue& queue, const NormPlanesJob& job);
+void queue(DeviceQueue& queue, const NormSumsJob<NormLinesJob>& job);
+void queue(DeviceQueue& queue, const NormSumsJob<NormPlanesJob>& job);
+// The laws alone, of sums of all ranks.
+void queue_laws(DeviceQueue& queue, const NormSumsJob<NormLinesJob>& job);
+void queue_laws(DeviceQueue& queue, const NormSumsJob<NormPlanesJob>& job);
 void queue(DeviceQueue& queue, const NormalizeJob& job);
 void queue(DeviceQueue& queue, const PassErrorJob& job);
 void queue(DeviceQueue& queue, const SumShiftsJob& job);

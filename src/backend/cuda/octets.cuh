@@ -25,6 +25,13 @@ struct OctetPlace {
         is_inside(channel < of.rows.chunks.divisor * kChunk) {}
 };
 
+// The exponent of normalized values.
+__device__ __forceinline__ std::int32_t value_exponent(const NormRows& of, const NormPlace& norm) {
+  std::int32_t most = norm.planes[0].value_exponent;
+  for (std::uint32_t i = 1; i < of.planes(); ++i) most = max(most, norm.planes[i].value_exponent);
+  return most;
+}
+
 // Eight numbers as they lie in memory.
 struct Sums8 {
   using Loaded = uint4;
@@ -58,13 +65,14 @@ struct Bytes8 {
   }
 };
 
-inline Grid octet_grid(const DeviceQueue& queue, const NormRows& of, std::uint32_t rows_of_thread) {
-  constexpr std::uint32_t kBlocks = 6;  // of a multiprocessor
-  const std::uint32_t octets = of.rows.pitch() / kOctet;
-  const std::uint32_t planes = (octets + of.octets() - 1) / of.octets();
+// As many blocks as a multiprocessor has room for, fewer where threads would have no
+// rows_of_thread.
+inline Grid octet_grid(const DeviceQueue& queue, const NormRows& of, std::uint32_t blocks,
+                       std::uint32_t rows_of_thread) {
+  const std::uint32_t planes = of.planes();
   const std::uint32_t at_once = kOctetThreads / of.octets() * rows_of_thread;
   const std::uint32_t wanted = (of.rows.rows + at_once - 1) / at_once;
-  const std::uint32_t most = (queue.multiprocessors() * kBlocks + planes - 1) / planes;
+  const std::uint32_t most = (queue.multiprocessors() * blocks + planes - 1) / planes;
   return {.blocks = wanted < 1 ? 1 : (wanted < most ? wanted : most),
           .threads = kOctetThreads,
           .shared_bytes = 0,
