@@ -215,6 +215,30 @@ IntegerOptions with_norms(std::string_view device) {
   return options;
 }
 
+// Batches of whole tiles, narrow and wide layers, rectifiers behind norms and sums, errors that
+// meet; rates so large that guesses of exponents miss.
+TEST(DeviceNetworks, NormalizedBatchesOfWholeTilesGiveTheWeightsOfTheCpu) {
+  const Network network = network_of(R"(
+input = [8, 6, 3]
+layers = [
+  { op = "conv2d", channels = 16, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu", name = "a" },
+  { op = "conv2d", channels = 16, kernel = 3, padding = 1 }, { op = "batch_norm", name = "b" },
+  { op = "add", from = ["b", "a"] }, { op = "relu" },
+  { op = "conv2d", channels = 64, kernel = 3, stride = 2, padding = 1 }, { op = "batch_norm" }, { op = "relu", name = "c" },
+  { op = "conv2d", channels = 64, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu" },
+  { op = "conv2d", channels = 64, kernel = 3, padding = 1 }, { op = "batch_norm", name = "d" },
+  { op = "add", from = ["c", "d"] }, { op = "relu" },
+  { op = "conv2d", channels = 160, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu" },
+  { op = "max_pool", kernel = 2, padding = 1 }, { op = "batch_norm" }, { op = "relu" },
+  { op = "global_average_pool" }, { op = "flatten" },
+  { op = "linear", features = 10 }, { op = "softmax_cross_entropy" },
+])");
+  expect_same_weights(network, with_norms("cuda"), 6, {256, 64, 19});
+  IntegerOptions fast = with_norms("cuda");
+  std::get<SgdUpdate>(fast.update).rate.exponent += 4;
+  expect_same_weights(network, fast, 8, {64});
+}
+
 // All that a checkpoint has of a session whose points keep no shifts, into another one.
 void hand_over(const IntegerSession& from, IntegerSession& to) {
   for (std::size_t i = 0; i < to.tape().parameters().size(); ++i)
