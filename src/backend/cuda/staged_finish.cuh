@@ -66,22 +66,32 @@ struct AddedStage {
   }
 };
 
-// What a thread does with its chunks of a tile.
-template <class Tile, class Law>
+// Rows of a tile that follow one another in the result.
+struct FollowingRows {
+  std::uint32_t first;
+  std::uint32_t end;
+
+  __device__ __forceinline__ bool has(std::uint32_t row) const { return first + row < end; }
+  __device__ __forceinline__ std::uint32_t at(std::uint32_t row) const { return first + row; }
+};
+
+// What a thread does with its chunks of a tile, whose rows are those of the result that Rows says.
+template <class Tile, class Law, class Rows>
 class FinishedTile {
  public:
   using Sums = StagedSums<Tile>;
 
-  __device__ __forceinline__ FinishedTile(const SumFinish& law, std::uint32_t rows,
-                                          std::uint32_t first_row, std::uint32_t first_column)
+  __device__ __forceinline__ FinishedTile(const SumFinish& law, const Rows& rows,
+                                          std::uint32_t first_column)
       : law_(law),
         rows_(rows),
-        row_(first_row + Sums::row_of(0)),
+        row_(Sums::row_of(0)),
         column_(first_column + Sums::column_of(0)),
-        out_(static_cast<std::int8_t*>(law.out) + std::size_t{row_} * law.pitch + column_) {}
+        out_(static_cast<std::int8_t*>(law.out) + column_) {}
 
-  // `added`: the stage that has addends.
-  __device__ __forceinline__ void end(const Sums& sums, const std::int8_t* added) const {
+  // added(chunk): the addends of a chunk.
+  template <class Added>
+  __device__ __forceinline__ void end(const Sums& sums, const Added& added) const {
     constexpr int kRowsOfThread = 2 * Tile::kBlocksOfRows;
     const auto chunk_of = [](int group, int r) {
       return r / 2 * 2 * Sums::kGroups + 2 * group + r % 2;
@@ -93,8 +103,7 @@ class FinishedTile {
       uint4 words[kRowsOfThread];
 #pragma unroll
       for (int r = 0; r < kRowsOfThread; ++r) {
-        words[r] =
-            Law::kIsAdded ? AddedStage<Tile>::at(added, chunk_of(g, r)) : make_uint4(0, 0, 0, 0);
+        words[r] = Law::kIsAdded ? added(chunk_of(g, r)) : make_uint4(0, 0, 0, 0);
       }
 #pragma unroll
       for (int q = 0; q < 4; ++q) {
@@ -118,18 +127,18 @@ class FinishedTile {
     return q == 0 ? chunk.x : q == 1 ? chunk.y : q == 2 ? chunk.z : chunk.w;
   }
   __device__ __forceinline__ void store(int chunk, const uint4& bytes) const {
-    const std::uint32_t row = row_ + Sums::row_step(chunk);
-    if (row >= rows_) return;
-    std::size_t at = std::size_t{Sums::row_step(chunk)} * law_.pitch + Sums::column_step(chunk);
-    if (law_.out_borders != 0) at += std::size_t{law_.pixels.quotient(row)} * law_.pitch;
-    store_chunk(out_, at, bytes);
+    const std::uint32_t of_tile = row_ + Sums::row_step(chunk);
+    if (!rows_.has(of_tile)) return;
+    std::uint32_t row = rows_.at(of_tile);
+    if (law_.out_borders != 0) row += law_.pixels.quotient(row);
+    store_chunk(out_, std::size_t{row} * law_.pitch + Sums::column_step(chunk), bytes);
   }
 
   const SumFinish& law_;
-  std::uint32_t rows_;
-  std::uint32_t row_;  // of the first chunk
+  Rows rows_;
+  std::uint32_t row_;  // of the tile: of the first chunk
   std::uint32_t column_;
-  std::int8_t* out_;  // of the first chunk, without borders
+  std::int8_t* out_;  // of the first chunk's columns
 };
 
 // The threads that multiply, of a block with one team.
@@ -240,10 +249,12 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::Team::kBlocks)
         memory.full(cursor.stage).wait(cursor.parity);
         added = memory.rows(cursor.stage, 0);
       }
-      if (is_whole)
-        FinishedTile<Tile, Law>(job.finish, min(job.shape.a.rows, row + job.shape.band_rows), row,
-                                column)
-            .end(sums, added);
+      if (is_whole) {
+        const FollowingRows rows{row, min(job.shape.a.rows, row + job.shape.band_rows)};
+        FinishedTile<Tile, Law, FollowingRows>(job.finish, rows, column).end(sums, [&](int chunk) {
+          return AddedStage<Tile>::at(added, chunk);
+        });
+      }
       if (added != nullptr) {
         __syncwarp();
         if (threadIdx.x % 32 == 0) memory.empty(cursor.stage).arrive();

@@ -184,6 +184,25 @@ class StagedSums {
     if (threadIdx.x % 32 == 0) memory.empty(last).arrive();
   }
 
+  // Adds kSegment bytes of depth that are there: rows and columns of the tile by their descriptors,
+  // 64 rows `block` behind those before.
+  template <bool kBegins>
+  __device__ __forceinline__ void add_depth(std::uint64_t rows, std::uint64_t block,
+                                            std::uint64_t columns) {
+    rows += group() * Tile::kBlocksOfRows * block;
+#pragma unroll
+    for (std::uint64_t k = 0; k < Tile::kSegment / 32; ++k) {
+#pragma unroll
+      for (int m = 0; m < Tile::kBlocksOfRows; ++m) {
+        if (kBegins && k == 0) {
+          begin_tiles(sums_[m], rows + m * block, columns);
+        } else {
+          multiply_tiles(sums_[m], rows + m * block + k * 2, columns + k * 2, true);
+        }
+      }
+    }
+  }
+
   // Columns may be brought so that column 8·j + 2·t + e of 64 is the one that belongs at
   // 16·t + 2·j + e: a thread then has chunks of 16 sums that belong side by side, and a quad 64.
   static constexpr std::uint32_t kRows = Tile::kRows;
@@ -233,6 +252,8 @@ class StagedSums {
   }
 
  private:
+  static constexpr std::uint64_t kBlock = 64 * Tile::kSegment / 16;  // of rows, in a descriptor
+
   template <bool kBegins>
   __device__ __forceinline__ void multiply_stage(const StageMemory<Tile>& memory,
                                                  const StageCursor<Tile>& cursor) {
@@ -240,20 +261,14 @@ class StagedSums {
     begin_multiplying();
 #pragma unroll
     for (std::uint32_t part = 0; part < Tile::kParts; ++part) {
-      const std::uint32_t rows = shared_address(memory.rows(cursor.stage, part));
-      const std::uint64_t b = tile_descriptor<Tile::kSegment>(rows + Tile::kRows * Tile::kSegment);
-#pragma unroll
-      for (std::uint64_t k = 0; k < Tile::kSegment / 32; ++k) {
-#pragma unroll
-        for (int m = 0; m < Tile::kBlocksOfRows; ++m) {
-          const std::uint32_t line = (group() * Tile::kBlocksOfRows + m) * 64;
-          const std::uint64_t a = tile_descriptor<Tile::kSegment>(rows + line * Tile::kSegment);
-          if (kBegins && part == 0 && k == 0) {
-            begin_tiles(sums_[m], a, b);
-          } else {
-            multiply_tiles(sums_[m], a + k * 2, b + k * 2, true);
-          }
-        }
+      const std::uint32_t address = shared_address(memory.rows(cursor.stage, part));
+      const std::uint64_t rows = tile_descriptor<Tile::kSegment>(address);
+      const std::uint64_t columns =
+          tile_descriptor<Tile::kSegment>(address + Tile::kRows * Tile::kSegment);
+      if (kBegins && part == 0) {
+        add_depth<true>(rows, kBlock, columns);
+      } else {
+        add_depth<false>(rows, kBlock, columns);
       }
     }
     end_multiplying();

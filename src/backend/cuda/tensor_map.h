@@ -25,6 +25,7 @@ struct TensorBox {
   std::array<std::uint64_t, 5> extents{};
   std::array<std::uint64_t, 4> strides{};  // of the second dimension and those behind it
   std::array<std::uint32_t, 5> box{};
+  bool has_long_lines = false;  // counted in 8 bytes, and not swizzled
 };
 TensorMap map_of(const TensorBox& tensor);
 

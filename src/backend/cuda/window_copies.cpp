@@ -34,17 +34,6 @@ WindowBox box_of(const WindowProduct& product, std::uint32_t rows) {
           .pixels = rows};
 }
 
-// Columns in the order that StagedSums::at asks for: 8·j + 2·t + e of 64 is filter 16·t + 2·j + e.
-TensorBox filters_of(const WindowProduct& product, std::uint32_t segment, std::uint32_t columns) {
-  const std::uint64_t filter =
-      std::uint64_t{product.pixel_bytes} * static_cast<std::uint64_t>(product.window.taps());
-  return {.data = product.filters,
-          .rank = 5,
-          .extents = {filter, 2, 4, 8, product.columns / 64},
-          .strides = {filter, 16 * filter, 2 * filter, 64 * filter},
-          .box = {segment, 2, 4, 8, columns / 64}};
-}
-
 // Lines as wide as the result's, from any pixel on; what lies outside is zero.
 TensorBox band_box(const WindowProduct& product, std::uint32_t segment, const WindowBand& band) {
   const auto width = static_cast<std::uint64_t>(product.source.width);
@@ -79,6 +68,17 @@ TensorBox pixels_box(const std::int8_t* data, std::uint32_t pixel_bytes, std::ui
           .box = {segment, rows, 0, 0, 0}};
 }
 
+// Columns in the order that StagedSums::at asks for: 8·j + 2·t + e of 64 is filter 16·t + 2·j + e.
+TensorBox filters_box(const WindowProduct& product, std::uint32_t segment, std::uint32_t columns) {
+  const std::uint64_t filter =
+      std::uint64_t{product.pixel_bytes} * static_cast<std::uint64_t>(product.window.taps());
+  return {.data = product.filters,
+          .rank = 5,
+          .extents = {filter, 2, 4, 8, product.columns / 64},
+          .strides = {filter, 16 * filter, 2 * filter, 64 * filter},
+          .box = {segment, 2, 4, 8, columns / 64}};
+}
+
 bool can_copy(const WindowProduct& product) {
   constexpr std::int64_t kFarthest = 255;  // tap
   const SlidingWindow& window = product.window;
@@ -109,7 +109,7 @@ WindowCopies window_copies(const WindowProduct& product, std::uint32_t rows, std
                   : is_plain     ? map_of(pixels_box(product.data, product.pixel_bytes, pixels,
                                                      box.segment, rows))
                                  : map_of(box),
-          .columns = map_of(filters_of(product, box.segment, columns)),
+          .columns = map_of(filters_box(product, box.segment, columns)),
           .pixels = divisor(product.result.pixels()),
           .width = divisor(product.result.width),
           .first = {box.first[0], box.first[1]},

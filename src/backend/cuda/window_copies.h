@@ -38,6 +38,9 @@ WindowBand band_of(const WindowProduct& product, std::uint32_t rows);
 TensorBox pixels_box(const std::int8_t* data, std::uint32_t pixel_bytes, std::uint64_t pixels,
                      std::uint32_t segment, std::uint32_t rows);
 
+// Some columns of filters, of which a copy brings `segment` bytes.
+TensorBox filters_box(const WindowProduct& product, std::uint32_t segment, std::uint32_t columns);
+
 // Whether the engine can count so far.
 bool can_copy(const WindowProduct& product);
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "backend/cuda/banded_product.h"
 #include "backend/cuda/finish_cut.h"
 #include "backend/cuda/window_copies.h"
 #include "engine/cuda/product_parts.h"
@@ -12,6 +13,7 @@ namespace nibble::inline engine {
 namespace {
 
 constexpr std::int64_t kColumnsAtOnce = 64;
+constexpr ProductCut kBands = {.pixels = 0, .outputs = kColumnsAtOnce};  // whole lines
 
 SlidingWindow sliding_window(const Conv2d& conv) {
   return {conv.kernel, conv.stride, conv.padding, conv.dilation};
@@ -42,14 +44,32 @@ std::string shape_words(const ProductParts& parts, std::int64_t batch) {
                      parts.addend != nullptr ? ", add" : "");
 }
 
-std::optional<cuda::TileSize> tuned_tile(const Tuning& tuning, const std::string& shape,
-                                         const cuda::FinishExtent& extent) {
+std::optional<ProductCut> tuned_cut(const Tuning& tuning, const std::string& shape) {
   const auto found = tuning.cuts.find(shape);
-  if (found == tuning.cuts.end()) return std::nullopt;
+  return found == tuning.cuts.end() ? std::nullopt : std::optional(found->second);
+}
+
+// None: nothing was tuned, or to what there is not.
+std::optional<cuda::TileSize> tuned_tile(const std::optional<ProductCut>& cut,
+                                         const cuda::FinishExtent& extent) {
+  if (!cut) return std::nullopt;
   for (const cuda::TileSize& tile : cuda::finish_tiles(extent.segment, extent.form)) {
-    if (tile.rows == found->second.pixels && tile.columns == found->second.outputs) return tile;
+    if (tile.rows == cut->pixels && tile.columns == cut->outputs) return tile;
   }
   return std::nullopt;
+}
+
+// Whether they are worth it: a few bands leave most of a GPU idle, where other tiles share depths.
+// Pixels that overlap are quick in no other way.
+bool fill(const cuda::BandedShape& bands, const DeviceRun& run) {
+  return bands.overlaps() || run.images * bands.bands.divisor >= run.queue.multiprocessors();
+}
+
+// None: it cannot be cut so.
+std::optional<cuda::BandedShape> bands_of(const cuda::WindowProduct& product,
+                                          const DevicePlace* addend) {
+  if (addend != nullptr && addend->pixel_bytes() != product.pixel_bytes) return std::nullopt;
+  return cuda::banded_shape(product, addend != nullptr);
 }
 
 // What is added, pixel by pixel.
@@ -97,7 +117,7 @@ bool is_copied(const ProductParts& parts, cuda::ProductPath path) {
 }
 
 std::vector<ProductCut> copied_cuts() {
-  std::vector<ProductCut> cuts;
+  std::vector<ProductCut> cuts = {kBands};
   for (const cuda::TileSize& tile :
        cuda::finish_tiles(cuda::kSegments.front(), cuda::FinishForm::half_relu))
     cuts.push_back({tile.rows, tile.columns});
@@ -116,10 +136,21 @@ DeviceWork copied_work(const ProductParts& parts, const DeviceParts& with, std::
                                               ((product.pixel_bytes + segment - 1) / segment),
                                   .form = form_of(parts.law.finish, parts.out, parts.addend)};
   shape = shape_words(parts, with.places.images());
-  const std::optional<cuda::TileSize> tuned = tuned_tile(with.tuning, shape, extent);
+  const std::optional<ProductCut> tuned_to = tuned_cut(with.tuning, shape);
+  const std::optional<cuda::TileSize> tuned = tuned_tile(tuned_to, extent);
+  const std::optional<cuda::BandedShape> bands =
+      tuned ? std::nullopt : bands_of(product, parts.addend);
   std::optional<DevicePlace> addend;
   if (parts.addend != nullptr) addend = *parts.addend;
-  return [product, finish, extent, tuned, addend, in = parts.in](const DeviceRun& run) {
+  return [=, in = parts.in, is_tuned = tuned_to == kBands](const DeviceRun& run) {
+    cuda::WindowProduct own = product;
+    own.data = in.data(run.arena);
+    own.images = run.images;
+    if (bands && (is_tuned || fill(*bands, run))) {
+      return queue(run.queue, cuda::banded_product(*bands, own, finish.in(run.arena),
+                                                   addend ? addend->data(run.arena) : nullptr,
+                                                   addend ? addend->image_bytes() : 0));
+    }
     cuda::FinishExtent all = extent;
     all.rows *= run.images;
     const std::uint32_t multiprocessors = run.queue.multiprocessors();
@@ -129,9 +160,6 @@ DeviceWork copied_work(const ProductParts& parts, const DeviceParts& with, std::
     const bool is_narrow = cut.planes == 1 && cut.tile.columns <= 64 && product.window.taps() > 1;
     const cuda::WindowBand band =
         is_narrow ? cuda::band_of(product, cut.tile.rows) : cuda::WindowBand{};
-    cuda::WindowProduct own = product;
-    own.data = in.data(run.arena);
-    own.images = run.images;
     cuda::ProductShape rows_by_columns{};
     rows_by_columns.a.rows = all.rows;
     rows_by_columns.columns = all.columns;

@@ -170,7 +170,9 @@ TEST(DeviceEngine, CopiesOperandsOfEveryShape) {
   const std::vector<CopiedLayer> layers = {
       {16, 16, 3, 1, true, true},  {40, 10, 3, 2, false, true},  {64, 64, 1, 1, true, true},
       {64, 80, 3, 1, true, false}, {128, 160, 3, 2, true, true}, {256, 320, 1, 2, false, false},
-      {96, 64, 5, 1, false, true}, {512, 64, 3, 1, true, true},  {144, 256, 1, 1, true, false}};
+      {96, 64, 5, 1, false, true}, {512, 64, 3, 1, true, true},  {144, 256, 1, 1, true, false},
+      {64, 64, 3, 1, true, true},  {32, 48, 5, 1, false, false}, {3, 64, 7, 2, false, true},
+      {3, 20, 7, 2, false, false}, {32, 32, 3, 1, true, false}};
   for (const CopiedLayer& layer : layers) {
     SCOPED_TRACE(::testing::Message() << layer.depth << " to " << layer.channels << ", "
                                       << layer.kernel << "/" << layer.stride);

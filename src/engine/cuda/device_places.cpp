@@ -43,7 +43,7 @@ DevicePlaces::DevicePlaces(const EngineProgram& program, const EngineOptions& op
       home_(program.values.size()) {
   find_readers();
   for (std::size_t i = 0; i < places_.size(); ++i) place_value(i);
-  lay_entry_out();
+  lay_entry_out(is_copied);
   if (is_copied) fill_lines();
   add_borders();
   count_images(options.max_batch);
@@ -95,18 +95,20 @@ void DevicePlaces::place_value(std::size_t value) {
 }
 
 // Few channels of bytes that one convolution reads.
-void DevicePlaces::lay_entry_out() {
+void DevicePlaces::lay_entry_out(bool is_copied) {
   entry_ = EntryLayout::plain(places_[0].picture);
   if (keeps_layers_ || places_[0].has_words || readers_[0].size() != 1 || is_addend_[0]) return;
   const auto* law = std::get_if<ProductLaw>(&readers_[0][0]->law);
   const Conv2d* conv = law == nullptr ? nullptr : std::get_if<Conv2d>(&law->op);
   if (conv == nullptr || conv->groups > 1 || law->finish.has_wide_sums) return;
-  entry_ = EntryLayout::best(places_[0].picture, *conv);
+  const bool can_overlap = is_copied && places_[0].base == 0 && conv->channels <= 64;
+  entry_ = EntryLayout::best(places_[0].picture, *conv, can_overlap);
   places_[0].picture = entry_.stored();
 }
 
 void DevicePlaces::fill_lines() {
   for (DevicePlace& place : places_) place.more_chunks = place.chunks() % 2;
+  if (entry_.overlaps()) places_[0].more_chunks = 0;
 }
 
 void DevicePlaces::add_borders() {

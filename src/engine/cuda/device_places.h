@@ -32,7 +32,7 @@ class DevicePlaces {
  private:
   void find_readers();
   void place_value(std::size_t value);
-  void lay_entry_out();
+  void lay_entry_out(bool is_copied);
   void fill_lines();  // pixels of whole 32 bytes: what is outside of a line is slow to copy
   void add_borders();
   void count_images(std::int64_t wanted);

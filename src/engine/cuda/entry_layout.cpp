@@ -75,12 +75,14 @@ EntryLayout EntryLayout::plain(const Picture& example) {
   return {.example = example, .y = {.extent = example.height}, .x = {.extent = example.width}};
 }
 
-EntryLayout EntryLayout::best(const Picture& example, const Conv2d& conv) {
+EntryLayout EntryLayout::best(const Picture& example, const Conv2d& conv, bool can_overlap) {
   const WindowAxis y{example.height, conv.kernel.y, conv.stride.y, conv.padding.y};
   const WindowAxis x{example.width, conv.kernel.x, conv.stride.x, conv.padding.x};
   const EntryLayout as_it_is{example, plain_axis(y), plain_axis(x)};
   if (conv.dilation != Extent2{1, 1} || example.channels >= kFilled) return as_it_is;
-  std::vector<EntryLayout> layouts{as_it_is, {example, folded_axis(y), folded_axis(x)}};
+  const EntryLayout folded{example, folded_axis(y), folded_axis(x)};
+  if (can_overlap && folded.overlaps()) return folded;
+  std::vector<EntryLayout> layouts{as_it_is, folded};
   if (can_spread(x)) {
     layouts.push_back({example, plain_axis(y), spread_axis(x)});
     layouts.push_back({example, folded_axis(y), spread_axis(x)});

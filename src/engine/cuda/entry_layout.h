@@ -41,11 +41,15 @@ struct EntryLayout {
 
   // As it is: every pixel by itself.
   static EntryLayout plain(const Picture& example);
-  // The one that leaves the least to multiply to the only reader of an example.
-  static EntryLayout best(const Picture& example, const Conv2d& conv);
+  // The one that leaves the least to multiply to the only reader of an example, or, where the
+  // reader `can_overlap`, one that overlaps.
+  static EntryLayout best(const Picture& example, const Conv2d& conv, bool can_overlap);
 
   Picture stored() const { return {y.extent, x.extent, y.count * x.count * example.channels}; }
   bool is_plain() const { return y.count == 1 && x.count == 1; }
+  // Windows of four pixels of 16 bytes each, which a tensor core takes as they lie
+  // (backend/cuda/banded_product.h): no number is stored twice.
+  bool overlaps() const { return !is_plain() && stored().channels <= 16 && x.kernel == 4; }
 
   // The convolution on stored pixels, and its weights (out, rows, columns, in).
   Conv2d window(const Conv2d& conv) const;

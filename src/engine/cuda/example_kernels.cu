@@ -54,10 +54,10 @@ struct ExampleLines {
   std::uint32_t bytes;  // of an example's line
   std::uint32_t before;
   std::uint32_t pitch;
-  Divisor run;  // by the bytes of a line that one stored pixel has
-  std::uint32_t unused;
+  Divisor run;    // by the bytes of a line that one stored pixel has
+  Divisor words;  // by those of a pitch
 
-  explicit ExampleLines(const LoadJob& job) : unused(0) {
+  explicit ExampleLines(const LoadJob& job) {
     const auto channels = static_cast<std::int32_t>(job.channels.divisor);
     const std::int32_t of_pixel = static_cast<std::int32_t>(job.count.divisor) * channels;
     const std::int32_t last =
@@ -68,21 +68,55 @@ struct ExampleLines {
     pitch =
         before + filled(std::max(bytes, static_cast<std::uint32_t>(last * channels + of_pixel)));
     run = Divisor::of(static_cast<std::uint32_t>(of_pixel));
+    words = Divisor::of(pitch / 4);
   }
   static std::uint32_t filled(std::uint32_t bytes) { return (bytes + 3) / 4 * 4; }
   std::uint32_t shared_bytes() const { return lines * pitch; }
 };
 
+// What four bytes of an example become at a time, in order of signed bytes.
+struct StoredWords {
+  std::uint32_t signs;  // flipped before numbers are compared
+  std::uint32_t low;
+  std::uint32_t high;
+  std::uint32_t offset;  // taken off
+  std::uint32_t zero;
+
+  explicit StoredWords(const LoadJob& job)
+      : signs(job.type == ExampleType::u8 ? four(128) : 0),
+        low(four(job.low) ^ signs),
+        high(four(job.high) ^ signs),
+        offset(four(job.zero + job.to.base)),
+        zero(four(job.zero)) {}
+  static std::uint32_t four(std::int32_t byte) {
+    return (static_cast<std::uint32_t>(byte) & 255u) * 0x01010101u;
+  }
+
+  __device__ __forceinline__ std::uint32_t of(std::uint32_t word, std::uint32_t* is_wrong) const {
+    const std::uint32_t numbers = word ^ signs;
+    const std::uint32_t kept = __vmaxs4(__vmins4(numbers, high), low);
+    if (kept != numbers) *is_wrong = 1;
+    return __vsub4(kept ^ signs, offset);
+  }
+};
+
 struct LoadLinesJob {
   LoadJob load;
   ExampleLines lines;
+  StoredWords stored;
+  std::uint32_t unused;
 };
 
-extern __shared__ std::int8_t example_lines[];
+extern __shared__ std::uint32_t example_words[];
 
-__device__ __forceinline__ std::int8_t stored_byte(const LoadJob& job, std::int32_t number) {
-  if (number < job.low || number > job.high) *job.is_wrong = 1;
-  return static_cast<std::int8_t>(clamped(number, job.low, job.high) - job.zero - job.to.base);
+// Four bytes of a line from `at` on, which may end among them.
+__device__ __forceinline__ std::uint32_t word_of_line(const std::uint8_t* line, std::uint32_t at,
+                                                      std::uint32_t bytes, std::uint32_t zero) {
+  if (bytes % 4 == 0) return *reinterpret_cast<const std::uint32_t*>(line + at);
+  std::uint32_t word = zero;
+  for (std::uint32_t i = 0; i < 4 && at + i < bytes; ++i)
+    word ^= (line[at + i] ^ (zero & 255u)) << (8 * i);
+  return word;
 }
 
 // Examples of bytes: a block lays a line of stored pixels out, of lines that it reads once.
@@ -93,25 +127,21 @@ __global__ void __launch_bounds__(256) load_lines(const __grid_constant__ LoadLi
   const std::uint32_t height = job.order.height.divisor;
   const std::uint32_t rows = job.order.width.quotient(job.order.chunks.quotient(job.order.count));
   const auto* from = static_cast<const std::uint8_t*>(job.from);
-  const auto nothing = static_cast<std::int8_t>(-job.to.base);
+  const auto* example_lines = reinterpret_cast<const std::uint8_t*>(example_words);
 #pragma unroll 1
   for (std::uint32_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const std::uint32_t image = job.order.height.quotient(row);
     const auto y = static_cast<std::int32_t>(row - image * height);
-    for (std::uint32_t line = 0; line < lines.lines; ++line) {
+    for (std::uint32_t i = threadIdx.x; i < lines.lines * lines.words.divisor; i += blockDim.x) {
+      const std::uint32_t line = lines.words.quotient(i);
       const std::int32_t source = y * job.step[0] + job.origin[0] + static_cast<std::int32_t>(line);
-      const bool is_there = source >= 0 && source < job.extent[0];
-      const std::uint8_t* bytes =
-          from + (std::size_t{image} * job.extent[0] + (is_there ? source : 0)) * lines.bytes;
-      for (std::uint32_t i = threadIdx.x; i < lines.pitch; i += blockDim.x) {
-        const std::uint32_t at = i - lines.before;  // beyond all bytes: outside
-        std::int8_t byte = nothing;
-        if (is_there && at < lines.bytes)
-          byte =
-              stored_byte(job, job.type == ExampleType::i8 ? static_cast<std::int8_t>(bytes[at])
-                                                           : static_cast<std::int32_t>(bytes[at]));
-        example_lines[line * lines.pitch + i] = byte;
-      }
+      // Beyond all bytes: outside.
+      const std::uint32_t at = 4 * lines.words.remainder(i, line) - lines.before;
+      std::uint32_t word = all.stored.zero;
+      if (source >= 0 && source < job.extent[0] && at < lines.bytes)
+        word = word_of_line(from + (std::size_t{image} * job.extent[0] + source) * lines.bytes, at,
+                            lines.bytes, word);
+      example_words[i] = all.stored.of(word, job.is_wrong);
     }
     __syncthreads();
     const std::uint32_t chunks = job.order.width.divisor * job.order.chunks.divisor;
@@ -127,9 +157,8 @@ __global__ void __launch_bounds__(256) load_lines(const __grid_constant__ LoadLi
 #pragma unroll
       for (std::uint32_t k = 0; k < kChunk; ++k) {
         if (line < lines.lines) {
-          const auto byte =
-              static_cast<std::uint8_t>(example_lines[line * lines.pitch + first + within]);
-          words[k / 4] |= std::uint32_t{byte} << (8 * (k % 4));
+          words[k / 4] |= std::uint32_t{example_lines[line * lines.pitch + first + within]}
+                          << (8 * (k % 4));
         }
         if (++within == lines.run.divisor) {
           within = 0;
@@ -167,14 +196,16 @@ __global__ void __launch_bounds__(256) store_examples(const __grid_constant__ St
 void queue(DeviceQueue& queue, const LoadJob& job) {
   constexpr std::uint32_t kMostShared = 24 << 10;
   const ExampleLines lines(job);
-  if (job.type == ExampleType::i32 || job.to.has_words != 0 || lines.shared_bytes() > kMostShared)
+  const bool has_zero = job.low <= job.zero && job.zero <= job.high;
+  if (job.type == ExampleType::i32 || job.to.has_words != 0 || !has_zero ||
+      lines.shared_bytes() > kMostShared)
     return queue.launch(load_examples, grid_of(queue, job.order.count), job);
   const std::uint32_t rows = job.order.count / job.order.chunks.divisor / job.order.width.divisor;
   queue.launch(load_lines,
                {.blocks = std::min(rows, queue.multiprocessors() * 8),
                 .threads = 256,
                 .shared_bytes = lines.shared_bytes()},
-               LoadLinesJob{job, lines});
+               LoadLinesJob{job, lines, StoredWords(job), 0});
 }
 void queue(DeviceQueue& queue, const StoreJob& job) {
   queue.launch(store_examples, grid_of(queue, job.order.count), job);
