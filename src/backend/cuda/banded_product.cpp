@@ -111,9 +111,10 @@ std::optional<BandedShape> banded_shape(const WindowProduct& product, bool has_a
 BandedProduct banded_product(const BandedShape& shape, const WindowProduct& product,
                              const SumFinish& finish, const std::int8_t* added,
                              std::uint64_t added_image) {
-  const std::uint32_t depth = shape.filter_bytes() / (shape.taps[0] * shape.taps[1]);
+  const std::uint32_t depth =
+      shape.filter_bytes() / (shape.taps[0] * shape.taps[1] * kBandTile.columns);
   return {.rows = map_of(lines_box(shape, product)),
-          .columns = map_of(filters_box(product, depth / kBandTile.columns, kBandTile.columns)),
+          .columns = map_of(filters_box(product, depth, kBandTile.columns)),
           .added = added == nullptr ? TensorMap{}
                                     : map_of(added_box(shape, product, added, added_image)),
           .finish = finish,
