@@ -16,8 +16,35 @@
 namespace nibble::cuda {
 namespace {
 
-constexpr std::array kPaths = {std::pair{ProductPath::dp4a, 61}, std::pair{ProductPath::mma, 80},
+constexpr std::array kPaths = {std::pair{ProductPath::dp4a, 61}, std::pair{ProductPath::turing, 75},
+                               std::pair{ProductPath::mma, 80},
                                std::pair{ProductPath::wgmma, 90}};  // least architecture
+constexpr int kMmaBytes = 160 << 10;  // of shared memory: GPUs for desks have less
+
+int attribute(int device, cudaDeviceAttr which) {
+  int value = 0;
+  check("cuda", cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+int architecture_of(int device) {
+  return attribute(device, cudaDevAttrComputeCapabilityMajor) * 10 +
+         attribute(device, cudaDevAttrComputeCapabilityMinor);
+}
+
+// What NIBBLE_CUDA names, without the 4 of halves; empty: nothing.
+struct ForcedPath {
+  std::string name;
+  bool has_halves = false;
+};
+ForcedPath forced_path() {
+  const char* given = std::getenv("NIBBLE_CUDA");
+  if (given == nullptr) return {};
+  for (const ProductPath path : {ProductPath::turing, ProductPath::mma}) {
+    const std::string name(name_of(path));
+    if (name + "4" == given) return {name, true};
+  }
+  return {given, false};
+}
 
 // Tiles for tensor cores of Hopper are large: less is read again.
 TileSize wgmma_tile(std::uint32_t columns) {
@@ -70,6 +97,8 @@ void queue_whole(DeviceQueue& queue, ProductPath path, const Job& job) {
   switch (fitting(path, own.shape)) {
     case ProductPath::dp4a:
       return queue_dp4a(queue, own);
+    case ProductPath::turing:
+      return queue_turing(queue, own);
     case ProductPath::mma:
       return queue_mma(queue, own);
     case ProductPath::wgmma:
@@ -83,6 +112,8 @@ std::string_view name_of(ProductPath path) {
   switch (path) {
     case ProductPath::dp4a:
       return "dp4a";
+    case ProductPath::turing:
+      return "turing";
     case ProductPath::mma:
       return "mma";
     case ProductPath::wgmma:
@@ -92,39 +123,46 @@ std::string_view name_of(ProductPath path) {
 }
 
 ProductPath product_path(int device) {
-  int major = 0;
-  int minor = 0;
-  check("cuda", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  check("cuda", cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  const int architecture = major * 10 + minor;
+  const int architecture = architecture_of(device);
+  const std::string capability =
+      std::to_string(architecture / 10) + "." + std::to_string(architecture % 10);
   // wgmma is Hopper's alone.
   const auto has = [&](ProductPath path, int least) {
-    return path == ProductPath::wgmma ? architecture == least : architecture >= least;
+    if (path == ProductPath::wgmma) return architecture == least;
+    return architecture >= least &&
+           (path != ProductPath::mma ||
+            attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin) >= kMmaBytes);
   };
-  const char* forced = std::getenv("NIBBLE_CUDA");
+  const std::string forced = forced_path().name;
   ProductPath best = ProductPath::dp4a;
   for (const auto& [path, least] : kPaths) {
-    if (forced != nullptr && name_of(path) == forced) {
+    if (name_of(path) == forced) {
       if (has(path, least)) return path;
-      throw Error(
-          "cuda", "NIBBLE_CUDA=" + std::string(forced),
-          "a GPU of compute capability " + std::to_string(major) + "." + std::to_string(minor),
-          "one that has it", ErrorKind::device);
+      throw Error("cuda", "NIBBLE_CUDA=" + forced, "a GPU of compute capability " + capability,
+                  "one that has it", ErrorKind::device);
     }
     if (has(path, least)) best = path;
   }
-  if (forced != nullptr)
-    throw Error("cuda", "NIBBLE_CUDA", forced, "dp4a, mma or wgmma", ErrorKind::device);
+  if (!forced.empty())
+    throw Error("cuda", "NIBBLE_CUDA", forced, "dp4a, turing, turing4, mma, mma4 or wgmma",
+                ErrorKind::device);
   if (architecture < kPaths[0].second)
-    throw Error("cuda", "compute capability", std::to_string(major) + "." + std::to_string(minor),
-                "6.1 or newer", ErrorKind::device);
+    throw Error("cuda", "compute capability", capability, "6.1 or newer", ErrorKind::device);
   return best;
+}
+
+bool multiplies_halves(int device) {
+  const ForcedPath forced = forced_path();
+  const int architecture = architecture_of(device);
+  return forced.has_halves || (forced.name.empty() && architecture >= 75 && architecture < 90);
 }
 
 TileSize tile_of(ProductPath path, const ProductShape& shape) {
   switch (fitting(path, shape)) {
     case ProductPath::dp4a:
       return {64, 64};
+    case ProductPath::turing:
+      return {128, 64};
     case ProductPath::mma:
       return {128, shape.columns <= kNarrowColumns ? kNarrowColumns : 128};
     case ProductPath::wgmma:
@@ -206,6 +244,8 @@ void queue(DeviceQueue& queue, ProductPath path, const SummedProduct& job, bool 
   switch (fitting(path, own.shape)) {
     case ProductPath::dp4a:
       return queue_dp4a(queue, own, is_wide, planes);
+    case ProductPath::turing:
+      return queue_turing(queue, own, is_wide, planes);
     case ProductPath::mma:
       return queue_mma(queue, own, is_wide, planes);
     case ProductPath::wgmma:

@@ -11,11 +11,14 @@
 
 namespace nibble::cuda {
 
-enum class ProductPath : std::uint8_t { dp4a, mma, wgmma };
+enum class ProductPath : std::uint8_t { dp4a, turing, mma, wgmma };
 std::string_view name_of(ProductPath path);
 
 // The fastest of the device, or what NIBBLE_CUDA names; throws where the device does not have it.
 ProductPath product_path(int device);
+// Whether its tensor cores have products of 4 bits: those of Turing to Ada. NIBBLE_CUDA=turing4 or
+// mma4 takes them anywhere; Hopper makes them of others, slowly.
+bool multiplies_halves(int device);
 
 struct TileSize {
   std::uint32_t rows = 0;
@@ -47,6 +50,10 @@ void queue_dp4a(DeviceQueue& queue, const RoundedProduct& job);
 void queue_dp4a(DeviceQueue& queue, const NormedProduct& job);
 void queue_dp4a(DeviceQueue& queue, const FinishedProduct& job);
 void queue_dp4a(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
+void queue_turing(DeviceQueue& queue, const RoundedProduct& job);
+void queue_turing(DeviceQueue& queue, const NormedProduct& job);
+void queue_turing(DeviceQueue& queue, const FinishedProduct& job);
+void queue_turing(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes);
 void queue_mma(DeviceQueue& queue, const RoundedProduct& job);
 void queue_mma(DeviceQueue& queue, const NormedProduct& job);
 void queue_mma(DeviceQueue& queue, const FinishedProduct& job);

@@ -75,8 +75,8 @@ struct FinishedProduct {
   AddedCopies added;
   std::uint32_t tile_rows;
   std::uint32_t tile_columns;
-  std::uint32_t planes;  // into which the depth is cut
-  std::uint32_t unused;
+  std::uint32_t planes;      // into which the depth is cut
+  std::uint32_t has_halves;  // rows are 0 to 15, columns -8 to 7, for tensor cores of 4 bits
 };
 
 }  // namespace nibble::cuda

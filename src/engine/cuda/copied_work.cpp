@@ -174,7 +174,7 @@ DeviceWork copied_work(const ProductParts& parts, const DeviceParts& with, std::
               .tile_rows = cut.tile.rows,
               .tile_columns = cut.tile.columns,
               .planes = cut.planes,
-              .unused = 0});
+              .has_halves = 0});
   };
 }
 

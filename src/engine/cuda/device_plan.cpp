@@ -50,7 +50,8 @@ DevicePlan::DevicePlan(const EngineProgram& program, const EngineOptions& option
     values_.push_back(program.values[i].info);
     places_.push_back(places[i]);
   }
-  const DeviceParts parts{program, places, constants_, path, tuning};
+  const DeviceParts parts{program, places, constants_, path, cuda::multiplies_halves(device),
+                          tuning};
   for (const ProgramStep& step : program.steps) {
     if (places.is_alias(step)) continue;
     std::string shape;

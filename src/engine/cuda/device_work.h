@@ -36,6 +36,7 @@ struct DeviceParts {
   const DevicePlaces& places;
   DeviceConstants& constants;
   cuda::ProductPath path;  // of products on tensor cores, or without them
+  bool multiplies_halves;  // tensor cores have products of 4 bits
   const Tuning& tuning;
 };
 

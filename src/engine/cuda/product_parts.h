@@ -15,6 +15,7 @@ struct ProductParts {
   const ProductLaw& law;
   Conv2d window;  // of a linear layer: one tap a pixel of its picture
   DevicePlace in;
+  Interval in_range;
   DevicePlace out;
   const DevicePlace* addend;  // null: none
   std::vector<std::int8_t> weights;

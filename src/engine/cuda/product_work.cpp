@@ -59,8 +59,16 @@ std::uint32_t parts_of_depth(const cuda::DeviceQueue& queue, cuda::ProductPath p
   return std::max(std::min(most, queue.multiprocessors() / tiles), 1U);
 }
 
-DeviceWork gathered_work(const ProductParts& parts, DeviceConstants& constants,
-                         cuda::ProductPath path) {
+// Whether values are 0 to 15 and weights -8 to 7.
+bool has_halves(const ProductParts& parts) {
+  return parts.in.base == 0 && parts.in_range.low >= 0 && parts.in_range.high <= 15 &&
+         std::ranges::all_of(parts.weights, [](std::int8_t w) { return w >= -8 && w <= 7; });
+}
+
+DeviceWork gathered_work(const ProductParts& parts, const DeviceParts& with) {
+  DeviceConstants& constants = with.constants;
+  const cuda::ProductPath path = with.path;
+  const bool is_small = with.multiplies_halves && has_halves(parts);
   cuda::ProductShape shape{};
   shape.a = {.data = nullptr,
              .table = constants.keep(window_table(parts)),
@@ -77,7 +85,7 @@ DeviceWork gathered_work(const ProductParts& parts, DeviceConstants& constants,
   shape.segments = static_cast<std::uint32_t>(parts.taps());
   shape.segment_chunks = Divisor::of(static_cast<std::uint32_t>(parts.in.chunks()));
   const DeviceFinish finish = parts.finish(parts.bias_of_bytes(), constants);
-  return [shape, finish, path, in = parts.in, out = parts.out](const DeviceRun& run) {
+  return [shape, finish, path, is_small, in = parts.in, out = parts.out](const DeviceRun& run) {
     cuda::FinishedProduct job{.shape = shape,
                               .finish = finish.in(run.arena),
                               .shared = {},
@@ -86,7 +94,7 @@ DeviceWork gathered_work(const ProductParts& parts, DeviceConstants& constants,
                               .tile_rows = 0,
                               .tile_columns = 0,
                               .planes = 1,
-                              .unused = 0};
+                              .has_halves = is_small ? 1U : 0U};
     job.shape.a.data = in.data(run.arena);
     job.shape.a.rows = run.images * shape.a.divisor.divisor;
     const std::uint32_t depth_parts = parts_of_depth(run.queue, path, job.shape);
@@ -192,6 +200,8 @@ DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const
   ProductParts product{.law = law,
                        .window = {},
                        .in = parts.places[step.inputs[0]],
+                       .in_range = {parts.program.values[step.inputs[0]].info.low,
+                                    parts.program.values[step.inputs[0]].info.high},
                        .out = parts.places[law.largest ? law.largest->pooled : step.output],
                        .addend = nullptr,
                        .weights = parts.program.weights_of(law)};
@@ -207,11 +217,10 @@ DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const
                       .kernel = {product.in.picture.height, product.in.picture.width}};
   }
   const bool is_wide = law.finish.has_wide_sums || product.in.has_words;
-  DeviceWork work = is_wide                     ? wide_work(product, parts.constants)
-                    : product.window.groups > 1 ? grouped_work(product, parts.constants)
-                    : is_copied(product, parts.path)
-                        ? copied_work(product, parts, shape)
-                        : gathered_work(product, parts.constants, parts.path);
+  DeviceWork work = is_wide                          ? wide_work(product, parts.constants)
+                    : product.window.groups > 1      ? grouped_work(product, parts.constants)
+                    : is_copied(product, parts.path) ? copied_work(product, parts, shape)
+                                                     : gathered_work(product, parts);
   if (!law.largest) return work;
   return [work = std::move(work),
           pool = largest_work(law.largest->pool, product.out, parts.places[step.output])](
