@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// From four values to their nearest elements' codes, one a byte, without the elements themselves.
+// From four values to their nearest elements' codes, one a byte or a half of a word, without the
+// elements themselves.
 #pragma once
 
-#include "kernels/quantize/cuda/counting.cuh"
+#include "kernels/quantize/cuda/codes.cuh"
+#include "kernels/quantize/cuda/counting.h"
 #include "kernels/quantize/cuda/encode.h"
 #include "kernels/quantize/cuda/values.cuh"
 
 namespace nibble::cuda {
 
-// The least, or the greatest bytes of four words.
-__device__ __forceinline__ std::uint32_t low_bytes(const std::uint32_t (&w)[kVector]) {
-  return __byte_perm(__byte_perm(w[0], w[1], 0x0040), __byte_perm(w[2], w[3], 0x0040), 0x5410);
+// Of four numbers the least, or the greatest kBits, those of word w.
+template <int kBits>
+__device__ __forceinline__ std::uint32_t low_fields(const std::uint32_t (&n)[kVector], int w) {
+  if constexpr (kBits == 16) return __byte_perm(n[2 * w], n[2 * w + 1], 0x5410);
+  return __byte_perm(__byte_perm(n[0], n[1], 0x0040), __byte_perm(n[2], n[3], 0x0040), 0x5410);
 }
-__device__ __forceinline__ std::uint32_t high_bytes(const std::uint32_t (&w)[kVector]) {
-  return __byte_perm(__byte_perm(w[0], w[1], 0x0073), __byte_perm(w[2], w[3], 0x0073), 0x5410);
+template <int kBits>
+__device__ __forceinline__ std::uint32_t high_fields(const std::uint32_t (&n)[kVector], int w) {
+  if constexpr (kBits == 16) return __byte_perm(n[2 * w], n[2 * w + 1], 0x7632);
+  return __byte_perm(__byte_perm(n[0], n[1], 0x0073), __byte_perm(n[2], n[3], 0x0073), 0x5410);
 }
 
 // Whether all are finite; seldom not although they are.
@@ -23,8 +29,12 @@ __device__ __forceinline__ bool are_finite(const float (&y)[kVector]) {
 
 // A coder gives the codes of four values; `is_sure` is false where one of them may be another's:
 // where a value has none, and, kGuesses, where the exact value may be on the other side of a tie.
+// Steps of wide codes are too fine for guesses.
+template <int kFieldBits>
 struct FloatCoder {
-  static constexpr bool kTakesGuesses = true;
+  static constexpr int kBits = kFieldBits;
+  static constexpr bool kTakesGuesses = kBits == 8;
+  static constexpr bool kIsCoarse = false;
   const FloatCoding& p;
 
   __device__ __forceinline__ FloatCoder(const EncodeJob& job, const float*, int)
@@ -33,28 +43,36 @@ struct FloatCoder {
   __device__ __forceinline__ static bool is_number(float x) { return x == x; }
 
   template <bool kGuesses>
-  __device__ __forceinline__ std::uint32_t codes(const float (&y)[kVector], bool& is_sure) const {
+  __device__ __forceinline__ FieldWords<kBits> codes(const float (&y)[kVector],
+                                                     bool& is_sure) const {
     std::uint32_t counts[kVector];
     std::uint32_t patterns[kVector];
     is_sure = kGuesses || are_finite(y);
 #pragma unroll
     for (int e = 0; e < kVector; ++e) {
-      const float a = BoundedLane::min(fabsf(y[e]), p.limit);
-      const std::uint32_t binade = Lane::max_unsigned(Lane::bits(a) & 0x7F800000U, p.least);
-      const float counted = __fmaf_rn(Lane::floats(binade), p.factor, a);
-      counts[e] = (binade >> p.shift) + Lane::bits(counted);
+      const CountedFloat c = counted(p, y[e]);
+      counts[e] = c.count;
       patterns[e] = Lane::bits(y[e]);
       if constexpr (kGuesses) {
-        const float rest = a - __fmaf_rn(-Lane::floats(binade), p.factor, counted);
-        is_sure = is_sure && fabsf(rest) <= Lane::floats(binade) * p.sure;
+        const float rest = c.inside - __fmaf_rn(-c.binade, p.factor, c.sum);
+        is_sure = is_sure && fabsf(rest) <= c.binade * p.sure;
       }
     }
-    return low_bytes(counts) & p.magnitudes | high_bytes(patterns) >> p.sign_shift & p.signs;
+    FieldWords<kBits> result;
+#pragma unroll
+    for (int w = 0; w < result.kWords; ++w) {
+      result.words[w] = low_fields<kBits>(counts, w) & p.magnitudes |
+                        high_fields<kBits>(patterns, w) >> p.sign_shift & p.signs;
+    }
+    return result;
   }
 };
 
+template <int kFieldBits>
 struct GridCoder {
-  static constexpr bool kTakesGuesses = true;
+  static constexpr int kBits = kFieldBits;
+  static constexpr bool kTakesGuesses = kBits == 8;
+  static constexpr bool kIsCoarse = false;
   const GridCoding& p;
   float lowest, highest, counting;
   float sure;  // how far from a step no error of a guess matters
@@ -69,7 +87,8 @@ struct GridCoder {
   __device__ __forceinline__ static bool is_number(float x) { return x == x; }
 
   template <bool kGuesses>
-  __device__ __forceinline__ std::uint32_t codes(const float (&y)[kVector], bool& is_sure) const {
+  __device__ __forceinline__ FieldWords<kBits> codes(const float (&y)[kVector],
+                                                     bool& is_sure) const {
     std::uint32_t counts[kVector];
     is_sure = kGuesses || are_finite(y);
 #pragma unroll
@@ -80,11 +99,18 @@ struct GridCoder {
       counts[e] = Lane::bits(whole + counting);
       if constexpr (kGuesses) is_sure = is_sure && fabsf(steps - whole) <= sure;
     }
-    return low_bytes(counts) & p.codes;
+    FieldWords<kBits> result;
+#pragma unroll
+    for (int w = 0; w < result.kWords; ++w) {
+      result.words[w] = low_fields<kBits>(counts, w) & p.codes;
+    }
+    return result;
   }
 };
 
+template <int kFieldBits>
 struct PositCoder {
+  static constexpr int kBits = kFieldBits;
   static constexpr bool kTakesGuesses = false;
   static constexpr bool kIsCoarse = false;
   const PositCoding& p;
@@ -96,26 +122,29 @@ struct PositCoder {
   }
 
   template <bool kGuesses>
-  __device__ __forceinline__ std::uint32_t codes(const float (&y)[kVector], bool& is_sure) const {
+  __device__ __forceinline__ FieldWords<kBits> codes(const float (&y)[kVector],
+                                                     bool& is_sure) const {
     std::uint32_t counts[kVector];
     std::uint32_t doubled[kVector];
     is_sure = are_finite(y);
 #pragma unroll
     for (int e = 0; e < kVector; ++e) {
-      const std::uint32_t pattern = Lane::bits(y[e]);
-      doubled[e] = doubled_log(pattern);
-      // Never to zero, never beyond the largest.
-      const std::uint32_t length = Lane::min_unsigned(length_of(doubled[e]), p.last);
-      const std::uint32_t line = p.one - (length >> p.shift | length & p.lost);
-      const std::uint32_t count = posit_count(pattern, doubled[e], line);
-      counts[e] = y[e] == 0 ? 0 : count;
+      doubled[e] = doubled_log(Lane::bits(y[e]));
+      counts[e] = y[e] == 0 ? 0 : counted(p, Lane::bits(y[e]), doubled[e]);
     }
-    return low_bytes(counts) & p.codes ^ ~high_bytes(doubled) >> p.top_shift & p.tops;
+    FieldWords<kBits> result;
+#pragma unroll
+    for (int w = 0; w < result.kWords; ++w) {
+      result.words[w] = low_fields<kBits>(counts, w) & p.codes ^
+                        ~high_fields<kBits>(doubled, w) >> p.top_shift & p.tops;
+    }
+    return result;
   }
 };
 
 // How many thresholds are at most the value, by halving.
 struct TableCoder {
+  static constexpr int kBits = 8;
   static constexpr bool kTakesGuesses = false;
   static constexpr bool kIsCoarse = true;  // below 2^-20 all values have the same code
   const float* thresholds;
@@ -126,7 +155,8 @@ struct TableCoder {
   __device__ __forceinline__ static bool is_number(float x) { return x == x; }
 
   template <bool kGuesses>
-  __device__ __forceinline__ std::uint32_t codes(const float (&y)[kVector], bool& is_sure) const {
+  __device__ __forceinline__ FieldWords<kBits> codes(const float (&y)[kVector],
+                                                     bool& is_sure) const {
     std::uint32_t counts[kVector];
     is_sure = are_finite(y);
 #pragma unroll
@@ -138,7 +168,7 @@ struct TableCoder {
       }
       counts[e] = count;
     }
-    return low_bytes(counts);
+    return {low_fields<kBits>(counts, 0)};
   }
 };
 

@@ -7,6 +7,23 @@
 
 namespace nibble::cuda {
 
+// Four codes in fields of kBits: one word of bytes, or two of halves.
+template <int kBits>
+struct FieldWords {
+  static constexpr int kWords = kBits / 8;
+  static constexpr int kPerWord = kVector / kWords;
+  static constexpr std::uint32_t kField = 0xFFFFFFFFU >> (32 - kBits);
+  std::uint32_t words[kWords];
+
+  __device__ __forceinline__ std::uint32_t field(int e) const {
+    return words[e / kPerWord] >> kBits * (e % kPerWord) & kField;
+  }
+  __device__ __forceinline__ void set_field(int e, std::uint32_t code) {
+    const int at = kBits * (e % kPerWord);
+    words[e / kPerWord] = words[e / kPerWord] & ~(kField << at) | code << at;
+  }
+};
+
 // Not packed.
 __device__ __forceinline__ void store_code(const CodeJob& to, std::int64_t i, std::uint32_t code) {
   switch (to.type) {

@@ -130,10 +130,9 @@ __global__ void __launch_bounds__(kThreads)
 
 void decode_elements(const DecodeJob& job, const Place& place) {
   const auto stream = static_cast<cudaStream_t>(place.stream);
-  if (job.way != DecodeWay::definition && job.scales.source != ScaleSource::groups) {
-    return decode_vectors(job, place);
-  }
-  if (job.way != DecodeWay::definition) {
+  const bool has_way = job.decoding.way != DecodeWay::definition;
+  if (has_way && job.scales.source != ScaleSource::groups) return decode_vectors(job, place);
+  if (has_way && job.codes.bits <= 8) {
     groups_kernel<<<blocks_for((job.count + kTile - 1) / kTile, place, kKeptBlocks), kThreads, 0,
                     stream>>>(job);
   } else {

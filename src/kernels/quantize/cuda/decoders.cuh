@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From four codes, each at the top of a byte, to the values of their elements.
+// From the codes of a word, each at the top of a field of kBits, to the values of their elements.
 #pragma once
 
 #include "kernels/quantize/cuda/decode.h"
@@ -7,68 +7,75 @@
 
 namespace nibble::cuda {
 
-// Sign, exponent and mantissa moved to fp32's places; one multiplication moves the bias, and makes
-// fp32's subnormals of the element's. Codes beyond the numbers are in the job's table.
+template <int kBits>
+inline constexpr std::uint32_t kEachField = kBits == 8 ? 0x01010101U : 0x00010001U;
+template <int kBits>
+inline constexpr std::uint32_t kFieldSigns = kEachField<kBits> << (kBits - 1);
+
+// 2^23 and a field of the word.
+template <int kBits>
+__device__ __forceinline__ float counted_field(std::uint32_t word, int e) {
+  const unsigned bytes = kBits == 8 ? 0x7540U | e : 0x7410U + 0x22U * e;
+  return Lane::floats(__byte_perm(word, 0x4B000000U, bytes));
+}
+
+// Codes beyond the numbers are special.
+template <int kFieldBits>
 struct FloatDecoder {
+  static constexpr int kBits = kFieldBits;
   static constexpr bool kUsesTable = false;
   const FloatDecoding& p;
 
   __device__ __forceinline__ FloatDecoder(const DecodeJob& job, const float*, int)
-      : p(job.floating) {}
+      : p(job.decoding.floating) {}
 
   __device__ __forceinline__ float value(std::uint32_t word, int e) const {
-    const auto top = static_cast<std::int32_t>(word << (24 - 8 * e));
-    return Lane::floats(static_cast<std::uint32_t>(top >> p.shift) & p.kept) * p.unit;
+    return decoded(p, word << (32 - kBits - kBits * e));
   }
   __device__ __forceinline__ bool has_special(std::uint32_t word) const {
-    return ((word & 0x7F7F7F7FU) + p.beyond & 0x80808080U) != 0;
+    return ((word & ~kFieldSigns<kBits>)+p.beyond & kFieldSigns<kBits>) != 0;
   }
 };
 
-// The byte as the last of 2^23 and more.
+template <int kFieldBits>
 struct GridDecoder {
+  static constexpr int kBits = kFieldBits;
   static constexpr bool kUsesTable = false;
   const GridDecoding& p;
   float moved;  // the zero point
 
   __device__ __forceinline__ GridDecoder(const DecodeJob& job, const float*, int zero)
-      : p(job.grid), moved(-static_cast<float>(zero) * p.step) {}
+      : p(job.decoding.grid), moved(-static_cast<float>(zero) * p.step) {}
 
   __device__ __forceinline__ float value(std::uint32_t word, int e) const {
-    const float counted = Lane::floats(__byte_perm(word ^ p.flipped, 0x4B000000U, 0x7540 | e));
-    return __fmaf_rn(counted - p.offset, p.unit, moved);
+    return decoded(p, counted_field<kBits>(word ^ p.flipped, e), moved);
   }
   __device__ __forceinline__ bool has_special(std::uint32_t) const { return false; }
 };
 
-// counting.cuh's lines the other way: from the code's distance to the nearer of 0 and 2^(n-1).
-// Not a real has the job's value.
+// What is no real is special.
+template <int kFieldBits>
 struct PositDecoder {
+  static constexpr int kBits = kFieldBits;
   static constexpr bool kUsesTable = false;
   const PositDecoding& p;
 
-  __device__ __forceinline__ PositDecoder(const DecodeJob& job, const float*, int) : p(job.posit) {}
+  __device__ __forceinline__ PositDecoder(const DecodeJob& job, const float*, int)
+      : p(job.decoding.posit) {}
 
   __device__ __forceinline__ float value(std::uint32_t word, int e) const {
-    const float counted =
-        Lane::floats(__byte_perm(word ^ 0x80808080U, 0x4B000000U, 0x7540 | e)) - 0x1.0001p23F;
-    const float beyond_one = fabsf(counted) - 64;
-    const std::uint32_t line = Lane::bits(64 - fabsf(beyond_one));
-    const std::uint32_t length = p.last - line * p.steps;
-    const auto inverted =
-        static_cast<std::uint32_t>(static_cast<std::int32_t>(Lane::bits(beyond_one)) >> 31);
-    const std::uint32_t magnitude = (length ^ inverted) - inverted + 0x3F800000U;
-    const float value = Lane::floats(magnitude | Lane::bits(counted) & 0x80000000U);
-    return counted == 0 ? 0.0F : value;
+    constexpr float kZero = 0x1p23F + static_cast<float>(1 << (kBits - 1));
+    return decoded(p, counted_field<kBits>(word ^ kFieldSigns<kBits>, e) - kZero);
   }
-  // Whether a byte is 0x80.
+  // Whether a field has its sign bit alone.
   __device__ __forceinline__ bool has_special(std::uint32_t word) const {
-    const std::uint32_t flipped = word ^ 0x80808080U;
-    return (flipped - 0x01010101U & ~flipped & 0x80808080U) != 0;
+    const std::uint32_t flipped = word ^ kFieldSigns<kBits>;
+    return (flipped - kEachField<kBits> & ~flipped & kFieldSigns<kBits>) != 0;
   }
 };
 
 struct TableDecoder {
+  static constexpr int kBits = 8;
   static constexpr bool kUsesTable = true;
   const float* values;
   int top_shift;
@@ -77,7 +84,7 @@ struct TableDecoder {
 
   __device__ __forceinline__ TableDecoder(const DecodeJob& job, const float* table, int)
       : values(table),
-        top_shift(job.top_shift),
+        top_shift(job.decoding.top_shift),
         last((1U << job.codes.bits) - 1),
         has_nan(job.has_nan && job.kind != ScaleKind::none) {}
 

@@ -11,8 +11,12 @@ namespace {
 
 constexpr int kLeastBlockBits = 4;
 
-std::uint32_t in_each_byte(std::uint32_t byte) {
-  return byte * 0x01010101U;
+// Codes stand in fields of 8 or 16 bits of a word.
+int field_bits(int code_bits) {
+  return code_bits <= 8 ? 8 : 16;
+}
+std::uint32_t in_each_field(int code_bits, std::uint32_t code) {
+  return code * (field_bits(code_bits) == 8 ? 0x01010101U : 0x00010001U);
 }
 
 bool lower(const RoundJob& job, FloatCoding& p) {
@@ -35,16 +39,17 @@ bool lower(const RoundJob& job, FloatCoding& p) {
   const std::uint32_t taken_off = (0U - (f.min_normal >> 23)) & 0xFFU;
   p.factor = std::ldexp(1.0F, static_cast<int>(f.dropped_bits)) + static_cast<float>(taken_off);
   p.sure = std::ldexp(1.0F, -mantissa_bits - 1) - 0x1p-19F;
-  p.magnitudes = in_each_byte((1U << (bits - 1)) - 1);
-  p.signs = in_each_byte(1U << (bits - 1));
-  p.sign_shift = 8 - bits;
+  p.magnitudes = in_each_field(bits, (1U << (bits - 1)) - 1);
+  p.signs = in_each_field(bits, 1U << (bits - 1));
+  p.sign_shift = field_bits(bits) - bits;
   return true;
 }
 
 bool lower(const RoundJob& job, GridCoding& p) {
   const GridPlan& g = job.plan.grid;
   if (g.steps_per_one < 0x1p-20F || g.steps_per_one > 0x1p20F) return false;
-  p = {g.steps_per_one, g.lowest, g.highest, in_each_byte(0xFFU >> (8 - job.codes.bits))};
+  const int bits = job.codes.bits;
+  p = {g.steps_per_one, g.lowest, g.highest, in_each_field(bits, (1U << bits) - 1)};
   return true;
 }
 
@@ -55,32 +60,29 @@ bool lower(const RoundJob& job, PositCoding& p) {
   p.shift = 1 + es;
   p.lost = (1U << p.shift) - 2;
   p.one = std::bit_cast<std::uint32_t>(std::ldexp(1.0F, bits - 2));
-  p.codes = in_each_byte(0xFFU >> (8 - bits));
-  p.tops = in_each_byte(1U << (bits - 1));
-  p.top_shift = 8 - bits;
+  p.codes = in_each_field(bits, (1U << bits) - 1);
+  p.tops = in_each_field(bits, 1U << (bits - 1));
+  p.top_shift = field_bits(bits) - bits;
   return true;
 }
 
 bool lower(const RoundJob& job, TableCoding& p) {
   if (job.table.large != nullptr) return false;
-  const bool is_coarse =
-      std::none_of(std::begin(job.table.thresholds), std::end(job.table.thresholds),
-                   [](float t) { return std::fabs(t) < 0x1p-19F; });
-  if (job.use == ScaleUse::divide && !is_coarse) return false;
+  if (job.use == ScaleUse::divide && !has_coarse_thresholds(job.table)) return false;
   std::copy(std::begin(job.table.thresholds), std::end(job.table.thresholds), p.thresholds);
   return true;
 }
 
 bool serves(const RoundJob& job) {
   const ScaleJob& s = job.scales;
-  if (job.plan.kind != RoundingKind::nearest_even || job.codes.bits > 8) return false;
+  if (job.plan.kind != RoundingKind::nearest_even || job.codes.bits > 16) return false;
   if (job.use == ScaleUse::none) return true;
   const bool is_blocked = s.source == ScaleSource::blocks && s.block_bits >= kLeastBlockBits;
   if (job.use == ScaleUse::exact) return is_blocked;
   // A scale may be zero there.
   if (is_blocked && s.blocks.kind == ScaleKind::two_level) {
-    return job.plan.family == RoundPlan::Family::floating ||
-           job.plan.family == RoundPlan::Family::grid;
+    return job.codes.bits <= 8 && (job.plan.family == RoundPlan::Family::floating ||
+                                   job.plan.family == RoundPlan::Family::grid);
   }
   return is_blocked || s.source == ScaleSource::tensor;
 }

@@ -1,83 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which codes are decoded by arithmetic: those whose every value it gives.
 #include <bit>
-#include <cmath>
+#include <utility>
+#include <vector>
 
-#include "kernels/quantize/cuda/decode.h"
+#include "kernels/quantize/code_map.h"
+#include "kernels/quantize/cuda/decoding.h"
 #include "numerics/float_codes.h"
 
 namespace nibble::cuda {
 namespace {
 
-// Whether value(byte) is the table's for each code's byte but those that `is_special` leaves out.
+// The field that a code stands at the top of.
+struct Field {
+  int bits;  // of the code
+  int width;
+  std::uint32_t each;  // 1 in each field of a word
+
+  explicit Field(int code_bits)
+      : bits(code_bits),
+        width(code_bits <= 8 ? 8 : 16),
+        each(width == 8 ? 0x01010101U : 0x00010001U) {}
+  int top_shift() const { return width - bits; }
+  std::uint32_t sign() const { return 1U << (width - 1); }
+};
+
+// Whether value(field) is that of each code but those that `is_special` leaves out.
 template <class Value, class Special>
-bool gives_values(const DecodeJob& job, const Value& value, const Special& is_special) {
-  for (std::uint32_t code = 0; code < 1U << job.codes.bits; ++code) {
-    const std::uint32_t byte = code << job.top_shift;
-    if (is_special(byte)) continue;
-    if (std::bit_cast<std::uint32_t>(value(byte)) != std::bit_cast<std::uint32_t>(job.values[code]))
+bool gives_values(const Field& field, std::span<const float> values, const Value& value,
+                  const Special& is_special) {
+  if (values.size() != std::size_t{1} << field.bits) return false;
+  for (std::uint32_t code = 0; code < values.size(); ++code) {
+    const std::uint32_t at = code << field.top_shift();
+    if (is_special(at)) continue;
+    if (std::bit_cast<std::uint32_t>(value(at)) != std::bit_cast<std::uint32_t>(values[code])) {
       return false;
+    }
   }
   return true;
 }
 
-bool lower(DecodeJob& job, const FloatElement& f) {
+bool lower(const FloatElement& f, const Field& field, std::span<const float> values,
+           FloatDecoding& p) {
   if (!f.is_signed || f.bias < 0 || f.bias > 253 || f.exponent_bits > 8) return false;
-  FloatDecoding& p = job.floating;
   const int magnitude_bits = f.exponent_bits + f.mantissa_bits;
   p.shift = 8 - f.exponent_bits;
   p.kept = 0x80000000U | ((1U << magnitude_bits) - 1) << (23 - f.mantissa_bits);
   p.unit = std::ldexp(1.0F, 127 - f.bias);
-  const std::uint32_t most = float_codes::max_magnitude(f) << job.top_shift;
-  p.beyond = 0x01010101U * (0x7FU - most);
-  const auto value = [&](std::uint32_t byte) {
-    const auto top = static_cast<std::int32_t>(byte << 24);
-    return std::bit_cast<float>(static_cast<std::uint32_t>(top >> p.shift) & p.kept) * p.unit;
-  };
-  return gives_values(job, value, [&](std::uint32_t byte) { return (byte & 0x7FU) > most; });
+  const std::uint32_t magnitudes = field.sign() - 1;
+  const std::uint32_t most = float_codes::max_magnitude(f) << field.top_shift();
+  p.beyond = field.each * (magnitudes - most);
+  return gives_values(
+      field, values, [&](std::uint32_t at) { return decoded(p, at << (32 - field.width)); },
+      [&](std::uint32_t at) { return (at & magnitudes) > most; });
 }
 
-bool lower(DecodeJob& job, const GridElement& g) {
-  GridDecoding& p = job.grid;
-  p.flipped = g.lowest_n() < 0 ? 0x80808080U : 0;
-  p.offset = 0x1p23F + (p.flipped != 0 ? 128.0F : 0.0F);
+bool lower(const GridElement& g, const Field& field, std::span<const float> values,
+           GridDecoding& p) {
+  const std::uint32_t flipped = g.lowest_n() < 0 ? field.sign() : 0;
+  p.flipped = field.each * flipped;
+  p.offset = 0x1p23F + static_cast<float>(flipped);
   p.step = static_cast<float>(g.step());
-  p.unit = std::ldexp(p.step, -job.top_shift);
-  const auto value = [&](std::uint32_t byte) {
-    const std::uint32_t counted = 0x4B000000U | (byte ^ (p.flipped & 0xFFU));
-    return (std::bit_cast<float>(counted) - p.offset) * p.unit;
+  p.unit = std::ldexp(p.step, -field.top_shift());
+  const auto value = [&](std::uint32_t at) {
+    return decoded(p, std::bit_cast<float>(0x4B000000U | (at ^ flipped)), 0.0F);
   };
-  return gives_values(job, value, [](std::uint32_t) { return false; });
+  return gives_values(field, values, value, [](std::uint32_t) { return false; });
 }
 
-bool lower(DecodeJob& job, const PositElement& e) {
-  PositDecoding& p = job.posit;
+bool lower(const PositElement& e, const Field& field, std::span<const float> values,
+           PositDecoding& p) {
   p.steps = 1U << e.exponent_bits;
-  p.last = std::bit_cast<std::uint32_t>(64.0F) * p.steps;
-  const auto value = [&](std::uint32_t byte) {
-    const auto counted = static_cast<float>(static_cast<std::int8_t>(byte));
-    const float beyond_one = std::fabs(counted) - 64;
-    const std::uint32_t length =
-        p.last - std::bit_cast<std::uint32_t>(64 - std::fabs(beyond_one)) * p.steps;
-    const std::uint32_t magnitude = 0x3F800000U + (beyond_one < 0 ? 0U - length : length);
-    return counted == 0 ? 0.0F : std::copysign(std::bit_cast<float>(magnitude), counted);
+  p.one = static_cast<float>(field.sign() / 2);
+  p.last = std::bit_cast<std::uint32_t>(p.one) * p.steps;
+  const auto value = [&](std::uint32_t at) {
+    const auto counted = static_cast<std::int32_t>(at << (32 - field.width)) >> (32 - field.width);
+    return decoded(p, static_cast<float>(counted));
   };
-  return gives_values(job, value, [](std::uint32_t byte) { return byte == 0x80U; });
+  return gives_values(field, values, value, [&](std::uint32_t at) { return at == field.sign(); });
 }
 
 }  // namespace
 
-DecodeWay decode_way(DecodeJob& job) {
-  if (job.element.family == ElementFamily::floating && lower(job, job.element.floating)) {
-    return DecodeWay::floats;
+Decoding decoding_of(const Element& element, int bits, std::span<const float> values) {
+  const Field field(bits);
+  Decoding d;
+  d.top_shift = field.top_shift();
+  d.tops = field.each * ((2 * field.sign() - 1) & ~0U << d.top_shift);
+  d.way = bits <= 8 ? DecodeWay::table : DecodeWay::definition;
+  if (const auto* f = std::get_if<FloatElement>(&element)) {
+    if (lower(*f, field, values, d.floating)) d.way = DecodeWay::floats;
+  } else if (const auto* g = std::get_if<GridElement>(&element)) {
+    if (lower(*g, field, values, d.grid)) d.way = DecodeWay::grids;
+  } else if (const auto* p = std::get_if<PositElement>(&element)) {
+    if (lower(*p, field, values, d.posit)) d.way = DecodeWay::posits;
   }
-  if (job.element.family == ElementFamily::grid && lower(job, job.element.grid)) {
-    return DecodeWay::grids;
+  return d;
+}
+
+Decoding wide_decoding(const Element& element) {
+  constexpr std::size_t kKept = 8;
+  thread_local std::vector<std::pair<Element, Decoding>> kept;
+  for (const auto& [known, decoding] : kept) {
+    if (known == element) return decoding;
   }
-  if (job.element.family == ElementFamily::posit && lower(job, job.element.posit)) {
-    return DecodeWay::posits;
-  }
-  return DecodeWay::table;
+  const auto map = CodeMap::of(element);
+  Decoding decoding;
+  if (map != nullptr) decoding = decoding_of(element, describe(element).code_bits, map->values());
+  if (kept.size() == kKept) kept.erase(kept.begin());
+  kept.emplace_back(element, decoding);
+  return decoding;
 }
 
 }  // namespace nibble::cuda

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "cuda/upload.h"
@@ -168,13 +169,14 @@ void device_decode(const DeviceEncoded& encoded, DeviceArray output, const Shape
     job.codes.is_aligned = true;
   }
   if (const auto map = CodeMap::make(format.element); map && bits <= 8) {
-    job.top_shift = 8 - bits;
-    job.tops = 0x01010101U * (0xFFU << job.top_shift & 0xFFU);
     job.has_nan = info.has_nan || map->values().size() < (std::size_t{1} << bits);
     std::fill(std::begin(job.values), std::end(job.values),
               std::numeric_limits<float>::quiet_NaN());
     std::copy(map->values().begin(), map->values().end(), job.values);
-    job.way = cuda::decode_way(job);
+    job.decoding =
+        cuda::decoding_of(format.element, bits, std::span(job.values, std::size_t{1} << bits));
+  } else if (bits > 8 && bits <= 16) {
+    job.decoding = cuda::wide_decoding(format.element);
   }
   cuda::decode_elements(job, place);
 }

@@ -186,8 +186,8 @@ TEST_P(DeviceCodes, OfHalvesAreTheCpus) {
 
 TEST_P(DeviceCodes, AllDecodeToTheCpusValues) {
   const int bits = describe(format.element).code_bits;
-  if (bits > 8) return;
-  const Shape shape{3, 4129};
+  if (bits > 16) return;
+  const Shape shape = bits > 8 ? Shape{5, 13'109} : Shape{3, 4129};
   const std::vector<std::uint8_t> input = bytes_as(
       DType::f32,
       mixed_inputs(static_cast<std::size_t>(shape.elements()), parse_format("fixed(8,4)")));
@@ -199,8 +199,10 @@ TEST_P(DeviceCodes, AllDecodeToTheCpusValues) {
   }
   const auto* table = std::get_if<CodebookElement>(&format.element);
   const std::size_t count = table != nullptr ? table->values.size() : std::size_t{1} << bits;
-  const std::span<std::uint8_t> codes = encoded.codes.as<std::uint8_t>();
-  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::uint8_t>(i % count);
+  const auto put_all = [&]<class T>(std::span<T> codes) {
+    for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<T>(i % count);
+  };
+  bits > 8 ? put_all(encoded.codes.as<std::uint16_t>()) : put_all(encoded.codes.as<std::uint8_t>());
   for (const bool packed : {false, true}) {
     for (const std::size_t offset : {0, 1}) {
       EncodedOnDevice on_device(shape, format, packed, offset);
@@ -221,8 +223,11 @@ INSTANTIATE_TEST_SUITE_P(DeviceEncode, DeviceCodes, testing::ValuesIn(formats_un
 
 TEST(DeviceEncode, WideCodesAreTheCpus) {
   const Shape shape{26, 1031};
-  for (const char* text : {"fp16", "posit(16,2)", "posit(12,1)", "fixed(16,8)", "int16(scale=0.01)",
-                           "uint12(scale=minmax)", "int10(scale=absmax,block=32)"}) {
+  for (const char* text :
+       {"fp16", "posit(16,2)", "posit(12,1)", "fixed(16,8)", "int16(scale=0.01)",
+        "uint12(scale=minmax)", "int10(scale=absmax,block=32)", "fp16(scale=pow2,block=32)",
+        "e6m9(scale=0.3)", "posit(16,1,scale=absmax,block=64)", "p3109(16,11)",
+        "int16(axis=0,scale=absmax)"}) {
     const Format format = parse_format(text);
     std::vector<float> values = mixed_inputs(static_cast<std::size_t>(shape.elements()), format);
     const bool has_nan = describe(format.element).has_nan;
@@ -268,7 +273,8 @@ TEST(DeviceEncode, TiesUnderScalesAreTheCpus) {
   for (const char* text :
        {"nvfp4", "nvfp4(block=32)", "int8(scale=absmax,block=32)", "int4(scale=absmax,block=64)",
         "e4m3(scale=absmax,block=16)", "e2m1(scale=absmax)", "e5m2(scale=0.37)", "int8(scale=0.1)",
-        "uint8(scale=0.05,zero=129)", "uint8(scale=minmax)"}) {
+        "uint8(scale=0.05,zero=129)", "uint8(scale=minmax)", "int16(scale=absmax,block=64)",
+        "e5m10(scale=0.37)"}) {
     const Format format = parse_format(text);
     const Shape shape{2, 6144};
     const auto count = static_cast<std::size_t>(shape.elements());

@@ -20,7 +20,8 @@ bool scales_blocks_itself(const Grouping& g, const Scaling& scaling) {
 }
 
 bool rounds_vectors(const RoundPlan& plan) {
-  return plan.family != RoundPlan::Family::floating || cuda::is_plain(plan.floating);
+  return plan.family != RoundPlan::Family::floating || cuda::is_plain(plan.floating) ||
+         cuda::lacks_minus_zero(plan.floating);
 }
 
 std::size_t large_table_entries(const Element& element) {

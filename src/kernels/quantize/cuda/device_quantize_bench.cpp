@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speeds of quantize, encode and decode on a GPU as shares of its copy from memory to memory.
+//
+//   device_quantize_bench [format…]    all formats of the tables, or those named
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/test_memory.h"
@@ -40,7 +43,12 @@ void fill_normal(cuda::TestMemory<float>& memory) {
 
 class Bench {
  public:
-  Bench() : input_(kElements), output_(kElements), scales_(kElements / 16), rest_(1024) {
+  explicit Bench(std::vector<std::string> wanted)
+      : wanted_(std::move(wanted)),
+        input_(kElements),
+        output_(kElements),
+        scales_(kElements / 16),
+        rest_(1024) {
     fill_normal(input_);
     copy_ms_ = median([&] {
       cuda::check("bench", cudaMemcpyAsync(output_.data(), input_.data(), kElements * sizeof(float),
@@ -52,6 +60,7 @@ class Bench {
 
   // bytes: what has to move for an element; share of copying that much.
   void quantize(const std::string& text, const std::string& rounding, double bytes = 8) {
+    if (!is_wanted(text)) return;
     const Format format = parse_format(text);
     const QuantizeOptions options{.rounding = parse_rounding(rounding)};
     cuda::TestMemory<std::uint8_t> workspace(device_quantize_workspace(kShape, format, options));
@@ -62,6 +71,7 @@ class Bench {
   }
 
   void codes(const std::string& text, bool packed) {
+    if (!is_wanted(text)) return;
     const Format format = parse_format(text);
     const DeviceEncodedSizes sizes = device_encoded_sizes(kShape, format, packed);
     cuda::TestMemory<std::uint8_t> workspace(
@@ -91,6 +101,10 @@ class Bench {
   }
 
  private:
+  bool is_wanted(const std::string& text) const {
+    return wanted_.empty() || std::ranges::find(wanted_, text) != wanted_.end();
+  }
+
   template <class Work>
   double median(const Work& work) {
     std::vector<double> times;
@@ -115,16 +129,17 @@ class Bench {
   }
 
   inline static const Shape kShape{1 << 14, 1 << 14};
+  std::vector<std::string> wanted_;
   cuda::TestStream stream_;
   cuda::TestMemory<float> input_, output_, scales_, rest_;
   double copy_ms_ = 0;
 };
 
-void run() {
-  Bench bench;
-  for (const char* text :
-       {"e4m3", "e5m2", "fp16", "bf16", "fixed(8,4)", "int8(scale=0.1)",
-        "uint8(scale=0.05,zero=128)", "mxfp8", "mxfp4", "mxint8", "nvfp4(tensor_scale=0.002)"}) {
+void run(const std::vector<std::string>& wanted) {
+  Bench bench(wanted);
+  for (const char* text : {"e4m3", "e5m2", "fp16", "bf16", "p3109(8,3)", "e4m3fnuz", "fixed(8,4)",
+                           "int8(scale=0.1)", "uint8(scale=0.05,zero=128)", "mxfp8", "mxfp4",
+                           "mxint8", "nvfp4(tensor_scale=0.002)", "nf4"}) {
     for (const char* rounding : {"nearest-even", "stochastic(16)", "stochastic"}) {
       bench.quantize(text, rounding);
     }
@@ -140,11 +155,12 @@ void run() {
       bench.quantize(text, rounding);
     }
   }
-  for (const char* text : {"e4m3", "int8(scale=0.1)", "mxfp8", "posit(8,1)", "posit(16,2)"}) {
+  for (const char* text : {"e4m3", "p3109(8,3)", "int8(scale=0.1)", "mxfp8", "posit(8,1)", "fp16",
+                           "int16(scale=0.01)", "posit(16,2)"}) {
     bench.codes(text, false);
   }
   for (const char* text : {"e2m1", "int4(scale=0.1)", "mxfp4", "nvfp4(tensor_scale=0.002)", "nvfp4",
-                           "codebook(nf4)"}) {
+                           "codebook(nf4)", "nf4"}) {
     bench.codes(text, true);
   }
 }
@@ -152,13 +168,13 @@ void run() {
 }  // namespace
 }  // namespace nibble::inline kernels
 
-int main() {
+int main(int count, char** arguments) {
   if (nibble::cuda::device_count() == 0) {
     std::puts("skipped: no GPU");
     return 77;
   }
   try {
-    nibble::run();
+    nibble::run({arguments + 1, arguments + count});
   } catch (const nibble::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

@@ -64,6 +64,14 @@ cuda::PhiloxKeys philox_keys(const RandomKey& key) {
   return keys;
 }
 
+void round_floats(const cuda::RoundJob& job, const cuda::Place& place) {
+  if (cuda::is_plain(job.plan.floating)) return cuda::round_plain_floats(job, place);
+  if (cuda::lacks_minus_zero(job.plan.floating)) {
+    return cuda::round_floats_without_minus_zero(job, place);
+  }
+  cuda::round_any_floats(job, place);
+}
+
 void round_quickly(cuda::RoundJob& job, const cuda::Place& place) {
   if (job.plan.family == RoundPlan::Family::grid) return cuda::round_quick_grids(job, place);
   if (job.plan.family == RoundPlan::Family::posit) return cuda::round_quick_posits(job, place);
@@ -105,8 +113,7 @@ void round_by_plan(const DeviceLayout& layout, DeviceArray input, DeviceArray ou
   if (cuda::is_quick(job)) return round_quickly(job, place);
   switch (job.plan.family) {
     case RoundPlan::Family::floating:
-      return cuda::is_plain(job.plan.floating) ? cuda::round_plain_floats(job, place)
-                                               : cuda::round_any_floats(job, place);
+      return round_floats(job, place);
     case RoundPlan::Family::grid:
       return cuda::round_grids(job, place);
     case RoundPlan::Family::posit:

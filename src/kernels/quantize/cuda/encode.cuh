@@ -36,63 +36,64 @@ __device__ __forceinline__ void load_tile(const EncodeJob& job, std::int64_t fir
   }
 }
 
-// Each word has four codes in its bytes.
+template <int kBits>
 __device__ __forceinline__ void store_tile(const EncodeJob& job, std::int64_t first, bool is_whole,
-                                           const std::uint32_t (&words)[kCodeVectors]) {
+                                           const FieldWords<kBits> (&codes)[kCodeVectors]) {
   auto* bytes = static_cast<std::uint8_t*>(job.codes.codes);
   if (!is_whole || !job.codes.is_aligned) {
 #pragma unroll
     for (int v = 0; v < kCodeVectors; ++v) {
-      const std::uint32_t w = words[v];
+      const FieldWords<kBits>& c = codes[v];
       store_codes_piecewise(job.codes, first + v * kCodeStride, job.count,
-                            make_uint4(w & 0xFFU, w >> 8 & 0xFFU, w >> 16 & 0xFFU, w >> 24));
+                            make_uint4(c.field(0), c.field(1), c.field(2), c.field(3)));
+    }
+  } else if constexpr (kBits == 16) {
+    auto* to = reinterpret_cast<uint2*>(bytes + 2 * first);
+#pragma unroll
+    for (int v = 0; v < kCodeVectors; ++v) {
+      to[v * kThreads] = make_uint2(codes[v].words[0], codes[v].words[1]);
     }
   } else if (job.codes.packs_nibbles) {
     auto* to = reinterpret_cast<std::uint16_t*>(bytes + first / 2);
 #pragma unroll
     for (int v = 0; v < kCodeVectors; ++v) {
-      to[v * kThreads] =
-          static_cast<std::uint16_t>(__byte_perm(words[v] | words[v] >> 4, 0, 0x4420));
+      const std::uint32_t word = codes[v].words[0];
+      to[v * kThreads] = static_cast<std::uint16_t>(__byte_perm(word | word >> 4, 0, 0x4420));
     }
   } else {
     auto* to = reinterpret_cast<std::uint32_t*>(bytes + first);
 #pragma unroll
-    for (int v = 0; v < kCodeVectors; ++v) to[v * kThreads] = words[v];
+    for (int v = 0; v < kCodeVectors; ++v) to[v * kThreads] = codes[v].words[0];
   }
 }
 
-// The codes of x, but the right one where there is none.
+// The codes of y, and that of NaN where there is none.
 template <class Coder>
-__device__ __forceinline__ std::uint32_t with_nan(const CodeJob& job, const float (&x)[kVector],
-                                                  std::uint32_t word) {
+__device__ __forceinline__ FieldWords<Coder::kBits> codes_of(const CodeJob& job, const Coder& coder,
+                                                             const float (&y)[kVector]) {
+  bool is_sure;
+  FieldWords<Coder::kBits> codes = coder.template codes<false>(y, is_sure);
+  if (is_sure) return codes;
 #pragma unroll
   for (int e = 0; e < kVector; ++e) {
-    if (Coder::is_number(x[e])) continue;
-    word = word & ~(0xFFU << 8 * e) | job.nan_code << 8 * e;
+    if (!Coder::is_number(y[e])) codes.set_field(e, job.nan_code);
   }
-  return word;
-}
-
-template <class Coder>
-__device__ __forceinline__ std::uint32_t codes_of(const CodeJob& job, const Coder& coder,
-                                                  const float (&y)[kVector]) {
-  bool is_sure;
-  const std::uint32_t word = coder.template codes<false>(y, is_sure);
-  return is_sure ? word : with_nan<Coder>(job, y, word);
+  return codes;
 }
 
 // Under a scale that is no power of two: from x·(1/s), or x / s where that does not decide.
 template <class Coder>
-__device__ __forceinline__ std::uint32_t codes_of_quotients(const CodeJob& job, const Coder& coder,
-                                                            const Divisor& by,
-                                                            const float (&x)[kVector]) {
+__device__ __forceinline__ FieldWords<Coder::kBits> codes_of_quotients(const CodeJob& job,
+                                                                       const Coder& coder,
+                                                                       const Divisor& by,
+                                                                       const float (&x)[kVector]) {
   float y[kVector];
   if constexpr (Coder::kTakesGuesses) {
 #pragma unroll
     for (int e = 0; e < kVector; ++e) y[e] = x[e] * by.inverse;
     bool is_sure;
-    const std::uint32_t word = coder.template codes<true>(y, is_sure);
-    if (is_sure) return word;
+    const FieldWords<Coder::kBits> codes = coder.template codes<true>(y, is_sure);
+    if (is_sure) return codes;
     divide_exactly(x, by.scale, y);
   } else if constexpr (Coder::kIsCoarse) {
     divide_coarsely(x, by, y);
@@ -122,7 +123,7 @@ __global__ void __launch_bounds__(kThreads) encode_kernel(const __grid_constant_
   if constexpr (kScale == CodeScale::one) one = tensor_scale_of(job.scales);
   if constexpr (kScale == CodeScale::blocks) one.scale = two_level_tensor_scale_of(job.scales);
   const Coder coder(job, table, one.zero);
-  std::uint32_t words[kCodeVectors];
+  FieldWords<Coder::kBits> codes[kCodeVectors];
   if constexpr (kScale == CodeScale::shared_exponents) {
     const float own = block_inverse(job.scales, first, kCodeStride, job.count, x);
 #pragma unroll
@@ -131,24 +132,24 @@ __global__ void __launch_bounds__(kThreads) encode_kernel(const __grid_constant_
       float y[kVector];
 #pragma unroll
       for (int e = 0; e < kVector; ++e) y[e] = x[v][e] * inverse;
-      words[v] = codes_of(job.codes, coder, y);
+      codes[v] = codes_of(job.codes, coder, y);
     }
   } else if constexpr (kScale == CodeScale::blocks) {
     const Divisor own = block_divisor(job.scales, one.scale, first, kCodeStride, job.count, x);
 #pragma unroll
     for (int v = 0; v < kCodeVectors; ++v) {
       const Divisor by{of_vector(own.scale, v), of_vector(own.inverse, v)};
-      words[v] = codes_of_quotients(job.codes, coder, by, x[v]);
+      codes[v] = codes_of_quotients(job.codes, coder, by, x[v]);
     }
   } else {
     const Divisor by = divisor_of(one.scale);
 #pragma unroll
     for (int v = 0; v < kCodeVectors; ++v) {
-      words[v] = kScale == CodeScale::one ? codes_of_quotients(job.codes, coder, by, x[v])
+      codes[v] = kScale == CodeScale::one ? codes_of_quotients(job.codes, coder, by, x[v])
                                           : codes_of(job.codes, coder, x[v]);
     }
   }
-  store_tile(job, first, is_whole, words);
+  store_tile(job, first, is_whole, codes);
 }
 
 template <class Coder, CodeScale kScale>
@@ -167,6 +168,11 @@ void launch_coder(const EncodeJob& job, const Place& place) {
   }
   job.scales.source == ScaleSource::tensor ? launch_encode<Coder, CodeScale::one>(job, place)
                                            : launch_encode<Coder, CodeScale::blocks>(job, place);
+}
+
+template <template <int> class Coder>
+void launch_width(const EncodeJob& job, const Place& place) {
+  job.codes.bits <= 8 ? launch_coder<Coder<8>>(job, place) : launch_coder<Coder<16>>(job, place);
 }
 
 }  // namespace nibble::cuda

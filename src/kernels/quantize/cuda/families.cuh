@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "kernels/quantize/cuda/counting.cuh"
+#include "kernels/quantize/cuda/counting.h"
 #include "kernels/quantize/cuda/launch.h"
 #include "kernels/quantize/cuda/scale.cuh"
 #include "kernels/quantize/float_op.h"
@@ -21,10 +21,12 @@ __device__ __noinline__ std::uint32_t defined_code(const Element& element, float
   return code_of_value(element, static_cast<double>(q));
 }
 
-// kPlain: what most floats are, known to the compiler.
-template <bool kPlain>
+// What the compiler knows of floats.
+enum class FloatKind : std::uint8_t { plain, without_minus_zero, any };
+
+template <FloatKind kFloats>
 struct Floats {
-  static constexpr bool kSingle = !kPlain;  // a thread takes one element
+  static constexpr bool kSingle = kFloats == FloatKind::any;  // a thread takes one element
   static constexpr int kBlocksPerMultiprocessor = kAllBlocks;
   static constexpr bool kPassesNaN = true;  // without arithmetic that would replace it
 
@@ -37,7 +39,7 @@ struct Floats {
   template <RoundingKind kKind>
   __device__ __forceinline__ auto operation(const RoundJob& job, int) const {
     RoundPlan plan = job.plan;
-    if constexpr (kPlain) make_plain(plan.floating);
+    if constexpr (!kSingle) make_plain(plan.floating, kFloats == FloatKind::plain);
     return FloatOp<Lane, kKind>(plan, nullptr);
   }
 
@@ -45,7 +47,7 @@ struct Floats {
     const FloatPlan& p = job.plan.floating;
     const std::uint32_t sign = Lane::bits(q) >> job.codes.sign_shift & job.codes.sign_bit;
     // Moved to fp32's own bias, subnormals too are fp32's: their bits are the code's.
-    if (kPlain && job.codes.unit != 0) {
+    if (!kSingle && job.codes.unit != 0) {
       const std::uint32_t moved = Lane::bits(fabsf(q) * job.codes.unit) >> p.dropped_bits;
       return Lane::min_unsigned(moved, job.codes.largest) | sign;
     }

@@ -26,9 +26,11 @@ void @function@(const @job@& job, const Place& place) {
 endfunction()
 
 function(nibble_add_kernel_instances target)
-  # Most floats, and those without a mantissa, a zero, subnormals or -0.
-  nibble_add_kernel_instance(${target} round_plain_floats RoundJob launch_kind<Floats<true>> round.cuh)
-  nibble_add_kernel_instance(${target} round_any_floats RoundJob launch_kind<Floats<false>> round.cuh)
+  # Most floats, those without -0, and those without a mantissa, a sign or a zero.
+  nibble_add_kernel_instance(${target} round_plain_floats RoundJob launch_kind<Floats<FloatKind::plain>> round.cuh)
+  nibble_add_kernel_instance(${target} round_floats_without_minus_zero RoundJob
+    launch_kind<Floats<FloatKind::without_minus_zero>> round.cuh)
+  nibble_add_kernel_instance(${target} round_any_floats RoundJob launch_kind<Floats<FloatKind::any>> round.cuh)
   nibble_add_kernel_instance(${target} round_grids RoundJob launch_kind<Grids> round.cuh)
   nibble_add_kernel_instance(${target} round_posits RoundJob launch_kind<Posits> round.cuh)
   # Codebooks of at most sixteen entries, and larger ones.
@@ -39,10 +41,10 @@ function(nibble_add_kernel_instances target)
   nibble_add_kernel_instance(${target} round_quick_floats RoundJob launch_quick_kind<QuickFloat> quick.cuh quick_float.cuh)
   nibble_add_kernel_instance(${target} round_quick_grids RoundJob launch_quick_kind<QuickGrid> quick.cuh quick_grid.cuh)
   nibble_add_kernel_instance(${target} round_quick_posits RoundJob launch_quick_draws<QuickPosit> quick.cuh quick_posit.cuh)
-  nibble_add_kernel_instance(${target} round_quick_tables RoundJob launch_quick_draws<QuickTable> quick.cuh quick_table.cuh)
+  nibble_add_kernel_instance(${target} round_quick_tables RoundJob launch_quick_elements<QuickTable> quick.cuh quick_table.cuh)
 
-  nibble_add_kernel_instance(${target} encode_floats EncodeJob launch_coder<FloatCoder> encode.cuh)
-  nibble_add_kernel_instance(${target} encode_grids EncodeJob launch_coder<GridCoder> encode.cuh)
-  nibble_add_kernel_instance(${target} encode_posits EncodeJob launch_coder<PositCoder> encode.cuh)
+  nibble_add_kernel_instance(${target} encode_floats EncodeJob launch_width<FloatCoder> encode.cuh)
+  nibble_add_kernel_instance(${target} encode_grids EncodeJob launch_width<GridCoder> encode.cuh)
+  nibble_add_kernel_instance(${target} encode_posits EncodeJob launch_width<PositCoder> encode.cuh)
   nibble_add_kernel_instance(${target} encode_tables EncodeJob launch_coder<TableCoder> encode.cuh)
 endfunction()

@@ -120,18 +120,25 @@ void launch_quick(const RoundJob& job, const Place& place) {
 }
 
 template <template <RoundingKind, ScaleUse, bool> class Quick, RoundingKind kKind, bool kShort>
+void launch_quick_divided(const RoundJob& job, const Place& place) {
+  if (job.scales.source != ScaleSource::blocks) {
+    launch_quick<Quick, kKind, ScaleUse::divide, kShort, OwnBlocks::none>(job, place);
+  } else if (job.scales.blocks.kind != ScaleKind::two_level) {
+    launch_quick<Quick, kKind, ScaleUse::divide, kShort, OwnBlocks::one_level>(job, place);
+  } else if constexpr (Quick<kKind, ScaleUse::divide, kShort>::kHasTwoLevels) {
+    launch_quick<Quick, kKind, ScaleUse::divide, kShort, OwnBlocks::two_levels>(job, place);
+  }
+}
+
+template <template <RoundingKind, ScaleUse, bool> class Quick, RoundingKind kKind, bool kShort>
 void launch_quick_use(const RoundJob& job, const Place& place) {
   const bool has_blocks = job.scales.source == ScaleSource::blocks;
   if (job.use == ScaleUse::exact && has_blocks) {
     launch_quick<Quick, kKind, ScaleUse::exact, kShort, OwnBlocks::one_level>(job, place);
   } else if (job.use == ScaleUse::exact) {
     launch_quick<Quick, kKind, ScaleUse::exact, kShort, OwnBlocks::none>(job, place);
-  } else if (!has_blocks) {
-    launch_quick<Quick, kKind, ScaleUse::divide, kShort, OwnBlocks::none>(job, place);
-  } else if (job.scales.blocks.kind != ScaleKind::two_level) {
-    launch_quick<Quick, kKind, ScaleUse::divide, kShort, OwnBlocks::one_level>(job, place);
-  } else if constexpr (Quick<kKind, ScaleUse::divide, kShort>::kHasTwoLevels) {
-    launch_quick<Quick, kKind, ScaleUse::divide, kShort, OwnBlocks::two_levels>(job, place);
+  } else {
+    launch_quick_divided<Quick, kKind, kShort>(job, place);
   }
 }
 
@@ -154,6 +161,20 @@ void launch_quick_draws(const RoundJob& job, const Place& place) {
   job.plan.random_bits <= 16
       ? launch_quick<Quick, kKind, ScaleUse::none, true, OwnBlocks::none>(job, place)
       : launch_quick<Quick, kKind, ScaleUse::none, false, OwnBlocks::none>(job, place);
+  check_launch("quantize");
+}
+
+// Stochastically without a scale, or under one to divide by.
+template <template <RoundingKind, ScaleUse, bool> class Quick>
+void launch_quick_elements(const RoundJob& job, const Place& place) {
+  if (job.use == ScaleUse::none) return launch_quick_draws<Quick>(job, place);
+  if (job.plan.kind == RoundingKind::nearest_even) {
+    launch_quick_divided<Quick, RoundingKind::nearest_even, false>(job, place);
+  } else if (job.plan.random_bits <= 16) {
+    launch_quick_divided<Quick, RoundingKind::stochastic, true>(job, place);
+  } else {
+    launch_quick_divided<Quick, RoundingKind::stochastic, false>(job, place);
+  }
   check_launch("quantize");
 }
 

@@ -18,7 +18,7 @@ __device__ __forceinline__ float nearest_magnitude(float a, float least, float r
 // x is no NaN; under ScaleUse::divide its scale is ordinary. Draws as aligned_draws has them.
 template <RoundingKind kKind, ScaleUse kUse, bool kShort>
 struct QuickFloat {
-  using Family = Floats<true>;
+  using Family = Floats<FloatKind::plain>;
   static constexpr bool kHasTwoLevels = true;
   static constexpr bool kTakesInfinities = true;
 

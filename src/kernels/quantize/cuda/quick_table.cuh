@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers to a codebook of at most sixteen entries by draws: one thread's arithmetic.
+// Numbers to a codebook of at most sixteen entries: one thread's arithmetic.
 #pragma once
 
+#include "kernels/quantize/cuda/divisor.cuh"
 #include "kernels/quantize/cuda/families.cuh"
 
 namespace nibble::cuda {
@@ -14,47 +15,75 @@ struct ParameterTables : Tables<true> {
 
 // As TableOp has it, but for draws that the definition has to decide. Draws as aligned_draws has
 // them. Beyond the first and last entry f is below 0 on the side of `toward` and above 1 on that of
-// `away`: x needs no bounds.
-template <RoundingKind, ScaleUse, bool kShort>
+// `away`: x needs no bounds. Under ScaleUse::divide the scale is ordinary and the table coarse.
+template <RoundingKind kKind, ScaleUse kUse, bool kShort>
 struct QuickTable {
   using Family = ParameterTables;
-  static constexpr bool kTakesInfinities = true;
+  static constexpr bool kHasTwoLevels = false;
+  static constexpr bool kTakesInfinities = kUse == ScaleUse::none;
 
-  struct Scaled {};
+  // Under ScaleUse::divide.
+  struct Scaled {
+    float scale;
+    ExactDivisor divisor;
+    float lowest, highest;  // of x
+  };
 
   const float2* cells;  // sixteen times threshold and `away`, then `toward` and 1 / width
   float quarter, half, three_quarters;  // thresholds
+  float first, last;                    // entries
 
   __device__ __forceinline__ QuickTable(const RoundJob& job, int)
       : cells(shared_cells(job.table)),
         quarter(job.table.thresholds[kSmallTable / 4 - 1]),
         half(job.table.thresholds[kSmallTable / 2 - 1]),
-        three_quarters(job.table.thresholds[3 * kSmallTable / 4 - 1]) {}
+        three_quarters(job.table.thresholds[3 * kSmallTable / 4 - 1]),
+        first(job.plan.table.first),
+        last(job.plan.table.last) {}
 
-  __device__ __forceinline__ Scaled under(float, float) const { return {}; }
+  __device__ __forceinline__ Scaled under(float scale, float) const {
+    if constexpr (kUse == ScaleUse::none) return {};
+    return {scale, ExactDivisor(scale), first * scale, last * scale};
+  }
 
   // Whether all four are decided.
-  __device__ __forceinline__ bool round(const Scaled&, const float (&x)[kVector],
+  __device__ __forceinline__ bool round(const Scaled& s, const float (&x)[kVector],
                                         const std::uint32_t (&draws)[kVector],
                                         float (&values)[kVector]) const {
     bool is_decided = true;
 #pragma unroll
     for (int e = 0; e < kVector; ++e) {
-      const float2* const cell = cell_of(x[e]);
-      const float2 toward = cell[kSmallTable];
-      const float margin = margin_of(x[e] - toward.x, toward.y, draws[e]);
-      values[e] = margin >= 0 ? cell->y : toward.x;
-      is_decided = is_decided && fabsf(margin) >= 0x1p-20F;
+      if constexpr (kUse == ScaleUse::none) {
+        const Drawn drawn = draw_in(cell_of(x[e]), x[e], draws[e]);
+        values[e] = drawn.value;
+        is_decided = is_decided && drawn.is_decided;
+        continue;
+      }
+      // Beyond fl32(bound · scale) the quotient is beyond the bound or equals it. There the bound
+      // is the nearest and stays, so that the quotient needs no bounds.
+      const float inside = fminf(fmaxf(x[e], s.lowest), s.highest);
+      const float y = s.divisor.quotient(inside);
+      const float2* const cell = cell_of(y);
+      if constexpr (kKind == RoundingKind::nearest_even) {
+        values[e] = cell->y * s.scale;
+      } else {
+        const Drawn drawn = draw_in(cell, y, draws[e]);
+        const float kept = drawn.nearest * s.scale;
+        const bool stays = kept == inside;
+        values[e] = stays ? kept : drawn.value * s.scale;
+        is_decided = is_decided && (stays || drawn.is_decided);
+      }
     }
     return is_decided;
   }
 
  private:
-  // No two cells share a bank.
+  // No two cells share a bank. To nearest, the entry stands where `away` does.
   __device__ __forceinline__ static const float2* shared_cells(const TableJob& table) {
     __shared__ float2 shared[2 * kSmallTable];
     for (unsigned i = threadIdx.x; i < kSmallTable; i += blockDim.x) {
-      shared[i] = make_float2(table.thresholds[i], table.away[i]);
+      const bool is_nearest = kKind == RoundingKind::nearest_even;
+      shared[i] = make_float2(table.thresholds[i], is_nearest ? table.toward[i] : table.away[i]);
       shared[kSmallTable + i] = make_float2(table.toward[i], table.inverse_width[i]);
     }
     __syncthreads();
@@ -69,6 +98,21 @@ struct QuickTable {
     if (cell[1].x <= x) cell += 2;
     if (cell[0].x <= x) cell += 1;
     return cell;
+  }
+
+  struct Drawn {
+    float value;
+    float nearest;  // of y next to an entry
+    bool is_decided;
+  };
+
+  __device__ __forceinline__ static Drawn draw_in(const float2* cell, float y, std::uint32_t draw) {
+    const float2 toward = cell[kSmallTable];
+    const float away = cell->y;
+    const float excess = y - toward.x;
+    const float margin = margin_of(excess, toward.y, draw);
+    return {margin >= 0 ? away : toward.x, excess * toward.y < 0.5F ? toward.x : away,
+            fabsf(margin) >= 0x1p-20F};
   }
 
   // f - u, u = (draw + 1)·2^-r, within 2^-21.

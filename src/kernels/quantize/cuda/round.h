@@ -2,7 +2,10 @@
 // What a rounding kernel gets as its parameters, and the kernels' front doors, one a family.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <iterator>
 
 #include "kernels/quantize/grouping.h"
 #include "kernels/quantize/plan.h"
@@ -97,25 +100,55 @@ struct RoundJob {
   QuickJob quick;
 };
 
-// What most floats are; scale.cuh's make_plain tells the compiler.
-inline bool is_plain(const FloatPlan& p) {
+// What most floats are, which kernels tell the compiler.
+inline bool has_plain_magnitude(const FloatPlan& p) {
   return p.smallest == 0 && p.parity_flip == 0 && p.parity_mask == 1 && p.has_mantissa &&
-         p.has_plain_sign && p.has_short_stochastic;
+         p.has_short_stochastic;
+}
+inline bool is_plain(const FloatPlan& p) {
+  return has_plain_magnitude(p) && p.has_plain_sign;
+}
+// Plain but for -0, whose code is another number's or NaN's.
+inline bool lacks_minus_zero(const FloatPlan& p) {
+  return has_plain_magnitude(p) && !p.has_plain_sign && p.is_signed;
 }
 
-// Short floats that saturate and grids with bounds, quantized under scales to nearest or
-// stochastically (without a scale nothing is won), and posits and small codebooks stochastically
-// without a scale.
-inline bool is_quick(const RoundJob& job) {
-  const bool has_small_table = job.plan.family == RoundPlan::Family::table &&
-                               job.table.large == nullptr && job.table.entries > 1;
-  if (job.plan.family == RoundPlan::Family::posit || has_small_table) {
-    return !job.encodes && job.plan.kind == RoundingKind::stochastic &&
-           job.scales.source == ScaleSource::none;
+// Whether quotients too small to be exact are rounded like the exact ones: no cell begins near
+// them, or the one that begins at the entry 0.
+inline bool has_coarse_thresholds(const TableJob& table, bool may_be_zero = false) {
+  return std::none_of(std::begin(table.thresholds), std::end(table.thresholds),
+                      [=](float t) { return std::fabs(t) < 0x1p-19F && !(may_be_zero && t == 0); });
+}
+
+// Whether besides that a number within a few ulps of an entry is nearer to it than to any other.
+inline bool is_coarse(const RoundJob& job) {
+  const float* const values = job.table.values;
+  for (int i = 0; i < job.table.entries; ++i) {
+    const float magnitude = std::fabs(values[i]);
+    if (magnitude > 0x1p15F || (magnitude < 0x1p-15F && magnitude != 0)) return false;
+    const float before = i > 0 ? values[i - 1] : -0x1p20F;
+    if (values[i] - before < 0x1p-9F * std::max(magnitude, std::fabs(before))) return false;
   }
+  return has_coarse_thresholds(job.table, job.plan.kind == RoundingKind::stochastic);
+}
+
+// Short floats that saturate, grids with bounds and small codebooks, quantized under scales to
+// nearest or stochastically (without a scale nothing is won), and posits and small codebooks
+// stochastically without a scale.
+inline bool is_quick(const RoundJob& job) {
   if (job.encodes || job.plan.kind == RoundingKind::deterministic ||
-      job.scales.source == ScaleSource::none || job.scales.source == ScaleSource::groups) {
+      job.scales.source == ScaleSource::groups) {
     return false;
+  }
+  const bool is_table = job.plan.family == RoundPlan::Family::table;
+  if (is_table && (job.table.large != nullptr || job.table.entries <= 1)) return false;
+  if (job.plan.family == RoundPlan::Family::posit || job.scales.source == ScaleSource::none) {
+    return (job.plan.family == RoundPlan::Family::posit || is_table) &&
+           job.plan.kind == RoundingKind::stochastic && job.scales.source == ScaleSource::none;
+  }
+  if (is_table) {
+    return job.use == ScaleUse::divide && job.scales.blocks.kind != ScaleKind::two_level &&
+           is_coarse(job);
   }
   if (job.plan.family == RoundPlan::Family::grid) {
     const GridPlan& p = job.plan.grid;
@@ -135,6 +168,7 @@ void round_quick_posits(const RoundJob& job, const Place& place);
 void round_quick_tables(const RoundJob& job, const Place& place);
 
 void round_plain_floats(const RoundJob& job, const Place& place);
+void round_floats_without_minus_zero(const RoundJob& job, const Place& place);
 void round_any_floats(const RoundJob& job, const Place& place);
 void round_grids(const RoundJob& job, const Place& place);
 void round_posits(const RoundJob& job, const Place& place);

@@ -9,12 +9,13 @@
 namespace nibble::cuda {
 
 // What most floats are, for the compiler to know.
-__device__ __forceinline__ void make_plain(FloatPlan& p) {
+__device__ __forceinline__ void make_plain(FloatPlan& p, bool has_minus_zero = true) {
   p.smallest = 0;
   p.parity_flip = 0;
   p.parity_mask = 1;
   p.has_mantissa = true;
-  p.has_plain_sign = true;
+  p.has_plain_sign = has_minus_zero;
+  p.is_signed = true;
   p.has_short_stochastic = true;
 }
 
