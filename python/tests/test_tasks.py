@@ -43,6 +43,16 @@ def test_onnx_is_written(quantized, tmp_path):
     assert session.run(None, {session.get_inputs()[0].name: np.zeros((1, 1, 8, 8), np.float32)})[0].shape == (1, 10)
 
 
+def test_written_onnx_comes_back_to_the_same_integers(nibble, quantized, command, tmp_path):
+    quantized.to_onnx(tmp_path / "q.onnx")
+    command("convert", tmp_path / "q.onnx", tmp_path / "q.nib")
+    first, again = (nibble.Engine(model, max_batch=200) for model in (quantized, tmp_path / "q.nib"))
+    assert first.inputs[0].dtype == again.inputs[0].dtype == "int8"
+    x = np.random.default_rng(0).integers(-127, 128, (200, 8, 8, 1)).astype(np.int8)
+    first, again = first.run(x), again.run(x)
+    assert len(np.unique(first)) > 100 and np.array_equal(first, again)
+
+
 def test_sweeps_go_through_any_map(nibble, tmp_path):
     seen = []
 

@@ -263,4 +263,16 @@ Value convert_q_linear_global_average_pool(Translation& translation, const NodeV
   return rounded(translation, node, convert_global_average_pool(translation, node), 3);
 }
 
+std::optional<Activation> rounded_answers(Translation& translation, Activation answers) {
+  constexpr std::int64_t kMost = 32767;
+  const auto [low, high] = *answers.clip;
+  const bool is_quantized = std::ranges::any_of(
+      translation.builder().network().nodes,
+      [](const Node& node) { return std::holds_alternative<FakeQuantize>(node.op); });
+  if (!is_quantized || low != -high || !(high > 0 && std::isfinite(high))) return std::nullopt;
+  answers.clip.reset();
+  const auto step = static_cast<float>(double{high} / static_cast<double>(kMost));
+  return std::get<Activation>(rounded(translation, std::move(answers), {step, -kMost, kMost}));
+}
+
 }  // namespace nibble::inline foreign

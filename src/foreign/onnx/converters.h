@@ -54,6 +54,10 @@ Value convert_q_linear_add(Translation& translation, const NodeView& node);     
 Value convert_q_linear_average_pool(Translation& translation, const NodeView& node);         // *
 Value convert_q_linear_global_average_pool(Translation& translation, const NodeView& node);  // *
 
+// Answers of a quantized network that end in a Clip to -a … a: 16 bits, as write_onnx has them.
+// Nothing where they are no such answers.
+std::optional<Activation> rounded_answers(Translation& translation, Activation answers);
+
 // Products with constant weights, whatever ONNX calls them.
 
 // A convolution with the node's attributes; weights (out, in / groups, y, x).

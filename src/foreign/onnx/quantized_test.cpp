@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantized ONNX models in, and networks of integers out. Numbers are compared with ONNX Runtime by
 // the interop test.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -135,6 +136,35 @@ TEST(WriteOnnx, IntegersComeBack) {
   EXPECT_THAT(model.parameters[2].as<float>(), ElementsAre(2, 1));
   EXPECT_THAT(model.parameters[3].as<float>(), ElementsAre(5, -3));
   EXPECT_THAT(model.parameters[4].as<float>(), ElementsAre(2));
+}
+
+// The Clip at the end has their range, but no step.
+TEST(WriteOnnx, AnswersOf16BitsComeBack) {
+  for (const float step : {0.0009765625F, 0.3F, 1e-5F, 0.0123F}) {
+    Model answers = integer_model();
+    answers.network.nodes[2].op =
+        Rescale{.shift = 2, .low = -32767, .high = 32767, .is_per_channel = true};
+    answers.network.nodes[2].value.format =
+        parse_format(fmt::format("int16(symmetric,scale={})", step));
+    const TemporaryFolder folder;
+    write_onnx(answers, folder.path() / "made.onnx");
+    const Model model = read_onnx(folder.path() / "made.onnx");
+    EXPECT_THAT(ops_of(model), ElementsAre("input", "fake_quantize", "conv2d", "fake_quantize"));
+    const auto& grid = std::get<FakeQuantize>(model.network.nodes[3].op);
+    EXPECT_EQ(grid.low, -32767);
+    EXPECT_EQ(grid.high, 32767);
+    EXPECT_THAT(model.parameters[4].as<float>(), ElementsAre(step));
+  }
+}
+
+TEST(QuantizedOnnx, AClipAtTheEndIsNotThatOfAnswers) {
+  for (const float low : {-2.0F, -1.0F}) {  // not symmetric; not quantized
+    TestGraph graph = low == -2.0F ? qdq_graph() : TestGraph({1, 2});
+    graph.floats("low", {}, {low});
+    graph.floats("high", {}, {1});
+    graph.node("Clip", {low == -2.0F ? "d" : "x", "low", "high"}, "y");
+    EXPECT_THAT(error_of([&] { (void)graph.read(); }), HasSubstr("a Clip of its own range"));
+  }
 }
 
 TEST(WriteOnnx, FloatNetworksAreRefused) {

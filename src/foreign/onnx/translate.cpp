@@ -123,8 +123,9 @@ Model translate(const onnx::ModelProto& model, const TranslateOptions& options) 
     throw Error("read_onnx", "output", "a value that does not end the network", "its last one",
                 ErrorKind::input);
   }
-  if (activation->clip) {
-    throw Error("read_onnx", "output", "a Clip of its own range", "one to 0 … 6 or 0 … infinity",
+  if (activation->clip && !rounded_answers(translation, *activation)) {
+    throw Error("read_onnx", "output", "a Clip of its own range",
+                "one to 0 … 6 or 0 … infinity, or of a quantized network to -a … a",
                 ErrorKind::input);
   }
   if (activation->flattened_from) {
