@@ -39,6 +39,20 @@ def test_train_offload():
         assert nt.traffic(model).bytes > 0
 
 
+def test_train_swalp():
+    import train_swalp as example
+
+    pictures = noise(24, 3, 32, 32)
+    networks = {"resnet20": lambda: example.resnet20(4), "vgg": lambda: example.vgg(4)}
+    for arithmetic, network in (("bfp", networks["vgg"]), ("fixed", networks["resnet20"]), ("float", networks["vgg"])):
+        rows = list(example.train(network(), arithmetic, pictures, pictures, epochs=4, batch=12))
+        assert [row["epoch"] for row in rows] == [1, 2, 3, 4, "averaged"]
+        assert all(np.isfinite(row["loss"]) for row in rows[:-1]) and all(0 <= row["accuracy"] <= 1 for row in rows)
+    x = torch.arange(2 * 3 * 32 * 32.0).reshape(2, 3, 32, 32)
+    shifted = example.augmented(x)
+    assert shifted.shape == x.shape and shifted.is_contiguous() and set(shifted.flatten().tolist()) <= set(x.flatten().tolist())
+
+
 def test_posit_study(capsys):
     import posit_study as example
 

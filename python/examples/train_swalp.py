@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains a VGG and ResNet-20 on CIFAR-10 in block floating point and in fixed point, beside their twins in floats.
+
+    python train_swalp.py --data FOLDER [--networks resnet20 vgg] [--arithmetics float bfp fixed] [--epochs 30]
+
+As SWALP (Yang et al., ICML 2019) has it: everything is rounded stochastically, the weights themselves have 8 bits, and the
+weights of the last epochs are averaged. Results, errors, weights, gradients and momentum of `bfp` have 8 bits and one
+exponent a tensor, those of weights one an output; `fixed` has 8 bits in results and weights, 16 in errors, gradients and
+the copy of the weights that updates are added to. The twin has the same course.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import copy
+import time
+from typing import Iterator
+
+import torch
+from datasets import cifar10, data_folder
+from torch import nn
+from torch.nn import functional
+from train_offload import accuracy, resnet20
+
+import nibble.torch as nt
+
+SCALE = 1024  # of the loss in fixed point, whose errors have an end below
+
+
+def vgg(width: int = 64) -> nn.Module:
+    """Eight convolutions with batch norms, and one linear layer."""
+    widths = [width, width, 0, 2 * width, 2 * width, 0, 4 * width, 4 * width, 0, 8 * width, 8 * width, 0]
+    layers, channels = [], 3
+    for each in widths:
+        if each == 0:
+            layers += [nn.MaxPool2d(2)]
+            continue
+        layers += [nn.Conv2d(channels, each, 3, padding=1, bias=False), nn.BatchNorm2d(each), nn.ReLU()]
+        channels = each
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 10))
+
+
+NETWORKS = {"resnet20": resnet20, "vgg": vgg}
+
+
+def lowered(model: nn.Module, arithmetic: str, seed: int) -> nn.Module:
+    if arithmetic == "bfp":
+        return nt.lower(model, activation="bfp(8)", error="bfp(8)", rounding="stochastic", seed=seed)
+    if arithmetic == "fixed":
+        roundings = dict(activation="fixed(8,4)", weight="fixed(8,7)", error="fixed(16,12)")
+        return nt.lower(model, **roundings, rounding="stochastic", seed=seed)
+    return model
+
+
+def optimizer_of(model: nn.Module, arithmetic: str, rate: float, seed: int) -> torch.optim.Optimizer:
+    sgd = torch.optim.SGD(model.parameters(), rate, momentum=0.9, weight_decay=5e-4, nesterov=True)
+    if arithmetic == "bfp":
+        each = dict.fromkeys(("weight", "gradient", "momentum"), "bfp(8,axis=0)")
+        return nt.LowPrecisionOptimizer(sgd, **each, rounding="stochastic", seed=seed)
+    if arithmetic == "fixed":
+        each = dict(gradient="fixed(16,12)", momentum="fixed(16,12)", master="fixed(16,13)")
+        scaling = dict(gradient_scaling=1 / SCALE)
+        return nt.LowPrecisionOptimizer(sgd, **each, **scaling, rounding="stochastic", seed=seed)
+    return sgd
+
+
+def augmented(x: torch.Tensor) -> torch.Tensor:
+    """Each picture shifted by up to four pixels, half of them mirrored."""
+    count, _, size, _ = x.shape
+    padded = functional.pad(x, (4, 4, 4, 4))
+    pixels = torch.arange(size, device=x.device)
+    rows, columns = (torch.randint(0, 9, (count, 1), device=x.device) + pixels for _ in range(2))
+    mirrored = torch.rand(count, 1, device=x.device) < 0.5
+    columns = torch.where(mirrored, columns.flip(1), columns)
+    examples = torch.arange(count, device=x.device)[:, None, None]
+    return padded[examples, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2).contiguous()
+
+
+def in_bf16(device: torch.device) -> contextlib.AbstractContextManager:
+    """On GPUs products are bf16's, as the twin's; sums are fp32."""
+    return torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else contextlib.nullcontext()
+
+
+class Average:
+    """The mean of a model's weights at several moments."""
+
+    def __init__(self) -> None:
+        self.means, self.count = [], 0
+
+    def add(self, model: nn.Module) -> None:
+        self.count += 1
+        now = [p.detach().float() for p in model.parameters()]
+        self.means = [m + (p - m) / self.count for m, p in zip(self.means, now)] if self.means else now
+
+    def model(self, model: nn.Module, pictures: torch.Tensor) -> nn.Module:
+        """A copy that has them, with statistics of batch norms of its own."""
+        averaged = copy.deepcopy(model)
+        with torch.no_grad():
+            for parameter, mean in zip(averaged.parameters(), self.means):
+                parameter.copy_(mean)
+            norms = [each for each in averaged.modules() if isinstance(each, nn.BatchNorm2d)]
+            for norm in norms:
+                norm.reset_running_stats()
+                norm.momentum = None
+            averaged.train()
+            for x in pictures.split(500):
+                averaged(x)
+        return averaged
+
+
+def train(
+    network: nn.Module, arithmetic: str, train_set, test_set, epochs: int, batch: int, rate: float = 0.2, seed: int = 0
+) -> Iterator[dict]:
+    """Rows of epochs; the last is that of the averaged weights. The rate rises for a fifth of the epochs, falls to a
+    twentieth until three quarters, and stays there while weights are averaged."""
+    device = train_set[0].device
+    torch.manual_seed(seed)
+    model = lowered(network, arithmetic, seed).to(device)
+    optimizer = optimizer_of(model, arithmetic, rate, seed)
+    steps = len(train_set[0]) // batch
+    up, down = max(1, epochs // 5) * steps, max(2, epochs * 3 // 4) * steps
+    factor = lambda i: (i + 1) / up if i < up else max(0.05, 1 - 0.95 * (i - up) / max(1, down - up))
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    scale = SCALE if arithmetic == "fixed" else 1
+    average, start = Average(), time.time()
+    for epoch in range(epochs):
+        total = torch.zeros((), device=device)
+        for chosen in torch.randperm(len(train_set[0]), device=device)[: steps * batch].split(batch):
+            optimizer.zero_grad()
+            with in_bf16(device):
+                loss = functional.cross_entropy(model(augmented(train_set[0][chosen])), train_set[1][chosen])
+            (loss * scale).backward()
+            optimizer.step()
+            scheduler.step()
+            total += loss.detach()
+        with in_bf16(device):
+            right = accuracy(model, *test_set)
+        yield dict(epoch=epoch + 1, loss=total.item() / steps, accuracy=right, seconds=time.time() - start)
+        if epoch + 1 > epochs * 3 // 4:
+            average.add(model)
+    with in_bf16(device):
+        right = accuracy(average.model(model, train_set[0][:10000]), *test_set)
+    yield dict(epoch="averaged", loss=float("nan"), accuracy=right, seconds=time.time() - start)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", help="a folder with CIFAR-10's binary files; NIBBLE_DATA otherwise")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=list(NETWORKS))
+    parser.add_argument("--arithmetics", nargs="+", choices=("float", "bfp", "fixed"), default=["float", "bfp", "fixed"])
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    folder = data_folder(given.data)
+    train_set = [part.to(given.device) for part in cifar10(folder, [f"data_batch_{i}.bin" for i in range(1, 6)])]
+    test_set = [part.to(given.device) for part in cifar10(folder, ["test_batch.bin"])]
+    for name in given.networks:
+        for arithmetic in given.arithmetics:
+            torch.manual_seed(given.seed)
+            rows = train(NETWORKS[name](), arithmetic, train_set, test_set, given.epochs, given.batch, seed=given.seed)
+            for row in rows:
+                result = f"{row['loss']:8.4f}{row['accuracy']:9.2%}{row['seconds']:8.1f} s"
+                print(f"{name:10}{arithmetic:7}{row['epoch']:>9}{result}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
