@@ -90,7 +90,7 @@ class Average:
 
     def add(self, model: nn.Module) -> None:
         self.count += 1
-        now = [p.detach().float() for p in model.parameters()]
+        now = [p.detach().float().clone() for p in model.parameters()]
         self.means = [m + (p - m) / self.count for m, p in zip(self.means, now)] if self.means else now
 
     def model(self, model: nn.Module, pictures: torch.Tensor) -> nn.Module:

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from nibble.engine import Engine
     from nibble.evaluation import Evaluation, compare, emit, evaluate
     from nibble.limits import set_limits
+    from nibble.mlperf import LoadGenRun, loadgen
     from nibble.model import Model, load
     from nibble.network import Network, networks
+    from nibble.placement import place
     from nibble.quantization import QuantizedModel, quantize_network
     from nibble.sweeping import sweep
     from nibble.training import Run, recipes, train
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 _NETWORKS = {
     "Engine": "engine",
     "Evaluation": "evaluation",
+    "LoadGenRun": "mlperf",
     "Model": "model",
     "Network": "network",
     "QuantizedModel": "quantization",
@@ -45,7 +48,9 @@ _NETWORKS = {
     "emit": "evaluation",
     "evaluate": "evaluation",
     "load": "model",
+    "loadgen": "mlperf",
     "networks": "network",
+    "place": "placement",
     "quantize_network": "quantization",
     "recipes": "training",
     "set_limits": "limits",
@@ -60,6 +65,7 @@ __all__ = [
     "Error",
     "Evaluation",
     "Format",
+    "LoadGenRun",
     "Model",
     "NamedFormat",
     "Network",
@@ -76,8 +82,10 @@ __all__ = [
     "formats",
     "has_cuda",
     "load",
+    "loadgen",
     "matmul",
     "networks",
+    "place",
     "plot",
     "quantize",
     "quantize_network",

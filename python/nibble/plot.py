@@ -63,6 +63,20 @@ def curves(*runs: Run, metric: str = "top1", axes: Any = None) -> Any:
     return axes.figure
 
 
+def placement(plan: dict[str, Any], axes: Any = None) -> Any:
+    """Microseconds of every pass of ``nibble.place``, coloured by the device that computes it. Gives the figure."""
+    axes = _axes(axes, f"a step, placed: {plan['chosen']}")
+    units = plan["units"]
+    for device in dict.fromkeys(unit["device"] for unit in units):
+        own = [i for i, unit in enumerate(units) if unit["device"] == device]
+        axes.barh(own, [units[i]["us"][device] for i in own], label=device)
+    axes.set_yticks(range(len(units)), [f"{unit['node']} {unit['pass']}" for unit in units], fontsize="x-small")
+    axes.set_xlabel("µs")
+    axes.invert_yaxis()
+    axes.legend()
+    return axes.figure
+
+
 def errors(model: QuantizedModel, axes: Any = None) -> Any:
     """What quantization lost of each layer's values: SQNR in dB, more is better. Gives the figure."""
     axes = _axes(axes, f"{model.name}: SQNR in dB")

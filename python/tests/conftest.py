@@ -56,5 +56,17 @@ def quantized_path(quantized, workspace):
 
 
 @pytest.fixture(scope="session")
+def has_loadgen(nibble, quantized, workspace):
+    """Whether the command was built with it."""
+    try:
+        nibble.loadgen(quantized, "digits", out=workspace / "loadgen", seconds=0.01, threads=1)
+    except nibble.Error as error:
+        if "this build has no LoadGen" not in str(error):
+            raise
+        return False
+    return True
+
+
+@pytest.fixture(scope="session")
 def pictures():
     return np.random.default_rng(3).integers(0, 17, (20, 8, 8, 1)).astype(np.uint8)

@@ -68,6 +68,32 @@ def test_sweeps_go_through_any_map(nibble, tmp_path):
     assert before == [(tmp_path / "e4m3-stochastic-seed1" / "summary.json").stat().st_mtime_ns]
 
 
+def test_loadgen_runs_models_and_arrays(nibble, has_loadgen, quantized, quantized_path, pictures, tmp_path):
+    if not has_loadgen:
+        pytest.skip("this build has no LoadGen")
+    labels = np.zeros(len(pictures), np.int64)
+    how = {"seconds": 0.1, "threads": 1, "scenario": "SingleStream", "set": ["min_query_count=100"]}
+    run = nibble.loadgen(quantized, (pictures, labels), out=tmp_path / "a", split="train", **how)
+    assert run.scenario == "SingleStream" and run.is_valid and "VALID" in run.said, run
+    assert 0 < run.latency_ms["min"] <= run.latency_ms["90.00"] <= run.latency_ms["max"]
+    assert run.settings["scenario"] == "SingleStream" and sum(run.table("latencies")["samples"]) >= 100
+    with pytest.raises(nibble.errors.UsageError, match="--scenario"):
+        nibble.loadgen(quantized_path, "digits", out=tmp_path / "b", scenario="Online")
+    with pytest.raises(nibble.Error, match="cannot read .*nothing.nib"):
+        nibble.loadgen(tmp_path / "nothing.nib", "digits", out=tmp_path / "c")
+
+
+def test_placements_are_data_and_pictures(nibble, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setenv("NIBBLE_PLACEMENT", str(tmp_path / "costs.json"))
+    plan = nibble.place("mlp-64-32-10", data="digits", threads=1)
+    passes = {unit["pass"] for unit in plan["units"]}
+    assert {"forward", "input_error", "weight_gradient", "update"} >= passes >= {"forward"}
+    assert len(nibble.plot.placement(plan).axes[0].patches) == len(plan["units"])
+    with pytest.raises(nibble.Error, match="no-such-network"):
+        nibble.place("no-such-network", data="digits")
+
+
 def test_plots(nibble, float_run, quantized):
     pytest.importorskip("matplotlib")
     assert len(nibble.plot.formats(["e4m3", "posit(8,1)"]).axes[0].lines) == 2

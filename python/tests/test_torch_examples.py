@@ -48,6 +48,11 @@ def test_train_swalp():
         rows = list(example.train(network(), arithmetic, pictures, pictures, epochs=4, batch=12))
         assert [row["epoch"] for row in rows] == [1, 2, 3, 4, "averaged"]
         assert all(np.isfinite(row["loss"]) for row in rows[:-1]) and all(0 <= row["accuracy"] <= 1 for row in rows)
+    average, layer = example.Average(), torch.nn.Linear(1, 1)
+    for value in (1.0, 2.0, 6.0):
+        torch.nn.init.constant_(layer.weight, value)
+        average.add(layer)
+    assert average.means[0].item() == 3
     x = torch.arange(2 * 3 * 32 * 32.0).reshape(2, 3, 32, 32)
     shifted = example.augmented(x)
     assert shifted.shape == x.shape and shifted.is_contiguous() and set(shifted.flatten().tolist()) <= set(x.flatten().tolist())
