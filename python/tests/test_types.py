@@ -13,7 +13,9 @@ import nibble
 
 SETTINGS = Path(__file__).resolve().parents[2] / "pyproject.toml"
 FOLDER = Path(nibble.__file__).parent
-NETWORKS = "data engine evaluation limits model network options plot progress quantization sweeping training".split()
+NETWORKS = (
+    "command data engine evaluation limits mlperf model network options placement plot progress quantization sweeping training"
+).split()
 
 
 def run(*arguments, folder):
