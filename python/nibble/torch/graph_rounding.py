@@ -20,6 +20,7 @@ import nibble
 
 SIGN, EXPONENT = -(1 << 31), 0x7F800000
 LEAST = 2.0**-100  # of steps: far enough from fp32's own end, where a GPU may flush
+LAST = 126  # exponent: from there on numbers are beyond the format, and steps and their inverses fp32's
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,10 @@ class GraphRounding:
         wide = x.to(torch.float32)
         if self.precision:
             least = (self.least_exponent + self.precision - 1 + 127) << 23
-            exponents = (wide.view(torch.int32) & EXPONENT).clamp(min=least)
-            step = (exponents - ((self.precision - 1) << 23)).view(torch.float32)
-            found = torch.round(wide / step) * step
+            exponents = (wide.view(torch.int32) & EXPONENT).clamp(min=least, max=LAST + 127 << 23)
+            step = exponents - ((self.precision - 1) << 23)
+            inverse = (254 << 23) - step  # exact, as a compiler's division need not be
+            found = torch.round(wide * inverse.view(torch.float32)) * step.view(torch.float32)
         else:
             found = torch.round(wide * 2.0**-self.least_exponent) * 2.0**self.least_exponent
         if self.has_infinity:
@@ -55,6 +57,8 @@ def graph_rounding(text: str, rounding: str, overflow: str) -> Optional[GraphRou
     """The rule of a format, or None where it has none that is the same in every bit."""
     fmt = nibble.Format(text)
     if rounding != "nearest-even" or fmt.is_scaled or fmt.family not in ("float", "grid") or fmt.min_positive < LEAST:
+        return None
+    if fmt.max >= 2.0**LAST:
         return None
     ends = torch.tensor([math.inf, -math.inf], device="cpu")
     beyond = nibble.quantize(ends, fmt, rounding=rounding, overflow=overflow)
