@@ -54,6 +54,7 @@ struct Engine::Parts {
   RunQueue& the_queue() {
     std::call_once(has_queue, [&] {
       queue = runner->make_queue(lanes, [this](const SubmittedRun& run) {
+        if (!run.apart.empty()) return run_apart(run.apart, run.output);
         check_numbers(run.input);
         runner->run(run.input, run.batch, run.output);
       });
@@ -61,6 +62,15 @@ struct Engine::Parts {
     return *queue;
   }
 
+  void run_apart(ExamplesApart examples, std::span<std::byte> output) const {
+    for (const std::byte* each : examples) check_numbers({each, entry.bytes});
+    runner->run_apart(examples, entry.bytes, output);
+  }
+
+  void check_sizes(ExamplesApart examples, std::span<std::byte> output) const {
+    check_size(output.size(), static_cast<std::int64_t>(examples.size()), "output",
+               values.back().bytes);
+  }
   void check_sizes(std::span<const std::byte> input, std::int64_t batch,
                    std::span<std::byte> output) const {
     check_size(input.size(), batch, "input", entry.bytes);
@@ -160,6 +170,16 @@ PendingRun Engine::submit(std::span<const std::byte> input, std::int64_t batch,
     throw;
   }
   return pending;
+}
+
+void Engine::run(ExamplesApart examples, std::span<std::byte> output) const {
+  parts_->check_sizes(examples, output);
+  parts_->run_apart(examples, output);
+}
+
+void Engine::submit(ExamplesApart examples, std::span<std::byte> output, Completion done) const {
+  parts_->check_sizes(examples, output);
+  parts_->the_queue().submit({.output = output, .done = std::move(done), .apart = examples});
 }
 
 void Engine::run_timed(std::span<const std::byte> input, std::int64_t batch,

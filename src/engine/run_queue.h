@@ -18,6 +18,7 @@ struct SubmittedRun {
   std::int64_t batch = 0;
   std::span<std::byte> output = {};
   Completion done = {};
+  ExamplesApart apart = {};  // instead of `input`, where examples lie so
 };
 
 class RunQueue {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <vector>
 
 #include "core/device_name.h"
 #include "nibble/core/error.h"
@@ -41,6 +42,16 @@ std::unique_ptr<EngineRunner> compile_on(const DeviceName& device, const EngineP
 const TuningFile& EngineRunner::tuning() const {
   static const TuningFile none;
   return none;
+}
+
+void EngineRunner::run_apart(ExamplesApart examples, std::size_t bytes,
+                             std::span<std::byte> output) const {
+  thread_local std::vector<std::byte> together;  // grows to the largest batch
+  together.resize(std::max(together.size(), examples.size() * bytes));
+  for (std::size_t i = 0; i < examples.size(); ++i)
+    std::copy_n(examples[i], bytes, together.data() + i * bytes);
+  run(std::span(together).first(examples.size() * bytes),
+      static_cast<std::int64_t>(examples.size()), output);
 }
 
 std::unique_ptr<RunQueue> EngineRunner::make_queue(int lanes, RunFunction run) const {

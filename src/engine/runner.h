@@ -38,6 +38,10 @@ class EngineRunner {
   virtual void run(std::span<const std::byte> input, std::int64_t batch,
                    std::span<std::byte> output) const = 0;
 
+  // The same of examples of so many bytes that lie apart; by default they are put together first.
+  virtual void run_apart(ExamplesApart examples, std::size_t bytes,
+                         std::span<std::byte> output) const;
+
   // Takes batches while others run, `lanes` at a time; threads that call `run` where a device has
   // no better way. It goes before this runner does.
   virtual std::unique_ptr<RunQueue> make_queue(int lanes, RunFunction run) const;

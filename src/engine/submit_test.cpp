@@ -93,6 +93,32 @@ TEST(Submit, AThousandBatchesOfFourThreadsAnswerAsRunDoes) {
   }
 }
 
+// The last example first.
+TEST(Submit, TakesExamplesThatLieApart) {
+  const Expected expected(12, 2);
+  const std::size_t bytes = expected.engine.input().bytes;
+  const std::size_t answer = expected.engine.output().bytes;
+  std::vector<const std::byte*> examples;
+  std::vector<std::byte> wanted;
+  for (std::size_t i = kLargest; i-- > 0;) {
+    examples.push_back(expected.input.data() + i * bytes);
+    const auto its = std::span(expected.answers).subspan(i * answer, answer);
+    wanted.insert(wanted.end(), its.begin(), its.end());
+  }
+  std::vector<std::byte> output = expected.room_for(kLargest);
+  expected.engine.run(examples, output);
+  EXPECT_EQ(output, wanted);
+  std::ranges::fill(output, std::byte{0});
+  std::promise<bool> has_failed;
+  expected.engine.submit(examples, output, [&](const std::exception_ptr& error) {
+    has_failed.set_value(error != nullptr);
+  });
+  EXPECT_FALSE(has_failed.get_future().get());
+  EXPECT_EQ(output, wanted);
+  EXPECT_THAT(error_of([&] { expected.engine.run(std::span(examples).first(2), output); }),
+              testing::HasSubstr("output: got"));
+}
+
 // A table of int4: other numbers must not reach it.
 Engine narrow_engine() {
   NetworkMaker maker({3}, integers_format("int4"));
@@ -113,6 +139,9 @@ TEST(Submit, GivesAnErrorToItsBatchAlone) {
   EXPECT_EQ(error_of([&] { first.get(); }), "no error");
   EXPECT_EQ(error_of([&] { second.get(); }), "[engine] input: got 100, expected -8 to 7");
   EXPECT_EQ(error_of([&] { third.get(); }), "no error");
+  const std::vector<const std::byte*> apart = {good.data(), bad.data()};
+  std::vector<std::byte> two(2 * engine.output().bytes);
+  EXPECT_EQ(error_of([&] { engine.run(apart, two); }), "[engine] input: got 100, expected -8 to 7");
   std::promise<std::string> told;
   engine.submit(bad, 1, outputs[0], [&](const std::exception_ptr& error) {
     told.set_value(error_of([&] { std::rethrow_exception(error); }));

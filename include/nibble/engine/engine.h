@@ -89,6 +89,9 @@ struct EnginePeak {
   double bytes = 0;          // a second that copying reads and writes; 0: not known
 };
 
+// Where each example of a batch begins.
+using ExamplesApart = std::span<const std::byte* const>;
+
 // Called once for a submitted batch, by a thread of the engine's: null, or what was thrown. It must
 // not throw; it may submit.
 using Completion = std::function<void(std::exception_ptr error)>;
@@ -143,6 +146,11 @@ class Engine {
               Completion done) const;
   PendingRun submit(std::span<const std::byte> input, std::int64_t batch,
                     std::span<std::byte> output) const;
+
+  // As run and submit, of examples that lie apart: a pointer for each of the batch. What they point
+  // at and, of a submitted batch, the list itself must live until it has ended.
+  void run(ExamplesApart examples, std::span<std::byte> output) const;
+  void submit(ExamplesApart examples, std::span<std::byte> output, Completion done) const;
 
   // As run, and calls visit(layer, values) for every layer; needs keeps_layers.
   using LayerVisitor = std::function<void(const ValueInfo&, std::span<const std::byte> values)>;

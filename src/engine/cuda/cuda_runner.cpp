@@ -45,6 +45,18 @@ class CudaRunner final : public EngineRunner {
                      lane.run(from, images, to);
                    });
   }
+  void run_apart(ExamplesApart examples, std::size_t /*bytes*/,
+                 std::span<std::byte> output) const override {
+    const LaneLoan loan(*this);
+    const auto most = static_cast<std::size_t>(plan_.images());
+    for (std::size_t done = 0; done < examples.size(); done += most) {
+      loan.lane().run_apart(examples.subspan(done, std::min(most, examples.size() - done)),
+                            output.data() + done * plan_.answer().bytes);
+    }
+    if (loan.lane().finish()) return;
+    for (const std::byte* each : examples) check_on_host({each, plan_.entry().bytes});
+    refuse_change();
+  }
   void run_watched(std::span<const std::byte> input, std::int64_t batch,
                    std::span<std::byte> output, const ResultWatcher& watch) const override {
     for_each_piece(input, batch, output,
@@ -129,14 +141,18 @@ class CudaRunner final : public EngineRunner {
       body(loan.lane(), input.data() + at * plan_.entry().bytes,
            std::min(plan_.images(), batch - done), output.data() + at * plan_.answer().bytes);
     }
-    if (!loan.lane().finish()) refuse(input);
+    if (loan.lane().finish()) return;
+    check_on_host(input);
+    refuse_change();
   }
 
-  // Says which number it was.
-  [[noreturn]] void refuse(std::span<const std::byte> input) const {
+  // Says which number it was that the GPU has refused.
+  void check_on_host(std::span<const std::byte> input) const {
     std::vector<std::byte> bytes(input.size());
     cuda::check("cuda", cudaMemcpy(bytes.data(), input.data(), bytes.size(), cudaMemcpyDefault));
     check_range(bytes, plan_.entry());
+  }
+  [[noreturn]] static void refuse_change() {
     throw Error("engine", "input", "another one while it was read", "one that stays",
                 ErrorKind::input);
   }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <future>
 #include <thread>
 
 #include "core/test_support.h"
@@ -225,6 +227,35 @@ TEST(DeviceEngine, TakesMemoryOfHostAndGpu) {
   }
 }
 
+// The last example first, more of them than a run of the GPU takes.
+TEST(DeviceEngine, TakesExamplesThatLieApart) {
+  const RandomCase each(11);
+  const Engine engine(copy_of(each.model), {.device = "cuda", .max_batch = 4});
+  const std::size_t bytes = engine.input().bytes;
+  const std::vector<std::byte> input = as_bytes(engine.input(), each.examples.input);
+  std::vector<std::byte> wanted(engine.output().bytes * kMost);
+  std::vector<std::byte> turned;
+  for (std::size_t i = kMost; i-- > 0;)
+    turned.insert(turned.end(), input.begin() + static_cast<std::ptrdiff_t>(i * bytes),
+                  input.begin() + static_cast<std::ptrdiff_t>((i + 1) * bytes));
+  engine.run(turned, kMost, wanted);
+  for (const BufferPlace place : {BufferPlace::host, BufferPlace::device}) {
+    const EngineBuffer from = engine.allocate(input.size(), place);
+    from.write(input);
+    std::vector<const std::byte*> examples;
+    for (std::size_t i = kMost; i-- > 0;) examples.push_back(from.bytes().data() + i * bytes);
+    std::vector<std::byte> answers(wanted.size());
+    engine.run(examples, answers);
+    EXPECT_EQ(answers, wanted);
+    std::ranges::fill(answers, std::byte{0});
+    std::promise<bool> has_failed;
+    engine.submit(examples, answers,
+                  [&](const std::exception_ptr& error) { has_failed.set_value(error != nullptr); });
+    EXPECT_FALSE(has_failed.get_future().get());
+    EXPECT_EQ(answers, wanted);
+  }
+}
+
 TEST(DeviceEngine, KnowsItsPeak) {
   NetworkMaker maker({3}, integers_format("int4"));
   maker.add(ArgMax{});
@@ -245,6 +276,10 @@ TEST(DeviceEngine, RefusesNumbersBeyondTheRange) {
     EXPECT_EQ(error_of([&] { engine.run(bad, 1, output); }),
               "[engine] input: got 100, expected -8 to 7");
     EXPECT_EQ(error_of([&] { engine.submit(bad, 1, output).get(); }),
+              "[engine] input: got 100, expected -8 to 7");
+    const std::vector<const std::byte*> apart = {good.data(), bad.data()};
+    std::vector<std::byte> two(2 * engine.output().bytes);
+    EXPECT_EQ(error_of([&] { engine.run(apart, two); }),
               "[engine] input: got 100, expected -8 to 7");
     EXPECT_EQ(error_of([&] { engine.run(good, 1, output); }), "no error");
     EXPECT_EQ(error_of([&] { engine.submit(good, 1, output).get(); }), "no error");

@@ -68,8 +68,15 @@ DeviceRun DeviceLane::run_of(std::int64_t images) {
           static_cast<std::uint32_t>(images)};
 }
 
+// Examples to the places from `place` on.
+void DeviceLane::bring(const std::byte* input, std::int64_t images, std::size_t place) {
+  const std::size_t bytes = plan_.entry().bytes;
+  queue_.copy(input_.as<std::byte>() + place * bytes, input,
+              static_cast<std::size_t>(images) * bytes);
+}
+
 void DeviceLane::load(const std::byte* input, std::int64_t images) {
-  queue_.copy(input_.as<>(), input, static_cast<std::size_t>(images) * plan_.entry().bytes);
+  bring(input, images);
   plan_.load(run_of(images), input_.as<>(), is_wrong_);
 }
 
@@ -79,7 +86,17 @@ void DeviceLane::store(std::int64_t images, std::byte* output) {
 }
 
 void DeviceLane::run(const std::byte* input, std::int64_t images, std::byte* output) {
-  queue_.copy(input_.as<>(), input, static_cast<std::size_t>(images) * plan_.entry().bytes);
+  bring(input, images);
+  compute(images, output);
+}
+
+// The copy engine gathers them, one copy each.
+void DeviceLane::run_apart(ExamplesApart examples, std::byte* output) {
+  for (std::size_t i = 0; i < examples.size(); ++i) bring(examples[i], 1, i);
+  compute(static_cast<std::int64_t>(examples.size()), output);
+}
+
+void DeviceLane::compute(std::int64_t images, std::byte* output) {
   auto known = graphs_.find(images);
   if (known == graphs_.end()) {
     if (graphs_.size() == kMostSizes) graphs_.clear();
@@ -118,7 +135,7 @@ void DeviceLane::run_timed(const std::byte* input, std::int64_t images, std::byt
                            std::span<double> seconds) {
   const cuda::DeviceGuard guard(queue_.place());
   DeviceClock clock(static_cast<cudaStream_t>(queue_.place().stream), plan_.steps() + 1);
-  queue_.copy(input_.as<>(), input, static_cast<std::size_t>(images) * plan_.entry().bytes);
+  bring(input, images);
   clock.tick();
   plan_.load(run_of(images), input_.as<>(), is_wrong_);
   for (std::size_t step = 0; step < plan_.steps(); ++step) {

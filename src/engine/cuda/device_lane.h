@@ -25,6 +25,7 @@ class DeviceLane {
 
   // At most as many examples as the plan has; does not wait.
   void run(const std::byte* input, std::int64_t images, std::byte* output);
+  void run_apart(ExamplesApart examples, std::byte* output);
   // Waits for each step.
   void run_watched(const std::byte* input, std::int64_t images, std::byte* output,
                    const ResultWatcher& watch);
@@ -38,6 +39,8 @@ class DeviceLane {
 
  private:
   DeviceRun run_of(std::int64_t images);
+  void bring(const std::byte* input, std::int64_t images, std::size_t place = 0);
+  void compute(std::int64_t images, std::byte* output);
   void load(const std::byte* input, std::int64_t images);
   void store(std::int64_t images, std::byte* output);
   void show(std::size_t value, std::int64_t images, const ResultWatcher& watch);
