@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -31,12 +32,17 @@ std::vector<float> floats_of(const Parameter& parameter, const Tensor& tensor) {
 
 // `divisor` is one of a channel, the last dimension; empty: the scale instead.
 template <class Integer>
+float real_at(const std::byte* memory) {
+  Integer value;
+  std::memcpy(&value, memory, sizeof value);
+  return static_cast<float>(value);
+}
+
+template <class Integer>
 void convert(std::span<const std::byte> integers, float scale, std::span<const float> divisor,
              std::span<float> reals) {
   const auto real = [&](std::size_t i) {
-    Integer value;
-    std::memcpy(&value, integers.data() + i * sizeof value, sizeof value);
-    return static_cast<float>(value);
+    return real_at<Integer>(integers.data() + i * sizeof(Integer));
   };
   if (divisor.empty()) {
     for (std::size_t i = 0; i < reals.size(); ++i) reals[i] = real(i) * scale;
@@ -46,6 +52,33 @@ void convert(std::span<const std::byte> integers, float scale, std::span<const f
     reals[i] = real(i) / divisor[channel];
     if (++channel == divisor.size()) channel = 0;
   }
+}
+
+// answer_of(real, channel) is the number that counts.
+template <class Integer>
+void find_largest(std::span<const std::byte> integers, std::span<std::int32_t> classes,
+                  const auto& answer_of) {
+  const std::size_t width = integers.size() / sizeof(Integer) / classes.size();
+  const std::byte* at = integers.data();
+  for (std::int32_t& best : classes) {
+    float most = -std::numeric_limits<float>::infinity();
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < width; ++i, at += sizeof(Integer)) {
+      const float answer = answer_of(real_at<Integer>(at), i);
+      if (answer > most) {
+        most = answer;
+        found = i;
+      }
+    }
+    best = static_cast<std::int32_t>(found);
+  }
+}
+
+// body(a 0 of the type that answers lie in memory with)
+void with_type(DType dtype, const auto& body) {
+  if (dtype == DType::i32) return body(std::int32_t{0});
+  if (dtype == DType::i8) return body(std::int8_t{0});
+  body(std::uint8_t{0});
 }
 
 }  // namespace
@@ -78,11 +111,28 @@ bool AnswerEngine::gives_class() const {
 }
 
 void AnswerEngine::to_reals(std::span<const std::byte> integers, std::span<float> reals) const {
-  const DType dtype = engine_.output().dtype;
-  const auto by = dtype == DType::i32  ? convert<std::int32_t>
-                  : dtype == DType::i8 ? convert<std::int8_t>
-                                       : convert<std::uint8_t>;
-  by(integers, parts_.scale, parts_.divisor, reals);
+  with_type(engine_.output().dtype, [&]<class Integer>(Integer) {
+    convert<Integer>(integers, parts_.scale, parts_.divisor, reals);
+  });
+}
+
+void AnswerEngine::find_classes(std::span<const std::byte> integers,
+                                std::span<std::int32_t> classes) const {
+  with_type(engine_.output().dtype, [&]<class Integer>(Integer) {
+    if (gives_class()) {
+      for (std::size_t i = 0; i < classes.size(); ++i)
+        classes[i] = static_cast<std::int32_t>(real_at<Integer>(&integers[i * sizeof(Integer)]));
+    } else if (has_divisor()) {
+      find_largest<Integer>(integers, classes,
+                            [divisor = parts_.divisor.data()](float real, std::size_t i) {
+                              return real / divisor[i];
+                            });
+    } else {
+      find_largest<Integer>(integers, classes, [scale = parts_.scale](float real, std::size_t) {
+        return real * scale;
+      });
+    }
+  });
 }
 
 std::vector<std::int32_t> largest(std::span<const float> reals, std::size_t count) {

@@ -26,6 +26,10 @@ class AnswerEngine {
   // channel, or multiplied by the scale of the layer's format, 1 where it has none.
   void to_reals(std::span<const std::byte> integers, std::span<float> reals) const;
 
+  // Of each answer the class with the largest real number, of equal ones the first; or what the
+  // arg_max says.
+  void find_classes(std::span<const std::byte> integers, std::span<std::int32_t> classes) const;
+
  private:
   struct Parts {
     Network network;

@@ -11,6 +11,7 @@ BatchRunner::BatchRunner(const AnswerEngine& engine, const SampleLibrary& sample
                          LoadMeter& meter)
     : engine_(engine),
       samples_(samples),
+      answer_bytes_(engine.engine().output().bytes),
       classes_logged_(classes_logged),
       failure_(failure),
       meter_(meter),
@@ -18,16 +19,28 @@ BatchRunner::BatchRunner(const AnswerEngine& engine, const SampleLibrary& sample
   for (Slot& slot : slots_) free_.push_back(&slot);
 }
 
-std::span<std::byte> BatchRunner::answers_of(Slot& slot) const {
-  return slot.integers->bytes().first(slot.batch.size() * engine_.engine().output().bytes);
+std::span<std::byte> BatchRunner::answers_of(const Slot& slot) const {
+  return slot.integers->bytes().first(slot.batch.size() * answer_bytes_);
+}
+
+// Answers of so many samples, and responses that point at their classes.
+void BatchRunner::make_room(Slot& slot, std::size_t samples) const {
+  if (samples <= slot.room) return;
+  slot.integers.emplace(engine_.engine().allocate(samples * answer_bytes_, BufferPlace::host));
+  slot.classes.resize(samples * classes_logged_);
+  slot.responses.clear();
+  for (std::size_t i = 0; i < samples; ++i) {
+    const std::int32_t* data = &slot.classes[i * classes_logged_];
+    slot.responses.push_back(
+        {0, reinterpret_cast<std::uintptr_t>(data), classes_logged_ * sizeof *data});
+  }
+  slot.room = samples;
 }
 
 void BatchRunner::begin(Slot& slot, std::span<const mlperf::QuerySample> batch,
                         const Waiting& waiting) {
   slot.batch = batch;
-  const std::size_t bytes = batch.size() * engine_.engine().output().bytes;
-  if (!slot.integers || slot.integers->bytes().size() < bytes)
-    slot.integers.emplace(engine_.engine().allocate(bytes, BufferPlace::host));
+  make_room(slot, batch.size());
   const LoadClock::time_point begun = LoadClock::now();
   slot.record = {.issued = waiting.issued.value_or(begun),
                  .begun = begun,
@@ -36,13 +49,27 @@ void BatchRunner::begin(Slot& slot, std::span<const mlperf::QuerySample> batch,
                  .waiting = waiting.samples};
 }
 
+// The samples as one piece of memory, or nothing: then slot.apart says where each of them lies.
+std::span<const std::byte> BatchRunner::stretch_or_apart(Slot& slot) const {
+  const std::span<const std::byte> stretch = samples_.stretch_of(slot.batch);
+  if (!stretch.empty()) return stretch;
+  slot.apart.clear();
+  for (const mlperf::QuerySample& sample : slot.batch)
+    slot.apart.push_back(samples_.integers_of(sample.index));
+  return {};
+}
+
 void BatchRunner::run(std::span<const mlperf::QuerySample> batch, const Waiting& waiting) {
   Slot& slot = slots_.front();
   std::exception_ptr error;
   begin(slot, batch, waiting);
   try {
-    engine_.engine().run(samples_.integers(slot.batch, slot.copy),
-                         static_cast<std::int64_t>(batch.size()), answers_of(slot));
+    const auto stretch = stretch_or_apart(slot);
+    if (stretch.empty()) {
+      engine_.engine().run(slot.apart, answers_of(slot));
+    } else {
+      engine_.engine().run(stretch, static_cast<std::int64_t>(batch.size()), answers_of(slot));
+    }
   } catch (...) {
     error = std::current_exception();
   }
@@ -60,15 +87,20 @@ void BatchRunner::submit(std::span<const mlperf::QuerySample> batch, const Waiti
   }
   slot->own_batch.assign(batch.begin(), batch.end());
   begin(*slot, slot->own_batch, waiting);
+  Completion done = [this, slot](const std::exception_ptr& error) {
+    answer(*slot, error);
+    free(*slot);
+    on_free_();
+    end_one();
+  };
   try {
-    engine_.engine().submit(samples_.integers(slot->batch, slot->copy),
-                            static_cast<std::int64_t>(batch.size()), answers_of(*slot),
-                            [this, slot](const std::exception_ptr& error) {
-                              answer(*slot, error);
-                              free(*slot);
-                              on_free_();
-                              end_one();
-                            });
+    const auto stretch = stretch_or_apart(*slot);
+    if (stretch.empty()) {
+      engine_.engine().submit(slot->apart, answers_of(*slot), std::move(done));
+    } else {
+      engine_.engine().submit(stretch, static_cast<std::int64_t>(batch.size()), answers_of(*slot),
+                              std::move(done));
+    }
   } catch (...) {
     answer(*slot, std::current_exception());
     free(*slot);
@@ -77,39 +109,31 @@ void BatchRunner::submit(std::span<const mlperf::QuerySample> batch, const Waiti
 }
 
 // The classes with the largest numbers, of equal ones the first, as `nibble eval` has them.
-void BatchRunner::find_classes(Slot& slot) {
+void BatchRunner::find_classes(Slot& slot) const {
+  const std::size_t samples = slot.batch.size();
+  const auto classes = std::span(slot.classes).first(samples * classes_logged_);
+  if (classes_logged_ == 1) return engine_.find_classes(answers_of(slot), classes);
   const auto width = static_cast<std::size_t>(engine_.engine().output().shape.elements());
-  slot.reals.resize(slot.batch.size() * width);
-  slot.classes.resize(slot.batch.size() * classes_logged_);
+  slot.reals.resize(samples * width);
   engine_.to_reals(answers_of(slot), slot.reals);
-  for (std::size_t i = 0; i < slot.batch.size(); ++i) {
-    const auto row = std::span(slot.reals).subspan(i * width, width);
-    if (engine_.gives_class()) {
-      slot.classes[i] = static_cast<std::int32_t>(row[0]);
-    } else if (classes_logged_ == 1) {
-      slot.classes[i] = static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin());
-    } else {
-      std::ranges::copy(largest(row, classes_logged_),
-                        slot.classes.begin() + static_cast<std::ptrdiff_t>(i * classes_logged_));
-    }
+  for (std::size_t i = 0; i < samples; ++i) {
+    std::ranges::copy(largest(std::span(slot.reals).subspan(i * width, width), classes_logged_),
+                      classes.begin() + static_cast<std::ptrdiff_t>(i * classes_logged_));
   }
 }
 
 void BatchRunner::answer(Slot& slot, const std::exception_ptr& error) noexcept {
-  std::size_t bytes = 0;
+  const std::size_t samples = slot.batch.size();
   if (error) {
     failure_.keep(error);
+    for (std::size_t i = 0; i < samples; ++i) slot.responses[i] = {slot.batch[i].id, 0, 0};
+    slot.room = 0;  // what responses point at is made anew
   } else {
     find_classes(slot);
-    bytes = classes_logged_ * sizeof(std::int32_t);
-  }
-  slot.responses.resize(slot.batch.size());
-  for (std::size_t i = 0; i < slot.batch.size(); ++i) {
-    const std::int32_t* data = bytes == 0 ? nullptr : &slot.classes[i * classes_logged_];
-    slot.responses[i] = {slot.batch[i].id, reinterpret_cast<std::uintptr_t>(data), bytes};
+    for (std::size_t i = 0; i < samples; ++i) slot.responses[i].id = slot.batch[i].id;
   }
   slot.record.ended = LoadClock::now();
-  mlperf::QuerySamplesComplete(slot.responses.data(), slot.responses.size());
+  mlperf::QuerySamplesComplete(slot.responses.data(), samples);
   meter_.add(slot.record);
 }
 

@@ -49,23 +49,27 @@ class BatchRunner {
   struct Slot {
     std::span<const mlperf::QuerySample> batch = {};
     std::vector<mlperf::QuerySample> own_batch = {};  // where the caller's goes too early
-    std::optional<EngineBuffer> copy = {};            // of samples that are not neighbours
-    std::optional<EngineBuffer> integers = {};        // room for answers
-    std::vector<float> reals = {};
+    std::vector<const std::byte*> apart = {};         // samples, where they are not neighbours
+    std::size_t room = 0;                             // samples that these three have room for
+    std::optional<EngineBuffer> integers = {};
     std::vector<std::int32_t> classes = {};
     std::vector<mlperf::QuerySampleResponse> responses = {};
+    std::vector<float> reals = {};
     BatchRecord record = {};
   };
 
-  std::span<std::byte> answers_of(Slot& slot) const;
+  std::span<std::byte> answers_of(const Slot& slot) const;
+  void make_room(Slot& slot, std::size_t samples) const;
+  std::span<const std::byte> stretch_or_apart(Slot& slot) const;
   void begin(Slot& slot, std::span<const mlperf::QuerySample> batch, const Waiting& waiting);
   void answer(Slot& slot, const std::exception_ptr& error) noexcept;
-  void find_classes(Slot& slot);
+  void find_classes(Slot& slot) const;
   void free(Slot& slot);
   void end_one();
 
   const AnswerEngine& engine_;
   const SampleLibrary& samples_;
+  std::size_t answer_bytes_;
   std::size_t classes_logged_;
   RunFailure& failure_;
   LoadMeter& meter_;

@@ -3,7 +3,6 @@
 #include "loadgen/harness/sample_library.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "nibble/core/parallel.h"
 #include "nibble/run_folder/interrupt.h"
@@ -15,11 +14,6 @@ namespace {
 // Of samples that a performance run may keep, where its configuration does not say how many.
 constexpr std::size_t kMostLoadedBytes = std::size_t{256} << 20;
 constexpr std::size_t kSamplesAtOnce = 256;  // on their way to a device
-
-void make_room(std::optional<EngineBuffer>& buffer, const Engine& engine, std::size_t bytes,
-               BufferPlace place) {
-  if (!buffer || buffer->bytes().size() < bytes) buffer.emplace(engine.allocate(bytes, place));
-}
 
 }  // namespace
 
@@ -49,7 +43,8 @@ void SampleLibrary::LoadSamplesToRam(const std::vector<mlperf::QuerySampleIndex>
 void SampleLibrary::load(const std::vector<mlperf::QuerySampleIndex>& samples) {
   loaded_ = samples.size();
   const std::size_t repeated = std::min(window_, loaded_) - 1;
-  make_room(memory_, engine_, (loaded_ + repeated) * sample_bytes_, place_);
+  const std::size_t bytes = (loaded_ + repeated) * sample_bytes_;
+  if (!memory_ || memory_->bytes().size() < bytes) memory_.emplace(engine_.allocate(bytes, place_));
   const bool is_device = place_ == BufferPlace::device;
   std::vector<std::byte> piece(is_device ? kSamplesAtOnce * sample_bytes_ : 0);
   for (std::size_t begin = 0; begin < loaded_; begin += kSamplesAtOnce) {
@@ -72,31 +67,18 @@ void SampleLibrary::UnloadSamplesFromRam(const std::vector<mlperf::QuerySampleIn
   loaded_ = 0;
 }
 
-std::span<const std::byte> SampleLibrary::integers(std::span<const mlperf::QuerySample> batch,
-                                                   std::optional<EngineBuffer>& copy) const {
+std::span<const std::byte> SampleLibrary::stretch_of(
+    std::span<const mlperf::QuerySample> batch) const {
   const std::size_t first = places_[batch[0].index];
-  std::size_t neighbours = 1;
-  std::size_t expected = place_after(first);
-  while (neighbours < batch.size() && places_[batch[neighbours].index] == expected) {
-    ++neighbours;
-    expected = place_after(expected);
-  }
-  const std::span<const std::byte> memory = memory_->bytes();
   // A batch of more samples than there are goes round more than once: there is no such stretch.
   const std::size_t repeated = std::min(window_, loaded_) - 1;
-  const bool is_stretch = first + batch.size() <= loaded_ + repeated;
-  if (neighbours == batch.size() && is_stretch)
-    return memory.subspan(first * sample_bytes_, batch.size() * sample_bytes_);
-  make_room(copy, engine_, std::max(batch.size(), window_) * sample_bytes_, place_);
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const auto sample = memory.subspan(places_[batch[i].index] * sample_bytes_, sample_bytes_);
-    if (place_ == BufferPlace::device) {
-      copy->write(sample, i * sample_bytes_);
-    } else {
-      std::memcpy(copy->bytes().data() + i * sample_bytes_, sample.data(), sample_bytes_);
-    }
+  if (first + batch.size() > loaded_ + repeated) return {};
+  std::size_t expected = first;
+  for (const mlperf::QuerySample& sample : batch) {
+    if (places_[sample.index] != expected) return {};
+    expected = place_after(expected);
   }
-  return copy->bytes().first(batch.size() * sample_bytes_);
+  return memory_->bytes().subspan(first * sample_bytes_, batch.size() * sample_bytes_);
 }
 
 }  // namespace nibble::inline loadgen

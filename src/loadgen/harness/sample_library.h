@@ -34,9 +34,11 @@ class SampleLibrary final : public mlperf::QuerySampleLibrary {
   // The first again behind the last; without a division, for it is asked of every sample.
   std::size_t place_after(std::size_t place) const { return place + 1 == loaded_ ? 0 : place + 1; }
 
-  // The integers of a batch: where they lie, or in `copy` where they are not neighbours.
-  std::span<const std::byte> integers(std::span<const mlperf::QuerySample> batch,
-                                      std::optional<EngineBuffer>& copy) const;
+  // The integers of a batch whose samples are neighbours; nothing where they are not.
+  std::span<const std::byte> stretch_of(std::span<const mlperf::QuerySample> batch) const;
+  const std::byte* integers_of(mlperf::QuerySampleIndex sample) const {
+    return memory_->bytes().data() + places_[sample] * sample_bytes_;
+  }
 
  private:
   void load(const std::vector<mlperf::QuerySampleIndex>& samples);
