@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <system_error>
 
@@ -60,29 +61,42 @@ FileLine parse_line(std::string_view line, const std::string& where) {
   return result;
 }
 
-// Calls found(index of the line, line, name of the file).
-template <class Found>
-void for_each_file(const fs::path& folder, const Found& found) {
+std::vector<FileLine> lines_of(const fs::path& folder) {
   const std::optional<fs::path> list = list_of(folder);
   if (!list) {
     throw Error("file list", folder.string(), "no val_map.txt", "one there or beside the folder",
                 ErrorKind::input);
   }
-  const std::vector<FileLine> lines =
-      parse_file_list(read_text_file(*list, "file list"), list->string());
-  bool has_file = false;
+  return parse_file_list(read_text_file(*list, "file list"), list->string());
+}
+
+// Calls found(index of the line, line, name of the file) for those that are there.
+template <class Found>
+void for_each_present(const fs::path& folder, const std::vector<FileLine>& lines,
+                      const Found& found) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     for (const char* ending : {"", ".npy"}) {
       const std::string name = lines[i].name + ending;
       if (!is_listed_file(folder / name)) continue;
       found(i, lines[i], name);
-      has_file = true;
       break;
     }
   }
+}
+
+// The same, of one file or more.
+template <class Found>
+void for_each_file(const fs::path& folder, const Found& found) {
+  const std::vector<FileLine> lines = lines_of(folder);
+  bool has_file = false;
+  for_each_present(folder, lines,
+                   [&](std::size_t i, const FileLine& line, const std::string& name) {
+                     found(i, line, name);
+                     has_file = true;
+                   });
   if (!has_file) {
     throw Error("file list", folder.string() + ": files",
-                fmt::format("none of the {} of {}", lines.size(), list->string()),
+                fmt::format("none of the {} of {}", lines.size(), list_of(folder)->string()),
                 "NAME or NAME.npy, one or more", ErrorKind::input);
   }
 }
@@ -114,6 +128,16 @@ std::vector<ListedFile> read_file_list(const fs::path& folder) {
     files.push_back({folder / name, line.label, static_cast<std::int64_t>(index)});
   });
   return files;
+}
+
+std::vector<std::int32_t> read_listed_labels(const fs::path& folder) {
+  const std::vector<FileLine> lines = lines_of(folder);
+  std::vector<std::int32_t> labels;
+  for_each_present(folder, lines, [&](std::size_t, const FileLine& line, const std::string&) {
+    labels.push_back(line.label);
+  });
+  if (labels.empty()) std::ranges::transform(lines, std::back_inserter(labels), &FileLine::label);
+  return labels;
 }
 
 LabelledPictures list_listed_pictures(const fs::path& folder) {

@@ -25,6 +25,9 @@ bool has_file_list(const std::filesystem::path& folder);
 // the files may be absent, but not all.
 std::vector<ListedFile> read_file_list(const std::filesystem::path& folder);
 
+// Labels alone: those of the files that are there, or of all lines where none of them is.
+std::vector<std::int32_t> read_listed_labels(const std::filesystem::path& folder);
+
 // The same files as pictures; classes are the numbers up to the largest label.
 LabelledPictures list_listed_pictures(const std::filesystem::path& folder);
 

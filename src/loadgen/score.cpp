@@ -28,11 +28,7 @@ Score score_of(const LoggedClasses& log, std::span<const std::int32_t> labels) {
 }
 
 std::vector<std::int32_t> labels_of(const std::string& data, const std::string& split) {
-  if (has_file_list(data)) {
-    std::vector<std::int32_t> labels;
-    for (const ListedFile& file : read_file_list(data)) labels.push_back(file.label);
-    return labels;
-  }
+  if (has_file_list(data)) return read_listed_labels(data);
   const Dataset dataset = load_dataset(data, split == "train" ? Split::train : Split::test);
   if (dataset.has_targets()) throw Error("loadgen score", data, "targets", "classes");
   const auto labels = dataset.labels.as<std::int32_t>();

@@ -36,6 +36,14 @@ TEST(Scores, RefuseALogOfOtherData) {
             "[loadgen score] sample: got 3, expected 0 to 2, what the data has");
 }
 
+TEST(Scores, TakeLabelsOfAListWhoseFilesAreNotThere) {
+  const TemporaryFolder folder;
+  folder.put("val_map.txt", "a.JPEG 3\nb.JPEG 1\n");
+  EXPECT_EQ(labels_of(folder.path().string(), "test"), (std::vector<std::int32_t>{3, 1}));
+  folder.put("b.JPEG.npy", "");
+  EXPECT_EQ(labels_of(folder.path().string(), "test"), (std::vector<std::int32_t>{1}));
+}
+
 TEST(Scores, CompareLogs) {
   const LogAgreement agreement = agreement_of({{0, {7}}, {1, {2}}, {5, {1}}}, {{0, 7}, {1, 1}});
   EXPECT_EQ(agreement.compared, 2);
