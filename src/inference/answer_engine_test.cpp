@@ -43,6 +43,16 @@ TEST(AnswerEngine, OtherwiseTheFormatsScaleMultiplies) {
   EXPECT_THAT(reals_of(engine), ElementsAre(2.5F, 25.25F, -2.5F));
 }
 
+// Of three answers, as they are and divided by 2, 4 and 8.
+TEST(AnswerEngine, FindsTheClassOfEachAnswer) {
+  const std::vector<std::int32_t> integers = {40, 50, 0, 7, 7, 7, -9, -8, -30};
+  std::vector<std::int32_t> classes(3, -1);
+  AnswerEngine(channel_sums(false)).find_classes(std::as_bytes(std::span(integers)), classes);
+  EXPECT_THAT(classes, ElementsAre(1, 0, 1));
+  AnswerEngine(channel_sums(true)).find_classes(std::as_bytes(std::span(integers)), classes);
+  EXPECT_THAT(classes, ElementsAre(0, 0, 1));
+}
+
 TEST(AnswerEngine, OfEqualNumbersTheFirstIsLarger) {
   const std::vector<float> reals = {1, 3, 3, -1, 2, 3};
   EXPECT_THAT(largest(reals, 4), ElementsAre(1, 2, 5, 4));

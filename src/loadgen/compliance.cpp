@@ -13,16 +13,8 @@ namespace {
 
 constexpr double kTolerance = 0.1;
 
-// Work a second: of scenarios with a latency as their figure its inverse.
 double speed_of(const std::filesystem::path& run) {
-  const LoadResult result = read_load_result(run);
-  for (const char* rate : {"samples_per_second", "completed_samples_per_sec"}) {
-    if (const auto found = result.figure(rate)) return *found;
-  }
-  for (const char* time :
-       {"99.00_percentile_per_query_latency_ns", "90.00_percentile_latency_ns"}) {
-    if (const auto found = result.figure(time)) return 1e9 / *found;
-  }
+  if (const auto speed = read_load_result(run).speed()) return *speed;
   throw Error("loadgen", run.string(), "no figure of speed", "a performance run", ErrorKind::input);
 }
 

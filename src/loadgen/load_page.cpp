@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "nibble/core/error.h"
 #include "report/html_page.h"
 
@@ -15,20 +18,32 @@ std::string in_ms(const LoadResult& result, const char* percentile) {
   return found ? fmt::format("{:.3f}", 1e-6 * *found) : "–";
 }
 
+// The speed of each run by that of the first of its scenario.
+std::vector<std::string> compared(const std::vector<LoadRecord>& runs) {
+  std::vector<std::string> shares;
+  for (const LoadRecord& run : runs) {
+    const auto first = std::ranges::find(runs, run.scenario, &LoadRecord::scenario);
+    const double share = run.result.speed().value_or(0) / first->result.speed().value_or(0);
+    shares.push_back(std::isfinite(share) ? fmt::format("{:.3f}", share) : "–");
+  }
+  return shares;
+}
+
 std::string table_of(const std::vector<LoadRecord>& runs) {
   std::vector<std::vector<std::string>> rows;
+  const std::vector<std::string> shares = compared(runs);
   for (const LoadRecord& run : runs) {
     const LoadResult& result = run.result;
     const std::string validity = !result.is_valid   ? "–"
                                  : *result.is_valid ? "VALID"
                                                     : "INVALID: " + result.reason;
     rows.push_back({run.name, run.model, std::string(name_of(run.scenario)), run.mode,
-                    result.is_valid ? result.headline(run.scenario) : "–", validity,
-                    in_ms(result, "50.00"), in_ms(result, "90.00"), in_ms(result, "99.00"),
-                    in_ms(result, "99.90"), run.settings});
+                    result.is_valid ? result.headline(run.scenario) : "–", shares[rows.size()],
+                    validity, in_ms(result, "50.00"), in_ms(result, "90.00"),
+                    in_ms(result, "99.00"), in_ms(result, "99.90"), run.settings});
   }
-  return html_table({"run", "model", "scenario", "mode", "result", "valid", "50 %, ms", "90 %, ms",
-                     "99 %, ms", "99.9 %, ms", "batches"},
+  return html_table({"run", "model", "scenario", "mode", "result", "times the first", "valid",
+                     "50 %, ms", "90 %, ms", "99 %, ms", "99.9 %, ms", "batches"},
                     rows);
 }
 

@@ -32,8 +32,9 @@ TEST(LoadPages, ShowRunsAndWhatWasMeasured) {
   EXPECT_EQ(fast.rate.front().y, 40);
   EXPECT_EQ(fast.batch.front().y, 4);
   const std::string page = load_page({fast, read_load_record(folder.path() / "cut & short")});
-  EXPECT_THAT(page, AllOf(HasSubstr("200.0 samples/s"), HasSubstr("cut &amp; short"),
-                          HasSubstr("VALID"), HasSubstr("Samples a second"), HasSubstr("<svg")));
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("200.0 samples/s"), HasSubstr("cut &amp; short"), HasSubstr("VALID"),
+                    HasSubstr("0.500"), HasSubstr("Samples a second"), HasSubstr("<svg")));
   EXPECT_THAT(load_page({read_load_record(folder.path() / "cut & short")}), Not(HasSubstr("<svg")));
 }
 

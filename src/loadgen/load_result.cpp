@@ -48,6 +48,17 @@ std::optional<double> LoadResult::figure(const std::string& name) const {
   return found->second;
 }
 
+std::optional<double> LoadResult::speed() const {
+  for (const char* rate : {"samples_per_second", "completed_samples_per_sec"}) {
+    if (const auto found = figure(rate)) return found;
+  }
+  for (const char* time :
+       {"99.00_percentile_per_query_latency_ns", "90.00_percentile_latency_ns"}) {
+    if (const auto found = figure(time)) return 1e9 / *found;
+  }
+  return std::nullopt;
+}
+
 std::string LoadResult::headline(Scenario scenario) const {
   switch (scenario) {
     case Scenario::offline:

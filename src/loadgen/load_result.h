@@ -21,6 +21,8 @@ struct LoadResult {
   std::map<std::string, double> figures;  // "samples_per_second", "90.00_percentile_latency_ns", …
   int errors = 0;                         // that LoadGen logged
 
+  // Work a second: where the figure of a scenario is a latency, its inverse.
+  std::optional<double> speed() const;
   std::optional<double> figure(const std::string& name) const;
 
   // The figure that counts in the scenario, in words: "5912.3 samples/s".
