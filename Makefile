@@ -14,7 +14,8 @@ export NIBBLE_DATA ?= $(abspath ../shared/data)
 endif
 
 GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test device_engine_test device_training_test \
-  device_placement_test device_sweep offload_layers device_quantize_bench device_accumulate_bench cuda_training_bench
+  device_float_test device_placement_test device_sweep offload_layers placement_bench device_quantize_bench \
+  device_accumulate_bench cuda_training_bench
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test timings full bench gpu-test gpu-pack wheel wheels docs docs-test fuzz tsan aarch64 targets format lint clean

@@ -21,6 +21,7 @@
 #include "core/name.h"
 #include "core/temporary.h"
 #include "core/warning.h"
+#include "float_training/cuda/register.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 #include "nibble/engine/cuda_engine.h"
@@ -134,6 +135,7 @@ int run(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   nibble::register_cuda_backend();
+  nibble::register_cuda_float_device();
   nibble::register_cuda_engine();
   std::signal(SIGPIPE, leave_quietly);
   nibble::end_on_interrupt();

@@ -29,7 +29,7 @@ struct PlaceFlags {
 
 void run(PlaceFlags& flags) {
   flags.integers.arithmetic = "int8";
-  if (!flags.recipe.place && !flags.integers.device) flags.recipe.place = "auto";
+  if (!flags.recipe.place && !flags.recipe.device) flags.recipe.place = "auto";
   IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
   if (!is_auto(recipe.options.place))
     throw Error("place", "--place", recipe.options.place,

@@ -42,6 +42,26 @@ class TestMemory {
   std::size_t count_;
 };
 
+// All that the GPU still has, until it refuses a mebibyte.
+class TakenMemory {
+ public:
+  TakenMemory() {
+    for (std::size_t size = std::size_t{1} << 36; size >= std::size_t{1} << 20; size /= 2) {
+      void* memory = nullptr;
+      while (cudaMalloc(&memory, size) == cudaSuccess) taken_.push_back(memory);
+      cudaGetLastError();
+    }
+  }
+  ~TakenMemory() {
+    for (void* each : taken_) cudaFree(each);
+  }
+  TakenMemory(const TakenMemory&) = delete;
+  TakenMemory& operator=(const TakenMemory&) = delete;
+
+ private:
+  std::vector<void*> taken_;
+};
+
 // A stream of its own that does not wait for the default one.
 class TestStream {
  public:

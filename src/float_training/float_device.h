@@ -39,12 +39,18 @@ class FloatDevice {
  public:
   virtual ~FloatDevice() = default;
   virtual std::string name() const = 0;
-  // The settings' node and shapes are used now, and not kept.
-  virtual std::unique_ptr<DeviceProducts> products(const LayerSettings& settings) = 0;
+  // The settings' node and shapes are used now, and not kept. Weights, inputs and errors that
+  // arrive are rounded to `type`.
+  virtual std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
+                                                   ProductType type) = 0;
 };
 
 // Throws, with the names that there are, where it is none of them.
 std::unique_ptr<FloatDevice> make_float_device(std::string_view name);
+
+// A device that only some programs have: who links it registers it. Makes "KIND" or "KIND:1".
+using FloatDeviceFactory = std::unique_ptr<FloatDevice> (*)(std::string_view name);
+void register_float_device(const std::string& kind, FloatDeviceFactory factory);
 
 // An accelerator made of the CPU: a thread of its own, copies as slow as NIBBLE_PRETEND says.
 std::unique_ptr<FloatDevice> make_pretend_float_device();

@@ -24,6 +24,7 @@ struct WireTraffic {
 struct ProductPlace {
   FloatDevice& device;
   WireFormat wire;
+  ProductType compute;
   WireTraffic& traffic;
   bool has_forward = false;
   bool has_input_error = false;

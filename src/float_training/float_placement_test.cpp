@@ -118,6 +118,10 @@ TEST_F(PlacedTraining, Fp16ScalesTheLoss) {
   EXPECT_THAT(settings(digits("pretend", WireFormat::fp16)),
               AllOf(HasSubstr(R"("wire": "fp16")"), HasSubstr(R"("loss_scale": 65536)"),
                     HasSubstr(R"("loss_scale_dynamic": true)")));
+  Recipe computed = digits("pretend");
+  computed.compute = ProductType::fp16;
+  EXPECT_THAT(settings(computed),
+              AllOf(HasSubstr(R"("compute": "fp16")"), HasSubstr(R"("loss_scale_dynamic": true)")));
   Recipe own = digits("pretend", WireFormat::fp16);
   own.policy.loss_scale.start = 128;
   EXPECT_THAT(settings(own), AllOf(HasSubstr(R"("loss_scale": 128)"),
@@ -199,17 +203,20 @@ TEST(FloatPlacement, RecipesSayIt) {
 data = "digits"
 place = "conv*=pretend"
 wire = "int8"
+compute = "bf16"
 network = "convnet-8x8"
 )");
   const Recipe recipe = parse_recipe(toml, "test");
   EXPECT_EQ(recipe.place, "conv*=pretend");
   EXPECT_EQ(recipe.wire, WireFormat::int8);
+  EXPECT_EQ(recipe.compute, ProductType::bf16);
   const auto failure = [](const char* text) {
     return error_of([&] {
       parse_recipe(std::string("data = \"digits\"\nnetwork = \"convnet-8x8\"\n") + text, "test");
     });
   };
   EXPECT_THAT(failure("wire = \"int8\""), HasSubstr("place beside it"));
+  EXPECT_THAT(failure("compute = \"tf32\""), HasSubstr("place beside it"));
   EXPECT_THAT(failure("place = \"pretend\"\nwire = \"int4\""), HasSubstr("fp32, fp16, bf16, int8"));
   EXPECT_THAT(failure("place = \"conv1=\""), HasSubstr("LAYER[.PASS]=DEVICE"));
 }

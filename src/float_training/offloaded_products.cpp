@@ -27,7 +27,7 @@ std::span<float> tensor_of(float* values, const Pass& pass, std::int64_t size) {
 
 OffloadedProducts::OffloadedProducts(const LayerSettings& settings, const ProductPlace& place)
     : place_(place),
-      device_(place.device.products(settings)),
+      device_(place.device.products(settings, place.compute)),
       node_(settings.index),
       input_size_(settings.inputs[0].elements()),
       output_size_(settings.output.elements()),

@@ -21,8 +21,9 @@ struct PretendWorker {
 
 class PretendProducts final : public DeviceProducts {
  public:
-  PretendProducts(PretendWorker& worker, const LayerSettings& settings)
+  PretendProducts(PretendWorker& worker, const LayerSettings& settings, ProductType type)
       : worker_(worker),
+        type_(type),
         passes_(make_product_passes(settings)),
         input_size_(settings.inputs[0].elements()),
         output_size_(settings.output.elements()) {}
@@ -30,19 +31,20 @@ class PretendProducts final : public DeviceProducts {
   ~PretendProducts() override { worker_.queue.settle(); }
 
   void put_weight(WireParcel weight) override {
-    bring(std::move(weight), [this](Tensor values) {
+    bring(std::move(weight), type_, [this](Tensor values) {
       weight_.value = std::move(values);
       ++weight_.version;
     });
   }
   void put_bias(WireParcel bias) override {
-    bring(std::move(bias), [this](Tensor values) { bias_.value = std::move(values); });
+    bring(std::move(bias), ProductType::fp32,
+          [this](Tensor values) { bias_.value = std::move(values); });
   }
   void put_input(WireParcel input) override {
-    bring(std::move(input), [this](Tensor values) { input_ = std::move(values); });
+    bring(std::move(input), type_, [this](Tensor values) { input_ = std::move(values); });
   }
   void put_error(WireParcel error) override {
-    bring(std::move(error), [this](Tensor values) { error_ = std::move(values); });
+    bring(std::move(error), type_, [this](Tensor values) { error_ = std::move(values); });
   }
 
   Arrival forward(const Slices& slices, WireFormat wire) override {
@@ -85,12 +87,13 @@ class PretendProducts final : public DeviceProducts {
   }
 
   template <class Use>
-  void bring(WireParcel parcel, Use use) {
+  void bring(WireParcel parcel, ProductType type, Use use) {
     auto kept = std::make_shared<WireParcel>(std::move(parcel));
-    worker_.queue.push([this, kept = std::move(kept), use = std::move(use)] {
+    worker_.queue.push([this, type, kept = std::move(kept), use = std::move(use)] {
       worker_.pace.copy(static_cast<std::size_t>(kept->bytes()));
       Tensor values(DType::f32, {kept->coded.codes.elements()});
       unpack(*kept, values.as<float>());
+      if (!holds(type, kept->wire)) quantize(values.view(), values.view(), format_of(type));
       use(std::move(values));
     });
   }
@@ -108,6 +111,7 @@ class PretendProducts final : public DeviceProducts {
   }
 
   PretendWorker& worker_;
+  ProductType type_;
   // Of the worker's thread.
   std::unique_ptr<ProductPasses> passes_;
   std::int64_t input_size_;
@@ -121,8 +125,9 @@ class PretendProducts final : public DeviceProducts {
 class PretendFloatDevice final : public FloatDevice {
  public:
   std::string name() const override { return "pretend"; }
-  std::unique_ptr<DeviceProducts> products(const LayerSettings& settings) override {
-    return std::make_unique<PretendProducts>(worker_, settings);
+  std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
+                                           ProductType type) override {
+    return std::make_unique<PretendProducts>(worker_, settings, type);
   }
 
  private:

@@ -79,6 +79,7 @@ std::string to_json(const Recipe& recipe) {
   if (!recipe.place.empty()) {  // sums of floats depend on who adds them up
     numbers["place"] = recipe.place;
     numbers["wire"] = name_of(recipe.wire);
+    numbers["compute"] = name_of(recipe.compute);
   }
   if (recipe.averaging.is_on()) {
     numbers["average_from"] = recipe.averaging.start;

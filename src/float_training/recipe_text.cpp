@@ -20,6 +20,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kOptimizers = {"sgd", "adam", "adamw"};
 constexpr std::array<std::string_view, 4> kInitializations = {"he", "fan-in", "xavier", "wage"};
 constexpr std::array<std::string_view, 4> kWires = {"fp32", "fp16", "bf16", "int8"};
+constexpr std::array<std::string_view, 4> kProductTypes = {"fp32", "tf32", "fp16", "bf16"};
 
 template <std::size_t N>
 std::size_t place_of(const std::array<std::string_view, N>& words, std::string_view what,
@@ -56,9 +57,13 @@ void read_place(TomlReader& table, Recipe& recipe) {
     recipe.place = *table.string("place");
     read_word(table, "place", [](const std::string& text) { return parse_place(text); });
   }
-  if (table.find("wire") == nullptr) return;
-  recipe.wire = read_word(table, "wire", wire_by_name);
-  if (recipe.place.empty()) table.fail("wire", "it alone", "place beside it");
+  if (table.find("wire") != nullptr) recipe.wire = read_word(table, "wire", wire_by_name);
+  if (table.find("compute") != nullptr)
+    recipe.compute = read_word(table, "compute", product_type_by_name);
+  for (const char* key : {"wire", "compute"}) {
+    if (table.find(key) != nullptr && recipe.place.empty())
+      table.fail(key, "it alone", "place beside it");
+  }
 }
 
 Recipe read_recipe(TomlReader& table, std::string_view source) {
@@ -108,6 +113,13 @@ std::string_view name_of(WireFormat wire) {
 }
 WireFormat wire_by_name(std::string_view name) {
   return static_cast<WireFormat>(place_of(kWires, "wire", name));
+}
+
+std::string_view name_of(ProductType type) {
+  return kProductTypes[static_cast<std::size_t>(type)];
+}
+ProductType product_type_by_name(std::string_view name) {
+  return static_cast<ProductType>(place_of(kProductTypes, "compute", name));
 }
 
 Recipe parse_recipe(std::string_view toml, std::string_view source) {

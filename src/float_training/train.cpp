@@ -20,8 +20,8 @@ Recipe complete(Recipe recipe, const RunSettings& settings) {
   static_cast<RunSettings&>(recipe) = settings;
   const std::vector<PolicyRule> own = own_rules(recipe.network);
   const LossScale& scale = recipe.policy.loss_scale;
-  if (recipe.wire == WireFormat::fp16 && scale.start == 1 && !scale.is_dynamic)
-    recipe.policy.loss_scale = kUsualLossScale;
+  const bool has_fp16 = recipe.wire == WireFormat::fp16 || recipe.compute == ProductType::fp16;
+  if (has_fp16 && scale.start == 1 && !scale.is_dynamic) recipe.policy.loss_scale = kUsualLossScale;
   recipe.policy.rules.insert(recipe.policy.rules.begin(), own.begin(), own.end());
   return recipe;
 }

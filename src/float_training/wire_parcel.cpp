@@ -10,16 +10,32 @@
 #include "nibble/numerics/rounding.h"
 
 namespace nibble::inline float_training {
-namespace {
 
-// int8: integers from -127 to 127 and a power of two for the whole tensor.
 const Format& format_of(WireFormat wire) {
   static const std::array formats = {parse_format("fp32"), parse_format("fp16"),
                                      parse_format("bf16"), parse_format("bfp(8)")};
   return formats[static_cast<std::size_t>(wire)];
 }
 
-}  // namespace
+const Format& format_of(ProductType type) {
+  static const std::array formats = {parse_format("fp32"), parse_format("tf32"),
+                                     parse_format("fp16"), parse_format("bf16")};
+  return formats[static_cast<std::size_t>(type)];
+}
+
+bool holds(ProductType type, WireFormat wire) {
+  switch (type) {
+    case ProductType::fp32:
+      return true;
+    case ProductType::tf32:
+      return wire == WireFormat::fp16 || wire == WireFormat::bf16;
+    case ProductType::fp16:
+      return wire == WireFormat::fp16;
+    case ProductType::bf16:
+      return wire == WireFormat::bf16;
+  }
+  return false;
+}
 
 std::int64_t WireParcel::bytes() const {
   return static_cast<std::int64_t>(coded.codes.bytes() + coded.scales.bytes());

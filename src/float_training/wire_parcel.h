@@ -20,6 +20,13 @@ struct WireParcel {
   std::int64_t bytes() const;
 };
 
+// What the codes are of. int8: integers from -127 to 127 and a power of two for the whole tensor.
+const Format& format_of(WireFormat wire);
+const Format& format_of(ProductType type);
+
+// Whether all that arrives over the wire are numbers of the type.
+bool holds(ProductType type, WireFormat wire);
+
 // Rounded to the nearest; int8 with draws stochastically. A tensor of int8 with an infinity or a
 // NaN arrives as NaN throughout, so that the loss scale notices it.
 WireParcel pack(std::span<const float> values, WireFormat wire,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CPU and a GPU at work on one network: whichever of them computes what, the weights are the
 // same; and a GPU without memory loses the run nothing.
-#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "backend/cuda/register.h"
 #include "core/test_support.h"
+#include "cuda/test_memory.h"
 #include "integer_step/choose_place.h"
 #include "integer_step/steady_session.h"
 #include "placement/one_hash_test_support.h"
@@ -65,26 +65,6 @@ INSTANTIATE_TEST_SUITE_P(Networks, DevicePlacements,
                                          Work{"vgg-small-7", 2, 8}, Work{"resnet20", 2, 16}),
                          name_of);
 
-// All that the GPU still has, until it refuses a mebibyte.
-class TakenMemory {
- public:
-  TakenMemory() {
-    for (std::size_t size = std::size_t{1} << 36; size >= std::size_t{1} << 20; size /= 2) {
-      void* memory = nullptr;
-      while (cudaMalloc(&memory, size) == cudaSuccess) taken_.push_back(memory);
-      cudaGetLastError();
-    }
-  }
-  ~TakenMemory() {
-    for (void* each : taken_) cudaFree(each);
-  }
-  TakenMemory(const TakenMemory&) = delete;
-  TakenMemory& operator=(const TakenMemory&) = delete;
-
- private:
-  std::vector<void*> taken_;
-};
-
 TEST(DeviceFaults, ARefusalOfMemoryLeavesTheWeights) {
   register_cuda_backend();
   const Network network = named("lenet");
@@ -97,7 +77,7 @@ TEST(DeviceFaults, ARefusalOfMemoryLeavesTheWeights) {
           network, options, nullptr,
           [&](const std::string& what, std::int64_t) { told.push_back(what); }, 3);
       run_steps(session, 4, 16);
-      std::optional<TakenMemory> others;
+      std::optional<cuda::TakenMemory> others;
       if (runs_out) others.emplace();
       run_steps(session, 2, 2048);
       EXPECT_EQ(told.size(), runs_out ? 1u : 0u);

@@ -121,7 +121,6 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
                   "? a letter); may be repeated")
       ->type_name("PATTERN")
       ->allow_extra_args(false);
-  add_device_option(verb, flags.device);
 }
 
 void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
@@ -139,8 +138,7 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--decay-norms", integers.has_norm_decay},
           std::pair{"--loss-form", integers.loss_form.has_value()},
           std::pair{"--calibration", integers.calibration.has_value()},
-          std::pair{"--freeze", !integers.frozen.empty()},
-          std::pair{"--device", integers.device.has_value()}}) {
+          std::pair{"--freeze", !integers.frozen.empty()}}) {
       if (is_given) refuse(flag, "is an option of integer training: give --arith int8, too");
     }
     return;
@@ -150,7 +148,8 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
         std::pair{"--round", !flags.rounds.empty()},
         std::pair{"--optimizer", flags.optimizer.has_value()},
         std::pair{"--init", flags.initialization.has_value()},
-        std::pair{"--wire", flags.wire.has_value()}, std::pair{"--fast", flags.is_fast}}) {
+        std::pair{"--wire", flags.wire.has_value()},
+        std::pair{"--compute", flags.compute.has_value()}, std::pair{"--fast", flags.is_fast}}) {
     if (is_given) {
       refuse(flag,
              "is an option of float training: --arith int8 has --mu, --momentum16, --decay, …");
@@ -183,10 +182,7 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
   if (integers.loss_form) options.form = loss_form_by_name(*integers.loss_form);
   if (!integers.frozen.empty()) options.frozen = integers.frozen;
-  if (integers.device && flags.place)
-    refuse("--place", "beside --device, which means the same: give one of them");
-  if (integers.device || flags.place)
-    choose_place(flags.place ? *flags.place : *integers.device, options);
+  if (const auto place = place_of_flags(flags)) choose_place(*place, options);
   return recipe;
 }
 

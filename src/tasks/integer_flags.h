@@ -27,7 +27,6 @@ struct IntegerFlags {
   std::optional<std::string> loss_form;
   std::optional<std::int64_t> calibration;
   std::vector<std::string> frozen;  // patterns
-  std::optional<std::string> device;
 };
 
 void add_integer_flags(CLI::App& verb, IntegerFlags& flags);

@@ -127,6 +127,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
       ->check(CLI::PositiveNumber);
   add_skip_broken_option(verb, flags.skips_broken);
   add_threads_option(verb, flags.threads, "; the weights do not depend on it");
+  add_device_option(verb, flags.device);
   verb.add_option(
           "--place", flags.place,
           "who computes which pass: a device (cpu, cuda, …) or rules of which the last one\n"
@@ -138,8 +139,19 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--wire", flags.wire,
                   "floats: what crosses between the CPU and the device of --place: fp32 (usual),\n"
                   "fp16, bf16, int8");
+  verb.add_option(
+      "--compute", flags.compute,
+      "floats: what the device of --place rounds operands of products to: fp32 (usual),\n"
+      "tf32, fp16, bf16; sums are in fp32");
   verb.add_flag("--fast", flags.is_fast,
                 "let oneDNN cut the work: the weights then depend on the threads");
+}
+
+std::optional<std::string> place_of_flags(const TrainFlags& flags) {
+  if (flags.device && flags.place)
+    throw CLI::ValidationError("--place",
+                               "beside --device, which means the same: give one of them");
+  return flags.place ? flags.place : flags.device;
 }
 
 std::unique_ptr<EventSink> tensorboard_sink(const RunFolder& folder,
@@ -207,10 +219,12 @@ Recipe recipe_of(const TrainFlags& flags) {
     recipe.policy.rules.push_back(rule_of(text));
     recipe.policy.name += " " + text;
   }
-  take(flags.place, recipe.place);
+  take(place_of_flags(flags), recipe.place);
   if (flags.wire) recipe.wire = wire_by_name(*flags.wire);
-  if (flags.wire && recipe.place.empty())
-    throw CLI::ValidationError("--wire", "got it alone, expected --place with a device beside it");
+  if (flags.compute) recipe.compute = product_type_by_name(*flags.compute);
+  if ((flags.wire || flags.compute) && recipe.place.empty())
+    throw CLI::ValidationError(flags.wire ? "--wire" : "--compute",
+                               "got it alone, expected --place with a device beside it");
   if (flags.is_fast) recipe.is_fast = true;
   take_run_flags(flags, recipe);
   return recipe;

@@ -43,13 +43,18 @@ struct TrainFlags {
   std::optional<double> smoothing;
   std::optional<std::int64_t> image_size;
   bool skips_broken = false;
+  std::optional<std::string> device;  // the same as a place
   std::optional<std::string> place;
-  std::optional<std::string> wire;  // of floats
+  std::optional<std::string> wire;     // of floats
+  std::optional<std::string> compute;  // of floats
   bool is_fast = false;
   int threads = 0;
 };
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags);
+
+// --place, or --device, which means the same; both are refused.
+std::optional<std::string> place_of_flags(const TrainFlags& flags);
 
 // The options that say nothing of the arithmetic.
 // The network that a program has made, or the one of that name.

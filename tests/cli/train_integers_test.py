@@ -158,7 +158,6 @@ class Run(IntegerCase):
                              ("cpu, reference, cuda", "fc=gpu"), ("auto alone", "fc=auto")):
             self.fails(1, words, *train, "--arith", "int8", "--place", place)
         self.fails(2, "--device", *train, "--arith", "int8", "--place", "cpu", "--device", "cpu")
-        self.fails(2, "--arith int8", *train, "--device", "cpu")
         self.fails(2, "--wire", *train, "--arith", "int8", "--place", "cpu", "--wire", "int8")
 
     def test_threads_and_instruction_sets_do_not_change_the_weights(self):

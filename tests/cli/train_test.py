@@ -62,9 +62,12 @@ class Run(TrainCase):
         train = ("train", "convnet-8x8", "--data", "digits", "--out", self.folder / "refused")
         self.fails(1, "the optimizer of floats is the CPU's", *train, "--place", "fc.update=pretend")
         self.fails(1, "conv1, conv2, fc", *train, "--place", "relu1=pretend")
-        self.fails(1, "cpu or pretend", *train, "--place", "reference")
+        self.fails(1, "pretend, which alone have products", *train, "--device", "reference")
+        self.fails(2, "--device, which means the same", *train, "--place", "cpu", "--device", "cpu")
         self.fails(1, "fp32, fp16, bf16, int8", *train, "--place", "pretend", "--wire", "int4")
-        self.fails(2, "--place with a device", *train, "--wire", "int8")
+        self.fails(1, "fp32, tf32, fp16, bf16", *train, "--place", "pretend", "--compute", "int8")
+        for option in ("--wire", "--compute"):
+            self.fails(2, "--place with a device", *train, option, "fp16")
         self.assertFalse((self.folder / "refused").exists())
 
     def test_cutout_changes_the_weights_by_its_counter(self):

@@ -56,6 +56,11 @@ enum class WireFormat : std::uint8_t { fp32, fp16, bf16, int8 };
 std::string_view name_of(WireFormat wire);
 WireFormat wire_by_name(std::string_view name);
 
+// What a device rounds operands of products to; their sums are in fp32 all the same.
+enum class ProductType : std::uint8_t { fp32, tf32, fp16, bf16 };
+std::string_view name_of(ProductType type);
+ProductType product_type_by_name(std::string_view name);
+
 struct Recipe : RunSettings {
   Initialization initialization = Initialization::he;
   OptimizerSettings optimizer;
@@ -64,6 +69,7 @@ struct Recipe : RunSettings {
   PrecisionPolicy policy;
   std::string place;  // who computes which pass of convolutions and linear layers; empty: the CPU
   WireFormat wire = WireFormat::fp32;
+  ProductType compute = ProductType::fp32;  // of the device
   bool is_fast = false;  // oneDNN's own threads: the weights then depend on their number
 };
 

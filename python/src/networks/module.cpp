@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "backend/cuda/register.h"
+#include "float_training/cuda/register.h"
 #include "nibble/engine/cuda_engine.h"
 #include "nibble/run_folder/interrupt.h"
 #include "python/src/errors.h"
@@ -28,6 +29,7 @@ NB_MODULE(_networks, module) {
   nibble::python::prepare_extension();
   nanobind::register_exception_translator(translate);
   nibble::register_cuda_backend();
+  nibble::register_cuda_float_device();
   nibble::register_cuda_engine();
   nibble::python::bind_model(module);
   nibble::python::bind_engine(module);
