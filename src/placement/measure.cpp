@@ -8,15 +8,17 @@
 #include <string>
 #include <thread>
 
+#include "placement/measure_copies.h"
 #include "placement/time_line.h"
 
 namespace nibble::inline placement {
 namespace {
 
 constexpr int kWarmSteps = 2;
-constexpr int kLeastSteps = 5;
-constexpr int kMostSteps = 25;
-constexpr Nanoseconds kEnough = 600'000'000;  // of steps on one device, watched and not
+constexpr int kLeastTurns = 3;
+constexpr int kMostTurns = 13;
+constexpr int kStepsATurn = 2;                  // watched, and as many that are not
+constexpr Nanoseconds kEnough = 2'400'000'000;  // of steps on both devices
 
 Values values_on(IntegerBackend& backend, const Picture& picture, std::int64_t images) {
   return {.picture = picture,
@@ -91,6 +93,50 @@ class UnitClock final : public StepWatcher {
   Times asks_;
 };
 
+// Steps with everything on one device, some of them watched unit by unit.
+class PureSteps {
+ public:
+  PureSteps(const Network& network, const IntegerOptions& options, std::int64_t images,
+            std::shared_ptr<IntegerBackend> backend)
+      : trial_(network, options, images, Placement(backend)), clock_(*backend) {
+    watch([&] {
+      for (int i = 0; i < kWarmSteps; ++i) trial_.step();
+    });
+    clock_.forget();
+  }
+
+  // The first step finds caches that the other device has used.
+  void take_turn() {
+    trial_.step();
+    watch([&] {
+      for (int i = 0; i < kStepsATurn; ++i) {
+        trial_.step();
+        clock_.end_step();
+      }
+    });
+    for (int i = 0; i < kStepsATurn; ++i) times_.push_back(trial_.step());
+  }
+
+  // What a step takes at this moment.
+  Nanoseconds again() { return trial_.usual_step(); }
+
+  IntegerTape& tape() { return trial_.tape(); }
+  const UnitClock& clock() const { return clock_; }
+  Nanoseconds median() const { return median_of(times_); }
+
+ private:
+  template <class Work>
+  void watch(const Work& work) {
+    trial_.tape().set_watcher(&clock_);
+    work();
+    trial_.tape().set_watcher(nullptr);
+  }
+
+  StepTrial trial_;
+  UnitClock clock_;
+  std::vector<Nanoseconds> times_;
+};
+
 Nanoseconds copy_time(IntegerBackend& from, IntegerBackend& to, std::int64_t images) {
   const Picture picture{1, 1, 64};
   const Values source = values_on(from, picture, images);
@@ -109,90 +155,6 @@ Nanoseconds copy_time(IntegerBackend& from, IntegerBackend& to, std::int64_t ima
     times.push_back(now() - begin);
   }
   return median_of(times);
-}
-
-// Looks at the clock around every part of a copy, with all else at rest.
-class CopyClock {
- public:
-  CopyClock(const Backends& backends, const std::array<Nanoseconds, 2>& idle)
-      : backends_(backends), idle_(idle) {}
-
-  void see(const Flight& flight, Wire::Moment moment) {
-    const std::size_t to = flight.crossing.to == backends_[1].get() ? 1 : 0;
-    CopyCost& cost = open_[{flight.crossing.tensor, flight.crossing.from}];
-    const Nanoseconds reached = now();
-    switch (moment) {
-      case Wire::Moment::left:
-        cost.leave = reached - begin_;
-        flight.settle();
-        cost.travel = now() - reached;
-        break;
-      case Wire::Moment::arrived:
-        cost.ask = reached - begin_;
-        if (backends_[to]->runs_ahead()) {
-          rest();
-          cost.arrive = std::max<Nanoseconds>(now() - begin_ - idle_[to], 0);
-        }
-        costs_[{flight.crossing.tensor, flight.crossing.from}].push_back(cost);
-        break;
-      default:
-        rest();
-        begin_ = now();
-    }
-  }
-
-  // Of medians; nothing where the tensor has never crossed.
-  CopyCost of(const std::string& tensor, std::size_t from) const {
-    const auto found = costs_.find({tensor, backends_[from].get()});
-    if (found == costs_.end()) return {};
-    const auto median = [&](Nanoseconds CopyCost::*part) {
-      std::vector<Nanoseconds> times;
-      for (const CopyCost& each : found->second) times.push_back(each.*part);
-      return median_of(times);
-    };
-    return {median(&CopyCost::leave), median(&CopyCost::travel), median(&CopyCost::ask),
-            median(&CopyCost::arrive)};
-  }
-
- private:
-  using Way = std::pair<std::string, const IntegerBackend*>;
-
-  void rest() const {
-    for (const auto& each : backends_) {
-      each->start();
-      each->read_slots();
-    }
-  }
-
-  const Backends& backends_;
-  const std::array<Nanoseconds, 2>& idle_;
-  Nanoseconds begin_ = 0;
-  std::map<Way, CopyCost> open_;
-  std::map<Way, std::vector<CopyCost>> costs_;
-};
-
-// Layouts and kinds of tensors make copies of the same size unlike, so each is measured: in steps
-// of placements by chance, in which every tensor crosses now and then.
-void measure_copies(const Network& network, const IntegerOptions& options, std::int64_t images,
-                    const Backends& backends, MeasuredStep& measured) {
-  constexpr std::uint32_t kPlacements = 8;
-  constexpr int kWarm = 2;  // which take memory: devices may have it for every second step
-  constexpr int kSteps = 3;
-  const StepGraph& graph = measured.graph;
-  CopyClock clock(backends, measured.idle);
-  for (std::uint32_t number = 0; number < kPlacements; ++number) {
-    StepTrial trial(network, options, images,
-                    placement_of_sides(network, graph, sides_by_chance(graph, number), backends));
-    for (int i = 0; i < kWarm; ++i) trial.step();
-    trial.tape().placement().wire().set_observer(
-        [&](const Flight& flight, Wire::Moment moment) { clock.see(flight, moment); });
-    for (int i = 0; i < kSteps; ++i) trial.step();
-  }
-  measured.costs.copies.resize(graph.flows.size());
-  for (std::size_t i = 0; i < graph.flows.size(); ++i) {
-    for (std::size_t from = 0; from < 2; ++from)
-      measured.costs.copies[i][from] = clock.of(graph.flows[i].tensor, from);
-  }
 }
 
 // Units measured one by one need not add up to a step: launches that follow one another overlap,
@@ -268,48 +230,38 @@ LinkCost measure_link(IntegerBackend& from, IntegerBackend& to) {
 MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
                           std::int64_t images, const Backends& backends) {
   MeasuredStep measured;
+  const std::size_t sides = backends[0] == backends[1] ? 1 : 2;
+  std::vector<std::unique_ptr<PureSteps>> pure;
+  for (std::size_t side = 0; side < sides; ++side)
+    pure.push_back(std::make_unique<PureSteps>(network, options, images, backends[side]));
+  measured.graph = step_graph(network, pure[0]->tape(), images);
+  // In turns, so that both see the same slow and quick phases of the machine.
+  const Nanoseconds begin = now();
+  for (int turn = 0; turn < kMostTurns && (turn < kLeastTurns || now() - begin < kEnough); ++turn) {
+    for (const auto& each : pure) each->take_turn();
+  }
+  StepCosts& costs = measured.costs;
+  costs.units.resize(measured.graph.units.size());
+  costs.asks.resize(measured.graph.units.size());
   for (std::size_t side = 0; side < 2; ++side) {
-    if (side == 1 && backends[1] == backends[0]) {
-      for (auto& each : measured.costs.units) each[1] = each[0];
-      break;
-    }
-    IntegerBackend& backend = *backends[side];
-    measured.costs.runs_ahead[side] = backend.runs_ahead();
-    StepTrial trial(network, options, images, Placement(backends[side]));
-    if (side == 0) {
-      measured.graph = step_graph(network, trial.tape(), images);
-      measured.costs.units.resize(measured.graph.units.size());
-      measured.costs.asks.resize(measured.graph.units.size());
-    }
-    UnitClock clock(backend);
-    measured.idle[side] = clock.idle();
-    measured.costs.wakes[side] = clock.idle() / 2;
-    trial.tape().set_watcher(&clock);
-    for (int i = 0; i < kWarmSteps; ++i) trial.step();
-    clock.forget();
-    Nanoseconds spent = 0;
-    for (int i = 0; i < kMostSteps && (i < kLeastSteps || spent < kEnough); ++i) {
-      spent += trial.step();
-      clock.end_step();
-    }
-    trial.tape().set_watcher(nullptr);
-    std::vector<Nanoseconds> steps;
-    for (int i = 0; i < kMostSteps && (i < kLeastSteps || spent < 2 * kEnough); ++i) {
-      steps.push_back(trial.step());
-      spent += steps.back();
-    }
+    const PureSteps& steps = *pure[std::min(side, sides - 1)];
+    costs.runs_ahead[side] = backends[side]->runs_ahead();
+    measured.idle[side] = steps.clock().idle();
+    costs.wakes[side] = steps.clock().idle() / 2;
     for (std::size_t i = 0; i < measured.graph.units.size(); ++i) {
-      measured.costs.units[i][side] = clock.of(measured.graph.units[i].unit);
-      measured.costs.asks[i][side] = clock.ask_of(measured.graph.units[i].unit);
+      costs.units[i][side] = steps.clock().of(measured.graph.units[i].unit);
+      costs.asks[i][side] = steps.clock().ask_of(measured.graph.units[i].unit);
     }
-    fit_to_step(measured, static_cast<std::uint8_t>(side), median_of(steps));
+    fit_to_step(measured, static_cast<std::uint8_t>(side), steps.median());
   }
-  if (backends[0] != backends[1]) {
-    measure_wires(backends, measured.costs);
-    if (backends[0]->shares_host() || backends[1]->shares_host())
-      measured.costs.crowded = measure_crowding(network, options, images, backends);
-    measure_copies(network, options, images, backends, measured);
-  }
+  if (sides == 1) return measured;
+  measure_wires(backends, costs);
+  if (backends[0]->shares_host() || backends[1]->shares_host())
+    costs.crowded = measure_crowding(network, options, images, backends);
+  const Nanoseconds usual = pure[0]->median() + pure[1]->median();
+  measure_copies(network, options, images, backends, measured, [&](Nanoseconds time) {
+    return time * usual / (pure[0]->again() + pure[1]->again());
+  });
   return measured;
 }
 

@@ -14,8 +14,9 @@ struct MeasuredStep {
   std::array<Nanoseconds, 2> idle{};  // asking a device for next to nothing, there and back
 };
 
-// Medians of some steps with everything on the one, then on the other, in proportion to whole
-// steps. Both the same: one device, whose costs stand twice.
+// Medians of some steps with everything on the one and on the other, in turns, in proportion to
+// whole steps; copies in proportion to steps of mixtures. Both the same: one device, whose costs
+// stand twice.
 MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
                           std::int64_t images, const Backends& backends);
 

@@ -25,6 +25,8 @@ class StepTrial {
 
   // From its begin until every device is done.
   Nanoseconds step();
+  // The median of some steps, more of them where they are short.
+  Nanoseconds usual_step();
 
   IntegerTape& tape() { return session_.tape(); }
 
