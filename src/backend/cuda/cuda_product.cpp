@@ -3,6 +3,7 @@
 // the weights, windows of the error times the turned weights, and for gradients turned inputs at
 // every tap times turned errors, images side by side.
 #include <algorithm>
+#include <vector>
 
 #include "backend/cuda/cuda_backend.h"
 #include "backend/cuda/cuda_memory.h"
@@ -108,8 +109,10 @@ class CudaProduct final : public ProductOp {
     const std::int64_t images = (error.images + cuda::kChunk - 1) / cuda::kChunk * cuda::kChunk;
     const WeightShape& weight = case_.weight;
     if (can_copy_gradient(case_, backend_.path(), images)) {
-      const TurnedValues inputs = turned_once(input);
-      const TurnedValues errors = turned_once(error);
+      std::vector<cuda::TurnJob> turning;
+      const TurnedValues inputs = turned_once(input, turning);
+      const TurnedValues errors = turned_once(error, turning);
+      cuda::queue(backend_.queue(), turning);
       const CopiedGradient plan = plan_gradient(inputs.data, errors.data, images);
       // With ranks sums of 32 bits would have to hold those of all.
       const std::uint32_t planes = backend_.step().cluster == nullptr ? plan.planes() : 0;
@@ -120,8 +123,10 @@ class CudaProduct final : public ProductOp {
       });
     }
     clear(is_wide ? 0 : 1);
-    const cuda::DeviceBuffer inputs = turned(input, images, false);
-    const cuda::DeviceBuffer errors = turned(error, images, false);
+    std::vector<cuda::TurnJob> turning;
+    const cuda::DeviceBuffer inputs = turned(input, images, false, turning);
+    const cuda::DeviceBuffer errors = turned(error, images, false, turning);
+    cuda::queue(backend_.queue(), turning);
     const ProductShape shape{.a = {.data = inputs.as<std::int8_t>(),
                                    .table = ahead_.as<std::int32_t>(),
                                    .q_stride = 0,
@@ -401,30 +406,31 @@ class CudaProduct final : public ProductOp {
     cuda::DeviceBuffer memory;  // empty where who made the values has turned them as well
     const std::int8_t* data;
   };
-  // Whoever makes these values is told to turn them in the next step.
-  TurnedValues turned_once(const Values& values) {
+  // Whoever makes these values is told to turn them in the next step; in this one they are among
+  // those to turn.
+  TurnedValues turned_once(const Values& values, std::vector<cuda::TurnJob>& turning) {
     if (const std::int8_t* data = backend_.turned(values)) return {{}, data};
     backend_.join();
-    cuda::DeviceBuffer memory = turned(values, values.images, true);
+    cuda::DeviceBuffer memory = turned(values, values.images, true, turning);
     const auto* data = memory.as<std::int8_t>();
     return {std::move(memory), data};
   }
   // Images side by side, and then the channels of a pixel, as the copy engine likes to read them,
   // or the pixels of a channel, as tables count them.
-  cuda::DeviceBuffer turned(const Values& values, std::int64_t pitch, bool is_copied) {
+  cuda::DeviceBuffer turned(const Values& values, std::int64_t pitch, bool is_copied,
+                            std::vector<cuda::TurnJob>& turning) {
     cuda::DeviceBuffer memory =
         backend_.scratch(static_cast<std::size_t>(values.picture.elements() * pitch));
     const auto pixels = static_cast<std::uint32_t>(values.picture.pixels());
     const auto channels = static_cast<std::uint32_t>(values.picture.channels);
-    const cuda::TurnJob job{.from = backend_.rows(values),
-                            .to = memory.as<std::int8_t>(),
-                            .images = static_cast<std::uint32_t>(values.images),
-                            .pitch = static_cast<std::uint32_t>(pitch),
-                            .channel_step = is_copied ? 1 : pixels,
-                            .pixel_step = is_copied ? channels : 1,
-                            .channel_tiles = {},
-                            .pixel_blocks = {}};
-    cuda::queue(backend_.queue(), {&job, 1});
+    turning.push_back({.from = backend_.rows(values),
+                       .to = memory.as<std::int8_t>(),
+                       .images = static_cast<std::uint32_t>(values.images),
+                       .pitch = static_cast<std::uint32_t>(pitch),
+                       .channel_step = is_copied ? 1 : pixels,
+                       .pixel_step = is_copied ? channels : 1,
+                       .channel_tiles = {},
+                       .pixel_blocks = {}});
     return memory;
   }
 
