@@ -134,8 +134,9 @@ void compare(Scenario scenario, const AnswerEngine& engine, const Examples& exam
                                          : scenario == Scenario::single_stream ? 1U
                                                                                : 8U,
                          .runs_in_place = true};
-    SampleLibrary samples(examples, engine.engine(), BufferPlace::host, plan.most_samples, failure);
-    BatchRunner runner(engine, samples, 2, 1, failure, meter);
+    SampleLibrary samples(examples, {&engine.engine()}, BufferPlace::host, plan.most_samples,
+                          failure);
+    BatchRunner runner({&engine}, samples, 2, 1, failure, meter);
     EmptySystem nothing;
     empty.push_back(measure(scenario, nothing, samples));
     const auto system = make_system(scenario, {"ours", runner, samples, failure, plan});

@@ -118,6 +118,11 @@ void add_run_options(CLI::App& verb, const std::shared_ptr<LoadFlags>& flags) {
   verb.add_flag("--top5", options.logs_five, "log five classes a sample, the best first");
   add_threads_option(verb, flags->threads);
   add_device_option(verb, options.device);
+  verb.add_option("--beside", options.devices_beside,
+                  "another device, cuda:1, whose batches run beside those of --device; may be\n"
+                  "given for each one more (Offline, Server)")
+      ->type_name("DEVICE")
+      ->allow_extra_args(false);
   verb.add_option("--start-from", flags->start_from,
                   "where samples lie when time begins: host (pinned for a GPU) or device")
       ->check(CLI::IsMember({"host", "device"}))

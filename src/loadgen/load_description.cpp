@@ -30,6 +30,7 @@ std::string to_json(const LoadDescription& description) {
       {"audit", options.audit.string()},
       {"settings", options.settings},
       {"device", options.device},
+      {"devices_beside", options.devices_beside},
       {"start_from", options.start_from == BufferPlace::device ? "device" : "host"},
       {"batch", description.most_samples},
       {"longest_wait_ms", description.longest_wait_ms},

@@ -30,8 +30,9 @@ struct LoadRunOptions {
   std::vector<std::string> settings = {};  // "KEY=NUMBER", see LoadConf
 
   std::string device = "cpu";
-  BufferPlace start_from = BufferPlace::host;  // where samples lie when time begins
-  int threads = 0;                             // 0: all
+  std::vector<std::string> devices_beside = {};  // which take batches as well, when they are free
+  BufferPlace start_from = BufferPlace::host;    // where samples lie when time begins
+  int threads = 0;                               // 0: all
   std::int64_t batch = 0;  // the largest; 0: what a short measurement finds best
   bool logs_five = false;  // five classes an answer, the best first, instead of one
   ProgressStyle progress = ProgressStyle::automatic;

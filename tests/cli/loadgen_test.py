@@ -2,11 +2,13 @@
 """nibble loadgen: every scenario and mode on the digits, answers against nibble eval, faults."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
 import numpy as np
 
@@ -41,6 +43,24 @@ class LoadGen(TrainedCase):
                       self.done("loadgen", "score", self.folder / "Offline", "--data", "digits", "--oracle",
                                 self.folder / "Server").decode())
         self.fails_after_output(1, "top-1: got", "loadgen", "score", out, "--data", "digits", "--reference", "100.1")
+
+    # What NVIDIA's submission of v0.5 answered: 76.104 %.
+    def test_fifty_thousand_logged_classes_are_scored(self):
+        oracle = Path(os.environ.get("NIBBLE_DATA", "/nowhere")) / "resnet50-int4" / "oracle"
+        if not oracle.exists():
+            self.skipTest("no resnet50-int4 in NIBBLE_DATA")
+        log = oracle / "mlperf_log_accuracy_T4x8.json"
+        text = self.done("loadgen", "score", log, "--data", oracle, "--reference", "75.695", "--oracle", log).decode()
+        self.assertIn("38052 of 50000 samples right: 76.104 % top-1", text)
+        self.assertIn("50000 of 50000 answers are those of", text)
+
+    def test_two_devices_share_the_batches(self):
+        out, _ = self.load("two", "--mode", "accuracy", "--beside", "reference", "--batch", "4")
+        alone, _ = self.load("one", "--mode", "accuracy")
+        self.assertEqual(self.logged(out), self.logged(alone))
+        self.assertEqual(json.loads((out / "settings.json").read_text())["devices_beside"], ["reference"])
+        self.fails(1, "several devices: got SingleStream, expected Offline or Server", "loadgen", self.model, "--data",
+                   "digits", "--out", self.folder / "x", "--scenario", "SingleStream", "--beside", "reference")
 
     def fails_after_output(self, code, words, *arguments):
         process = run(*arguments)
@@ -112,6 +132,7 @@ class LoadGen(TrainedCase):
         self.fails(1, "cannot", "loadgen", self.folder / "none.nib", "--data", "digits", "--out", self.folder / "x")
         self.fails(1, "nowhere", "loadgen", self.model, "--data", "nowhere", "--out", self.folder / "x")
         self.fails(2, "--out", "loadgen", self.model, "--data", "digits")
+        self.fails(1, "--start-from device on cpu: got memory of the host alone", *common, "--start-from", "device")
         out, _ = self.load("once", "--mode", "accuracy")
         self.fails(1, "a folder that holds a run", "loadgen", self.model, "--data", "digits", "--out", out)
 
@@ -176,10 +197,12 @@ class LoadGen(TrainedCase):
         self.assertIn("loaded_qsl_set", (out / "mlperf_log_detail.txt").read_text())
 
     def test_a_signal_ends_a_run(self):
-        for scenario in ("Offline", "Server"):
+        # LoadGen makes as many queries as it expects before it begins, and hears nothing meanwhile: so a million at most.
+        for scenario, expected in (("Offline", "target_qps=500"), ("Server", "target_qps=500"),
+                                   ("SingleStream", "target_latency=1")):
             out = self.folder / scenario
             process = subprocess.Popen([NIBBLE, "loadgen", self.model, "--data", "digits", "--out", out, "--scenario",
-                                        scenario, "--target-qps", "500", "--seconds", "60",
+                                        scenario, "--set", expected, "--seconds", "60",
                                         "--set", "min_query_count=1000000"], stderr=subprocess.PIPE,
                                        stdout=subprocess.DEVNULL)
             deadline = time.monotonic() + 60

@@ -6,17 +6,20 @@
 
 namespace nibble::inline loadgen {
 
-BatchRunner::BatchRunner(const AnswerEngine& engine, const SampleLibrary& samples,
+BatchRunner::BatchRunner(std::vector<const AnswerEngine*> engines, const SampleLibrary& samples,
                          std::size_t slots, std::size_t classes_logged, RunFailure& failure,
                          LoadMeter& meter)
-    : engine_(engine),
+    : engines_(std::move(engines)),
       samples_(samples),
-      answer_bytes_(engine.engine().output().bytes),
+      answer_bytes_(engines_.front()->engine().output().bytes),
       classes_logged_(classes_logged),
       failure_(failure),
       meter_(meter),
-      slots_(slots) {
-  for (Slot& slot : slots_) free_.push_back(&slot);
+      slots_(slots * engines_.size()) {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    slots_[i].device = i % engines_.size();
+    free_.push_back(&slots_[slots_.size() - 1 - i]);  // the first device's is taken first
+  }
 }
 
 std::span<std::byte> BatchRunner::answers_of(const Slot& slot) const {
@@ -26,7 +29,7 @@ std::span<std::byte> BatchRunner::answers_of(const Slot& slot) const {
 // Answers of so many samples, and responses that point at their classes.
 void BatchRunner::make_room(Slot& slot, std::size_t samples) const {
   if (samples <= slot.room) return;
-  slot.integers.emplace(engine_.engine().allocate(samples * answer_bytes_, BufferPlace::host));
+  slot.integers.emplace(engine_of(slot).allocate(samples * answer_bytes_, BufferPlace::host));
   slot.classes.resize(samples * classes_logged_);
   slot.responses.clear();
   for (std::size_t i = 0; i < samples; ++i) {
@@ -51,11 +54,11 @@ void BatchRunner::begin(Slot& slot, std::span<const mlperf::QuerySample> batch,
 
 // The samples as one piece of memory, or nothing: then slot.apart says where each of them lies.
 std::span<const std::byte> BatchRunner::stretch_or_apart(Slot& slot) const {
-  const std::span<const std::byte> stretch = samples_.stretch_of(slot.batch);
+  const std::span<const std::byte> stretch = samples_.stretch_of(slot.batch, slot.device);
   if (!stretch.empty()) return stretch;
   slot.apart.clear();
   for (const mlperf::QuerySample& sample : slot.batch)
-    slot.apart.push_back(samples_.integers_of(sample.index));
+    slot.apart.push_back(samples_.integers_of(sample.index, slot.device));
   return {};
 }
 
@@ -66,9 +69,9 @@ void BatchRunner::run(std::span<const mlperf::QuerySample> batch, const Waiting&
   try {
     const auto stretch = stretch_or_apart(slot);
     if (stretch.empty()) {
-      engine_.engine().run(slot.apart, answers_of(slot));
+      engine_of(slot).run(slot.apart, answers_of(slot));
     } else {
-      engine_.engine().run(stretch, static_cast<std::int64_t>(batch.size()), answers_of(slot));
+      engine_of(slot).run(stretch, static_cast<std::int64_t>(batch.size()), answers_of(slot));
     }
   } catch (...) {
     error = std::current_exception();
@@ -96,9 +99,9 @@ void BatchRunner::submit(std::span<const mlperf::QuerySample> batch, const Waiti
   try {
     const auto stretch = stretch_or_apart(*slot);
     if (stretch.empty()) {
-      engine_.engine().submit(slot->apart, answers_of(*slot), std::move(done));
+      engine_of(*slot).submit(slot->apart, answers_of(*slot), std::move(done));
     } else {
-      engine_.engine().submit(stretch, static_cast<std::int64_t>(batch.size()), answers_of(*slot),
+      engine_of(*slot).submit(stretch, static_cast<std::int64_t>(batch.size()), answers_of(*slot),
                               std::move(done));
     }
   } catch (...) {
@@ -112,10 +115,11 @@ void BatchRunner::submit(std::span<const mlperf::QuerySample> batch, const Waiti
 void BatchRunner::find_classes(Slot& slot) const {
   const std::size_t samples = slot.batch.size();
   const auto classes = std::span(slot.classes).first(samples * classes_logged_);
-  if (classes_logged_ == 1) return engine_.find_classes(answers_of(slot), classes);
-  const auto width = static_cast<std::size_t>(engine_.engine().output().shape.elements());
+  const AnswerEngine& engine = *engines_[slot.device];
+  if (classes_logged_ == 1) return engine.find_classes(answers_of(slot), classes);
+  const auto width = static_cast<std::size_t>(engine.engine().output().shape.elements());
   slot.reals.resize(samples * width);
-  engine_.to_reals(answers_of(slot), slot.reals);
+  engine.to_reals(answers_of(slot), slot.reals);
   for (std::size_t i = 0; i < samples; ++i) {
     std::ranges::copy(largest(std::span(slot.reals).subspan(i * width, width), classes_logged_),
                       classes.begin() + static_cast<std::ptrdiff_t>(i * classes_logged_));

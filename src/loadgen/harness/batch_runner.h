@@ -23,20 +23,21 @@ namespace nibble::inline loadgen {
 
 class BatchRunner {
  public:
-  // At most `slots` batches are on their way at a time, each with memory of its own.
-  BatchRunner(const AnswerEngine& engine, const SampleLibrary& samples, std::size_t slots,
-              std::size_t classes_logged, RunFailure& failure, LoadMeter& meter);
+  // At most `slots` batches are on their way at a time on each of the engines, which are those of
+  // the samples' devices; each has memory of its own.
+  BatchRunner(std::vector<const AnswerEngine*> engines, const SampleLibrary& samples,
+              std::size_t slots, std::size_t classes_logged, RunFailure& failure, LoadMeter& meter);
 
   struct Waiting {
     std::optional<LoadClock::time_point> issued = {};  // the sample that waited longest; none: now
     std::size_t samples = 0;                           // that are left waiting
   };
 
-  // In this thread, where nobody submits. LoadGen is answered even where the engine fails, and
-  // `failure` knows why.
+  // In this thread by the first engine, where nobody submits. LoadGen is answered even where the
+  // engine fails, and `failure` knows why.
   void run(std::span<const mlperf::QuerySample> batch, const Waiting& waiting);
 
-  // The same by the engine's threads; `batch` is copied. Waits for a free slot.
+  // The same by threads of whichever engine has a free slot; `batch` is copied. Waits for one.
   void submit(std::span<const mlperf::QuerySample> batch, const Waiting& waiting);
   bool has_free_slot() const;
 
@@ -47,6 +48,7 @@ class BatchRunner {
 
  private:
   struct Slot {
+    std::size_t device = 0;  // whose engine runs its batches
     std::span<const mlperf::QuerySample> batch = {};
     std::vector<mlperf::QuerySample> own_batch = {};  // where the caller's goes too early
     std::vector<const std::byte*> apart = {};         // samples, where they are not neighbours
@@ -67,7 +69,9 @@ class BatchRunner {
   void free(Slot& slot);
   void end_one();
 
-  const AnswerEngine& engine_;
+  const Engine& engine_of(const Slot& slot) const { return engines_[slot.device]->engine(); }
+
+  std::vector<const AnswerEngine*> engines_;
   const SampleLibrary& samples_;
   std::size_t answer_bytes_;
   std::size_t classes_logged_;

@@ -36,10 +36,25 @@ constexpr double kPeakProbeMs = 2'000;   // of each of its dozen runs
 constexpr double kSingleShare = 0.5;     // of the measured time: rather too many queries than few
 constexpr const char* kEveryBenchmark = "*";
 
+bool is_gpu(const std::string& device) {
+  return device.starts_with("cuda");
+}
+
 void check_options(const LoadRunOptions& options) {
   if (options.mode == LoadMode::find_peak && options.scenario != Scenario::server) {
     throw Error("loadgen", "mode find-peak", std::string(name_of(options.scenario)),
                 "Server: LoadGen looks for a peak there alone");
+  }
+  std::vector<std::string> devices = options.devices_beside;
+  devices.push_back(options.device);
+  for (const std::string& device : devices) {
+    if (options.start_from == BufferPlace::device && !is_gpu(device))
+      throw Error("loadgen", "--start-from device on " + device, "memory of the host alone",
+                  "--start-from host");
+  }
+  if (devices.size() > 1 && is_stream(options.scenario)) {
+    throw Error("loadgen", "several devices", std::string(name_of(options.scenario)),
+                "Offline or Server: a stream has one query at a time");
   }
   if (fs::exists(options.out / kDetailLog)) {
     throw Error("loadgen", options.out.string(), "a folder that holds a run", "another");
@@ -123,8 +138,7 @@ mlperf::TestSettings settings_of(const LoadRunOptions& options, const LoadConf& 
 // What LoadGen is to expect, where the configuration does not say it.
 void expect(mlperf::TestSettings& settings, const LoadConf& conf, Scenario scenario,
             const BatchPlan& plan) {
-  const bool is_stream = scenario == Scenario::single_stream || scenario == Scenario::multi_stream;
-  if (conf.has(is_stream ? "target_latency" : "target_qps")) return;
+  if (conf.has(is_stream(scenario) ? "target_latency" : "target_qps")) return;
   settings.offline_expected_qps = plan.samples_per_second;
   settings.server_target_qps = kServerShare * plan.samples_per_second;
   settings.single_stream_expected_latency_ns = kSingleShare * 1e9 * plan.seconds;
@@ -153,13 +167,13 @@ void check_with_audit(mlperf::TestSettings settings, const LoadRunOptions& optio
   check_settings(settings, samples);
 }
 
-PlannedEngine plan_for(const LoadRunOptions& options, const Model& model,
+PlannedEngine plan_for(const std::string& device, const LoadRunOptions& options, const Model& model,
                        const mlperf::TestSettings& settings, const LoadConf& conf) {
   const bool is_server = options.scenario == Scenario::server;
   return plan_batches(
       {.scenario = options.scenario,
        .threads = options.threads > 0 ? options.threads : thread_count(),
-       .is_gpu = options.device.starts_with("cuda"),
+       .is_gpu = is_gpu(device),
        .start_from = options.start_from,
        .batch = static_cast<std::size_t>(options.batch),
        .samples_per_query =
@@ -168,9 +182,23 @@ PlannedEngine plan_for(const LoadRunOptions& options, const Model& model,
        .latency_bound =
            std::chrono::nanoseconds(is_server ? settings.server_target_latency_ns : 0)},
       [&](EngineOptions engine) {
-        engine.device = options.device;
+        engine.device = device;
         return std::make_unique<AnswerEngine>(copy_of(model), engine);
       });
+}
+
+// All devices have the batches that are best for the first, and its lanes: several of a kind are
+// meant.
+std::vector<PlannedEngine> plan_all(const LoadRunOptions& options, const Model& model,
+                                    const mlperf::TestSettings& settings, const LoadConf& conf) {
+  std::vector<PlannedEngine> planned = {plan_for(options.device, options, model, settings, conf)};
+  for (const std::string& device : options.devices_beside) {
+    planned.push_back(plan_for(device, options, model, settings, conf));
+    BatchPlan& first = planned.front().plan;
+    first.samples_per_second += planned.back().plan.samples_per_second;
+    first.runs_in_place = false;
+  }
+  return planned;
 }
 
 std::size_t classes_logged(const LoadRunOptions& options, const AnswerEngine& engine) {
@@ -195,11 +223,18 @@ LoadResult run_load(const LoadRunOptions& options) {
   fs::create_directories(options.out);
   const LoadConf conf = conf_of(options);
   mlperf::TestSettings settings = settings_of(options, conf);
-  const PlannedEngine planned = plan_for(options, model, settings, conf);
-  expect(settings, conf, options.scenario, planned.plan);
-  expect_peak(settings, conf, planned.plan);
+  const std::vector<PlannedEngine> planned = plan_all(options, model, settings, conf);
+  const BatchPlan& plan = planned.front().plan;
+  expect(settings, conf, options.scenario, plan);
+  expect_peak(settings, conf, plan);
 
-  const AnswerEngine& engine = *planned.engine;
+  std::vector<const AnswerEngine*> engines;
+  std::vector<const Engine*> devices;
+  for (const PlannedEngine& each : planned) {
+    engines.push_back(each.engine.get());
+    devices.push_back(&each.engine->engine());
+  }
+  const AnswerEngine& engine = *engines.front();
   const std::unique_ptr<ExampleSource> source =
       load_examples(options.data,
                     {.split = options.split == "train" ? Split::train : Split::test,
@@ -207,15 +242,13 @@ LoadResult run_load(const LoadRunOptions& options) {
                      .skips_broken = options.skips_broken,
                      .takes_unlabelled = true},
                     engine);
-  const BatchPlan& plan = planned.plan;
   RunFailure failure;
   LoadMeter meter;
-  SampleLibrary samples(source->examples, engine.engine(), options.start_from, plan.most_samples,
-                        failure);
+  SampleLibrary samples(source->examples, devices, options.start_from, plan.most_samples, failure);
   // One more batch than lanes is ready when one ends, but not where samples come one by one.
   const auto slots =
       static_cast<std::size_t>(plan.lanes + (options.scenario == Scenario::offline ? 1 : 0));
-  BatchRunner runner(engine, samples, slots, classes_logged(options, engine), failure, meter);
+  BatchRunner runner(engines, samples, slots, classes_logged(options, engine), failure, meter);
   const std::unique_ptr<mlperf::SystemUnderTest> system = make_system(
       options.scenario, {"Nibble_" + engine.engine().name(), runner, samples, failure, plan});
 
@@ -232,7 +265,7 @@ LoadResult run_load(const LoadRunOptions& options) {
   logs.enable_trace = false;
   // An empty name: LoadGen reads no audit.config that happens to lie about.
   mlperf::StartTest(system.get(), &samples, settings, logs, options.audit.string());
-  meter.write(options.out, plan.lanes);
+  meter.write(options.out, plan.lanes * static_cast<int>(engines.size()));
   return read_load_result(options.out);
 }
 

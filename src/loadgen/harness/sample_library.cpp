@@ -17,12 +17,12 @@ constexpr std::size_t kSamplesAtOnce = 256;  // on their way to a device
 
 }  // namespace
 
-SampleLibrary::SampleLibrary(const Examples& examples, const Engine& engine, BufferPlace place,
-                             std::size_t window, RunFailure& failure)
+SampleLibrary::SampleLibrary(const Examples& examples, std::vector<const Engine*> engines,
+                             BufferPlace place, std::size_t window, RunFailure& failure)
     : examples_(examples),
-      engine_(engine),
+      engines_(std::move(engines)),
       place_(place),
-      sample_bytes_(engine.input().bytes),
+      sample_bytes_(engines_.front()->input().bytes),
       window_(window),
       failure_(failure),
       places_(examples.size()) {}
@@ -44,21 +44,28 @@ void SampleLibrary::load(const std::vector<mlperf::QuerySampleIndex>& samples) {
   loaded_ = samples.size();
   const std::size_t repeated = std::min(window_, loaded_) - 1;
   const std::size_t bytes = (loaded_ + repeated) * sample_bytes_;
-  if (!memory_ || memory_->bytes().size() < bytes) memory_.emplace(engine_.allocate(bytes, place_));
   const bool is_device = place_ == BufferPlace::device;
+  if (memory_.empty() || memory_[0].bytes().size() < bytes) {
+    memory_.clear();
+    for (std::size_t i = 0; i < (is_device ? engines_.size() : 1); ++i)
+      memory_.push_back(engines_[i]->allocate(bytes, place_));
+  }
   std::vector<std::byte> piece(is_device ? kSamplesAtOnce * sample_bytes_ : 0);
   for (std::size_t begin = 0; begin < loaded_; begin += kSamplesAtOnce) {
     const std::size_t count = std::min(kSamplesAtOnce, loaded_ - begin);
     const std::size_t at = begin * sample_bytes_;
-    std::byte* to = is_device ? piece.data() : memory_->bytes().data() + at;
+    std::byte* to = is_device ? piece.data() : memory_[0].bytes().data() + at;
     parallel_tasks(count, [&](std::size_t i) {
       if (interrupt_requested()) return;
       const mlperf::QuerySampleIndex sample = samples[begin + i];
       examples_.read(sample, sample + 1, {to + i * sample_bytes_, sample_bytes_});
     });
-    if (is_device) memory_->write({piece.data(), count * sample_bytes_}, at);
+    for (const EngineBuffer& each : memory_) {
+      if (is_device) each.write({piece.data(), count * sample_bytes_}, at);
+    }
   }
-  memory_->write(memory_->bytes().first(repeated * sample_bytes_), loaded_ * sample_bytes_);
+  for (const EngineBuffer& each : memory_)
+    each.write(each.bytes().first(repeated * sample_bytes_), loaded_ * sample_bytes_);
   // MultiStream loads its first samples again behind the last: the first place counts.
   for (std::size_t i = loaded_; i-- > 0;) places_[samples[i]] = i;
 }
@@ -67,8 +74,8 @@ void SampleLibrary::UnloadSamplesFromRam(const std::vector<mlperf::QuerySampleIn
   loaded_ = 0;
 }
 
-std::span<const std::byte> SampleLibrary::stretch_of(
-    std::span<const mlperf::QuerySample> batch) const {
+std::span<const std::byte> SampleLibrary::stretch_of(std::span<const mlperf::QuerySample> batch,
+                                                     std::size_t engine) const {
   const std::size_t first = places_[batch[0].index];
   // A batch of more samples than there are goes round more than once: there is no such stretch.
   const std::size_t repeated = std::min(window_, loaded_) - 1;
@@ -78,7 +85,7 @@ std::span<const std::byte> SampleLibrary::stretch_of(
     if (places_[sample.index] != expected) return {};
     expected = place_after(expected);
   }
-  return memory_->bytes().subspan(first * sample_bytes_, batch.size() * sample_bytes_);
+  return memory_of(engine).subspan(first * sample_bytes_, batch.size() * sample_bytes_);
 }
 
 }  // namespace nibble::inline loadgen

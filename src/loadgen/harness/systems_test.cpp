@@ -62,16 +62,17 @@ constexpr std::size_t kSamples = 64;
 // A sanitizer makes each of them slow.
 constexpr std::size_t kQueries = kCanLimitMemory ? 1'000'000 : 100'000;
 
+constexpr const char* kFormat = "fixed(8,0,symmetric)";
+
 struct SystemCase {
   Scenario scenario;
-  bool runs_in_place;  // of Offline: streams always do, Server never
+  bool runs_in_place = false;  // of Offline: streams always do, Server never
+  bool has_two_devices = false;
 };
 
 class Systems : public testing::TestWithParam<SystemCase> {
  protected:
-  Systems()
-      : engine_(channel_sums(false, "fixed(8,0,symmetric)"),
-                {.max_batch = 64, .threads = 1, .lanes = 2}) {
+  Systems() : engine_(channel_sums(false, kFormat), {.max_batch = 64, .threads = 1, .lanes = 2}) {
     numbers_.resize(kSamples * engine_.engine().input().bytes);
     for (std::size_t i = 0; i < numbers_.size(); ++i)
       numbers_[i] = static_cast<std::byte>(static_cast<std::int8_t>(i * i * 7 % 201) - 100);
@@ -101,15 +102,20 @@ class Systems : public testing::TestWithParam<SystemCase> {
 
   // All queries of a run of the scenario, as LoadGen asks them; what FlushQueries throws goes out.
   void ask(std::size_t queries) {
-    const auto [scenario, runs_in_place] = GetParam();
+    const auto [scenario, runs_in_place, has_two_devices] = GetParam();
     RunFailure failure;
     LoadMeter meter;
     const BatchPlan plan{.most_samples = scenario == Scenario::single_stream ? 1U : 48U,
                          .lanes = 2,
                          .runs_in_place = runs_in_place};
-    SampleLibrary samples(examples_, engine_.engine(), BufferPlace::host, plan.most_samples,
-                          failure);
-    BatchRunner runner(engine_, samples, 2, 1, failure, meter);
+    const AnswerEngine other(channel_sums(false, kFormat),
+                             {.device = "reference", .max_batch = 64});
+    std::vector<const AnswerEngine*> engines = {&engine_};
+    if (has_two_devices) engines.push_back(&other);
+    std::vector<const Engine*> devices;
+    for (const AnswerEngine* each : engines) devices.push_back(&each->engine());
+    SampleLibrary samples(examples_, devices, BufferPlace::host, plan.most_samples, failure);
+    BatchRunner runner(engines, samples, 2, 1, failure, meter);
     const std::unique_ptr<mlperf::SystemUnderTest> system =
         make_system(scenario, {"test", runner, samples, failure, plan});
     std::vector<mlperf::QuerySampleIndex> all(kSamples);
@@ -159,16 +165,17 @@ TEST_P(Systems, ThatFailAnswerAllTheSameAndEndTheRun) {
   EXPECT_TRUE(std::ranges::all_of(mine.times, [](const auto& times) { return times <= 1; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Systems,
-                         testing::Values(SystemCase{Scenario::offline, false},
-                                         SystemCase{Scenario::offline, true},
-                                         SystemCase{Scenario::server, false},
-                                         SystemCase{Scenario::single_stream, false},
-                                         SystemCase{Scenario::multi_stream, false}),
-                         [](const auto& test) {
-                           return std::string(name_of(test.param.scenario)) +
-                                  (test.param.runs_in_place ? "InPlace" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, Systems,
+    testing::Values(SystemCase{Scenario::offline}, SystemCase{Scenario::offline, true},
+                    SystemCase{Scenario::offline, false, true}, SystemCase{Scenario::server},
+                    SystemCase{Scenario::server, false, true}, SystemCase{Scenario::single_stream},
+                    SystemCase{Scenario::multi_stream}),
+    [](const auto& test) {
+      return std::string(name_of(test.param.scenario)) +
+             (test.param.runs_in_place ? "InPlace" : "") +
+             (test.param.has_two_devices ? "OnTwoDevices" : "");
+    });
 
 }  // namespace
 }  // namespace nibble::inline loadgen
