@@ -148,9 +148,10 @@ TEST(CudaBands, AreRefusedWhereTheyDoNotFit) {
 }
 
 // A first layer as examples lie where its windows overlap.
-Layer overlapping_layer(const Layer& old) {
-  const EntryLayout layout = EntryLayout::best(old.picture, old.conv, true);
+Layer overlapping_layer(const Layer& old, bool has_border) {
+  const EntryLayout layout = EntryLayout::best(old.picture, old.conv, true, has_border);
   EXPECT_TRUE(layout.overlaps());
+  EXPECT_EQ(layout.has_border(), has_border);
   const Bytes dense = layout.weights(old.conv, old.weights);
   const Picture stored = layout.stored();
   Layer layer{.picture = stored,
@@ -167,9 +168,9 @@ Layer overlapping_layer(const Layer& old) {
   for (std::int64_t y = 0; y < old.picture.height; ++y) {
     for (std::int64_t x = 0; x < old.picture.width; ++x) {
       for (std::int64_t c = 0; c < old.picture.channels; ++c)
-        layer.numbers[static_cast<std::size_t>((y / 2 * stored.width + x / 2) * 16 +
-                                               layout.channel(y % 2, x % 2, c))] =
-            old.number(y, x, c);
+        layer.numbers[static_cast<std::size_t>(
+            (layout.y.stored_pixel(y) * stored.width + layout.x.stored_pixel(x)) * 16 +
+            layout.channel(y % 2, x % 2, c))] = old.number(y, x, c);
     }
   }
   return layer;
@@ -180,12 +181,14 @@ TEST(CudaBands, OverlapInFirstLayersOfStrideTwo) {
     Layer old = plain_layer(picture, 7);
     old.conv.stride = {2, 2};
     old.result = {(picture.height + 1) / 2, (picture.width + 1) / 2, kOutputs};
-    const Layer layer = overlapping_layer(old);
-    for (std::int64_t y = 0; y < old.result.height; ++y) {
-      for (std::int64_t x = 0; x < old.result.width; ++x)
-        EXPECT_EQ(layer.sum(y, x, 1), old.sum(y, x, 1));
+    for (const bool has_border : {false, true}) {
+      const Layer layer = overlapping_layer(old, has_border);
+      for (std::int64_t y = 0; y < old.result.height; ++y) {
+        for (std::int64_t x = 0; x < old.result.width; ++x)
+          EXPECT_EQ(layer.sum(y, x, 1), old.sum(y, x, 1));
+      }
+      expect_bands(layer);
     }
-    expect_bands(layer);
   }
 }
 

@@ -134,10 +134,11 @@ struct CopiedLayer {
   std::int64_t stride;
   bool has_addend;  // another convolution's values, rescaled
   bool is_relu;     // results from 0 on, which has a law of its own
+  const char* format = "int8";
 
   Model model() const {
     Dice dice(static_cast<std::uint64_t>(depth + channels + kernel));
-    NetworkMaker maker({18, 21, depth}, integers_format("int8"));  // six lines fill a tile
+    NetworkMaker maker({18, 21, depth}, integers_format(format));  // six lines fill a tile
     const auto convolve = [&](std::int64_t side) {
       maker.add(Conv2d{.channels = channels,
                        .kernel = {side, side},
@@ -170,18 +171,23 @@ struct CopiedLayer {
 // In every tile that there is, whole and cut into parts of the depth.
 TEST(DeviceEngine, CopiesOperandsOfEveryShape) {
   const std::vector<CopiedLayer> layers = {
-      {16, 16, 3, 1, true, true},  {40, 10, 3, 2, false, true},  {64, 64, 1, 1, true, true},
-      {64, 80, 3, 1, true, false}, {128, 160, 3, 2, true, true}, {256, 320, 1, 2, false, false},
-      {96, 64, 5, 1, false, true}, {512, 64, 3, 1, true, true},  {144, 256, 1, 1, true, false},
-      {64, 64, 3, 1, true, true},  {32, 48, 5, 1, false, false}, {3, 64, 7, 2, false, true},
-      {3, 20, 7, 2, false, false}, {32, 32, 3, 1, true, false}};
+      {16, 16, 3, 1, true, true},           {40, 10, 3, 2, false, true},
+      {64, 64, 1, 1, true, true},           {64, 80, 3, 1, true, false},
+      {128, 160, 3, 2, true, true},         {256, 320, 1, 2, false, false},
+      {96, 64, 5, 1, false, true},          {512, 64, 3, 1, true, true},
+      {144, 256, 1, 1, true, false},        {64, 64, 3, 1, true, true},
+      {32, 48, 5, 1, false, false},         {3, 64, 7, 2, false, true},
+      {3, 20, 7, 2, false, false},          {32, 32, 3, 1, true, false},
+      {3, 64, 7, 2, false, true, "uint8"},  {3, 16, 3, 1, false, true, "uint8(zero=114)"},
+      {3, 130, 3, 1, false, false, "uint8"}};
   for (const CopiedLayer& layer : layers) {
     SCOPED_TRACE(::testing::Message() << layer.depth << " to " << layer.channels << ", "
                                       << layer.kernel << "/" << layer.stride);
     const Model model = layer.model();
     const Engine cpu(copy_of(model), {.max_batch = 4});
-    const std::vector<std::byte> input =
-        as_bytes(cpu.input(), Dice(8).many(kMost * cpu.input().shape.elements(), -128, 127));
+    const std::vector<std::byte> input = as_bytes(
+        cpu.input(),
+        Dice(8).many(kMost * cpu.input().shape.elements(), cpu.input().low, cpu.input().high));
     std::vector<std::byte> wanted(cpu.output().bytes * kMost);
     cpu.run(input, kMost, wanted);
     const auto expect_answers_of = [&](const Engine& device) {

@@ -101,8 +101,10 @@ void DevicePlaces::lay_entry_out(bool is_copied) {
   const auto* law = std::get_if<ProductLaw>(&readers_[0][0]->law);
   const Conv2d* conv = law == nullptr ? nullptr : std::get_if<Conv2d>(&law->op);
   if (conv == nullptr || conv->groups > 1 || law->finish.has_wide_sums) return;
-  const bool can_overlap = is_copied && places_[0].base == 0 && conv->channels <= 64;
-  entry_ = EntryLayout::best(places_[0].picture, *conv, can_overlap);
+  // The copy engine fills in the byte 0 outside, which is the number `base`.
+  const bool has_border = is_copied && places_[0].base != 0 && conv->padding != Extent2{0, 0};
+  const bool can_overlap = is_copied && conv->channels <= 64;
+  entry_ = EntryLayout::best(places_[0].picture, *conv, can_overlap, has_border);
   places_[0].picture = entry_.stored();
 }
 
@@ -118,6 +120,7 @@ void DevicePlaces::add_borders() {
                               return gathers_outside(*reader);
                             });
   }
+  if (entry_.has_border()) places_[0].has_border = false;
   for (std::size_t i = 0; i < places_.size(); ++i)
     places_[i].has_border = places_[home_[i]].has_border;
 }

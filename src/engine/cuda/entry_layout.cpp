@@ -57,6 +57,15 @@ bool can_spread(const WindowAxis& of) {
          of.extent <= (spread.extent - 1) * spread.step + spread.origin + spread.count;
 }
 
+// With the stored pixels that windows begin and end in, outside of the example.
+EntryAxis bordered_axis(EntryAxis axis, const WindowAxis& of) {
+  const std::int64_t outputs = (of.extent + 2 * of.padding - of.kernel) / of.stride + 1;
+  axis.extent = std::max(axis.extent + axis.padding, (outputs - 1) * axis.stride + axis.kernel);
+  axis.origin -= axis.padding * axis.step;
+  axis.padding = 0;
+  return axis;
+}
+
 // Less to multiply first, then less to store.
 auto cost_of(const EntryLayout& layout) {
   const Picture stored = layout.stored();
@@ -75,17 +84,22 @@ EntryLayout EntryLayout::plain(const Picture& example) {
   return {.example = example, .y = {.extent = example.height}, .x = {.extent = example.width}};
 }
 
-EntryLayout EntryLayout::best(const Picture& example, const Conv2d& conv, bool can_overlap) {
+EntryLayout EntryLayout::best(const Picture& example, const Conv2d& conv, bool can_overlap,
+                              bool has_border) {
   const WindowAxis y{example.height, conv.kernel.y, conv.stride.y, conv.padding.y};
   const WindowAxis x{example.width, conv.kernel.x, conv.stride.x, conv.padding.x};
   const EntryLayout as_it_is{example, plain_axis(y), plain_axis(x)};
   if (conv.dilation != Extent2{1, 1} || example.channels >= kFilled) return as_it_is;
-  const EntryLayout folded{example, folded_axis(y), folded_axis(x)};
+  const auto layout = [&](const EntryAxis& own_y, const EntryAxis& own_x) {
+    return has_border ? EntryLayout{example, bordered_axis(own_y, y), bordered_axis(own_x, x)}
+                      : EntryLayout{example, own_y, own_x};
+  };
+  const EntryLayout folded = layout(folded_axis(y), folded_axis(x));
   if (can_overlap && folded.overlaps()) return folded;
-  std::vector<EntryLayout> layouts{as_it_is, folded};
+  std::vector<EntryLayout> layouts{layout(plain_axis(y), plain_axis(x)), folded};
   if (can_spread(x)) {
-    layouts.push_back({example, plain_axis(y), spread_axis(x)});
-    layouts.push_back({example, folded_axis(y), spread_axis(x)});
+    layouts.push_back(layout(plain_axis(y), spread_axis(x)));
+    layouts.push_back(layout(folded_axis(y), spread_axis(x)));
   }
   return *std::ranges::min_element(layouts, {}, cost_of);
 }

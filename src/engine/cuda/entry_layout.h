@@ -42,11 +42,14 @@ struct EntryLayout {
   // As it is: every pixel by itself.
   static EntryLayout plain(const Picture& example);
   // The one that leaves the least to multiply to the only reader of an example, or, where the
-  // reader `can_overlap`, one that overlaps.
-  static EntryLayout best(const Picture& example, const Conv2d& conv, bool can_overlap);
+  // reader `can_overlap`, one that overlaps. `has_border`: what lies outside is stored as well.
+  static EntryLayout best(const Picture& example, const Conv2d& conv, bool can_overlap,
+                          bool has_border);
 
   Picture stored() const { return {y.extent, x.extent, y.count * x.count * example.channels}; }
-  bool is_plain() const { return y.count == 1 && x.count == 1; }
+  bool is_plain() const { return y.count == 1 && x.count == 1 && y.origin == 0 && x.origin == 0; }
+  // What lies outside of examples is stored: windows begin with the first pixel.
+  bool has_border() const { return !is_plain() && y.padding == 0 && x.padding == 0; }
   // Windows of four pixels of 16 bytes each, which a tensor core takes as they lie
   // (backend/cuda/banded_product.h): no number is stored twice.
   bool overlaps() const { return !is_plain() && stored().channels <= 16 && x.kernel == 4; }
