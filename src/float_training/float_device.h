@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/step_trace.h"
 #include "float_training/layer.h"
 #include "float_training/wire_parcel.h"
 
@@ -43,6 +44,8 @@ class FloatDevice {
   // arrive are rounded to `type`.
   virtual std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
                                                    ProductType type) = 0;
+  // Tells the trace what runs when; waits, and tells whoever traced before. Null: no longer.
+  virtual void set_trace(StepTrace* trace) = 0;
 };
 
 // Throws, with the names that there are, where it is none of them.

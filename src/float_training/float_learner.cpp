@@ -20,6 +20,10 @@ FloatLearner::FloatLearner(Recipe recipe, const TrainingData& data)
       batcher_(data.train, input_of(recipe_.network)) {}
 
 StepResult FloatLearner::step(const StepPlan& plan) {
+  if (plan.trace != nullptr) {
+    session_.set_trace(plan.trace);
+    plan.trace->enter("batch");
+  }
   batcher_.load(plan.indices, recipe_.augment,
                 {recipe_.seed, static_cast<std::uint32_t>(plan.epoch)});
   std::optional<Probe> probe;
@@ -30,6 +34,7 @@ StepResult FloatLearner::step(const StepPlan& plan) {
   rate_ = rate_at(recipe_.schedule, recipe_.optimizer.rate, plan.position, plateau_);
   const StepResult result = session_.step(batcher_, rate_);
   session_.rounder().set_observer(nullptr);
+  if (plan.trace != nullptr) session_.set_trace(nullptr);
   add_to_average(plan.epoch, false);
   return result;
 }

@@ -78,9 +78,14 @@ FloatPlacement::FloatPlacement(const Recipe& recipe) {
     if (recipe.policy.find(Role::accumulator, node.name) != nullptr)
       throw Error("place", "layer " + node.name, "simulated accumulators on " + device_->name(),
                   "cpu, which alone has them", ErrorKind::usage);
-    places_.emplace(i, ProductPlace{*device_, recipe.wire, recipe.compute, traffic_, has_forward,
-                                    has_input_error, has_weight_gradient});
+    places_.emplace(i, ProductPlace{*device_, recipe.wire, recipe.compute, traffic_, host_,
+                                    has_forward, has_input_error, has_weight_gradient});
   }
+}
+
+void FloatPlacement::set_trace(StepTrace* trace) {
+  host_.set_trace(trace);
+  if (device_) device_->set_trace(trace);
 }
 
 const ProductPlace* FloatPlacement::of(std::size_t node) const {

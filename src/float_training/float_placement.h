@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "core/host_trace.h"
 #include "float_training/float_device.h"
 #include "nibble/float_training/recipe.h"
 
@@ -26,6 +27,7 @@ struct ProductPlace {
   WireFormat wire;
   ProductType compute;
   WireTraffic& traffic;
+  const HostTrace& host;
   bool has_forward = false;
   bool has_input_error = false;
   bool has_weight_gradient = false;
@@ -41,10 +43,13 @@ class FloatPlacement {
 
   const ProductPlace* of(std::size_t node) const;  // null: all on the CPU
   const WireTraffic& traffic() const { return traffic_; }
+  // Tells the trace of copies, waits and of the device; null: no longer.
+  void set_trace(StepTrace* trace);
 
  private:
   std::unique_ptr<FloatDevice> device_;
   WireTraffic traffic_;
+  HostTrace host_;
   std::map<std::size_t, ProductPlace> places_;
 };
 

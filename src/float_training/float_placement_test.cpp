@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::string_view kPlacedNetwork = R"(
 input = [6, 6, 2]
@@ -61,9 +62,16 @@ class PlacedTraining : public testing::Test {
     options.folder = folder();
     options.mode = RunFolderMode::overwrite;
     options.progress = ProgressStyle::silent;
+    options.profile = profile();
     return train(recipe, options);
   }
   std::filesystem::path folder() const { return folder_.path() / "run"; }
+  std::filesystem::path profile() const { return folder_.path() / "step.json"; }
+  static std::string text_of(const std::filesystem::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
 
  private:
   TemporaryFolder folder_;
@@ -111,9 +119,7 @@ TEST_F(PlacedTraining, LearnsAsWellOverNarrowWires) {
 TEST_F(PlacedTraining, Fp16ScalesTheLoss) {
   const auto settings = [&](const Recipe& recipe) {
     run(recipe);
-    std::ostringstream text;
-    text << std::ifstream(folder() / "settings.json").rdbuf();
-    return text.str();
+    return text_of(folder() / "settings.json");
   };
   EXPECT_THAT(settings(digits("pretend", WireFormat::fp16)),
               AllOf(HasSubstr(R"("wire": "fp16")"), HasSubstr(R"("loss_scale": 65536)"),
@@ -126,6 +132,18 @@ TEST_F(PlacedTraining, Fp16ScalesTheLoss) {
   own.policy.loss_scale.start = 128;
   EXPECT_THAT(settings(own), AllOf(HasSubstr(R"("loss_scale": 128)"),
                                    HasSubstr(R"("loss_scale_dynamic": false)")));
+}
+
+TEST_F(PlacedTraining, ATraceHasTheHostTheDeviceAndEveryCopy) {
+  run(digits("conv*=pretend"));
+  const std::string trace = text_of(profile());
+  for (const char* name :
+       {"batch", "conv1 forward", "fc backward", "loss", "update", "send conv2.input",
+        "wait for conv2.value", "wait for conv1.gradients", "conv2 input error", "conv2 weight",
+        "pretend", "pretend copies up", "pretend copies down"})
+    EXPECT_THAT(trace, HasSubstr('"' + std::string(name) + '"')) << name;
+  EXPECT_THAT(trace, HasSubstr(R"("memory":"pinned")"));
+  EXPECT_THAT(trace, Not(HasSubstr("fc.value")));  // which the host computes
 }
 
 TEST_F(PlacedTraining, ADeviceThatIsLostEndsTheRun) {

@@ -28,32 +28,36 @@ std::span<float> tensor_of(float* values, const Pass& pass, std::int64_t size) {
 OffloadedProducts::OffloadedProducts(const LayerSettings& settings, const ProductPlace& place)
     : place_(place),
       device_(place.device.products(settings, place.compute)),
+      name_(settings.node.name),
       node_(settings.index),
       input_size_(settings.inputs[0].elements()),
       output_size_(settings.output.elements()),
       channels_(settings.output[settings.output.rank() - 1]) {}
 
-void OffloadedProducts::send(std::span<const float> values, Put put,
+void OffloadedProducts::send(const char* what, std::span<const float> values, Put put,
                              const std::optional<RandomKey>& draws) {
-  WireParcel parcel = pack(values, place_.wire, draws);
-  place_.traffic.bytes_sent += parcel.bytes();
-  ++place_.traffic.parcels;
-  (*device_.*put)(std::move(parcel));
+  place_.host.within("send " + name_ + what, [&] {
+    WireParcel parcel = pack(values, place_.wire, draws);
+    place_.traffic.bytes_sent += parcel.bytes();
+    ++place_.traffic.parcels;
+    (*device_.*put)(std::move(parcel));
+  });
 }
 
-void OffloadedProducts::send_new(const LayerParameter& parameter, Put put,
+void OffloadedProducts::send_new(const char* what, const LayerParameter& parameter, Put put,
                                  std::optional<std::uint64_t>& version) {
   if (version == parameter.version) return;
-  send(parameter.value.as<float>(), put);
+  send(what, parameter.value.as<float>(), put);
   version = parameter.version;
 }
 
 void OffloadedProducts::send_input(const Pass& pass, const float* input) {
-  send(tensor_of(input, pass, input_size_), &DeviceProducts::put_input);
+  send(".input", tensor_of(input, pass, input_size_), &DeviceProducts::put_input);
 }
 
 void OffloadedProducts::receive(Expected expected) const {
-  const WireParcel parcel = expected.arrival.get();
+  WireParcel parcel;
+  place_.host.within("wait for " + name_ + expected.what, [&] { parcel = expected.arrival.get(); });
   place_.traffic.bytes_fetched += parcel.bytes();
   ++place_.traffic.parcels;
   if (expected.second.empty()) return unpack(parcel, expected.first);
@@ -66,30 +70,33 @@ void OffloadedProducts::receive(Expected expected) const {
 
 void OffloadedProducts::forward(const Pass& pass, const float* input, const ProductWeights& weights,
                                 float* output) {
-  send_new(weights.weight, &DeviceProducts::put_weight, weight_version_);
-  if (weights.bias != nullptr) send_new(*weights.bias, &DeviceProducts::put_bias, bias_version_);
+  send_new(".weight", weights.weight, &DeviceProducts::put_weight, weight_version_);
+  if (weights.bias != nullptr)
+    send_new(".bias", *weights.bias, &DeviceProducts::put_bias, bias_version_);
   send_input(pass, input);
-  receive({device_->forward(pass.slices, place_.wire), tensor_of(output, pass, output_size_)});
+  receive({".value", device_->forward(pass.slices, place_.wire),
+           tensor_of(output, pass, output_size_)});
 }
 
 ProductsBack OffloadedProducts::ask_back(const Pass& pass, const ProductsBack& wanted) {
   ProductsBack rest = wanted;
   const bool asks_error = place_.has_input_error && wanted.input_error != nullptr;
   if (!asks_error && !place_.has_weight_gradient) return rest;
-  send(tensor_of(wanted.error, pass, output_size_), &DeviceProducts::put_error,
+  send(".error", tensor_of(wanted.error, pass, output_size_), &DeviceProducts::put_error,
        wire_draws(pass, node_, 0));
   if (asks_error) {  // first, for the layer below waits for it
-    send_new(wanted.weight, &DeviceProducts::put_weight, weight_version_);
-    input_error_ =
-        Expected{device_->input_error(pass.slices, place_.wire, wire_draws(pass, node_, 1)),
-                 tensor_of(wanted.input_error, pass, input_size_)};
+    send_new(".weight", wanted.weight, &DeviceProducts::put_weight, weight_version_);
+    input_error_ = Expected{
+        ".input_error", device_->input_error(pass.slices, place_.wire, wire_draws(pass, node_, 1)),
+        tensor_of(wanted.input_error, pass, input_size_)};
     rest.input_error = nullptr;
   }
   if (place_.has_weight_gradient) {
     if (!place_.has_forward) send_input(pass, wanted.input);
     const std::int64_t weights = wanted.weight.value.elements();
     const std::int64_t biases = wanted.bias_gradient != nullptr ? channels_ : 0;
-    gradients_ = Expected{device_->weight_gradient(pass.slices, weights, biases),
+    gradients_ = Expected{".gradients",
+                          device_->weight_gradient(pass.slices, weights, biases),
                           {wanted.weight_gradient, static_cast<std::size_t>(weights)},
                           {wanted.bias_gradient, static_cast<std::size_t>(biases)}};
     rest.weight_gradient = rest.bias_gradient = nullptr;

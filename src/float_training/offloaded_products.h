@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "float_training/float_placement.h"
 #include "float_training/product_passes.h"
@@ -30,20 +31,23 @@ class OffloadedProducts {
  private:
   // Where an arrival goes, one span behind the other.
   struct Expected {
+    const char* what;
     DeviceProducts::Arrival arrival;
     std::span<float> first;
     std::span<float> second = {};
   };
   using Put = void (DeviceProducts::*)(WireParcel);
 
-  void send(std::span<const float> values, Put put,
+  void send(const char* what, std::span<const float> values, Put put,
             const std::optional<RandomKey>& draws = std::nullopt);
-  void send_new(const LayerParameter& parameter, Put put, std::optional<std::uint64_t>& version);
+  void send_new(const char* what, const LayerParameter& parameter, Put put,
+                std::optional<std::uint64_t>& version);
   void send_input(const Pass& pass, const float* input);
   void receive(Expected expected) const;
 
   const ProductPlace& place_;
   std::unique_ptr<DeviceProducts> device_;
+  std::string name_;
   std::size_t node_;
   std::int64_t input_size_;  // of one example
   std::int64_t output_size_;

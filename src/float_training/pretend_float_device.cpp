@@ -14,8 +14,26 @@ namespace {
 
 // What the layers share.
 struct PretendWorker {
+  // On the worker's thread: what runs, and where that is to be seen.
+  template <class Work>
+  void timed(const std::string& track, const std::string& name, const Work& work) {
+    if (trace == nullptr) return work();
+    TraceSpan span{.track = track, .name = name, .begin = trace->now()};
+    work();
+    span.end = trace->now();
+    spans.push_back(std::move(span));
+  }
+  void copy(const std::string& direction, const std::string& name, std::int64_t bytes) {
+    timed("pretend copies " + direction, name, [&] { pace.copy(static_cast<std::size_t>(bytes)); });
+    if (trace != nullptr)
+      spans.back().details = {
+          {"bytes", std::to_string(bytes)}, {"direction", direction}, {"memory", "pinned"}};
+  }
+
   PretendPace pace{pretend_options()};
   BufferPool pool;
+  StepTrace* trace = nullptr;  // set while the thread has nothing to do
+  std::vector<TraceSpan> spans;
   WorkQueue queue;  // last: its thread uses the others
 };
 
@@ -24,6 +42,7 @@ class PretendProducts final : public DeviceProducts {
   PretendProducts(PretendWorker& worker, const LayerSettings& settings, ProductType type)
       : worker_(worker),
         type_(type),
+        name_(settings.node.name),
         passes_(make_product_passes(settings)),
         input_size_(settings.inputs[0].elements()),
         output_size_(settings.output.elements()) {}
@@ -31,24 +50,24 @@ class PretendProducts final : public DeviceProducts {
   ~PretendProducts() override { worker_.queue.settle(); }
 
   void put_weight(WireParcel weight) override {
-    bring(std::move(weight), type_, [this](Tensor values) {
+    bring("weight", std::move(weight), type_, [this](Tensor values) {
       weight_.value = std::move(values);
       ++weight_.version;
     });
   }
   void put_bias(WireParcel bias) override {
-    bring(std::move(bias), ProductType::fp32,
+    bring("bias", std::move(bias), ProductType::fp32,
           [this](Tensor values) { bias_.value = std::move(values); });
   }
   void put_input(WireParcel input) override {
-    bring(std::move(input), type_, [this](Tensor values) { input_ = std::move(values); });
+    bring("input", std::move(input), type_, [this](Tensor values) { input_ = std::move(values); });
   }
   void put_error(WireParcel error) override {
-    bring(std::move(error), type_, [this](Tensor values) { error_ = std::move(values); });
+    bring("error", std::move(error), type_, [this](Tensor values) { error_ = std::move(values); });
   }
 
   Arrival forward(const Slices& slices, WireFormat wire) override {
-    return ask([this, slices, wire] {
+    return ask("forward", [this, slices, wire] {
       Tensor output(DType::f32, {slices.images * output_size_});
       passes_->forward(pass_of(slices), input_.as<float>().data(),
                        {weight_, bias_.value.elements() > 0 ? &bias_ : nullptr},
@@ -57,7 +76,7 @@ class PretendProducts final : public DeviceProducts {
     });
   }
   Arrival input_error(const Slices& slices, WireFormat wire, const RandomKey& draws) override {
-    return ask([this, slices, wire, draws] {
+    return ask("input error", [this, slices, wire, draws] {
       Tensor input_error(DType::f32, {slices.images * input_size_});
       ProductsBack wanted = back();
       wanted.input_error = input_error.as<float>().data();
@@ -67,7 +86,7 @@ class PretendProducts final : public DeviceProducts {
   }
   Arrival weight_gradient(const Slices& slices, std::int64_t weights,
                           std::int64_t biases) override {
-    return ask([this, slices, weights, biases] {
+    return ask("weight gradient", [this, slices, weights, biases] {
       Tensor gradients(DType::f32, {weights + biases});
       ProductsBack wanted = back();
       wanted.weight_gradient = gradients.as<float>().data();
@@ -87,10 +106,10 @@ class PretendProducts final : public DeviceProducts {
   }
 
   template <class Use>
-  void bring(WireParcel parcel, ProductType type, Use use) {
+  void bring(const char* what, WireParcel parcel, ProductType type, Use use) {
     auto kept = std::make_shared<WireParcel>(std::move(parcel));
-    worker_.queue.push([this, type, kept = std::move(kept), use = std::move(use)] {
-      worker_.pace.copy(static_cast<std::size_t>(kept->bytes()));
+    worker_.queue.push([this, what, type, kept = std::move(kept), use = std::move(use)] {
+      worker_.copy("up", name_ + " " + what, kept->bytes());
       Tensor values(DType::f32, {kept->coded.codes.elements()});
       unpack(*kept, values.as<float>());
       if (!holds(type, kept->wire)) quantize(values.view(), values.view(), format_of(type));
@@ -98,13 +117,14 @@ class PretendProducts final : public DeviceProducts {
     });
   }
   template <class Work>
-  Arrival ask(Work work) {
-    auto task = std::make_shared<std::packaged_task<WireParcel()>>([this, work = std::move(work)] {
-      WireParcel parcel;
-      worker_.pace.operate([&] { parcel = work(); });
-      worker_.pace.copy(static_cast<std::size_t>(parcel.bytes()));
-      return parcel;
-    });
+  Arrival ask(const char* what, Work work) {
+    auto task = std::make_shared<std::packaged_task<WireParcel()>>(
+        [this, name = name_ + " " + what, work = std::move(work)] {
+          WireParcel parcel;
+          worker_.timed("pretend", name, [&] { worker_.pace.operate([&] { parcel = work(); }); });
+          worker_.copy("down", name, parcel.bytes());
+          return parcel;
+        });
     Arrival arrival = task->get_future();
     worker_.queue.push([task = std::move(task)] { (*task)(); });
     return arrival;
@@ -112,6 +132,7 @@ class PretendProducts final : public DeviceProducts {
 
   PretendWorker& worker_;
   ProductType type_;
+  std::string name_;
   // Of the worker's thread.
   std::unique_ptr<ProductPasses> passes_;
   std::int64_t input_size_;
@@ -128,6 +149,11 @@ class PretendFloatDevice final : public FloatDevice {
   std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
                                            ProductType type) override {
     return std::make_unique<PretendProducts>(worker_, settings, type);
+  }
+  void set_trace(StepTrace* trace) override {
+    worker_.queue.settle();
+    for (TraceSpan& each : std::exchange(worker_.spans, {})) worker_.trace->add(std::move(each));
+    worker_.trace = trace;
   }
 
  private:

@@ -65,6 +65,7 @@ StepResult Session::step(const Batcher& batch, double rate) {
   const Op& loss = network_.nodes.back().op;
   const ConstTensorView answers = tape_.forward(pass, images);
 
+  host_.enter("loss");
   StepResult result{.images = images.shape()[0]};
   std::vector<double> losses(static_cast<std::size_t>(images.shape()[0]));
   image_losses(loss, answers, batch.targets(), losses);
@@ -79,7 +80,9 @@ StepResult Session::step(const Batcher& batch, double rate) {
   tape_.backward(pass, error);
 
   ++steps_;
+  host_.enter("update");
   const bool is_skipped = !optimizer_.step(rate, loss_scale_.scale, is_dynamic);
+  host_.leave();
   if (!is_dynamic) return result;
   if (is_skipped) {  // a gradient was not finite
     loss_scale_ = {std::max(loss_scale_.scale / 2, kLeastScale), 0};
@@ -87,6 +90,12 @@ StepResult Session::step(const Batcher& batch, double rate) {
     loss_scale_ = {loss_scale_.scale * 2, 0};
   }
   return result;
+}
+
+void Session::set_trace(StepTrace* trace) {
+  host_.set_trace(trace);
+  tape_.set_trace(trace);
+  placement_.set_trace(trace);
 }
 
 std::string Session::broken_parameter() const {

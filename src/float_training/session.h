@@ -45,6 +45,7 @@ class Session {
   void take_state(const Checkpoint& checkpoint);
 
   Rounder& rounder() { return rounder_; }
+  void set_trace(StepTrace* trace);  // which is told what runs when; null: no longer
   const Optimizer& optimizer() const { return optimizer_; }
   const LossScaleState& loss_scale() const { return loss_scale_; }
   const WireTraffic& traffic() const { return placement_.traffic(); }
@@ -62,6 +63,7 @@ class Session {
   Rounder rounder_;
   FloatPlacement placement_;
   Tape tape_;
+  HostTrace host_;
   Optimizer optimizer_;
   LossScaleState loss_scale_;
   std::int64_t steps_ = 0;

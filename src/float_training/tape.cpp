@@ -108,6 +108,10 @@ void Tape::round_value(const Pass& pass, std::size_t node) {
   if (watcher_) watcher_(node, value);
 }
 
+void Tape::enter(std::size_t node, const char* pass) const {
+  if (host_.is_on()) host_.enter(network_.nodes[node].name + " " + pass);
+}
+
 ConstTensorView Tape::forward(const Pass& pass, ConstTensorView batch) {
   images_ = batch.shape()[0];
   memory_->start();
@@ -125,10 +129,12 @@ ConstTensorView Tape::forward(const Pass& pass, ConstTensorView batch) {
     for (const std::size_t input : node.inputs) inputs.push_back(value_at(input));
     Buffer& value = memory_->value(i);
     if (!memory_->is_in_place(i)) value = pass.pool->take<float>(images_ * shapes_[i].elements());
+    enter(i, "forward");
     in_layer(node.name, [&] { layers_[i]->forward({pass, inputs, value.as<float>()}); });
     round_value(pass, i);
     memory_->end_forward(i, pass.is_training);
   }
+  host_.leave();
   return {reinterpret_cast<const std::byte*>(memory_->value(answer_).as<float>()), DType::f32,
           batch_shape(answer_)};
 }
@@ -144,6 +150,7 @@ void Tape::backward(const Pass& pass, ConstTensorView answer_error) {
     if (layers_[i]) in_layer(network_.nodes[i].name, [&] { layers_[i]->finish_backward(); });
   }
   memory_->clear();
+  host_.leave();
 }
 
 void Tape::backward_node(const Pass& pass, std::size_t node) {
@@ -151,6 +158,7 @@ void Tape::backward_node(const Pass& pass, std::size_t node) {
   Layer& layer = *layers_[node];
   Buffer& error = memory_->error(node);
   if (error.is_empty()) return;  // nothing that counts reads this value
+  enter(node, "backward");
   const TensorView error_view(reinterpret_cast<std::byte*>(error.as<float>()), DType::f32,
                               batch_shape(node));
   if (!clamped_[node].empty()) {

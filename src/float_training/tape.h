@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/host_trace.h"
 #include "float_training/float_placement.h"
 #include "float_training/layer.h"
 #include "float_training/rounder.h"
@@ -40,11 +41,15 @@ class Tape {
   using Watcher = std::function<void(std::size_t node, ConstTensorView value)>;
   void set_watcher(Watcher watcher) { watcher_ = std::move(watcher); }
 
+  // Tells the trace which layer and pass the host is in; null: no longer.
+  void set_trace(StepTrace* trace) { host_.set_trace(trace); }
+
  private:
   Shape batch_shape(std::size_t node) const;
   float* value_at(std::size_t node) const;
   void round_value(const Pass& pass, std::size_t node);
   void backward_node(const Pass& pass, std::size_t node);
+  void enter(std::size_t node, const char* pass) const;
 
   const Network& network_;
   std::vector<Shape> shapes_;
@@ -53,6 +58,7 @@ class Tape {
   std::vector<const RoundingRule*> error_rules_;
   RoundingPoints points_;
   Rounder& rounder_;
+  HostTrace host_;
   std::size_t answer_;
   std::optional<TapeMemory<Buffer>> memory_;        // made once the layers are
   std::vector<std::vector<std::uint8_t>> clamped_;  // by node: where no gradient passes

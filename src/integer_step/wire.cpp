@@ -30,7 +30,7 @@ void Wire::arrive(Flight& flight, IntegerBackend& to, const Values& target) {
 Flight Wire::depart(Crossing crossing, const std::function<void(Flight&)>& start) {
   Flight flight{std::move(crossing)};
   tell(flight, Moment::leaves);
-  traced("send " + flight.crossing.tensor, [&] { start(flight); });
+  host_.within("send " + flight.crossing.tensor, [&] { start(flight); });
   Traffic& traffic = traffic_[{flight.crossing.from, flight.crossing.to}];
   ++traffic.copies;
   traffic.bytes += flight.crossing.bytes;
@@ -40,8 +40,8 @@ Flight Wire::depart(Crossing crossing, const std::function<void(Flight&)>& start
 
 void Wire::arrive(Flight& flight, const std::function<void()>& finish) {
   tell(flight, Moment::arrives);
-  traced("wait for " + flight.crossing.tensor, [&] { flight.wait_on_host(); });
-  traced("bring in " + flight.crossing.tensor, finish);
+  host_.within("wait for " + flight.crossing.tensor, [&] { flight.wait_on_host(); });
+  host_.within("bring in " + flight.crossing.tensor, finish);
   tell(flight, Moment::arrived);
 }
 

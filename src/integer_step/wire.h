@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "backend/backend.h"
-#include "core/host_ranges.h"
+#include "core/host_trace.h"
 
 namespace nibble::inline integer_step {
 
@@ -53,7 +53,7 @@ class Wire {
 
   void set_observer(Observer observer) { observer_ = std::move(observer); }
   // Tells what the host does for a copy and how long it waits for one; null: no longer.
-  void set_trace(StepTrace* trace) { trace_ = trace; }
+  void set_trace(StepTrace* trace) { host_.set_trace(trace); }
 
   Flight depart(const std::string& tensor, IntegerBackend& from, const Values& source,
                 IntegerBackend& to);
@@ -71,21 +71,9 @@ class Wire {
   void tell(const Flight& flight, Moment moment) const {
     if (observer_) observer_(flight, moment);
   }
-  // Within what the host is in, which goes on afterwards.
-  template <class Body>
-  void traced(const std::string& what, const Body& body) const {
-    const InnerHostRange range(what);
-    if (trace_ == nullptr) return body();
-    const std::string before = trace_->open();
-    trace_->enter(what);
-    body();
-    trace_->leave();
-    if (!before.empty()) trace_->enter(before);
-  }
-
   std::map<std::pair<const IntegerBackend*, const IntegerBackend*>, Traffic> traffic_;
   Observer observer_;
-  StepTrace* trace_ = nullptr;
+  HostTrace host_;
 };
 
 }  // namespace nibble::inline integer_step

@@ -10,6 +10,7 @@
 
 #include "backend/cuda/device_lanes.h"
 #include "cuda/errors.h"
+#include "cuda/event_spans.h"
 #include "cuda/usable_device.h"
 #include "float_training/cuda/float_products.h"
 #include "nibble/kernels/device_quantize.h"
@@ -29,10 +30,18 @@ struct GpuWorker {
   cuda::DeviceBuffer floats(std::int64_t count) {
     return pool.take(static_cast<std::size_t>(count) * sizeof(float));
   }
+  // What is queued meanwhile has this name in a trace.
+  template <class Work>
+  void timed(const std::string& name, const Work& work) {
+    if (spans != nullptr) spans->begin(name, {});
+    work();
+    if (spans != nullptr) spans->end();
+  }
 
   cuda::DeviceQueue queue;
   cuda::DeviceLanes lanes;
   cuda::DevicePool pool;
+  std::unique_ptr<cuda::EventSpans> spans;  // while somebody traces
 };
 
 cuda::FloatProductShape::Extent extent_of(const Extent2& extent) {
@@ -89,14 +98,14 @@ class CudaProducts final : public DeviceProducts {
         input_size_(settings.inputs[0].elements()),
         output_size_(settings.output.elements()) {}
 
-  void put_weight(WireParcel weight) override { bring(weight, type_, weight_); }
-  void put_bias(WireParcel bias) override { bring(bias, ProductType::fp32, bias_); }
-  void put_input(WireParcel input) override { bring(input, type_, input_); }
-  void put_error(WireParcel error) override { bring(error, type_, error_); }
+  void put_weight(WireParcel weight) override { bring("weight", weight, type_, weight_); }
+  void put_bias(WireParcel bias) override { bring("bias", bias, ProductType::fp32, bias_); }
+  void put_input(WireParcel input) override { bring("input", input, type_, input_); }
+  void put_error(WireParcel error) override { bring("error", error, type_, error_); }
 
   Arrival forward(const Slices& slices, WireFormat wire) override {
     const cuda::FloatProductShape shape = shape_for(slices);
-    return ask(slices.images * output_size_, wire, {}, [&](float* output) {
+    return ask("forward", slices.images * output_size_, wire, {}, [&](float* output) {
       const auto work = worker_.pool.take(cuda::forward_workspace(shape));
       cuda::forward(shape, type_, input_.as<float>(), weight_.as<float>(), bias_.as<float>(),
                     output, work.as<void>(), worker_.place());
@@ -107,7 +116,7 @@ class CudaProducts final : public DeviceProducts {
     QuantizeOptions options;
     if (wire == WireFormat::int8)
       options = {.rounding = parse_rounding("stochastic"), .random = draws};
-    return ask(slices.images * input_size_, wire, options, [&](float* input_error) {
+    return ask("input error", slices.images * input_size_, wire, options, [&](float* input_error) {
       const auto work = worker_.pool.take(cuda::input_error_workspace(shape));
       cuda::input_error(shape, type_, error_.as<float>(), weight_.as<float>(), input_error,
                         work.as<void>(), worker_.place());
@@ -116,7 +125,7 @@ class CudaProducts final : public DeviceProducts {
   Arrival weight_gradient(const Slices& slices, std::int64_t weights,
                           std::int64_t biases) override {
     const cuda::FloatProductShape shape = shape_for(slices);
-    return ask(weights + biases, WireFormat::fp32, {}, [&](float* gradient) {
+    return ask("weight gradient", weights + biases, WireFormat::fp32, {}, [&](float* gradient) {
       const auto work = worker_.pool.take(cuda::weight_gradient_workspace(shape));
       cuda::weight_gradient(shape, type_, input_.as<float>(), error_.as<float>(), gradient,
                             work.as<void>(), worker_.place());
@@ -141,7 +150,7 @@ class CudaProducts final : public DeviceProducts {
     return shape;
   }
 
-  void bring(const WireParcel& parcel, ProductType type, cuda::DeviceBuffer& to) {
+  void bring(const char* what, const WireParcel& parcel, ProductType type, cuda::DeviceBuffer& to) {
     const cuda::DeviceGuard guard(worker_.place());
     const std::int64_t count = parcel.coded.codes.elements();
     const ParcelLayout layout(count, parcel.wire);
@@ -157,6 +166,12 @@ class CudaProducts final : public DeviceProducts {
       std::memcpy(room + layout.scales_at, parcel.coded.scales.data(), parcel.coded.scales.bytes());
     worker_.lanes.send(landing);
     void* arrived = const_cast<void*>(worker_.lanes.use(landing));
+    worker_.timed("unpack " + name_ + " " + what,
+                  [&] { unpack_there(parcel, layout, arrived, type, to); });
+  }
+
+  void unpack_there(const WireParcel& parcel, const ParcelLayout& layout, void* arrived,
+                    ProductType type, const cuda::DeviceBuffer& to) {
     if (parcel.wire == WireFormat::fp32) {
       worker_.queue.copy(to.as<void>(), arrived, parcel.coded.codes.bytes());
     } else {
@@ -173,29 +188,33 @@ class CudaProducts final : public DeviceProducts {
 
   // `make` is given where its result belongs.
   template <class Make>
-  Arrival ask(std::int64_t count, WireFormat wire, const QuantizeOptions& options,
+  Arrival ask(const char* what, std::int64_t count, WireFormat wire, const QuantizeOptions& options,
               const Make& make) {
     const ParcelLayout layout(count, wire);
     auto leaving = std::make_shared<cuda::DownParcel>(worker_.lanes, layout.bytes);
-    if (wire == WireFormat::fp32) {
-      make(static_cast<float*>(leaving->data()));
-    } else {
-      const Format& format = format_of(wire);
-      const cuda::DeviceBuffer values = worker_.floats(count);
-      make(values.as<float>());
-      const DeviceEncoded encoded = layout.at(leaving->data());
-      const auto work =
-          worker_.pool.take(device_encode_workspace(layout.shape, format, false, options));
-      device_encode({values.as<void>(), DType::f32}, encoded, layout.shape, format, options,
-                    work.as<void>(), worker_.place());
-      if (wire == WireFormat::int8)
-        cuda::mark_not_finite(values.as<float>(), static_cast<std::size_t>(count), encoded.scales,
-                              worker_.place());
-    }
+    worker_.timed(name_ + " " + what, [&] { pack_there(make, *leaving, layout, wire, options); });
     leaving->send();
     return std::async(std::launch::deferred, [leaving = std::move(leaving), layout, wire] {
       return opened(*leaving, layout, wire);
     });
+  }
+
+  template <class Make>
+  void pack_there(const Make& make, cuda::DownParcel& leaving, const ParcelLayout& layout,
+                  WireFormat wire, const QuantizeOptions& options) {
+    if (wire == WireFormat::fp32) return make(static_cast<float*>(leaving.data()));
+    const Format& format = format_of(wire);
+    const std::int64_t count = layout.shape.elements();
+    const cuda::DeviceBuffer values = worker_.floats(count);
+    make(values.as<float>());
+    const DeviceEncoded encoded = layout.at(leaving.data());
+    const auto work =
+        worker_.pool.take(device_encode_workspace(layout.shape, format, false, options));
+    device_encode({values.as<void>(), DType::f32}, encoded, layout.shape, format, options,
+                  work.as<void>(), worker_.place());
+    if (wire == WireFormat::int8)
+      cuda::mark_not_finite(values.as<float>(), static_cast<std::size_t>(count), encoded.scales,
+                            worker_.place());
   }
 
   static WireParcel opened(cuda::DownParcel& leaving, const ParcelLayout& layout, WireFormat wire) {
@@ -233,6 +252,12 @@ class CudaFloatDevice final : public FloatDevice {
   std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
                                            ProductType type) override {
     return std::make_unique<CudaProducts>(worker_, settings, type);
+  }
+  void set_trace(StepTrace* trace) override {
+    worker_.lanes.set_trace(trace);
+    worker_.spans.reset();
+    if (trace != nullptr)
+      worker_.spans = std::make_unique<cuda::EventSpans>(worker_.place(), *trace);
   }
 
  private:

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "core/test_support.h"
 #include "cuda/test_memory.h"
 #include "float_training/cuda/cuda_float_device.h"
@@ -88,8 +91,10 @@ class CudaTraining : public testing::Test {
     options.folder = folder_.path() / "run";
     options.mode = RunFolderMode::overwrite;
     options.progress = ProgressStyle::silent;
+    options.profile = profile();
     return train(recipe, options);
   }
+  std::filesystem::path profile() const { return folder_.path() / "step.json"; }
 
  private:
   TemporaryFolder folder_;
@@ -108,6 +113,16 @@ TEST_F(CudaTraining, LearnsAsWellAndTwiceTheSame) {
     EXPECT_GE(first.test->classes->top1(), wanted - kMargin);
     EXPECT_EQ(run("cuda", wire, type).weights_hash, first.weights_hash);
   }
+}
+
+TEST_F(CudaTraining, ATraceHasTheGpuAndEveryCopy) {
+  run("conv*=cuda", WireFormat::int8, ProductType::fp32);
+  std::ostringstream trace;
+  trace << std::ifstream(profile()).rdbuf();
+  for (const char* name :
+       {"GPU", "GPU copies up", "GPU copies down", "conv2 forward", "conv2 weight gradient",
+        "unpack conv2 input", "send conv2.input", "wait for conv2.value", "fc backward"})
+    EXPECT_THAT(trace.str(), testing::HasSubstr('"' + std::string(name) + '"')) << name;
 }
 
 TEST(CudaFloatFaults, ARefusalOfMemoryIsToldInALine) {
