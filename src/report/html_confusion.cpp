@@ -10,7 +10,7 @@
 #include "report/bar_chart.h"
 #include "report/heat_map.h"
 #include "report/html_page.h"
-#include "report/html_report.h"
+#include "report/html_sections.h"
 #include "report/run_record.h"
 #include "report/svg.h"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "report/html_report.h"
+#include "report/html_sections.h"
 #include "report/line_chart.h"
 #include "report/svg.h"
 

@@ -9,7 +9,7 @@
 
 #include "report/histogram_grid.h"
 #include "report/html_page.h"
-#include "report/html_report.h"
+#include "report/html_sections.h"
 #include "report/line_chart.h"
 #include "report/run_record.h"
 #include "report/svg.h"

@@ -11,7 +11,7 @@
 #include "report/heat_map.h"
 #include "report/histogram_grid.h"
 #include "report/html_page.h"
-#include "report/html_report.h"
+#include "report/html_sections.h"
 #include "report/run_record.h"
 #include "report/svg.h"
 

@@ -9,6 +9,7 @@
 #include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "report/html_page.h"
+#include "report/html_sections.h"
 #include "report/svg.h"
 
 namespace nibble::inline report {

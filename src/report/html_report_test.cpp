@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/html_sections.h"
 #include "report/report_test_support.h"
 
 namespace nibble::inline report {

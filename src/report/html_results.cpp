@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/html_report.h"
+#include "report/html_sections.h"
 #include "report/run_record.h"
 #include "report/svg.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/name.h"
-#include "report/html_report.h"
+#include "report/html_sections.h"
 #include "report/svg.h"
 
 namespace nibble::inline report {
