@@ -9,6 +9,24 @@
 
 namespace nibble::inline foreign {
 
+// Products with constant weights, whatever ONNX calls them.
+
+// A convolution with the node's attributes; weights (out, in / groups, y, x).
+Value add_convolution(Translation& translation, const NodeView& node, const Activation& x,
+                      const Constant& weight, std::optional<Tensor> bias);
+
+// Of a vector with weights (out, in), or (in, out) where they are not transposed.
+Value add_linear(Translation& translation, const NodeView& node, const Activation& x,
+                 const Constant& weight, bool is_transposed, std::optional<Tensor> bias);
+
+// The sum of two values of one shape.
+Value add_sum(Translation& translation, const NodeView& node, const Activation& a,
+              const Activation& b);
+
+// One number a channel of any shape that broadcasts to (…, channels).
+Tensor bias_of(Translation& translation, const NodeView& node, const Constant& constant,
+               std::int64_t channels);
+
 // Adds what the node needs to the network and gives its first output.
 using Converter = Value (*)(Translation& translation, const NodeView& node);
 
@@ -57,23 +75,5 @@ Value convert_q_linear_global_average_pool(Translation& translation, const NodeV
 // Answers of a quantized network that end in a Clip to -a … a: 16 bits, as write_onnx has them.
 // Nothing where they are no such answers.
 std::optional<Activation> rounded_answers(Translation& translation, Activation answers);
-
-// Products with constant weights, whatever ONNX calls them.
-
-// A convolution with the node's attributes; weights (out, in / groups, y, x).
-Value add_convolution(Translation& translation, const NodeView& node, const Activation& x,
-                      const Constant& weight, std::optional<Tensor> bias);
-
-// Of a vector with weights (out, in), or (in, out) where they are not transposed.
-Value add_linear(Translation& translation, const NodeView& node, const Activation& x,
-                 const Constant& weight, bool is_transposed, std::optional<Tensor> bias);
-
-// The sum of two values of one shape.
-Value add_sum(Translation& translation, const NodeView& node, const Activation& a,
-              const Activation& b);
-
-// One number a channel of any shape that broadcasts to (…, channels).
-Tensor bias_of(Translation& translation, const NodeView& node, const Constant& constant,
-               std::int64_t channels);
 
 }  // namespace nibble::inline foreign
