@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The instruction sets that sources are compiled for, beside the baseline of the processor: NIBBLE_FLAGS_<isa>, named as
-# include/src/core/isa.h names them.
+# src/core/isa.h names them.
 set(NIBBLE_PROCESSOR other)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(NIBBLE_PROCESSOR x86)
