@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "backend/cuda/device_lanes.h"
+#include "cuda/driver.h"
 #include "cuda/errors.h"
 #include "cuda/event_spans.h"
-#include "cuda/usable_device.h"
 #include "float_training/cuda/float_products.h"
 #include "nibble/kernels/device_quantize.h"
 
