@@ -91,7 +91,8 @@ void DeviceLanes::copy(cudaStream_t stream, EventSpans* spans, void* to, const v
                   {"direction", stream == up_ ? "up" : "down"},
                   {"memory", std::string(name_of(kind_))}});
   delay(stream, limits_.copy_nanoseconds(bytes));
-  check("cuda", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+  check(stream == up_ ? "copy up" : "copy down",
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
   if (spans != nullptr) spans->end();
 }
 
@@ -197,8 +198,9 @@ UpPlace& DeviceLanes::next(std::size_t bytes) {
     free_piece(place.piece);
     place.piece = {};
     place.piece = take_piece(bytes);
-    if (kind_ != WireKind::mapped) place.staging = pool_.take(bytes);
   }
+  // By itself: a piece of the host has more room behind the bytes that were asked for.
+  if (kind_ != WireKind::mapped && place.staging.size() < bytes) place.staging = pool_.take(bytes);
   place.bytes = bytes;
   place.state = UpPlace::State::filled;
   return place;

@@ -37,6 +37,13 @@ TEST(CudaFloatDevice, ProductsOfIntegersAreExactInEveryTypeOverEveryWire) {
   }
 }
 
+// After 16 parcels up a place is used again: its memory on the host is whole pages, on the GPU not.
+TEST(CudaFloatDevice, ALargerParcelHasRoomWhereASmallerOneLay) {
+  const auto device = make_cuda_float_device("cuda");
+  for (const std::int64_t size : {1, 1, 1, 1, 9, 9, 9, 9, 20, 31})
+    expect_exact_products(*device, linear(size, size, size), ProductType::fp32, WireFormat::fp32);
+}
+
 TEST(CudaFloatDevice, ResNet20sLayersAreWithinAHundredThousandth) {
   const auto device = make_cuda_float_device("cuda");
   for (const ProductCase& layer : convolutions_of_resnet20(32)) {
