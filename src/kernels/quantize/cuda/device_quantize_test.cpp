@@ -41,10 +41,18 @@ void expect_same_bytes(const std::vector<float>& input, const std::vector<std::u
                 << element_bits(expected, type, first);
 }
 
-void compare(const Shape& shape, const Format& format, const QuantizeOptions& options,
-             const DeviceRun& run, const std::string& what) {
-  const std::vector<float> values =
-      mixed_inputs(static_cast<std::size_t>(shape.elements()), format);
+// None is special, so that blocks of them have ordinary scales.
+std::vector<float> ordinary_inputs(const Shape& shape) {
+  std::vector<float> values(static_cast<std::size_t>(shape.elements()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = std::ldexp(1.0F - 2.0F * static_cast<float>(draw32({}, i)) * 0x1p-32F,
+                           static_cast<int>(i / 16 % 12));
+  }
+  return values;
+}
+
+void compare_of(const std::vector<float>& values, const Shape& shape, const Format& format,
+                const QuantizeOptions& options, const DeviceRun& run, const std::string& what) {
   const std::vector<std::uint8_t> input = bytes_as(run.input, values);
   std::vector<std::uint8_t> expected;
   try {
@@ -57,6 +65,12 @@ void compare(const Shape& shape, const Format& format, const QuantizeOptions& op
                     run.output, what);
 }
 
+void compare(const Shape& shape, const Format& format, const QuantizeOptions& options,
+             const DeviceRun& run, const std::string& what) {
+  compare_of(mixed_inputs(static_cast<std::size_t>(shape.elements()), format), shape, format,
+             options, run, what);
+}
+
 class DeviceFormat : public testing::TestWithParam<std::string> {};
 
 TEST_P(DeviceFormat, GivesTheCpusBitsUnderEveryRounding) {
@@ -66,6 +80,14 @@ TEST_P(DeviceFormat, GivesTheCpusBitsUnderEveryRounding) {
       compare(shape, format, {.rounding = rounding, .random = {.seed = 7, .stream = 3, .step = 2}},
               {}, GetParam() + " " + to_string(rounding) + " " + shape.to_string());
     }
+  }
+}
+
+TEST_P(DeviceFormat, TakesOrdinaryNumbers) {
+  const Shape shape{5, 512};
+  for (const Rounding& rounding : all_roundings()) {
+    compare_of(ordinary_inputs(shape), shape, parse_format(GetParam()), {.rounding = rounding}, {},
+               GetParam() + " " + to_string(rounding));
   }
 }
 
@@ -148,11 +170,7 @@ TEST(DeviceQuantize, TakesTheScaleOfTheTensor) {
     for (const Rounding& rounding : all_roundings()) {
       const QuantizeOptions options{.rounding = rounding, .random = {.seed = 3}};
       Format format = parse_format(text);
-      std::vector<float> values(static_cast<std::size_t>(shape.elements()));
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = std::ldexp(1.0F - 2.0F * static_cast<float>(draw32({}, i)) * 0x1p-32F,
-                               static_cast<int>(i / 16 % 12));
-      }
+      const std::vector<float> values = ordinary_inputs(shape);
       const std::vector<std::uint8_t> input = bytes_as(DType::f32, values);
       const auto found = quantized_on_device(input, shape, format, options, {});
       format.scaling.tensor_scale = encode(view_as(DType::f32, input, shape), format).tensor_scale;

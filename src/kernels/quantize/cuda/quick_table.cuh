@@ -29,7 +29,7 @@ struct QuickTable {
     float lowest, highest;  // of x
   };
 
-  const float2* cells;  // sixteen times threshold and `away`, then `toward` and 1 / width
+  const float2* cells;  // sixteen times a threshold, then `toward` and `away`, then 1 / width
   float quarter, half, three_quarters;  // thresholds
   float first, last;                    // entries
 
@@ -65,7 +65,7 @@ struct QuickTable {
       const float y = s.divisor.quotient(inside);
       const float2* const cell = cell_of(y);
       if constexpr (kKind == RoundingKind::nearest_even) {
-        values[e] = cell->y * s.scale;
+        values[e] = cell[kSmallTable].x * s.scale;
       } else {
         const Drawn drawn = draw_in(cell, y, draws[e]);
         const float kept = drawn.nearest * s.scale;
@@ -78,13 +78,14 @@ struct QuickTable {
   }
 
  private:
-  // No two cells share a bank. To nearest, the entry stands where `away` does.
+  // No two cells share a bank. Nothing stands beside a threshold: ptxas 13.0 would read it together
+  // with that, before the search's last step, so in the wrong cell.
   __device__ __forceinline__ static const float2* shared_cells(const TableJob& table) {
-    __shared__ float2 shared[2 * kSmallTable];
+    __shared__ float2 shared[3 * kSmallTable];
     for (unsigned i = threadIdx.x; i < kSmallTable; i += blockDim.x) {
-      const bool is_nearest = kKind == RoundingKind::nearest_even;
-      shared[i] = make_float2(table.thresholds[i], is_nearest ? table.toward[i] : table.away[i]);
-      shared[kSmallTable + i] = make_float2(table.toward[i], table.inverse_width[i]);
+      shared[i].x = table.thresholds[i];
+      shared[kSmallTable + i] = make_float2(table.toward[i], table.away[i]);
+      shared[2 * kSmallTable + i].x = table.inverse_width[i];
     }
     __syncthreads();
     return shared;
@@ -107,11 +108,12 @@ struct QuickTable {
   };
 
   __device__ __forceinline__ static Drawn draw_in(const float2* cell, float y, std::uint32_t draw) {
-    const float2 toward = cell[kSmallTable];
-    const float away = cell->y;
-    const float excess = y - toward.x;
-    const float margin = margin_of(excess, toward.y, draw);
-    return {margin >= 0 ? away : toward.x, excess * toward.y < 0.5F ? toward.x : away,
+    const float toward = cell[kSmallTable].x;
+    const float away = cell[kSmallTable].y;
+    const float inverse_width = cell[2 * kSmallTable].x;
+    const float excess = y - toward;
+    const float margin = margin_of(excess, inverse_width, draw);
+    return {margin >= 0 ? away : toward, excess * inverse_width < 0.5F ? toward : away,
             fabsf(margin) >= 0x1p-20F};
   }
 
