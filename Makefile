@@ -68,7 +68,7 @@ endif
 
 gpu-pack:  ## here, for a machine with a GPU and nothing else: gpu-pack, which `make gpu-test` runs there
 	@cmake --preset dev
-	@cmake --build --preset dev -j $(JOBS) --target nibble $(GPU_PROGRAMS)
+	@cmake --build --preset dev -j $(JOBS) --target nibble $(GPU_PROGRAMS) engine_soak loadgen_overhead
 	@tools/gpu_pack build/dev gpu-pack
 
 wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere
