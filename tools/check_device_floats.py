@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """No float instruction in the kernels of integer training: looks at the machine code of a library of GPU kernels.
 
-usage: check_device_floats.py LIBRARY   (needs cuobjdump of the CUDA toolkit)
+usage: check_device_floats.py LIBRARY   (needs cuobjdump and nvdisasm: of the CUDA toolkit, or those in .venv)
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -16,20 +17,25 @@ FLOAT = re.compile(r"\b(F(ADD|MUL|FMA|SET|SETP|MNMX|SEL|RND|CHK|SWZADD)|D(ADD|MU
 CONSTANT = re.compile(r"HFMA2(\.MMA)?(\.BF16_V2)? R\d+, -RZ, RZ,|HFMA2(\.MMA)?(\.BF16_V2)? R\d+, -RZ, RZ")  # moves a constant
 
 
-def cuobjdump():
-    found = shutil.which("cuobjdump") or "/usr/local/cuda/bin/cuobjdump"
-    if not Path(found).exists():
-        print("skipped: no cuobjdump")
+def machine_code(library):
+    """What cuobjdump prints of a library: the programs on the path, the toolkit's, or PyPI's in .venv."""
+    root = Path(__file__).resolve().parent.parent
+    folders = [*os.environ["PATH"].split(os.pathsep), "/usr/local/cuda/bin",
+               *map(str, root.glob(".venv/lib/python3*/site-packages/nvidia/cu*/bin"))]
+    path = os.pathsep.join(folders)
+    found = [shutil.which(name, path=path) for name in ("cuobjdump", "nvdisasm")]
+    if not all(found):
+        print("skipped: no cuobjdump with nvdisasm")
         sys.exit(77)
-    return found
+    return subprocess.run([found[0], "--dump-sass", library], check=True, capture_output=True, text=True,
+                          env={**os.environ, "PATH": path}).stdout
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    code = subprocess.run([cuobjdump(), "--dump-sass", sys.argv[1]], check=True, capture_output=True, text=True).stdout
     kernel, kernels, found = "", set(), []
-    for line in code.splitlines():
+    for line in machine_code(sys.argv[1]).splitlines():
         if "Function :" in line:
             kernel = line.split(":")[1].strip()
             kernels.add(kernel)
