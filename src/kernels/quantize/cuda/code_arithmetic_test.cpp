@@ -16,6 +16,8 @@ namespace {
 constexpr const char* kPosits[] = {"posit(16,2)", "posit(16,1)", "posit(16,0)", "posit(12,1)",
                                    "posit(9,2)"};
 constexpr const char* kFloats[] = {"fp16", "e6m9", "e4m11", "e3m6"};
+constexpr const char* kFloatsWithoutMinusZero[] = {"p3109(8,3)", "p3109(8,4)", "p3109(6,3)",
+                                                   "e4m3fnuz",   "e5m2fnuz",   "e5m10fnuz"};
 
 TEST(CodeArithmetic, DecodesWideCodes) {
   const auto expect_way = [](const std::string& text, DecodeWay way) {
@@ -25,9 +27,7 @@ TEST(CodeArithmetic, DecodesWideCodes) {
   };
   for (const char* text : kPosits) expect_way(text, DecodeWay::posits);
   for (const char* text : kFloats) expect_way(text, DecodeWay::floats);
-  for (const char* text : {"bf16", "e5m10fnuz"}) {
-    expect_way(text, text[0] == 'b' ? DecodeWay::floats : DecodeWay::definition);
-  }
+  for (const char* text : {"bf16", "e5m10fnuz", "p3109(16,9)"}) expect_way(text, DecodeWay::floats);
   for (const char* text : {"int16", "uint12", "fixed(16,8)", "fixed(10,3)"}) {
     expect_way(text, DecodeWay::grids);
   }
@@ -93,15 +93,79 @@ TEST(CodeArithmetic, EncodesWidePosits) {
   }
 }
 
-TEST(CodeArithmetic, EncodesWideFloats) {
-  for (const char* text : kFloats) {
+// One float in each field of a word, the last of which is asked for.
+TEST(CodeArithmetic, EncodesFloats) {
+  const auto check = [](const char* text) {
     const FloatCoding p = encode_job(parse_format(text)).floating;
     const int bits = describe(parse_format(text).element).code_bits;
+    const int width = bits <= 8 ? 8 : 16;
+    const std::uint32_t each = bits <= 8 ? 0x01010101U : 0x00010001U;
     expect_the_definitions_codes(text, [&](float x) -> std::uint32_t {
-      const std::uint32_t sign = std::bit_cast<std::uint32_t>(x) >> 31;
-      return (counted(p, x).count & ((1U << (bits - 1)) - 1)) | sign << (bits - 1);
+      const std::uint32_t count = counted(p, x).count & 0xFFFFFFFFU >> (32 - width);
+      const std::uint32_t top = std::bit_cast<std::uint32_t>(x) >> (32 - width);
+      const std::uint32_t word = signed_codes(p, each * count, each * top);
+      const std::uint32_t code = word >> (32 - width);
+      EXPECT_EQ(word, each * code);
+      return code;
     });
+  };
+  for (const char* text : kFloats) check(text);
+  for (const char* text : kFloatsWithoutMinusZero) check(text);
+  for (const char* text : {"e4m3", "e5m2", "e2m1", "e3m2"}) check(text);
+}
+
+// The only codes that arithmetic leaves to a table of values.
+TEST(CodeArithmetic, DecodesFloatsWithoutMinusZero) {
+  for (const char* text : kFloatsWithoutMinusZero) {
+    const Element element = parse_format(text).element;
+    const int bits = describe(element).code_bits;
+    const Decoding d = decoding_of(element, bits, CodeMap::of(element)->values());
+    EXPECT_EQ(d.way, DecodeWay::floats) << text;
+    EXPECT_EQ(d.floating.lone_signs, bits <= 8 ? 0x80808080U : 0x80008000U) << text;
   }
+  const Element e4m3 = parse_format("e4m3").element;
+  EXPECT_EQ(decoding_of(e4m3, 8, CodeMap::of(e4m3)->values()).floating.lone_signs, 0U);
+}
+
+std::uint32_t count_of(const EvenCells& cells, float x) {
+  const std::uint32_t slot = slot_of(cells.factor, cells.addend, x);
+  return cells.before[slot] + (cells.thresholds[slot] <= x ? 1U : 0U);
+}
+
+// Counting by slots equals counting, at every threshold, next to it and far away.
+TEST(CodeArithmetic, CountsThresholdsBySlots) {
+  for (const char* text : {"codebook(nf4)", "codebook([-1,0,1])", "codebook([0.25,0.5])",
+                           "codebook([-8,-7,-6,-5,-4,-3,-2,-1,0,1,2,3,4,5,6,7])"}) {
+    for (const char* rounding : {"nearest-even", "toward-zero", "stochastic"}) {
+      const Format format = parse_format(text);
+      const auto program =
+          RoundProgram::remembered(format, 0, parse_rounding(rounding), Overflow::native);
+      const std::span<const float> thresholds(program->plan().table.thresholds, kSmallTable);
+      const EvenCells cells = even_cells(thresholds);
+      const auto first_of_padding =
+          std::ranges::find_if(thresholds, [](float t) { return std::isnan(t); });
+      EXPECT_EQ(cells.serves, first_of_padding != thresholds.begin()) << text << rounding;
+      if (!cells.serves) continue;
+      const auto check = [&](float x) {
+        const auto expected = std::ranges::count_if(thresholds, [=](float t) { return t <= x; });
+        EXPECT_EQ(count_of(cells, x), expected) << text << " " << rounding << " " << x;
+      };
+      for (const float t : thresholds) {
+        for (const float x : {t, std::nextafter(t, -100.0F), std::nextafter(t, 100.0F)}) check(x);
+      }
+      for (int i = -2000; i <= 2000; ++i) check(static_cast<float>(i) * 0x1.03p-8F);
+      constexpr float kInfinity = std::numeric_limits<float>::infinity();
+      for (const float x : {0.0F, -0.0F, 3e38F, -3e38F, kInfinity, -kInfinity}) check(x);
+    }
+  }
+}
+
+// Powers of two need more slots than there are.
+TEST(CodeArithmetic, SearchesThresholdsThatAreTooNear) {
+  std::vector<float> powers(kSmallTable, std::numeric_limits<float>::quiet_NaN());
+  for (int i = 0; i < 10; ++i) powers[static_cast<std::size_t>(i)] = std::ldexp(1.0F, i - 9);
+  EXPECT_FALSE(even_cells(powers).serves);
+  EXPECT_FALSE(even_cells(std::span(powers).subspan(12)).serves);
 }
 
 }  // namespace

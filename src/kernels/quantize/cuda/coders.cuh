@@ -27,6 +27,9 @@ __device__ __forceinline__ bool are_finite(const float (&y)[kVector]) {
   return fabsf((y[0] + y[1]) + (y[2] + y[3])) < Lane::floats(0x7F800000U);
 }
 
+// What a block of threads shares for a coder that needs nothing.
+struct Nothing {};
+
 // A coder gives the codes of four values; `is_sure` is false where one of them may be another's:
 // where a value has none, and, kGuesses, where the exact value may be on the other side of a tie.
 // Steps of wide codes are too fine for guesses.
@@ -35,10 +38,11 @@ struct FloatCoder {
   static constexpr int kBits = kFieldBits;
   static constexpr bool kTakesGuesses = kBits == 8;
   static constexpr bool kIsCoarse = false;
+  static constexpr bool kShares = false;
+  using Shared = Nothing;
   const FloatCoding& p;
 
-  __device__ __forceinline__ FloatCoder(const EncodeJob& job, const float*, int)
-      : p(job.floating) {}
+  __device__ __forceinline__ FloatCoder(const EncodeJob& job, Nothing, int) : p(job.floating) {}
 
   __device__ __forceinline__ static bool is_number(float x) { return x == x; }
 
@@ -61,8 +65,8 @@ struct FloatCoder {
     FieldWords<kBits> result;
 #pragma unroll
     for (int w = 0; w < result.kWords; ++w) {
-      result.words[w] = low_fields<kBits>(counts, w) & p.magnitudes |
-                        high_fields<kBits>(patterns, w) >> p.sign_shift & p.signs;
+      result.words[w] =
+          signed_codes(p, low_fields<kBits>(counts, w), high_fields<kBits>(patterns, w));
     }
     return result;
   }
@@ -73,11 +77,13 @@ struct GridCoder {
   static constexpr int kBits = kFieldBits;
   static constexpr bool kTakesGuesses = kBits == 8;
   static constexpr bool kIsCoarse = false;
+  static constexpr bool kShares = false;
+  using Shared = Nothing;
   const GridCoding& p;
   float lowest, highest, counting;
   float sure;  // how far from a step no error of a guess matters
 
-  __device__ __forceinline__ GridCoder(const EncodeJob& job, const float*, int zero)
+  __device__ __forceinline__ GridCoder(const EncodeJob& job, Nothing, int zero)
       : p(job.grid),
         lowest(p.lowest - static_cast<float>(zero)),
         highest(p.highest - static_cast<float>(zero)),
@@ -113,9 +119,11 @@ struct PositCoder {
   static constexpr int kBits = kFieldBits;
   static constexpr bool kTakesGuesses = false;
   static constexpr bool kIsCoarse = false;
+  static constexpr bool kShares = false;
+  using Shared = Nothing;
   const PositCoding& p;
 
-  __device__ __forceinline__ PositCoder(const EncodeJob& job, const float*, int) : p(job.posit) {}
+  __device__ __forceinline__ PositCoder(const EncodeJob& job, Nothing, int) : p(job.posit) {}
 
   __device__ __forceinline__ static bool is_number(float x) {
     return fabsf(x) < Lane::floats(0x7F800000U);
@@ -142,15 +150,19 @@ struct PositCoder {
   }
 };
 
-// How many thresholds are at most the value, by halving.
+// Codes of codebooks: how many thresholds are at most the value. `Cells` counts them.
+template <class Cells>
 struct TableCoder {
   static constexpr int kBits = 8;
   static constexpr bool kTakesGuesses = false;
   static constexpr bool kIsCoarse = true;  // below 2^-20 all values have the same code
-  const float* thresholds;
+  static constexpr bool kShares = true;
+  using Shared = Cells;
+  const Cells& cells;
+  float factor, addend;
 
-  __device__ __forceinline__ TableCoder(const EncodeJob&, const float* shared, int)
-      : thresholds(shared) {}
+  __device__ __forceinline__ TableCoder(const EncodeJob& job, const Cells& shared, int)
+      : cells(shared), factor(job.table.cells.factor), addend(job.table.cells.addend) {}
 
   __device__ __forceinline__ static bool is_number(float x) { return x == x; }
 
@@ -160,16 +172,44 @@ struct TableCoder {
     std::uint32_t counts[kVector];
     is_sure = are_finite(y);
 #pragma unroll
-    for (int e = 0; e < kVector; ++e) {
-      std::uint32_t count = 0;
-#pragma unroll
-      for (std::uint32_t step = kSmallTable / 2; step != 0; step /= 2) {
-        if (thresholds[count + step - 1] <= y[e]) count += step;
-      }
-      counts[e] = count;
-    }
+    for (int e = 0; e < kVector; ++e) counts[e] = cells.count(factor, addend, y[e]);
     return {low_fields<kBits>(counts, 0)};
   }
 };
+
+// By one look.
+struct SharedSlots {
+  float thresholds[kSlots];
+  std::uint32_t before[kSlots];
+
+  __device__ __forceinline__ void fill(const TableCoding& table) {
+    if (threadIdx.x >= kSlots) return;
+    thresholds[threadIdx.x] = table.cells.thresholds[threadIdx.x];
+    before[threadIdx.x] = table.cells.before[threadIdx.x];
+  }
+  __device__ __forceinline__ std::uint32_t count(float factor, float addend, float y) const {
+    const std::uint32_t slot = slot_of(factor, addend, y);
+    return before[slot] + (thresholds[slot] <= y ? 1U : 0U);
+  }
+};
+using EvenTableCoder = TableCoder<SharedSlots>;
+
+// By halving.
+struct SharedThresholds {
+  float thresholds[kSmallTable];
+
+  __device__ __forceinline__ void fill(const TableCoding& table) {
+    if (threadIdx.x < kSmallTable) thresholds[threadIdx.x] = table.thresholds[threadIdx.x];
+  }
+  __device__ __forceinline__ std::uint32_t count(float, float, float y) const {
+    std::uint32_t count = 0;
+#pragma unroll
+    for (std::uint32_t step = kSmallTable / 2; step != 0; step /= 2) {
+      if (thresholds[count + step - 1] <= y) count += step;
+    }
+    return count;
+  }
+};
+using SearchingTableCoder = TableCoder<SharedThresholds>;
 
 }  // namespace nibble::cuda

@@ -21,7 +21,8 @@ struct FloatCoding {
   float sure = 0;                // how far from a step, in 2^e, no error of a guess matters
   std::uint32_t magnitudes = 0;  // of the codes of a word, one a field
   std::uint32_t signs = 0;
-  int sign_shift = 0;  // from the top of a field
+  int sign_shift = 0;          // from the top of a field
+  std::uint32_t has_sign = 0;  // added to magnitudes, reaches a field's top where a sign may stand
 };
 
 struct CountedFloat {
@@ -39,6 +40,13 @@ NIBBLE_INLINE CountedFloat counted(const FloatCoding& p, float x) {
   c.sum = std::fma(c.binade, p.factor, c.inside);
   c.count = (binade >> p.shift) + Lane::bits(c.sum);
   return c;
+}
+
+// The codes of a word: counts in the last bits of its fields, signs at the top of `patterns`.
+NIBBLE_INLINE std::uint32_t signed_codes(const FloatCoding& p, std::uint32_t counts,
+                                         std::uint32_t patterns) {
+  const std::uint32_t magnitudes = counts & p.magnitudes;
+  return magnitudes | ((patterns & (magnitudes + p.has_sign)) >> p.sign_shift & p.signs);
 }
 
 // A posit's regime, as a run of bits, is to its code what an exponent is to a number: with

@@ -19,7 +19,13 @@ __device__ __forceinline__ float counted_field(std::uint32_t word, int e) {
   return Lane::floats(__byte_perm(word, 0x4B000000U, bytes));
 }
 
-// Codes beyond the numbers are special.
+// Whether a field is 0.
+template <int kBits>
+__device__ __forceinline__ std::uint32_t empty_fields(std::uint32_t word) {
+  return word - kEachField<kBits> & ~word & kFieldSigns<kBits>;
+}
+
+// Codes beyond the numbers are special, and a sign alone where it is no zero.
 template <int kFieldBits>
 struct FloatDecoder {
   static constexpr int kBits = kFieldBits;
@@ -33,7 +39,8 @@ struct FloatDecoder {
     return decoded(p, word << (32 - kBits - kBits * e));
   }
   __device__ __forceinline__ bool has_special(std::uint32_t word) const {
-    return ((word & ~kFieldSigns<kBits>)+p.beyond & kFieldSigns<kBits>) != 0;
+    const std::uint32_t is_beyond = ((word & ~kFieldSigns<kBits>)+p.beyond) & kFieldSigns<kBits>;
+    return (is_beyond | (empty_fields<kBits>(word ^ kFieldSigns<kBits>) & p.lone_signs)) != 0;
   }
 };
 
@@ -69,8 +76,7 @@ struct PositDecoder {
   }
   // Whether a field has its sign bit alone.
   __device__ __forceinline__ bool has_special(std::uint32_t word) const {
-    const std::uint32_t flipped = word ^ kFieldSigns<kBits>;
-    return (flipped - kEachField<kBits> & ~flipped & kFieldSigns<kBits>) != 0;
+    return empty_fields<kBits>(word ^ kFieldSigns<kBits>) != 0;
   }
 };
 

@@ -23,10 +23,11 @@ enum class DecodeWay : std::uint8_t {
 };
 
 struct FloatDecoding {
-  int shift = 0;             // from the code's exponent, at the top of 32 bits, to fp32's
-  std::uint32_t kept = 0;    // sign, exponent and mantissa there
-  float unit = 1;            // from fp32's bias to the element's
-  std::uint32_t beyond = 0;  // added to magnitudes, carries where they are no numbers
+  int shift = 0;                 // from the code's exponent, at the top of 32 bits, to fp32's
+  std::uint32_t kept = 0;        // sign, exponent and mantissa there
+  float unit = 1;                // from fp32's bias to the element's
+  std::uint32_t beyond = 0;      // added to magnitudes, carries where they are no numbers
+  std::uint32_t lone_signs = 0;  // the fields' signs where one alone is no zero
 };
 
 struct GridDecoding {

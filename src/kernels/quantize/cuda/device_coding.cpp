@@ -24,8 +24,8 @@ bool lower(const RoundJob& job, FloatCoding& p) {
   const int mantissa_bits = 23 - static_cast<int>(f.dropped_bits);
   const int bits = job.codes.bits;
   const float min_normal = std::bit_cast<float>(f.min_normal);
-  if (!is_plain(f) || f.small_quantum != std::ldexp(min_normal, -mantissa_bits) ||
-      min_normal < 0x1p-40F) {
+  if (!(is_plain(f) || lacks_minus_zero(f)) ||
+      f.small_quantum != std::ldexp(min_normal, -mantissa_bits) || min_normal < 0x1p-40F) {
     return false;
   }
   const std::uint32_t after = f.largest + (1U << f.dropped_bits);
@@ -42,6 +42,8 @@ bool lower(const RoundJob& job, FloatCoding& p) {
   p.magnitudes = in_each_field(bits, (1U << (bits - 1)) - 1);
   p.signs = in_each_field(bits, 1U << (bits - 1));
   p.sign_shift = field_bits(bits) - bits;
+  const std::uint32_t top = 1U << (field_bits(bits) - 1);
+  p.has_sign = in_each_field(bits, is_plain(f) ? top : top - 1);
   return true;
 }
 
@@ -70,6 +72,7 @@ bool lower(const RoundJob& job, TableCoding& p) {
   if (job.table.large != nullptr) return false;
   if (job.use == ScaleUse::divide && !has_coarse_thresholds(job.table)) return false;
   std::copy(std::begin(job.table.thresholds), std::end(job.table.thresholds), p.thresholds);
+  p.cells = job.table.cells;
   return true;
 }
 

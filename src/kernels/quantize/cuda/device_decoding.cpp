@@ -50,9 +50,13 @@ bool lower(const FloatElement& f, const Field& field, std::span<const float> val
   const std::uint32_t magnitudes = field.sign() - 1;
   const std::uint32_t most = float_codes::max_magnitude(f) << field.top_shift();
   p.beyond = field.each * (magnitudes - most);
+  const bool has_minus_zero = describe(f).has_negative_zero;
+  p.lone_signs = has_minus_zero ? 0 : field.each * field.sign();
   return gives_values(
       field, values, [&](std::uint32_t at) { return decoded(p, at << (32 - field.width)); },
-      [&](std::uint32_t at) { return (at & magnitudes) > most; });
+      [&](std::uint32_t at) {
+        return (at & magnitudes) > most || (!has_minus_zero && at == field.sign());
+      });
 }
 
 bool lower(const GridElement& g, const Field& field, std::span<const float> values,

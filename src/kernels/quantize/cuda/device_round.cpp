@@ -16,6 +16,19 @@ ScaleUse scale_use(ScaleKind kind) {
   return kind == ScaleKind::power_of_two ? ScaleUse::exact : ScaleUse::divide;
 }
 
+// Of f and a draw, each next to which the definition decides: an error of 2^-21, and that of a
+// quotient that stands for an entry v, 2^-23·|v|, as a share of the cell. So an entry stays where
+// all is decided.
+float undecided_margin(const CodebookElement& codebook) {
+  float most = 0;
+  for (std::size_t i = 1; i < codebook.values.size(); ++i) {
+    const float low = codebook.values[i - 1];
+    const float high = codebook.values[i];
+    most = std::max(most, std::max(std::fabs(low), std::fabs(high)) / (high - low));
+  }
+  return 0x1p-21F + 0x1.1p-23F * most;
+}
+
 // A codebook's arrays: seven of 2^levels entries.
 void place_table(cuda::RoundJob& job, const DeviceLayout& layout, const CodebookElement& codebook,
                  void* workspace, const cuda::Place& place) {
@@ -46,7 +59,12 @@ void place_table(cuda::RoundJob& job, const DeviceLayout& layout, const Codebook
       std::copy_n(arrays[a], size, small[a]);
     }
   }
-  if (layout.has_large_table) job.table.large = large;
+  if (layout.has_large_table) {
+    job.table.large = large;
+    return;
+  }
+  job.table.cells = cuda::even_cells(job.table.thresholds);
+  job.table.undecided = undecided_margin(codebook);
 }
 
 cuda::PhiloxKeys philox_keys(const RandomKey& key) {

@@ -2,8 +2,6 @@
 // The encoding kernel and its launch. A thread takes four vectors of four elements at a time.
 #pragma once
 
-#include <type_traits>
-
 #include "cuda/errors.h"
 #include "kernels/quantize/cuda/block_scales.cuh"
 #include "kernels/quantize/cuda/coders.cuh"
@@ -114,15 +112,15 @@ __global__ void __launch_bounds__(kThreads) encode_kernel(const __grid_constant_
   const bool is_whole = start + kCodeTile <= job.count;
   float x[kCodeVectors][kVector];
   load_tile(job, first, is_whole, x);
-  __shared__ float table[kSmallTable];
-  if constexpr (std::is_same_v<Coder, TableCoder>) {
-    if (threadIdx.x < kSmallTable) table[threadIdx.x] = job.table.thresholds[threadIdx.x];
+  __shared__ typename Coder::Shared shared;
+  if constexpr (Coder::kShares) {
+    shared.fill(job.table);
     __syncthreads();
   }
   ElementScale one;  // for all, or the outer one of two levels
   if constexpr (kScale == CodeScale::one) one = tensor_scale_of(job.scales);
   if constexpr (kScale == CodeScale::blocks) one.scale = two_level_tensor_scale_of(job.scales);
-  const Coder coder(job, table, one.zero);
+  const Coder coder(job, shared, one.zero);
   FieldWords<Coder::kBits> codes[kCodeVectors];
   if constexpr (kScale == CodeScale::shared_exponents) {
     const float own = block_inverse(job.scales, first, kCodeStride, job.count, x);
@@ -168,6 +166,11 @@ void launch_coder(const EncodeJob& job, const Place& place) {
   }
   job.scales.source == ScaleSource::tensor ? launch_encode<Coder, CodeScale::one>(job, place)
                                            : launch_encode<Coder, CodeScale::blocks>(job, place);
+}
+
+inline void launch_tables(const EncodeJob& job, const Place& place) {
+  job.table.cells.serves ? launch_coder<EvenTableCoder>(job, place)
+                         : launch_coder<SearchingTableCoder>(job, place);
 }
 
 template <template <int> class Coder>

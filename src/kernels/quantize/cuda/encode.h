@@ -18,6 +18,7 @@ struct GridCoding {
 
 struct TableCoding {
   float thresholds[kSmallTable];
+  EvenCells cells;
 };
 
 struct EncodeJob {

@@ -4,6 +4,7 @@
 
 #include "kernels/quantize/cuda/divisor.cuh"
 #include "kernels/quantize/cuda/families.cuh"
+#include "kernels/quantize/cuda/quick.cuh"
 
 namespace nibble::cuda {
 
@@ -15,8 +16,9 @@ struct ParameterTables : Tables<true> {
 
 // As TableOp has it, but for draws that the definition has to decide. Draws as aligned_draws has
 // them. Beyond the first and last entry f is below 0 on the side of `toward` and above 1 on that of
-// `away`: x needs no bounds. Under ScaleUse::divide the scale is ordinary and the table coarse.
-template <RoundingKind kKind, ScaleUse kUse, bool kShort>
+// `away`: x needs no bounds. Under ScaleUse::divide the scale is ordinary and the table coarse; a
+// quotient that overflows is NaN and decides nothing. kEven: by even cells instead of a search.
+template <RoundingKind kKind, ScaleUse kUse, bool kShort, bool kEven>
 struct QuickTable {
   using Family = ParameterTables;
   static constexpr bool kHasTwoLevels = false;
@@ -29,15 +31,23 @@ struct QuickTable {
     float lowest, highest;  // of x
   };
 
-  const float2* cells;  // sixteen times a threshold, then `toward` and `away`, then 1 / width
-  float quarter, half, three_quarters;  // thresholds
-  float first, last;                    // entries
+  // In shared memory.
+  struct Cells {
+    // Sixteen times a threshold, then `toward` and `away`, then 1 / width. No two cells share a
+    // bank. Nothing stands beside a threshold: ptxas 13.0 would read it together with that, before
+    // the search's last step, so in the wrong cell.
+    float2 cells[3 * kSmallTable];
+    float thresholds[kEven ? kSlots : 1];
+    std::uint32_t before[kEven ? kSlots : 1];
+  };
+
+  const Cells& shared;
+  const TableJob& table;  // in the parameters
+  float first, last;      // entries
 
   __device__ __forceinline__ QuickTable(const RoundJob& job, int)
-      : cells(shared_cells(job.table)),
-        quarter(job.table.thresholds[kSmallTable / 4 - 1]),
-        half(job.table.thresholds[kSmallTable / 2 - 1]),
-        three_quarters(job.table.thresholds[3 * kSmallTable / 4 - 1]),
+      : shared(filled_cells(job.table)),
+        table(job.table),
         first(job.plan.table.first),
         last(job.plan.table.last) {}
 
@@ -53,39 +63,35 @@ struct QuickTable {
     bool is_decided = true;
 #pragma unroll
     for (int e = 0; e < kVector; ++e) {
-      if constexpr (kUse == ScaleUse::none) {
-        const Drawn drawn = draw_in(cell_of(x[e]), x[e], draws[e]);
+      if constexpr (kKind == RoundingKind::nearest_even) {
+        // Beyond fl32(bound · scale) the quotient is beyond the bound or equals it, which is the
+        // nearest there and stays.
+        const float inside = fminf(fmaxf(x[e], s.lowest), s.highest);
+        values[e] = cell_of(s.divisor.quotient(inside))[kSmallTable].x;
+      } else {
+        const float y = kUse == ScaleUse::none ? x[e] : s.divisor.quotient(x[e]);
+        const Drawn drawn = draw_in(cell_of(y), y, draws[e]);
         values[e] = drawn.value;
         is_decided = is_decided && drawn.is_decided;
-        continue;
       }
-      // Beyond fl32(bound · scale) the quotient is beyond the bound or equals it. There the bound
-      // is the nearest and stays, so that the quotient needs no bounds.
-      const float inside = fminf(fmaxf(x[e], s.lowest), s.highest);
-      const float y = s.divisor.quotient(inside);
-      const float2* const cell = cell_of(y);
-      if constexpr (kKind == RoundingKind::nearest_even) {
-        values[e] = cell[kSmallTable].x * s.scale;
-      } else {
-        const Drawn drawn = draw_in(cell, y, draws[e]);
-        const float kept = drawn.nearest * s.scale;
-        const bool stays = kept == inside;
-        values[e] = stays ? kept : drawn.value * s.scale;
-        is_decided = is_decided && (stays || drawn.is_decided);
-      }
+      if constexpr (kUse != ScaleUse::none) values[e] *= s.scale;
     }
     return is_decided;
   }
 
  private:
-  // No two cells share a bank. Nothing stands beside a threshold: ptxas 13.0 would read it together
-  // with that, before the search's last step, so in the wrong cell.
-  __device__ __forceinline__ static const float2* shared_cells(const TableJob& table) {
-    __shared__ float2 shared[3 * kSmallTable];
+  __device__ __forceinline__ static const Cells& filled_cells(const TableJob& table) {
+    __shared__ Cells shared;
     for (unsigned i = threadIdx.x; i < kSmallTable; i += blockDim.x) {
-      shared[i].x = table.thresholds[i];
-      shared[kSmallTable + i] = make_float2(table.toward[i], table.away[i]);
-      shared[2 * kSmallTable + i].x = table.inverse_width[i];
+      shared.cells[i].x = table.thresholds[i];
+      shared.cells[kSmallTable + i] = make_float2(table.toward[i], table.away[i]);
+      shared.cells[2 * kSmallTable + i].x = table.inverse_width[i];
+    }
+    if constexpr (kEven) {
+      for (unsigned i = threadIdx.x; i < kSlots; i += blockDim.x) {
+        shared.thresholds[i] = table.cells.thresholds[i];
+        shared.before[i] = table.cells.before[i];
+      }
     }
     __syncthreads();
     return shared;
@@ -93,28 +99,31 @@ struct QuickTable {
 
   // As many cells on as thresholds are at most x.
   __device__ __forceinline__ const float2* cell_of(float x) const {
-    const bool is_upper = half <= x;
-    const float2* cell = is_upper ? cells + kSmallTable / 2 : cells;
-    if ((is_upper ? three_quarters : quarter) <= x) cell += kSmallTable / 4;
-    if (cell[1].x <= x) cell += 2;
-    if (cell[0].x <= x) cell += 1;
-    return cell;
+    if constexpr (kEven) {
+      const std::uint32_t slot = slot_of(table.cells.factor, table.cells.addend, x);
+      const float2* const cell = shared.cells + shared.before[slot];
+      return shared.thresholds[slot] <= x ? cell + 1 : cell;
+    } else {
+      const bool is_upper = table.thresholds[kSmallTable / 2 - 1] <= x;
+      const float2* cell = is_upper ? shared.cells + kSmallTable / 2 : shared.cells;
+      const float quarter = table.thresholds[kSmallTable / 4 - 1];
+      const float three_quarters = table.thresholds[3 * kSmallTable / 4 - 1];
+      if ((is_upper ? three_quarters : quarter) <= x) cell += kSmallTable / 4;
+      if (cell[1].x <= x) cell += 2;
+      if (cell[0].x <= x) cell += 1;
+      return cell;
+    }
   }
 
   struct Drawn {
     float value;
-    float nearest;  // of y next to an entry
     bool is_decided;
   };
 
-  __device__ __forceinline__ static Drawn draw_in(const float2* cell, float y, std::uint32_t draw) {
-    const float toward = cell[kSmallTable].x;
-    const float away = cell[kSmallTable].y;
-    const float inverse_width = cell[2 * kSmallTable].x;
-    const float excess = y - toward;
-    const float margin = margin_of(excess, inverse_width, draw);
-    return {margin >= 0 ? away : toward, excess * inverse_width < 0.5F ? toward : away,
-            fabsf(margin) >= 0x1p-20F};
+  __device__ __forceinline__ Drawn draw_in(const float2* cell, float y, std::uint32_t draw) const {
+    const float2 ends = cell[kSmallTable];
+    const float margin = margin_of(y - ends.x, cell[2 * kSmallTable].x, draw);
+    return {margin >= 0 ? ends.y : ends.x, fabsf(margin) >= table.undecided};
   }
 
   // f - u, u = (draw + 1)·2^-r, within 2^-21.
@@ -129,5 +138,15 @@ struct QuickTable {
     }
   }
 };
+
+template <RoundingKind kKind, ScaleUse kUse, bool kShort>
+using EvenTable = QuickTable<kKind, kUse, kShort, true>;
+template <RoundingKind kKind, ScaleUse kUse, bool kShort>
+using SearchedTable = QuickTable<kKind, kUse, kShort, false>;
+
+inline void launch_quick_tables(const RoundJob& job, const Place& place) {
+  job.table.cells.serves ? launch_quick_elements<EvenTable>(job, place)
+                         : launch_quick_elements<SearchedTable>(job, place);
+}
 
 }  // namespace nibble::cuda

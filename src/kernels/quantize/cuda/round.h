@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "kernels/quantize/cuda/even_cells.h"
 #include "kernels/quantize/grouping.h"
 #include "kernels/quantize/plan.h"
 #include "nibble/core/dtype.h"
@@ -63,6 +64,8 @@ struct TableJob {
   float thresholds[kSmallTable], toward[kSmallTable], away[kSmallTable], inverse_width[kSmallTable];
   float nearest_thresholds[kSmallTable], nearest_values[kSmallTable], values[kSmallTable];
   const float* large = nullptr;  // the same seven arrays of 2^levels entries each
+  EvenCells cells;               // of the first
+  float undecided = 0;           // stochastic: how near to a draw the definition has to decide
 };
 
 // Philox with all that the elements share worked out: the words before the second round, but for

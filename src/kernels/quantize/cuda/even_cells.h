@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which cell of a codebook a number lies, by one look instead of a search: slots of even width
+// over the thresholds, none of which has two of them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "kernels/quantize/cuda/counting.h"
+
+namespace nibble::cuda {
+
+inline constexpr std::uint32_t kSlots = 32;  // one a bank of shared memory
+
+struct EvenCells {
+  bool serves = false;  // otherwise the thresholds have to be searched
+  float factor = 1;     // from a number to 0 … 1 over the thresholds
+  float addend = 0;
+  float thresholds[kSlots] = {};      // of the slot: NaN where it has none
+  std::uint32_t before[kSlots] = {};  // thresholds in the slots before
+};
+
+// 0 below it and for NaN, 1 above it.
+NIBBLE_INLINE float saturated_sum(float x, float factor, float addend) {
+#ifdef __CUDA_ARCH__
+  return __saturatef(__fmaf_rn(x, factor, addend));
+#else
+  const float sum = std::fma(x, factor, addend);
+  return sum > 0 ? std::min(sum, 1.0F) : 0.0F;
+#endif
+}
+
+// Never falls where x rises: a number in a later slot than a threshold is not below that.
+NIBBLE_INLINE std::uint32_t slot_of(float factor, float addend, float x) {
+  const float at = saturated_sum(x, factor, addend);
+  return Lane::bits(std::fma(at, static_cast<float>(kSlots - 1), kCounting)) & (kSlots - 1);
+}
+
+// Of ascending thresholds, NaN behind the last.
+inline EvenCells even_cells(std::span<const float> padded) {
+  EvenCells cells;
+  const auto end = std::ranges::find_if(padded, [](float t) { return std::isnan(t); });
+  const auto thresholds = padded.first(static_cast<std::size_t>(end - padded.begin()));
+  if (thresholds.empty()) return cells;
+  if (thresholds.size() > 1) cells.factor = 1 / (thresholds.back() - thresholds.front());
+  cells.addend = -thresholds.front() * cells.factor;
+  std::ranges::fill(cells.thresholds, std::numeric_limits<float>::quiet_NaN());
+  for (const float threshold : thresholds) {
+    const std::uint32_t slot = slot_of(cells.factor, cells.addend, threshold);
+    if (!std::isnan(cells.thresholds[slot])) return cells;
+    cells.thresholds[slot] = threshold;
+    for (std::uint32_t later = slot + 1; later < kSlots; ++later) ++cells.before[later];
+  }
+  cells.serves = true;
+  return cells;
+}
+
+}  // namespace nibble::cuda
