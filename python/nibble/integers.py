@@ -8,7 +8,7 @@ integer training is made of; what comes out is rounded back to int8 by a shift (
 from __future__ import annotations
 
 import sys
-from typing import Any, Tuple, TypeVar, Union
+from typing import Any, Sequence, Tuple, TypeVar, Union
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from nibble import _core
 from nibble.errors import ArgumentTypeError, UsageError
 
 ArrayT = TypeVar("ArrayT")
-Pair = Union[int, Tuple[int, int]]
+Pair = Union[int, Sequence[int]]
 SAFE_DEPTH = 131071  # so many products of any int8 values stay within int32: (2^31 - 1) / 128²
 LARGEST_SUM = 2**31 - 1
 
@@ -140,8 +140,8 @@ class _Geometry:
     def __init__(
         self,
         where: str,
-        x: Tuple[int, ...],
-        weight: Tuple[int, ...],
+        x: Sequence[int],
+        weight: Sequence[int],
         stride: Pair,
         padding: Pair,
         dilation: Pair,
@@ -201,7 +201,7 @@ def conv2d(x: ArrayT, weight: Any, stride: Pair = 1, padding: Pair = 0, dilation
 def conv2d_input_gradient(
     error: ArrayT,
     weight: Any,
-    shape: Tuple[int, int, int, int],
+    shape: Sequence[int],
     stride: Pair = 1,
     padding: Pair = 0,
     dilation: Pair = 1,
@@ -235,7 +235,7 @@ def conv2d_input_gradient(
 def conv2d_weight_gradient(
     error: ArrayT,
     x: Any,
-    shape: Tuple[int, int, int, int],
+    shape: Sequence[int],
     stride: Pair = 1,
     padding: Pair = 0,
     dilation: Pair = 1,
@@ -260,4 +260,4 @@ def conv2d_weight_gradient(
 
 
 def _pair(value: Pair) -> Tuple[int, int]:
-    return (int(value[0]), int(value[1])) if isinstance(value, (tuple, list)) else (int(value), int(value))
+    return (int(value[0]), int(value[1])) if isinstance(value, Sequence) else (int(value), int(value))

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 import nibble
 import nibble.torch as nt
-from nibble import qtorch
+from nibble import integers, qtorch
 from nibble.torch import ops
 from nibble.torch.graph_rounding import graph_rounding
 from torch import nn
@@ -155,6 +155,37 @@ def test_vmap_rounds_every_member_by_itself(format):
     expected = torch.stack([nibble.quantize(one, format) for one in x])
     assert same_bits(torch.vmap(rounded)(x), expected)
     assert same_bits(torch.vmap(rounded, in_dims=1)(x.t()), expected)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("format", ["e4m3", "bfp(8)"])
+def test_vmap_draws_for_every_member_alike(device, format):
+    """One key is one set of draws, whichever member of a batch asks."""
+    x, key = torch.randn(3, 64, device=device), torch.tensor([7, 9])
+    rounded = lambda one: torch.ops.nibble.quantize(one, format, "stochastic", "native", "none", key, 5)
+    alone = [nibble.quantize(one, format, rounding="stochastic", seed=7, step=9, stream=5) for one in x]
+    assert same_bits(torch.vmap(rounded)(x), torch.stack(alone))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_graphs_have_products_of_int8(device):
+    """Forward and both gradients, with strides, groups and dilation; torch's own checks of the operations."""
+    generator = torch.Generator().manual_seed(0)
+    bytes_of = lambda *shape: torch.randint(-128, 128, shape, generator=generator).to(torch.int8).to(device)
+    x, weight, rest = bytes_of(3, 4, 9, 11), bytes_of(6, 2, 3, 2), ([2, 1], [1, 0], [1, 2], 2)
+    error = bytes_of(*integers.conv2d(x, weight, *rest).shape)
+    a, b = bytes_of(17, 40), bytes_of(40, 24)
+    calls = (
+        ("int8_matmul", integers.matmul, (a, b)),
+        ("int8_conv2d", integers.conv2d, (x, weight, *rest)),
+        ("int8_conv2d_input_gradient", integers.conv2d_input_gradient, (error, weight, list(x.shape), *rest)),
+        ("int8_conv2d_weight_gradient", integers.conv2d_weight_gradient, (error, x, list(weight.shape), *rest)),
+    )
+    for name, function, arguments in calls:
+        operation = getattr(torch.ops.nibble, name)
+        torch.library.opcheck(operation, arguments, test_utils=("test_schema", "test_faketensor"))
+        doubled = torch.compile(lambda *given: 2 * operation(*given), fullgraph=True, backend="aot_eager")
+        assert torch.equal(doubled(*arguments), 2 * function(*arguments)), name
 
 
 @pytest.mark.skipif(len(DEVICES) < 2, reason="needs a GPU")

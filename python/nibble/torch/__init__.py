@@ -5,6 +5,7 @@ Stochastic rounding is a function of (seed, step, stream, element): neither the 
 order of calls on other tensors matters. `seed=None` takes a seed from torch's generator for every call.
 """
 
+from . import integer_ops  # noqa: F401: registers operations
 from .accumulate import conv2d, linear, matmul
 from .accumulate_layers import Conv2d, Linear
 from .engine_module import EngineModule
