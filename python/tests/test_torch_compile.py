@@ -143,6 +143,7 @@ def test_operations_pass_torchs_own_checks():
     for rounding, own_key in (("nearest-even", None), ("stochastic", key)):
         arguments = (x, "e4m3", rounding, "native", "none", own_key, 5)
         torch.library.opcheck(torch.ops.nibble.quantize, arguments, test_utils=checks)
+        torch.library.opcheck(torch.ops.nibble.quantize_by_draws, arguments, test_utils=checks)
     a, b = torch.randn(3, 4), torch.randn(4, 5)
     arguments = (a, b, "fp16", "", "nearest-even", "native", "separate", "sequential", 0, None, 0)
     torch.library.opcheck(torch.ops.nibble.matmul, arguments, test_utils=("test_schema", "test_faketensor"))
@@ -197,6 +198,18 @@ def test_cuda_graphs_capture_compiled_models():
         for _ in range(4):
             found = compiled(x).clone()
         assert torch.allclose(found, lowered(x), rtol=0.1, atol=0.05)
+
+
+@pytest.mark.skipif(len(DEVICES) < 2, reason="needs a GPU")
+@pytest.mark.parametrize("format", ["e4m3", "posit(8,1)", "bfp(8)"])
+def test_cuda_graphs_do_not_repeat_draws(format):
+    eager = nt.Quantizer(format, None, "stochastic")
+    traced = copy.deepcopy(eager)
+    compiled = torch.compile(lambda x: traced(2 * x) + 1, fullgraph=True, mode="reduce-overhead")
+    x = torch.randn(1000, device="cuda")
+    with torch.no_grad():
+        for _ in range(6):
+            assert same_bits(compiled(x).clone(), eager(2 * x) + 1)
 
 
 def test_offloaded_layers_stand_between_graphs():

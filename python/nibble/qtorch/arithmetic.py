@@ -130,7 +130,7 @@ def _quantize(x: torch.Tensor, text: str, rounding: str, key: Key, compat: str =
         if is_stochastic(rounding) and not isinstance(drawn, torch.Tensor):
             drawn = torch.tensor([ops.as_int64(key["seed"]), drawn or 0], device="cpu")
         given = drawn if isinstance(drawn, torch.Tensor) else None
-        return torch.ops.nibble.quantize(x, text, rounding, "native", compat, given, key.get("stream", 0))
+        return ops.quantized(x, text, rounding, "native", compat, given, key.get("stream", 0))
     return nibble.quantize(x, format_of(text), rounding=rounding, compat=compat, **key)
 
 

@@ -17,6 +17,8 @@ import nibble
 
 HAS_OPS = hasattr(torch.library, "custom_op")
 _SIGN = 1 << 63
+# A CUDA graph keeps the numbers of a key and draws the same at every replay: what draws stays out of it.
+_UNCAPTURED = {"tags": (torch.Tag.cudagraph_unsafe,)} if HAS_OPS and hasattr(torch.Tag, "cudagraph_unsafe") else {}
 
 
 def is_tracing() -> bool:
@@ -45,6 +47,16 @@ def _quantize(
     )
 
 
+def _draws(rounding: str) -> bool:
+    return rounding.startswith("stochastic")
+
+
+def quantized(x: torch.Tensor, format: str, rounding: str, *rest: Any) -> torch.Tensor:
+    """`nibble.quantize` inside a graph; then overflow, compat, key and stream."""
+    operation = torch.ops.nibble.quantize_by_draws if _draws(rounding) else torch.ops.nibble.quantize
+    return operation(x, format, rounding, *rest)
+
+
 def _matmul(
     a: torch.Tensor,
     b: torch.Tensor,
@@ -67,7 +79,8 @@ def accumulated(a: torch.Tensor, b: torch.Tensor, accumulator: Any, key: Any, st
     """`nibble.matmul` inside a graph."""
     rules = accumulator if isinstance(accumulator, nibble.Accumulator) else nibble.Accumulator(accumulator)
     words = (rules.rounding, rules.overflow, rules.method, rules.order, rules.chunk)
-    return torch.ops.nibble.matmul(a, b, _text(rules.format), _text(rules.product), *words, key, stream)
+    operation = torch.ops.nibble.matmul_by_draws if _draws(rules.rounding) else torch.ops.nibble.matmul
+    return operation(a, b, _text(rules.format), _text(rules.product), *words, key, stream)
 
 
 def _text(format: Any) -> str:
@@ -96,19 +109,20 @@ def _over_a_batch(info: Any, in_dims: Tuple[Any, ...], x: torch.Tensor, *rest: A
     """vmap: one call where elements do not hang together and nothing is drawn, else one a member of the batch."""
     format, rounding = rest[:2]
     whole = x.movedim(in_dims[0], 0)
-    if not nibble.Format(format).is_scaled and not rounding.startswith("stochastic"):
-        return torch.ops.nibble.quantize(whole, *rest), 0
-    return torch.stack([torch.ops.nibble.quantize(one.contiguous(), *rest) for one in whole]), 0
+    if not nibble.Format(format).is_scaled and not _draws(rounding):
+        return quantized(whole, *rest), 0
+    return torch.stack([quantized(one.contiguous(), *rest) for one in whole]), 0
 
 
 if HAS_OPS:
-    quantize = torch.library.custom_op("nibble::quantize", _quantize, mutates_args=())
-    quantize.register_fake(lambda x, *rest: torch.empty_like(x))
-    quantize.register_autograd(_straight_through)
-    quantize.register_vmap(_over_a_batch)
+    for suffix, tags in (("", {}), ("_by_draws", _UNCAPTURED)):
+        quantize = torch.library.custom_op(f"nibble::quantize{suffix}", _quantize, mutates_args=(), **tags)
+        quantize.register_fake(lambda x, *rest: torch.empty_like(x))
+        quantize.register_autograd(_straight_through)
+        quantize.register_vmap(_over_a_batch)
 
-    matmul = torch.library.custom_op("nibble::matmul", _matmul, mutates_args=())
-    matmul.register_fake(lambda a, b, *rest: a.new_empty((a.shape[0], b.shape[1]), dtype=torch.float32))
+        matmul = torch.library.custom_op(f"nibble::matmul{suffix}", _matmul, mutates_args=(), **tags)
+        matmul.register_fake(lambda a, b, *rest: a.new_empty((a.shape[0], b.shape[1]), dtype=torch.float32))
 
     next_key = torch.library.custom_op("nibble::next_key", _next_key, mutates_args={"counter"})
     next_key.register_fake(lambda counter, seed: torch.empty(2, dtype=torch.int64, device="cpu"))

@@ -66,7 +66,7 @@ class Rounder:
         if ops.is_tracing():
             if self._in_graphs is not None:
                 return self._in_graphs.round(x)
-            return torch.ops.nibble.quantize(x, self._text, self.rounding, self.overflow, "none", step, stream)
+            return ops.quantized(x, self._text, self.rounding, self.overflow, "none", step, stream)
         return nibble.quantize(
             x.detach(), self.format, rounding=self.rounding, overflow=self.overflow, seed=seed, step=step, stream=stream
         )
