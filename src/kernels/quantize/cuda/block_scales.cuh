@@ -48,11 +48,23 @@ __device__ __forceinline__ void divide_exactly(const float (&x)[kVector], float 
   y[0] = v.x, y[1] = v.y, y[2] = v.z, y[3] = v.w;
 }
 
-__device__ __forceinline__ float greater_of_pair(bool takes_second, float a, float b,
-                                                 int distance) {
-  const float kept = takes_second ? b : a;
-  const float given = takes_second ? a : b;
-  return fmaxf(kept, __shfl_xor_sync(kAllLanes, given, distance));
+// From the greatest of a thread's vectors to that of the block of vector (lane mod 4).
+template <class Number, class Greater>
+__device__ __forceinline__ Number greatest_of_block(const Number (&of_vectors)[kScaled], int block,
+                                                    const Greater& greater) {
+  const auto of_pair = [&](bool takes_second, Number a, Number b, int distance) {
+    const Number kept = takes_second ? b : a;
+    const Number given = takes_second ? a : b;
+    return greater(kept, __shfl_xor_sync(kAllLanes, given, distance));
+  };
+  const bool is_odd = (threadIdx.x & 1U) != 0;
+  const bool is_high = (threadIdx.x & 2U) != 0;
+  Number own = of_pair(is_high, of_pair(is_odd, of_vectors[0], of_vectors[1], 1),
+                       of_pair(is_odd, of_vectors[2], of_vectors[3], 1), 2);
+  for (int distance = kScaled; distance * kVector < block; distance *= 2) {
+    own = greater(own, __shfl_xor_sync(kAllLanes, own, distance));
+  }
+  return own;
 }
 
 // Of the block that vector (lane mod 4) belongs to: infinities count as the largest finite value,
@@ -64,13 +76,7 @@ __device__ __forceinline__ float block_largest(const float (&x)[kScaled][kVector
     largest[v] =
         fmaxf(fmaxf(fabsf(x[v][0]), fabsf(x[v][1])), fmaxf(fabsf(x[v][2]), fabsf(x[v][3])));
   }
-  const bool is_odd = (threadIdx.x & 1U) != 0;
-  const bool is_high = (threadIdx.x & 2U) != 0;
-  float own = greater_of_pair(is_high, greater_of_pair(is_odd, largest[0], largest[1], 1),
-                              greater_of_pair(is_odd, largest[2], largest[3], 1), 2);
-  for (int distance = kScaled; distance * kVector < block; distance *= 2) {
-    own = fmaxf(own, __shfl_xor_sync(kAllLanes, own, distance));
-  }
+  const float own = greatest_of_block(largest, block, [](float a, float b) { return fmaxf(a, b); });
   return fminf(fmaxf(own, 0.0F), Lane::floats(0x7F7FFFFFU));
 }
 

@@ -128,8 +128,8 @@ TEST(CodeArithmetic, DecodesFloatsWithoutMinusZero) {
 }
 
 std::uint32_t count_of(const EvenCells& cells, float x) {
-  const std::uint32_t slot = slot_of(cells.factor, cells.addend, x);
-  return cells.before[slot] + (cells.thresholds[slot] <= x ? 1U : 0U);
+  const std::uint32_t slot = slot_bytes(cells.factor, cells.addend, x);
+  return in_slot(cells.before, slot) + (in_slot(cells.thresholds, slot) <= x ? 1U : 0U);
 }
 
 // Counting by slots equals counting, at every threshold, next to it and far away.

@@ -188,8 +188,8 @@ struct SharedSlots {
     before[threadIdx.x] = table.cells.before[threadIdx.x];
   }
   __device__ __forceinline__ std::uint32_t count(float factor, float addend, float y) const {
-    const std::uint32_t slot = slot_of(factor, addend, y);
-    return before[slot] + (thresholds[slot] <= y ? 1U : 0U);
+    const std::uint32_t slot = slot_bytes(factor, addend, y);
+    return in_slot(before, slot) + (in_slot(thresholds, slot) <= y ? 1U : 0U);
   }
 };
 using EvenTableCoder = TableCoder<SharedSlots>;

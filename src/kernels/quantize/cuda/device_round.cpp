@@ -26,7 +26,7 @@ float undecided_margin(const CodebookElement& codebook) {
     const float high = codebook.values[i];
     most = std::max(most, std::max(std::fabs(low), std::fabs(high)) / (high - low));
   }
-  return 0x1p-21F + 0x1.1p-23F * most;
+  return cuda::kMarginUnits * (0x1p-21F + 0x1.1p-23F * most);
 }
 
 // A codebook's arrays: seven of 2^levels entries.

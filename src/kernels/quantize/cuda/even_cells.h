@@ -33,10 +33,23 @@ NIBBLE_INLINE float saturated_sum(float x, float factor, float addend) {
 #endif
 }
 
-// Never falls where x rises: a number in a later slot than a threshold is not below that.
-NIBBLE_INLINE std::uint32_t slot_of(float factor, float addend, float x) {
+// Four times the slot, which is where its word stands. Never falls where x rises: a number in a
+// later slot than a threshold is not below that.
+NIBBLE_INLINE std::uint32_t slot_bytes(float factor, float addend, float x) {
+  constexpr std::uint32_t kLast = 4 * kSlots - 1;
   const float at = saturated_sum(x, factor, addend);
-  return Lane::bits(std::fma(at, static_cast<float>(kSlots - 1), kCounting)) & (kSlots - 1);
+  return Lane::bits(std::fma(at, static_cast<float>(kLast), kCounting)) & (kLast & ~3U);
+}
+
+// The word of a slot in one of the arrays.
+template <class Word>
+NIBBLE_INLINE Word in_slot(const Word (&words)[kSlots], std::uint32_t bytes) {
+  static_assert(sizeof(Word) == 4);
+#ifdef __CUDA_ARCH__
+  return *reinterpret_cast<const Word*>(reinterpret_cast<const char*>(words) + bytes);
+#else
+  return words[bytes / 4];
+#endif
 }
 
 // Of ascending thresholds, NaN behind the last.
@@ -49,7 +62,7 @@ inline EvenCells even_cells(std::span<const float> padded) {
   cells.addend = -thresholds.front() * cells.factor;
   std::ranges::fill(cells.thresholds, std::numeric_limits<float>::quiet_NaN());
   for (const float threshold : thresholds) {
-    const std::uint32_t slot = slot_of(cells.factor, cells.addend, threshold);
+    const std::uint32_t slot = slot_bytes(cells.factor, cells.addend, threshold) / 4;
     if (!std::isnan(cells.thresholds[slot])) return cells;
     cells.thresholds[slot] = threshold;
     for (std::uint32_t later = slot + 1; later < kSlots; ++later) ++cells.before[later];

@@ -9,7 +9,7 @@
 
 namespace nibble::cuda {
 
-inline constexpr int kQuickVectors = 4;  // of a thread
+inline constexpr int kQuickVectors = kScaled;  // of a thread
 inline constexpr std::int64_t kQuickTile = std::int64_t{kThreads} * kQuickVectors * kVector;
 
 // Long arithmetic waits less with more threads, although each has fewer registers.
@@ -60,6 +60,10 @@ __global__ void __launch_bounds__(kThreads, quick_blocks_a_multiprocessor(kKind,
     for (int v = 0; v < kQuickVectors; ++v) {
       load_vector(input, first + v * kStride, job.count, x[v]);
     }
+    ElementScale own;
+    if constexpr (kHasBlocks) {
+      if (blocks.shares(job.scales)) own = blocks.own_scale(job.scales, x);
+    }
     std::uint32_t rare = 0;  // a bit a vector
 #pragma unroll
     for (int pair = 0; pair < kQuickVectors; pair += 2) {
@@ -72,9 +76,8 @@ __global__ void __launch_bounds__(kThreads, quick_blocks_a_multiprocessor(kKind,
       for (int v = pair; v < pair + 2; ++v) {
         bool is_rare = !is_usual;
         if constexpr (kHasBlocks) {
-          const std::uint32_t largest = largest_with_nan(x[v], 1 << job.scales.block_bits);
-          scale = blocks.scale_of(job.scales, largest);
-          is_rare = is_rare || largest >= 0x7F800000U || !blocks.is_quick(scale.scale);
+          scale = blocks.scale_of_vector(job.scales, own, v, x[v]);
+          is_rare = is_rare || scale.scale != scale.scale;
           scaled = op.under(scale.scale, scale.inverse);
         } else {
           // Of NaN, or of infinities, or of too large numbers.

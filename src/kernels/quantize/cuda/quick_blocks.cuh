@@ -2,17 +2,16 @@
 // The scale of a thread's block where all of its numbers are finite.
 #pragma once
 
+#include "kernels/quantize/cuda/block_scales.cuh"
 #include "kernels/quantize/cuda/divisor.cuh"
 #include "kernels/quantize/cuda/quick_float.cuh"
-#include "kernels/quantize/cuda/scale.cuh"
 
 namespace nibble::cuda {
 
-// Bits of the largest magnitude of the block, of NaN where it holds one.
-__device__ __forceinline__ std::uint32_t largest_with_nan(const float (&x)[kVector], int block) {
-  const float largest = BoundedLane::max(BoundedLane::max(fabsf(x[0]), fabsf(x[1])),
-                                         BoundedLane::max(fabsf(x[2]), fabsf(x[3])));
-  return largest_of_block(Lane::bits(largest), block);
+// Bits of the largest magnitude, of NaN where there is one.
+__device__ __forceinline__ std::uint32_t largest_with_nan(const float (&x)[kVector]) {
+  return Lane::bits(BoundedLane::max(BoundedLane::max(fabsf(x[0]), fabsf(x[1])),
+                                     BoundedLane::max(fabsf(x[2]), fabsf(x[3]))));
 }
 
 // What a kernel scales by itself.
@@ -36,6 +35,43 @@ struct QuickBlocks {
       largest_wanted = 448.0F * t;
       has_ordinary_scale = t >= 0x1p-30F && t <= 0x1p30F;
     }
+  }
+
+  // Whether four threads or more hold a block, so that each finds the scale of one of four.
+  __device__ __forceinline__ static bool shares(const ScaleJob& job) {
+    return (1 << job.block_bits) >= kScaled * kVector;
+  }
+
+  // Of the block that vector (lane mod 4) belongs to, where threads share: NaN where elements are
+  // not to be divided by it quickly.
+  __device__ __forceinline__ ElementScale own_scale(const ScaleJob& job,
+                                                    const float (&x)[kScaled][kVector]) const {
+    std::uint32_t largest[kScaled];
+#pragma unroll
+    for (int v = 0; v < kScaled; ++v) largest[v] = largest_with_nan(x[v]);
+    const auto greater = [](std::uint32_t a, std::uint32_t b) { return Lane::max_unsigned(a, b); };
+    return quick_scale(job, greatest_of_block(largest, 1 << job.block_bits, greater));
+  }
+
+  // Of vector v; `own` is what own_scale gave.
+  __device__ __forceinline__ ElementScale scale_of_vector(const ScaleJob& job,
+                                                          const ElementScale& own, int v,
+                                                          const float (&x)[kVector]) const {
+    if (!shares(job)) {
+      return quick_scale(job, largest_of_block(largest_with_nan(x), 1 << job.block_bits));
+    }
+    ElementScale s;
+    s.scale = of_vector(own.scale, v);
+    if constexpr (kUse == ScaleUse::exact) s.inverse = of_vector(own.inverse, v);
+    return s;
+  }
+
+ private:
+  __device__ __forceinline__ ElementScale quick_scale(const ScaleJob& job,
+                                                      std::uint32_t largest) const {
+    ElementScale s = scale_of(job, largest);
+    if (largest >= 0x7F800000U || !is_quick(s.scale)) s.scale = Lane::floats(0x7FC00000U);
+    return s;
   }
 
   // Of finite numbers.

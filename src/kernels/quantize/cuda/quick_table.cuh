@@ -37,8 +37,8 @@ struct QuickTable {
     // bank. Nothing stands beside a threshold: ptxas 13.0 would read it together with that, before
     // the search's last step, so in the wrong cell.
     float2 cells[3 * kSmallTable];
-    float thresholds[kEven ? kSlots : 1];
-    std::uint32_t before[kEven ? kSlots : 1];
+    float thresholds[kSlots];      // kEven
+    std::uint32_t before[kSlots];  // in bytes of cells
   };
 
   const Cells& shared;
@@ -85,12 +85,12 @@ struct QuickTable {
     for (unsigned i = threadIdx.x; i < kSmallTable; i += blockDim.x) {
       shared.cells[i].x = table.thresholds[i];
       shared.cells[kSmallTable + i] = make_float2(table.toward[i], table.away[i]);
-      shared.cells[2 * kSmallTable + i].x = table.inverse_width[i];
+      shared.cells[2 * kSmallTable + i].x = table.inverse_width[i] * kMarginUnits;
     }
     if constexpr (kEven) {
       for (unsigned i = threadIdx.x; i < kSlots; i += blockDim.x) {
         shared.thresholds[i] = table.cells.thresholds[i];
-        shared.before[i] = table.cells.before[i];
+        shared.before[i] = table.cells.before[i] * sizeof(float2);
       }
     }
     __syncthreads();
@@ -100,9 +100,10 @@ struct QuickTable {
   // As many cells on as thresholds are at most x.
   __device__ __forceinline__ const float2* cell_of(float x) const {
     if constexpr (kEven) {
-      const std::uint32_t slot = slot_of(table.cells.factor, table.cells.addend, x);
-      const float2* const cell = shared.cells + shared.before[slot];
-      return shared.thresholds[slot] <= x ? cell + 1 : cell;
+      const std::uint32_t slot = slot_bytes(table.cells.factor, table.cells.addend, x);
+      std::uint32_t at = in_slot(shared.before, slot);
+      if (in_slot(shared.thresholds, slot) <= x) at += sizeof(float2);
+      return reinterpret_cast<const float2*>(reinterpret_cast<const char*>(shared.cells) + at);
     } else {
       const bool is_upper = table.thresholds[kSmallTable / 2 - 1] <= x;
       const float2* cell = is_upper ? shared.cells + kSmallTable / 2 : shared.cells;
@@ -126,15 +127,15 @@ struct QuickTable {
     return {margin >= 0 ? ends.y : ends.x, fabsf(margin) >= table.undecided};
   }
 
-  // f - u, u = (draw + 1)·2^-r, within 2^-21.
+  // f - u, u = (draw + 1)·2^-r, in 2^-16, within 2^-21; so is 1 / width.
   __device__ __forceinline__ static float margin_of(float excess, float inverse_width,
                                                     std::uint32_t draw) {
     if constexpr (kShort) {
-      const float two_less_u = Lane::floats(0x3F800000U + (draw << 7));
-      return __fmaf_rn(excess, inverse_width, two_less_u) - 2.0F;
+      const float minus_u = Lane::floats(0x4B000000U | draw) - (0x1p23F + kMarginUnits);
+      return __fmaf_rn(excess, inverse_width, minus_u);
     } else {
-      const float minus_one_less_u = Lane::floats(0xBF800000U + (draw >> 9));
-      return __fmaf_rn(excess, inverse_width, minus_one_less_u) + 1.0F;
+      const float minus_one_less_u = Lane::floats(0xC7800000U + (draw >> 9));
+      return __fmaf_rn(excess, inverse_width, minus_one_less_u) + kMarginUnits;
     }
   }
 };
