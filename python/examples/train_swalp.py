@@ -2,11 +2,13 @@
 """Trains a VGG and ResNet-20 on CIFAR-10 in block floating point and in fixed point, beside their twins in floats.
 
     python train_swalp.py --data FOLDER [--networks resnet20 vgg] [--arithmetics float bfp fixed] [--epochs 30]
+        [--checkpoints FOLDER]
 
 As SWALP (Yang et al., ICML 2019) has it: everything is rounded stochastically, the weights themselves have 8 bits, and the
 weights of the last epochs are averaged. Results, errors, weights, gradients and momentum of `bfp` have 8 bits and one
 exponent a tensor, those of weights one an output; `fixed` has 8 bits in results and weights, 16 in errors, gradients and
-the copy of the weights that updates are added to. The twin has the same course.
+the copy of the weights that updates are added to. The twin has the same course. A course with a checkpoint goes on after
+its last whole epoch.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import argparse
 import contextlib
 import copy
 import time
-from typing import Iterator
+from pathlib import Path
+from typing import Iterator, Optional
 
 import torch
 from datasets import cifar10, data_folder
@@ -44,11 +47,18 @@ def vgg(width: int = 64) -> nn.Module:
 NETWORKS = {"resnet20": resnet20, "vgg": vgg}
 
 
+def weights_in_fixed_point(model: nn.Module) -> str:
+    """First weights are 1/sqrt(n) where a sum has n products: of 4,608 they would be two steps of 1/128, and decay
+    takes them below one, where nothing but noise is left of them."""
+    longest = max(p[0].numel() for p in model.parameters() if p.dim() > 1)
+    return "fixed(8,7)" if longest <= 1000 else "fixed(8,10)"
+
+
 def lowered(model: nn.Module, arithmetic: str, seed: int) -> nn.Module:
     if arithmetic == "bfp":
         return nt.lower(model, activation="bfp(8)", error="bfp(8)", rounding="stochastic", seed=seed)
     if arithmetic == "fixed":
-        roundings = dict(activation="fixed(8,4)", weight="fixed(8,7)", error="fixed(16,12)")
+        roundings = dict(activation="fixed(8,4)", weight=weights_in_fixed_point(model), error="fixed(16,12)")
         return nt.lower(model, **roundings, rounding="stochastic", seed=seed)
     return model
 
@@ -87,6 +97,12 @@ class Average:
     def __init__(self) -> None:
         self.means, self.count = [], 0
 
+    def state_dict(self) -> dict:
+        return dict(self.__dict__)
+
+    def load_state_dict(self, state: dict) -> None:
+        self.__dict__.update(state)
+
     def add(self, model: nn.Module) -> None:
         self.count += 1
         now = [p.detach().float().clone() for p in model.parameters()]
@@ -108,8 +124,44 @@ class Average:
         return averaged
 
 
+class Checkpoint:
+    """What a course goes on from: the states of its parts, and of torch's generators."""
+
+    def __init__(self, path: Optional[Path], device: torch.device, *parts) -> None:
+        self.path, self.device, self.parts = path, device, parts
+        self.generators = [(torch.get_rng_state, torch.set_rng_state)]
+        if device.type == "cuda":
+            self.generators.append((torch.cuda.get_rng_state, torch.cuda.set_rng_state))
+
+    def load(self) -> int:
+        """How many epochs are done."""
+        if self.path is None or not self.path.exists():
+            return 0
+        saved = torch.load(self.path, map_location=self.device)
+        for part, state in zip(self.parts, saved["parts"]):
+            part.load_state_dict(state)
+        for (_, put), state in zip(self.generators, saved["generators"]):
+            put(state.cpu())
+        return saved["epochs"]
+
+    def save(self, epochs: int) -> None:
+        if self.path is None:
+            return
+        states = dict(epochs=epochs, parts=[part.state_dict() for part in self.parts])
+        torch.save(dict(states, generators=[get() for get, _ in self.generators]), self.path.with_suffix(".new"))
+        self.path.with_suffix(".new").replace(self.path)
+
+
 def train(
-    network: nn.Module, arithmetic: str, train_set, test_set, epochs: int, batch: int, rate: float = 0.2, seed: int = 0
+    network: nn.Module,
+    arithmetic: str,
+    train_set,
+    test_set,
+    epochs: int,
+    batch: int,
+    rate: float = 0.2,
+    seed: int = 0,
+    checkpoint: Optional[Path] = None,
 ) -> Iterator[dict]:
     """Rows of epochs; the last is that of the averaged weights. The rate rises for a fifth of the epochs, falls to a
     twentieth until three quarters, and stays there while weights are averaged."""
@@ -123,7 +175,8 @@ def train(
     factor = lambda i: (i + 1) / up if i < up else max(0.05, 1 - 0.95 * (i - up) / max(1, down - up))
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
     average, start = Average(), time.time()
-    for epoch in range(epochs):
+    kept = Checkpoint(checkpoint, device, model, optimizer, scheduler, average)
+    for epoch in range(kept.load(), epochs):
         total = torch.zeros((), device=device)
         for chosen in torch.randperm(len(train_set[0]), device=device)[: steps * batch].split(batch):
             optimizer.zero_grad()
@@ -135,9 +188,10 @@ def train(
             total += loss.detach()
         with in_bf16(device):
             right = accuracy(model, *test_set)
-        yield dict(epoch=epoch + 1, loss=total.item() / steps, accuracy=right, seconds=time.time() - start)
         if epoch + 1 > epochs * 3 // 4:
             average.add(model)
+        kept.save(epoch + 1)
+        yield dict(epoch=epoch + 1, loss=total.item() / steps, accuracy=right, seconds=time.time() - start)
     with in_bf16(device):
         right = accuracy(average.model(model, train_set[0][:10000]), *test_set)
     yield dict(epoch="averaged", loss=float("nan"), accuracy=right, seconds=time.time() - start)
@@ -152,15 +206,19 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--checkpoints", type=Path, help="a folder to leave states in after every epoch, and to go on from")
     given = parser.parse_args()
     folder = data_folder(given.data)
+    if given.checkpoints:
+        given.checkpoints.mkdir(parents=True, exist_ok=True)
     train_set = [part.to(given.device) for part in cifar10(folder, [f"data_batch_{i}.bin" for i in range(1, 6)])]
     test_set = [part.to(given.device) for part in cifar10(folder, ["test_batch.bin"])]
     for name in given.networks:
         for arithmetic in given.arithmetics:
             torch.manual_seed(given.seed)
-            rows = train(NETWORKS[name](), arithmetic, train_set, test_set, given.epochs, given.batch, seed=given.seed)
-            for row in rows:
+            course = (train_set, test_set, given.epochs, given.batch)
+            path = given.checkpoints and given.checkpoints / f"{name}-{arithmetic}.pt"
+            for row in train(NETWORKS[name](), arithmetic, *course, seed=given.seed, checkpoint=path):
                 result = f"{row['loss']:8.4f}{row['accuracy']:9.2%}{row['seconds']:8.1f} s"
                 print(f"{name:10}{arithmetic:7}{row['epoch']:>9}{result}", flush=True)
 

@@ -48,6 +48,8 @@ def test_train_swalp():
         rows = list(example.train(network(), arithmetic, pictures, pictures, epochs=4, batch=12))
         assert [row["epoch"] for row in rows] == [1, 2, 3, 4, "averaged"]
         assert all(np.isfinite(row["loss"]) for row in rows[:-1]) and all(0 <= row["accuracy"] <= 1 for row in rows)
+    assert example.weights_in_fixed_point(example.resnet20()) == "fixed(8,7)"
+    assert example.weights_in_fixed_point(example.vgg()) == "fixed(8,10)"
     average, layer = example.Average(), torch.nn.Linear(1, 1)
     for value in (1.0, 2.0, 6.0):
         torch.nn.init.constant_(layer.weight, value)
@@ -56,6 +58,21 @@ def test_train_swalp():
     x = torch.arange(2 * 3 * 32 * 32.0).reshape(2, 3, 32, 32)
     shifted = example.augmented(x)
     assert shifted.shape == x.shape and shifted.is_contiguous() and set(shifted.flatten().tolist()) <= set(x.flatten().tolist())
+
+
+def test_train_swalp_goes_on_after_a_checkpoint(tmp_path):
+    import train_swalp as example
+
+    pictures = noise(16, 3, 32, 32)
+
+    def rows(path, count):
+        torch.manual_seed(0)
+        course = example.train(example.vgg(2), "fixed", pictures, pictures, 4, 8, checkpoint=path)
+        return [{name: value for name, value in next(course).items() if name != "seconds"} for _ in range(count)]
+
+    whole = rows(None, 4)
+    assert rows(tmp_path / "course.pt", 3) == whole[:3]
+    assert rows(tmp_path / "course.pt", 1) == whole[3:]
 
 
 def test_posit_study(capsys):
