@@ -15,8 +15,15 @@ STATE = "low_precision"  # what state_dict has beside torch's own entries
 SLOTS = 16  # streams of a parameter
 GRADIENT, MASTER, WEIGHT, MOMENTUM = 0, 1, 2, 3
 
-# rounder, values, the parameter they belong to, slot of its streams
-Rounded = Callable[[RoundsTensors, torch.Tensor, torch.Tensor, int], torch.Tensor]
+# Rounds in place: rounder, values, the parameter they belong to, slot of its streams
+RoundInPlace = Callable[[RoundsTensors, torch.Tensor, torch.Tensor, int], None]
+
+
+def _round_in_place(rounder: Any, x: torch.Tensor, **key: int) -> None:
+    if hasattr(rounder, "round_in_place"):
+        rounder.round_in_place(x, **key)
+    else:
+        x.copy_(rounder.round(x, **key))
 
 
 class LowPrecisionOptimizer(Optimizer):
@@ -85,22 +92,22 @@ class LowPrecisionOptimizer(Optimizer):
         parameters = self._parameters()
         streams = {p: SLOTS * i for i, p in enumerate(parameters)}
 
-        def rounded(rounder: RoundsTensors, x: torch.Tensor, p: torch.Tensor, slot: int) -> torch.Tensor:
-            return rounder.round(x, seed=seed, step=step, stream=streams[p] + slot & WORD)
+        def round_(rounder: RoundsTensors, x: torch.Tensor, p: torch.Tensor, slot: int) -> None:
+            _round_in_place(rounder, x, seed=seed, step=step, stream=streams[p] + slot & WORD)
 
         if closure is None:
-            self._prepare_gradients(parameters, rounded)
+            self._prepare_gradients(parameters, round_)
             self._load_masters(p for p in parameters if p.grad is not None)
             loss = self.inner.step()
         else:
-            loss = self._step_with_closure(closure, parameters, rounded)
+            loss = self._step_with_closure(closure, parameters, round_)
         for p in parameters:
             if p.grad is not None:
-                self._round_momentum(p, rounded)
-                self._round_parameter(p, rounded)
+                self._round_momentum(p, round_)
+                self._round_parameter(p, round_)
         return loss
 
-    def _prepare_gradients(self, parameters: Iterable[torch.Tensor], rounded: Rounded) -> None:
+    def _prepare_gradients(self, parameters: Iterable[torch.Tensor], round_: RoundInPlace) -> None:
         for p in parameters:
             if p.grad is None:
                 continue
@@ -109,7 +116,7 @@ class LowPrecisionOptimizer(Optimizer):
             if self.gradient_scaling != 1:
                 p.grad.mul_(self.gradient_scaling)
             if self.gradient is not None:
-                p.grad.copy_(rounded(self.gradient, p.grad, p, GRADIENT))
+                round_(self.gradient, p.grad, p, GRADIENT)
 
     def _load_masters(self, parameters: Iterable[torch.Tensor]) -> None:
         for p in parameters:
@@ -117,7 +124,7 @@ class LowPrecisionOptimizer(Optimizer):
                 p.copy_(self.masters[p])
 
     def _step_with_closure(
-        self, closure: Callable[[], Any], parameters: List[torch.Tensor], rounded: Rounded
+        self, closure: Callable[[], Any], parameters: List[torch.Tensor], round_: RoundInPlace
     ) -> Any:
         """The closure sees the weights of the step before; where a line search asks again, rounded trial points."""
         weights = [p.clone() for p in parameters]
@@ -131,11 +138,11 @@ class LowPrecisionOptimizer(Optimizer):
                 if is_first:
                     p.copy_(weight)
                 else:
-                    self._round_weight(p, rounded)
+                    self._round_weight(p, round_)
             is_first = False
             with torch.enable_grad():
                 loss = closure()
-            self._prepare_gradients(parameters, rounded)
+            self._prepare_gradients(parameters, round_)
             for p, value in zip(parameters, trial):
                 p.copy_(value)
             return loss
@@ -147,12 +154,12 @@ class LowPrecisionOptimizer(Optimizer):
                 p.copy_(weight)
         return loss
 
-    def _round_momentum(self, p: torch.Tensor, rounded: Rounded) -> None:
+    def _round_momentum(self, p: torch.Tensor, round_: RoundInPlace) -> None:
         if self.momentum is None:
             return
         state = self.inner.state.get(p, {})
         for i, name in enumerate(sorted(self._momenta_of(p, state))):
-            state[name].copy_(rounded(self.momentum, state[name], p, min(MOMENTUM + i, SLOTS - 1)))
+            round_(self.momentum, state[name], p, min(MOMENTUM + i, SLOTS - 1))
 
     def _momenta_of(self, p: torch.Tensor, state: Dict[str, Any]) -> List[str]:
         return [
@@ -165,15 +172,15 @@ class LowPrecisionOptimizer(Optimizer):
             and (self.momentum_keys is None or name in self.momentum_keys)
         ]
 
-    def _round_parameter(self, p: torch.Tensor, rounded: Rounded) -> None:
+    def _round_parameter(self, p: torch.Tensor, round_: RoundInPlace) -> None:
         if p in self.masters:
-            self.masters[p].copy_(rounded(self.master, p, p, MASTER))
-            p.copy_(self.masters[p])
-        self._round_weight(p, rounded)
+            round_(self.master, p, p, MASTER)
+            self.masters[p].copy_(p)
+        self._round_weight(p, round_)
 
-    def _round_weight(self, p: torch.Tensor, rounded: Rounded) -> None:
+    def _round_weight(self, p: torch.Tensor, round_: RoundInPlace) -> None:
         if self.weight is not None:
-            p.copy_(rounded(self.weight, p, p, WEIGHT))
+            round_(self.weight, p, p, WEIGHT)
 
     # Parameters
 
@@ -190,14 +197,14 @@ class LowPrecisionOptimizer(Optimizer):
         index = {p: i for i, p in enumerate(self._parameters())}
         seed = 0 if self.draws.seed is None else self.draws.seed
 
-        def rounded(rounder: RoundsTensors, x: torch.Tensor, p: torch.Tensor, slot: int) -> torch.Tensor:
-            return rounder.round(x, seed=seed, step=WORD, stream=SLOTS * index[p] + slot & WORD)
+        def round_(rounder: RoundsTensors, x: torch.Tensor, p: torch.Tensor, slot: int) -> None:
+            _round_in_place(rounder, x, seed=seed, step=WORD, stream=SLOTS * index[p] + slot & WORD)
 
         for p in parameters:
             if self.master is not None:
                 self.masters[p] = p.detach().clone()
             if self.round_initial:
-                self._round_parameter(p, rounded)
+                self._round_parameter(p, round_)
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
         if not hasattr(self, "inner"):  # torch's constructor calls this for the groups of the inner optimizer

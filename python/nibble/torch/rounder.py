@@ -71,6 +71,20 @@ class Rounder:
             x.detach(), self.format, rounding=self.rounding, overflow=self.overflow, seed=seed, step=step, stream=stream
         )
 
+    def round_in_place(self, x: torch.Tensor, seed: int = 0, step: int = 0, stream: int = 0) -> None:
+        """Without a copy. Not for graphs."""
+        values = x.detach()
+        nibble.quantize(
+            values,
+            self.format,
+            rounding=self.rounding,
+            overflow=self.overflow,
+            seed=seed,
+            step=step,
+            stream=stream,
+            out=values,
+        )
+
     def clamped(self, x: torch.Tensor, seed: int = 0, step: int = 0, stream: int = 0) -> torch.Tensor:
         """Where x lies beyond the largest or the lowest value of the format."""
         lowest, largest = self._limits if hasattr(self, "_limits") else limits(self.format)
