@@ -8,7 +8,10 @@
 #include "kernels/quantize/code_map.h"
 #include "kernels/quantize/cuda/decoding.h"
 #include "kernels/quantize/cuda/encode.h"
+#include "kernels/quantize/cuda/table_draws.h"
+#include "nibble/core/philox.h"
 #include "nibble/numerics/format.h"
+#include "numerics/scaled.h"
 
 namespace nibble::cuda {
 namespace {
@@ -158,6 +161,64 @@ TEST(CodeArithmetic, CountsThresholdsBySlots) {
       for (const float x : {0.0F, -0.0F, 3e38F, -3e38F, kInfinity, -kInfinity}) check(x);
     }
   }
+}
+
+// What QuickTable does with one number, or nothing where it leaves it to the definition.
+template <bool kShort>
+std::optional<float> drawn_value(const TablePlan& table, float undecided, float scale, float x,
+                                 std::uint32_t draw) {
+  const EvenCells cells = even_cells({table.thresholds, kSmallTable});
+  const float y = x / scale;
+  const std::uint32_t cell = count_of(cells, y);
+  const float inverse_width = table.inverse_width[cell] * kMarginUnits;
+  // As aligned_draws has it.
+  const std::uint32_t aligned = kShort ? 0xFFFFU - draw : draw;
+  const float margin = draw_margin<kShort>(y - table.toward[cell], inverse_width, aligned);
+  if (!(std::fabs(margin) >= undecided)) return std::nullopt;
+  return (margin >= 0 ? table.away : table.toward)[cell] * scale;
+}
+
+template <bool kShort>
+void expect_the_definitions_draws(const char* text) {
+  const Format format = parse_format(text);
+  const Rounding rounding = parse_rounding(kShort ? "stochastic(16)" : "stochastic");
+  const auto program = RoundProgram::remembered(format, 0, rounding, Overflow::native);
+  const std::vector<float>& entries = std::get<CodebookElement>(format.element).values;
+  const float undecided = undecided_margin(entries);
+  const std::uint32_t last = kShort ? 0xFFFFU : 0xFFFFFFFFU;
+  int left = 0;
+  const auto check = [&](float scale, float x, std::uint32_t draw) {
+    const auto value = drawn_value<kShort>(program->plan().table, undecided, scale, x, draw);
+    left += value ? 0 : 1;
+    if (!value) return;
+    const GroupScale group{.scale = scale};
+    const double expected =
+        round_scaled(format, group, double{x}, rounding, Overflow::native, draw).value;
+    EXPECT_EQ(double{*value}, expected) << text << " " << std::hexfloat << x << " " << draw;
+  };
+  constexpr std::uint64_t kNumbers = 20000;
+  for (std::uint64_t i = 0; i < kNumbers; ++i) {
+    const float scale = 0.5F + static_cast<float>(draw32({.seed = 1}, i)) * 0x1p-30F;
+    const std::uint32_t draw = draw32({.seed = 2}, i) & last;
+    const float x = (static_cast<float>(draw32({.seed = 3}, i)) * 0x1p-31F - 1) * scale;
+    check(scale, x, draw);
+    // Entries stay, and their neighbours are not taken for them.
+    const float entry = entries[i % entries.size()] * scale;
+    for (const std::uint32_t d : {draw, 0U, last}) {
+      check(scale, entry, d);
+      check(scale, std::nextafter(entry, 2 * entry), d);
+      check(scale, std::nextafter(entry, 0.0F), d);
+    }
+  }
+  // Of draws by chance next to none; of the last and the first next to entries all.
+  EXPECT_LT(left, 7 * kNumbers);
+}
+
+TEST(CodeArithmetic, DrawsBetweenEntries) {
+  expect_the_definitions_draws<true>("nf4");
+  expect_the_definitions_draws<false>("nf4");
+  expect_the_definitions_draws<true>(
+      "codebook([-8,-7,-6,-5,-4,-3,-2,-1,0,1,2,3,4,5,6,7],scale=absmax)");
 }
 
 // Powers of two need more slots than there are.

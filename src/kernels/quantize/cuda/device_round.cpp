@@ -7,6 +7,7 @@
 #include "cuda/upload.h"
 #include "kernels/quantize/cuda/device_layout.h"
 #include "kernels/quantize/cuda/encode.h"
+#include "kernels/quantize/cuda/table_draws.h"
 
 namespace nibble::inline kernels {
 namespace {
@@ -14,19 +15,6 @@ namespace {
 ScaleUse scale_use(ScaleKind kind) {
   if (kind == ScaleKind::none) return ScaleUse::none;
   return kind == ScaleKind::power_of_two ? ScaleUse::exact : ScaleUse::divide;
-}
-
-// Of f and a draw, each next to which the definition decides: an error of 2^-21, and that of a
-// quotient that stands for an entry v, 2^-23·|v|, as a share of the cell. So an entry stays where
-// all is decided.
-float undecided_margin(const CodebookElement& codebook) {
-  float most = 0;
-  for (std::size_t i = 1; i < codebook.values.size(); ++i) {
-    const float low = codebook.values[i - 1];
-    const float high = codebook.values[i];
-    most = std::max(most, std::max(std::fabs(low), std::fabs(high)) / (high - low));
-  }
-  return cuda::kMarginUnits * (0x1p-21F + 0x1.1p-23F * most);
 }
 
 // A codebook's arrays: seven of 2^levels entries.
@@ -64,7 +52,7 @@ void place_table(cuda::RoundJob& job, const DeviceLayout& layout, const Codebook
     return;
   }
   job.table.cells = cuda::even_cells(job.table.thresholds);
-  job.table.undecided = undecided_margin(codebook);
+  job.table.undecided = cuda::undecided_margin(codebook.values);
 }
 
 cuda::PhiloxKeys philox_keys(const RandomKey& key) {

@@ -5,6 +5,7 @@
 #include "kernels/quantize/cuda/divisor.cuh"
 #include "kernels/quantize/cuda/families.cuh"
 #include "kernels/quantize/cuda/quick.cuh"
+#include "kernels/quantize/cuda/table_draws.h"
 
 namespace nibble::cuda {
 
@@ -123,20 +124,8 @@ struct QuickTable {
 
   __device__ __forceinline__ Drawn draw_in(const float2* cell, float y, std::uint32_t draw) const {
     const float2 ends = cell[kSmallTable];
-    const float margin = margin_of(y - ends.x, cell[2 * kSmallTable].x, draw);
+    const float margin = draw_margin<kShort>(y - ends.x, cell[2 * kSmallTable].x, draw);
     return {margin >= 0 ? ends.y : ends.x, fabsf(margin) >= table.undecided};
-  }
-
-  // f - u, u = (draw + 1)·2^-r, in 2^-16, within 2^-21; so is 1 / width.
-  __device__ __forceinline__ static float margin_of(float excess, float inverse_width,
-                                                    std::uint32_t draw) {
-    if constexpr (kShort) {
-      const float minus_u = Lane::floats(0x4B000000U | draw) - (0x1p23F + kMarginUnits);
-      return __fmaf_rn(excess, inverse_width, minus_u);
-    } else {
-      const float minus_one_less_u = Lane::floats(0xC7800000U + (draw >> 9));
-      return __fmaf_rn(excess, inverse_width, minus_one_less_u) + kMarginUnits;
-    }
   }
 };
 

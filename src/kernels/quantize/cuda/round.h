@@ -65,9 +65,8 @@ struct TableJob {
   float nearest_thresholds[kSmallTable], nearest_values[kSmallTable], values[kSmallTable];
   const float* large = nullptr;  // the same seven arrays of 2^levels entries each
   EvenCells cells;               // of the first
-  float undecided = 0;  // stochastic: how near to a draw the definition has to decide, in 2^-16
+  float undecided = 0;           // stochastic: as table_draws.h has it
 };
-inline constexpr float kMarginUnits = 0x1p16F;
 
 // Philox with all that the elements share worked out: the words before the second round, but for
 // the counter, and the keys from there on.
