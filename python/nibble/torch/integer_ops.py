@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The products of `nibble.integers` as torch.library knows them, for graphs of torch.compile and torch.export."""
 
-# No annotations as texts here: torch reads the arguments of the operations from them.
-from typing import List
+from __future__ import annotations
 
 import torch
 
@@ -10,50 +9,35 @@ from nibble import integers
 
 from . import ops
 
-
-def _matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return integers.matmul(a, b)
+GEOMETRY = "int[] stride, int[] padding, int[] dilation, int groups"
 
 
-def _conv2d(
-    x: torch.Tensor, weight: torch.Tensor, stride: List[int], padding: List[int], dilation: List[int], groups: int
-) -> torch.Tensor:
-    return integers.conv2d(x, weight, stride, padding, dilation, groups)
+def _convolved(x: torch.Tensor, weight: torch.Tensor, *rest: object) -> torch.Size:
+    return torch.nn.functional.conv2d(x.float(), weight.float(), None, *rest).shape
 
 
-def _input_gradient(
-    error: torch.Tensor,
-    weight: torch.Tensor,
-    shape: List[int],
-    stride: List[int],
-    padding: List[int],
-    dilation: List[int],
-    groups: int,
-) -> torch.Tensor:
-    return integers.conv2d_input_gradient(error, weight, shape, stride, padding, dilation, groups)
-
-
-def _weight_gradient(
-    error: torch.Tensor,
-    x: torch.Tensor,
-    shape: List[int],
-    stride: List[int],
-    padding: List[int],
-    dilation: List[int],
-    groups: int,
-) -> torch.Tensor:
-    return integers.conv2d_weight_gradient(error, x, shape, stride, padding, dilation, groups)
-
+# name, function, arguments, shape of the result
+OPERATIONS = (
+    ("int8_matmul", integers.matmul, "Tensor a, Tensor b", lambda a, b: (a.shape[0], b.shape[1])),
+    ("int8_conv2d", integers.conv2d, f"Tensor x, Tensor weight, {GEOMETRY}", _convolved),
+    (
+        "int8_conv2d_input_gradient",
+        integers.conv2d_input_gradient,
+        f"Tensor error, Tensor weight, SymInt[] shape, {GEOMETRY}",
+        lambda error, weight, shape, *rest: shape,
+    ),
+    (
+        "int8_conv2d_weight_gradient",
+        integers.conv2d_weight_gradient,
+        f"Tensor error, Tensor x, SymInt[] shape, {GEOMETRY}",
+        lambda error, x, shape, *rest: shape,
+    ),
+)
 
 if ops.HAS_OPS:
-    floats = torch.nn.functional.conv2d
-    for name, function, shape_of in (
-        ("int8_matmul", _matmul, lambda a, b: (a.shape[0], b.shape[1])),
-        ("int8_conv2d", _conv2d, lambda x, w, *rest: floats(x.float(), w.float(), None, *rest).shape),
-        ("int8_conv2d_input_gradient", _input_gradient, lambda error, weight, shape, *rest: shape),
-        ("int8_conv2d_weight_gradient", _weight_gradient, lambda error, x, shape, *rest: shape),
-    ):
-        operation = torch.library.custom_op(f"nibble::{name}", function, mutates_args=())
+    for name, function, arguments, shape_of in OPERATIONS:
+        schema = f"({arguments}) -> Tensor"
+        operation = torch.library.custom_op(f"nibble::{name}", function, mutates_args=(), schema=schema)
         operation.register_fake(
             lambda first, *rest, shape_of=shape_of: first.new_empty(shape_of(first, *rest), dtype=torch.int32)
         )
