@@ -206,7 +206,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--checkpoints", type=Path, help="a folder to leave states in after every epoch, and to go on from")
+    parser.add_argument("--checkpoints", type=Path, help="a folder for the state after every epoch, to go on from")
     given = parser.parse_args()
     folder = data_folder(given.data)
     if given.checkpoints:

@@ -16,7 +16,7 @@ USE = "x = torch.full((1000,), 1.3); assert nibble.quantize(x, 'e4m3')[0] == 1.2
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="needs torch")
-@pytest.mark.parametrize("imports", ["nibble, torch", "torch, nibble", "nibble.torch", "nibble._core, numpy, torch, nibble"])
+@pytest.mark.parametrize("imports", ["nibble, torch", "torch, nibble", "nibble.torch"])
 def test_any_package_may_come_first(imports):
     program = f"import {imports}; import nibble, torch; {USE}; print(torch.ops.aten.add)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)

@@ -2,11 +2,11 @@
 """Rounding to nearest written in torch's own operations, which a compiler fuses with what stands around it.
 
 A float format of p bits of precision has steps of 2^(max(e, e_min) - p + 1) around numbers of exponent e, a grid has
-one step. Adding 1.5 · 2^23 steps leaves no bit below a step in fp32, ties go to even, and taking them off again is exact:
-seven instructions of a GPU, which has time for little more while it reads two bytes. Whether that is the format is not
-taken for granted: the rule is compared with `nibble.quantize` on all numbers of fp16, as they are and stretched beyond
-the format's range, bit by bit, and formats that differ (codebooks, posits, scales from the data) stay what they are: one
-call of an operation.
+one step. Adding 1.5 · 2^23 steps leaves no bit below a step in fp32, ties go to even, and taking them off again is
+exact: seven instructions of a GPU, which has time for little more while it reads two bytes. Whether that is the format
+is not taken for granted: the rule is compared with `nibble.quantize` on all numbers of fp16, as they are and stretched
+beyond the format's range, bit by bit, and formats that differ (codebooks, posits, scales from the data) stay what they
+are: one call of an operation.
 """
 
 from __future__ import annotations
