@@ -46,19 +46,21 @@ def formats(names: Iterable[str], axes: Any = None) -> Any:
         axes.plot(positive, [row] * len(positive), "|", markersize=14)
     axes.set_xscale("log", base=2)
     axes.set_yticks(range(len(listed)), listed)
+    axes.invert_yaxis()
     return axes.figure
 
 
 def curves(*runs: Run, metric: str = "top1", axes: Any = None) -> Any:
-    """A metric of runs by epoch, top1 or loss, dashed for the train split. Gives the figure."""
+    """A metric of runs by epoch, top1 or loss: a colour for each run, dashed for the train split. Gives the figure."""
     axes = _axes(axes, metric)
-    for run in runs:
+    for colour, run in enumerate(runs):
         history = run.history
         for split, style in (("train", "--"), ("val", "-."), ("test", "-")):
             column = history.get(f"{split}_{metric}", [])
             if any(value is not None for value in column):
-                axes.plot(history["epoch"], column, style, label=f"{run.folder.name} {split}")
+                axes.plot(history["epoch"], column, style, color=f"C{colour}", label=f"{run.folder.name} {split}")
     axes.set_xlabel("epoch")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend()
     return axes.figure
 
