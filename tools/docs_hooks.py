@@ -81,6 +81,8 @@ def _notebook(path):
             text = "".join(output.get("text") or data.get("text/plain", ""))
             if "image/png" in data:
                 lines += ["", f"![a figure](data:image/png;base64,{''.join(data['image/png']).strip()})"]
+            elif "text/html" in data:
+                lines += ["", "".join(data["text/html"])]
             elif text:
                 lines += ["", "```text", text.rstrip(), "```"]
     return "\n".join(lines).strip() + "\n"
