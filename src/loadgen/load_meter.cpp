@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <ostream>
 
 #include "core/atomic_file.h"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(100);
 constexpr std::int64_t kBuckets = 8;  // of a doubling
-constexpr std::size_t kMostBuckets = 64 * kBuckets;
+static_assert(LoadTally::kBuckets == 64 * kBuckets);
 
 // Bucket 8·k + j ends at 2^k·(1 + (j + 1)/8) ns.
 std::size_t bucket_of(std::int64_t ns) {
@@ -40,45 +41,75 @@ void write_lines(const std::filesystem::path& path, const std::string& lines) {
 
 }  // namespace
 
-LoadMeter::LoadMeter() : latencies_(kMostBuckets) {}
+LoadClock::duration LoadStart::time_until(LoadClock::time_point begun) {
+  const LoadClock::rep now = begun.time_since_epoch().count();
+  LoadClock::rep start = start_.load(std::memory_order_relaxed);
+  if (start == kNotYet && start_.compare_exchange_strong(start, now, std::memory_order_relaxed))
+    start = now;
+  return LoadClock::duration(std::max<LoadClock::rep>(now - start, 0));  // lanes overtake
+}
 
-void LoadMeter::add(const BatchRecord& batch) {
-  const std::lock_guard lock(mutex_);
-  if (slices_.empty()) start_ = batch.begun;
-  const auto since = std::max(batch.begun - start_, LoadClock::duration(0));  // lanes overtake
-  const auto place = static_cast<std::size_t>(since / kSlice);
+LoadTally::Slice& LoadTally::slice_at(std::size_t place) {
   if (place >= slices_.size()) slices_.resize(place + 1);
-  Slice& slice = slices_[place];
+  return slices_[place];
+}
+
+void LoadTally::add(const BatchRecord& batch) {
+  std::chrono::nanoseconds since = start_.time_until(batch.begun);
+  auto place = static_cast<std::size_t>(since / kSlice);
+  Slice& slice = slice_at(place);
   ++slice.batches;
   slice.samples += static_cast<std::int64_t>(batch.samples);
   slice.most_waiting = std::max(slice.most_waiting, static_cast<std::int64_t>(batch.waiting));
-  slice.busy_ns += std::chrono::nanoseconds(batch.ended - batch.begun).count();
+  for (std::chrono::nanoseconds left = batch.ended - batch.begun; left.count() > 0; ++place) {
+    const std::chrono::nanoseconds here = std::min(left, kSlice - since % kSlice);
+    slice_at(place).busy_ns += here.count();
+    since += here;
+    left -= here;
+  }
   if (batch.samples >= sizes_.size()) sizes_.resize(batch.samples + 1);
   ++sizes_[batch.samples];
   latencies_[bucket_of(std::chrono::nanoseconds(batch.ended - batch.issued).count())] +=
       static_cast<std::int64_t>(batch.samples);
 }
 
+void LoadTally::merge(const LoadTally& other) {
+  slices_.resize(std::max(slices_.size(), other.slices_.size()));
+  for (std::size_t i = 0; i < other.slices_.size(); ++i) {
+    Slice& slice = slices_[i];
+    const Slice& more = other.slices_[i];
+    slice.batches += more.batches;
+    slice.samples += more.samples;
+    slice.most_waiting = std::max(slice.most_waiting, more.most_waiting);
+    slice.busy_ns += more.busy_ns;
+  }
+  sizes_.resize(std::max(sizes_.size(), other.sizes_.size()));
+  std::ranges::transform(other.sizes_, sizes_, sizes_.begin(), std::plus());
+  std::ranges::transform(other.latencies_, latencies_, latencies_.begin(), std::plus());
+}
+
 void LoadMeter::write(const std::filesystem::path& folder, int lanes) const {
-  const std::lock_guard lock(mutex_);
+  LoadStart none;
+  LoadTally all(none);
+  for (const LoadTally& each : tallies_) all.merge(each);
   std::string lines = "seconds,batches,samples,most_waiting,busy\n";
   const double slice_ns = static_cast<double>(kSlice.count());
-  for (std::size_t i = 0; i < slices_.size(); ++i) {
-    const Slice& slice = slices_[i];
+  for (std::size_t i = 0; i < all.slices_.size(); ++i) {
+    const LoadTally::Slice& slice = all.slices_[i];
     lines += fmt::format("{:.1f},{},{},{},{:.4f}\n", 1e-9 * slice_ns * static_cast<double>(i),
                          slice.batches, slice.samples, slice.most_waiting,
                          static_cast<double>(slice.busy_ns) / slice_ns / lanes);
   }
   write_lines(folder / "slices.csv", lines);
   lines = "samples,batches\n";
-  for (std::size_t size = 1; size < sizes_.size(); ++size) {
-    if (sizes_[size] > 0) lines += fmt::format("{},{}\n", size, sizes_[size]);
+  for (std::size_t size = 1; size < all.sizes_.size(); ++size) {
+    if (all.sizes_[size] > 0) lines += fmt::format("{},{}\n", size, all.sizes_[size]);
   }
   write_lines(folder / "batches.csv", lines);
   lines = "most_ms,samples\n";
-  for (std::size_t bucket = 0; bucket < latencies_.size(); ++bucket) {
-    if (latencies_[bucket] > 0)
-      lines += fmt::format("{:.6g},{}\n", 1e-6 * end_of(bucket), latencies_[bucket]);
+  for (std::size_t bucket = 0; bucket < all.latencies_.size(); ++bucket) {
+    if (all.latencies_[bucket] > 0)
+      lines += fmt::format("{:.6g},{}\n", 1e-6 * end_of(bucket), all.latencies_[bucket]);
   }
   write_lines(folder / "latencies.csv", lines);
 }

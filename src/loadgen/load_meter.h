@@ -3,11 +3,14 @@
 // Memory grows by a few bytes a tenth of a second, whatever the load.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
-#include <mutex>
+#include <limits>
 #include <vector>
 
 namespace nibble::inline loadgen {
@@ -22,29 +25,57 @@ struct BatchRecord {
   std::size_t waiting = 0;  // samples that were left waiting when it began
 };
 
-class LoadMeter {
+// When the first batch of all began.
+class LoadStart {
  public:
-  LoadMeter();
-  // Time begins with the first batch.
+  LoadClock::duration time_until(LoadClock::time_point begun);
+
+ private:
+  static constexpr LoadClock::rep kNotYet = std::numeric_limits<LoadClock::rep>::min();
+  std::atomic<LoadClock::rep> start_{kNotYet};
+};
+
+// Of batches that follow each other, in whichever thread: one at a time adds to it, so that nobody
+// locks.
+class LoadTally {
+ public:
+  static constexpr std::size_t kBuckets = 512;  // of latencies, 8 a doubling
+
+  explicit LoadTally(LoadStart& start) : start_(start) {}
   void add(const BatchRecord& batch);
 
-  // slices.csv: what began in a tenth of a second; batches.csv: how many batches had a size;
-  // latencies.csv: how many samples took so long at most, 8 buckets a doubling.
+ private:
+  friend class LoadMeter;
+
+  struct Slice {               // a tenth of a second
+    std::int64_t batches = 0;  // that began in it, and their samples
+    std::int64_t samples = 0;
+    std::int64_t most_waiting = 0;
+    std::int64_t busy_ns = 0;  // of batches that ran in it
+  };
+
+  Slice& slice_at(std::size_t place);
+  void merge(const LoadTally& other);
+
+  LoadStart& start_;
+  std::vector<Slice> slices_;
+  std::vector<std::int64_t> sizes_;                    // batches, by samples
+  std::array<std::int64_t, kBuckets> latencies_ = {};  // samples, by bucket
+};
+
+class LoadMeter {
+ public:
+  // One more, which lives as long as the meter.
+  LoadTally& make_tally() { return tallies_.emplace_back(start_); }
+
+  // Of all tallies, to which nobody adds any more. slices.csv: tenths of a second since the first
+  // batch began; batches.csv: how many batches had a size; latencies.csv: how many samples took so
+  // long at most, 8 buckets a doubling.
   void write(const std::filesystem::path& folder, int lanes) const;
 
  private:
-  struct Slice {
-    std::int64_t batches = 0;
-    std::int64_t samples = 0;
-    std::int64_t most_waiting = 0;
-    std::int64_t busy_ns = 0;
-  };
-
-  mutable std::mutex mutex_;
-  LoadClock::time_point start_;
-  std::vector<Slice> slices_;
-  std::vector<std::int64_t> sizes_;      // batches, by samples
-  std::vector<std::int64_t> latencies_;  // samples, by bucket
+  LoadStart start_;
+  std::deque<LoadTally> tallies_;
 };
 
 }  // namespace nibble::inline loadgen

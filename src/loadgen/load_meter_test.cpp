@@ -15,13 +15,15 @@ using namespace std::chrono_literals;
 TEST(LoadMeter, CountsBatchesByTimeSizeAndLatency) {
   LoadMeter meter;
   const auto start = LoadClock::now();
-  meter.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 5});
-  meter.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 2});
-  meter.add({.issued = start,
-             .begun = start + 150ms,
-             .ended = start + 151ms,
-             .samples = 1,
-             .waiting = 0});
+  LoadTally& one = meter.make_tally();
+  LoadTally& other = meter.make_tally();
+  one.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 5});
+  other.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 2});
+  one.add({.issued = start,
+           .begun = start + 150ms,
+           .ended = start + 151ms,
+           .samples = 1,
+           .waiting = 0});
   const TemporaryFolder folder;
   meter.write(folder.path(), 2);
   EXPECT_EQ(read_text_file(folder.path() / "slices.csv", "test"),
@@ -30,6 +32,21 @@ TEST(LoadMeter, CountsBatchesByTimeSizeAndLatency) {
   // 1 ms lies in [2^19·15/8, 2^20) ns, 151 ms in [2^27·9/8, 2^27·10/8).
   EXPECT_EQ(read_text_file(folder.path() / "latencies.csv", "test"),
             "most_ms,samples\n1.04858,6\n167.772,1\n");
+}
+
+// A batch of 0.26 s on one of two lanes, and one that began before it but was told of later.
+TEST(LoadMeter, SharesTheTimeOfLongBatchesOut) {
+  LoadMeter meter;
+  const auto start = LoadClock::now();
+  meter.make_tally().add(
+      {.issued = start, .begun = start + 1ms, .ended = start + 261ms, .samples = 2, .waiting = 0});
+  meter.make_tally().add(
+      {.issued = start, .begun = start, .ended = start + 4ms, .samples = 1, .waiting = 0});
+  const TemporaryFolder folder;
+  meter.write(folder.path(), 2);
+  EXPECT_EQ(read_text_file(folder.path() / "slices.csv", "test"),
+            "seconds,batches,samples,most_waiting,busy\n"
+            "0.0,2,3,0,0.5200\n0.1,0,0,0,0.5000\n0.2,0,0,0,0.3000\n");
 }
 
 }  // namespace

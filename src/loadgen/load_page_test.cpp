@@ -21,11 +21,11 @@ TEST(LoadPages, ShowRunsAndWhatWasMeasured) {
   put_run(folder, "cut & short", 100, "");
   LoadMeter meter;
   const auto now = LoadClock::now();
-  meter.add({.issued = now,
-             .begun = now,
-             .ended = now + std::chrono::milliseconds(2),
-             .samples = 4,
-             .waiting = 0});
+  meter.make_tally().add({.issued = now,
+                          .begun = now,
+                          .ended = now + std::chrono::milliseconds(2),
+                          .samples = 4,
+                          .waiting = 0});
   meter.write(folder.path() / "fast", 1);
   const LoadRecord fast = read_load_record(folder.path() / "fast");
   EXPECT_EQ(fast.model, "net.nib");

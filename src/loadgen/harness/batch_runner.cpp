@@ -14,10 +14,10 @@ BatchRunner::BatchRunner(std::vector<const AnswerEngine*> engines, const SampleL
       answer_bytes_(engines_.front()->engine().output().bytes),
       classes_logged_(classes_logged),
       failure_(failure),
-      meter_(meter),
       slots_(slots * engines_.size()) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     slots_[i].device = i % engines_.size();
+    slots_[i].tally = &meter.make_tally();
     free_.push_back(&slots_[slots_.size() - 1 - i]);  // the first device's is taken first
   }
 }
@@ -138,7 +138,7 @@ void BatchRunner::answer(Slot& slot, const std::exception_ptr& error) noexcept {
   }
   slot.record.ended = LoadClock::now();
   mlperf::QuerySamplesComplete(slot.responses.data(), samples);
-  meter_.add(slot.record);
+  slot.tally->add(slot.record);
 }
 
 void BatchRunner::free(Slot& slot) {

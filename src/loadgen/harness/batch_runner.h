@@ -24,7 +24,7 @@ namespace nibble::inline loadgen {
 class BatchRunner {
  public:
   // At most `slots` batches are on their way at a time on each of the engines, which are those of
-  // the samples' devices; each has memory of its own.
+  // the samples' devices; each has memory and a tally of its own.
   BatchRunner(std::vector<const AnswerEngine*> engines, const SampleLibrary& samples,
               std::size_t slots, std::size_t classes_logged, RunFailure& failure, LoadMeter& meter);
 
@@ -58,6 +58,7 @@ class BatchRunner {
     std::vector<mlperf::QuerySampleResponse> responses = {};
     std::vector<float> reals = {};
     BatchRecord record = {};
+    LoadTally* tally = nullptr;
   };
 
   std::span<std::byte> answers_of(const Slot& slot) const;
@@ -76,7 +77,6 @@ class BatchRunner {
   std::size_t answer_bytes_;
   std::size_t classes_logged_;
   RunFailure& failure_;
-  LoadMeter& meter_;
   std::function<void()> on_free_ = [] {};
   mutable std::mutex mutex_;
   std::condition_variable has_news_;
