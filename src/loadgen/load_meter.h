@@ -13,9 +13,9 @@
 #include <limits>
 #include <vector>
 
-namespace nibble::inline loadgen {
+#include "loadgen/load_clock.h"
 
-using LoadClock = std::chrono::steady_clock;
+namespace nibble::inline loadgen {
 
 struct BatchRecord {
   LoadClock::time_point issued;  // the sample that waited longest
