@@ -36,7 +36,8 @@ std::filesystem::path log_of(const std::filesystem::path& path) {
 
 void print_score(const ScoreFlags& flags) {
   const LoggedClasses log = read_logged_classes(log_of(flags.log));
-  const Score score = score_of(log, labels_of(flags.data, flags.split));
+  const auto kept = labels_of_run(log_of(flags.log).parent_path());
+  const Score score = score_of(log, kept ? *kept : labels_of(flags.data, flags.split));
   fmt::print("{} of {} samples right: {:.3f} % top-1{}\n", score.top1, score.answered,
              100 * score.share(),
              score.top5 ? fmt::format(", {:.3f} % top-5", 100.0 * static_cast<double>(*score.top5) /

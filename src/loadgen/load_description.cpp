@@ -12,6 +12,7 @@ namespace nibble::inline loadgen {
 std::string obstacle_to_submission(const LoadRunOptions& options) {
   if (options.user_conf.empty()) return "it has no user.conf";
   if (!options.audit.empty()) return "it is an audit";
+  if (options.skips_broken) return "broken pictures may have been left out";
   return "";
 }
 

@@ -3,7 +3,9 @@
 #include "loadgen/score.h"
 
 #include <algorithm>
+#include <sstream>
 
+#include "core/text_file.h"
 #include "data/listed_files.h"
 #include "nibble/core/error.h"
 #include "nibble/data/dataset.h"
@@ -29,10 +31,26 @@ Score score_of(const LoggedClasses& log, std::span<const std::int32_t> labels) {
 
 std::vector<std::int32_t> labels_of(const std::string& data, const std::string& split) {
   if (has_file_list(data)) return read_listed_labels(data);
-  const Dataset dataset = load_dataset(data, split == "train" ? Split::train : Split::test);
+  // Any size will do for pictures that stay where they are.
+  const Dataset dataset = load_dataset(data, split == "train" ? Split::train : Split::test,
+                                       {.input = Shape{1, 1, 3}, .most_in_memory = 0});
   if (dataset.has_targets()) throw Error("loadgen score", data, "targets", "classes");
   const auto labels = dataset.labels.as<std::int32_t>();
   return {labels.begin(), labels.end()};
+}
+
+std::optional<std::vector<std::int32_t>> labels_of_run(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / kRunLabels;
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::istringstream lines(read_text_file(path, "loadgen score"));
+  std::vector<std::int32_t> labels;
+  for (std::int32_t label = 0; lines >> label;) labels.push_back(label);
+  if (!lines.eof()) {
+    throw Error("loadgen score", path.string(),
+                "something else behind line " + std::to_string(labels.size()), "a label a line",
+                ErrorKind::input);
+  }
+  return labels;
 }
 
 LogAgreement agreement_of(const LoggedClasses& log, const LoggedAnswers& other) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,8 +27,14 @@ struct Score {
 // Labels by the index of the sample. An index beyond them is an error: the data is another.
 Score score_of(const LoggedClasses& log, std::span<const std::int32_t> labels);
 
-// Labels of a data set, or of a folder with val_map.txt, whose files need not be there.
+// Labels of a data set, or of a folder with val_map.txt, whose files need not be there. No picture
+// is decoded.
 std::vector<std::int32_t> labels_of(const std::string& data, const std::string& split);
+
+// Those that a run keeps in its folder where samples may have been left out, so that others have
+// taken their indices; nothing where it has all of its data.
+inline constexpr const char* kRunLabels = "labels.txt";  // a label a line, by the sample's index
+std::optional<std::vector<std::int32_t>> labels_of_run(const std::filesystem::path& folder);
 
 // How many samples that both logs answer have the same class; `compared` counts them.
 struct LogAgreement {

@@ -2,6 +2,7 @@
 // Tests of scores.
 #include "loadgen/score.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -42,6 +43,16 @@ TEST(Scores, TakeLabelsOfAListWhoseFilesAreNotThere) {
   EXPECT_EQ(labels_of(folder.path().string(), "test"), (std::vector<std::int32_t>{3, 1}));
   folder.put("b.JPEG.npy", "");
   EXPECT_EQ(labels_of(folder.path().string(), "test"), (std::vector<std::int32_t>{1}));
+}
+
+TEST(Scores, TakeLabelsThatARunKept) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(labels_of_run(folder.path()), std::nullopt);
+  folder.put(kRunLabels, "3\n0\n1\n");
+  EXPECT_EQ(labels_of_run(folder.path()), (std::vector<std::int32_t>{3, 0, 1}));
+  folder.put(kRunLabels, "3\nx\n");
+  EXPECT_THAT(error_of([&] { labels_of_run(folder.path()); }),
+              testing::HasSubstr("got something else behind line 1, expected a label a line"));
 }
 
 TEST(Scores, CompareLogs) {

@@ -41,6 +41,12 @@ class Pictures(TrainedCase):
                         archive.add(path, f"{label}/{path.name}")
         self.assertEqual(self.evaluated(shards)["correct"], found["correct"])
         self.assertEqual(self.evaluated(shards)["confusion"], found["confusion"])
+        if b"no LoadGen" not in run("loadgen", "model", "--data", "digits", "--out", "out").stderr:
+            for data in (self.folder / "set", shards):  # of many sizes, which the score does not look at
+                out = self.folder / f"load-{data.name}"
+                self.done("loadgen", self.model, "--data", data, "--out", out, "--mode", "accuracy")
+                self.assertIn(f"{found['correct']} of 30 samples right",
+                              self.done("loadgen", "score", out, "--data", data).decode())
         flat = self.folder / "flat"
         flat.mkdir()
         for path, _ in files:
@@ -91,6 +97,28 @@ class Pictures(TrainedCase):
         self.assertEqual(json.loads(process.stdout)["images"], before - 2)
         self.assertIn("2 of 30 pictures left out", process.stderr.decode())
         self.assertEqual(len(process.stderr.decode().splitlines()), 1)
+
+    # LoadGen numbers what is left from 0: labels stay with their pictures.
+    def test_scores_of_runs_that_left_pictures_out(self):
+        if b"no LoadGen" in run("loadgen", "model", "--data", "digits", "--out", "out").stderr:
+            self.skipTest("no LoadGen")
+        files = self.put_pictures("set")
+        flat = self.folder / "flat"
+        flat.mkdir()
+        for path, _ in files:
+            (flat / path.name).write_bytes(path.read_bytes())
+        (flat / "val_map.txt").write_text("".join(f"{path.name} {label}\n" for path, label in files))
+        (flat / "02.png").write_bytes(b"text")
+        files[2][0].write_bytes(b"text")
+        for data, *split in ((self.folder / "set", "--split", "train"), (flat,)):
+            out = self.folder / f"run-{data.name}"
+            process = run("eval", self.model, "--data", data, "--engine", "--json", "--skip-broken", *split)
+            self.assertEqual(process.returncode, 0, process.stderr.decode())
+            found = json.loads(process.stdout)
+            process = run("loadgen", self.model, "--data", data, "--out", out, "--mode", "accuracy", "--skip-broken", *split)
+            self.assertEqual(process.returncode, 0, process.stderr.decode())
+            score = self.done("loadgen", "score", out, "--data", data, *split).decode()
+            self.assertIn(f"{found['correct']} of 29 samples right", score)
 
     def test_preprocess_goes_on_and_looks_at_hashes(self):
         self.put_pictures("set")

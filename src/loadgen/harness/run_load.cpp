@@ -3,6 +3,7 @@
 #include "loadgen/run_load.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <loadgen.h>
 #include <test_settings.h>
 
@@ -18,6 +19,7 @@
 #include "loadgen/harness/systems.h"
 #include "loadgen/load_conf.h"
 #include "loadgen/load_description.h"
+#include "loadgen/score.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/graph/model_file.h"
@@ -72,6 +74,11 @@ void write_text(const fs::path& path, const std::string& text) {
   AtomicFile file(path);
   file.stream() << text;
   file.commit();
+}
+
+// LoadGen numbers the samples that are left, so that the data's own labels are another's.
+void write_labels(const fs::path& folder, const std::vector<std::int32_t>& labels) {
+  write_text(folder / kRunLabels, fmt::format("{}\n", fmt::join(labels, "\n")));
 }
 
 LoadConf conf_of(const LoadRunOptions& options) {
@@ -242,6 +249,7 @@ LoadResult run_load(const LoadRunOptions& options) {
                      .skips_broken = options.skips_broken,
                      .takes_unlabelled = true},
                     engine);
+  if (options.skips_broken) write_labels(options.out, source->examples.labels);
   RunFailure failure;
   LoadMeter meter;
   SampleLibrary samples(source->examples, devices, options.start_from, plan.most_samples, failure);
