@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: a table of all runs, then charts with all of them over each other.
+// The page: tables of all runs, then charts with all of them over each other.
 #include "loadgen/load_page.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 
 #include "nibble/core/error.h"
 #include "report/html_page.h"
+#include "report/svg.h"
 
 namespace nibble::inline loadgen {
 namespace {
@@ -29,22 +30,33 @@ std::vector<std::string> compared(const std::vector<LoadRecord>& runs) {
   return shares;
 }
 
-std::string table_of(const std::vector<LoadRecord>& runs) {
+std::string results_of(const std::vector<LoadRecord>& runs) {
   std::vector<std::vector<std::string>> rows;
   const std::vector<std::string> shares = compared(runs);
+  std::string reasons;
   for (const LoadRecord& run : runs) {
     const LoadResult& result = run.result;
-    const std::string validity = !result.is_valid   ? "–"
-                                 : *result.is_valid ? "VALID"
-                                                    : "INVALID: " + result.reason;
+    const bool is_known = result.is_valid.has_value();
     rows.push_back({run.name, run.model, std::string(name_of(run.scenario)), run.mode,
-                    result.is_valid ? result.headline(run.scenario) : "–", shares[rows.size()],
-                    validity, in_ms(result, "50.00"), in_ms(result, "90.00"),
-                    in_ms(result, "99.00"), in_ms(result, "99.90"), run.settings});
+                    is_known ? result.headline(run.scenario) : "–", shares[rows.size()],
+                    !is_known          ? "–"
+                    : *result.is_valid ? "VALID"
+                                       : "INVALID",
+                    in_ms(result, "50.00"), in_ms(result, "90.00"), in_ms(result, "99.00"),
+                    in_ms(result, "99.90")});
+    if (is_known && !*result.is_valid)
+      reasons += fmt::format("<p>{}: {}</p>\n", escaped(run.name), escaped(result.reason));
   }
   return html_table({"run", "model", "scenario", "mode", "result", "times the first", "valid",
-                     "50 %, ms", "90 %, ms", "99 %, ms", "99.9 %, ms", "batches"},
-                    rows);
+                     "50 %, ms", "90 %, ms", "99 %, ms", "99.9 %, ms"},
+                    rows) +
+         reasons;
+}
+
+std::string settings_of(const std::vector<LoadRecord>& runs) {
+  std::vector<std::vector<std::string>> rows;
+  for (const LoadRecord& run : runs) rows.push_back({run.name, run.machine, run.settings});
+  return html_table({"run", "where", "how"}, rows);
 }
 
 std::string chart_of(const std::vector<LoadRecord>& runs, LineChart chart,
@@ -63,10 +75,10 @@ std::string chart_of(const std::vector<LoadRecord>& runs, LineChart chart,
 
 std::string load_page(const std::vector<LoadRecord>& runs) {
   if (runs.empty()) throw Error("loadgen report", "runs", "none", "at least one");
-  std::string body = "<h2>Results</h2>\n" + table_of(runs) +
-                     "<h2>Latencies and batches</h2>\n<div class=\"charts\">\n";
+  std::string body = "<h2>Results</h2>\n" + results_of(runs) + "<h2>How they ran</h2>\n" +
+                     settings_of(runs) + "<h2>Latencies and batches</h2>\n<div class=\"charts\">\n";
   body += chart_of(runs,
-                   {.title = "Samples by latency (eight buckets a doubling)",
+                   {.title = "Samples by latency, % (eight buckets a doubling)",
                     .x_label = "ms, from the call to the answer",
                     .is_log_x = true},
                    &LoadRecord::latencies);

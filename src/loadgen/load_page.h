@@ -17,10 +17,11 @@ struct LoadRecord {
   Scenario scenario = Scenario::offline;
   std::string model;
   std::string mode;
-  std::string settings;  // "batches of 64, 1 × 2 threads"
+  std::string machine;   // "cpu of AMD EPYC, 2 threads"
+  std::string settings;  // "batches up to 64, …"
   LoadResult result;
-  // Over seconds, from slices.csv; by size, from batches.csv; by ms, from latencies.csv. Empty
-  // where a run did not end.
+  // Over seconds, from slices.csv; by size, from batches.csv; % of the samples by ms, from
+  // latencies.csv, with a 0 on either side of those that nobody had. Empty where a run did not end.
   std::vector<ChartPoint> rate = {}, batch = {}, waiting = {}, busy = {};
   std::vector<ChartPoint> sizes = {}, latencies = {};
 };

@@ -26,6 +26,41 @@ std::vector<ChartPoint> points_of(const fs::path& path, const char* x, const cha
   return points;
 }
 
+// In % of all, and 0 where a bucket is empty, so that a line through them is the histogram. A
+// bucket is 1/15 to 1/8 as wide as it lies far.
+std::vector<ChartPoint> histogram_of(const std::vector<ChartPoint>& buckets) {
+  constexpr double kNext = 1.13;  // times as far at most
+  double all = 0;
+  for (const ChartPoint& each : buckets) all += each.y;
+  std::vector<ChartPoint> points;
+  for (const ChartPoint& each : buckets) {
+    if (!points.empty() && each.x > kNext * points.back().x) {
+      points.push_back({points.back().x * kNext, 0});
+      points.push_back({each.x / kNext, 0});
+    }
+    points.push_back({each.x, 100 * each.y / all});
+  }
+  return points;
+}
+
+// Whatever a stranger's file holds there instead is nothing.
+std::string text_of(const nlohmann::json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+double number_of(const nlohmann::json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number() ? found->get<double>() : 0.0;
+}
+
+std::string machine_of(const nlohmann::json& json) {
+  const auto found = json.find("machine");
+  const nlohmann::json machine = found != json.end() ? *found : nlohmann::json::object();
+  return fmt::format("{} of {}, {:.0f} threads", text_of(json, "device"), text_of(machine, "cpu"),
+                     number_of(machine, "threads"));
+}
+
 }  // namespace
 
 LoadRecord read_load_record(const fs::path& folder) {
@@ -35,24 +70,18 @@ LoadRecord read_load_record(const fs::path& folder) {
     throw Error("loadgen", path.string(), "another file", "settings of a run of nibble loadgen",
                 ErrorKind::input);
   }
-  const auto text = [&](const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  const auto number = [&](const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_number() ? found->get<double>() : 0.0;
-  };
-  LoadRecord record{.name = fs::weakly_canonical(folder).filename().string(),
-                    .scenario = parse_scenario(text("scenario")),
-                    .model = fs::path(text("model")).filename().string(),
-                    .mode = text("mode"),
-                    .settings = fmt::format(
-                        "batches up to {:.0f}, waits up to {:.2f} ms, {:.0f} at a time on {:.0f} "
-                        "threads each",
-                        number("batch"), number("longest_wait_ms"), number("lanes"),
-                        number("threads_of_a_batch")),
-                    .result = read_load_result(folder)};
+  LoadRecord record{
+      .name = fs::weakly_canonical(folder).filename().string(),
+      .scenario = parse_scenario(text_of(json, "scenario")),
+      .model = fs::path(text_of(json, "model")).filename().string(),
+      .mode = text_of(json, "mode"),
+      .machine = machine_of(json),
+      .settings = fmt::format(
+          "batches up to {:.0f}, waits up to {:.2f} ms, {:.0f} at a time on {:.0f} "
+          "threads each, samples from the {}",
+          number_of(json, "batch"), number_of(json, "longest_wait_ms"), number_of(json, "lanes"),
+          number_of(json, "threads_of_a_batch"), text_of(json, "start_from")),
+      .result = read_load_result(folder)};
   const fs::path slices = folder / "slices.csv";
   record.rate = points_of(slices, "seconds", "samples");
   record.batch = record.rate;
@@ -65,7 +94,7 @@ LoadRecord read_load_record(const fs::path& folder) {
   record.busy = points_of(slices, "seconds", "busy");
   for (ChartPoint& point : record.busy) point.y *= 100;
   record.sizes = points_of(folder / "batches.csv", "samples", "batches");
-  record.latencies = points_of(folder / "latencies.csv", "most_ms", "samples");
+  record.latencies = histogram_of(points_of(folder / "latencies.csv", "most_ms", "samples"));
   return record;
 }
 
