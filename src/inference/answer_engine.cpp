@@ -30,19 +30,19 @@ std::vector<float> floats_of(const Parameter& parameter, const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-// `divisor` is one of a channel, the last dimension; empty: the scale instead.
 template <class Integer>
-float real_at(const std::byte* memory) {
+Integer integer_at(const std::byte* memory) {
   Integer value;
   std::memcpy(&value, memory, sizeof value);
-  return static_cast<float>(value);
+  return value;
 }
 
+// `divisor` is one of a channel, the last dimension; empty: the scale instead.
 template <class Integer>
 void convert(std::span<const std::byte> integers, float scale, std::span<const float> divisor,
              std::span<float> reals) {
   const auto real = [&](std::size_t i) {
-    return real_at<Integer>(integers.data() + i * sizeof(Integer));
+    return static_cast<float>(integer_at<Integer>(integers.data() + i * sizeof(Integer)));
   };
   if (divisor.empty()) {
     for (std::size_t i = 0; i < reals.size(); ++i) reals[i] = real(i) * scale;
@@ -54,24 +54,37 @@ void convert(std::span<const std::byte> integers, float scale, std::span<const f
   }
 }
 
-// answer_of(real, channel) is the number that counts.
+// Of each answer the first channel with the largest number_of(integer, channel).
 template <class Integer>
 void find_largest(std::span<const std::byte> integers, std::span<std::int32_t> classes,
-                  const auto& answer_of) {
+                  const auto& number_of) {
+  using Number = decltype(number_of(Integer{}, std::size_t{}));
+  using Limits = std::numeric_limits<Number>;
   const std::size_t width = integers.size() / sizeof(Integer) / classes.size();
   const std::byte* at = integers.data();
   for (std::int32_t& best : classes) {
-    float most = -std::numeric_limits<float>::infinity();
+    Number most = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
     std::size_t found = 0;
     for (std::size_t i = 0; i < width; ++i, at += sizeof(Integer)) {
-      const float answer = answer_of(real_at<Integer>(at), i);
-      if (answer > most) {
-        most = answer;
+      const Number number = number_of(integer_at<Integer>(at), i);
+      if (number > most) {
+        most = number;
         found = i;
       }
     }
     best = static_cast<std::int32_t>(found);
   }
+}
+
+// Whether reals that are these integers times the scale are larger where the integers are, and
+// equal only where they are. Up to 2^22 floats hold integers exactly, and each product is rounded
+// by 2^-24 · 2^22 = 1/4 of the scale at most, while neighbours are a whole scale apart.
+bool keeps_order(const ValueInfo& integers, float scale) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 22;
+  constexpr float kLeastScale = 0x1p-100F;  // far from subnormals and infinity
+  constexpr float kMostScale = 0x1p100F;
+  return integers.low >= -kMost && integers.high <= kMost && scale >= kLeastScale &&
+         scale <= kMostScale;
 }
 
 // body(a 0 of the type that answers lie in memory with)
@@ -104,10 +117,12 @@ AnswerEngine::Parts AnswerEngine::parts_of(Model model) {
 }
 
 AnswerEngine::AnswerEngine(Model model, const EngineOptions& options)
-    : parts_(parts_of(std::move(model))), engine_(std::move(parts_.model), options) {}
-
-bool AnswerEngine::gives_class() const {
-  return is<ArgMax>(parts_.network.nodes.back().op);
+    : parts_(parts_of(std::move(model))), engine_(std::move(parts_.model), options) {
+  if (is<ArgMax>(parts_.network.nodes.back().op)) {
+    answers_ = Answers::classes;
+  } else if (!has_divisor() && keeps_order(engine_.output(), parts_.scale)) {
+    answers_ = Answers::in_order;
+  }
 }
 
 void AnswerEngine::to_reals(std::span<const std::byte> integers, std::span<float> reals) const {
@@ -119,18 +134,22 @@ void AnswerEngine::to_reals(std::span<const std::byte> integers, std::span<float
 void AnswerEngine::find_classes(std::span<const std::byte> integers,
                                 std::span<std::int32_t> classes) const {
   with_type(engine_.output().dtype, [&]<class Integer>(Integer) {
-    if (gives_class()) {
+    if (answers_ == Answers::classes) {
       for (std::size_t i = 0; i < classes.size(); ++i)
-        classes[i] = static_cast<std::int32_t>(real_at<Integer>(&integers[i * sizeof(Integer)]));
+        classes[i] = integer_at<Integer>(&integers[i * sizeof(Integer)]);
+    } else if (answers_ == Answers::in_order) {
+      find_largest<Integer>(integers, classes,
+                            [](Integer integer, std::size_t) { return std::int32_t{integer}; });
     } else if (has_divisor()) {
       find_largest<Integer>(integers, classes,
-                            [divisor = parts_.divisor.data()](float real, std::size_t i) {
-                              return real / divisor[i];
+                            [divisor = parts_.divisor.data()](Integer integer, std::size_t i) {
+                              return static_cast<float>(integer) / divisor[i];
                             });
     } else {
-      find_largest<Integer>(integers, classes, [scale = parts_.scale](float real, std::size_t) {
-        return real * scale;
-      });
+      find_largest<Integer>(integers, classes,
+                            [scale = parts_.scale](Integer integer, std::size_t) {
+                              return static_cast<float>(integer) * scale;
+                            });
     }
   });
 }

@@ -53,6 +53,28 @@ TEST(AnswerEngine, FindsTheClassOfEachAnswer) {
   EXPECT_THAT(classes, ElementsAre(0, 0, 1));
 }
 
+// The classes are those of the reals, whichever way they are found: by the integers as long as
+// their reals have the same order, which beyond 2^24 they have not.
+TEST(AnswerEngine, FindsTheClassOfTheLargestReal) {
+  constexpr std::int32_t kLarge = 1 << 24;
+  const std::vector<std::int32_t> integers = {kLarge, kLarge + 1, 0, -kLarge - 1, -kLarge, -kLarge,
+                                              4,      3,          5, 0,           -1,      0};
+  for (const bool is_large : {false, true}) {
+    Model model = channel_sums(false);
+    if (is_large) model.parameters[0] = tensor_of<std::int32_t>({3}, {kLarge, kLarge, -kLarge});
+    model.network.nodes.back().value.format = parse_format("int16(scale=0.1)");
+    const AnswerEngine engine(std::move(model));
+    const auto known = std::span(integers).subspan(is_large ? 0 : 6);
+    std::vector<float> reals(known.size());
+    engine.to_reals(std::as_bytes(known), reals);
+    std::vector<std::int32_t> classes(known.size() / 3, -1);
+    engine.find_classes(std::as_bytes(known), classes);
+    for (std::size_t i = 0; i < classes.size(); ++i)
+      EXPECT_EQ(classes[i], largest(std::span(reals).subspan(3 * i, 3), 1)[0]) << i;
+    EXPECT_EQ(classes[0], is_large ? 0 : 2);
+  }
+}
+
 TEST(AnswerEngine, OfEqualNumbersTheFirstIsLarger) {
   const std::vector<float> reals = {1, 3, 3, -1, 2, 3};
   EXPECT_THAT(largest(reals, 4), ElementsAre(1, 2, 5, 4));

@@ -20,7 +20,9 @@ class AnswerEngine {
   const Engine& engine() const { return engine_; }
   const Network& network() const { return parts_.network; }  // of integers, whole
   bool has_divisor() const { return !parts_.divisor.empty(); }
-  bool gives_class() const;  // its last layer is an arg_max
+  bool gives_class() const {  // its last layer is an arg_max
+    return answers_ == Answers::classes;
+  }
 
   // Integers of engine().output() as real numbers: divided in float by the divisor of their
   // channel, or multiplied by the scale of the layer's format, 1 where it has none.
@@ -39,8 +41,12 @@ class AnswerEngine {
   };
   static Parts parts_of(Model model);
 
+  // What the integers tell of the class: only their reals do, their order does, or they are it.
+  enum class Answers : std::uint8_t { reals, in_order, classes };
+
   Parts parts_;
   Engine engine_;
+  Answers answers_ = Answers::reals;
 };
 
 // The indices of the `count` largest numbers, largest first, of equal ones the first.
