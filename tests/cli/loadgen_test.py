@@ -196,18 +196,34 @@ class LoadGen(TrainedCase):
         self.assertEqual(json.loads((out / "mlperf_log_accuracy.json").read_text()), [])
         self.assertIn("loaded_qsl_set", (out / "mlperf_log_detail.txt").read_text())
 
+    # LoadGen loads four samples at a time, and the folder goes while it does.
+    def test_a_folder_that_vanishes_in_a_run_ends_it(self):
+        data, out = self.listed(4000), self.folder / "run"
+        process = subprocess.Popen([NIBBLE, "loadgen", self.model, "--data", data, "--out", out, "--mode", "accuracy",
+                                    "--set", "performance_sample_count_override=4"], stderr=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL)
+        self.wait_for(out / "mlperf_log_accuracy.json")
+        data.rename(self.folder / "gone")
+        _, text = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, text.decode())
+        self.assertRegex(text.decode(), r"^nibble: \[.*\] .*/val/\d+\.npy.*\n$")
+        self.assertLess(len(self.logged(out)), 4000)
+
+    def wait_for(self, path):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not path.exists():
+            time.sleep(0.02)
+
     def test_a_signal_ends_a_run(self):
         # LoadGen makes as many queries as it expects before it begins, and hears nothing meanwhile: so a million at most.
         for scenario, expected in (("Offline", "target_qps=500"), ("Server", "target_qps=500"),
-                                   ("SingleStream", "target_latency=1")):
+                                   ("SingleStream", "target_latency=1"), ("MultiStream", "target_latency=1")):
             out = self.folder / scenario
             process = subprocess.Popen([NIBBLE, "loadgen", self.model, "--data", "digits", "--out", out, "--scenario",
                                         scenario, "--set", expected, "--seconds", "60",
                                         "--set", "min_query_count=1000000"], stderr=subprocess.PIPE,
                                        stdout=subprocess.DEVNULL)
-            deadline = time.monotonic() + 60
-            while time.monotonic() < deadline and not (out / "settings.json").exists():
-                time.sleep(0.02)
+            self.wait_for(out / "settings.json")
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
             _, text = process.communicate(timeout=60)
