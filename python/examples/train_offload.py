@@ -4,13 +4,16 @@
     python train_offload.py mnist --data FOLDER [--device cuda] [--wire int8] [--epochs 5]
     python train_offload.py resnet20 --data FOLDER [--device cuda] [--wire fp16] [--epochs 10]
 
-`--wire none` trains the plain model, on the CPU or, with --device cuda, on the GPU as a whole.
+`--wire none` trains the plain model in fp32, on the CPU or, with --device cuda, on the GPU as a whole. With --checkpoint FILE
+every epoch ends in that file, and a run that finds it goes on from there, to the same weights.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
+from pathlib import Path
 
 import torch
 from datasets import cifar10, data_folder, mnist
@@ -67,15 +70,49 @@ def accuracy(model: nn.Module, pictures: torch.Tensor, labels: torch.Tensor) -> 
     return right / len(labels)
 
 
-def train(model, train_set, test_set, epochs, batch, make_optimizer, make_scheduler, augment, seed=0, place="cpu"):
+class Progress:
+    """All that the next epoch depends on, and the file that keeps it."""
+
+    def __init__(self, path, model, optimizer, scheduler, generator):
+        self.path = path and Path(path)
+        self.parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+        self.generator = generator
+        self.draws = [layer.site.draws for layer in model.modules() if hasattr(layer, "site")]
+
+    def load(self) -> int:
+        """Epochs that were trained before."""
+        if self.path is None or not self.path.exists():
+            return 0
+        found = torch.load(self.path, weights_only=False)
+        for name, part in self.parts.items():
+            part.load_state_dict(found[name])
+        self.generator.set_state(found["generator"])
+        for draws, step in zip(self.draws, found["draws"]):
+            draws.step = step
+        return found["epoch"]
+
+    def save(self, epoch: int) -> None:
+        if self.path is None:
+            return
+        state = {name: part.state_dict() for name, part in self.parts.items()}
+        draws = [each.step for each in self.draws]
+        unfinished = self.path.with_suffix(".part")
+        torch.save({**state, "generator": self.generator.get_state(), "draws": draws, "epoch": epoch}, unfinished)
+        os.replace(unfinished, self.path)
+
+
+def train(
+    model, train_set, test_set, epochs, batch, make_optimizer, make_scheduler, augment, seed=0, place="cpu", checkpoint=None
+):
     """Yields (epoch, mean loss, test accuracy, seconds); `place` is where a plain model is."""
     generator = torch.Generator().manual_seed(seed)
     optimizer = make_optimizer(model.parameters())
     steps = len(train_set[0]) // batch
     scheduler = make_scheduler(optimizer, steps)
+    progress = Progress(checkpoint, model, optimizer, scheduler, generator)
     test_set = [part.to(place) for part in test_set]
-    for epoch in range(epochs):
-        start, total = time.time(), 0.0
+    for epoch in range(progress.load(), epochs):
+        start, losses = time.time(), []
         for chosen in torch.randperm(len(train_set[0]), generator=generator)[: steps * batch].split(batch):
             x, y = train_set[0][chosen], train_set[1][chosen].to(place)
             optimizer.zero_grad()
@@ -83,8 +120,9 @@ def train(model, train_set, test_set, epochs, batch, make_optimizer, make_schedu
             loss.backward()
             optimizer.step()
             scheduler.step()
-            total += loss.item()
-        yield epoch + 1, total / steps, accuracy(model, *test_set), time.time() - start
+            losses.append(loss.detach())
+        progress.save(epoch + 1)
+        yield epoch + 1, torch.stack(losses).mean().item(), accuracy(model, *test_set), time.time() - start
 
 
 def main() -> None:
@@ -98,6 +136,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int)
     parser.add_argument("--rate", type=float, default=0.4, help="the largest of ResNet-20's one-cycle schedule")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--checkpoint", help="a file that keeps every epoch's end; where it is there, the run goes on")
     given = parser.parse_args()
     folder = data_folder(given.data)
     torch.manual_seed(given.seed)
@@ -116,9 +155,11 @@ def main() -> None:
     is_plain = given.wire == "none"
     place = given.device if is_plain else "cpu"
     model.to(place)
-    if not is_plain:
+    if is_plain:
+        torch.backends.cudnn.allow_tf32 = False
+    else:
         model = nt.offload(model, given.device, wire=given.wire, compute=given.compute)
-    for row in train(model, *sets, epochs, batch, *rules, not is_mnist, given.seed, place):
+    for row in train(model, *sets, epochs, batch, *rules, not is_mnist, given.seed, place, given.checkpoint):
         print("epoch {}: loss {:.4f}, test accuracy {:.2%}, {:.1f} s".format(*row), flush=True)
     if not is_plain:
         moved = nt.traffic(model)

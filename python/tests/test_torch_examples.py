@@ -39,6 +39,25 @@ def test_train_offload():
         assert nt.traffic(model).bytes > 0
 
 
+def test_train_offload_goes_on(tmp_path):
+    import nibble.torch as nt
+    import train_offload as example
+
+    rules = lambda p: torch.optim.SGD(p, 0.05, momentum=0.9), lambda o, steps: torch.optim.lr_scheduler.StepLR(o, steps, 0.5)
+    pictures = noise(16, 1, 28, 28)
+
+    def trained(epochs, checkpoint=None):
+        torch.manual_seed(0)
+        model = nt.offload(example.mnist_network(), "cpu", wire="int8")
+        rows = list(example.train(model, pictures, pictures, epochs, 8, *rules, True, checkpoint=checkpoint))
+        return [row[0] for row in rows], model.state_dict()
+
+    _, whole = trained(2)
+    assert trained(1, tmp_path / "run.pt")[0] == [1]
+    epochs, resumed = trained(2, tmp_path / "run.pt")
+    assert epochs == [2] and all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
 def test_train_swalp():
     import train_swalp as example
 

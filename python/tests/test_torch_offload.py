@@ -360,6 +360,17 @@ def test_an_empty_batch_stays_here():
     assert layer.site.traffic.bytes == 0
 
 
+@pytest.mark.parametrize("size", [1.0, 2.0**-130, 2.0**-60, 2.0**120, 0.0], ids=str)
+def test_bytes_are_those_of_the_format(size):
+    torch.manual_seed(4)
+    edges = torch.tensor([1.0, -1.0, 0.999, 127.5 / 128, -0.5, 2.0**-7, 0.0])
+    for x in (torch.randn(3, 5, 7) * size, torch.randn(5, 40).t() * size, edges * size, -edges[:1] * size):
+        for key, rounding in ((None, {}), (Key(7, 3), dict(rounding="stochastic", seed=7, step=3, stream=5))):
+            coded, parcel = nibble.encode(x, "bfp(8)", **rounding), Wire("int8").pack(x, key, 5)
+            assert torch.equal(parcel.payload, coded.codes.view(torch.int8).reshape(x.shape))
+            assert size == 0 or parcel.scale == 2 * float(coded.scales)
+
+
 @pytest.mark.parametrize("shape", [(7,), (3, 5, 2)])
 @pytest.mark.parametrize("device", DEVICES)
 def test_int8_is_bfp8(shape, device):

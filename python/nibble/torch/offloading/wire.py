@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Dict, NamedTuple, Optional, Union
 
 import torch
@@ -45,7 +46,7 @@ class Parcel(NamedTuple):
         if self.scale is None:
             return self.values(dtype)
         factor = self.scale / STEPS if self.payload.dtype == torch.int8 else self.scale
-        return (self.payload.to(torch.float32) * factor).to(dtype).reshape(self.shape)
+        return self.payload.to(torch.float32).mul_(factor).to(dtype).reshape(self.shape)
 
 
 def scaled(values: torch.Tensor, *scales: Scale) -> torch.Tensor:
@@ -76,23 +77,40 @@ class Wire:
         if self.bytes >= 4:
             return Parcel(x.to(self.dtype), None, x.shape)
         x = x.to(torch.float32)
-        peak = torch.linalg.vector_norm(x, float("inf"))
+        peak = _peak(x)
         return _pack_bytes(x, peak, key, stream) if self.bytes == 1 else _pack_halves(x, peak)
 
 
+def _peak(x: torch.Tensor) -> torch.Tensor:
+    """The largest magnitude, or NaN; several times as fast on CPUs as torch's norm of that name."""
+    if x.numel() == 0:
+        return x.new_zeros(())
+    low, high = torch.aminmax(x)
+    return torch.maximum(-low, high)
+
+
 def _pack_bytes(x: torch.Tensor, peak: torch.Tensor, key: Optional[Key], stream: int) -> Parcel:
-    is_on_host = x.device.type == "cpu"
-    if is_on_host and not torch.isfinite(peak):
-        return Parcel(torch.zeros(x.shape, dtype=torch.int8), float("nan"), x.shape)
-    if key is None:
-        coded = nibble.encode(x, INT8)
-    else:
-        coded = nibble.encode(x, INT8, rounding="stochastic", seed=key.seed, step=key.step, stream=stream & WORD)
-    payload = coded.codes.view(torch.int8)
+    rounding: Dict[str, Any] = {}
+    if key is not None:
+        rounding = {"rounding": "stochastic", "seed": key.seed, "step": key.step, "stream": stream & WORD}
+    if x.device.type == "cpu":
+        return _pack_bytes_here(x, float(peak), rounding)
+    coded = nibble.encode(x, INT8, **rounding)
     scale = coded.scales.reshape(()) * 2  # a code n is n · 2^-6 scales
-    if is_on_host:
-        return Parcel(payload, float(scale), x.shape)
-    return Parcel(payload, torch.where(torch.isfinite(peak), scale, torch.full_like(scale, float("nan"))), x.shape)
+    scale = torch.where(torch.isfinite(peak), scale, torch.full_like(scale, float("nan")))
+    return Parcel(coded.codes.view(torch.int8), scale, x.shape)
+
+
+def _pack_bytes_here(x: torch.Tensor, peak: float, rounding: Dict[str, Any]) -> Parcel:
+    """The codes of `nibble.encode`, on CPUs in half of its time: rounded values over their step."""
+    if not math.isfinite(peak):
+        return Parcel(torch.zeros(x.shape, dtype=torch.int8), float("nan"), x.shape)
+    exponent = math.frexp(peak)[1]
+    if abs(exponent) > 100:  # of steps and their inverses fp32 may lack one
+        coded = nibble.encode(x, INT8, **rounding)
+        return Parcel(coded.codes.view(torch.int8), 2 * float(coded.scales), x.shape)
+    scale = math.ldexp(1.0, exponent)
+    return Parcel(nibble.quantize(x, INT8, **rounding).mul_(STEPS / scale).to(torch.int8), scale, x.shape)
 
 
 def _pack_halves(x: torch.Tensor, peak: torch.Tensor) -> Parcel:
@@ -100,5 +118,5 @@ def _pack_halves(x: torch.Tensor, peak: torch.Tensor) -> Parcel:
     exponent = torch.frexp(peak).exponent.clamp(-120, 127)
     scale = torch.ldexp(torch.ones_like(peak), exponent)
     scale = torch.where(torch.isfinite(peak), scale, torch.full_like(scale, float("nan")))
-    payload = (x / scale).to(torch.float16)
+    payload = (x * (1 / scale)).to(torch.float16)  # exact: a power of two
     return Parcel(payload, float(scale) if x.device.type == "cpu" else scale, x.shape)
