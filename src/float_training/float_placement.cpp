@@ -55,7 +55,7 @@ FloatPlacement::FloatPlacement(const Recipe& recipe) {
   const Network& network = recipe.network;
   if (is_auto(recipe.place))
     throw Error("place", "float training", in_quotes(recipe.place),
-                "a device or rules: steps of --arith int8 alone are measured", ErrorKind::usage);
+                "a device or rules: who plans a run says them before it begins", ErrorKind::usage);
   const std::vector<PlaceRule> rules = parse_place(recipe.place);
   check_place(network, rules);
   for (const PlaceRule& rule : rules) check_rule(network, rule);

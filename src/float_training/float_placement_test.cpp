@@ -139,8 +139,9 @@ TEST_F(PlacedTraining, ATraceHasTheHostTheDeviceAndEveryCopy) {
   const std::string trace = text_of(profile());
   for (const char* name :
        {"batch", "conv1 forward", "fc backward", "loss", "update", "send conv2.input",
-        "wait for conv2.value", "wait for conv1.gradients", "conv2 input error", "conv2 weight",
-        "pretend", "pretend copies up", "pretend copies down"})
+        "wait for conv2.value", "bring in conv2.value", "wait for conv1.gradients",
+        "conv2 input error", "conv2 weight", "unpack conv2 input", "pretend", "pretend copies up",
+        "pretend copies down"})
     EXPECT_THAT(trace, HasSubstr('"' + std::string(name) + '"')) << name;
   EXPECT_THAT(trace, HasSubstr(R"("memory":"pinned")"));
   EXPECT_THAT(trace, Not(HasSubstr("fc.value")));  // which the host computes
@@ -206,7 +207,7 @@ TEST(FloatPlacement, RefusesByNameWhatADeviceCannotDo) {
               AllOf(HasSubstr("fc.update=pretend"), HasSubstr("optimizer")));
   EXPECT_THAT(refusal(placed("fc=reference")), AllOf(HasSubstr("reference"), HasSubstr("pretend")));
   EXPECT_THAT(refusal(placed("nothing=pretend")), HasSubstr("nothing=pretend"));
-  EXPECT_THAT(refusal(placed("auto")), HasSubstr("--arith int8"));
+  EXPECT_THAT(refusal(placed("auto")), HasSubstr("who plans a run"));
   EXPECT_EQ(refusal(placed("relu1=cpu, fc.update=cpu")), "no error");
   Recipe simulated = placed("fc=pretend");
   simulated.policy =

@@ -60,12 +60,14 @@ void OffloadedProducts::receive(Expected expected) const {
   place_.host.within("wait for " + name_ + expected.what, [&] { parcel = expected.arrival.get(); });
   place_.traffic.bytes_fetched += parcel.bytes();
   ++place_.traffic.parcels;
-  if (expected.second.empty()) return unpack(parcel, expected.first);
-  std::vector<float> both(expected.first.size() + expected.second.size());
-  unpack(parcel, both);
-  std::copy_n(both.begin(), expected.first.size(), expected.first.begin());
-  std::copy_n(both.end() - std::ssize(expected.second), expected.second.size(),
-              expected.second.begin());
+  place_.host.within("bring in " + name_ + expected.what, [&] {
+    if (expected.second.empty()) return unpack(parcel, expected.first);
+    std::vector<float> both(expected.first.size() + expected.second.size());
+    unpack(parcel, both);
+    std::copy_n(both.begin(), expected.first.size(), expected.first.begin());
+    std::copy_n(both.end() - std::ssize(expected.second), expected.second.size(),
+                expected.second.begin());
+  });
 }
 
 void OffloadedProducts::forward(const Pass& pass, const float* input, const ProductWeights& weights,

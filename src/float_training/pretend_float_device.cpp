@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // An accelerator for machines that have none: the CPU's products on a thread of their own, over
 // weights, inputs and errors of its own, which come and go as slowly as NIBBLE_PRETEND says.
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "backend/pretend/pretend_pace.h"
@@ -21,18 +23,35 @@ struct PretendWorker {
     TraceSpan span{.track = track, .name = name, .begin = trace->now()};
     work();
     span.end = trace->now();
-    spans.push_back(std::move(span));
+    tell(std::move(span));
   }
-  void copy(const std::string& direction, const std::string& name, std::int64_t bytes) {
-    timed("pretend copies " + direction, name, [&] { pace.copy(static_cast<std::size_t>(bytes)); });
-    if (trace != nullptr)
-      spans.back().details = {
-          {"bytes", std::to_string(bytes)}, {"direction", direction}, {"memory", "pinned"}};
+  // From the moment on when the numbers are there; tells when it ends.
+  PretendClock::time_point send(PretendLane& lane, const std::string& direction,
+                                const std::string& name, std::int64_t bytes) {
+    const PretendLane::Copy copy = lane.send(pace.copy_time(static_cast<std::size_t>(bytes)));
+    if (trace != nullptr) {
+      const std::int64_t begin =
+          trace->now() + std::chrono::nanoseconds(copy.begin - PretendClock::now()).count();
+      tell({.track = "pretend copies " + direction,
+            .name = name,
+            .begin = begin,
+            .end = begin + std::chrono::nanoseconds(copy.end - copy.begin).count(),
+            .details = {
+                {"bytes", std::to_string(bytes)}, {"direction", direction}, {"memory", "pinned"}}});
+    }
+    return copy.end;
+  }
+  void tell(TraceSpan span) {
+    const std::lock_guard lock(spans_mutex);
+    spans.push_back(std::move(span));
   }
 
   PretendPace pace{pretend_options()};
+  PretendLane up;
+  PretendLane down;
   BufferPool pool;
   StepTrace* trace = nullptr;  // set while the thread has nothing to do
+  std::mutex spans_mutex;
   std::vector<TraceSpan> spans;
   WorkQueue queue;  // last: its thread uses the others
 };
@@ -97,6 +116,11 @@ class PretendProducts final : public DeviceProducts {
   }
 
  private:
+  struct Sent {
+    WireParcel parcel;
+    PretendClock::time_point arrival;
+  };
+
   Pass pass_of(const Slices& slices) const {
     return {.slices = slices, .is_training = true, .pool = &worker_.pool};
   }
@@ -108,26 +132,33 @@ class PretendProducts final : public DeviceProducts {
   template <class Use>
   void bring(const char* what, WireParcel parcel, ProductType type, Use use) {
     auto kept = std::make_shared<WireParcel>(std::move(parcel));
-    worker_.queue.push([this, what, type, kept = std::move(kept), use = std::move(use)] {
-      worker_.copy("up", name_ + " " + what, kept->bytes());
+    const auto arrival = worker_.send(worker_.up, "up", name_ + " " + what, kept->bytes());
+    worker_.queue.push([this, what, type, arrival, kept = std::move(kept), use = std::move(use)] {
+      wait_until(arrival);
       Tensor values(DType::f32, {kept->coded.codes.elements()});
-      unpack(*kept, values.as<float>());
-      if (!holds(type, kept->wire)) quantize(values.view(), values.view(), format_of(type));
+      worker_.timed("pretend", "unpack " + name_ + " " + what, [&] {
+        unpack(*kept, values.as<float>());
+        if (!holds(type, kept->wire)) quantize(values.view(), values.view(), format_of(type));
+      });
       use(std::move(values));
     });
   }
   template <class Work>
   Arrival ask(const char* what, Work work) {
-    auto task = std::make_shared<std::packaged_task<WireParcel()>>(
-        [this, name = name_ + " " + what, work = std::move(work)] {
-          WireParcel parcel;
-          worker_.timed("pretend", name, [&] { worker_.pace.operate([&] { parcel = work(); }); });
-          worker_.copy("down", name, parcel.bytes());
-          return parcel;
-        });
-    Arrival arrival = task->get_future();
+    auto task = std::make_shared<std::packaged_task<Sent()>>([this, name = name_ + " " + what,
+                                                              work = std::move(work)] {
+      Sent sent;
+      worker_.timed("pretend", name, [&] { worker_.pace.operate([&] { sent.parcel = work(); }); });
+      sent.arrival = worker_.send(worker_.down, "down", name, sent.parcel.bytes());
+      return sent;
+    });
+    std::future<Sent> result = task->get_future();
     worker_.queue.push([task = std::move(task)] { (*task)(); });
-    return arrival;
+    return std::async(std::launch::deferred, [result = std::move(result)]() mutable {
+      Sent sent = result.get();
+      wait_until(sent.arrival);
+      return std::move(sent.parcel);
+    });
   }
 
   PretendWorker& worker_;

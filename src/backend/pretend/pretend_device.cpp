@@ -5,13 +5,18 @@
 namespace nibble::inline backend {
 namespace {
 
-constexpr const char* kUpTrack = "pretend copies up";
-constexpr const char* kDownTrack = "pretend copies down";
-
 struct Parcel {
   std::vector<std::byte> memory;
   int exponent = 0;
 };
+
+// A device is not asleep while it waits, and who waits for it has no way to be woken: for a moment
+// both look again and again.
+template <class Result>
+const std::shared_future<Result>& soon(const std::shared_future<Result>& future) {
+  spin_while([&] { return future.wait_for(std::chrono::seconds(0)) != std::future_status::ready; });
+  return future;
+}
 
 }  // namespace
 
@@ -19,7 +24,7 @@ struct Parcel {
 class PretendDevice::LeavingParcel final : public Departure {
  public:
   LeavingParcel(PretendDevice& device, std::shared_ptr<Parcel> parcel,
-                std::shared_future<void> copy)
+                std::shared_future<PretendClock::time_point> copy)
       : device_(device), parcel_(std::move(parcel)), copy_(std::move(copy)) {}
 
   std::span<const std::byte> bytes() override {
@@ -34,7 +39,7 @@ class PretendDevice::LeavingParcel final : public Departure {
  private:
   void wait() {
     try {
-      copy_.get();
+      wait_until(soon(copy_).get());
     } catch (const std::future_error&) {
       device_.queue_.wait();  // throws what has happened
       throw;
@@ -43,7 +48,7 @@ class PretendDevice::LeavingParcel final : public Departure {
 
   PretendDevice& device_;
   std::shared_ptr<Parcel> parcel_;
-  std::shared_future<void> copy_;
+  std::shared_future<PretendClock::time_point> copy_;  // its end, known once it has begun
 };
 
 class PretendDevice::LandingParcel final : public Landing {
@@ -54,37 +59,35 @@ class PretendDevice::LandingParcel final : public Landing {
   std::span<std::byte> room() override { return parcel->memory; }
   void send(int exponent) override {
     parcel->exponent = exponent;
-    copy = device_.sent(parcel->memory.size());
+    copied = device_.sent(device_.up_, kUpTrack, device_.label(), parcel->memory.size());
   }
-  void settle() override { copy.wait(); }
+  void settle() override { wait_until(copied); }
 
   std::shared_ptr<Parcel> parcel = std::make_shared<Parcel>();
-  std::shared_future<void> copy;
+  PretendClock::time_point copied;
 
  private:
   PretendDevice& device_;
 };
 
-PretendDevice::Traced::Traced(PretendDevice& device, const char* track, const std::string& label,
-                              std::size_t bytes)
+PretendDevice::Traced::Traced(PretendDevice& device, const char* track, const std::string& label)
     : device_(device) {
-  if (label.empty()) return;
-  span_ = {.track = track, .name = label, .begin = device.trace_->now()};
-  if (bytes > 0)
-    span_.details = {{"bytes", std::to_string(bytes)},
-                     {"direction", track == kUpTrack ? "up" : "down"},
-                     {"memory", "pinned"}};
+  if (!label.empty()) span_ = {.track = track, .name = label, .begin = device.trace_->now()};
 }
 
 PretendDevice::Traced::~Traced() {
   if (span_.name.empty()) return;
   span_.end = device_.trace_->now();
-  const std::lock_guard lock(device_.spans_mutex_);
-  device_.spans_.push_back(std::move(span_));
+  device_.tell(std::move(span_));
+}
+
+void PretendDevice::tell(TraceSpan span) {
+  const std::lock_guard lock(spans_mutex_);
+  spans_.push_back(std::move(span));
 }
 
 void PretendDevice::set_trace(StepTrace* trace) {
-  for (WorkQueue* each : {&up_, &queue_, &down_}) each->settle();
+  queue_.settle();
   if (trace_ != nullptr) {
     for (TraceSpan& each : spans_) trace_->add(std::move(each));
   }
@@ -92,36 +95,37 @@ void PretendDevice::set_trace(StepTrace* trace) {
   trace_ = trace;
 }
 
-void PretendDevice::traced_copy(const char* track, const std::string& label, std::size_t bytes) {
-  const Traced traced(*this, track, label, bytes);
-  copy(bytes);
+PretendClock::time_point PretendDevice::sent(PretendLane& lane, const char* track,
+                                             const std::string& label, std::size_t bytes) {
+  const PretendLane::Copy copy = lane.send(pace_.copy_time(bytes));
+  if (!label.empty()) {
+    const auto on_trace = [&, now = PretendClock::now()](PretendClock::time_point time) {
+      return trace_->now() + std::chrono::nanoseconds(time - now).count();
+    };
+    tell({.track = track,
+          .name = label,
+          .begin = on_trace(copy.begin),
+          .end = on_trace(copy.end),
+          .details = {{"bytes", std::to_string(bytes)},
+                      {"direction", track == kUpTrack ? "up" : "down"},
+                      {"memory", "pinned"}}});
+  }
+  return copy.end;
 }
 
-std::shared_future<void> PretendDevice::sent(std::size_t bytes) {
-  const auto promise = std::make_shared<std::promise<void>>();
-  up_.push([this, bytes, promise, label = label()] {
-    traced_copy(kUpTrack, label, bytes);
-    promise->set_value();
-  });
-  return promise->get_future().share();
-}
-
-void PretendDevice::wait_for(std::shared_future<void> copy) {
-  queue_.push([copy = std::move(copy)] { copy.wait(); });
+void PretendDevice::wait_for(PretendClock::time_point end) {
+  queue_.push([end] { wait_until(end); });
 }
 
 std::unique_ptr<Departure> PretendDevice::leave(std::size_t bytes, Fill fill) {
   auto parcel = std::make_shared<Parcel>();
-  auto promise = std::make_shared<std::promise<void>>();
-  std::shared_future<void> copied = promise->get_future().share();
+  auto promise = std::make_shared<std::promise<PretendClock::time_point>>();
+  std::shared_future<PretendClock::time_point> copied = promise->get_future().share();
   later([this, bytes, parcel, promise = std::move(promise), label = label(),
          fill = std::move(fill)](CpuBackend& cpu) mutable {
     parcel->memory.resize(bytes);
     parcel->exponent = fill(cpu, parcel->memory);
-    down_.push([this, bytes, label, promise = std::move(promise)] {
-      traced_copy(kDownTrack, label, bytes);
-      promise->set_value();
-    });
+    promise->set_value(sent(down_, kDownTrack, label, bytes));
   });
   return std::make_unique<LeavingParcel>(*this, std::move(parcel), std::move(copied));
 }
@@ -132,7 +136,7 @@ std::unique_ptr<Landing> PretendDevice::land(std::size_t bytes) {
 
 void PretendDevice::arrive(Landing& landing, Use use) {
   const auto& own = static_cast<const LandingParcel&>(landing);
-  wait_for(own.copy);
+  wait_for(own.copied);
   later([parcel = own.parcel, use = std::move(use)](CpuBackend& cpu) {
     use(cpu, parcel->memory, parcel->exponent);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pretends to be a device: a thread that computes, and two more on which copies take as long
-// as they are told to, up to it and down from it, beside the host and beside each other.
+// What pretends to be a device: a thread that computes, and copies that take as long as they are
+// told to, up to it and down from it, beside the host and beside each other.
 #pragma once
 
 #include <functional>
@@ -44,11 +44,11 @@ class PretendDevice {
   }
 
   // A copy for which the host waits.
-  void copy(std::size_t bytes) const { pace_.copy(bytes); }
+  void copy(std::size_t bytes) const { wait_until(PretendClock::now() + pace_.copy_time(bytes)); }
   // Work on bytes of the host, once they are here.
   template <class Work>
   void bring(std::size_t bytes, Work work) {
-    wait_for(sent(bytes));
+    wait_for(sent(up_, kUpTrack, label(), bytes));
     later(std::move(work));
   }
 
@@ -65,8 +65,7 @@ class PretendDevice {
   // A span of one of the threads, where somebody traces.
   class Traced {
    public:
-    Traced(PretendDevice& device, const char* track, const std::string& label,
-           std::size_t bytes = 0);
+    Traced(PretendDevice& device, const char* track, const std::string& label);
     ~Traced();
     Traced(const Traced&) = delete;
     Traced& operator=(const Traced&) = delete;
@@ -79,17 +78,22 @@ class PretendDevice {
   class LeavingParcel;
   class LandingParcel;
 
-  void traced_copy(const char* track, const std::string& label, std::size_t bytes);
-  std::shared_future<void> sent(std::size_t bytes);  // up
-  void wait_for(std::shared_future<void> copy);      // before what is asked for from here on
+  static constexpr const char* kUpTrack = "pretend copies up";
+  static constexpr const char* kDownTrack = "pretend copies down";
+
+  // When the copy ends.
+  PretendClock::time_point sent(PretendLane& lane, const char* track, const std::string& label,
+                                std::size_t bytes);
+  void wait_for(PretendClock::time_point end);  // before what is asked for from here on
+  void tell(TraceSpan span);
 
   PretendPace pace_;
   StepTrace* trace_ = nullptr;
   std::mutex spans_mutex_;
   std::vector<TraceSpan> spans_;  // of this trace so far
   CpuBackend inner_;
-  WorkQueue up_;
-  WorkQueue down_;
+  PretendLane up_;
+  PretendLane down_;
   WorkQueue queue_;  // last: its thread works on the backend and sends down
 };
 

@@ -4,30 +4,26 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "nibble/core/error.h"
 
 namespace nibble::inline backend {
-namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// Others may use the processor while it lasts; the kernel is asked to wake this thread in time.
-void wait_until(Clock::time_point end) {
-  constexpr auto kSleepError = std::chrono::microseconds(20);
+// The kernel is asked to wake this thread in time, and may be late all the same.
+void wait_until(PretendClock::time_point end) {
+  constexpr auto kSleepError = std::chrono::microseconds(60);
   static thread_local const int is_punctual = prctl(PR_SET_TIMERSLACK, 1000UL);
   static_cast<void>(is_punctual);
-  if (end - Clock::now() > 2 * kSleepError) std::this_thread::sleep_until(end - kSleepError);
-  while (Clock::now() < end) continue;
+  if (end - PretendClock::now() > 2 * kSleepError) std::this_thread::sleep_until(end - kSleepError);
+  while (PretendClock::now() < end) continue;
 }
 
-}  // namespace
-
-void PretendPace::copy(std::size_t bytes) const {
-  wait_until(Clock::now() + std::chrono::nanoseconds(1000 * options_.copy_microseconds +
-                                                     static_cast<std::int64_t>(bytes) *
-                                                         options_.copy_picoseconds_a_byte / 1000));
+std::chrono::nanoseconds PretendPace::copy_time(std::size_t bytes) const {
+  return std::chrono::nanoseconds(1000 * options_.copy_microseconds +
+                                  static_cast<std::int64_t>(bytes) *
+                                      options_.copy_picoseconds_a_byte / 1000);
 }
 
 void PretendPace::count_operation() {
@@ -35,8 +31,15 @@ void PretendPace::count_operation() {
     throw Error("pretend", "device", "none any more", "one that stays", ErrorKind::device);
 }
 
-void PretendPace::slow_down(Clock::time_point begin) const {
-  if (options_.slowdown > 1) wait_until(begin + (Clock::now() - begin) * options_.slowdown);
+void PretendPace::slow_down(PretendClock::time_point begin) const {
+  if (options_.slowdown > 1) wait_until(begin + (PretendClock::now() - begin) * options_.slowdown);
+}
+
+PretendLane::Copy PretendLane::send(std::chrono::nanoseconds time) {
+  const std::lock_guard lock(mutex_);
+  const auto begin = std::max(PretendClock::now(), free_at_);
+  free_at_ = begin + time;
+  return {begin, free_at_};
 }
 
 }  // namespace nibble::inline backend

@@ -5,34 +5,54 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include "backend/pretend/pretend_backend.h"
 
 namespace nibble::inline backend {
 
+using PretendClock = std::chrono::steady_clock;
+
+// Others may use the processor while it lasts, but for the last moments.
+void wait_until(PretendClock::time_point end);
+
 class PretendPace {
  public:
   explicit PretendPace(const PretendOptions& options) : options_(options) {}
 
-  // Returns when a copy of so many bytes would have ended.
-  void copy(std::size_t bytes) const;
+  std::chrono::nanoseconds copy_time(std::size_t bytes) const;
 
   // Does an operation, which takes as much longer as the options say. Throws where the device is
   // gone.
   template <class Work>
   void operate(const Work& work) {
     count_operation();
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = PretendClock::now();
     work();
     slow_down(begin);
   }
 
  private:
   void count_operation();
-  void slow_down(std::chrono::steady_clock::time_point begin) const;
+  void slow_down(PretendClock::time_point begin) const;
 
   PretendOptions options_;
   std::int64_t operations_ = 0;
+};
+
+// The way of copies in one direction, one at a time. As with a real device no thread makes them:
+// whoever needs a copy waits until it would have ended.
+class PretendLane {
+ public:
+  struct Copy {
+    PretendClock::time_point begin;
+    PretendClock::time_point end;
+  };
+  Copy send(std::chrono::nanoseconds time);
+
+ private:
+  std::mutex mutex_;
+  PretendClock::time_point free_at_;
 };
 
 }  // namespace nibble::inline backend

@@ -21,11 +21,13 @@ void WorkQueue::push(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
     work_.push_back(std::move(work));
+    ++open_;
   }
   changed_.notify_all();
 }
 
 void WorkQueue::settle() {
+  spin_while([this] { return open_ > 0; });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return work_.empty() && !is_busy_; });
 }
@@ -38,6 +40,9 @@ void WorkQueue::wait() {
 void WorkQueue::run() {
   std::unique_lock lock(mutex_);
   while (true) {
+    lock.unlock();
+    spin_while([this] { return open_ == 0; });
+    lock.lock();
     changed_.wait(lock, [this] { return is_ending_ || !work_.empty(); });
     if (work_.empty()) return;
     std::function<void()> work = std::move(work_.front());
@@ -55,6 +60,7 @@ void WorkQueue::run() {
     lock.lock();
     if (failure && !failure_) failure_ = failure;
     is_busy_ = false;
+    --open_;
     changed_.notify_all();
   }
 }

@@ -2,6 +2,8 @@
 // A thread that does work in the order in which it is asked for.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -10,6 +12,15 @@
 #include <thread>
 
 namespace nibble::inline backend {
+
+// Looks again and again for a moment, as long as `holds` does: waking a thread that sleeps can take
+// longer than what it waits for.
+template <class Condition>
+void spin_while(const Condition& holds) {
+  constexpr auto kMoment = std::chrono::microseconds(100);
+  const auto end = std::chrono::steady_clock::now() + kMoment;
+  while (holds() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+}
 
 class WorkQueue {
  public:
@@ -33,7 +44,8 @@ class WorkQueue {
   bool is_busy_ = false;
   bool is_ending_ = false;
   std::exception_ptr failure_;
-  std::thread thread_;  // last: it uses all of the above
+  std::atomic<std::int64_t> open_ = 0;  // asked for and not done
+  std::thread thread_;                  // last: it uses all of the above
 };
 
 }  // namespace nibble::inline backend
