@@ -9,7 +9,7 @@
 #include "backend/cuda/register.h"
 #include "bench/integer_runner.h"
 #include "bench/layer_passes.h"
-#include "bench/random_batch.h"
+#include "bench/network_to_measure.h"
 #include "bench/stopwatch.h"
 #include "cuda/errors.h"
 #include "nibble/core/error.h"

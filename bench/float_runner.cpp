@@ -4,8 +4,9 @@
 
 #include <numeric>
 
-#include "bench/random_batch.h"
+#include "bench/network_to_measure.h"
 #include "bench/stopwatch.h"
+#include "epoch_loop/random_batch.h"
 #include "nibble/core/npy.h"
 #include "nibble/graph/model_file.h"
 

@@ -8,7 +8,7 @@
 
 #include "bench/integer_bench.h"
 #include "bench/layer_passes.h"
-#include "bench/random_batch.h"
+#include "bench/network_to_measure.h"
 #include "bench/stopwatch.h"
 #include "kernels/integer_paths.h"
 #include "kernels/products/peak.h"

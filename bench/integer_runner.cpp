@@ -4,9 +4,10 @@
 
 #include <numeric>
 
-#include "bench/random_batch.h"
+#include "bench/network_to_measure.h"
 #include "bench/stopwatch.h"
 #include "core/hash.h"
+#include "epoch_loop/random_batch.h"
 #include "integer_training/answers.h"
 
 namespace nibble {
