@@ -27,14 +27,13 @@ struct PlaceFlags {
   std::string report;
 };
 
-void run(PlaceFlags& flags) {
-  flags.integers.arithmetic = "int8";
-  if (!flags.recipe.place && !flags.recipe.device) flags.recipe.place = "auto";
-  IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
-  if (!is_auto(recipe.options.place))
-    throw Error("place", "--place", recipe.options.place,
-                "auto, or auto(A,B): the devices to choose between");
-  check_integers(recipe);
+void check_auto(const std::string& place) {
+  if (!is_auto(place))
+    throw Error("place", "--place", place, "auto, or auto(A,B): the devices to choose between");
+}
+
+template <class AnyRecipe>
+void show_plan(const AnyRecipe& recipe, const PlaceFlags& flags) {
   const StepPlan plan = plan_of(recipe, flags.memory_mib << 20, !flags.measures_anew);
   if (flags.is_json)
     fmt::print("{}\n", json_of(plan).dump(2));
@@ -46,6 +45,22 @@ void run(PlaceFlags& flags) {
   file.commit();
 }
 
+void run(PlaceFlags& flags) {
+  if (!flags.integers.arithmetic) flags.integers.arithmetic = "int8";
+  if (!flags.recipe.place && !flags.recipe.device) flags.recipe.place = "auto";
+  check_arithmetic(flags.recipe, flags.integers);
+  if (is_integer(flags.recipe, flags.integers)) {
+    const IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
+    check_auto(recipe.options.place);
+    check_integers(recipe);
+    show_plan(recipe, flags);
+  } else {
+    const Recipe recipe = recipe_of(flags.recipe);
+    check_auto(recipe.place);
+    show_plan(recipe, flags);
+  }
+}
+
 }  // namespace
 
 void add_place(CLI::App& app) {
@@ -53,7 +68,8 @@ void add_place(CLI::App& app) {
       *app.add_subcommand("place", "plan which device computes which pass of a training step");
   const auto flags = std::make_shared<PlaceFlags>();
   verb.add_option("NETWORK|RECIPE", flags->recipe.what,
-                  "a network or recipe of integer training, as 'nibble train' takes it")
+                  "a network or recipe, as 'nibble train' takes it; trained in int8, or in floats "
+                  "by --arith float")
       ->type_name("")
       ->required();
   add_train_flags(verb, flags->recipe);
@@ -69,7 +85,9 @@ void add_place(CLI::App& app) {
   verb.footer(
       "Measures every pass of every layer on both devices, and copies both ways; finds the\n"
       "cheapest cut, improves it on a simulated time line, runs real steps of it and of each\n"
-      "device alone, and takes the fastest. Weights do not depend on the choice. Costs are kept\n"
+      "device alone, and takes the fastest. Weights of int8 do not depend on the choice; of "
+      "floats\n"
+      "products of convolutions and linear layers alone can be elsewhere. Costs are kept\n"
       "in ~/.cache/nibble/placement.json (NIBBLE_PLACEMENT names another file) for the same\n"
       "machine, network and batch. 'nibble train --place auto' does the same before it trains.\n\n"
       "Examples:\n"
@@ -77,6 +95,7 @@ void add_place(CLI::App& app) {
       "any\n"
       "  nibble place vgg-small-7 --data cifar10 --batch 256 --place 'auto(cpu,cuda:1)' --memory "
       "512\n"
+      "  nibble place lenet --data mnist --arith float --wire int8 --report plan.html\n"
       "  nibble place lenet --data mnist --report plan.html --json > plan.json");
   verb.callback([flags] { run(*flags); });
 }

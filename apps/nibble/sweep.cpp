@@ -59,6 +59,7 @@ void train_in(const fs::path& folder, AnyRecipe& recipe) {
     place_recipe(*integers);
     train_integers(*integers, options);
   } else {
+    place_recipe(std::get<Recipe>(recipe));
     train(std::get<Recipe>(recipe), options);
   }
 }

@@ -12,6 +12,7 @@
 
 #include "apps/nibble/verb.h"
 #include "core/hash.h"
+#include "core/text_file.h"
 #include "integer_step/choose_place.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
@@ -123,12 +124,27 @@ TrainOptions options_of(TrainVerbFlags& flags, const RunSettings& settings) {
           .communicator = &world()};
 }
 
+// Sums of floats depend on who adds them, so a run goes on under the rules that it began with.
+void take_place_of_run(const TrainVerbFlags& flags, Recipe& recipe) {
+  const std::filesystem::path path =
+      std::filesystem::path(flags.out.empty() ? usual_folder(recipe) : flags.out) / "settings.json";
+  if (!is_auto(recipe.place) || !(flags.resumes || flags.continues) ||
+      !std::filesystem::exists(path))
+    return;
+  const Json settings = Json::parse(read_text_file(path, "train"), nullptr, false);
+  if (settings.is_object() && settings.contains("place") && settings["place"].is_string())
+    recipe.place = settings["place"].get<std::string>();
+}
+
 TrainResult run_float(TrainVerbFlags& flags) {
-  const Recipe recipe = recipe_of(flags.recipe);
+  Recipe recipe = recipe_of(flags.recipe);
   if (const int ranks = std::max(world().size(), flags.ranks); ranks > 1)
     throw Error("train", "processes", std::to_string(ranks),
                 "1: only integer sums (--arith int8) do not depend on how a batch is cut");
   warn_of_slow_products(recipe);
+  take_place_of_run(flags, recipe);
+  if (const auto plan = place_recipe(recipe); plan && !flags.is_quiet)
+    fmt::print(stderr, "nibble: placed {}\n", summary_of(*plan));
   return train(recipe, options_of(flags, recipe));
 }
 

@@ -11,8 +11,9 @@ from nibble.command import check_end, run_command
 
 
 def place(what: str | os.PathLike[str], *, data: str | os.PathLike[str], **options: Any) -> dict[str, Any]:
-    """Measures the passes of a step of integer training on both devices and finds who should compute what: what
-    ``nibble place --json`` prints. Keywords are the command's options; ``nibble.plot.placement`` draws it.
+    """Measures the passes of a step of training (int8, or ``arith="float"``) on both devices and finds who should
+    compute what: what ``nibble place --json`` prints. Keywords are the command's options; ``nibble.plot.placement``
+    draws it.
 
     >>> plan = nibble.place("mlp-64-32-10", data="digits", threads=1)
     >>> plan["chosen"], plan["units"][0]["pass"], "cpu" in plan["units"][0]["us"]

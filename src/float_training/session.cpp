@@ -18,6 +18,9 @@ namespace {
 
 constexpr double kLeastScale = 1.0 / 16777216;
 
+// Errors of fp16 vanish below 2^-24: without a loss scale of its own a run takes the usual one.
+constexpr LossScale kUsualLossScale = {.start = 65536, .is_dynamic = true};
+
 bool is_finite(std::span<const float> values) {
   return std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
 }
@@ -34,6 +37,15 @@ std::int64_t count_correct(ConstTensorView answers, std::span<const std::int32_t
 }
 
 }  // namespace
+
+Recipe with_whole_policy(Recipe recipe) {
+  const std::vector<PolicyRule> own = own_rules(recipe.network);
+  const LossScale& scale = recipe.policy.loss_scale;
+  const bool has_fp16 = recipe.wire == WireFormat::fp16 || recipe.compute == ProductType::fp16;
+  if (has_fp16 && scale.start == 1 && !scale.is_dynamic) recipe.policy.loss_scale = kUsualLossScale;
+  recipe.policy.rules.insert(recipe.policy.rules.begin(), own.begin(), own.end());
+  return recipe;
+}
 
 Session::Session(const Recipe& recipe)
     : recipe_(recipe),

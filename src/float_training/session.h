@@ -22,9 +22,13 @@ struct LossScaleState {
   std::int64_t good_steps = 0;
 };
 
+// With the rules that the network brings, and the loss scale that fp16 needs.
+Recipe with_whole_policy(Recipe recipe);
+
 class Session {
  public:
-  // The recipe must outlive the session; its network has the input's normalization.
+  // The recipe must outlive the session; its network has the input's normalization, its policy is
+  // whole.
   explicit Session(const Recipe& recipe);
 
   // One step on a batch. Throws, with the step and the layer, where the loss is not finite.

@@ -10,13 +10,11 @@
 
 #include "core/atomic_file.h"
 #include "core/device_name.h"
-#include "core/hash.h"
 #include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/cuda/device.h"
 #include "nibble/engine/tuning.h"
-#include "nibble/graph/network_text.h"
 
 namespace nibble::inline placement {
 namespace {
@@ -97,15 +95,6 @@ std::string hardware_fingerprint(const std::array<std::string, 2>& devices) {
     add_setting("cuda", "NIBBLE_CUDA_LIMITS");
   }
   return text;
-}
-
-std::string work_name(const Network& network, const IntegerOptions& options, std::int64_t images) {
-  const std::string text = to_toml(network);
-  std::string frozen;
-  for (const std::string& each : options.frozen) frozen += " " + each;
-  return fmt::format("{} {} batch {} update {} rule {}{}", network.name,
-                     hex(hash_of(std::as_bytes(std::span(text)))), images, options.update.index(),
-                     static_cast<int>(options.rule), frozen);
 }
 
 fs::path cost_cache_path() {

@@ -13,9 +13,6 @@ namespace nibble::inline placement {
 // Processor, instructions, threads and both devices: costs of another machine are not used.
 std::string hardware_fingerprint(const std::array<std::string, 2>& devices);
 
-// What is measured: the network, the batch and what its step keeps.
-std::string work_name(const Network& network, const IntegerOptions& options, std::int64_t images);
-
 // NIBBLE_PLACEMENT, else ~/.cache/nibble/placement.json.
 std::filesystem::path cost_cache_path();
 

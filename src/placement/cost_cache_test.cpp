@@ -7,6 +7,7 @@
 
 #include "core/test_support.h"
 #include "nibble/graph/network_text.h"
+#include "placement/integer_work.h"
 
 namespace nibble::inline placement {
 namespace {

@@ -10,9 +10,9 @@ namespace nibble::inline placement {
 
 Sides sides_by_chance(const StepGraph& graph, std::uint32_t number) {
   constexpr std::uint64_t kSeed = 24;
-  Sides sides;
-  for (const std::size_t group : graph.group)
-    sides.push_back(static_cast<std::uint8_t>(draw32({kSeed, number, 0}, group) & 1U));
+  Sides sides = all_on(graph, 1);
+  for (std::size_t i = 0; i < sides.size(); ++i)
+    sides[i] &= static_cast<std::uint8_t>(draw32({kSeed, number, 0}, graph.group[i]) & 1U);
   return sides;
 }
 

@@ -62,7 +62,7 @@ struct StepCosts {
   }
 };
 
-// Of all that tied units allow; another number, other sides.
+// Of all that tied and fixed units allow; another number, other sides.
 Sides sides_by_chance(const StepGraph& graph, std::uint32_t number);
 
 // Whether any reader of the tensor is elsewhere.

@@ -25,7 +25,7 @@ std::vector<std::size_t> groups_of(const StepGraph& graph) {
 
 void move_group(const StepGraph& graph, std::size_t group, std::uint8_t side, Sides& sides) {
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    if (graph.group[i] == group) sides[i] = side;
+    if (graph.group[i] == group && !graph.units[i].is_fixed) sides[i] = side;
   }
 }
 
@@ -56,7 +56,8 @@ Sides cheapest_cut(const StepGraph& graph, const StepCosts& costs, std::int64_t 
   const auto node = [](std::size_t unit) { return kFirstUnit + unit; };
   for (std::size_t i = 0; i < graph.units.size(); ++i) {
     const Nanoseconds kept = graph.units[i].memory * penalty / 1000;
-    flow.add_pipe(kSource, node(i), costs.units[i][1] + kept);
+    flow.add_pipe(kSource, node(i),
+                  graph.units[i].is_fixed ? MaxFlow::kEndless : costs.units[i][1] + kept);
     flow.add_pipe(node(i), kSink, costs.units[i][0]);
     const std::size_t tied = graph.group[i];
     if (tied == i) continue;

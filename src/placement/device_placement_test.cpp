@@ -10,8 +10,8 @@
 #include "cuda/test_memory.h"
 #include "integer_step/choose_place.h"
 #include "integer_step/steady_session.h"
+#include "placement/integer_work.h"
 #include "placement/one_hash_test_support.h"
-#include "placement/plan.h"
 
 namespace nibble::inline placement {
 namespace {

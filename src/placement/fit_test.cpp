@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies that were measured too long, or too short, are what steps say they are.
-#include "placement/measure_copies.h"
+#include "placement/fit.h"
 
 #include <gtest/gtest.h>
 

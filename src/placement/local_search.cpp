@@ -13,13 +13,13 @@ constexpr std::size_t kLongestRun = 8;
 
 using Units = std::vector<std::size_t>;
 
-// With all that is tied to them.
+// With all that is tied to them, without those that cannot be moved.
 Units whole(const StepGraph& graph, const Units& units) {
   Units all;
   for (std::size_t i = 0; i < graph.units.size(); ++i) {
     const bool is_one = std::ranges::any_of(
         units, [&](std::size_t unit) { return graph.group[unit] == graph.group[i]; });
-    if (is_one) all.push_back(i);
+    if (is_one && !graph.units[i].is_fixed) all.push_back(i);
   }
   return all;
 }

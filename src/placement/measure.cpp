@@ -8,17 +8,15 @@
 #include <string>
 #include <thread>
 
+#include "placement/fit.h"
 #include "placement/measure_copies.h"
-#include "placement/time_line.h"
 
 namespace nibble::inline placement {
 namespace {
 
 constexpr int kWarmSteps = 2;
-constexpr int kLeastTurns = 3;
-constexpr int kMostTurns = 13;
-constexpr int kStepsATurn = 2;                  // watched, and as many that are not
-constexpr Nanoseconds kEnough = 2'400'000'000;  // of steps on both devices
+constexpr int kWatchedATurn = 2;
+constexpr int kStepsATurn = 3;  // that nobody watches
 
 Values values_on(IntegerBackend& backend, const Picture& picture, std::int64_t images) {
   return {.picture = picture,
@@ -105,15 +103,16 @@ class PureSteps {
     clock_.forget();
   }
 
-  // The first step finds caches that the other device has used.
+  // First steps find caches that the other device, or watching, has used.
   void take_turn() {
     trial_.step();
     watch([&] {
-      for (int i = 0; i < kStepsATurn; ++i) {
+      for (int i = 0; i < kWatchedATurn; ++i) {
         trial_.step();
         clock_.end_step();
       }
     });
+    trial_.step();
     for (int i = 0; i < kStepsATurn; ++i) times_.push_back(trial_.step());
   }
 
@@ -155,19 +154,6 @@ Nanoseconds copy_time(IntegerBackend& from, IntegerBackend& to, std::int64_t ima
     times.push_back(now() - begin);
   }
   return median_of(times);
-}
-
-// Units measured one by one need not add up to a step: launches that follow one another overlap,
-// caches are warmer. So they are stretched, or shrunk, to what a step on their device takes.
-void fit_to_step(MeasuredStep& measured, std::uint8_t side, Nanoseconds step) {
-  StepCosts& costs = measured.costs;
-  const Sides all(measured.graph.units.size(), side);
-  for (int round = 0; round < 4; ++round) {  // what the host asks is not in proportion
-    const Nanoseconds predicted = time_line(measured.graph, costs, all).length;
-    if (predicted <= 0) return;
-    for (auto& each : costs.units) each[side] = each[side] * step / predicted;
-    for (auto& each : costs.asks) each[side] = std::min(each[side], each[side] * step / predicted);
-  }
 }
 
 // The median of steps while the other one makes steps, too, on a thread of its own.
@@ -236,10 +222,9 @@ MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
     pure.push_back(std::make_unique<PureSteps>(network, options, images, backends[side]));
   measured.graph = step_graph(network, pure[0]->tape(), images);
   // In turns, so that both see the same slow and quick phases of the machine.
-  const Nanoseconds begin = now();
-  for (int turn = 0; turn < kMostTurns && (turn < kLeastTurns || now() - begin < kEnough); ++turn) {
+  in_turns([&] {
     for (const auto& each : pure) each->take_turn();
-  }
+  });
   StepCosts& costs = measured.costs;
   costs.units.resize(measured.graph.units.size());
   costs.asks.resize(measured.graph.units.size());
@@ -252,7 +237,7 @@ MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
       costs.units[i][side] = steps.clock().of(measured.graph.units[i].unit);
       costs.asks[i][side] = steps.clock().ask_of(measured.graph.units[i].unit);
     }
-    fit_to_step(measured, static_cast<std::uint8_t>(side), steps.median());
+    fit_to_step(measured.graph, static_cast<std::uint8_t>(side), steps.median(), costs);
   }
   if (sides == 1) return measured;
   measure_wires(backends, costs);

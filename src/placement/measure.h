@@ -8,12 +8,6 @@
 
 namespace nibble::inline placement {
 
-struct MeasuredStep {
-  StepGraph graph;
-  StepCosts costs;
-  std::array<Nanoseconds, 2> idle{};  // asking a device for next to nothing, there and back
-};
-
 // Medians of some steps with everything on the one and on the other, in turns, in proportion to
 // whole steps; copies in proportion to steps of mixtures. Both the same: one device, whose costs
 // stand twice.

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "placement/time_line.h"
+#include "placement/fit.h"
 
 namespace nibble::inline placement {
 namespace {
@@ -72,38 +72,7 @@ class CopyClock {
   std::map<Way, std::vector<CopyCost>> costs_;
 };
 
-// Copies, and waking whoever waits for them, in thousandths of what was measured.
-StepCosts with_copies(const StepCosts& costs, std::int64_t thousandths) {
-  StepCosts scaled = costs;
-  const auto scale = [&](Nanoseconds& time) { time = time * thousandths / 1000; };
-  for (auto& ways : scaled.copies) {
-    for (CopyCost& each : ways) {
-      for (Nanoseconds* part : {&each.leave, &each.travel, &each.ask, &each.arrive}) scale(*part);
-    }
-  }
-  for (Nanoseconds& each : scaled.wakes) scale(each);
-  return scaled;
-}
-
 }  // namespace
-
-StepCosts fitted_to(const std::vector<MixedStep>& mixed, const StepGraph& graph,
-                    const StepCosts& costs) {
-  const auto excess = [&](std::int64_t thousandths) {
-    const StepCosts scaled = with_copies(costs, thousandths);
-    std::vector<std::int64_t> shares;
-    for (const MixedStep& each : mixed)
-      shares.push_back(1000 * time_line(graph, scaled, each.sides).length / each.time);
-    return median_of(shares) - 1000;
-  };
-  std::int64_t least = 100;
-  std::int64_t most = 4000;
-  while (most - least > 1) {
-    const std::int64_t middle = (least + most) / 2;
-    (excess(middle) > 0 ? most : least) = middle;
-  }
-  return with_copies(costs, least);
-}
 
 void measure_copies(const Network& network, const IntegerOptions& options, std::int64_t images,
                     const Backends& backends, MeasuredStep& measured,

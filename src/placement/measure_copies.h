@@ -9,18 +9,6 @@
 
 namespace nibble::inline placement {
 
-// A placement, and what its steps took.
-struct MixedStep {
-  Sides sides;
-  Nanoseconds time = 0;
-};
-
-// Copies are measured with all else at rest, and what rests takes long to wake: in a step the same
-// threads and devices are at work. So copies, and waking whoever waits for them, are stretched or
-// shrunk until mixed steps take, in the median, what they took.
-StepCosts fitted_to(const std::vector<MixedStep>& mixed, const StepGraph& graph,
-                    const StepCosts& costs);
-
 // Layouts and kinds of tensors make copies of the same size unlike, so each is measured: in steps
 // of placements by chance, in which every tensor crosses now and then. Needs all other costs.
 // `as_usual` is told what a step takes and says what it would have taken when they were measured.

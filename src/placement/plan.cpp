@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <memory>
 
+#include "backend/place_rules.h"
 #include "core/device_name.h"
 #include "core/warning.h"
-#include "integer_step/choose_place.h"
 #include "nibble/core/error.h"
 #include "nibble/cuda/device.h"
 #include "placement/cost_cache.h"
 #include "placement/cut.h"
 #include "placement/local_search.h"
-#include "placement/measure.h"
 
 namespace nibble::inline placement {
 namespace {
@@ -27,37 +26,34 @@ constexpr std::uint32_t kStartsByChance = 5;  // of the search for short time li
 constexpr std::size_t kMostImproved = 4;      // of what it finds is tried: the time line errs, too
 constexpr double kWorthwhileShare = 0.99;     // of a pure placement's time: less is noise
 
-bool is_pure(const Sides& sides) {
-  return std::ranges::count(sides, sides[0]) == std::ssize(sides);
+bool is_pure(const StepGraph& graph, const Sides& sides) {
+  return sides == all_on(graph, 0) || sides == all_on(graph, 1);
 }
 
-void take_costs(const Network& network, const IntegerOptions& options, const PlanRequest& request,
-                const Backends& backends, StepPlan& plan) {
+void take_costs(const PlannedWork& work, const PlanRequest& request, StepPlan& plan) {
   const std::string hardware = hardware_fingerprint(request.devices);
-  const std::string work = work_name(network, options, request.images);
   if (request.uses_cache) {
-    const IntegerTape tape(network, options.roundings, Placement(backends[0]), options.frozen);
-    plan.graph = step_graph(network, tape, request.images);
-    const auto found = cached_costs(cost_cache_path(), hardware, work, plan.graph.units.size());
+    plan.graph = work.graph();
+    const auto found =
+        cached_costs(cost_cache_path(), hardware, work.name(), plan.graph.units.size());
     if (found) {
       plan.costs = *found;
       plan.is_from_cache = true;
       return;
     }
   }
-  MeasuredStep measured = measure_step(network, options, request.images, backends);
+  MeasuredStep measured = work.measure();
   plan.graph = std::move(measured.graph);
   plan.costs = std::move(measured.costs);
   if (!request.uses_cache) return;
   try {
-    cache_costs(cost_cache_path(), hardware, work, plan.costs);
+    cache_costs(cost_cache_path(), hardware, work.name(), plan.costs);
   } catch (const Error& error) {  // the plan is as good, it is measured again the next time
     warn(fmt::format("costs are not kept: {}", error.what()));
   }
 }
 
 void add_candidates(const PlanRequest& request, StepPlan& plan) {
-  const std::size_t units = plan.graph.units.size();
   const auto fits = [&](const Sides& sides) {
     return request.most_memory == 0 || memory_of_second(plan.graph, sides) <= request.most_memory;
   };
@@ -68,14 +64,14 @@ void add_candidates(const PlanRequest& request, StepPlan& plan) {
     const Nanoseconds length = time_line(plan.graph, plan.costs, sides).length;
     plan.candidates.push_back({std::move(name), std::move(sides), length});
   };
-  add("all on " + plan.devices[0], Sides(units, 0));
+  add("all on " + plan.devices[0], all_on(plan.graph, 0));
   if (!plan.has_choice()) return;
-  add("all on " + plan.devices[1], Sides(units, 1));
+  add("all on " + plan.devices[1], all_on(plan.graph, 1));
   const Sides cut = request.most_memory == 0
                         ? cheapest_cut(plan.graph, plan.costs)
                         : cut_within(plan.graph, plan.costs, request.most_memory);
   add("minimum cut", cut);
-  std::vector<Sides> starts = {cut, Sides(units, 0), Sides(units, 1)};
+  std::vector<Sides> starts = {cut, all_on(plan.graph, 0), all_on(plan.graph, 1)};
   for (std::uint32_t i = 0; i < kStartsByChance; ++i)
     starts.push_back(sides_by_chance(plan.graph, i));
   std::vector<std::pair<Nanoseconds, Sides>> ends;
@@ -94,18 +90,15 @@ void add_candidates(const PlanRequest& request, StepPlan& plan) {
 // In turns, so that what else the machine does meets all; some steps in a row, of which the
 // quickest counts, for the first one wakes threads that slept. Who is far behind after the first
 // turn has no other.
-void try_candidates(const Network& network, const IntegerOptions& options, const Backends& backends,
-                    StepPlan& plan) {
+void try_candidates(const PlannedWork& work, StepPlan& plan) {
   struct Runner {
     PlanCandidate* candidate;
-    std::unique_ptr<StepTrial> trial;
+    std::unique_ptr<TimedSteps> trial;
     std::vector<Nanoseconds> times = {};
   };
   std::vector<Runner> runners;
   for (PlanCandidate& each : plan.candidates) {
-    const Placement placement = placement_of_sides(network, plan.graph, each.sides, backends);
-    runners.push_back(
-        {&each, std::make_unique<StepTrial>(network, options, plan.images, placement)});
+    runners.push_back({&each, work.trial(plan.graph, each.sides)});
     for (int i = 0; i < 2; ++i) runners.back().trial->step();
   }
   for (int turn = 0; turn < kTurns; ++turn) {
@@ -130,8 +123,8 @@ void choose(StepPlan& plan) {
     std::size_t best = 0;
     for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
       const PlanCandidate& each = plan.candidates[i];
-      if (is_pure(each.sides) == among_pure &&
-          (is_pure(plan.candidates[best].sides) != among_pure ||
+      if (is_pure(plan.graph, each.sides) == among_pure &&
+          (is_pure(plan.graph, plan.candidates[best].sides) != among_pure ||
            each.measured < plan.candidates[best].measured))
         best = i;
     }
@@ -141,7 +134,7 @@ void choose(StepPlan& plan) {
   const PlanCandidate& pure = plan.best();
   const std::size_t mixed = quickest(false);
   const PlanCandidate& other = plan.candidates[mixed];
-  if (is_pure(other.sides)) {
+  if (is_pure(plan.graph, other.sides)) {
     plan.why = plan.has_choice() ? "no mixture promises to be faster than one device"
                                  : "there is one device";
   } else if (static_cast<double>(other.measured) <
@@ -172,20 +165,16 @@ std::array<std::string, 2> devices_of_auto(std::string_view place) {
   return {name(inner.substr(0, comma)), name(inner.substr(comma + 1))};
 }
 
-StepPlan plan_step(const Network& network, const IntegerOptions& options,
-                   const PlanRequest& request) {
-  Backends backends;
-  backends[0] = make_backend(request.devices[0]);
-  backends[1] =
-      request.devices[1] == request.devices[0] ? backends[0] : make_backend(request.devices[1]);
+StepPlan plan_work(const PlannedWork& work, const PlanRequest& request) {
   StepPlan plan;
   plan.devices = request.devices;
   plan.images = request.images;
-  take_costs(network, options, request, backends, plan);
+  plan.has_one_result = work.has_one_result();
+  take_costs(work, request, plan);
   add_candidates(request, plan);
-  try_candidates(network, options, backends, plan);
+  try_candidates(work, plan);
   choose(plan);
-  plan.rules = rules_of(network, plan.graph, plan.best().sides, plan.devices);
+  plan.rules = rules_of(work.network(), plan.graph, plan.best().sides, plan.devices);
   return plan;
 }
 
@@ -193,18 +182,30 @@ std::string rules_of(const Network& network, const StepGraph& graph, const Sides
                      const std::array<std::string, 2>& devices) {
   std::array<std::size_t, 2> passes_ahead{};  // evaluation runs where most of them do
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    if (graph.units[i].unit.pass == TrainPass::forward) ++passes_ahead[sides[i]];
+    if (graph.units[i].unit.pass == TrainPass::forward && !graph.units[i].is_fixed)
+      ++passes_ahead[sides[i]];
   }
   const std::uint8_t usual = passes_ahead[1] > passes_ahead[0] ? 1 : 0;
+  const bool has_fixed = std::ranges::any_of(graph.units, &PlacedUnit::is_fixed);
   std::vector<PlaceRule> rules = {{.nodes = "*", .pass = {}, .device = devices[usual]}};
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const LayerSides own = sides_of_layer(graph, sides, i);
-    const bool is_alike = std::ranges::count(own, own[0]) == std::ssize(own);
-    for (std::size_t pass = 0; pass < own.size(); ++pass) {
-      if (own[pass] == usual || (is_alike && pass > 0)) continue;
-      PlaceRule rule{.nodes = network.nodes[i].name, .pass = {}, .device = devices[own[pass]]};
-      if (!is_alike) rule.pass = static_cast<TrainPass>(pass);
-      rules.push_back(std::move(rule));
+    std::vector<TrainPass> passes;  // that a rule can place
+    for (const TrainPass pass : kTrainPasses) {
+      const PlacedUnit* unit = graph.find({i, pass});
+      if (unit == nullptr ? !has_fixed : !unit->is_fixed) passes.push_back(pass);
+    }
+    const auto is_elsewhere = [&](TrainPass pass) {
+      return own[static_cast<std::size_t>(pass)] != usual;
+    };
+    const std::string& other = devices[1 - usual];
+    if (!passes.empty() && std::ranges::all_of(passes, is_elsewhere)) {
+      rules.push_back({.nodes = network.nodes[i].name, .pass = {}, .device = other});
+      continue;
+    }
+    for (const TrainPass pass : passes) {
+      if (is_elsewhere(pass))
+        rules.push_back({.nodes = network.nodes[i].name, .pass = pass, .device = other});
     }
   }
   return to_string(rules);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a step on two devices: measured, cut, improved on a time line, and tried.
+// The plan of a step on two devices: measured, cut, improved on a time line, and tried. What a step
+// is says the kind of training.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/costs.h"
+#include "placement/planned_work.h"
 
 namespace nibble::inline placement {
 
@@ -29,6 +30,7 @@ struct StepPlan {
   std::array<std::string, 2> devices;
   std::int64_t images = 0;
   bool is_from_cache = false;  // the costs
+  bool has_one_result = true;  // weights do not depend on the choice
   StepGraph graph;
   StepCosts costs;
   std::vector<PlanCandidate> candidates;
@@ -44,8 +46,7 @@ struct StepPlan {
 std::array<std::string, 2> devices_of_auto(std::string_view place);
 
 // Never one whose real steps are slower than those with everything on one device.
-StepPlan plan_step(const Network& network, const IntegerOptions& options,
-                   const PlanRequest& request);
+StepPlan plan_work(const PlannedWork& work, const PlanRequest& request);
 
 // As --place takes it.
 std::string rules_of(const Network& network, const StepGraph& graph, const Sides& sides,

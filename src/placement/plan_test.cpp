@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole plans, on the devices that every machine has.
-#include "placement/plan.h"
+#include "placement/integer_work.h"
 
 #include <gtest/gtest.h>
 

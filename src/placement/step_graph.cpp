@@ -161,6 +161,12 @@ const PlacedUnit* StepGraph::find(StepUnit unit) const {
   return found == units.end() ? nullptr : &*found;
 }
 
+Sides all_on(const StepGraph& graph, std::uint8_t side) {
+  Sides sides;
+  for (const PlacedUnit& each : graph.units) sides.push_back(each.is_fixed ? 0 : side);
+  return sides;
+}
+
 LayerSides sides_of_layer(const StepGraph& graph, const Sides& sides, std::size_t node) {
   const auto side_of = [&](TrainPass pass, std::uint8_t otherwise) {
     const PlacedUnit* unit = graph.find({node, pass});

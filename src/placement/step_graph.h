@@ -16,6 +16,7 @@ struct PlacedUnit {
   StepUnit unit;
   std::string node;         // its name
   std::int64_t memory = 0;  // bytes that stay on its device
+  bool is_fixed = false;    // on the first device, with all that is tied to it
 };
 
 // A tensor that one unit makes and others read. It crosses once, however many read it.
@@ -41,6 +42,9 @@ StepGraph step_graph(const Network& network, const IntegerTape& tape, std::int64
 
 // By unit: the first (0) or the second device (1).
 using Sides = std::vector<std::uint8_t>;
+
+// All units on one device, as far as they can be.
+Sides all_on(const StepGraph& graph, std::uint8_t side);
 
 // By pass. Passes that are no units of the step stand where they cost nothing.
 using LayerSides = std::array<std::uint8_t, 4>;

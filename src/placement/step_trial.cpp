@@ -3,7 +3,6 @@
 #include "placement/step_trial.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "nibble/core/philox.h"
 
@@ -14,29 +13,6 @@ constexpr std::uint64_t kSeed = 24;
 constexpr int kInputExponent = -7;
 
 }  // namespace
-
-Nanoseconds StepTrial::usual_step() {
-  constexpr std::size_t kLeast = 3;
-  constexpr std::size_t kMost = 15;
-  constexpr Nanoseconds kEnough = 30'000'000;
-  std::vector<Nanoseconds> times;
-  for (Nanoseconds spent = 0; times.size() < kLeast || (times.size() < kMost && spent < kEnough);) {
-    times.push_back(step());
-    spent += times.back();
-  }
-  return median_of(std::move(times));
-}
-
-Nanoseconds now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-Nanoseconds median_of(std::vector<Nanoseconds> times) {
-  std::ranges::sort(times);
-  return times[times.size() / 2];
-}
 
 Placement placement_of_sides(const Network& network, const StepGraph& graph, const Sides& sides,
                              const Backends& backends) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of a network on made-up numbers under some placement, to see how long they take.
+// Steps of integer training on made-up numbers, to see how long they take.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "integer_step/session.h"
-#include "placement/costs.h"
+#include "placement/planned_work.h"
 
 namespace nibble::inline placement {
 
@@ -17,16 +17,13 @@ using Backends = std::array<std::shared_ptr<IntegerBackend>, 2>;
 Placement placement_of_sides(const Network& network, const StepGraph& graph, const Sides& sides,
                              const Backends& backends);
 
-class StepTrial {
+class StepTrial final : public TimedSteps {
  public:
   // The network must outlive the trial.
   StepTrial(const Network& network, const IntegerOptions& options, std::int64_t images,
             Placement placement);
 
-  // From its begin until every device is done.
-  Nanoseconds step();
-  // The median of some steps, more of them where they are short.
-  Nanoseconds usual_step();
+  Nanoseconds step() override;
 
   IntegerTape& tape() { return session_.tape(); }
 
@@ -37,8 +34,5 @@ class StepTrial {
   std::vector<std::int32_t> labels_;
   std::vector<std::int32_t> targets_;
 };
-
-Nanoseconds now();
-Nanoseconds median_of(std::vector<Nanoseconds> times);
 
 }  // namespace nibble::inline placement

@@ -121,9 +121,10 @@ class NetworkPicture {
                     .kind = "unit",
                     .opacity = 0.18});
     svg_.rectangle(x, y, 5, kBoxHeight, colour(side));
-    svg_.text(x + 14, y + (plan_.has_choice() ? 17 : 24), short_time(costs[side]),
+    const bool has_choice = plan_.has_choice() && !plan_.graph.units[unit].is_fixed;
+    svg_.text(x + 14, y + (has_choice ? 17 : 24), short_time(costs[side]),
               {.size = 13, .colour = kPageTheme.ink, .is_bold = true});
-    if (!plan_.has_choice()) return;
+    if (!has_choice) return;
     svg_.text(
         x + 14, y + 31,
         fmt::format("{} {}", shortened(plan_.devices[1 - side], 10), short_time(costs[1 - side])),

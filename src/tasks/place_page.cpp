@@ -40,7 +40,8 @@ std::string units_section(const StepPlan& plan) {
     const PlacedUnit& unit = plan.graph.units[i];
     rows.push_back({unit.node, std::string(word_of(unit.unit.pass)),
                     plan.devices[plan.best().sides[i]], short_time(plan.costs.units[i][0])});
-    if (plan.has_choice()) rows.back().push_back(short_time(plan.costs.units[i][1]));
+    if (plan.has_choice())
+      rows.back().push_back(unit.is_fixed ? "" : short_time(plan.costs.units[i][1]));
   }
   return "<h2>Costs of every pass</h2>\n" + html_table(head, rows);
 }
@@ -76,8 +77,8 @@ std::string links_note(const StepPlan& plan) {
 
 std::string plan_page(const Network& network, const StepPlan& plan) {
   std::string body =
-      fmt::format("<p>A training step of {} images: {}. No weight depends on the choice.</p>\n",
-                  plan.images, escaped(plan.why));
+      fmt::format("<p>A training step of {} images: {}.{}</p>\n", plan.images, escaped(plan.why),
+                  plan.has_one_result ? " No weight depends on the choice." : "");
   body += cards(plan);
   body += fmt::format("<p><code>--place '{}'</code></p>\n", escaped(plan.rules));
   body += "<h2>The network</h2>\n" + html_figure(network_picture(network, plan));

@@ -8,7 +8,8 @@
 
 #include "core/name.h"
 #include "integer_step/choose_place.h"
-#include "placement/time_line.h"
+#include "placement/float_work.h"
+#include "placement/integer_work.h"
 
 namespace nibble::inline tasks {
 namespace {
@@ -49,18 +50,28 @@ Json json_of(const LinkCost& link) {
 Json costs_json(const StepPlan& plan, std::size_t unit) {
   Json costs = Json::object();
   costs[plan.devices[0]] = microseconds(plan.costs.units[unit][0]);
-  if (plan.has_choice()) costs[plan.devices[1]] = microseconds(plan.costs.units[unit][1]);
+  if (plan.has_choice() && !plan.graph.units[unit].is_fixed)
+    costs[plan.devices[1]] = microseconds(plan.costs.units[unit][1]);
   return costs;
+}
+
+PlanRequest request_of(std::string_view place, const RunSettings& run, std::int64_t most_memory,
+                       bool uses_cache) {
+  return {.devices = devices_of_auto(place),
+          .images = run.batch,
+          .most_memory = most_memory,
+          .uses_cache = uses_cache};
 }
 
 }  // namespace
 
 StepPlan plan_of(const IntegerRecipe& recipe, std::int64_t most_memory, bool uses_cache) {
   return plan_step(recipe.network, recipe.options,
-                   {.devices = devices_of_auto(recipe.options.place),
-                    .images = recipe.batch,
-                    .most_memory = most_memory,
-                    .uses_cache = uses_cache});
+                   request_of(recipe.options.place, recipe, most_memory, uses_cache));
+}
+
+StepPlan plan_of(const Recipe& recipe, std::int64_t most_memory, bool uses_cache) {
+  return plan_step(recipe, request_of(recipe.place, recipe, most_memory, uses_cache));
 }
 
 std::optional<StepPlan> place_recipe(IntegerRecipe& recipe) {
@@ -72,6 +83,17 @@ std::optional<StepPlan> place_recipe(IntegerRecipe& recipe) {
   }
   StepPlan plan = plan_of(recipe);
   choose_place(plan.rules, recipe.options);
+  return plan;
+}
+
+std::optional<StepPlan> place_recipe(Recipe& recipe) {
+  if (!is_auto(recipe.place)) return std::nullopt;
+  if (const auto devices = devices_of_auto(recipe.place); devices[0] == devices[1]) {
+    recipe.place = devices[0];
+    return std::nullopt;
+  }
+  StepPlan plan = plan_of(recipe);
+  recipe.place = plan.rules;
   return plan;
 }
 
@@ -98,8 +120,9 @@ std::string table_of(const StepPlan& plan) {
                     plan.devices[plan.best().sides[i]], microseconds(plan.costs.units[i][0]));
     if (plan.has_choice()) {
       const std::int64_t bytes = bytes_behind(plan, i);
-      text += fmt::format(" {:>13.1f} {:>14}", microseconds(plan.costs.units[i][1]),
-                          bytes == 0 ? "" : fmt::format("{}", bytes));
+      const std::string there =
+          unit.is_fixed ? "" : fmt::format("{:.1f}", microseconds(plan.costs.units[i][1]));
+      text += fmt::format(" {:>13} {:>14}", there, bytes == 0 ? "" : fmt::format("{}", bytes));
     }
     text += "\n";
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "nibble/float_training/recipe.h"
 #include "nibble/integer_training/train_integers.h"
 #include "placement/plan.h"
 #include "tasks/json.h"
@@ -14,9 +15,11 @@ namespace nibble::inline tasks {
 // The plan of a recipe whose place is auto, with its batch; the recipe must be one that
 // check_integers takes. `most_memory` as in PlanRequest.
 StepPlan plan_of(const IntegerRecipe& recipe, std::int64_t most_memory = 0, bool uses_cache = true);
+StepPlan plan_of(const Recipe& recipe, std::int64_t most_memory = 0, bool uses_cache = true);
 
 // The recipe with rules in the place of auto; it tells the plan, if there is one.
 std::optional<StepPlan> place_recipe(IntegerRecipe& recipe);
+std::optional<StepPlan> place_recipe(Recipe& recipe);
 
 // "12.3 ms a step on cpu and cuda, 1.2 MB across: …"
 std::string summary_of(const StepPlan& plan);

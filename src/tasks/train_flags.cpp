@@ -132,9 +132,9 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
           "--place", flags.place,
           "who computes which pass: a device (cpu, cuda, …) or rules of which the last one\n"
           "that fits counts: 'conv*=cuda, fc.update=cpu, *.weight_gradient=cuda' (passes:\n"
-          "forward, input_error, weight_gradient, update). int8: auto, found by measuring,\n"
-          "too; the weights do not depend on it. Floats: convolutions and linear layers\n"
-          "alone, without update")
+          "forward, input_error, weight_gradient, update), or auto, found by measuring. The\n"
+          "weights of int8 do not depend on it. Floats: convolutions and linear layers alone,\n"
+          "without update")
       ->type_name("RULES");
   verb.add_option("--wire", flags.wire,
                   "floats: what crosses between the CPU and the device of --place: fp32 (usual),\n"

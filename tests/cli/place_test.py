@@ -62,10 +62,29 @@ class Place(Case):
         self.assertEqual(weights("--place", "auto")[0], wanted)
         self.assertEqual(weights("--place", "pretend, conv2.update=cpu, relu*=reference")[0], wanted)
 
+    def test_floats_are_planned_and_go_on_under_their_rules(self):
+        slow = {"NIBBLE_PRETEND": "copy_us=10"}
+        page = self.folder / "plan.html"
+        words = ("--arith", "float", "--wire", "int8", "--place", "auto(cpu,pretend)")
+        plan = json.loads(self.place("--json", "--report", page, *words, **slow))
+        for unit in plan["units"]:
+            can_move = unit["node"] in ("conv1", "conv2", "fc") and unit["pass"] != "update"
+            self.assertEqual(set(unit["us"]), {"cpu", "pretend"} if can_move else {"cpu"})
+        self.assertNotIn("No weight depends", page.read_text())
+
+        run = ("train", "convnet-8x8", "--data", "digits", "--threads", "1", "--place", "auto(cpu,pretend)", "--out",
+               self.folder / "run")
+        self.assertIn("nibble: placed ", self.command(*run, "--epochs", "1", **slow)[1])
+        rules = json.loads((self.folder / "run" / "settings.json").read_text())["place"]
+        _, told = self.command(*run, "--epochs", "2", "--resume", **slow)
+        self.assertNotIn("nibble: placed ", told)
+        self.assertEqual(json.loads((self.folder / "run" / "settings.json").read_text())["place"], rules)
+
     def test_refusals(self):
         place = ("place", "convnet-8x8", "--data", "digits")
         self.fails(1, "auto(A,B)", *place, "--place", "conv1=cpu")
         self.fails(1, "auto(cpu,cuda)", *place, "--place", "auto(cpu)")
+        self.fails(1, "cpu, which computes all but products", *place, "--arith", "float", "--place", "auto(pretend,cpu)")
         self.fails(1, "cpu, reference, cuda", *place, "--place", "auto(cpu,gpu)")
         self.fails(1, "--place auto measures one", "train", "convnet-8x8", "--data", "digits", "--arith", "int8",
                    "--ranks", "2", "--place", "auto", "--out", self.folder / "ranks")

@@ -134,8 +134,9 @@ Trained trained(const TrainCall& call, const nb::object& callback) {
           place_recipe(recipe);
           run(train_integers, recipe);
         } else {
-          run(static_cast<TrainResult (*)(const Recipe&, const TrainOptions&)>(train),
-              recipe_of(flags));
+          Recipe recipe = recipe_of(flags);
+          place_recipe(recipe);
+          run(static_cast<TrainResult (*)(const Recipe&, const TrainOptions&)>(train), recipe);
         }
       });
   return made;

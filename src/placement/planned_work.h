@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan asks of a kind of training: the graph of its step, what it costs, and real steps.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "nibble/graph/network.h"
+#include "placement/costs.h"
+
+namespace nibble::inline placement {
+
+Nanoseconds now();
+
+struct MeasuredStep {
+  StepGraph graph;
+  StepCosts costs;
+  std::array<Nanoseconds, 2> idle{};  // asking a device for next to nothing, there and back
+};
+
+// Steps of a network on made-up numbers under some placement.
+class TimedSteps {
+ public:
+  virtual ~TimedSteps() = default;
+  // From its begin until every device is done.
+  virtual Nanoseconds step() = 0;
+  // The median of some steps, more of them where they are short.
+  Nanoseconds usual_step();
+};
+
+class PlannedWork {
+ public:
+  virtual ~PlannedWork() = default;
+  virtual const Network& network() const = 0;
+  virtual std::string name() const = 0;     // under which its costs are kept
+  virtual bool has_one_result() const = 0;  // whether weights do not depend on the placement
+  virtual StepGraph graph() const = 0;
+  virtual MeasuredStep measure() const = 0;
+  virtual std::unique_ptr<TimedSteps> trial(const StepGraph& graph, const Sides& sides) const = 0;
+};
+
+// Calls body at least three times, and more often where that does not take long.
+template <class Body>
+void in_turns(const Body& body) {
+  constexpr int kLeast = 3;
+  constexpr int kMost = 13;
+  constexpr Nanoseconds kEnough = 2'400'000'000;
+  const Nanoseconds begin = now();
+  for (int turn = 0; turn < kMost && (turn < kLeast || now() - begin < kEnough); ++turn) body();
+}
+
+Nanoseconds median_of(std::vector<Nanoseconds> times);
+
+}  // namespace nibble::inline placement
