@@ -95,6 +95,11 @@ std::int32_t SumTerm::of(std::int64_t x) const {
       std::clamp(rounded_shift(x * multiplier, static_cast<int>(op.shift)), op.low, op.high));
 }
 
+bool SumTerm::is_narrow(std::int64_t x) const {
+  const std::int64_t y = rounded_shift(x * multiplier, static_cast<int>(op.shift));
+  return y == static_cast<std::int32_t>(y);
+}
+
 JoinedProgram with_joined_sums(const EngineProgram& program, bool keeps_all) {
   return SumJoiner(program).joined(keeps_all);
 }

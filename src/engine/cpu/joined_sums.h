@@ -17,6 +17,7 @@ struct SumTerm {
   std::int64_t multiplier = 1;
 
   std::int32_t of(std::int64_t x) const;
+  bool is_narrow(std::int64_t x) const;  // 32 bits hold it before it is clamped
 };
 
 struct JoinedProgram {

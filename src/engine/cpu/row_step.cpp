@@ -6,6 +6,8 @@
 #include <array>
 
 #include "graph/node_error.h"
+#include "laws/rescale.h"
+#include "laws/rescale_ties.h"
 
 namespace nibble::inline engine {
 namespace {
@@ -89,10 +91,7 @@ class RowStep final : public CpuStep {
       numbers_.resize(static_cast<std::size_t>(spec_.out.channels + kFilterColumns),
                       numbers_.back());
     }
-    for (std::size_t k = 0; k < spec_.terms.size(); ++k) {
-      for (int byte = 0; byte < 256; ++byte)
-        tables_[k][static_cast<std::size_t>(byte)] = spec_.terms[k].of(byte - spec_.inputs[k].zero);
-    }
+    if (!spec_.terms.empty()) set_terms();
     for (const Place& in : spec_.inputs) widest_ = std::max(widest_, in.channels);
   }
 
@@ -116,6 +115,25 @@ class RowStep final : public CpuStep {
   }
 
  private:
+  void set_terms() {
+    std::uint64_t most = 0;  // of a sum
+    for (std::size_t k = 0; k < spec_.terms.size(); ++k) {
+      const SumTerm& term = spec_.terms[k];
+      const int zero = spec_.inputs[k].zero;
+      for (int byte = 0; byte < 256; ++byte)
+        tables_[k][static_cast<std::size_t>(byte)] = term.of(byte - zero);
+      terms_[k] = {.zero = zero,
+                   .multiplier = static_cast<std::int32_t>(term.multiplier),
+                   .shift = static_cast<int>(term.op.shift),
+                   .low = tables_[k].front(),
+                   .high = tables_[k].back()};
+      has_narrow_terms_ &= term.is_narrow(-zero) && term.is_narrow(255 - zero);
+      most += std::max(magnitude_of(tables_[k].front()), magnitude_of(tables_[k].back()));
+    }
+    has_ties_ = nibble::has_ties(most, magnitude_of(spec_.numbers[0]),
+                                 static_cast<int>(std::get<Rescale>(spec_.node.op).shift));
+  }
+
   struct Pixel {
     const RunFrame& frame;
     std::int64_t image, y, x;
@@ -170,6 +188,12 @@ class RowStep final : public CpuStep {
   void read_sum(const Pixel& at) const {
     const auto* first = reinterpret_cast<const std::uint8_t*>(input(at, 0, at.y, at.x));
     const auto* second = reinterpret_cast<const std::uint8_t*>(input(at, 1, at.y, at.x));
+    if (const auto add = engine_kernels().add_terms; add != nullptr && has_narrow_terms_) {
+      std::array<ByteTerm, 2> terms = terms_;
+      terms[0].from = first;
+      terms[1].from = second;
+      return add(terms[0], terms[1], at.values, spec_.out.channels);
+    }
     for (std::int64_t c = 0; c < spec_.out.channels; ++c)
       at.values[c] = tables_[0][first[c]] + tables_[1][second[c]];
   }
@@ -188,6 +212,7 @@ class RowStep final : public CpuStep {
                      .high = static_cast<std::int32_t>(op.high),
                      .zero = out.zero,
                      .is_wide = is_wide_,
+                     .has_ties = has_ties_,
                      .storage = out.storage,
                      .stride = out.channel_bytes(kFilterColumns)};
     for (std::int64_t c = 0; c < out.channels; c += tile.pixels * kFilterColumns) {
@@ -249,7 +274,10 @@ class RowStep final : public CpuStep {
   bool has_one_number_;
   std::vector<std::int32_t> numbers_;                         // bias, multiplier or table
   std::array<std::array<std::int32_t, 256>, 2> tables_ = {};  // of the terms, by stored byte
-  std::int64_t widest_ = 0;                                   // input, in channels
+  std::array<ByteTerm, 2> terms_ = {};
+  bool has_narrow_terms_ = true;
+  bool has_ties_ = true;     // some sum times the multiplier is half-way between two results
+  std::int64_t widest_ = 0;  // input, in channels
 };
 
 }  // namespace

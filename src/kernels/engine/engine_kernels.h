@@ -122,6 +122,17 @@ struct RescaleTile {
   std::int64_t stride = 0;  // bytes from pixel to pixel
 };
 
+// clamp(R((x - zero)·multiplier, shift), low, high) of bytes x: an operand of a sum. 32 bits hold
+// it before it is clamped, too.
+struct ByteTerm {
+  const std::uint8_t* from = nullptr;
+  int zero = 0;
+  std::int32_t multiplier = 1;  // not negative
+  int shift = 0;
+  std::int32_t low = 0;
+  std::int32_t high = 0;
+};
+
 // The functions of one path; whoever loops over tiles fetches them once.
 struct EngineKernels {
   void (*multiply)(const FilterTile& tile);
@@ -157,6 +168,10 @@ struct EngineKernels {
                      std::int64_t bytes);
   // to[i] += rows[r][i] over all rows.
   void (*add_u8)(const std::uint8_t* const* rows, int count, std::int32_t* to, std::int64_t bytes);
+
+  // to[i] = first + second of byte i, which 32 bits hold. Null: tables of all bytes are faster.
+  void (*add_terms)(const ByteTerm& first, const ByteTerm& second, std::int32_t* to,
+                    std::int64_t count) = nullptr;
 
   int pixels[kFilterBlocks + 1];  // of the largest tile, by blocks
 };

@@ -238,6 +238,7 @@ constinit const EngineKernels kEngineKernels = {
     .largest_u8 = avx512vnni::largest_u8,
     .largest_u4 = avx512vnni::largest_u4,
     .add_u8 = avx512vnni::add_u8,
+    .add_terms = avx512vnni::add_terms,
     .pixels = {0, avx512vnni::kPixels[1], avx512vnni::kPixels[2], avx512vnni::kPixels[3],
                avx512vnni::kPixels[4]}};
 

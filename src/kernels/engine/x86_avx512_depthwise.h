@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "kernels/engine/x86_avx512_depthwise_3x3.h"
 #include "kernels/engine/x86_avx512_rescale.h"
 #include "kernels/engine/x86_depthwise_columns.h"
 
@@ -16,80 +17,24 @@ template <class Path>
 struct Turned64 {
   static constexpr int kChannels = 64;
 
-  // Of the first 16·Blocks channels; no more than 32 bytes are read where those are enough.
-  template <int Rows, int Blocks = kFilterBlocks>
-  [[gnu::always_inline]] static void turn(const std::uint8_t* const (&from)[4], __m512i (&to)[4]) {
+  template <int Rows>
+  static void turn(const std::uint8_t* const (&from)[4], std::uint8_t* to) {
     // Unpacking works on parts of 128 bits: this order comes out as that of the channels.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m512i values[4] = {};
 #pragma GCC unroll 4
-    for (int y = 0; y < Rows; ++y) {
-      values[y] = _mm512_permutexvar_epi32(order, loaded<Blocks>(from[y]));
-    }
+    for (int y = 0; y < Rows; ++y)
+      values[y] = _mm512_permutexvar_epi32(order, _mm512_loadu_si512(from[y]));
     const __m512i low[2] = {_mm512_unpacklo_epi8(values[0], values[1]),
                             _mm512_unpacklo_epi8(values[2], values[3])};
     const __m512i high[2] = {_mm512_unpackhi_epi8(values[0], values[1]),
                              _mm512_unpackhi_epi8(values[2], values[3])};
-    to[0] = _mm512_unpacklo_epi16(low[0], low[1]);
-    to[1] = _mm512_unpackhi_epi16(low[0], low[1]);
-    to[2] = _mm512_unpacklo_epi16(high[0], high[1]);
-    to[3] = _mm512_unpackhi_epi16(high[0], high[1]);
-  }
-
-  template <int Blocks>
-  static __m512i loaded(const std::uint8_t* from) {
-    if constexpr (Blocks > 2) return _mm512_loadu_si512(from);
-    return _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-  }
-
-  template <int Rows>
-  static void turn(const std::uint8_t* const (&from)[4], std::uint8_t* to) {
-    __m512i quads[4];
-    turn<Rows>(from, quads);
-#pragma GCC unroll 4
-    for (int b = 0; b < 4; ++b) _mm512_storeu_si512(to + b * 64, quads[b]);
+    _mm512_storeu_si512(to, _mm512_unpacklo_epi16(low[0], low[1]));
+    _mm512_storeu_si512(to + 64, _mm512_unpackhi_epi16(low[0], low[1]));
+    _mm512_storeu_si512(to + 128, _mm512_unpacklo_epi16(high[0], high[1]));
+    _mm512_storeu_si512(to + 192, _mm512_unpackhi_epi16(high[0], high[1]));
   }
 };
-
-// Kernels of 3×3 without dilation, most of all: columns stay in registers as long as windows need
-// them. take(pixel, sums) has the last word.
-template <class Path, int Blocks, int Stride, class Take>
-void avx512_depthwise_3x3(const DepthwiseTile& tile, const Take& take) {
-  __m512i columns[3][kFilterBlocks];
-  const std::uint8_t* const* rows = tile.rows;
-  const auto turn = [&](__m512i(&to)[kFilterBlocks]) __attribute__((always_inline)) {
-    const std::uint8_t* const from[4] = {rows[0] + tile.channel, rows[tile.row_step] + tile.channel,
-                                         rows[2 * tile.row_step] + tile.channel};
-    Turned64<Path>::template turn<3, Blocks>(from, to);
-    ++rows;
-  };
-  // The window begins with columns[First]; those behind it go round.
-  const auto pixel = [&]<int First>(int p) __attribute__((always_inline)) {
-#pragma GCC unroll 2
-    for (int s = 3 - Stride; s < 3; ++s) turn(columns[(First + s) % 3]);
-    __m512i sums[Blocks];
-#pragma GCC unroll 4
-    for (int b = 0; b < Blocks; ++b) {
-      sums[b] = _mm512_loadu_si512(tile.bias + b * 16);
-#pragma GCC unroll 3
-      for (int x = 0; x < 3; ++x) {
-        const __m512i weight = _mm512_loadu_si512(tile.weights + (x * Blocks + b) * 64);
-        sums[b] = _mm512_dpbusd_epi32(sums[b], columns[(First + x) % 3][b], weight);
-      }
-    }
-    take(p, sums);
-  };
-#pragma GCC unroll 2
-  for (int x = 0; x < 3 - Stride; ++x) turn(columns[x]);
-  int p = 0;
-  for (; p + 3 <= tile.pixels; p += 3) {
-    pixel.template operator()<0>(p);
-    pixel.template operator()<Stride>(p + 1);
-    pixel.template operator()<2 * Stride % 3>(p + 2);
-  }
-  if (p < tile.pixels) pixel.template operator()<0>(p);
-  if (p + 1 < tile.pixels) pixel.template operator()<Stride>(p + 1);
-}
 
 // `Pixels` of them from `first` on; take(pixel, sums) has the last word.
 template <class Path, int Blocks, int Pixels, class Take>
@@ -141,14 +86,11 @@ void avx512_depthwise_blocks(const DepthwiseTile& tile, const Take& take) {
 // Calls take<Blocks>(pixel, sums) for every pixel.
 template <class Path, class Take>
 void avx512_depthwise_each(const DepthwiseTile& tile, const Take& take) {
-  const bool is_3x3 = tile.kernel_rows == 3 && tile.kernel_columns == 3 && tile.dilation == 1;
   const auto run = [&]<int Blocks>() {
     const auto take_blocks = [&](int p, const __m512i(&sums)[Blocks])
         __attribute__((always_inline)) {
       take.template operator()<Blocks>(p, sums);
     };
-    if (is_3x3 && tile.stride == 1) return avx512_depthwise_3x3<Path, Blocks, 1>(tile, take_blocks);
-    if (is_3x3 && tile.stride == 2) return avx512_depthwise_3x3<Path, Blocks, 2>(tile, take_blocks);
     DepthwiseColumns<std::conditional_t<Blocks <= 2, Turned32<Path>, Turned64<Path>>>::gather(tile);
     avx512_depthwise_blocks<Path, Blocks>(tile, take_blocks);
   };
@@ -164,12 +106,75 @@ void avx512_depthwise_each(const DepthwiseTile& tile, const Take& take) {
   }
 }
 
+// The sums of each part to their place.
+template <class Path>
+void avx512_depthwise_3x3(const DepthwiseTile& tile) {
+  using Kernel = Depthwise3x3<Path>;
+  const auto put = [&]<int Side>(int p, int apart, const typename Kernel::Vectors& sums) {
+    TurnedLanes<Path> turned;
+    turned.turn(sums);
+    const int blocks = kFilterBlocks / Side;
+    for (int part = 0; part < blocks * Side; ++part) {
+      if (part % blocks >= tile.blocks) continue;
+      const std::int64_t pixel = p + part / blocks * apart;
+      _mm512_storeu_si512(tile.sums + pixel * kFilterColumns + part % blocks * kFilterOutputs,
+                          turned[part]);
+    }
+  };
+  Kernel(tile).each([&]<int Side>(int p, int apart, const auto&... sums) {
+    (put.template operator()<Side>(p++, apart, sums), ...);
+  });
+}
+
 template <class Path>
 void avx512_depthwise(const DepthwiseTile& tile) {
+  if (Depthwise3x3<Path>::takes(tile)) return avx512_depthwise_3x3<Path>(tile);
   avx512_depthwise_each<Path>(tile, [&]<int Blocks>(int p, const __m512i* sums) {
 #pragma GCC unroll 4
     for (int b = 0; b < Blocks; ++b)
       _mm512_storeu_si512(tile.sums + p * kFilterColumns + b * 16, sums[b]);
+  });
+}
+
+// The bytes of `Side` pixels.
+template <int Side>
+[[gnu::always_inline]] inline void put_side(__m512i bytes, __mmask64 columns, std::uint8_t* out,
+                                            std::int64_t apart) {
+  if constexpr (Side == 1) {
+    _mm512_mask_storeu_epi8(out, columns, bytes);
+  } else if constexpr (Side == 2) {
+    const auto half = static_cast<__mmask32>(columns);
+    _mm256_mask_storeu_epi8(out, half, _mm512_castsi512_si256(bytes));
+    _mm256_mask_storeu_epi8(out + apart, half, _mm512_extracti64x4_epi64(bytes, 1));
+  } else {
+    const auto part = static_cast<__mmask16>(columns);
+    _mm_mask_storeu_epi8(out, part, _mm512_castsi512_si128(bytes));
+    _mm_mask_storeu_epi8(out + apart, part, _mm512_extracti32x4_epi32(bytes, 1));
+    _mm_mask_storeu_epi8(out + 2 * apart, part, _mm512_extracti32x4_epi32(bytes, 2));
+    _mm_mask_storeu_epi8(out + 3 * apart, part, _mm512_extracti32x4_epi32(bytes, 3));
+  }
+}
+
+template <class Path>
+void avx512_depthwise_3x3_rescale(const DepthwiseTile& tile, const RescaleTile& rescale) {
+  using Kernel = Depthwise3x3<Path>;
+  TurnedLanes<Path> multipliers;
+  multipliers.turn(rescale.multiplier, tile.blocks);
+  RescaleTile turned = rescale;
+  turned.multiplier = multipliers.data();
+  turned.columns = kFilterColumns;
+  const __mmask64 columns = first_bytes(rescale.columns);
+  auto* const out = static_cast<std::uint8_t*>(rescale.out);
+  const Kernel kernel(tile);
+  with_plain_rescale(turned, [&]<class Law>() {
+    const Law law(turned);
+    kernel.each([&]<int Side>(int p, int apart,
+                              const auto&... sums) __attribute__((always_inline)) {
+      __m512i bytes[sizeof...(sums)];
+      law.bytes_in_place(bytes, sums...);
+      for (const __m512i& each : bytes)
+        put_side<Side>(each, columns, out + p++ * rescale.stride, apart * rescale.stride);
+    });
   });
 }
 
@@ -180,6 +185,7 @@ void avx512_depthwise_rescale(const DepthwiseTile& tile, const RescaleTile& resc
     avx512_depthwise<Path>(tile);
     return avx512_rescale<Path>(rescale);
   }
+  if (Depthwise3x3<Path>::takes(tile)) return avx512_depthwise_3x3_rescale<Path>(tile, rescale);
   with_plain_rescale(rescale, [&]<class Law>() {
     const Law law(rescale);
     avx512_depthwise_each<Path>(

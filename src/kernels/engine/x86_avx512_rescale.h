@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 
@@ -52,6 +53,12 @@ struct WideShift {
   }
 };
 
+// Read once: compilers like to read from memory again what several instructions take.
+[[gnu::always_inline]] inline __m512i in_register(__m512i x) {
+  __asm__("" : "+v"(x));
+  return x;
+}
+
 // Eight of 16 lanes, twice as wide.
 inline __m512i low_half(__m512i x) {
   return _mm512_cvtepi32_epi64(_mm512_castsi512_si256(x));
@@ -66,9 +73,16 @@ inline __m512i bytes_of(std::int64_t number) {
   return _mm512_set1_epi8(static_cast<char>(number < 0 ? 0 : number > 255 ? 255 : number));
 }
 
-// What products need: 32 bits; 64, of which the upper 32 are enough; 64, of which a shift of 31 or
-// more leaves 32; 64 and more care.
-enum class RescaleWidth { narrow, upper, shifted, wide };
+// What products need: 32 bits; 64, of which the upper 32 are enough, the lower 16 of those where
+// bytes leave no more; 64, of which a shift of 31 or more leaves 32; 64 and more care.
+enum class RescaleWidth { narrow, upper, upper_words, shifted, wide };
+
+inline constexpr bool takes_upper(RescaleWidth width) {
+  return width == RescaleWidth::upper || width == RescaleWidth::upper_words;
+}
+
+// Bits behind the point that 16 hold beside a byte and its sign: the last of a rounding shift.
+inline constexpr int kWordShift = 7;
 
 // Whether only sums above 0 count, and bytes saturate by themselves.
 inline bool is_positive(const RescaleTile& tile) {
@@ -80,7 +94,9 @@ inline RescaleWidth width_of(const RescaleTile& tile) {
   // |sum|·multiplier is at most (2^31 - 1)².
   if (tile.shift < 31 || tile.addend.storage != FilterStorage::none) return RescaleWidth::wide;
   const bool rounds_up = is_positive(tile) || !tile.has_ties;
-  return tile.shift >= 33 && rounds_up ? RescaleWidth::upper : RescaleWidth::shifted;
+  if (tile.shift < 33 || !rounds_up) return RescaleWidth::shifted;
+  const bool has_words = tile.shift - 32 <= kWordShift && tile.storage != FilterStorage::s32;
+  return has_words ? RescaleWidth::upper_words : RescaleWidth::upper;
 }
 
 // Rescales the sums of one tile. What a tile can be is known when this is compiled: Addend and Out
@@ -94,9 +110,12 @@ class Avx512Rescale {
 
   explicit Avx512Rescale(const RescaleTile& tile)
       : tile_(tile),
-        shift_(kNarrow                        ? tile.shift
-               : Width == RescaleWidth::upper ? tile.shift - 32
-                                              : 0),
+        shift_(kNarrow                               ? tile.shift
+               : takes_upper(Width) && !kRoundsWords ? tile.shift - 32
+                                                     : 0),
+        first_shift_(_mm512_set1_epi32(tile.shift - 32 - kWordShift)),
+        last_shift_(_mm512_set1_epi16(static_cast<short>(
+            kRoundsWords ? 1 << (15 - std::min(tile.shift - 32, kWordShift)) : 0))),
         addend_shift_(kNarrow ? tile.addend.shift : 0),
         wide_shift_(tile.shift),
         wide_addend_shift_(tile.addend.shift),
@@ -106,7 +125,12 @@ class Avx512Rescale {
         most_(bytes_of(std::int64_t{tile.high} + tile.zero)),
         zero_(_mm512_set1_epi16(static_cast<short>(tile.zero))),
         addend_zero_(_mm512_set1_epi32(tile.addend.zero)),
-        columns_(first_bytes(tile.columns)) {}
+        columns_(first_bytes(tile.columns)) {
+    if constexpr (takes_upper(Width)) {
+      for (int b = 0; b * 16 < tile.columns; ++b)
+        odd_multipliers_[b] = odd_lanes(_mm512_loadu_si512(tile.multiplier + b * 16));
+    }
+  }
 
   // One pixel: sums(block) gives 16 of them.
   template <int Blocks, class Sums>
@@ -122,11 +146,12 @@ class Avx512Rescale {
         _mm512_mask_storeu_epi32(reinterpret_cast<std::int32_t*>(out) + b * 16,
                                  first_lanes(tile_.columns - b * 16), clamped(y[b]));
       }
-    } else if constexpr (Out == FilterStorage::u8 && Blocks == 1) {
+    } else if constexpr (Out == FilterStorage::u8 && Blocks == 1 && !kRoundsWords) {
       const __m512i byte = _mm512_add_epi32(clamped(y[0]), _mm512_set1_epi32(tile_.zero));
       _mm_mask_storeu_epi8(out, static_cast<__mmask16>(columns_), _mm512_cvtepi32_epi8(byte));
     } else {
-      const __m512i bytes = as_bytes(y);
+      const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+      const __m512i bytes = _mm512_permutexvar_epi32(order, packed(y));
       if constexpr (Out == FilterStorage::u8) {
         _mm512_mask_storeu_epi8(out, columns_, bytes);
       } else {
@@ -135,6 +160,21 @@ class Avx512Rescale {
                             _mm256_or_si256(_mm512_castsi512_si256(bytes), high));
       }
     }
+  }
+
+  // The bytes of 64 sums whose lanes lie as packing takes them, for each of some pixels.
+  template <class... Sums>
+  [[gnu::always_inline]] void bytes_in_place(__m512i (&bytes)[sizeof...(Sums)],
+                                             const Sums&... sums) const {
+    static_assert(Addend == FilterStorage::none);
+    __m512i y[sizeof...(Sums)][kFilterBlocks];
+#pragma GCC unroll 4
+    for (int b = 0; b < kFilterBlocks; ++b) {
+      int pixel = 0;
+      const Multipliers multipliers = multipliers_of(b);
+      ((y[pixel++][b] = rescaled(sums[b], multipliers)), ...);
+    }
+    for (std::size_t pixel = 0; pixel < sizeof...(Sums); ++pixel) bytes[pixel] = packed(y[pixel]);
   }
 
   // The same for two of a pixel's four blocks, `first` (0 or 1) and first + 2, whose halves of
@@ -146,8 +186,7 @@ class Avx512Rescale {
   }
   [[gnu::always_inline]] void put_pair(std::int64_t p, int first, __m512i y, __m512i second) const {
     std::uint8_t* out = row(p) + first * 16;
-    __m512i words = _mm512_packs_epi32(y, second);
-    if constexpr (!Positive) words = _mm512_adds_epi16(words, zero_);
+    const __m512i words = as_words(y, second);
     __m256i bytes =
         _mm256_packus_epi16(_mm512_castsi512_si256(words), _mm512_extracti64x4_epi64(words, 1));
     bytes = _mm256_min_epu8(bytes, _mm512_castsi512_si256(most_));
@@ -165,9 +204,16 @@ class Avx512Rescale {
 
  private:
   static constexpr bool kNarrow = Width == RescaleWidth::narrow;
+  static constexpr bool kRoundsWords = takes_upper(Width) && Out != FilterStorage::s32;
   static constexpr bool kSignedAddend = Addend == FilterStorage::u8;
 
   static constexpr int kBlockBytes = 16;  // of an addend's block
+
+  // Of 16 columns, and those of odd ones in even lanes.
+  struct Multipliers {
+    __m512i all;
+    __m512i odd;
+  };
 
   const std::uint8_t* addend_row(std::int64_t p) const {
     return Addend == FilterStorage::none ? nullptr : tile_.addend.data + p * tile_.addend.stride;
@@ -180,21 +226,23 @@ class Avx512Rescale {
     return _mm512_min_epi32(_mm512_max_epi32(y, low_), high_);
   }
 
-  // Halving widths saturates: to 16 bits, which no byte and zero reach, then to 0 … 255.
+  // Halving widths saturates: to 16 bits, which no byte and zero reach, with kWordShift or fewer
+  // bits behind the point neither. Those are rounded here: (x·2^(15-s) + 2^14) >> 15 is
+  // (x + 2^(s-1)) >> s.
+  [[gnu::always_inline]] __m512i as_words(__m512i y, __m512i second) const {
+    __m512i words = _mm512_packs_epi32(y, second);
+    if constexpr (kRoundsWords) words = _mm512_mulhrs_epi16(words, last_shift_);
+    return Positive ? words : _mm512_adds_epi16(words, zero_);
+  }
+
+  // To 0 … 255 then. Packing works on parts of 128 bits: of each, four bytes of every block.
   template <int Blocks>
-  [[gnu::always_inline]] __m512i as_bytes(const __m512i (&y)[Blocks]) const {
-    __m512i first = _mm512_packs_epi32(y[0], y[Blocks > 1 ? 1 : 0]);
-    if constexpr (!Positive) first = _mm512_adds_epi16(first, zero_);
+  [[gnu::always_inline]] __m512i packed(const __m512i (&y)[Blocks]) const {
+    const __m512i first = as_words(y[0], y[Blocks > 1 ? 1 : 0]);
     __m512i second = first;
-    if constexpr (Blocks > 2) {
-      second = _mm512_packs_epi32(y[2], y[Blocks - 1]);
-      if constexpr (!Positive) second = _mm512_adds_epi16(second, zero_);
-    }
-    // Packing works on parts of 128 bits: of each, four bytes of every block.
-    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    __m512i bytes = _mm512_min_epu8(_mm512_packus_epi16(first, second), most_);
-    if constexpr (!Positive) bytes = _mm512_max_epu8(bytes, least_);
-    return _mm512_permutexvar_epi32(order, bytes);
+    if constexpr (Blocks > 2) second = as_words(y[2], y[Blocks - 1]);
+    const __m512i bytes = _mm512_min_epu8(_mm512_packus_epi16(first, second), most_);
+    return Positive ? bytes : _mm512_max_epu8(bytes, least_);
   }
 
   [[gnu::always_inline]] __m512i addend_of(const std::uint8_t* data, int b) const {
@@ -209,28 +257,40 @@ class Avx512Rescale {
 
   [[gnu::always_inline]] __m512i rescaled(__m512i sum, const std::uint8_t* data, int b,
                                           int column = 0) const {
-    const __m512i multiplier = _mm512_loadu_si512(tile_.multiplier + b * 16 + column);
-    if constexpr (Width == RescaleWidth::wide) return wide(sum, multiplier, data, b);
-    if constexpr (Width == RescaleWidth::shifted) return shifted(sum, multiplier);
-    if constexpr (Width == RescaleWidth::upper) {
-      const void* next = tile_.multiplier + b * 16 + column + 1;
-      return shift_.shifted(upper(sum, multiplier, _mm512_loadu_si512(next)));
-    }
-    if constexpr (Addend != FilterStorage::none) {
+    const Multipliers multipliers{_mm512_loadu_si512(tile_.multiplier + b * 16 + column),
+                                  odd_multipliers_[b + column / 16]};
+    if constexpr (Width == RescaleWidth::wide) return wide(sum, multipliers.all, data, b);
+    if constexpr (kNarrow && Addend != FilterStorage::none) {
       const __m512i factor = _mm512_loadu_si512(tile_.addend.multiplier + b * 16 + column);
       const __m512i product = _mm512_mullo_epi32(addend_of(data, b), factor);
       sum = _mm512_add_epi32(
           sum, kSignedAddend ? addend_shift_(product) : addend_shift_.shifted(product));
     }
-    const __m512i product = _mm512_mullo_epi32(sum, multiplier);
+    return rescaled(sum, multipliers);
+  }
+
+  [[gnu::always_inline]] Multipliers multipliers_of(int b) const {
+    Multipliers both{in_register(_mm512_loadu_si512(tile_.multiplier + b * 16)), {}};
+    if constexpr (takes_upper(Width)) both.odd = in_register(odd_multipliers_[b]);
+    return both;
+  }
+
+  // Of a sum with what is added.
+  [[gnu::always_inline]] __m512i rescaled(__m512i sum, const Multipliers& multipliers) const {
+    if constexpr (Width == RescaleWidth::shifted) return shifted(sum, multipliers.all);
+    if constexpr (takes_upper(Width)) {
+      const __m512i product = upper(sum, multipliers);
+      if constexpr (!kRoundsWords) return shift_.shifted(product);
+      return Width == RescaleWidth::upper ? _mm512_srav_epi32(product, first_shift_) : product;
+    }
+    const __m512i product = _mm512_mullo_epi32(sum, multipliers.all);
     return Positive ? shift_.shifted(product) : shift_(product);
   }
 
   // floor(sum·multiplier / 2^32): half a step has no bit below 2^32, so that it can be added later.
-  // `next` are the multipliers one lane further.
-  [[gnu::always_inline]] static __m512i upper(__m512i sum, __m512i multiplier, __m512i next) {
-    const __m512i even = _mm512_mul_epi32(sum, multiplier);
-    const __m512i odd = _mm512_mul_epi32(odd_lanes(sum), next);
+  [[gnu::always_inline]] static __m512i upper(__m512i sum, const Multipliers& multipliers) {
+    const __m512i even = _mm512_mul_epi32(sum, multipliers.all);
+    const __m512i odd = _mm512_mul_epi32(odd_lanes(sum), multipliers.odd);
     return _mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB);
   }
 
@@ -283,6 +343,8 @@ class Avx512Rescale {
 
   const RescaleTile& tile_;
   NarrowShift shift_;
+  __m512i first_shift_;  // of upper halves: what leaves kWordShift
+  __m512i last_shift_;   // of words, 2^(15-s)
   NarrowShift addend_shift_;
   WideShift wide_shift_;
   WideShift wide_addend_shift_;
@@ -292,6 +354,7 @@ class Avx512Rescale {
   __m512i most_;
   __m512i zero_;  // 16 bits each
   __m512i addend_zero_;
+  __m512i odd_multipliers_[kFilterBlocks];
   __mmask64 columns_;
 };
 
@@ -315,6 +378,10 @@ void with_avx512_rescale(const RescaleTile& tile, const Body& body) {
   if (width_of(tile) == upper) {
     return is_positive(tile) ? for_out.template operator()<none, upper, true>()
                              : for_out.template operator()<none, upper, false>();
+  }
+  if (width_of(tile) == upper_words) {
+    return is_positive(tile) ? for_out.template operator()<none, upper_words, true>()
+                             : for_out.template operator()<none, upper_words, false>();
   }
   if (width_of(tile) == shifted) {
     return is_positive(tile) ? for_out.template operator()<none, shifted, true>()
@@ -342,6 +409,7 @@ void with_plain_rescale(const RescaleTile& tile, const Body& body) {
   };
   if (width_of(tile) == narrow) return for_width.template operator()<narrow>();
   if (width_of(tile) == upper) return for_width.template operator()<upper>();
+  if (width_of(tile) == upper_words) return for_width.template operator()<upper_words>();
   return for_width.template operator()<shifted>();
 }
 
@@ -386,7 +454,7 @@ class RescaleInParts {
     avx512_rescale_pixels<Law, Blocks>(*static_cast<const Law*>(law), window, sums, first, end);
   }
 
-  alignas(64) std::byte law_[1280];
+  alignas(64) std::byte law_[1664];
   int window_;
   void (*part_)(const void* law, int window, const std::int32_t* sums, std::int64_t first,
                 std::int64_t end);

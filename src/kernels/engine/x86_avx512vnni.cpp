@@ -8,6 +8,7 @@
 #include "kernels/engine/loops.h"
 #include "kernels/engine/x86_avx512_depthwise.h"
 #include "kernels/engine/x86_avx512_rescale.h"
+#include "kernels/engine/x86_avx512_terms.h"
 #include "kernels/engine/x86_avx512vnni.h"
 #include "kernels/integer_paths.h"
 
@@ -198,6 +199,11 @@ void add_u8(const std::uint8_t* const* rows, int count, std::int32_t* to, std::i
   EngineLoops<Path>::add_u8(rows, count, to, bytes);
 }
 
+void add_terms(const ByteTerm& first, const ByteTerm& second, std::int32_t* to,
+               std::int64_t count) {
+  avx512_add_terms<Path>(first, second, to, count);
+}
+
 void rescale(const RescaleTile& tile) {
   avx512_rescale<Path>(tile);
 }
@@ -218,15 +224,31 @@ void advance(RescaleTile& rescale, int pixels) {
   rescale.addend.data += pixels * rescale.addend.stride;
 }
 
-// A pixel's sums go to its place without leaving the registers.
+// A pixel's sums go to its place without leaving the registers. The law's constants stay in memory
+// until then; beside 12 rows of one block no register is left for their address, and they are made
+// again.
 template <int Blocks, class Law>
-auto finish(const RescaleTile& rescale) {
-  return [&rescale] {
-    return [law = Law(rescale)](int p, const __m512i* sums) __attribute__((always_inline)) {
-      law.template pixel<Blocks>(
-          p, [&](int b) __attribute__((always_inline)) { return sums[b]; });
-    };
+auto finish(const Law& law, const RescaleTile& rescale) {
+  const auto take_by =
+      [](const Law& by, int p, const __m512i* sums) __attribute__((always_inline)) {
+    by.template pixel<Blocks>(
+        p, [&](int b) __attribute__((always_inline)) { return sums[b]; });
   };
+  if constexpr (Blocks == 1) {
+    return [&rescale, take_by] {
+      return [ own = Law(rescale), take_by ](int p, const __m512i* sums)
+          __attribute__((always_inline)) {
+        take_by(own, p, sums);
+      };
+    };
+  } else {
+    __asm__ volatile("" : : "r"(&law) : "memory");
+    return [&law, take_by] {
+      return [&law, take_by ](int p, const __m512i* sums) __attribute__((always_inline)) {
+        take_by(law, p, sums);
+      };
+    };
+  }
 }
 
 void multiply_then_rescale(const FilterTile& tile, RescaleTile& rescale) {
@@ -235,19 +257,28 @@ void multiply_then_rescale(const FilterTile& tile, RescaleTile& rescale) {
   kernels::avx512vnni::rescale(rescale);
 }
 
-// Tiles of `Pixels` at once, the others in two steps.
+// Whole tiles, those of one pixel less, since spans are cut evenly, and those that panels of 64
+// outputs beside this one have, at once; the others in two steps.
 template <int Blocks, int Pixels, int Window>
 void multiply_rescale_plain(const FilterTile& tile, const RescaleTile& rescale,
                             std::span<const FilterPiece> pieces) {
   RescaleTile next = rescale;
   NothingAhead ahead;
   with_plain_rescale(rescale, [&]<class Law>() {
+    const Law law(next);
     for (const FilterPiece& piece : pieces) {
-      if (piece.pixels == Pixels) {
-        multiply_part<Pixels, Blocks, Window>(piece.of(tile), ahead, finish<Blocks, Law>(next));
-      } else {
-        multiply_then_rescale(piece.of(tile), next);
+      const FilterTile part = piece.of(tile);
+      const auto is_done = [&]<int Size>() {
+        if (piece.pixels != Size) return false;
+        multiply_part<Size, Blocks, Window>(part, ahead, finish<Blocks>(law, next));
+        return true;
+      };
+      bool is_at_once = is_done.template operator()<Pixels>();
+      if constexpr (Window == 1 && Pixels > kPixels[kFilterBlocks]) {
+        is_at_once = is_at_once || is_done.template operator()<Pixels - 1>() ||
+                     is_done.template operator()<kPixels[kFilterBlocks]>();
       }
+      if (!is_at_once) multiply_then_rescale(part, next);
       advance(next, piece.pixels / Window);
     }
   });
@@ -321,10 +352,9 @@ template <int Steps, class Law>
 }
 
 // All pieces have six pixels.
-template <class Law, int Steps>
-void multiply_rescale_pairs(const FilterTile& tile, Ahead& ahead, const RescaleTile& rescale,
+template <int Steps, class Law>
+void multiply_rescale_pairs(const FilterTile& tile, Ahead& ahead, const Law& law,
                             std::span<const FilterPiece> pieces) {
-  const Law law(rescale);
   PairSums sums;
   std::int64_t pixel = 0;
   multiply_pair<0>(pieces[0].of(tile), ahead, 0, sums, law, 0);
@@ -353,20 +383,21 @@ void multiply_rescale_whole(const FilterTile& tile, RescaleTile next,
     return has_pairs && piece.pixels == kPaired;
   };
   Ahead ahead(tile);
+  const Law law(next);
   while (!pieces.empty()) {
     const auto other = std::ranges::find_if_not(pieces, is_paired);
     std::span paired = pieces.first(static_cast<std::size_t>(other - pieces.begin()));
     if (paired.empty()) {
       multiply_pixels<kFilterBlocks, kPixels[kFilterBlocks]>(pieces[0].of(tile), ahead,
-                                                             finish<kFilterBlocks, Law>(next));
+                                                             finish<kFilterBlocks>(law, next));
       advance(next, pieces[0].pixels);
       pieces = pieces.subspan(1);
       continue;
     }
     if (is_deep) {
-      multiply_rescale_pairs<Law, 2>(tile, ahead, next, paired);
+      multiply_rescale_pairs<2>(tile, ahead, law, paired);
     } else if constexpr (Law::kIsPlain) {
-      multiply_rescale_pairs<Law, 1>(tile, ahead, next, paired);
+      multiply_rescale_pairs<1>(tile, ahead, law, paired);
     }
     advance(next, static_cast<int>(paired.size()) * kPaired);
     pieces = pieces.subspan(paired.size());
@@ -410,6 +441,7 @@ constinit const EngineKernels kEngineKernels = {
     .largest_u8 = largest_u8,
     .largest_u4 = largest_u4,
     .add_u8 = add_u8,
+    .add_terms = add_terms,
     .pixels = {0, kPixels[1], kPixels[2], kPixels[3], kPixels[4]}};
 
 }  // namespace nibble::inline kernels::avx512vnni

@@ -17,6 +17,7 @@ void expand_u4(const std::uint8_t* from, std::uint8_t* to, std::int64_t groups);
 void largest_u8(const std::uint8_t* const* rows, int count, std::uint8_t* to, std::int64_t bytes);
 void largest_u4(const std::uint8_t* const* rows, int count, std::uint8_t* to, std::int64_t bytes);
 void add_u8(const std::uint8_t* const* rows, int count, std::int32_t* to, std::int64_t bytes);
+void add_terms(const ByteTerm& first, const ByteTerm& second, std::int32_t* to, std::int64_t count);
 
 inline constexpr int kPixels[kFilterBlocks + 1] = {0, 12, 12, 8, 6};
 
