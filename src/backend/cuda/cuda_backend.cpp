@@ -169,6 +169,7 @@ void CudaBackend::set_point(ShiftPoint point, const PointState& state) {
 }
 
 void CudaBackend::join() {
+  is_zeroing_ = false;
   if (!std::exchange(is_apart_, false)) return;
   queue().join();
   pool_.lend_again();
@@ -207,6 +208,7 @@ void CudaBackend::begin(const StepContext& step) {
   if (const auto* shift = std::get_if<ShiftUpdate>(&step.update)) told.shift = *shift;
   if (const auto* sgd = std::get_if<SgdUpdate>(&step.update)) told.sgd = *sgd;
   queue().put(inbox_.as<void>(), &told, sizeof told);
+  if (step.is_training) zero_gradients();
 }
 
 void CudaBackend::round(ShiftPoint point, const Values& to, cuda::DeviceBuffer second,
@@ -401,11 +403,13 @@ void CudaBackend::zero_gradients() {
     queue().put(zero_jobs_.as<void>(), jobs.data(), bytes);
     zeroed_ = std::move(jobs);
   }
-  cuda::queue(queue(), cuda::ZeroListJob{zero_jobs_.as<cuda::ZeroJob>(), zeroed_.size()});
+  launch_aside([&] {
+    cuda::queue(queue_, cuda::ZeroListJob{zero_jobs_.as<cuda::ZeroJob>(), zeroed_.size()});
+  });
+  is_zeroing_ = true;
 }
 
 void CudaBackend::loss(const LossCase& loss, const Values& answers, const Values& error) {
-  zero_gradients();
   const cuda::Rows given = rows(answers);
   if (const auto* squared = std::get_if<SquaredLoss>(&loss)) {
     const void* targets = bring(targets_, squared->targets.data(), squared->targets.size_bytes());

@@ -111,23 +111,22 @@ class CudaBackend final : public IntegerBackend {
   cuda::DeviceBuffer lasting(std::size_t bytes) { return lasting_.take(bytes); }
   cuda::DeviceBuffer lasting(std::span<const std::int32_t> words);
 
-  // Gradients that a step clears are zeroed together in the next one, before its errors run back.
+  // Gradients that a step clears are zeroed together in the next one, beside its way ahead.
   void cleared(CudaSums& sums) {
     if (std::ranges::find(cleared_, &sums) == cleared_.end()) cleared_.push_back(&sums);
   }
   void forget(const CudaSums& sums) { std::erase(cleared_, &sums); }
+  void await_zeros() {
+    if (is_zeroing_) join();
+  }
 
   // launch() queues what may run beside all that follows, up to the next such call or the updates:
   // gradients, which nothing else waits for.
   template <class Launch>
   void aside(const Launch& launch) {
     join();
-    release();
-    queue_.begin_aside();
-    launch();
-    queue_.end_aside();
+    launch_aside(launch);
     pool_.keep_back();
-    is_apart_ = true;
   }
 
   // With what runs aside: memory that it used can then be lent again.
@@ -171,6 +170,15 @@ class CudaBackend final : public IntegerBackend {
   void launch(cuda::RoundEach<cuda::AddedRows> sums);
   void launch(std::monostate) {}
   std::int8_t* held_turned(const std::int32_t* made, const std::int32_t* rectified);
+  // Likewise, of work that uses no memory which a step lends.
+  template <class Launch>
+  void launch_aside(const Launch& launch) {
+    release();
+    queue_.begin_aside();
+    launch();
+    queue_.end_aside();
+    is_apart_ = true;
+  }
   void launch_updates();
   void zero_gradients();
   // Where the bytes will be: in the inbox where they fit, otherwise in the memory of the inlet.
@@ -198,7 +206,7 @@ class CudaBackend final : public IntegerBackend {
   std::int32_t slots_ = 0;
   std::vector<ShiftPointCase> cases_;
   StepContext step_;
-  std::vector<CudaSums*> cleared_;     // since the last loss
+  std::vector<CudaSums*> cleared_;     // since the last step of training began
   std::vector<cuda::ZeroJob> zeroed_;  // what zero_jobs_ has
   cuda::DeviceBuffer zero_jobs_;
   // What waits for a rectifier that may follow, and the memory that it writes: nobody else gets it
@@ -217,6 +225,7 @@ class CudaBackend final : public IntegerBackend {
   std::set<const std::int32_t*> turned_;
   std::size_t known_turned_ = 0;          // so many of them when the step before began
   bool is_apart_ = false;                 // something runs aside
+  bool is_zeroing_ = false;               // gradients are zeroed there
   std::vector<cuda::UpdateJob> updates_;  // that wait for more; nothing else is then held
   std::vector<cuda::TurnJob> packings_;   // that follow them
 };

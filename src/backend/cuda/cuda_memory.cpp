@@ -186,6 +186,7 @@ void CudaTotals::write(std::span<const std::int32_t> totals) {
 CudaSums::CudaSums(CudaBackend& backend, std::size_t size) : backend_(backend), size_(size) {}
 
 void CudaSums::reserve() {
+  backend_.await_zeros();
   const std::size_t bytes = form_.words(size_) * sizeof(std::uint32_t);
   if (bytes <= memory_.size()) return;
   memory_ = backend_.lasting(bytes);

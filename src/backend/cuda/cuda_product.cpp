@@ -112,12 +112,12 @@ class CudaProduct final : public ProductOp {
       std::vector<cuda::TurnJob> turning;
       const TurnedValues inputs = turned_once(input, turning);
       const TurnedValues errors = turned_once(error, turning);
-      cuda::queue(backend_.queue(), turning);
       const CopiedGradient plan = plan_gradient(inputs.data, errors.data, images);
       // With ranks sums of 32 bits would have to hold those of all.
       const std::uint32_t planes = backend_.step().cluster == nullptr ? plan.planes() : 0;
       clear(is_wide ? planes : 1);
       return backend_.aside([&] {
+        cuda::queue(backend_.queue(), turning);
         queue_gradient({}, plan.copies, plan.parts, is_wide ? plan.parts_of_plane() : plan.parts,
                        own);
       });
@@ -126,7 +126,6 @@ class CudaProduct final : public ProductOp {
     std::vector<cuda::TurnJob> turning;
     const cuda::DeviceBuffer inputs = turned(input, images, false, turning);
     const cuda::DeviceBuffer errors = turned(error, images, false, turning);
-    cuda::queue(backend_.queue(), turning);
     const ProductShape shape{.a = {.data = inputs.as<std::int8_t>(),
                                    .table = ahead_.as<std::int32_t>(),
                                    .q_stride = 0,
@@ -151,7 +150,10 @@ class CudaProduct final : public ProductOp {
     const std::uint32_t depths = cuda::depths_of(shape);
     const std::uint32_t parts =
         safe_parts(depths, even_split(cuda::tiles_of(backend_.path(), shape), depths).parts);
-    queue_gradient(shape, {}, parts, parts, own);
+    backend_.aside([&] {
+      cuda::queue(backend_.queue(), turning);
+      queue_gradient(shape, {}, parts, parts, own);
+    });
   }
 
  private:
