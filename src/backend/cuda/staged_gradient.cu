@@ -157,9 +157,8 @@ class SlabAdder {
 template <class Tile, class Sum>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     summed_gradient(const __grid_constant__ StagedJob<SummedProduct> staged) {
-  start_kernel();
+  const StageMemory<Tile> memory = begin_staged<Tile>(staged);
   const SummedProduct& job = staged.job;
-  const StageMemory<Tile> memory(staged_memory);
   StageCursor<Tile> cursor;
   const std::uint32_t first = blockIdx.y * job.shape.depths;
   const std::uint32_t stages = min(job.shape.depths, job.copies.all_stages - first);

@@ -32,6 +32,19 @@ __device__ __forceinline__ void for_each_tile_of(const ProductShape& shape, cons
   }
 }
 
+// How a kernel begins: what needs no other kernel's results is done before they are waited for.
+template <class Tile, class Job>
+__device__ __forceinline__ StageMemory<Tile> begin_staged(const StagedJob<Job>& staged) {
+  let_next_begin();
+  if (threadIdx.x == Tile::kMultiplying) {
+    prefetch(staged.rows);
+    prefetch(staged.columns);
+  }
+  const StageMemory<Tile> memory(staged_memory);
+  wait_for_earlier();
+  return memory;
+}
+
 template <class Job>
 StagedJob<Job> staged_job(const Job& job) {
   return {job.copies.rows, job.copies.columns, job, {}};

@@ -125,11 +125,12 @@ class TapParts {
   std::uint32_t segment_ = 0;
 };
 
-// One thread copies, eight warps multiply and end their tiles.
-template <class Tile, class Job, class Ending>
-__device__ __forceinline__ void multiply_windows(const StagedJob<Job>& staged, Ending& ending) {
+// One thread copies, eight warps multiply and end their tiles. Who copies does not wait for what
+// an ending asks for.
+template <class Tile, class Ending, class Job>
+__device__ __forceinline__ void multiply_windows(const StagedJob<Job>& staged,
+                                                 const StageMemory<Tile>& memory) {
   const Job& job = staged.job;
-  const StageMemory<Tile> memory(staged_memory);
   StageCursor<Tile> cursor;
   std::uint32_t tiles = 0;  // so far
   if (threadIdx.x >= Tile::kMultiplying) {
@@ -144,6 +145,7 @@ __device__ __forceinline__ void multiply_windows(const StagedJob<Job>& staged, E
     });
   } else {
     take_many_registers<Tile>();
+    Ending ending(job);
     StagedSums<Tile> sums;
     for_each_tile_of<Tile>(job.shape, [&](std::uint32_t row, std::uint32_t column) {
       memory.full(cursor.stage).wait(cursor.parity);
@@ -158,17 +160,17 @@ __device__ __forceinline__ void multiply_windows(const StagedJob<Job>& staged, E
 template <class Tile, bool kTurns>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     rounded_windows(const __grid_constant__ StagedJob<RoundedProduct> staged) {
-  start_kernel();
-  RoundedEnding<kTurns> ending(staged.job);
-  if (!ending.ends_early(staged_memory)) multiply_windows<Tile>(staged, ending);
+  const StageMemory<Tile> memory = begin_staged<Tile>(staged);
+  if (staged.job.site.is_repeat && RoundedEnding<kTurns>(staged.job).ends_early(staged_memory))
+    return;
+  multiply_windows<Tile, RoundedEnding<kTurns>>(staged, memory);
 }
 
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     normed_windows(const __grid_constant__ StagedJob<NormedProduct> staged) {
-  start_kernel();
-  NormedEnding ending(staged.job);
-  multiply_windows<Tile>(staged, ending);
+  const StageMemory<Tile> memory = begin_staged<Tile>(staged);
+  multiply_windows<Tile, NormedEnding>(staged, memory);
 }
 
 template <class Tile>
