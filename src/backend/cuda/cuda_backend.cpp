@@ -212,7 +212,7 @@ void CudaBackend::begin(const StepContext& step) {
 }
 
 void CudaBackend::round(ShiftPoint point, const Values& to, cuda::DeviceBuffer second,
-                        cuda::RoundedProduct product) {
+                        cuda::RoundedProduct product, const cuda::WindowCopies& patches) {
   if (step_.cluster != nullptr) {
     return round(
         point, to,
@@ -225,7 +225,11 @@ void CudaBackend::round(ShiftPoint point, const Values& to, cuda::DeviceBuffer s
   release();
   product.site = site_of(point, to);
   product.site.second = second.as<std::int8_t>();
-  Held held{.job = product, .to = to.memory, .second = std::move(second), .label = queue_.label()};
+  Held held{.job = product,
+            .to = to.memory,
+            .patches = patches,
+            .second = std::move(second),
+            .label = queue_.label()};
   if (product.copies.order != nullptr && wants_turned(product.result))
     held.turned = pool_.take(std::size_t{product.result.rows} * product.result.channels);
   held_ = std::move(held);
@@ -351,7 +355,29 @@ bool CudaBackend::rectify_held(const Values& values, const Values& to, const Val
   return false;
 }
 
+bool CudaBackend::pool_held(const cuda::LargestJob& pool, const Values& to) {
+  auto* product = std::get_if<cuda::RoundedProduct>(&held_.job);
+  if (product == nullptr || held_.patches.segment == 0 || product->turned != nullptr ||
+      product->pooled.values != nullptr || product->result.data != pool.from.data ||
+      product->rectified_exponent != pool.from.exponent ||
+      product->site.rounding != ShiftRounding::nearest || product->bias.mantissas != nullptr)
+    return false;
+  product->copies = held_.patches;
+  product->pooled = {pool.to.data, pool.marks, {pool.to.exponent, nullptr}};
+  held_.pooled = to.memory;
+  held_.turned.release();
+  return true;
+}
+
 bool CudaBackend::pass_held(const Values& values, const Values& to) {
+  if (auto* product = std::get_if<cuda::RoundedProduct>(&held_.job)) {
+    cuda::PooledRows& pooled = product->pooled;
+    if (pooled.values == nullptr || values.memory != to.memory || to.exponent.place < 0 ||
+        pooled.values != rows(values).data || pooled.exponents[1] != nullptr)
+      return false;
+    pooled.exponents[1] = exponent(to);
+    return true;
+  }
   auto* pool = std::get_if<cuda::LargestJob>(&held_.job);
   return pool != nullptr && name_held(*pool, pool->to, values, to);
 }

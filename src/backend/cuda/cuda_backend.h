@@ -82,9 +82,12 @@ class CudaBackend final : public IntegerBackend {
   }
   // Rounds a product as round() does; it waits for the rectifier that may come next, which it can
   // do on the way.
+  // `patches`: its copies as a pool of two by two that follows wants them, or of segment 0.
   void round(ShiftPoint point, const Values& to, cuda::DeviceBuffer second,
-             cuda::RoundedProduct product);
+             cuda::RoundedProduct product, const cuda::WindowCopies& patches);
   void hold(const cuda::LargestJob& pool, const Values& to);                    // likewise
+  // A pool of two by two of values that only it reads, by the product that makes them.
+  bool pool_held(const cuda::LargestJob& pool, const Values& to);
   void hold(const cuda::NormalizeJob& norm, const Values& to);                  // likewise
   void round(ShiftPoint point, const cuda::AddedRows& rows, const Values& to);  // likewise
   // Of errors, where `passed` are the values.
@@ -216,6 +219,8 @@ class CudaBackend final : public IntegerBackend {
                  cuda::RoundEach<cuda::AddedRows>>
         job;
     MemoryHandle to;
+    cuda::WindowCopies patches = {};
+    MemoryHandle pooled = {};
     cuda::DeviceBuffer second = {};  // of a second guess
     cuda::DeviceBuffer turned = {};
     std::string label;  // who asked for it, in a trace

@@ -38,14 +38,17 @@ class CudaPool final : public PoolOp {
   void forward(const Values& input, ShiftPoint point, const Values& marks,
                const Values& output) override {
     if (case_.kind == PoolCase::Kind::mean) return round_mean(input, ahead_, true, point, output);
-    pass_largest(input, marks, ahead_, true, output);
+    const cuda::LargestJob job = largest(input, marks, ahead_, true, output);
+    const bool is_alone = case_.is_rectified && is_of_two_by_two() && !marks.memory.is_empty();
+    if (!is_alone || !backend_.pool_held(job, output)) backend_.hold(job, output);
   }
 
   void input_error(const Values& error, const Values& marks, ShiftPoint point,
                    const Values& input_error) override {
     if (case_.kind == PoolCase::Kind::mean)
       return round_mean(error, back_, false, point, input_error);
-    if (!overlap_) return pass_largest(error, marks, back_, false, input_error);
+    if (!overlap_)
+      return backend_.hold(largest(error, marks, back_, false, input_error), input_error);
     const cuda::Rows from = backend_.rows(error);
     backend_.round(point, input_error, [&](const cuda::RoundingSite& site) {
       cuda::queue(backend_.queue(),
@@ -66,18 +69,23 @@ class CudaPool final : public PoolOp {
     return {memory.as<std::int32_t>(), case_.window.taps()};
   }
 
-  void pass_largest(const Values& from, const Values& marks, const cuda::DeviceBuffer& memory,
-                    bool is_forward, const Values& to) {
-    backend_.hold({.from = backend_.rows(from),
-                   .to = backend_.target(to),
-                   .marks = marks_of(marks),
-                   .table = table(memory),
-                   .is_forward = is_forward ? 1u : 0u,
-                   .is_rectified = case_.is_rectified ? 1u : 0u,
-                   .rectified_exponent = nullptr,
-                   .passed = nullptr,
-                   .turned = {}},
-                  to);
+  bool is_of_two_by_two() const {
+    return case_.window.kernel == Extent2{2, 2} && case_.window.stride == Extent2{2, 2} &&
+           case_.window.padding == Extent2{0, 0};
+  }
+
+  cuda::LargestJob largest(const Values& from, const Values& marks,
+                           const cuda::DeviceBuffer& memory, bool is_forward,
+                           const Values& to) const {
+    return {.from = backend_.rows(from),
+            .to = backend_.target(to),
+            .marks = marks_of(marks),
+            .table = table(memory),
+            .is_forward = is_forward ? 1u : 0u,
+            .is_rectified = case_.is_rectified ? 1u : 0u,
+            .rectified_exponent = nullptr,
+            .passed = nullptr,
+            .turned = {}};
   }
 
   void round_mean(const Values& from, const cuda::DeviceBuffer& memory, bool is_forward,

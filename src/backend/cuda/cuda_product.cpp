@@ -344,19 +344,24 @@ class CudaProduct final : public ProductOp {
       cuda::DeviceBuffer second;
       if (backend_.guesses_twice())
         second = backend_.scratch(std::size_t{target.rows} * target.pitch());
-      return backend_.round(
-          point, result, std::move(second),
-          {.shape = shape,
-           .site = {},
-           .input_exponent = backend_.exponent(source),
-           .bias = bias,
-           .result = target,
-           .rectified_exponent = nullptr,
-           .passed = nullptr,
-           .turned = nullptr,
-           .column_parts = divisor_by((target.channels + 127) / 128),
-           .unused = 0,
-           .copies = copies_of(shape, is_forward, source, backend_.wants_turned(target))});
+      const bool is_turned = backend_.wants_turned(target);
+      const cuda::WindowCopies copies = copies_of(shape, is_forward, source, is_turned);
+      const WindowPass pass{case_, is_forward, nullptr};
+      return backend_.round(point, result, std::move(second),
+                            {.shape = shape,
+                             .site = {},
+                             .input_exponent = backend_.exponent(source),
+                             .bias = bias,
+                             .result = target,
+                             .rectified_exponent = nullptr,
+                             .passed = nullptr,
+                             .turned = nullptr,
+                             .column_parts = divisor_by((target.channels + 127) / 128),
+                             .unused = 0,
+                             .pooled = {},
+                             .copies = copies},
+                            patch_copies(pass, copies, cuda::tile_of(backend_.path(), shape).rows,
+                                         backend_.rows(source), source.images));
     }
     const SplitSums sums = split_sums(shape, terms, target);
     backend_.round(point, result, [&](const RoundingSite& site) {

@@ -88,7 +88,13 @@ struct WindowCopies {
   const std::int32_t* order;
   Divisor images;
   std::uint32_t unused;
+  // Rows of a tile are patches of so many images, each of two lines of kPatchWidth pixels; 0: they
+  // are not.
+  std::uint32_t patch_images;
+  Divisor patch_pixels;  // those of so many images
 };
+inline constexpr std::uint32_t kPatchWidth = 8;
+inline constexpr std::uint32_t kPatchPixels = 2 * kPatchWidth;
 
 // The gradient of a weight as the copy engine brings it: rows are errors of one result channel,
 // columns the numbers of one channel that meet them at a tap, both cut into parts of `segment`
@@ -138,6 +144,13 @@ struct AddedBias {
   const std::int32_t* weight_exponent;
 };
 
+// The largest of two by two pixels of a rectified product, which is not stored itself.
+struct PooledRows {
+  std::int8_t* values;  // null: there is no pool
+  std::uint8_t* marks;
+  std::int32_t* exponents[2];  // where the exponent goes once more; null: nowhere
+};
+
 // Rounds every sum into a row of the result.
 struct RoundedProduct {
   ProductShape shape;
@@ -154,6 +167,7 @@ struct RoundedProduct {
   std::int8_t* turned;
   Divisor column_parts;  // of 128
   std::uint32_t unused;
+  PooledRows pooled;  // with copies of patches
   WindowCopies copies;
 };
 

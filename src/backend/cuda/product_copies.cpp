@@ -92,6 +92,32 @@ cuda::WindowCopies window_copies(const WindowPass& pass, cuda::ProductPath path,
   return copies;
 }
 
+cuda::WindowCopies patch_copies(const WindowPass& pass, const cuda::WindowCopies& copies,
+                                std::uint32_t tile_rows, const cuda::Rows& source,
+                                std::int64_t images) {
+  const Extent2& stride = pass.product.window.stride;
+  const std::uint32_t patch_images = tile_rows / cuda::kPatchPixels;
+  const Picture& result = pass.result();
+  if (copies.segment != 128 || copies.order != nullptr || !pass.is_forward ||
+      stride != Extent2{1, 1} || result.width % cuda::kPatchWidth != 0 || result.height % 2 != 0 ||
+      images % patch_images != 0)
+    return {};
+  const std::uint64_t bytes = source.pitch();
+  const auto width = static_cast<std::uint64_t>(pass.source().width);
+  const auto height = static_cast<std::uint64_t>(pass.source().height);
+  cuda::WindowCopies patches = copies;
+  patches.rows =
+      cuda::map_of({.data = source.data,
+                    .rank = 4,
+                    .extents = {bytes, width, height, static_cast<std::uint64_t>(images)},
+                    .strides = {bytes, bytes * width, bytes * width * height},
+                    .box = {copies.segment, cuda::kPatchWidth, 2, patch_images}});
+  patches.is_flat = 0;
+  patches.patch_images = patch_images;
+  patches.patch_pixels = divisor_by(result.pixels() * patch_images);
+  return patches;
+}
+
 bool can_copy_gradient(const ProductCase& product, cuda::ProductPath path, std::int64_t images) {
   const WeightShape& weight = product.weight;
   return path == cuda::ProductPath::wgmma && (weight.in % 64 == 0 || weight.in <= 64) &&

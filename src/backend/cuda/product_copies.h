@@ -36,6 +36,12 @@ cuda::WindowCopies window_copies(const WindowPass& pass, cuda::ProductPath path,
                                  const cuda::ProductShape& shape, const cuda::Rows& source,
                                  std::int64_t images);
 
+// The same with tiles of patches, for a result that is pooled on its way; of segment 0 where that
+// cannot be.
+cuda::WindowCopies patch_copies(const WindowPass& pass, const cuda::WindowCopies& copies,
+                                std::uint32_t tile_rows, const cuda::Rows& source,
+                                std::int64_t images);
+
 // `images` are filled up to a multiple of 16.
 bool can_copy_gradient(const ProductCase& product, cuda::ProductPath path, std::int64_t images);
 // Of inputs and errors that are turned: images side by side, then the channels of a pixel. Tiles

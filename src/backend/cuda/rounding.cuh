@@ -116,17 +116,7 @@ class RoundingPass {
                                                const After& after) {
     const bool has_second = other_ != PointState::kUnknown;
     if (!is_nearest_ || !is_quick(shift_) || (has_second && !is_quick(other_))) return false;
-    std::int32_t highest = 0;
-    std::int32_t lowest = 0;
-#pragma unroll
-    for (int i = 0; i < kChunks; ++i) {
-#pragma unroll
-      for (int j = 0; j < kChunk; j += 2) {
-        highest = __vimax3_s32(highest, sums_at(i, j), sums_at(i, j + 1));
-        lowest = __vimin3_s32(lowest, sums_at(i, j), sums_at(i, j + 1));
-      }
-    }
-    const auto most = static_cast<std::uint32_t>(max(highest, -lowest));
+    const std::uint32_t most = most_of<kChunks>(sums_at);
     if (!__all_sync(~0u, most < kQuickSum)) return false;
     most_ = max(most_, most);
 #pragma unroll 1
@@ -151,6 +141,43 @@ class RoundingPass {
     }
     return true;
   }
+  // All chunks of a tile's thread, to the nearest and rectified: take(guess, chunks) gets them.
+  template <int kChunks, class SumsAt, class Take>
+  __device__ __forceinline__ void round_rectified(const SumsAt& sums_at, const Take& take) {
+    const Gate gate = Gate::open(true);
+    const std::uint32_t most = most_of<kChunks>(sums_at);
+    most_ = max(most_, most);
+    const bool is_all_quick = is_quick(shift_) && (guesses() == 1 || is_quick(other_)) &&
+                              __all_sync(~0u, most < kQuickSum);
+#pragma unroll 1
+    for (int guess = 0; guess < guesses(); ++guess) {
+      const int shift = guess == 0 ? shift_ : other_;
+      std::uint32_t saturated = 0;
+      uint4 chunks[kChunks];
+      if (!is_all_quick) {
+#pragma unroll
+        for (int i = 0; i < kChunks; ++i) {
+          std::int32_t kept[kChunk];  // functions read from memory
+#pragma unroll
+          for (int j = 0; j < kChunk; ++j) kept[j] = sums_at(i, j);
+          uint4 chunk;
+          saturated += store_sums(site_, static_cast<const std::int32_t*>(kept), shift, 0, kChunk,
+                                  reinterpret_cast<std::int8_t*>(&chunk), gate);
+          chunks[i] = chunk;
+        }
+      } else if (__all_sync(~0u, fits(most, shift))) {
+#pragma unroll
+        for (int i = 0; i < kChunks; ++i)
+          chunks[i] = chunk_in_registers<false>(i, sums_at, gate, shift, saturated);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kChunks; ++i)
+          chunks[i] = chunk_in_registers<true>(i, sums_at, gate, shift, saturated);
+      }
+      take(guess, chunks);
+      (guess == 0 ? saturated_ : second_saturated_) += saturated;
+    }
+  }
   __device__ __forceinline__ int guesses() const {
     return other_ != PointState::kUnknown ? 2 : 1;
   }
@@ -168,11 +195,10 @@ class RoundingPass {
   }
 
   // Every thread of the block that rounds comes here once, all or the first kThreads.
-  // `sum_exponent` is that of the sums, `exponent` where the result's goes, and once more where
-  // `again` is not null.
-  template <unsigned int kThreads = 0>
-  __device__ void end(int sum_exponent, std::int32_t* exponent,
-                      std::int32_t* again = nullptr) const;
+  // `sum_exponent` is that of the sums, `exponent` where the result's goes, and once more to those
+  // of `again` that are not null.
+  template <unsigned int kThreads = 0, class... Again>
+  __device__ void end(int sum_exponent, std::int32_t* exponent, Again... again) const;
 
  private:
   __device__ __forceinline__ void see(std::uint64_t magnitude) {
@@ -184,6 +210,22 @@ class RoundingPass {
     const std::int8_t kept = clamp127(rounded);
     saturated += kept != rounded ? 1 : 0;
     return kept;
+  }
+
+  // The largest magnitude.
+  template <int kChunks, class SumsAt>
+  static __device__ __forceinline__ std::uint32_t most_of(const SumsAt& sums_at) {
+    std::int32_t highest = 0;
+    std::int32_t lowest = 0;
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+#pragma unroll
+      for (int j = 0; j < kChunk; j += 2) {
+        highest = __vimax3_s32(highest, sums_at(i, j), sums_at(i, j + 1));
+        lowest = __vimin3_s32(lowest, sums_at(i, j), sums_at(i, j + 1));
+      }
+    }
+    return static_cast<std::uint32_t>(max(highest, -lowest));
   }
 
   // Stochastically in 32 bits, by both guesses with the same draws.
@@ -254,20 +296,25 @@ class RoundingPass {
                                                       std::uint32_t& saturated) {
 #pragma unroll
     for (int k = 0; k < kTogether; ++k) {
-      const int i = first + k;
-      const Gate gate = gate_at(i);
-      std::uint32_t words[4];
-#pragma unroll
-      for (int w = 0; w < 4; ++w) {
-        int4 quad = rounded(make_int4(sums_at(i, 4 * w), sums_at(i, 4 * w + 1),
-                                      sums_at(i, 4 * w + 2), sums_at(i, 4 * w + 3)),
-                            shift);
-        if constexpr (kCuts) cut(quad, saturated);
-        words[w] = gate.rectifies ? packed<true>(quad) : packed(quad);
-      }
-      chunks[k] = gate.passed(make_uint4(words[0], words[1], words[2], words[3]));
-      *reinterpret_cast<uint4*>(to + place_at(i)) = chunks[k];
+      chunks[k] =
+          chunk_in_registers<kCuts>(first + k, sums_at, gate_at(first + k), shift, saturated);
+      *reinterpret_cast<uint4*>(to + place_at(first + k)) = chunks[k];
     }
+  }
+  template <bool kCuts, class SumsAt>
+  static __device__ __forceinline__ uint4 chunk_in_registers(int i, const SumsAt& sums_at,
+                                                             const Gate& gate, int shift,
+                                                             std::uint32_t& saturated) {
+    std::uint32_t words[4];
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      int4 quad = rounded(make_int4(sums_at(i, 4 * w), sums_at(i, 4 * w + 1), sums_at(i, 4 * w + 2),
+                                    sums_at(i, 4 * w + 3)),
+                          shift);
+      if constexpr (kCuts) cut(quad, saturated);
+      words[w] = gate.rectifies ? packed<true>(quad) : packed(quad);
+    }
+    return gate.passed(make_uint4(words[0], words[1], words[2], words[3]));
   }
 
   // To the nearest in 32 bits, where some may be cut.
@@ -462,9 +509,9 @@ __device__ inline bool is_last_block(std::uint32_t* blocks_done, std::uint32_t b
   return true;
 }
 
-template <unsigned int kThreads>
+template <unsigned int kThreads, class... Again>
 __device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponent,
-                                         std::int32_t* again) const {
+                                         Again... again) const {
   const std::uint64_t largest = largest_ > most_ ? largest_ : most_;
   const BlockTotals all = block_totals<kThreads>(largest, saturated_, second_saturated_);
   if (threadIdx.x != 0) return;
@@ -480,7 +527,10 @@ __device__ inline void RoundingPass::end(int sum_exponent, std::int32_t* exponen
   point.sum_exponent = sum_exponent;
   if (site_.meets_ranks) return;
   decide(point, site_.step->rule, site_.elements, site_.second != nullptr, exponent);
-  if (again != nullptr) *again = *exponent;
+  const auto repeat = [&](std::int32_t* to) {
+    if (to != nullptr) *to = *exponent;
+  };
+  (repeat(again), ...);
 }
 
 }  // namespace nibble::cuda

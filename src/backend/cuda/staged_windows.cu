@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/cuda/normed_ending.cuh"
+#include "backend/cuda/pooled_ending.cuh"
 #include "backend/cuda/rounded_ending.cuh"
 #include "backend/cuda/staged_product.cuh"
 
@@ -19,8 +20,15 @@ struct WindowTile {
   std::uint32_t end[2];
 
   // The pixel of a tile's first row.
+  template <std::uint32_t kTileRows>
   static __device__ __forceinline__ std::uint32_t pixel_of(const WindowCopies& copies,
                                                            std::uint32_t first_row) {
+    if (copies.patch_images != 0) {
+      const std::uint32_t images = copies.patch_pixels.quotient(first_row);
+      const std::uint32_t patch = copies.patch_pixels.remainder(first_row, images) / kTileRows;
+      const std::uint32_t pair = copies.width.quotient(patch * kPatchWidth);  // of lines
+      return patch * kPatchWidth + pair * copies.width.divisor;
+    }
     if (copies.order != nullptr)
       return static_cast<std::uint32_t>(copies.order[copies.images.quotient(first_row)]);
     return copies.pixels.remainder(first_row, copies.pixels.quotient(first_row));
@@ -29,9 +37,13 @@ struct WindowTile {
   __device__ __forceinline__ WindowTile(const WindowCopies& copies, std::uint32_t first_row,
                                         std::uint32_t first_pixel)
       : pixel(first_pixel) {
-    image = copies.order == nullptr
-                ? copies.pixels.quotient(first_row)
-                : copies.images.remainder(first_row, copies.images.quotient(first_row));
+    if (copies.patch_images != 0) {
+      image = copies.patch_pixels.quotient(first_row) * copies.patch_images;
+    } else {
+      image = copies.order == nullptr
+                  ? copies.pixels.quotient(first_row)
+                  : copies.images.remainder(first_row, copies.images.quotient(first_row));
+    }
     const std::uint32_t y = copies.width.quotient(pixel);
     const std::uint32_t coordinates[2] = {copies.width.remainder(pixel, y), y};
 #pragma unroll
@@ -62,8 +74,13 @@ struct WindowTile {
     const std::uint32_t taps = (end[0] - begin[0]) * (end[1] - begin[1]);
     return (taps * copies.segments + kParts - 1) / kParts;
   }
+  // Of patches the first of the pool's pixels, and how far it is to the next image.
   __device__ __forceinline__ TileRows rows(const WindowCopies& copies) const {
     const std::uint32_t pixels = copies.pixels.divisor;
+    if (copies.patch_images != 0) {
+      const auto x = static_cast<std::uint32_t>(at[0] - copies.first[0]);
+      return {image * (pixels / 4) + (pixel + x) / 4, pixels / 4};
+    }
     return {image * pixels + pixel, copies.order == nullptr ? 1 : pixels};
   }
 };
@@ -94,7 +111,7 @@ class TapParts {
     if (copies_.is_flat != 0) {
       copy_box(rows_, barrier, rows, channel,
                static_cast<std::int32_t>(tile_.image * copies_.pixels.divisor + tile_.pixel));
-    } else if (copies_.order == nullptr) {
+    } else if (copies_.order == nullptr && copies_.patch_images == 0) {
       copy_windows(rows_, barrier, rows, channel, tile_.at[0], tile_.at[1], image,
                    static_cast<std::uint16_t>(right), static_cast<std::uint16_t>(down));
     } else {
@@ -137,7 +154,7 @@ __device__ __forceinline__ void multiply_windows(const StagedJob<Job>& staged,
     keep_few_registers<Tile>();
     if (threadIdx.x > Tile::kMultiplying) return;
     for_each_tile_of<Tile>(job.shape, [&](std::uint32_t row, std::uint32_t column) {
-      const std::uint32_t pixel = WindowTile::pixel_of(job.copies, row);
+      const std::uint32_t pixel = WindowTile::pixel_of<Tile::kRows>(job.copies, row);
       memory.note(tiles++) = pixel;
       const WindowTile tile(job.copies, row, pixel);
       TapParts<Tile> parts(job.copies, staged.rows, staged.columns, tile, column);
@@ -174,7 +191,18 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 }
 
 template <class Tile>
+__global__ void __launch_bounds__(Tile::kThreads, 1)
+    pooled_windows(const __grid_constant__ StagedJob<RoundedProduct> staged) {
+  const StageMemory<Tile> memory = begin_staged<Tile>(staged);
+  if (staged.job.site.is_repeat && PooledEnding(staged.job).ends_early()) return;
+  multiply_windows<Tile, PooledEnding>(staged, memory);
+}
+
+template <class Tile>
 auto kernel_of(const RoundedProduct& job) {
+  if constexpr (Tile::kSegment == 128) {
+    if (job.pooled.values != nullptr) return pooled_windows<Tile>;
+  }
   return job.turned != nullptr ? rounded_windows<Tile, true> : rounded_windows<Tile, false>;
 }
 template <class Tile>

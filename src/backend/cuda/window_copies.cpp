@@ -128,7 +128,9 @@ WindowCopies window_copies(const WindowProduct& product, std::uint32_t rows, std
           .band_rows = band.images * band.lines * static_cast<std::uint32_t>(product.result.width),
           .order = nullptr,
           .images = divisor(std::max<std::int64_t>(static_cast<std::int64_t>(product.images), 1)),
-          .unused = 0};
+          .unused = 0,
+          .patch_images = 0,
+          .patch_pixels = {}};
 }
 
 }  // namespace nibble::cuda
