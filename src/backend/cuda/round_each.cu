@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds sums that are made number by number.
+#include <algorithm>
+
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/round_sources.h"
@@ -327,6 +329,60 @@ __global__ void __launch_bounds__(256) frozen_each(const __grid_constant__ Froze
   if (blockIdx.x == 0 && threadIdx.x == 0) *job.result.exponent = job.exponent;
 }
 
+// Few results, a chunk a thread of one block: it has seen all sums before it rounds, and nothing is
+// guessed.
+constexpr std::uint32_t kMostFew = 1024;  // chunks, and threads
+bool is_few(const RoundEach<SummedRows>& job) {
+  return !job.site.meets_ranks && job.result.rows * job.result.chunks.divisor <= kMostFew;
+}
+
+__global__ void __launch_bounds__(kMostFew)
+    round_few(const __grid_constant__ RoundEach<SummedRows> job) {
+  start_kernel();
+  __shared__ int shift;
+  const Rows& result = job.result;
+  const auto shared = shared_of(job.source);
+  const std::uint32_t row = result.chunks.quotient(threadIdx.x);
+  const ChunkPlace at{row, result.chunks.remainder(threadIdx.x, row) * kChunk};
+  const bool is_there = row < result.rows;
+  ChunkSums sums{};
+  if (is_there) add_sums(job.source, shared, result, at, sums);
+  std::uint64_t largest = 0;
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    const std::uint64_t magnitude = magnitude_of<std::int64_t>(sums[i]);
+    largest = largest > magnitude ? largest : magnitude;
+  }
+  DevicePoint& point = *job.site.point;
+  const BlockTotals all = block_totals(largest, 0);
+  if (threadIdx.x == 0) {
+    point.largest = all.largest;
+    point.sum_exponent = exponent_of(job.source, shared);
+    decide(point, job.site.step->rule, job.site.elements, false, result.exponent);
+    if (point.guess == Guess::wrong) --point.state.misses;
+    if (job.rectified_exponent != nullptr) *job.rectified_exponent = *result.exponent;
+    shift = point.shift;
+  }
+  __syncthreads();
+  std::uint32_t saturated = 0;
+  if (is_there) {
+    const std::uint64_t before =
+        static_cast<std::uint64_t>(job.site.step->first_image) * result.pixels.divisor;
+    const ChunkDraws draws(job.site, (before + row) * result.channels + at.channel);
+    ChunkBytes rounded{};
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      const std::int64_t number = round_shift(job.site.rounding, sums[i], shift, draws.draw[i]);
+      rounded.bytes[i] = clamp127(number);
+      saturated += rounded.bytes[i] != number ? 1 : 0;
+    }
+    const std::size_t offset = place_in(result, at);
+    store_chunk(result.data, offset, gate_at(job, offset)(rounded.words));
+  }
+  const BlockTotals cut = block_totals(0, saturated);
+  if (threadIdx.x == 0) point.state.saturated = static_cast<std::int64_t>(cut.sum);
+}
+
 template <class Source>
 void queue_rounding(DeviceQueue& queue, const RoundEach<Source>& job) {
   queue.launch(round_each<Source>, grid_of(queue, job.result), job);
@@ -359,7 +415,10 @@ void queue(DeviceQueue& queue, const RoundEach<SquaredRows>& job) {
   queue_rounding(queue, job);
 }
 void queue(DeviceQueue& queue, const RoundEach<SummedRows>& job) {
-  queue_rounding(queue, job);
+  if (!is_few(job)) return queue_rounding(queue, job);
+  if (job.site.is_repeat) return;
+  const std::uint32_t chunks = job.result.rows * job.result.chunks.divisor;
+  queue.launch(round_few, {.blocks = 1, .threads = std::max((chunks + 31) / 32, 1u) * 32}, job);
 }
 void queue(DeviceQueue& queue, const RoundEach<GroupedRows>& job) {
   queue_rounding(queue, job);
