@@ -78,8 +78,15 @@ class TurningTable {
 template <class ChunksAt>
 __device__ __forceinline__ void turn_pictures(const TurnJob& job, std::uint32_t block,
                                               const ChunksAt& chunks_at) {
-  constexpr std::uint32_t kPitch = kTurnedImages / 4 + 4;  // words
-  __shared__ __align__(16) std::uint32_t tile[kTurnedPixels][kTurnedChannels][kPitch];
+  // Words of a line, and those between lines of neighbouring chunks, so that neither who writes
+  // nor who reads meets others in a bank.
+  constexpr std::uint32_t kPitch = kTurnedImages / 4;
+  constexpr std::uint32_t kGap = 8;
+  constexpr std::uint32_t kLines = kTurnedChannels * kPitch + kTurnedChannels / kChunk * kGap;
+  __shared__ __align__(16) std::uint32_t tile[kTurnedPixels][kLines];
+  const auto line_at = [](std::uint32_t channel) {
+    return channel * kPitch + channel / kChunk * kGap;
+  };
   const std::uint32_t plane = job.pixel_blocks.quotient(block);
   const std::uint32_t from_pitch = job.from.chunks.divisor * kChunk;
   const std::uint32_t pixels = job.from.pixels.divisor;
@@ -87,8 +94,9 @@ __device__ __forceinline__ void turn_pictures(const TurnJob& job, std::uint32_t 
   const std::uint32_t first_channel =
       job.channel_tiles.remainder(plane, image_tile) * kTurnedChannels;
   const std::uint32_t first_image = image_tile * kTurnedImages;
-  const std::uint32_t four = threadIdx.x % 16;       // of images
-  const std::uint32_t part = threadIdx.x / 16 % 4;   // of channels
+  // A warp has 64 channels side by side, of eight times four images.
+  const std::uint32_t four = threadIdx.x % 8 + threadIdx.x / 32 % 2 * 8;
+  const std::uint32_t part = threadIdx.x / 8 % 4;    // of channels
   const std::uint32_t own_pixel = threadIdx.x / 64;  // of four
   for (std::uint32_t first = job.pixel_blocks.remainder(block, plane) * kTurnedPixels;
        first < pixels; first += job.pixel_blocks.divisor * kTurnedPixels) {
@@ -106,7 +114,7 @@ __device__ __forceinline__ void turn_pictures(const TurnJob& job, std::uint32_t 
       turn_words(words);
 #pragma unroll
       for (std::uint32_t i = 0; i < 4; ++i)
-        tile[own_pixel][part * kChunk + w * 4 + i][four] = words[i];
+        tile[own_pixel][line_at(part * kChunk + w * 4 + i) + four] = words[i];
     }
     __syncthreads();
     const std::uint32_t line = threadIdx.x / 4;
@@ -120,7 +128,7 @@ __device__ __forceinline__ void turn_pictures(const TurnJob& job, std::uint32_t 
                    std::size_t{first + i} * job.pixel_step) *
                           job.pitch +
                       first_image + images,
-                  *reinterpret_cast<const uint4*>(&tile[i][line][images / 4]));
+                  *reinterpret_cast<const uint4*>(&tile[i][line_at(line) + images / 4]));
     }
   }
 }
