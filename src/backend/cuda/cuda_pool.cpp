@@ -71,7 +71,8 @@ class CudaPool final : public PoolOp {
 
   bool is_of_two_by_two() const {
     return case_.window.kernel == Extent2{2, 2} && case_.window.stride == Extent2{2, 2} &&
-           case_.window.padding == Extent2{0, 0};
+           case_.window.padding == Extent2{0, 0} && case_.input.width % 2 == 0 &&
+           case_.input.height % 2 == 0;
   }
 
   cuda::LargestJob largest(const Values& from, const Values& marks,
@@ -85,7 +86,9 @@ class CudaPool final : public PoolOp {
             .is_rectified = case_.is_rectified ? 1u : 0u,
             .rectified_exponent = nullptr,
             .passed = nullptr,
-            .turned = {}};
+            .turned = {},
+            .is_of_two_by_two = is_of_two_by_two() ? 1u : 0u,
+            .line_windows = Divisor::of(static_cast<std::uint32_t>(case_.output.width))};
   }
 
   void round_mean(const Values& from, const cuda::DeviceBuffer& memory, bool is_forward,

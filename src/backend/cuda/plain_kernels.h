@@ -53,6 +53,8 @@ struct LargestJob {
   std::int32_t* rectified_exponent;
   const std::int8_t* passed;
   TurnJob turned;  // the result once more; `to` null: it is not wanted
+  std::uint32_t is_of_two_by_two;
+  Divisor line_windows;  // by the windows of a line
 };
 
 // All numbers that meet the taps of a window, side by side in a row: channel tap·in + c, in <= 4.

@@ -124,6 +124,15 @@ __device__ __forceinline__ void store_returned(const LargestJob& job, const Chun
   }
 }
 
+// The pixel of tap i % 4 of window i / 4, of windows of two by two: threads that have the same
+// window read the same error.
+__device__ __forceinline__ std::uint32_t pixel_of_tap(const LargestJob& job, std::uint32_t i) {
+  const std::uint32_t window = i / 4;
+  const std::uint32_t y = job.line_windows.quotient(window);
+  const std::uint32_t x = job.line_windows.remainder(window, y);
+  return (2 * y + i / 2 % 2) * 2 * job.line_windows.divisor + 2 * x + i % 2;
+}
+
 template <bool kForward, bool kTurns>
 __global__ void __launch_bounds__(256) pool_largest(const __grid_constant__ LargestJob job) {
   start_kernel();
@@ -135,10 +144,14 @@ __global__ void __launch_bounds__(256) pool_largest(const __grid_constant__ Larg
     }
   };
   if constexpr (kTurns) {
-    turn_pictures(job.turned, blockIdx.x,
-                  [&](const ChunkPlace& at, std::uint32_t, ChunkBytes(&chunks)[4]) {
-                    store(at, chunks);  // images are a multiple of four
-                  });
+    turn_pictures(
+        job.turned, blockIdx.x,
+        [&](const ChunkPlace& at, std::uint32_t, ChunkBytes(&chunks)[4]) {
+          store(at, chunks);  // images are a multiple of four
+        },
+        [&](std::uint32_t i) {
+          return kForward || job.is_of_two_by_two == 0 ? i : pixel_of_tap(job, i);
+        });
   } else {
     for_each_chunk(job.to, [&](const ChunkPlace& at) {
       ChunkBytes one[1];

@@ -168,16 +168,17 @@ __global__ void __launch_bounds__(256) turn(const __grid_constant__ JobList<Turn
   start_kernel();
   const JobShare share = own_share(list);
   const TurnJob& job = list.jobs[share.job];
-  turn_pictures(job, share.block,
-                [&](const ChunkPlace& at, std::uint32_t count, ChunkBytes(&chunks)[4]) {
-                  const std::uint32_t pitch = job.from.chunks.divisor * kChunk;
+  turn_pictures(
+      job, share.block,
+      [&](const ChunkPlace& at, std::uint32_t count, ChunkBytes(&chunks)[4]) {
+        const std::uint32_t pitch = job.from.chunks.divisor * kChunk;
 #pragma unroll
-                  for (std::uint32_t i = 0; i < 4; ++i) {
-                    const ChunkPlace there{at.row + i * job.from.pixels.divisor, at.channel};
-                    if (i < count)
-                      chunks[i].words = load_chunk(job.from.data, offset_of(pitch, there));
-                  }
-                });
+        for (std::uint32_t i = 0; i < 4; ++i) {
+          const ChunkPlace there{at.row + i * job.from.pixels.divisor, at.channel};
+          if (i < count) chunks[i].words = load_chunk(job.from.data, offset_of(pitch, there));
+        }
+      },
+      [](std::uint32_t i) { return i; });
 }
 
 }  // namespace

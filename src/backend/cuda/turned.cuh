@@ -74,10 +74,11 @@ class TurningTable {
 // Blocks of 256 threads turn pictures: 64 images by 64 channels of four pixels at a time, each
 // thread four images by 16 channels, in registers by fours, then through shared memory into lines
 // of 64 images. chunks_at(place, count, chunks) gives 16 channels of the pixel at `place` of up to
-// four images; it is asked once for each.
-template <class ChunksAt>
+// four images; it is asked once for each. pixel_at(i) is the i-th pixel: those that a block has
+// together may be others than those side by side.
+template <class ChunksAt, class PixelAt>
 __device__ __forceinline__ void turn_pictures(const TurnJob& job, std::uint32_t block,
-                                              const ChunksAt& chunks_at) {
+                                              const ChunksAt& chunks_at, const PixelAt& pixel_at) {
   // Words of a line, and those between lines of neighbouring chunks, so that neither who writes
   // nor who reads meets others in a bank.
   constexpr std::uint32_t kPitch = kTurnedImages / 4;
@@ -100,11 +101,11 @@ __device__ __forceinline__ void turn_pictures(const TurnJob& job, std::uint32_t 
   const std::uint32_t own_pixel = threadIdx.x / 64;  // of four
   for (std::uint32_t first = job.pixel_blocks.remainder(block, plane) * kTurnedPixels;
        first < pixels; first += job.pixel_blocks.divisor * kTurnedPixels) {
-    const std::uint32_t pixel = first + own_pixel;
+    const std::uint32_t pixel = pixel_at(first + own_pixel);
     const std::uint32_t channel = first_channel + part * kChunk;
     ChunkBytes chunk[4] = {};
     const std::uint32_t image = first_image + four * 4;
-    if (image < job.images && channel < from_pitch && pixel < pixels)
+    if (image < job.images && channel < from_pitch && first + own_pixel < pixels)
       chunks_at(ChunkPlace{image * pixels + pixel, channel}, job.images - image, chunk);
     __syncthreads();
 #pragma unroll
@@ -125,7 +126,7 @@ __device__ __forceinline__ void turn_pictures(const TurnJob& job, std::uint32_t 
       if (first + i >= pixels) continue;
       store_chunk(job.to,
                   (std::size_t{first_channel + line} * job.channel_step +
-                   std::size_t{first + i} * job.pixel_step) *
+                   std::size_t{pixel_at(first + i)} * job.pixel_step) *
                           job.pitch +
                       first_image + images,
                   *reinterpret_cast<const uint4*>(&tile[i][line_at(line) + images / 4]));
