@@ -207,6 +207,23 @@ layers = [
   expect_same_weights(network, stochastic, 6, {256, 512});
 }
 
+// Pools of two by two that products do where they round: tiles of 128 and of 256 channels, batches
+// that have whole tiles of both, of one and of none.
+TEST(DeviceNetworks, PooledProductsGiveTheWeightsOfTheCpu) {
+  const Network network = network_of(R"(
+input = [8, 16, 3]
+layers = [
+  { op = "conv2d", name = "a", channels = 128, kernel = 3, padding = 1 }, { op = "relu" },
+  { op = "conv2d", name = "b", channels = 128, kernel = 3, padding = 1 }, { op = "relu" },
+  { op = "max_pool", kernel = 2 },
+  { op = "conv2d", name = "c", channels = 320, kernel = 5, padding = 2 }, { op = "relu" },
+  { op = "max_pool", kernel = 2 },
+  { op = "flatten" }, { op = "linear", name = "d", features = 10 }, { op = "softmax_cross_entropy" },
+])");
+  expect_same_weights(network, {}, 8, {32, 24, 64, 12});
+  expect_same_weights(network, with_everything(ShiftRule::delayed), 6, {48, 8});
+}
+
 IntegerOptions with_norms(std::string_view device) {
   IntegerOptions options{.update = kSgdOfTests};
   options.device = device;
