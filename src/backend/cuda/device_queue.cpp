@@ -98,6 +98,7 @@ DeviceQueue::DeviceQueue(int device) : place_{.device = device} {
   place_.stream = made.stream;
   multiprocessors_ = made.multiprocessors;
   side_ = make_stream(device, device_limits()).stream;
+  check("cuda", cudaStreamCreateWithFlags(&down_, cudaStreamNonBlocking));
   check("cuda", cudaEventCreateWithFlags(&meeting_, cudaEventDisableTiming));
   int major = 0;
   check("cuda", cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
@@ -107,9 +108,11 @@ DeviceQueue::DeviceQueue(int device) : place_{.device = device} {
 DeviceQueue::~DeviceQueue() {
   const DeviceGuard guard(place_);
   cudaStreamSynchronize(stream());
+  cudaStreamSynchronize(down_);
   graphs_.clear();
   pieces_.clear();
   cudaEventDestroy(meeting_);
+  cudaStreamDestroy(down_);
   cudaStreamDestroy(side_);
   cudaStreamDestroy(stream());
 }
@@ -134,6 +137,7 @@ void DeviceQueue::put(void* to, const void* from, std::size_t bytes) {
                              gathered_size_ + room > kMostGathered))
     send_gathered();
   if (!is_gathered) {
+    await_reading();
     std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
     std::memcpy(piece->memory, from, bytes);
     return send(to, std::move(piece), bytes);
@@ -163,9 +167,14 @@ void DeviceQueue::send_gathered() {
   send(gathered_to_, std::move(gathered_), gathered_end_);
 }
 
+void DeviceQueue::await_reading() {
+  if (std::exchange(is_read_, false)) wait_for_other(stream(), down_);
+}
+
 void DeviceQueue::copy(void* to, const void* from, std::size_t bytes) {
   flush();
   const DeviceGuard guard(place_);
+  await_reading();
   check("cuda", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()));
 }
 
@@ -237,6 +246,7 @@ std::unique_ptr<DeviceGraph> DeviceQueue::record() {
 void DeviceQueue::replay(const DeviceGraph& graph) {
   flush();
   const DeviceGuard guard(place_);
+  await_reading();
   check("cuda", cudaGraphLaunch(graph.runnable(), stream()));
 }
 
@@ -253,6 +263,7 @@ void DeviceQueue::flush() {
   const DeviceGuard guard(place_);
   send_gathered();
   if (pending_.launches.empty()) return;
+  await_reading();
   if (pending_.launches.size() < kLeastLaunches || spans_) {
     issue(pending_);
     labels_.clear();
@@ -295,14 +306,17 @@ std::unique_ptr<DeviceArrival> DeviceQueue::get_later(std::initializer_list<Devi
   std::size_t bytes = 0;
   for (const DeviceBytes& each : pieces) bytes += each.size;
   std::unique_ptr<PinnedPiece> piece = take_piece(bytes);
+  const cudaStream_t on = spans_ ? stream() : down_;
+  wait_for_other(down_, stream());
   auto* to = static_cast<std::byte*>(piece->memory);
   for (const DeviceBytes& each : pieces) {
     if (spans_) spans_->begin("copy " + std::to_string(each.size) + " bytes back", {});
-    check("cuda", cudaMemcpyAsync(to, each.data, each.size, cudaMemcpyDeviceToHost, stream()));
+    check("cuda", cudaMemcpyAsync(to, each.data, each.size, cudaMemcpyDeviceToHost, on));
     if (spans_) spans_->end();
     to += each.size;
   }
-  check("cuda", cudaEventRecord(piece->done, stream()));
+  check("cuda", cudaEventRecord(piece->done, on));
+  is_read_ = true;
   return std::make_unique<DeviceArrival>(*this, std::move(piece));
 }
 

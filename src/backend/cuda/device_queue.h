@@ -147,13 +147,16 @@ class DeviceQueue {
 
   void add(const void* kernel, const Grid& grid, const void* params, std::size_t size);
   void issue(const Sequence& sequence);
+  void await_reading();
   void wait_for_other(cudaStream_t waits, cudaStream_t other);
   void remember(std::uint64_t hash);
   cudaStream_t stream() const { return static_cast<cudaStream_t>(place_.stream); }
 
   Place place_;
   cudaStream_t side_ = nullptr;  // for what runs beside
+  cudaStream_t down_ = nullptr;  // for what the host reads later, beside the next step's bytes
   cudaEvent_t meeting_ = nullptr;
+  bool is_read_ = false;   // something is on its way down that no launch may write before
   bool is_aside_ = false;  // the next launch
   bool joins_ = false;
   unsigned int multiprocessors_ = 0;
