@@ -72,13 +72,13 @@ class PooledEnding {
 
   // `rows` are those of the pool: of the first image's first pixel, and from image to image.
   template <class RowSpan, class Sums>
-  __device__ __forceinline__ void tile(const RowSpan& rows, std::uint32_t first_column,
-                                       const Sums& sums, std::int8_t*) {
+  __device__ __forceinline__ void tile(const RowSpan& rows, std::uint32_t first_column, Sums& sums,
+                                       std::int8_t*) {
     static_assert(Sums::kGroups % 2 == 0);
     const std::uint32_t lane = threadIdx.x % 32;
     const bool is_left = lane / 4 % 2 == 0;
     pass_.template round_rectified<Sums::kChunks>(
-        [&](int i, int j) { return sums.at(i, j); },
+        [&](int i, int j) { return sums.at(i, j); }, [&] { sums.double_all(); },
         [&](int guess, const uint4(&chunks)[Sums::kChunks]) {
           std::int8_t* values = guess == 0 ? job_.pooled.values : job_.site.second;
           std::int8_t* marks = guess == 0 ? reinterpret_cast<std::int8_t*>(job_.pooled.marks)

@@ -79,8 +79,8 @@ class RoundedEnding {
 
   // All sums of a tile that this thread has in registers; four warps have `memory` to turn results.
   template <class RowSpan, class Sums>
-  __device__ __forceinline__ void tile(const RowSpan& rows, std::uint32_t first_column,
-                                       const Sums& sums, std::int8_t* memory) {
+  __device__ __forceinline__ void tile(const RowSpan& rows, std::uint32_t first_column, Sums& sums,
+                                       std::int8_t* memory) {
     constexpr int kChunks = Sums::kChunks;
     constexpr int kTogether = kTurns ? kTurnedTogether : kChunks;
     uint4 values[kTogether];  // on their way before they are looked at
@@ -105,7 +105,7 @@ class RoundedEnding {
     };
     if (is_whole && bias_ == nullptr &&
         pass_.template round_chunks<kChunks, kTogether>(
-            [&](int i, int j) { return sums.at(i, j); },
+            [&](int i, int j) { return sums.at(i, j); }, [&] { sums.double_all(); },
             [&](int i) { return begin + Sums::row_step(i) * step + Sums::column_step(i); },
             [&](int i) { return gate_of(values[i % kTogether]); }, data_, after))
       return;

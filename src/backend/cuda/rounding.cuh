@@ -64,7 +64,8 @@ class RoundingPass {
     }
     const auto most = static_cast<std::uint32_t>(max(highest, -lowest));
     most_ = max(most_, most);
-    const bool is_small = is_nearest_ && shift_ > 0 && fits(most, shift_);
+    const bool is_small =
+        is_nearest_ && (shift_ == 0 ? most <= 127 : shift_ > 0 && fits(most, shift_));
     if (is_small) *reinterpret_cast<uint4*>(result + at) = rounded_chunk(chunk, shift_, gate);
     if (is_small && other_ == PointState::kUnknown) return;
     if (site_.rounding == ShiftRounding::stochastic && element % 4 == 0 && count == kChunk &&
@@ -85,19 +86,23 @@ class RoundingPass {
   // All chunks of a tile's thread, where all is as it is most often: sums(i) is a chunk of sums in
   // registers, place(i) its offset, gate(i) what follows; after(guess, first, chunks) of every
   // kTogether results. False: nothing is done, and chunks go one by one. Without a branch for each
-  // chunk their instructions overlap.
-  template <int kChunks, int kTogether, class SumsAt, class PlaceAt, class GateAt, class After>
-  __device__ __forceinline__ bool round_chunks(const SumsAt& sums_at, const PlaceAt& place_at,
-                                               const GateAt& gate_at, std::int8_t* result,
-                                               const After& after) {
-    const bool has_second = other_ != PointState::kUnknown;
-    if (!is_nearest_ || !is_quick(shift_) || (has_second && !is_quick(other_))) return false;
-    const std::uint32_t most = most_of<kChunks>(sums_at);
-    if (!__all_sync(~0u, most < kQuickSum)) return false;
+  // chunk their instructions overlap. double_sums() is asked for where a shift is 0: twice the sums
+  // by one bit more are the same results.
+  template <int kChunks, int kTogether, class SumsAt, class DoubleSums, class PlaceAt, class GateAt,
+            class After>
+  __device__ __forceinline__ bool round_chunks(const SumsAt& sums_at, const DoubleSums& double_sums,
+                                               const PlaceAt& place_at, const GateAt& gate_at,
+                                               std::int8_t* result, const After& after) {
+    if (!is_nearest_) return false;
+    std::uint32_t most = most_of<kChunks>(sums_at);
+    const int lift = quick_lift(most);
+    if (lift < 0) return false;
     most_ = max(most_, most);
+    if (lift > 0) double_sums();
+    most <<= lift;
 #pragma unroll 1
     for (int guess = 0; guess < guesses(); ++guess) {
-      const int shift = guess == 0 ? shift_ : other_;
+      const int shift = (guess == 0 ? shift_ : other_) + lift;
       std::int8_t* to = guess == 0 ? result : second_;
       std::uint32_t saturated = 0;
       const bool has_cuts = !__all_sync(~0u, fits(most, shift));
@@ -118,19 +123,21 @@ class RoundingPass {
     return true;
   }
   // All chunks of a tile's thread, to the nearest and rectified: take(guess, chunks) gets them.
-  template <int kChunks, class SumsAt, class Take>
-  __device__ __forceinline__ void round_rectified(const SumsAt& sums_at, const Take& take) {
+  template <int kChunks, class SumsAt, class DoubleSums, class Take>
+  __device__ __forceinline__ void round_rectified(const SumsAt& sums_at,
+                                                  const DoubleSums& double_sums, const Take& take) {
     const Gate gate = Gate::open(true);
-    const std::uint32_t most = most_of<kChunks>(sums_at);
+    std::uint32_t most = most_of<kChunks>(sums_at);
     most_ = max(most_, most);
-    const bool is_all_quick = is_quick(shift_) && (guesses() == 1 || is_quick(other_)) &&
-                              __all_sync(~0u, most < kQuickSum);
+    const int lift = quick_lift(most);
+    if (lift > 0) double_sums();
+    most <<= max(lift, 0);
 #pragma unroll 1
     for (int guess = 0; guess < guesses(); ++guess) {
-      const int shift = guess == 0 ? shift_ : other_;
+      const int shift = (guess == 0 ? shift_ : other_) + max(lift, 0);
       std::uint32_t saturated = 0;
       uint4 chunks[kChunks];
-      if (!is_all_quick) {
+      if (lift < 0) {
 #pragma unroll
         for (int i = 0; i < kChunks; ++i) {
           std::int32_t kept[kChunk];  // functions read from memory
@@ -327,7 +334,8 @@ class RoundingPass {
     std::uint32_t words[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int4 quad = rounded(quad_of(sums, 4 * i), shift);
+      const int4 sum = quad_of(sums, 4 * i);
+      const int4 quad = shift == 0 ? sum : rounded(sum, shift);
       words[i] = gate.rectifies ? packed<true>(quad) : packed(quad);
     }
     return gate.passed(make_uint4(words[0], words[1], words[2], words[3]));
@@ -371,6 +379,14 @@ class RoundingPass {
     cut(quad.y, saturated);
     cut(quad.z, saturated);
     cut(quad.w, saturated);
+  }
+  // Whether 32 bits hold all that comes of sums up to `most` in any thread of the warp: by how many
+  // bits sums are to be lifted, so that no shift is 0; below 0: they do not.
+  __device__ __forceinline__ int quick_lift(std::uint32_t most) const {
+    const bool has_second = other_ != PointState::kUnknown;
+    const int lift = shift_ == 0 || other_ == 0 ? 1 : 0;
+    const bool is_all_quick = is_quick(shift_ + lift) && (!has_second || is_quick(other_ + lift));
+    return is_all_quick && __all_sync(~0u, most < kQuickSum >> lift) ? lift : -1;
   }
   // With sums below kQuickSum 32 bits hold all.
   static __device__ __forceinline__ bool is_quick(int shift) {

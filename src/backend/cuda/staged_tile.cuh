@@ -228,6 +228,9 @@ class StagedSums {
     return threadIdx.x % 4 * 16 + column_step(chunk);
   }
 
+  __device__ __forceinline__ void double_all() {
+    for_each_register([](int, std::int32_t& sum) { sum *= 2; });
+  }
   // body(number, sum) of every sum that this thread has.
   template <class Body>
   __device__ __forceinline__ void for_each_register(const Body& body) {
