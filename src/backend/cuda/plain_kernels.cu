@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that change without rounding.
+#include <algorithm>
+
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/plain_kernels.h"
@@ -40,37 +42,63 @@ __global__ void __launch_bounds__(256) rectify(const __grid_constant__ RectifyJo
   set_exponent(job.to, exponent);
 }
 
-// One mask of features for all images: kept where the first bits of the draw are zeros.
+// Of features from `feature` on, those that are kept: where the first bits of the draw are zeros.
+__device__ __forceinline__ ChunkBytes kept_features(const RandomKey& key, std::uint64_t feature,
+                                                    std::int32_t halvings) {
+  ChunkBytes kept{};
+  const auto keep = [&](int i, std::uint32_t draw) {
+    if (draw >> (32 - halvings) == 0) kept.word[i / 4] |= 0xFFu << i % 4 * 8;
+  };
+  if (feature % 4 != 0) {
+#pragma unroll
+    for (int i = 0; i < kChunk; i += 4) {
+#pragma unroll 1
+      for (int k = 0; k < 4; ++k) keep(i + k, philox::draw32(key, feature + i + k));
+    }
+    return kept;
+  }
+#pragma unroll
+  for (int i = 0; i < kChunk; i += 4) {
+    const PhiloxBlock draws = philox::block_of(key, (feature + i) / 4);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) keep(i + k, draws[k]);
+  }
+  return kept;
+}
+
+// One mask of features for all images: a thread makes that of a chunk, of every gridDim.y-th image.
 __global__ void __launch_bounds__(256) drop(const __grid_constant__ DropJob job) {
   start_kernel();
   const RandomKey key{job.step->seed, job.stream, job.step->step};
-  for_each_chunk(job.to, [&](const ChunkPlace& at) {
-    const std::size_t offset = place_in(job.to, at);
-    ChunkBytes chunk{load_chunk(job.from.data, offset)};
-    const std::uint32_t pixel = job.to.pixels.remainder(at.row, job.to.pixels.quotient(at.row));
-    const std::uint64_t feature = std::uint64_t{pixel} * job.to.channels + at.channel;
-    if (feature % 4 == 0) {
+  const std::uint32_t pixels = job.to.pixels.divisor;
+  const std::uint32_t images = job.to.pixels.quotient(job.to.rows);
+  const std::uint32_t chunks = pixels * job.to.chunks.divisor;  // of an image
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < chunks;
+       i += gridDim.x * blockDim.x) {
+    const std::uint32_t pixel = job.to.chunks.quotient(i);
+    const std::uint32_t channel = job.to.chunks.remainder(i, pixel) * kChunk;
+    const ChunkBytes kept =
+        kept_features(key, std::uint64_t{pixel} * job.to.channels + channel, job.halvings);
+    // Some images are on their way before the first is stored.
+    constexpr std::uint32_t kTogether = 4;
+    for (std::uint32_t first = blockIdx.y; first < images; first += kTogether * gridDim.y) {
+      ChunkBytes some[kTogether];
+      const auto offset_at = [&](std::uint32_t k) {
+        return place_in(job.to, {(first + k * gridDim.y) * pixels + pixel, channel});
+      };
 #pragma unroll
-      for (int i = 0; i < kChunk; i += 4) {
-        const PhiloxBlock draws = philox::block_of(key, (feature + i) / 4);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          if (draws[k] >> (32 - job.halvings) != 0) chunk.bytes[i + k] = 0;
-        }
+      for (std::uint32_t k = 0; k < kTogether; ++k) {
+        if (first + k * gridDim.y < images) some[k].words = load_chunk(job.from.data, offset_at(k));
       }
-    } else {
-#pragma unroll 1
-      for (int w = 0; w < 4; ++w) {
-        std::uint32_t kept = 0;
-        for (int k = 0; k < 4; ++k) {
-          if (philox::draw32(key, feature + w * 4 + k) >> (32 - job.halvings) == 0)
-            kept |= 0xFFu << k * 8;
-        }
-        chunk.word[w] &= kept;
+#pragma unroll
+      for (std::uint32_t k = 0; k < kTogether; ++k) {
+        if (first + k * gridDim.y >= images) continue;
+#pragma unroll
+        for (int w = 0; w < 4; ++w) some[k].word[w] &= kept.word[w];
+        store_chunk(job.to.data, offset_at(k), some[k].words);
       }
     }
-    store_chunk(job.to.data, offset, chunk.words);
-  });
+  }
   set_exponent(job.to, *job.from.exponent + job.halvings);
 }
 
@@ -266,7 +294,11 @@ void queue(DeviceQueue& queue, const RectifyJob& job) {
   queue.launch(rectify, grid_of(queue, job.to), job);
 }
 void queue(DeviceQueue& queue, const DropJob& job) {
-  queue.launch(drop, grid_of(queue, job.to), job);
+  constexpr std::uint32_t kImages = 8;  // of a thread
+  const std::uint32_t images = job.to.rows / job.to.pixels.divisor;
+  Grid grid = grid_of(queue, std::uint64_t{job.to.pixels.divisor} * job.to.chunks.divisor);
+  grid.planes = std::clamp((images + kImages - 1) / kImages, 1u, 1024u);
+  queue.launch(drop, grid, job);
 }
 void queue(DeviceQueue& queue, const CopyJob& job) {
   const Grid grid = job.from.data == job.to.data ? Grid{.threads = 32} : grid_of(queue, job.to);

@@ -88,39 +88,55 @@ __device__ __forceinline__ void store_largest(const LargestJob& job, const Chunk
   }
 }
 
-// The error back to where the largest was: one window at most has the pixel.
+// The window that has a pixel, which one at most has: its place in the pool's result, or -1, and
+// the tap that the pixel is.
+struct WindowOf {
+  std::int32_t source = -1;
+  std::uint32_t tap = 0;
+
+  __device__ __forceinline__ WindowOf(const LargestJob& job, const PoolPlace& place) {
+    if (job.is_of_two_by_two != 0) {
+      const Divisor& windows = job.line_windows;
+      const std::uint32_t line = windows.quotient(place.pixel / 2);  // of the picture
+      const std::uint32_t x = place.pixel - 2 * line * windows.divisor;
+      source = static_cast<std::int32_t>(line / 2 * windows.divisor + x / 2);
+      tap = line % 2 * 2 + x % 2;
+      return;
+    }
+    for (int i = 0; i < static_cast<int>(job.table.taps); ++i) {
+      if (place.sources[i] < 0) continue;
+      source = place.sources[i];
+      tap = static_cast<std::uint32_t>(i);
+    }
+  }
+};
+
+// The error back to where the largest was.
 template <int kImages>
 __device__ __forceinline__ void store_returned(const LargestJob& job, const ChunkPlace& at,
                                                ChunkBytes (&results)[kImages]) {
   const PoolPlace place(job, at);
-  std::int32_t source = -1;
-  std::uint32_t mark = 0;
-  for (int tap = 0; tap < static_cast<int>(job.table.taps); ++tap) {
-    if (place.sources[tap] < 0) continue;
-    source = place.sources[tap];
-    mark = kEachByte * static_cast<std::uint32_t>(tap);
-  }
+  const WindowOf window(job, place);
   ChunkBytes marks[kImages];
-  ChunkBytes passed[kImages];
 #pragma unroll
   for (int k = 0; k < kImages; ++k) {
     results[k] = {};
-    if (job.passed != nullptr)
-      passed[k].words = load_chunk(job.passed, place.to + k * place.to_step);
-    if (source < 0) continue;
-    const std::size_t from = place.from(job, source, at.channel) + k * place.from_step;
+    if (window.source < 0) continue;
+    const std::size_t from = place.from(job, window.source, at.channel) + k * place.from_step;
     results[k].words = load_chunk(job.from.data, from);
     marks[k].words = load_chunk(job.marks, from);
   }
 #pragma unroll
   for (int k = 0; k < kImages; ++k) {
-    if (source >= 0) {
+    const std::size_t to = place.to + k * place.to_step;
+    if (window.source >= 0) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) results[k].word[i] &= __vcmpeq4(marks[k].word[i], mark);
+      for (int i = 0; i < 4; ++i)
+        results[k].word[i] &= __vcmpeq4(marks[k].word[i], kEachByte * window.tap);
     }
     if (job.passed != nullptr)
-      results[k].words = Gate::where_positive(passed[k].words).passed(results[k].words);
-    store_chunk(job.to.data, place.to + k * place.to_step, results[k].words);
+      results[k].words = Gate::where_positive(load_chunk(job.passed, to)).passed(results[k].words);
+    store_chunk(job.to.data, to, results[k].words);
   }
 }
 
@@ -134,7 +150,8 @@ __device__ __forceinline__ std::uint32_t pixel_of_tap(const LargestJob& job, std
 }
 
 template <bool kForward, bool kTurns>
-__global__ void __launch_bounds__(256) pool_largest(const __grid_constant__ LargestJob job) {
+__global__ void __launch_bounds__(256, kForward ? 2 : 4)
+    pool_largest(const __grid_constant__ LargestJob job) {
   start_kernel();
   const auto store = [&](const ChunkPlace& at, auto& chunks) {
     if constexpr (kForward) {
