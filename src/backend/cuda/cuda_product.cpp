@@ -112,10 +112,11 @@ class CudaProduct final : public ProductOp {
       std::vector<cuda::TurnJob> turning;
       const TurnedValues inputs = turned_once(input, turning);
       const TurnedValues errors = turned_once(error, turning);
-      const CopiedGradient plan = plan_gradient(inputs.data, errors.data, images);
+      CopiedGradient plan = plan_gradient(inputs.data, errors.data, images);
       // With ranks sums of 32 bits would have to hold those of all.
       const std::uint32_t planes = backend_.step().cluster == nullptr ? plan.planes() : 0;
       clear(is_wide ? planes : 1);
+      map_sums(case_, static_cast<std::int32_t*>(own.data()), own.form().planes, plan.copies);
       return backend_.aside([&] {
         cuda::queue(backend_.queue(), turning);
         queue_gradient({}, plan.copies, plan.parts, is_wide ? plan.parts_of_plane() : plan.parts,

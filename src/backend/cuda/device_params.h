@@ -102,6 +102,7 @@ inline constexpr std::uint32_t kPatchPixels = 2 * kPatchWidth;
 struct GradientCopies {
   TensorMap rows;
   TensorMap columns;
+  TensorMap sums;          // where they are added, as boxes of kSumBox
   Divisor width;           // of the errors
   std::int32_t first[2];   // x, y of the input that the first error meets at the first tap
   std::int32_t stride[2];  // from pixel to pixel of the errors
@@ -116,8 +117,9 @@ struct GradientCopies {
   Divisor segments;          // of a pixel
   std::uint32_t all_stages;  // of 128 bytes, over all pixels
   std::uint32_t segment;     // 0: none are made, tables must do
-  std::uint32_t unused;
+  std::uint32_t has_sums;    // there is a map of them
 };
+inline constexpr std::uint32_t kSumBox[2] = {32, 8};  // columns, rows
 
 // C(row, column) = Σ a(row, k)·b(column, k) over all bytes k of all segments.
 struct ProductShape {

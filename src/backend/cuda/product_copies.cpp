@@ -156,6 +156,7 @@ cuda::GradientCopies gradient_copies(const ProductCase& product, const std::int8
   const std::uint32_t parts = 128 / segment;  // of a stage
   return {.rows = cuda::map_of(rows),
           .columns = cuda::map_of(columns),
+          .sums = {},
           .width = divisor_by(product.output.width),
           .first = {static_cast<std::int32_t>(-window.padding.x),
                     static_cast<std::int32_t>(-window.padding.y)},
@@ -173,7 +174,22 @@ cuda::GradientCopies gradient_copies(const ProductCase& product, const std::int8
           .segments = Divisor::of(segments),
           .all_stages = (static_cast<std::uint32_t>(pixels) * segments + parts - 1) / parts,
           .segment = segment,
-          .unused = 0};
+          .has_sums = 0};
+}
+
+void map_sums(const ProductCase& product, std::int32_t* sums, std::uint32_t planes,
+              cuda::GradientCopies& copies) {
+  const WeightShape& weight = product.weight;
+  if (planes == 0 || weight.in % 64 != 0) return;
+  const auto outs = static_cast<std::uint64_t>(weight.out);
+  const auto line = static_cast<std::uint64_t>(weight.taps * weight.in);
+  copies.sums = cuda::map_of({.data = reinterpret_cast<const std::int8_t*>(sums),
+                              .rank = 3,
+                              .extents = {line, outs, planes},
+                              .strides = {4 * line, 4 * line * outs},
+                              .box = {cuda::kSumBox[0], cuda::kSumBox[1], 1},
+                              .has_sums = true});
+  copies.has_sums = 1;
 }
 
 }  // namespace nibble::inline backend

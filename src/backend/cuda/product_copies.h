@@ -49,5 +49,9 @@ bool can_copy_gradient(const ProductCase& product, cuda::ProductPath path, std::
 cuda::GradientCopies gradient_copies(const ProductCase& product, const std::int8_t* inputs,
                                      const std::int8_t* errors, std::int64_t images,
                                      std::uint32_t tile_columns);
+// And where their sums of 32 bits go, of so many planes; in boxes, where those of a line are
+// enough.
+void map_sums(const ProductCase& product, std::int32_t* sums, std::uint32_t planes,
+              cuda::GradientCopies& copies);
 
 }  // namespace nibble::inline backend

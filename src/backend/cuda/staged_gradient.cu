@@ -80,33 +80,66 @@ __device__ __forceinline__ void add_bytes(std::int64_t* to, const void* from, st
       : "memory");
 }
 
-// 16 rows by 32 columns by way of this warp's slab, lines of 128 bytes at a time: 32 sums of 32
-// bits, 16 of 64.
+// 16 rows by 32 columns by way of this warp's slab. Sums of 32 bits go as boxes, of eight rows
+// each, in lines of 128 bytes whose chunks are swizzled; what boxes do not reach, and sums of 64
+// bits, line by line.
 template <class Sum>
 class SlabAdder {
  public:
-  static constexpr std::uint32_t kPitch = 160;  // bytes: no bank conflicts for pairs
-  static constexpr std::uint32_t kColumns = 128 / sizeof(Sum);
-
-  __device__ SlabAdder(std::int8_t* slab, const SummedProduct& job)
-      : slab_(slab),
-        job_(job),
-        sums_(static_cast<Sum*>(job.sums) +
-              job.parts_of_plane.quotient(blockIdx.y) * job.plane_step) {}
+  __device__ SlabAdder(std::int8_t* slab, const SummedProduct& job, const TensorMap& map)
+      : slab_(slab), job_(job), map_(map), plane_(job.parts_of_plane.quotient(blockIdx.y)) {}
 
   __device__ __forceinline__ void add(std::uint32_t row, std::uint32_t column,
                                       const std::int32_t (&fragments)[4][4]) {
+    if (sizeof(Sum) == 4 && job_.copies.has_sums != 0) {
+      add_half(row, column, fragments, 0);
+      add_half(row + 8, column, fragments, 1);
+    } else {
+      add_lines(row, column, fragments);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kLine = 128;  // bytes
+  static constexpr std::uint32_t kColumns = kLine / sizeof(Sum);
+  static constexpr std::uint32_t kHalf = 8 * kLine;
+
+  // Eight of the rows, while the others may be on their way.
+  __device__ __forceinline__ void add_half(std::uint32_t row, std::uint32_t column,
+                                           const std::int32_t (&fragments)[4][4], int half) const {
+    std::int8_t* box = slab_ + half * kHalf;
+    const std::uint32_t lane = threadIdx.x % 32;
+    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+    __syncwarp();
+#pragma unroll
+    for (std::uint32_t f = 0; f < 4; ++f) {
+      const std::uint32_t chunk = (f * 2 + lane % 4 / 2) ^ (lane / 4);
+      *reinterpret_cast<int2*>(box + lane / 4 * kLine + chunk * kChunk + lane % 2 * 8) =
+          make_int2(fragments[f][2 * half], fragments[f][2 * half + 1]);
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncwarp();
+    if (lane == 0) {
+      add_box(map_, box, static_cast<std::int32_t>(column), static_cast<std::int32_t>(row),
+              static_cast<std::int32_t>(plane_));
+      asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+  }
+
+  __device__ __forceinline__ void add_lines(std::uint32_t row, std::uint32_t column,
+                                            const std::int32_t (&fragments)[4][4]) const {
     constexpr int kFragments = static_cast<int>(kColumns / 8);
 #pragma unroll
     for (int f = 0; f < 4; f += kFragments) {
-      wait();
+      asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+      __syncwarp();
       const std::uint32_t lane = threadIdx.x % 32;
 #pragma unroll
       for (int i = 0; i < kFragments; ++i) {
-        Sum* pair = reinterpret_cast<Sum*>(slab_ + lane / 4 * kPitch) + i * 8 + lane % 4 * 2;
+        Sum* pair = reinterpret_cast<Sum*>(slab_ + lane / 4 * kLine) + i * 8 + lane % 4 * 2;
         pair[0] = fragments[f + i][0];
         pair[1] = fragments[f + i][1];
-        Sum* lower = reinterpret_cast<Sum*>(reinterpret_cast<std::int8_t*>(pair) + 8 * kPitch);
+        Sum* lower = reinterpret_cast<Sum*>(reinterpret_cast<std::int8_t*>(pair) + 8 * kLine);
         lower[0] = fragments[f + i][2];
         lower[1] = fragments[f + i][3];
       }
@@ -119,12 +152,12 @@ class SlabAdder {
       const std::uint32_t channel = (copies.blocks.remainder(block, tap) << copies.block_bits) +
                                     (at - (block << copies.block_bits));
       if (lane < 16 && row + lane < copies.outs && block < copies.all_blocks) {
-        Sum* to =
-            sums_ + (row + lane) * job_.column_step + std::size_t{tap} * copies.channels + channel;
+        Sum* to = static_cast<Sum*>(job_.sums) + plane_ * job_.plane_step +
+                  (row + lane) * job_.column_step + std::size_t{tap} * copies.channels + channel;
         if (copies.channels % 64 == 0) {
-          add_bytes(to, slab_ + lane * kPitch, 128);
+          add_bytes(to, slab_ + lane * kLine, kLine);
         } else {
-          add_few(to, reinterpret_cast<const Sum*>(slab_ + lane * kPitch),
+          add_few(to, reinterpret_cast<const Sum*>(slab_ + lane * kLine),
                   channel < copies.channels ? copies.channels - channel : 0);
         }
       }
@@ -142,21 +175,24 @@ class SlabAdder {
       }
     }
   }
-  // For the slab to be free.
-  __device__ __forceinline__ void wait() const {
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-    __syncwarp();
-  }
 
- private:
   std::int8_t* slab_;
   const SummedProduct& job_;
-  Sum* sums_;
+  const TensorMap& map_;
+  std::uint32_t plane_;
+};
+
+struct alignas(64) GradientJob {
+  TensorMap rows;
+  TensorMap columns;
+  TensorMap sums;
+  SummedProduct job;
+  std::uint8_t unused[64 - sizeof(SummedProduct) % 64];
 };
 
 template <class Tile, class Sum>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    summed_gradient(const __grid_constant__ StagedJob<SummedProduct> staged) {
+    summed_gradient(const __grid_constant__ GradientJob staged) {
   const StageMemory<Tile> memory = begin_staged<Tile>(staged);
   const SummedProduct& job = staged.job;
   StageCursor<Tile> cursor;
@@ -173,7 +209,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   } else {
     take_many_registers<Tile>();
     StagedSums<Tile> sums;
-    SlabAdder<Sum> adder(memory.slab(), job);
+    SlabAdder<Sum> adder(memory.slab(), job, staged.sums);
     for_each_tile_of<Tile>(job.shape, [&](std::uint32_t row, std::uint32_t column) {
       sums.multiply(memory, cursor, stages);
       sums.for_each_block([&](std::uint32_t r, std::uint32_t c, const std::int32_t(&block)[4][4]) {
@@ -189,7 +225,8 @@ void queue_on(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::u
   const std::uint32_t most = (queue.multiprocessors() + planes - 1) / planes;
   queue_staged<Tile>(
       queue, is_wide ? summed_gradient<Tile, std::int64_t> : summed_gradient<Tile, std::int32_t>,
-      staged_job(job), std::min(most, job.shape.tiles), planes);
+      GradientJob{job.copies.rows, job.copies.columns, job.copies.sums, job, {}},
+      std::min(most, job.shape.tiles), planes);
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ __device__ __forceinline__ void for_each_tile_of(const ProductShape& shape, cons
 }
 
 // How a kernel begins: what needs no other kernel's results is done before they are waited for.
-template <class Tile, class Job>
-__device__ __forceinline__ StageMemory<Tile> begin_staged(const StagedJob<Job>& staged) {
+template <class Tile, class Staged>
+__device__ __forceinline__ StageMemory<Tile> begin_staged(const Staged& staged) {
   let_next_begin();
   if (threadIdx.x == Tile::kMultiplying) {
     prefetch(staged.rows);

@@ -52,7 +52,7 @@ struct StagedTile {
   static constexpr std::uint32_t kThreads = kMultiplying + Team::kCopying;    // with who copies
   static constexpr bool kHandsRegistersOver = Team::kBlocks == 1;
   // Of a warp, for sums on their way; who shares a multiprocessor has none.
-  static constexpr std::uint32_t kSlabBytes = Team::kBlocks * Team::kTeams == 1 ? 16 * 160 : 0;
+  static constexpr std::uint32_t kSlabBytes = Team::kBlocks * Team::kTeams == 1 ? 16 * 128 : 0;
   static constexpr std::uint32_t kStageBytes = kParts * kPartBytes;
   static constexpr std::uint32_t kNotes = 2 * kStages;  // no more tiles are under way at once
   static constexpr std::uint32_t kTeamBytes =

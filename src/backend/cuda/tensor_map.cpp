@@ -65,14 +65,17 @@ TensorMap map_of(const TensorBox& tensor) {
       driver_function<PFN_cuTensorMapEncodeTiled_v12000>("cuTensorMapEncodeTiled");
   const std::array<cuuint32_t, 5> steps = {1, 1, 1, 1, 1};
   CUtensorMap map;
-  const CUresult result = encode(
-      &map, tensor.has_long_lines ? CU_TENSOR_MAP_DATA_TYPE_UINT64 : CU_TENSOR_MAP_DATA_TYPE_UINT8,
-      tensor.rank, address_of(tensor.data),
-      reinterpret_cast<const cuuint64_t*>(tensor.extents.data()),
-      reinterpret_cast<const cuuint64_t*>(tensor.strides.data()), tensor.box.data(), steps.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE,
-      tensor.has_long_lines ? CU_TENSOR_MAP_SWIZZLE_NONE : swizzle_of(tensor.box[0]),
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUtensorMapDataType type = tensor.has_long_lines ? CU_TENSOR_MAP_DATA_TYPE_UINT64
+                                   : tensor.has_sums     ? CU_TENSOR_MAP_DATA_TYPE_INT32
+                                                         : CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  const std::uint32_t line = tensor.has_sums ? 4 * tensor.box[0] : tensor.box[0];
+  const CUresult result =
+      encode(&map, type, tensor.rank, address_of(tensor.data),
+             reinterpret_cast<const cuuint64_t*>(tensor.extents.data()),
+             reinterpret_cast<const cuuint64_t*>(tensor.strides.data()), tensor.box.data(),
+             steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+             tensor.has_long_lines ? CU_TENSOR_MAP_SWIZZLE_NONE : swizzle_of(line),
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return checked("box of a tensor", result, map);
 }
 

@@ -26,6 +26,7 @@ struct TensorBox {
   std::array<std::uint64_t, 4> strides{};  // of the second dimension and those behind it
   std::array<std::uint32_t, 5> box{};
   bool has_long_lines = false;  // counted in 8 bytes, and not swizzled
+  bool has_sums = false;        // of 4 bytes, which extents and the box count: 128 bytes a line
 };
 TensorMap map_of(const TensorBox& tensor);
 

@@ -95,4 +95,14 @@ __device__ __forceinline__ void copy_box(const TensorMap& map, CopyBarrier& barr
       : "memory");
 }
 
+// Adds sums of 32 bits in shared memory to a box of the tensor.
+__device__ __forceinline__ void add_box(const TensorMap& map, const void* from, std::int32_t a,
+                                        std::int32_t b, std::int32_t c) {
+  asm volatile(
+      "cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.tile.bulk_group [%0, {%2, %3, %4}], "
+      "[%1];" ::"l"(&map),
+      "r"(shared_address(from)), "r"(a), "r"(b), "r"(c)
+      : "memory");
+}
+
 }  // namespace nibble::cuda
