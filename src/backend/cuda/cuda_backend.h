@@ -85,7 +85,7 @@ class CudaBackend final : public IntegerBackend {
   // `patches`: its copies as a pool of two by two that follows wants them, or of segment 0.
   void round(ShiftPoint point, const Values& to, cuda::DeviceBuffer second,
              cuda::RoundedProduct product, const cuda::WindowCopies& patches);
-  void hold(const cuda::LargestJob& pool, const Values& to);                    // likewise
+  void hold(const cuda::LargestJob& pool, const Values& to);  // likewise
   // A pool of two by two of values that only it reads, by the product that makes them.
   bool pool_held(const cuda::LargestJob& pool, const Values& to);
   void hold(const cuda::NormalizeJob& norm, const Values& to);                  // likewise
