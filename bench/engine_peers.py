@@ -17,10 +17,15 @@ Every round gives each engine a turn: one call unmeasured, then calls for --seco
 the turns' medians and, in brackets, the least of all calls. "ours by peer" is the time of the faster peer
 by ours, the median of the rounds' ratios: above one we are faster.
 
+With --requests as many batches are on their way at a time, a thread each: ONNX Runtime is called from so many
+threads, OpenVINO is in its throughput mode, a command says throughput.from_host. A turn is one time then: that of
+the turn by its batches.
+
 Needs onnxruntime, openvino and onnx; and torch, torchvision to make files that --work does not have yet.
 """
 
 import argparse
+import concurrent.futures
 import json
 import logging
 import os
@@ -173,6 +178,7 @@ class Peer:
     """A library: `call` infers the batch that it was made with, `logits` any other."""
 
     def turn(self, seconds):
+        """Milliseconds of a batch: the median and the least."""
         self.call()
         times = []
         end = time.perf_counter() + seconds
@@ -183,8 +189,14 @@ class Peer:
         return statistics.median(times), min(times)
 
 
+def all_of_turn(start, batches):
+    """What a turn says that measures all of its batches at once."""
+    each = 1e3 * (time.perf_counter() - start) / batches
+    return each, each
+
+
 class OnnxRuntime(Peer):
-    def __init__(self, file, images, threads):
+    def __init__(self, file, images, threads, requests):
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -199,18 +211,51 @@ class OnnxRuntime(Peer):
         binding.bind_output("logits")
         self.call = lambda: session.run_with_iobinding(binding)
         self.logits = lambda batch: session.run(None, {"images": batch})[0]
+        if requests > 1:
+            self.turn = lambda seconds: self.many(lambda: session.run(None, {"images": images}), requests, seconds)
+
+    @staticmethod
+    def many(call, requests, seconds):
+        with concurrent.futures.ThreadPoolExecutor(requests) as threads:
+            start = time.perf_counter()
+
+            def calls(_):
+                count = 0
+                while count < 3 or time.perf_counter() < start + seconds:
+                    call()
+                    count += 1
+                return count
+
+            return all_of_turn(start, sum(threads.map(calls, range(requests))))
 
 
 class OpenVino(Peer):
-    def __init__(self, file, images, threads):
+    def __init__(self, file, images, threads, requests):
         import openvino
 
-        settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1}
-        self.model = openvino.Core().compile_model(str(file), "CPU", settings)
+        one = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1}
+        several = {"INFERENCE_NUM_THREADS": threads * requests, "PERFORMANCE_HINT": "THROUGHPUT"}
+        self.model = openvino.Core().compile_model(str(file), "CPU", several if requests > 1 else one)
+        tensor = openvino.Tensor(images, shared_memory=True)
         request = self.model.create_infer_request()
-        request.set_input_tensor(openvino.Tensor(images, shared_memory=True))
+        request.set_input_tensor(tensor)
         self.call = request.infer
         self.logits = lambda batch: self.model(batch)[0].copy()
+        if requests > 1:
+            queue = openvino.AsyncInferQueue(self.model)  # as many jobs as OpenVINO finds best
+            for each in queue:
+                each.set_input_tensor(tensor)
+            self.turn = lambda seconds: self.many(queue, seconds)
+
+    @staticmethod
+    def many(queue, seconds):
+        start = time.perf_counter()
+        count = 0
+        while count < 3 * len(queue) or time.perf_counter() < start + seconds:
+            queue.start_async()
+            count += 1
+        queue.wait_all()
+        return all_of_turn(start, count)
 
     def kernels(self):
         """The kernels of convolutions and linear layers with their counts; the type comes last in a name."""
@@ -232,12 +277,15 @@ def output_of(text, **names):
 class Command:
     """An engine of ours: a command that measures itself."""
 
-    def __init__(self, text, network, batch, threads):
+    def __init__(self, text, network, batch, threads, requests):
         self.text = text
-        self.names = {"network": network, "batch": batch, "threads": threads}
+        self.names = {"network": network, "batch": batch, "threads": threads, "requests": requests}
 
     def turn(self, seconds):
         said = json.loads(output_of(self.text, **self.names))
+        if self.names["requests"] > 1:
+            each = 1e3 * self.names["batch"] / said["throughput"]["from_host"]
+            return each, each
         return said["median_ms"], said.get("least_ms", said["median_ms"])
 
 
@@ -267,22 +315,23 @@ def measure(flags, network, batch, threads):
     codes, file = quantized_files(flags.work, network, batch, flags.bytes)
     entering = (lambda images: as_bytes(codes, images)) if flags.bytes else (lambda images: images)
     images = entering(random_images(network, batch, SEED + 100))
-    peers = {"ort": OnnxRuntime(file, images, threads), "openvino": OpenVino(file, images, threads)}
+    peers = {"ort": OnnxRuntime(file, images, threads, flags.requests),
+             "openvino": OpenVino(file, images, threads, flags.requests)}
     checked = [random_images(network, batch, SEED + 200 + i) for i in range(-(-CHECKED // batch))]
     logits = [np.concatenate([peer.logits(entering(each)) for each in checked]) for peer in peers.values()]
     agreement = compare_logits(network, batch, *logits)
     for name, text in flags.answers:
         ours = compare_logits(network, batch, logits[0], answers_of(text, network, np.concatenate(checked)))
         print(f"{name} and ort: same {ours['same_class']:.0%}, corr {ours['correlation']:.4f}")
-    engines = peers | {name: Command(text, network, batch, threads) for name, text in flags.ours}
+    engines = peers | {name: Command(text, network, batch, threads, flags.requests) for name, text in flags.ours}
     turns = {name: [] for name in engines}
     for _ in range(flags.rounds):
         for name, engine in engines.items():
             time.sleep(PAUSE)
             turns[name].append(engine.turn(flags.seconds))
 
-    row = {"network": network, "batch": batch, "threads": threads, "openvino_kernels": peers["openvino"].kernels()}
-    row |= agreement
+    row = {"network": network, "batch": batch, "threads": threads, "requests": flags.requests}
+    row |= agreement | {"openvino_kernels": peers["openvino"].kernels()}
     for name, pairs in turns.items():
         row[name] = {"median_ms": statistics.median(median for median, _ in pairs),
                      "least_ms": min(least for _, least in pairs)}
@@ -324,13 +373,14 @@ def read_flags():
     parser.add_argument("--bytes", action="store_true", help="peers get images as bytes")
     parser.add_argument("--batches", nargs="+", type=int, help="1 and 16, small networks 64 too, if not given")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], help="of one call (%(default)s)")
+    parser.add_argument("--requests", type=int, default=1, help="batches on their way at a time (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each engine (%(default)s)")
     parser.add_argument("--seconds", type=float, default=0.5,
                         help="of a peer's turn, which has at least three calls (%(default)s)")
     parser.add_argument("--ours", type=named_command, action="append", default=[], metavar="NAME=COMMAND",
                         help="one more engine: a shell command that measures itself and prints JSON with median_ms "
-                        "(and least_ms, if it likes) for one batch; {network}, {batch} and {threads} are "
-                        "replaced; may be repeated")
+                        "(and least_ms, if it likes) for one batch; {network}, {batch}, {threads} and "
+                        "{requests} are replaced; may be repeated")
     parser.add_argument("--answers", type=named_command, action="append", default=[], metavar="NAME=COMMAND",
                         help="a shell command that reads images from the file {input} (.npy, floats) and writes logits "
                         "or their codes to {output}, which are compared before anything is measured")
