@@ -3,7 +3,11 @@
 #include "tasks/measure_engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
 #include <numeric>
 #include <vector>
 
@@ -39,6 +43,51 @@ struct Measurement {
   }
 };
 
+// Batches that are submitted again as soon as they have ended, until time is up.
+class BatchesInTurn {
+ public:
+  BatchesInTurn(const Engine& engine, std::span<const std::byte> input, std::int64_t batch,
+                std::vector<EngineBuffer>& answers)
+      : engine_(engine), input_(input), batch_(batch), answers_(answers) {}
+
+  // Images a second, of at least five batches for each of the answers.
+  double run(double seconds) {
+    const auto start = Clock::now();
+    end_ =
+        start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    count_ = 0;
+    running_ = answers_.size();
+    for (std::size_t i = 0; i < answers_.size(); ++i) submit(i);
+    std::unique_lock lock(mutex_);
+    has_ended_.wait(lock, [this] { return running_ == 0; });
+    if (error_) std::rethrow_exception(error_);
+    return static_cast<double>(count_ * batch_) / seconds_since(start);
+  }
+
+ private:
+  void submit(std::size_t i) {
+    ++count_;
+    engine_.submit(input_, batch_, answers_[i].bytes(), [this, i](std::exception_ptr error) {
+      const bool is_enough = count_ >= static_cast<std::int64_t>(5 * answers_.size());
+      if (!error && (Clock::now() < end_ || !is_enough)) return submit(i);
+      const std::lock_guard lock(mutex_);
+      if (error) error_ = error;
+      if (--running_ == 0) has_ended_.notify_one();
+    });
+  }
+
+  const Engine& engine_;
+  std::span<const std::byte> input_;
+  std::int64_t batch_;
+  std::vector<EngineBuffer>& answers_;
+  Clock::time_point end_;
+  std::atomic<std::int64_t> count_{0};
+  std::mutex mutex_;
+  std::condition_variable has_ended_;
+  std::size_t running_ = 0;
+  std::exception_ptr error_;
+};
+
 // Images a second with as many batches on their way as there are lanes, answers in the host's
 // memory. Throws where these are others than `wanted`.
 double throughput(const Engine& engine, const MeasureOptions& options, BufferPlace place,
@@ -46,22 +95,11 @@ double throughput(const Engine& engine, const MeasureOptions& options, BufferPla
   const EngineBuffer input = engine.allocate(examples.size(), place);
   input.write(examples);
   std::vector<EngineBuffer> answers;
-  std::vector<PendingRun> pending(static_cast<std::size_t>(options.lanes));
   for (int lane = 0; lane < options.lanes; ++lane)
     answers.push_back(engine.allocate(wanted.size(), BufferPlace::host));
-  const auto rounds = [&](double seconds) {
-    const auto start = Clock::now();
-    std::int64_t count = 0;
-    while (count < 5 * options.lanes || seconds_since(start) < seconds) {
-      const auto lane = static_cast<std::size_t>(count++ % options.lanes);
-      pending[lane].get();
-      pending[lane] = engine.submit(input.bytes(), options.batch, answers[lane].bytes());
-    }
-    for (PendingRun& each : pending) each.get();
-    return static_cast<double>(count * options.batch) / seconds_since(start);
-  };
-  (void)rounds(0);  // every lane makes its memory
-  const double speed = rounds(options.seconds);
+  BatchesInTurn batches(engine, input.bytes(), options.batch, answers);
+  (void)batches.run(0);  // every lane makes its memory
+  const double speed = batches.run(options.seconds);
   for (const EngineBuffer& each : answers) {
     if (!std::ranges::equal(each.bytes(), wanted))
       throw Error("bench", "answers", "others", "the same in every run", ErrorKind::internal);
