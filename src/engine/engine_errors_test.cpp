@@ -25,9 +25,12 @@ TEST(EngineErrors, RefusesAValueBeyond32Bits) {
 TEST(EngineErrors, RefusesMoreMemoryThanItsLimit) {
   NetworkMaker maker({100, 100, 4}, integers_format("int8"));
   maker.add(Relu{});
-  EXPECT_THAT(error_of([&] { Engine(maker.model(), {.limits = parse_limits("memory=64K")}); }),
+  const auto load_within = [&](const char* limits) {  // every thread has memory of its own
+    Engine(maker.model(), {.threads = 1, .limits = parse_limits(limits)});
+  };
+  EXPECT_THAT(error_of([&] { load_within("memory=64K"); }),
               HasSubstr("[engine] bytes of weights and of one run: got 8"));
-  EXPECT_NO_THROW(Engine(maker.model(), {.limits = parse_limits("memory=128K")}));
+  EXPECT_NO_THROW(load_within("memory=128K"));
   EXPECT_THAT(error_of([&] { Engine(maker.model(), {.limits = parse_limits("values=39999")}); }),
               HasSubstr("value: got 100 x 100 x 4 numbers, expected at most 39999"));
 }
