@@ -18,6 +18,30 @@ namespace {
 // Larger batches run in pieces of so many examples: what weights cost is shared by then, and values
 // of a piece stay near the processor.
 constexpr std::int64_t kPiece = 4;
+// Where products are matrices, weights cost less than values that leave the second cache: examples
+// whose values would not stay in so many bytes run one by one.
+constexpr std::int64_t kNearBytes = 2 << 20;
+
+// The most numbers that a step of one example reads and writes.
+std::int64_t most_numbers_at_once(const EngineProgram& program) {
+  std::int64_t most = 0;
+  for (const ProgramStep& step : program.steps) {
+    std::vector<std::size_t> values = step.reads();
+    values.push_back(step.output);
+    std::int64_t numbers = 0;
+    for (const std::size_t value : values) {
+      const Picture& picture = program.values[value].picture;
+      numbers = checked_sum(numbers, picture.height * picture.width * picture.channels);
+    }
+    most = std::max(most, numbers);
+  }
+  return most;
+}
+
+std::int64_t largest_piece(const EngineProgram& program) {
+  const bool is_near = most_numbers_at_once(program) <= kNearBytes / kPiece;
+  return engine_kernels().multiply_matrix == nullptr || is_near ? kPiece : 1;
+}
 
 // The memory of one run at a time.
 struct Workspace {
@@ -64,7 +88,7 @@ class CpuRunner final : public EngineRunner {
     tuning_ = tuning_of(machine_name(workers_), options.tuning);
     if (!options.keeps_layers) {
       if (options.max_batch >= 2 * workers_) arenas_ = workers_;
-      options.max_batch = std::min(options.max_batch, kPiece);
+      options.max_batch = std::min(options.max_batch, largest_piece(program));
     }
     max_batch_ = options.max_batch;
     plan_ = compile_for_cpu(program, options, tuning_.tuning);
@@ -153,11 +177,12 @@ class CpuRunner final : public EngineRunner {
     give(std::move(workspace));
   }
 
-  // Pieces side by side, each by one worker: nobody waits for others within a piece.
+  // Pieces side by side, each by one worker: nobody waits for others within a piece. Every worker
+  // gets as many of them.
   void run_apart(std::span<const std::byte> input, std::int64_t batch,
                  std::span<std::byte> output) const {
-    const std::int64_t pieces =
-        std::max<std::int64_t>(workers_, (batch + max_batch_ - 1) / max_batch_);
+    const std::int64_t all_at_a_time = workers_ * max_batch_;
+    const std::int64_t pieces = (batch + all_at_a_time - 1) / all_at_a_time * workers_;
     std::unique_ptr<Workspace> workspace = take();
     workspace->team.run(pieces, [&](int worker, std::int64_t piece) {
       const std::int64_t first = batch * piece / pieces;

@@ -91,9 +91,9 @@ PackedFilters::PackedFilters(const ProductSpec& spec, const FilterShape& shape)
 void PackedFilters::pack_panel(const ProductSpec& spec, const FilterShape& shape,
                                FilterPanel& panel) {
   const std::int64_t columns = panel.blocks * kFilterOutputs;
-  const bool may_be_matrix = !shape.is_depthwise && spec.window.groups == 1;
-  const auto whole = static_cast<std::size_t>(
-      (may_be_matrix ? row_bytes(shape.taps, shape.depth) : shape.taps * shape.depth) * columns);
+  const std::int64_t run =
+      shape.is_matrix ? row_bytes(shape.taps, shape.depth) : shape.taps * shape.depth;
+  const auto whole = static_cast<std::size_t>(run * columns);
   panel.bytes = (whole + kPackedGroup - 1) / kPackedGroup * kPackedGroup;
   std::vector<std::int8_t> weights(panel.bytes);
   const std::int64_t count =
@@ -109,7 +109,11 @@ void PackedFilters::pack_panel(const ProductSpec& spec, const FilterShape& shape
     for (std::int64_t o = 0; o < panel.outputs; ++o) {
       const std::int64_t byte = first_byte + (shape.panel_groups == 1 ? 0 : o / per_group) * depth;
       const std::int64_t quad = (tap * shape.depth + byte) / 4;
-      weights[static_cast<std::size_t>((quad * columns + o) * 4 + byte % 4)] = from[o * count];
+      const std::int64_t at =
+          shape.is_matrix
+              ? (o / kFilterOutputs * run / 4 + quad) * kFilterOutputs + o % kFilterOutputs
+              : quad * columns + o;
+      weights[static_cast<std::size_t>(at * 4 + byte % 4)] = from[o * count];
       sums[static_cast<std::size_t>(o)] += from[o * count];
     }
   }

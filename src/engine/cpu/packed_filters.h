@@ -18,6 +18,7 @@ struct FilterShape {
   std::int64_t tap_columns = 1;   // of the kernel that lie in one run
   std::int64_t panel_groups = 1;  // that share a panel: what others read has the weight 0
   bool is_depthwise = false;      // weights lie as DepthwiseTile has them
+  bool is_matrix = false;         // or as FilterMatrix has them
 };
 
 // Groups that share a panel without more products than they would have apart.

@@ -34,16 +34,23 @@ std::size_t aligned_bytes(std::int64_t count, std::size_t each) {
   return aligned(checked_product(static_cast<std::size_t>(count), each));
 }
 
-FilterShape shape_of(const ProductSpec& spec, std::int64_t pixel_bytes) {
+FilterShape shape_of(const ProductSpec& spec, bool has_matrix) {
   const Conv2d& window = spec.window;
-  if (spec.is_linear) return {1, (spec.in.pixels() * pixel_bytes + 3) / 4 * 4, 1};
+  const std::int64_t pixel_bytes = pixel_bytes_of(spec.in);
+  if (spec.is_linear) {
+    return {.depth = (spec.in.pixels() * pixel_bytes + 3) / 4 * 4, .is_matrix = has_matrix};
+  }
   if (spec.in.border > 0 || pixel_bytes % 4 != 0) {  // thin: a row of the kernel is one run
-    return {window.kernel.y, (window.kernel.x * pixel_bytes + 3) / 4 * 4, window.kernel.x};
+    return {.taps = window.kernel.y,
+            .depth = (window.kernel.x * pixel_bytes + 3) / 4 * 4,
+            .tap_columns = window.kernel.x,
+            .is_matrix = has_matrix};
   }
   const std::int64_t groups = panel_groups_of(window);
   return {.taps = window.kernel.y * window.kernel.x,
           .depth = (spec.in.channels / window.groups * groups + 3) / 4 * 4,
-          .panel_groups = groups};
+          .panel_groups = groups,
+          .is_matrix = has_matrix};
 }
 
 // Pixels of y in a block, `usual` outputs or what the tuning says, but fewer where kernels have
@@ -60,7 +67,7 @@ class ProductStep final : public CpuStep {
       : spec_(std::move(spec)),
         path_(engine_kernels()),
         has_matrix_(path_.multiply_matrix != nullptr && spec_.window.groups == 1),
-        shape_(shape_of(spec_, pixel_bytes_of(spec_.in))),
+        shape_(shape_of(spec_, has_matrix_)),
         filters_(spec_, shape_),
         input_(spec_),
         matrix_(spec_, shape_),
@@ -78,7 +85,7 @@ class ProductStep final : public CpuStep {
 
   std::size_t scratch_bytes() const override {
     return checked_sum(found_bytes(), expanded_panel_bytes(), unpooled_bytes(),
-                       aligned(input_.expanded_bytes(block_)), copied_bytes());
+                       expanded_input_bytes(), copied_bytes());
   }
 
   void run(const RunFrame& frame) const override {
@@ -113,7 +120,7 @@ class ProductStep final : public CpuStep {
 
   Job job_of(const RunFrame& frame) const {
     const std::int64_t units = frame.batch * spec_.out.pixels() / unit();
-    const std::int64_t per_block = (frame.team.workers() == 1 ? block_ : shared_block_) / unit();
+    const std::int64_t per_block = units_of(frame.team.workers() == 1 ? block_ : shared_block_);
     const std::int64_t blocks = (units + per_block - 1) / per_block;
     const auto panels = static_cast<std::int64_t>(filters_.panels().size());
     const std::int64_t wanted = frame.team.workers() * kTasksPerWorker;
@@ -123,12 +130,18 @@ class ProductStep final : public CpuStep {
   }
 
   // Pixels that a block has whole: rows, where several fit.
-  std::int64_t unit() const { return spec_.out.width * 2 <= shared_block_ ? spec_.out.width : 1; }
+  std::int64_t unit() const {
+    return matrix_.overlaps() || spec_.out.width * 2 <= shared_block_ ? spec_.out.width : 1;
+  }
+  std::int64_t units_of(std::int64_t pixels) const {
+    return std::max<std::int64_t>(pixels / unit(), 1);
+  }
 
   // Of a block, `times` as many as where workers share a batch.
   std::int64_t usual_outputs(std::int64_t times) const {
-    const std::int64_t most = has_matrix_ ? kMatrixBytes / row_bytes(shape_.taps, shape_.depth)
-                                          : kBlockBytes / shape_.depth;
+    const std::int64_t most = matrix_.overlaps() ? kMatrixBytes / shape_.depth
+                              : has_matrix_ ? kMatrixBytes / row_bytes(shape_.taps, shape_.depth)
+                                            : kBlockBytes / shape_.depth;
     return std::clamp(times * most, kLeastBlock, times * kMostBlock);
   }
 
@@ -137,8 +150,11 @@ class ProductStep final : public CpuStep {
     return has_matrix_ ? aligned(sizeof(FilterMatrix))
                        : checked_sum(sums_bytes(), rows_bytes(), pieces_bytes());
   }
+  std::size_t expanded_input_bytes() const {
+    return matrix_.overlaps() ? 0 : aligned(input_.expanded_bytes(block_));
+  }
   std::size_t copied_bytes() const {
-    return has_matrix_ ? aligned(matrix_.copied_bytes(block_)) : 0;
+    return has_matrix_ ? aligned(matrix_.copied_bytes(units_of(block_) * unit())) : 0;
   }
   std::size_t sums_bytes() const { return kFilterPixels * kFilterColumns * sizeof(std::int32_t); }
   std::size_t rows_bytes() const {
@@ -176,7 +192,7 @@ class ProductStep final : public CpuStep {
     scratch.unpooled = reinterpret_cast<std::uint8_t*>(memory);
     memory += unpooled_bytes();
     scratch.input = reinterpret_cast<std::uint8_t*>(memory);
-    memory += aligned(input_.expanded_bytes(block_));
+    memory += expanded_input_bytes();
     scratch.copies = reinterpret_cast<std::uint8_t*>(memory);
     return scratch;
   }
@@ -206,10 +222,10 @@ class ProductStep final : public CpuStep {
   }
 
   void find_windows(const Job& job, const Scratch& scratch, const PixelSpan& span) const {
-    const std::uint8_t* base = input_.base(path_, job.frame.arena, span, scratch.input);
     if (has_matrix_) {
-      *scratch.matrix = matrix_.find(path_, base, span, scratch.copies);
+      *scratch.matrix = matrix_.find(path_, job.frame.arena, span, scratch.input, scratch.copies);
     } else {
+      const std::uint8_t* base = input_.base(path_, job.frame.arena, span, scratch.input);
       rows_.find(base, span, scratch.rows, scratch.pieces);
     }
   }
@@ -253,7 +269,7 @@ class ProductStep final : public CpuStep {
                 std::int64_t end) const {
     const std::int64_t first = (image * spec_.out.height + y) * spec_.out.width;
     const std::int64_t units = (end - y) * spec_.out.width / unit();
-    const std::int64_t per_block = block_ / unit();
+    const std::int64_t per_block = units_of(block_);
     const std::int64_t blocks = (units + per_block - 1) / per_block;
     for (std::int64_t b = 0; b < blocks; ++b) {
       const PixelSpan span =

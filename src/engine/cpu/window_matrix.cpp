@@ -11,7 +11,16 @@ WindowMatrix::WindowMatrix(const ProductSpec& spec, const FilterShape& shape)
       shape_(shape),
       row_bytes_(row_bytes(shape.taps, shape.depth)),
       kernel_bytes_(shape.taps * shape.depth / spec.window.kernel.y),
-      is_one_run_(spec.window.dilation.x == 1 || shape.tap_columns == spec.window.kernel.x) {}
+      is_one_run_(spec.window.dilation.x == 1 || shape.tap_columns == spec.window.kernel.x) {
+  if (!shape.is_matrix || lies_evenly() || !may_overlap()) return;
+  const Conv2d& window = spec.window;
+  for (std::int64_t at = 0; at < row_bytes_; at += kFilterRun) {
+    const std::int64_t tap = at / shape.depth;
+    const std::int64_t pixel = tap / window.kernel.x * window.dilation.y * bordered_width() +
+                               tap % window.kernel.x * window.dilation.x;
+    runs_.push_back(pixel * input_.pixel_bytes + at % shape.depth);
+  }
+}
 
 // Whether rows need no copies: each is a pixel, or a picture.
 bool WindowMatrix::lies_evenly() const {
@@ -21,13 +30,40 @@ bool WindowMatrix::lies_evenly() const {
           window.padding == Extent2{0, 0} && input_.in.border == 0 && input_.outputs == 1);
 }
 
+// With stride 1 a window is one pixel further than the one before, if columns of zeros lie between
+// rows, and rows of zeros between pictures: as many as on one side, since what is right of a row is
+// left of the next. Taps must be whole runs.
+bool WindowMatrix::may_overlap() const {
+  const Conv2d& window = input_.window;
+  return window.stride == Extent2{1, 1} && input_.outputs == 1 && input_.in.border == 0 &&
+         shape_.tap_columns == 1 && shape_.depth == input_.pixel_bytes &&
+         shape_.depth % kFilterRun == 0 && bordered_width() >= input_.out.width &&
+         bordered_height() >= input_.out.height;
+}
+
+std::int64_t WindowMatrix::rows_beyond() const {
+  return (input_.window.kernel.y - 1) * input_.window.dilation.y;
+}
+
 std::size_t WindowMatrix::copied_bytes(std::int64_t pixels) const {
   if (lies_evenly()) return 0;
+  if (overlaps()) {
+    const std::int64_t pictures = pixels / input_.out.pixels() + 2;
+    const std::int64_t between = bordered_height() - input_.out.height;
+    const std::int64_t rows = checked_sum(pixels / input_.out.width + 2,
+                                          checked_product(pictures, between), rows_beyond());
+    return static_cast<std::size_t>(checked_product(
+        checked_sum(checked_product(rows, bordered_width()), input_.window.padding.x),
+        input_.pixel_bytes));
+  }
   return static_cast<std::size_t>(checked_product(pixels, input_.outputs, row_bytes_));
 }
 
-FilterMatrix WindowMatrix::find(const EngineKernels& path, const std::uint8_t* base,
-                                const PixelSpan& span, std::uint8_t* copies) const {
+FilterMatrix WindowMatrix::find(const EngineKernels& path, const std::byte* arena,
+                                const PixelSpan& span, std::uint8_t* expanded,
+                                std::uint8_t* copies) const {
+  if (overlaps()) return find_overlapping(path, arena, span, copies);
+  const std::uint8_t* base = input_.base(path, arena, span, expanded);
   if (lies_evenly()) {
     const std::int64_t stride = input_.pixel_bytes * (input_.is_linear ? input_.in.pixels() : 1);
     return {.values = base + span.first * stride, .stride = stride, .pixels = span.count};
@@ -47,6 +83,49 @@ FilterMatrix WindowMatrix::find(const EngineKernels& path, const std::uint8_t* b
     input_.advance(pixel, run.count);
   }
   return {.values = copies, .stride = row_bytes_, .pixels = span.count * outputs};
+}
+
+// Rows of outputs are counted over all pictures, with the rows between them.
+FilterMatrix WindowMatrix::find_overlapping(const EngineKernels& path, const std::byte* arena,
+                                            const PixelSpan& span, std::uint8_t* copies) const {
+  const OutputPixel begin = input_.pixel_at(span.first);
+  const OutputPixel last = input_.pixel_at(span.first + span.count - 1);
+  const std::int64_t first = begin.image * bordered_height() + begin.y;
+  const std::int64_t rows = last.image * bordered_height() + last.y - first + 1;
+  copy_bordered(path, arena, first, rows + rows_beyond(), copies);
+  return {.values = copies,
+          .stride = input_.pixel_bytes,
+          .pixels = (rows - 1) * bordered_width() + input_.out.width,
+          .runs = runs_.data(),
+          .kept = {.width = bordered_width(),
+                   .columns = input_.out.width,
+                   .height = bordered_height(),
+                   .rows = input_.out.height,
+                   .first_row = begin.y}};
+}
+
+// Row 0 is the first row of zeros above the first picture.
+void WindowMatrix::copy_bordered(const EngineKernels& path, const std::byte* arena,
+                                 std::int64_t first, std::int64_t count, std::uint8_t* to) const {
+  const Place& in = input_.in;
+  const std::int64_t border = input_.window.padding.x * input_.pixel_bytes;
+  const std::int64_t row_bytes = in.width * input_.pixel_bytes;
+  const auto* base = reinterpret_cast<const std::uint8_t*>(arena + in.offset);
+  const auto zero = static_cast<std::uint8_t>(in.zero);
+  for (std::int64_t row = first; row < first + count; ++row) {
+    to = std::fill_n(to, border, zero);
+    const std::int64_t y = row % bordered_height() - input_.window.padding.y;
+    const std::int64_t at = in.at(row / bordered_height(), y, 0);
+    if (y < 0) {
+      std::fill_n(to, row_bytes, zero);
+    } else if (in.storage == FilterStorage::u4) {
+      path.expand_u4(base + at, to, row_bytes / kFilterColumns);
+    } else {
+      path.copy_rows(base + at, 0, to, 0, 1, row_bytes);
+    }
+    to += row_bytes;
+  }
+  std::fill_n(to, border, zero);
 }
 
 void WindowMatrix::copy_run(const EngineKernels& path, const std::uint8_t* base, const Run& run,

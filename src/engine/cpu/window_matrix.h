@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The windows of a block of outputs as a matrix: where they lie, or copied once for all panels.
+// The windows of a block of outputs as a matrix: where they lie, where they overlap in a copy of
+// the picture with borders, or copied one by one; once for all panels.
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "engine/cpu/window_input.h"
 
@@ -12,13 +14,16 @@ class WindowMatrix {
  public:
   WindowMatrix(const ProductSpec& spec, const FilterShape& shape);
 
-  // A row for every output of the span, for an input whose pixel 0 of picture 0 is at `base`. Where
-  // y is the largest of a window, its outputs come one after another.
-  FilterMatrix find(const EngineKernels& path, const std::uint8_t* base, const PixelSpan& span,
-                    std::uint8_t* copies) const;
+  // A row for every output of the span. Where y is the largest of a window, its outputs come one
+  // after another. `expanded` is as WindowInput::base needs it.
+  FilterMatrix find(const EngineKernels& path, const std::byte* arena, const PixelSpan& span,
+                    std::uint8_t* expanded, std::uint8_t* copies) const;
 
   // What `copies` needs for so many pixels.
   std::size_t copied_bytes(std::int64_t pixels) const;
+
+  // Spans must be whole rows of outputs.
+  bool overlaps() const { return !runs_.empty(); }
 
  private:
   // The first pixel of a window, and how many outputs of its row follow.
@@ -30,6 +35,14 @@ class WindowMatrix {
   };
 
   bool lies_evenly() const;
+  bool may_overlap() const;
+  std::int64_t bordered_height() const { return input_.in.height + input_.window.padding.y; }
+  std::int64_t bordered_width() const { return input_.in.width + input_.window.padding.x; }
+  std::int64_t rows_beyond() const;  // of the input, those below an output's first
+  FilterMatrix find_overlapping(const EngineKernels& path, const std::byte* arena,
+                                const PixelSpan& span, std::uint8_t* copies) const;
+  void copy_bordered(const EngineKernels& path, const std::byte* arena, std::int64_t first,
+                     std::int64_t count, std::uint8_t* to) const;
   void copy_run(const EngineKernels& path, const std::uint8_t* base, const Run& run,
                 std::uint8_t* to) const;
   void copy_kernel_row(const EngineKernels& path, const std::uint8_t* row, const Run& run,
@@ -38,9 +51,10 @@ class WindowMatrix {
 
   WindowInput input_;
   FilterShape shape_;
-  std::int64_t row_bytes_;     // of the matrix
-  std::int64_t kernel_bytes_;  // of a row of the kernel
-  bool is_one_run_;            // so is a row of the kernel in the picture
+  std::int64_t row_bytes_;          // of the matrix
+  std::int64_t kernel_bytes_;       // of a row of the kernel
+  bool is_one_run_;                 // so is a row of the kernel in the picture
+  std::vector<std::int64_t> runs_;  // of windows that overlap
 };
 
 }  // namespace nibble::inline engine

@@ -48,12 +48,35 @@ struct FilterPiece {
 
 inline constexpr std::int64_t kFilterRun = 64;  // bytes of a matrix's row at a time
 
+// Which pixels have a result: pixels lie in rows of `width`, `height` rows are a picture, and its
+// first `rows` rows have results in their first `columns`. Windows that meet (RescaleTile) need
+// all.
+struct KeptPixels {
+  std::int64_t width = 1;
+  std::int64_t columns = 1;
+  std::int64_t height = 1;
+  std::int64_t rows = 1;
+  std::int64_t first_row = 0;  // of the first pixel, which is the first of that row
+
+  bool is_all() const { return columns == width && rows == height; }
+  bool has(std::int64_t pixel) const {
+    return pixel % width < columns && (first_row + pixel / width) % height < rows;
+  }
+};
+
 // Rows that lie evenly: all taps of a pixel in one run, pixel p's at values + p·stride. As many
 // bytes as row_bytes says can be read of each; the weights that meet those beyond the taps are 0.
+// Panels of weights lie by blocks, so that what is needed at a time is one run: weight(t, k, o) is
+// at (o/16·row_bytes + i - i%4)·16 + o%16·4 + i%4 with i = t·depth + k.
 struct FilterMatrix {
   const std::uint8_t* values = nullptr;
   std::int64_t stride = 0;
   std::int64_t pixels = 0;
+  // Where each kFilterRun bytes of a row lie, from its beginning; null: one behind the other. So
+  // the windows of a picture with borders overlap, and are read where they are. Then pixels on
+  // borders have rows too, and no result.
+  const std::int64_t* runs = nullptr;
+  KeptPixels kept = {};
 };
 
 inline std::int64_t row_bytes(std::int64_t taps, std::int64_t depth) {
@@ -144,8 +167,8 @@ struct EngineKernels {
   void (*multiply_rescale)(const FilterTile& tile, const RescaleTile& rescale,
                            std::span<const FilterPiece> pieces) = nullptr;
 
-  // The same for a matrix of any number of pixels; `panel` without rows and sums. Not null: better
-  // than tiles of rows wherever rows lie evenly, or are copied to lie so.
+  // The same for a matrix of any number of pixels; `panel` without rows and sums, its weights as
+  // matrices have them. Not null: taken wherever rows lie evenly, or are copied to lie so.
   void (*multiply_matrix)(const FilterMatrix& matrix, const FilterTile& panel,
                           const RescaleTile& rescale) = nullptr;
   // `count` rows of `bytes`, from_stride and to_stride apart. There where multiply_matrix is.

@@ -3,19 +3,37 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "kernels/engine/engine_kernels_test_support.h"
+#include "kernels/engine/test_plain_tiles.h"
 #include "kernels/integer_paths.h"
 
 namespace nibble::inline kernels {
 namespace {
 
 std::vector<EngineKernelsPath> matrix_paths() {
-  std::vector<EngineKernelsPath> paths = fast_paths();
+  std::vector<EngineKernelsPath> paths = supported_paths(kEngineKernelPaths);
   std::erase_if(
       paths, [](const EngineKernelsPath& path) { return path.kernel->multiply_matrix == nullptr; });
   return paths;
+}
+
+struct NamedProduct {
+  std::string name;
+  decltype(EngineKernels::multiply_matrix) multiply;
+};
+
+std::vector<NamedProduct> matrix_products() {
+  std::vector<NamedProduct> products;
+  for (const EngineKernelsPath& path : matrix_paths())
+    products.push_back({std::string(name_of(path.isa)), path.kernel->multiply_matrix});
+#ifdef __x86_64__
+  if (std::ranges::count(supported_isas(), Isa::avx512vnni) > 0)
+    products.push_back({"plain tiles", multiply_on_plain_tiles});
+#endif
+  return products;
 }
 
 struct MatrixShape {
@@ -35,60 +53,86 @@ class Matrix {
     stride_ = shape.taps * shape.depth + shape.gap;
     values_ = random.bytes((shape.pixels - 1) * stride_ + run);
     weights_.resize(size_of(run * columns));
-    for (std::int64_t i = 0; i < shape.taps * shape.depth * columns; ++i)
-      weights_[size_of(i)] = static_cast<std::int8_t>(random.between(-128, 127));
+    by_blocks_.resize(size_of(run * columns));
+    for (std::int64_t i = 0; i < shape.taps * shape.depth * columns; ++i) {
+      const std::int64_t k = i / columns;
+      const std::int64_t o = i % columns;
+      const auto weight = static_cast<std::int8_t>(random.between(-128, 127));
+      weights_[size_of((k / 4 * columns + o) * 4 + k % 4)] = weight;
+      by_blocks_[size_of((o / 16 * run + k - k % 4) * 16 + o % 16 * 4 + k % 4)] = weight;
+    }
     for (std::int64_t o = 0; o < columns; ++o) bias_.push_back(random.word(-1'000'000, 1'000'000));
   }
 
+  static constexpr std::int64_t kStride = kFilterColumns * 4;
+  static constexpr std::int64_t kGuard = 16;  // bytes behind the last result
+
   // `rescale` without places. The bytes around each pixel's result are guards.
-  std::vector<std::uint8_t> run(const EngineKernels& path, RescaleTile rescale) const {
-    std::vector<std::uint8_t> out(size_of(shape_.pixels / rescale.window * kStride + 16), 0xA5);
-    rescale.out = out.data();
-    rescale.stride = kStride;
-    FilterTile tile{.weights = weights_.data(),
-                    .bias = bias_.data(),
-                    .taps = shape_.taps,
-                    .depth = shape_.depth,
-                    .blocks = shape_.blocks,
-                    .ahead = values_};
-    if (path.multiply_matrix != nullptr) {
-      path.multiply_matrix({values_.data(), stride_, shape_.pixels}, tile, rescale);
-      return out;
-    }
+  std::vector<std::uint8_t> run(const NamedProduct& product, const RescaleTile& rescale) const {
+    return run_on({values_.data(), stride_, shape_.pixels}, shape_.pixels / rescale.window, product,
+                  rescale);
+  }
+
+  // The same for another matrix of so many results.
+  std::vector<std::uint8_t> run_on(const FilterMatrix& matrix, std::int64_t results,
+                                   const NamedProduct& product, RescaleTile rescale) const {
+    std::vector<std::uint8_t> out = outputs(results, rescale);
+    product.multiply(matrix, panel(by_blocks_), rescale);
+    return out;
+  }
+
+  // What the definitions of tiles of rows give.
+  std::vector<std::uint8_t> run_by_rows(RescaleTile rescale) const {
+    std::vector<std::uint8_t> out = outputs(shape_.pixels / rescale.window, rescale);
     std::vector<const std::uint8_t*> rows;
     for (int t = 0; t < shape_.taps; ++t) {
       for (int p = 0; p < shape_.pixels; ++p)
         rows.push_back(values_.data() + p * stride_ + t * shape_.depth);
     }
     std::vector<std::int32_t> sums(size_of(shape_.pixels * kFilterColumns));
+    FilterTile tile = panel(weights_);
     tile.rows = rows.data();
     tile.sums = sums.data();
     tile.pixels = shape_.pixels;
-    path.multiply(tile);
+    reference::kEngineKernels.multiply(tile);
     rescale.sums = sums.data();
     rescale.pixels = shape_.pixels / rescale.window;
-    path.rescale(rescale);
+    reference::kEngineKernels.rescale(rescale);
     return out;
   }
 
   void expect_definition(const RescaleTile& rescale) const {
-    const std::vector<std::uint8_t> wanted = run(reference::kEngineKernels, rescale);
-    for (const EngineKernelsPath& path : matrix_paths()) {
-      ASSERT_EQ(run(*path.kernel, rescale), wanted)
-          << name_of(path.isa) << ": " << shape_.blocks << " blocks, " << shape_.pixels
-          << " pixels, " << shape_.taps << " taps of " << shape_.depth << ", window "
-          << rescale.window << ", storage " << static_cast<int>(rescale.storage) << ", addend "
+    const std::vector<std::uint8_t> wanted = run_by_rows(rescale);
+    for (const NamedProduct& product : matrix_products()) {
+      ASSERT_EQ(run(product, rescale), wanted)
+          << product.name << ": " << shape_.blocks << " blocks, " << shape_.pixels << " pixels, "
+          << shape_.taps << " taps of " << shape_.depth << ", window " << rescale.window
+          << ", storage " << static_cast<int>(rescale.storage) << ", addend "
           << static_cast<int>(rescale.addend.storage);
     }
   }
 
  private:
-  static constexpr std::int64_t kStride = kFilterColumns * 4;
+  static std::vector<std::uint8_t> outputs(std::int64_t count, RescaleTile& rescale) {
+    std::vector<std::uint8_t> out(size_of(count * kStride + kGuard), 0xA5);
+    rescale.out = out.data();
+    rescale.stride = kStride;
+    return out;
+  }
+  FilterTile panel(const std::vector<std::int8_t>& weights) const {
+    return {.weights = weights.data(),
+            .bias = bias_.data(),
+            .taps = shape_.taps,
+            .depth = shape_.depth,
+            .blocks = shape_.blocks,
+            .ahead = values_};
+  }
 
   MatrixShape shape_;
   std::int64_t stride_ = 0;
   std::vector<std::uint8_t> values_;
   std::vector<std::int8_t> weights_;
+  std::vector<std::int8_t> by_blocks_;
   std::vector<std::int32_t> bias_;
 };
 
@@ -161,6 +205,53 @@ TEST(FilterMatrix, IsRescaledAsTilesAre) {
                .storage = storage});
           if (testing::Test::HasFatalFailure()) return;
         }
+      }
+    }
+  }
+}
+
+// Windows of 3×3 in pictures with a column and a row of zeros between them, from some row on.
+TEST(FilterMatrix, WindowsOverlapInAPictureWithBorders) {
+  Random random(25);
+  const std::vector<std::int32_t> ones(kFilterColumns, 1);
+  for (const int width : {1, 5, 7, 14, 33}) {
+    for (const int first_row : {0, 1, 3}) {
+      constexpr int kDepth = 64, kHeight = 4, kRows = 7;
+      std::vector<std::int64_t> runs;
+      for (int t = 0; t < 9; ++t) runs.push_back((t / 3 * (width + 1) + t % 3) * kDepth);
+      const std::int64_t pixels = (kRows - 1) * (width + 1) + width;
+      const std::vector<std::uint8_t> values =
+          random.bytes((pixels - 1) * kDepth + runs.back() + kDepth);
+      const Matrix weights({kFilterBlocks, 1, 9, kDepth, 0}, random);
+      const FilterMatrix matrix{.values = values.data(),
+                                .stride = kDepth,
+                                .pixels = pixels,
+                                .runs = runs.data(),
+                                .kept = {.width = width + 1,
+                                         .columns = width,
+                                         .height = kHeight + 1,
+                                         .rows = kHeight,
+                                         .first_row = first_row}};
+      // Each result by itself, as the product of a row that is copied.
+      std::vector<std::uint8_t> wanted;
+      for (std::int64_t p = 0; p < pixels; ++p) {
+        if (p % (width + 1) == width || (first_row + p / (width + 1)) % (kHeight + 1) == kHeight)
+          continue;
+        std::vector<std::uint8_t> row;
+        for (const std::int64_t run : runs) {
+          const auto begin = values.begin() + p * kDepth + run;
+          row.insert(row.end(), begin, begin + kDepth);
+        }
+        const std::vector<std::uint8_t> one =
+            weights.run_on({row.data(), 9 * kDepth, 1}, 1, matrix_products().front(),
+                           sums_of(kFilterBlocks, ones));
+        wanted.insert(wanted.end(), one.begin(), one.begin() + Matrix::kStride);
+      }
+      const auto results = static_cast<std::int64_t>(wanted.size()) / Matrix::kStride;
+      wanted.insert(wanted.end(), Matrix::kGuard, 0xA5);
+      for (const NamedProduct& product : matrix_products()) {
+        ASSERT_EQ(weights.run_on(matrix, results, product, sums_of(kFilterBlocks, ones)), wanted)
+            << product.name << ", width " << width << " from row " << first_row;
       }
     }
   }

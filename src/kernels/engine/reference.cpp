@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The definition of the engine's kernel, number by number.
 #include <algorithm>
+#include <vector>
 
 #include "kernels/integer_paths.h"
 #include "laws/rescale.h"
@@ -77,6 +78,46 @@ void rescale_tile(const RescaleTile& tile) {
   }
 }
 
+// Byte k of a row of the matrix.
+std::int64_t place_in_row(const FilterMatrix& matrix, std::int64_t k) {
+  return matrix.runs == nullptr ? k : matrix.runs[k / kFilterRun] + k % kFilterRun;
+}
+
+std::int32_t sum_of(const FilterMatrix& matrix, const FilterTile& panel, std::int64_t pixel,
+                    std::int64_t o) {
+  const std::uint8_t* row = matrix.values + pixel * matrix.stride;
+  const std::int8_t* weights =
+      panel.weights + (o / 16 * row_bytes(panel.taps, panel.depth) * 16 + o % 16 * 4);
+  std::int64_t sum = panel.bias[o];
+  for (std::int64_t k = 0; k < panel.taps * panel.depth; ++k)
+    sum += row[place_in_row(matrix, k)] * weights[k / 4 * 64 + k % 4];
+  return static_cast<std::int32_t>(sum);
+}
+
+void multiply_matrix(const FilterMatrix& matrix, const FilterTile& panel,
+                     const RescaleTile& rescale) {
+  std::vector<std::int32_t> sums(static_cast<std::size_t>(rescale.window * kFilterColumns));
+  RescaleTile one = rescale;
+  one.sums = sums.data();
+  one.pixels = 1;
+  for (std::int64_t p = 0; p < matrix.pixels; p += rescale.window) {
+    if (!matrix.kept.has(p)) continue;
+    for (std::int64_t w = 0; w < rescale.window; ++w) {
+      for (std::int64_t o = 0; o < panel.blocks * kFilterOutputs; ++o)
+        sums[static_cast<std::size_t>(w * kFilterColumns + o)] = sum_of(matrix, panel, p + w, o);
+    }
+    rescale_tile(one);
+    one.out = static_cast<std::byte*>(one.out) + one.stride;
+    one.addend.data += one.addend.stride;
+  }
+}
+
+void copy_rows(const std::uint8_t* from, std::int64_t from_stride, std::uint8_t* to,
+               std::int64_t to_stride, std::int64_t count, std::int64_t bytes) {
+  for (std::int64_t r = 0; r < count; ++r)
+    std::copy_n(from + r * from_stride, bytes, to + r * to_stride);
+}
+
 void expand_s4(const std::uint8_t* from, std::int8_t* to, std::int64_t groups) {
   for (std::int64_t g = 0; g < groups; ++g, from += 64, to += 128) {
     for (int i = 0; i < 64; ++i) {
@@ -121,6 +162,8 @@ void add_u8(const std::uint8_t* const* rows, int count, std::int32_t* to, std::i
 
 constinit const EngineKernels kEngineKernels = {.multiply = multiply,
                                                 .rescale = rescale_tile,
+                                                .multiply_matrix = multiply_matrix,
+                                                .copy_rows = copy_rows,
                                                 .depthwise = depthwise,
                                                 .expand_s4 = expand_s4,
                                                 .expand_u4 = expand_u4,

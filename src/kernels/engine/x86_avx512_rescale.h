@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <new>
 
 #include "kernels/engine/engine_kernels.h"
 
@@ -100,8 +99,10 @@ inline RescaleWidth width_of(const RescaleTile& tile) {
 }
 
 // Rescales the sums of one tile. What a tile can be is known when this is compiled: Addend and Out
-// are storages (an addend of u4 has no zero), Positive says that is_positive.
-template <FilterStorage Addend, FilterStorage Out, RescaleWidth Width, bool Positive>
+// are storages, Positive says that is_positive, SignedAddend that the addend has a zero (u4 has
+// none).
+template <FilterStorage Addend, FilterStorage Out, RescaleWidth Width, bool Positive,
+          bool SignedAddend = Addend == FilterStorage::u8>
 class Avx512Rescale {
  public:
   // Few enough instructions to follow products at once; fewest.
@@ -150,8 +151,7 @@ class Avx512Rescale {
       const __m512i byte = _mm512_add_epi32(clamped(y[0]), _mm512_set1_epi32(tile_.zero));
       _mm_mask_storeu_epi8(out, static_cast<__mmask16>(columns_), _mm512_cvtepi32_epi8(byte));
     } else {
-      const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-      const __m512i bytes = _mm512_permutexvar_epi32(order, packed(y));
+      const __m512i bytes = in_order(packed(y));
       if constexpr (Out == FilterStorage::u8) {
         _mm512_mask_storeu_epi8(out, columns_, bytes);
       } else {
@@ -177,6 +177,36 @@ class Avx512Rescale {
     for (std::size_t pixel = 0; pixel < sizeof...(Sums); ++pixel) bytes[pixel] = packed(y[pixel]);
   }
 
+  // Some of the blocks of pixels p and q: `first` and the one kApart after it, or `first` alone.
+  // sums(i, b) gives 16 of those of p (i = 0) or q.
+  static constexpr int kApart =  // halves of bytes are side by side
+      Addend == FilterStorage::u4 || Out == FilterStorage::u4 ? 2 : 1;
+  template <int Blocks, class Sums>
+  [[gnu::always_inline]] void two_pixels(std::int64_t p, std::int64_t q, int first,
+                                         const Sums& sums) const {
+    const std::int64_t pixels[] = {p, q};
+    __m512i y[4];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const std::uint8_t* data = addend_row(pixels[i]) + first * kBlockBytes;
+      y[2 * i] = rescaled(sums(i, 0), data, 0, first * 16);
+      y[2 * i + 1] = Blocks == 1 ? y[2 * i] : rescaled(sums(i, 1), data, kApart, first * 16);
+    }
+    if constexpr (Out == FilterStorage::s32) {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        const int column = (first + i % 2 * kApart) * 16;
+        if (i % 2 == Blocks) continue;
+        _mm512_mask_storeu_epi32(reinterpret_cast<std::int32_t*>(row(pixels[i / 2])) + column,
+                                 first_lanes(tile_.columns - column), clamped(y[i]));
+      }
+    } else {
+      const __m512i bytes = in_order(packed(y));
+      put_two_blocks(p, first, _mm512_castsi512_si256(bytes));
+      put_two_blocks(q, first, _mm512_extracti64x4_epi64(bytes, 1));
+    }
+  }
+
   // The same for two of a pixel's four blocks, `first` (0 or 1) and first + 2, whose halves of
   // bytes are side by side: what becomes of 16 sums, and both to memory.
   template <bool IsSecond>
@@ -191,21 +221,12 @@ class Avx512Rescale {
         _mm256_packus_epi16(_mm512_castsi512_si256(words), _mm512_extracti64x4_epi64(words, 1));
     bytes = _mm256_min_epu8(bytes, _mm512_castsi512_si256(most_));
     if constexpr (!Positive) bytes = _mm256_max_epu8(bytes, _mm512_castsi512_si256(least_));
-    bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7));
-    const __m128i low = _mm256_castsi256_si128(bytes);
-    const __m128i high = _mm256_extracti128_si256(bytes, 1);
-    if constexpr (Out == FilterStorage::u4) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_or_si128(low, _mm_slli_epi16(high, 4)));
-    } else {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(out), low);
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 32), high);
-    }
+    put_halves(out, _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7)));
   }
 
  private:
   static constexpr bool kNarrow = Width == RescaleWidth::narrow;
   static constexpr bool kRoundsWords = takes_upper(Width) && Out != FilterStorage::s32;
-  static constexpr bool kSignedAddend = Addend == FilterStorage::u8;
 
   static constexpr int kBlockBytes = 16;  // of an addend's block
 
@@ -220,6 +241,31 @@ class Avx512Rescale {
   }
   std::uint8_t* row(std::int64_t p) const {
     return static_cast<std::uint8_t*>(tile_.out) + p * tile_.stride;
+  }
+
+  // 16 bytes of a block, and those of the second after it.
+  [[gnu::always_inline]] static void put_halves(std::uint8_t* out, __m256i bytes) {
+    const __m128i low = _mm256_castsi256_si128(bytes);
+    const __m128i high = _mm256_extracti128_si256(bytes, 1);
+    if constexpr (Out == FilterStorage::u4) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_or_si128(low, _mm_slli_epi16(high, 4)));
+    } else {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out), low);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 32), high);
+    }
+  }
+  [[gnu::always_inline]] void put_two_blocks(std::int64_t p, int first, __m256i bytes) const {
+    std::uint8_t* out = row(p) + first * 16;
+    const __mmask64 columns = columns_ >> first * 16;
+    if constexpr (Out == FilterStorage::u4) {
+      put_halves(out, bytes);
+    } else if constexpr (kApart == 2) {
+      _mm_mask_storeu_epi8(out, static_cast<__mmask16>(columns), _mm256_castsi256_si128(bytes));
+      _mm_mask_storeu_epi8(out + 32, static_cast<__mmask16>(columns >> 32),
+                           _mm256_extracti128_si256(bytes, 1));
+    } else {
+      _mm256_mask_storeu_epi8(out, static_cast<__mmask32>(columns), bytes);
+    }
   }
 
   __m512i clamped(__m512i y) const {
@@ -245,6 +291,12 @@ class Avx512Rescale {
     return Positive ? bytes : _mm512_max_epu8(bytes, least_);
   }
 
+  // One block after the other.
+  [[gnu::always_inline]] static __m512i in_order(__m512i bytes) {
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(order, bytes);
+  }
+
   [[gnu::always_inline]] __m512i addend_of(const std::uint8_t* data, int b) const {
     const auto* at = reinterpret_cast<const __m128i*>(
         data + (Addend == FilterStorage::u4 ? b % 2 * 16 : b * 16));
@@ -252,19 +304,19 @@ class Avx512Rescale {
     if constexpr (Addend == FilterStorage::u4) {
       x = b < 2 ? _mm512_and_si512(x, _mm512_set1_epi32(15)) : _mm512_srli_epi32(x, 4);
     }
-    return kSignedAddend ? _mm512_sub_epi32(x, addend_zero_) : x;
+    return SignedAddend ? _mm512_sub_epi32(x, addend_zero_) : x;
   }
 
   [[gnu::always_inline]] __m512i rescaled(__m512i sum, const std::uint8_t* data, int b,
                                           int column = 0) const {
     const Multipliers multipliers{_mm512_loadu_si512(tile_.multiplier + b * 16 + column),
                                   odd_multipliers_[b + column / 16]};
-    if constexpr (Width == RescaleWidth::wide) return wide(sum, multipliers.all, data, b);
+    if constexpr (Width == RescaleWidth::wide) return wide(sum, multipliers.all, data, b, column);
     if constexpr (kNarrow && Addend != FilterStorage::none) {
       const __m512i factor = _mm512_loadu_si512(tile_.addend.multiplier + b * 16 + column);
       const __m512i product = _mm512_mullo_epi32(addend_of(data, b), factor);
       sum = _mm512_add_epi32(
-          sum, kSignedAddend ? addend_shift_(product) : addend_shift_.shifted(product));
+          sum, SignedAddend ? addend_shift_(product) : addend_shift_.shifted(product));
     }
     return rescaled(sum, multipliers);
   }
@@ -310,12 +362,12 @@ class Avx512Rescale {
   }
 
   // Even and odd lanes one after the other, 64 bits each.
-  __m512i wide(__m512i sum, __m512i multiplier, const std::uint8_t* data, int b) const {
+  __m512i wide(__m512i sum, __m512i multiplier, const std::uint8_t* data, int b, int column) const {
     __m512i x = _mm512_setzero_si512();
     __m512i factor = x;
     if constexpr (Addend != FilterStorage::none) {
       x = addend_of(data, b);
-      factor = _mm512_loadu_si512(tile_.addend.multiplier + b * 16);
+      factor = _mm512_loadu_si512(tile_.addend.multiplier + b * 16 + column);
     }
     const __m512i even = wide_lanes(sum, multiplier, x, factor);
     const __m512i odd =
@@ -358,20 +410,32 @@ class Avx512Rescale {
   __mmask64 columns_;
 };
 
+// The largest of `window` sums that are `stride` apart, of 16 columns.
+[[gnu::always_inline]] inline __m512i largest_sums(const std::int32_t* sums, int window,
+                                                   std::int64_t stride) {
+  __m512i most = _mm512_loadu_si512(sums);
+  for (int w = 1; w < window; ++w)
+    most = _mm512_max_epi32(most, _mm512_loadu_si512(sums + w * stride));
+  return most;
+}
+
 // Calls body<Law>() with the Avx512Rescale that the tile needs.
 template <class Body>
 void with_avx512_rescale(const RescaleTile& tile, const Body& body) {
   using enum FilterStorage;
   using enum RescaleWidth;
-  const auto for_out = [&]<FilterStorage Addend, RescaleWidth Width, bool Positive>() {
+  const auto for_out = [&]<FilterStorage Addend, RescaleWidth Width, bool Positive,
+                           bool Signed = Addend == u8>() {
     if (tile.storage == u8)
-      return body.template operator()<Avx512Rescale<Addend, u8, Width, Positive>>();
+      return body.template operator()<Avx512Rescale<Addend, u8, Width, Positive, Signed>>();
     if (tile.storage == u4)
-      return body.template operator()<Avx512Rescale<Addend, u4, Width, Positive>>();
-    return body.template operator()<Avx512Rescale<Addend, s32, Width, Positive>>();
+      return body.template operator()<Avx512Rescale<Addend, u4, Width, Positive, Signed>>();
+    return body.template operator()<Avx512Rescale<Addend, s32, Width, Positive, Signed>>();
   };
   const auto for_range = [&]<FilterStorage Addend>() {
     if (tile.is_wide) return for_out.template operator()<Addend, wide, false>();
+    if (Addend == u8 && tile.addend.zero == 0 && is_positive(tile))
+      return for_out.template operator()<Addend, narrow, true, false>();
     if (is_positive(tile)) return for_out.template operator()<Addend, narrow, true>();
     return for_out.template operator()<Addend, narrow, false>();
   };
@@ -413,57 +477,23 @@ void with_plain_rescale(const RescaleTile& tile, const Body& body) {
   return for_width.template operator()<shifted>();
 }
 
-// Pixels `first` to `end`, whose sums begin at `sums`. Has the constants of so many blocks alone.
-template <class Law, int Blocks>
-void avx512_rescale_pixels(const Law& law, int window, const std::int32_t* sums, std::int64_t first,
-                           std::int64_t end) {
-  for (std::int64_t p = first; p < end; ++p, sums += window * kFilterColumns) {
-    law.template pixel<Blocks>(p, [&](int b) {
-      __m512i most = _mm512_loadu_si512(sums + b * 16);
-      for (int w = 1; w < window; ++w)
-        most = _mm512_max_epi32(most, _mm512_loadu_si512(sums + w * kFilterColumns + b * 16));
-      return most;
-    });
-  }
-}
-
-// A tile's law with its constants, for some pixels at a time.
-class RescaleInParts {
- public:
-  // The tile must outlive it.
-  explicit RescaleInParts(const RescaleTile& tile) : window_(tile.window) {
-    with_avx512_rescale(tile, [&]<class Law>() {
-      static_assert(sizeof(Law) <= sizeof law_);
-      new (law_) Law(tile);
-      const int blocks = (tile.columns + 15) / 16;
-      part_ = blocks == 1   ? &part<Law, 1>
-              : blocks == 2 ? &part<Law, 2>
-              : blocks == 3 ? &part<Law, 3>
-                            : &part<Law, 4>;
-    });
-  }
-
-  void operator()(const std::int32_t* sums, std::int64_t first, std::int64_t end) const {
-    part_(law_, window_, sums, first, end);
-  }
-
- private:
-  template <class Law, int Blocks>
-  static void part(const void* law, int window, const std::int32_t* sums, std::int64_t first,
-                   std::int64_t end) {
-    avx512_rescale_pixels<Law, Blocks>(*static_cast<const Law*>(law), window, sums, first, end);
-  }
-
-  alignas(64) std::byte law_[1664];
-  int window_;
-  void (*part_)(const void* law, int window, const std::int32_t* sums, std::int64_t first,
-                std::int64_t end);
-};
-
 template <class Path>
 void avx512_rescale(const RescaleTile& tile) {
-  const RescaleInParts rescale(tile);
-  rescale(tile.sums, 0, tile.pixels);
+  const auto with_blocks = [&]<class Law, int Blocks>() {
+    const Law law(tile);
+    const std::int32_t* sums = tile.sums;
+    for (std::int64_t p = 0; p < tile.pixels; ++p, sums += tile.window * kFilterColumns) {
+      law.template pixel<Blocks>(
+          p, [&](int b) { return largest_sums(sums + b * 16, tile.window, kFilterColumns); });
+    }
+  };
+  with_avx512_rescale(tile, [&]<class Law>() {
+    const int blocks = (tile.columns + 15) / 16;
+    if (blocks == 1) return with_blocks.template operator()<Law, 1>();
+    if (blocks == 2) return with_blocks.template operator()<Law, 2>();
+    if (blocks == 3) return with_blocks.template operator()<Law, 3>();
+    return with_blocks.template operator()<Law, 4>();
+  });
 }
 
 }  // namespace

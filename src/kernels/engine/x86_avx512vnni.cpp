@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "kernels/engine/loops.h"
 #include "kernels/engine/x86_avx512_depthwise.h"
 #include "kernels/engine/x86_avx512_rescale.h"
 #include "kernels/engine/x86_avx512_terms.h"
@@ -196,7 +195,14 @@ void largest_u4(const std::uint8_t* const* rows, int count, std::uint8_t* to, st
 }
 
 void add_u8(const std::uint8_t* const* rows, int count, std::int32_t* to, std::int64_t bytes) {
-  EngineLoops<Path>::add_u8(rows, count, to, bytes);
+  for (std::int64_t i = 0; i < bytes; i += 16) {
+    const __mmask16 mask = first_lanes(bytes - i);
+    __m512i sum = _mm512_maskz_loadu_epi32(mask, to + i);
+    for (int r = 0; r < count; ++r) {
+      sum = _mm512_add_epi32(sum, _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(mask, rows[r] + i)));
+    }
+    _mm512_mask_storeu_epi32(to + i, mask, sum);
+  }
 }
 
 void add_terms(const ByteTerm& first, const ByteTerm& second, std::int32_t* to,
