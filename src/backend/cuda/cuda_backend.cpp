@@ -211,8 +211,9 @@ void CudaBackend::begin(const StepContext& step) {
   if (step.is_training) zero_gradients();
 }
 
-void CudaBackend::round(ShiftPoint point, const Values& to, cuda::DeviceBuffer second,
-                        cuda::RoundedProduct product, const cuda::WindowCopies& patches) {
+void CudaBackend::round(ShiftPoint point, const Values& from, const Values& to,
+                        cuda::DeviceBuffer second, cuda::RoundedProduct product,
+                        const cuda::WindowCopies& patches) {
   if (step_.cluster != nullptr) {
     return round(
         point, to,
@@ -227,6 +228,7 @@ void CudaBackend::round(ShiftPoint point, const Values& to, cuda::DeviceBuffer s
   product.site.second = second.as<std::int8_t>();
   Held held{.job = product,
             .to = to.memory,
+            .from = patches.segment != 0 ? from.memory : MemoryHandle(),
             .patches = patches,
             .second = std::move(second),
             .label = queue_.label()};

@@ -82,8 +82,9 @@ class CudaBackend final : public IntegerBackend {
   }
   // Rounds a product as round() does; it waits for the rectifier that may come next, which it can
   // do on the way.
-  // `patches`: its copies as a pool of two by two that follows wants them, or of segment 0.
-  void round(ShiftPoint point, const Values& to, cuda::DeviceBuffer second,
+  // `patches`: its copies as a pool of two by two that follows wants them, or of segment 0. The
+  // pool then writes while `from` is read.
+  void round(ShiftPoint point, const Values& from, const Values& to, cuda::DeviceBuffer second,
              cuda::RoundedProduct product, const cuda::WindowCopies& patches);
   void hold(const cuda::LargestJob& pool, const Values& to);  // likewise
   // A pool of two by two of values that only it reads, by the product that makes them.
@@ -212,13 +213,14 @@ class CudaBackend final : public IntegerBackend {
   std::vector<CudaSums*> cleared_;     // since the last step of training began
   std::vector<cuda::ZeroJob> zeroed_;  // what zero_jobs_ has
   cuda::DeviceBuffer zero_jobs_;
-  // What waits for a rectifier that may follow, and the memory that it writes: nobody else gets it
-  // meanwhile.
+  // What waits for a rectifier or a pool that may follow, the memory that it writes, and, where a
+  // pool may write on its way, that which it reads: nobody else gets it meanwhile.
   struct Held {
     std::variant<std::monostate, cuda::RoundedProduct, cuda::LargestJob, cuda::NormalizeJob,
                  cuda::RoundEach<cuda::AddedRows>>
         job;
     MemoryHandle to;
+    MemoryHandle from = {};
     cuda::WindowCopies patches = {};
     MemoryHandle pooled = {};
     cuda::DeviceBuffer second = {};  // of a second guess

@@ -348,7 +348,7 @@ class CudaProduct final : public ProductOp {
       const bool is_turned = backend_.wants_turned(target);
       const cuda::WindowCopies copies = copies_of(shape, is_forward, source, is_turned);
       const WindowPass pass{case_, is_forward, nullptr};
-      return backend_.round(point, result, std::move(second),
+      return backend_.round(point, source, result, std::move(second),
                             {.shape = shape,
                              .site = {},
                              .input_exponent = backend_.exponent(source),
