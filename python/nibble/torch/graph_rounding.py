@@ -2,11 +2,9 @@
 """Rounding to nearest written in torch's own operations, which a compiler fuses with what stands around it.
 
 A float format of p bits of precision has steps of 2^(max(e, e_min) - p + 1) around numbers of exponent e, a grid has
-one step. Adding 1.5 · 2^23 steps leaves no bit below a step in fp32, ties go to even, and taking them off again is
-exact: seven instructions of a GPU, which has time for little more while it reads two bytes. Whether that is the format
-is not taken for granted: the rule is compared with `nibble.quantize` on all numbers of fp16, as they are and stretched
-beyond the format's range, bit by bit, and formats that differ (codebooks, posits, scales from the data) stay what they
-are: one call of an operation.
+one step; torch.round takes ties to even. Whether that is the format is not taken for granted: the rule is compared
+with `nibble.quantize` on all numbers of fp16, as they are and stretched beyond the format's range, bit by bit, and
+formats that differ (codebooks, posits, scales from the data) stay what they are: one call of an operation.
 """
 
 from __future__ import annotations
@@ -20,35 +18,36 @@ import torch
 
 import nibble
 
-EXPONENT = 0x7F800000
+SIGN, EXPONENT = -(1 << 31), 0x7F800000
 LEAST = 2.0**-100  # of steps: far enough from fp32's own end, where a GPU may flush
-MOST = 2.0**100  # of what is added
-MOST_STEPS = 2.0**22  # of a number, so that the sum keeps its exponent
+LAST = 126  # exponent: from there on numbers are beyond the format, and steps and their inverses fp32's
 
 
 @dataclass(frozen=True)
 class GraphRounding:
     largest: float
     lowest: float
-    min_normal: float  # below it steps stay as they are; 0: a grid
-    steps: float  # 1.5 · 2^23 steps at 1: of the binade for floats
+    least_exponent: int  # of a step: of the only one for grids
+    precision: int  # bits, with the leading one; 0: a grid
     has_infinity: bool
     keeps_minus_zero: bool
 
     def round(self, x: torch.Tensor) -> torch.Tensor:
         wide = x.to(torch.float32)
-        reach = 2 if self.has_infinity else 1  # beyond the format, yet finite
-        inside = wide.clamp(reach * self.lowest, reach * self.largest)
-        added: "torch.Tensor | float" = self.steps
-        if self.min_normal:
-            binades = inside.abs().clamp(min=self.min_normal).view(torch.int32) & EXPONENT
-            added = binades.view(torch.float32) * self.steps
-        found = (inside + added) - added  # +0 where nothing is left
-        if self.keeps_minus_zero:
-            found = torch.copysign(found, wide)
+        if self.precision:
+            least = (self.least_exponent + self.precision - 1 + 127) << 23
+            exponents = (wide.view(torch.int32) & EXPONENT).clamp(min=least, max=LAST + 127 << 23)
+            step = exponents - ((self.precision - 1) << 23)
+            inverse = (254 << 23) - step  # exact, as a compiler's division need not be
+            found = torch.round(wide * inverse.view(torch.float32)) * step.view(torch.float32)
+        else:
+            found = torch.round(wide * 2.0**-self.least_exponent) * 2.0**self.least_exponent
         if self.has_infinity:
             found = torch.where(found > self.largest, math.inf, found)
             found = torch.where(found < self.lowest, -math.inf, found)
+        else:
+            found = found.clamp(self.lowest, self.largest)
+        found = found if self.keeps_minus_zero else torch.where(found == 0, 0.0, found)
         # Where nothing is converted, a `to` would make torch 2.11 lose the gradient of what it traces.
         return found if found.dtype == x.dtype else found.to(x.dtype)
 
@@ -59,19 +58,16 @@ def graph_rounding(text: str, rounding: str, overflow: str) -> Optional[GraphRou
     fmt = nibble.Format(text)
     if rounding != "nearest-even" or fmt.is_scaled or fmt.family not in ("float", "grid") or fmt.min_positive < LEAST:
         return None
+    if fmt.max >= 2.0**LAST:
+        return None
     ends = torch.tensor([math.inf, -math.inf], device="cpu")
     beyond = nibble.quantize(ends, fmt, rounding=rounding, overflow=overflow)
     is_float = fmt.family == "float"
-    steps_of_one = 2.0 ** (fmt.precision_bits - 1) if is_float else 1 / fmt.min_positive
-    steps = 1.5 * 2.0**23 / steps_of_one
-    widest = 2 * max(fmt.max, -fmt.lowest)
-    if (2 * steps_of_one if is_float else widest * steps_of_one) > MOST_STEPS or widest * steps > MOST:
-        return None
     rule = GraphRounding(
         fmt.max,
         fmt.lowest,
-        fmt.min_normal if is_float else 0.0,
-        steps,
+        round(math.log2(fmt.min_normal)) - fmt.precision_bits + 1 if is_float else round(math.log2(fmt.min_positive)),
+        fmt.precision_bits if is_float else 0,
         bool(torch.isinf(beyond).all()),
         fmt.has_negative_zero,
     )
