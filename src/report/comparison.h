@@ -26,7 +26,7 @@ struct Comparison {
   std::vector<std::string> runs = {};  // a name each, all different
   std::vector<ComparedSetting> settings = {};
   std::vector<ComparedResult> results = {};      // those that any run has
-  std::vector<std::string> weights_hashes = {};  // "" of a run that has not ended
+  std::vector<std::string> weights_hashes = {};  // "" of a run that told none
 
   enum class Weights { equal, different, unknown };
   Weights weights = Weights::unknown;  // of all runs

@@ -177,6 +177,13 @@ TEST(HtmlReport, AnEmptyRunMakesAShortPage) {
   EXPECT_THAT(error_of([] { report_html({}); }), HasSubstr("got none, expected at least one"));
 }
 
+// A twin that PyTorch trained has a summary and no hash of weights.
+TEST(HtmlReport, ARunWithoutAHashOfItsWeightsHasEnded) {
+  RunRecord run = full_run("a", "1");
+  run.summary->weights_hash = "";
+  EXPECT_THAT(report_html({run, full_run("b", "1")}), Not(HasSubstr("not ended")));
+}
+
 TEST(HtmlReport, RolesComeInTheOrderOfAStep) {
   EXPECT_THAT(role_order({"update", "own", "error", "weight", "update"}),
               ElementsAre("weight", "error", "update", "own"));

@@ -132,7 +132,9 @@ std::string results_section(const ReportRuns& report) {
     for (const ComparedResult& row : report.comparison.results) html += cell_of(row, i);
     const std::string& hash = report.comparison.weights_hashes[i];
     html += fmt::format("<td class=\"short\">{}</td><td>{}</td></tr>\n", escaped(run.started),
-                        hash.empty() ? "not ended" : "<code>" + escaped(hash) + "</code>");
+                        !hash.empty() ? "<code>" + escaped(hash) + "</code>"
+                        : run.summary ? "–"
+                                      : "not ended");
   }
   html += "</table></div>\n";
   const std::string weights = html_on_weights(report.comparison);
