@@ -7,9 +7,11 @@ Needs python3 with numpy; NIBBLE_BIN names the command.
 import io
 import json
 import os
+import re
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 import zlib
 from pathlib import Path
@@ -25,6 +27,13 @@ def run(*arguments, data=None, **variables):
     environment.update(variables)
     command = [NIBBLE, *map(str, arguments)]
     return subprocess.run(command, input=data, capture_output=True, env=environment, timeout=300)
+
+
+def hears(process, number):
+    """Whether a process has its own answer to a signal, which would end it before without a word."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = int(re.search(r"^SigCgt:\s*([0-9a-f]+)$", status, re.M)[1], 16)
+    return caught >> (number - 1) & 1 == 1
 
 
 def has_floats():
@@ -66,6 +75,13 @@ class Case(unittest.TestCase):
     def save(self, name, array):
         np.save(self.folder / name, array)
         return self.folder / name
+
+    def wait_until(self, is_so, seconds=120):
+        """Waits for what another process does, however slow the machine is; in vain it fails."""
+        deadline = time.monotonic() + seconds
+        while not is_so():
+            self.assertLess(time.monotonic(), deadline, "waited in vain")
+            time.sleep(0.02)
 
     def done(self, *arguments, warning=None, **more):
         """Standard output of what ends well, with one line on standard error that holds the warning, or none."""

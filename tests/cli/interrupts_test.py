@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from case import NIBBLE, grey_png
+from case import NIBBLE, grey_png, hears
 from train_case import TrainCase, main, quick
 
 NUMBERS = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -34,13 +34,14 @@ class Interrupts(TrainCase):
         super().tearDownClass()
 
     def interrupted(self, *command, after=0.7, once="", number=signal.SIGINT, words="interrupted"):
-        """Sends the signal after some seconds, or once a file is there; looks at the code, the line and the folder."""
+        """Sends the signal some seconds after the start, or once a file is there; looks at the code, the line and the folder."""
         process = subprocess.Popen([NIBBLE, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, cwd=self.folder)
-        deadline = time.monotonic() + 120
-        while once and time.monotonic() < deadline and not any(self.folder.glob(once)):
-            time.sleep(0.05)
-        time.sleep(0 if once else after)
+        self.wait_until(lambda: process.poll() is not None or hears(process, number))
+        if once:
+            self.wait_until(lambda: process.poll() is not None or any(self.folder.glob(once)))
+        else:
+            time.sleep(after)
         self.assertIsNone(process.poll(), "it was to take longer")
         process.send_signal(number)
         _, text = process.communicate(timeout=60)

@@ -274,7 +274,7 @@ class Kills(TrainCase):
     def test_an_overwritten_run_is_never_lost(self):
         folder, _, _ = self.train("run", "--epochs", "1")
         old = self.hash_of(folder)
-        command = ("train", "mlp-64-32-10", *quick("--out", folder, "--epochs", "400", "--seed", "2", "--overwrite",
+        command = ("train", "mlp-64-32-10", *quick("--out", folder, "--epochs", "100000", "--seed", "2", "--overwrite",
                                                    "--checkpoint-every", "0", "--quiet"))
         for _ in range(30 if IS_LONG else 3):
             process = subprocess.Popen([NIBBLE, *map(str, command)], stderr=subprocess.DEVNULL)
