@@ -26,7 +26,7 @@ def run(*arguments, data=None, **variables):
     environment = {k: v for k, v in os.environ.items() if k not in ("NIBBLE_ISA", "NIBBLE_DATA")}
     environment.update(variables)
     command = [NIBBLE, *map(str, arguments)]
-    return subprocess.run(command, input=data, capture_output=True, env=environment, timeout=300)
+    return subprocess.run(command, input=data, capture_output=True, env=environment, timeout=900)
 
 
 def hears(process, number):

@@ -14,7 +14,7 @@ from case import Case, NIBBLE, run
 class Demo(Case):
     def test_the_demo_tells_its_story(self):
         script = Path(__file__).resolve().parents[2] / "tools" / "demo"
-        process = subprocess.run([script, self.folder / "demo"], capture_output=True, timeout=300,
+        process = subprocess.run([script, self.folder / "demo"], capture_output=True, timeout=1200,
                                  env={**os.environ, "NIBBLE_BIN": NIBBLE})
         text = process.stdout.decode()
         self.assertEqual((process.returncode, process.stderr), (0, b""), text)
