@@ -96,6 +96,7 @@ inline std::vector<NamedCase> networks(bool is_long) {
     if (is_large == is_long && all < 2'000'000'000 && has_form(one.network))
       cases.push_back(std::move(one));
   }
+  EXPECT_FALSE(cases.empty());
   return cases;
 }
 

@@ -32,6 +32,7 @@ inline std::vector<WholeNetwork> whole_networks(bool is_large) {
         std::accumulate(macs.begin(), macs.end(), std::int64_t{0}) > kMostMacs;
     if (is_this_large == is_large) list.push_back(std::move(one));
   }
+  EXPECT_FALSE(list.empty());
   return list;
 }
 
