@@ -108,7 +108,7 @@ void add_compare(CLI::App& app) {
                   "of models: a page with the pictures on which they differ")
       ->type_name("FILE.html|.svg");
   verb.add_option("--image-size", flags->image_size, "of models: side of the pictures of a folder")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   add_device_option(verb, flags->device);
   verb.add_flag("--json", flags->is_json, "print JSON");
   verb.footer(

@@ -109,7 +109,7 @@ void add_eval(CLI::App& app) {
                   "of an integer model: count the answers that an MLPerf accuracy log shares")
       ->type_name("LOG");
   verb.add_option("--image-size", flags->choices.image_size, "side of the pictures of a folder")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   add_skip_broken_option(verb, flags->choices.skips_broken);
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->choices.device);

@@ -88,7 +88,7 @@ void add_run_options(CLI::App& verb, const std::shared_ptr<LoadFlags>& flags) {
   verb.add_option("--split", options.split, "test or train")
       ->check(CLI::IsMember({"test", "train"}));
   verb.add_option("--image-size", options.image_size, "side of the pictures of a folder")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   add_skip_broken_option(verb, options.skips_broken);
   verb.add_option("--out", flags->out,
                   "the folder of the run: LoadGen's logs, and ours beside them")

@@ -19,6 +19,7 @@
 #include "apps/nibble/verb.h"
 #include "backend/cuda/register.h"
 #include "core/name.h"
+#include "core/nearest_name.h"
 #include "core/temporary.h"
 #include "core/warning.h"
 #include "float_training/cuda/register.h"
@@ -52,16 +53,53 @@ int fail(const std::string& text) {
   return kFailed;
 }
 
+std::vector<CLI::App*> verbs_of(CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<std::string> names_of_verbs(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+std::vector<std::string> names_of_options(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// The first option that a verb has not, else the first word that it has no place for.
+std::string unexpected(const CLI::App& verb) {
+  const std::vector<std::string> words = verb.remaining();
+  auto found = std::ranges::find_if(words, [](auto& word) { return word.starts_with('-'); });
+  const bool is_option = found != words.end();
+  if (!is_option) found = words.begin();
+  const std::string word = is_option ? found->substr(0, found->find('=')) : *found;
+  const char* kind = is_option                               ? "unknown option"
+                     : verb.get_require_subcommand_min() > 0 ? "unknown verb"
+                                                             : "unexpected argument";
+  const std::string meant =
+      nibble::nearest_name(word, is_option ? names_of_options(verb) : names_of_verbs(verb));
+  return fmt::format("{} '{}'{}", kind, word,
+                     meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant));
+}
+
 int explain(const CLI::App& app, const CLI::ParseError& error) {
-  const auto verbs = app.get_subcommands();
-  const std::string verb = verbs.empty() ? "" : " " + verbs.front()->get_name();
-  const std::vector<std::string> unknown = app.remaining();
-  const bool is_wrong_verb = verbs.empty() && !unknown.empty();
-  complain(fmt::format(
-      "nibble:{} {} ('nibble{} --help' shows the usage and examples)\n",
-      verb.empty() ? "" : verb + ":",
-      nibble::well_formed(is_wrong_verb ? "unknown verb '" + unknown.front() + "'" : error.what()),
-      verb));
+  const CLI::App* verb = &app;
+  std::string call;  // " loadgen score"
+  while (verb->remaining_size() == 0 && !verb->get_subcommands().empty()) {
+    verb = verb->get_subcommands().front();
+    call += " " + verb->get_name();
+  }
+  const std::string text = verb->remaining_size() > 0               ? unexpected(*verb)
+                           : verb->get_require_subcommand_min() > 0 ? "a verb is required"
+                                                                    : error.what();
+  complain(fmt::format("nibble:{} {} ('nibble{} --help' shows the usage and examples)\n",
+                       call.empty() ? "" : call + ":", nibble::well_formed(text), call));
   return kWrongUsage;
 }
 
@@ -78,10 +116,6 @@ std::vector<VerbGroup> verb_groups() {
           {"Quantize and run", {add_quantize, add_run, add_bench, add_tune, add_loadgen}},
           {"Models and export", {add_describe, add_convert, add_emit}},
           {"This machine", {add_data, add_doctor, add_signature}}};
-}
-
-std::vector<CLI::App*> verbs_of(CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
 void add_verbs(CLI::App& app) {
@@ -108,8 +142,8 @@ void add_limits(CLI::App& app) {
                 throw CLI::ValidationError("--limits", error.what());
               }
             },
-            "what files may ask for: " + nibble::to_string(nibble::Limits{}))
-        ->type_name("NAME=N,…");
+            "what files may ask for:\n" + nibble::to_string(nibble::Limits{}))
+        ->type_name("NAME=N,...");
   }
 }
 

@@ -22,6 +22,7 @@
 #include "run_folder/provenance.h"
 #include "tasks/integer_flags.h"
 #include "tasks/place_step.h"
+#include "tasks/shared_options.h"
 #include "tasks/train_flags.h"
 
 namespace nibble {
@@ -35,7 +36,7 @@ struct TrainVerbFlags {
   bool overwrites = false;
   bool continues = false;
   bool is_quiet = false;
-  bool has_statistics = true;
+  bool skips_statistics = false;
   std::int64_t checkpoint_every = 1;
   std::int64_t stop_after = 0;
   std::string profile;
@@ -46,12 +47,15 @@ struct TrainVerbFlags {
 const std::string kAllDevices = "all devices";
 
 void print_recipes() {
-  for (const NamedRecipe& each : named_recipes()) {
+  const std::vector<NamedRecipe> recipes = named_recipes();
+  std::size_t width = 0;
+  for (const NamedRecipe& each : recipes) width = std::max(width, each.name.size());
+  for (const NamedRecipe& each : recipes) {
     const RecipeText text = find_recipe(each.name);
     const RunSettings recipe = arithmetic_of(text) == Arithmetic::int8
                                    ? RunSettings(parse_integer_recipe(text.toml, text.source))
                                    : RunSettings(parse_recipe(text.toml, text.source));
-    fmt::print("{:<29} {}\n", each.name, recipe.summary);
+    fmt::print("{:<{}}  {}\n", each.name, width, recipe.summary);
   }
 }
 
@@ -118,7 +122,7 @@ TrainOptions options_of(TrainVerbFlags& flags, const RunSettings& settings) {
           .progress = flags.is_quiet ? ProgressStyle::silent : ProgressStyle::automatic,
           .checkpoint_every = flags.checkpoint_every,
           .stop_after = flags.stop_after,
-          .has_layer_statistics = flags.has_statistics,
+          .has_layer_statistics = !flags.skips_statistics,
           .profile = flags.profile,
           .make_events = tensorboard_sink,
           .communicator = &world()};
@@ -202,14 +206,14 @@ void add_train(CLI::App& app) {
       ->excludes(overwrite);
   verb.add_option("--checkpoint-every", flags->checkpoint_every,
                   "epochs (1); 0: at the end and on Ctrl-C")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb.add_option("--stop-after", flags->stop_after, "stop after so many epochs, to be resumed")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb.add_option("--ranks", flags->ranks,
                   "processes on this machine that share each batch, of --arith int8 (1); threads "
                   "are those of each")
       ->check(CLI::Range(1, kMostRanks));
-  verb.add_flag("!--no-layer-statistics", flags->has_statistics,
+  verb.add_flag("--no-layer-statistics", flags->skips_statistics,
                 "no layers.csv and histograms.csv");
   verb.add_option("--profile", flags->profile,
                   "a trace of one step for ui.perfetto.dev or chrome://tracing: layers and passes "

@@ -5,32 +5,23 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 
 #include "core/device_name.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 
 namespace nibble::inline tasks {
+namespace {
 
-std::function<std::string(const std::string&)> within(double least, double most) {
-  return [least, most](const std::string& text) -> std::string {
+template <class IsRight>
+OptionCheck expecting(const std::string& words, IsRight is_right) {
+  return [words, is_right](const std::string& text) -> std::string {
     double value = 0;
-    if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return {};
-    return fmt::format("got {}, expected {} to {}", text, least, most);
+    if (CLI::detail::lexical_cast(text, value) && is_right(value)) return {};
+    return fmt::format("got {}, expected {}", text, words);
   };
 }
-
-void add_threads_option(CLI::App& verb, int& threads, const std::string& note) {
-  verb.add_option("--threads", threads, "threads (all cores)" + note)
-      ->check(CLI::Range(1, kMostThreads));
-}
-
-void use_threads(int threads) {
-  if (threads > 0) set_thread_count(threads);
-  require_threads(thread_count());
-}
-
-namespace {
 
 template <class Device>
 void add_device(CLI::App& verb, Device& device) {
@@ -49,6 +40,31 @@ void add_device(CLI::App& verb, Device& device) {
 }
 
 }  // namespace
+
+OptionCheck within(double least, double most) {
+  return expecting(fmt::format("{} to {}", least, most),
+                   [least, most](double value) { return value >= least && value <= most; });
+}
+
+OptionCheck positive() {
+  return expecting("a finite number above 0",
+                   [](double value) { return value > 0 && std::isfinite(value); });
+}
+
+OptionCheck not_negative() {
+  return expecting("a finite number, 0 or more",
+                   [](double value) { return value >= 0 && std::isfinite(value); });
+}
+
+void add_threads_option(CLI::App& verb, int& threads, const std::string& note) {
+  verb.add_option("--threads", threads, "threads (all cores)" + note)
+      ->check(CLI::Range(1, kMostThreads));
+}
+
+void use_threads(int threads) {
+  if (threads > 0) set_thread_count(threads);
+  require_threads(thread_count());
+}
 
 void add_skip_broken_option(CLI::App& verb, bool& skips) {
   verb.add_flag("--skip-broken", skips,

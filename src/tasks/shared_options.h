@@ -13,8 +13,12 @@ class App;
 
 namespace nibble::inline tasks {
 
-// For an option's check: a number from least to most. CLI11's own ranges let nan through.
-std::function<std::string(const std::string&)> within(double least, double most);
+// For an option's check: a number from least to most; a finite one above 0, or from 0 on. CLI11's
+// own ranges let nan through, and show limits with hundreds of digits.
+using OptionCheck = std::function<std::string(const std::string&)>;
+OptionCheck within(double least, double most);
+OptionCheck positive();
+OptionCheck not_negative();
 
 // `note` is added to the help of the option.
 void add_threads_option(CLI::App& verb, int& threads, const std::string& note = "");
@@ -24,9 +28,9 @@ void add_threads_option(CLI::App& verb, int& threads, const std::string& note = 
 void use_threads(int threads);
 
 void add_device_option(CLI::App& verb, std::string& device);
+void add_device_option(CLI::App& verb, std::optional<std::string>& device);
 
 // --skip-broken of verbs that read pictures.
 void add_skip_broken_option(CLI::App& verb, bool& skips);
-void add_device_option(CLI::App& verb, std::optional<std::string>& device);
 
 }  // namespace nibble::inline tasks

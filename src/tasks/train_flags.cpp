@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cmath>
 
 #include "core/name.h"
+#include "core/nearest_name.h"
 #include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
@@ -63,6 +65,20 @@ PolicyRule rule_of(const std::string& text) {
   return rule;
 }
 
+// What is no recipe may be a network.
+void check_what(const std::string& what) {
+  if (what.ends_with(".toml")) return;
+  std::vector<std::string> names;
+  for (const NamedNetwork& each : named_networks()) names.emplace_back(each.name);
+  if (std::ranges::find(names, what) != names.end()) return;
+  for (const NamedRecipe& each : named_recipes()) names.emplace_back(each.name);
+  const std::string meant = nearest_name(what, names);
+  throw Error("network", "network or recipe", in_quotes(what),
+              fmt::format("a name or the path of a .toml file{}; 'nibble train' lists recipes, "
+                          "'nibble describe' networks",
+                          meant.empty() ? "" : fmt::format(", perhaps {}", meant)));
+}
+
 Recipe base_of(const TrainFlags& flags) {
   Recipe recipe;
   if (is_recipe(flags.what)) {
@@ -98,20 +114,20 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
       ->check(CLI::Range(0, kMostEpochs));
   verb.add_option("--batch", flags.batch, "images a step")->check(CLI::Range(1, kMostImages));
   verb.add_option("--optimizer", flags.optimizer, "sgd, adam, adamw");
-  verb.add_option("--lr", flags.rate, "learning rate")->check(CLI::PositiveNumber);
+  verb.add_option("--lr", flags.rate, "learning rate")->check(positive());
   verb.add_option("--momentum", flags.momentum, "of sgd")->check(CLI::Range(0.0, 1.0));
   verb.add_option("--weight-decay", flags.weight_decay, "added to gradients (adamw: decoupled)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb.add_option("--schedule", flags.schedule,
                   "constant, cosine, step(60,80;0.1), plateau(0.1,5), warmup(5)+cosine, …");
   verb.add_option("--init", flags.initialization, "he, fan-in, xavier, wage");
   verb.add_option("--seed", flags.seed, "decides every number of the run");
   verb.add_option("--val", flags.validation,
                   "images held from training: a share below 1 or a number")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb.add_option("--patience", flags.patience,
                   "stop after so many epochs without a better validation")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   verb.add_option("--average-from", flags.average_from,
                   "average the weights from this epoch on; 0: no average")
       ->check(CLI::Range(0, kMostEpochs));
@@ -124,7 +140,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
                   "share of a label's target that all classes get in equal parts (0)")
       ->check(CLI::Range(0.0, 0.999));
   verb.add_option("--image-size", flags.image_size, "side of the pictures of a folder")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   add_skip_broken_option(verb, flags.skips_broken);
   add_threads_option(verb, flags.threads, "; the weights do not depend on it");
   add_device_option(verb, flags.device);
@@ -171,6 +187,7 @@ void take_network(const TrainFlags& flags, RunSettings& settings) {
   if (flags.network) {
     settings.network = *flags.network;
   } else if (!flags.what.empty() || !flags.from) {
+    check_what(flags.what);
     settings.network = load_network(flags.what);
   }
   settings.name = settings.network.name;

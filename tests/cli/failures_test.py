@@ -25,15 +25,34 @@ class Help(Case):
         for verb in sum(verbs.values(), []):
             help_text = self.done(verb, "--help").decode()
             self.assertIn("nibble " + verb, help_text.split("Examples:")[1])
+            parts = re.search(r"^Subcommands:\n((?:  .*\n)+)", help_text, re.MULTILINE)
+            for part in re.findall(r"^  (\w+) ", parts[1], re.MULTILINE) if parts else ():
+                self.assertIn(f"nibble {verb} {part}", self.done(verb, part, "--help").decode().split("Examples:")[1])
 
     def test_wrong_usage_exits_with_2(self):
-        self.fails(2, "subcommand")
-        self.fails(2, "frobnicate", "frobnicate")
+        self.fails(2, "a verb is required")
+        self.fails(2, "nibble: data: a verb is required", "data")
+        self.fails(2, "nibble: unknown verb 'frobnicate' (", "frobnicate")
         self.fails(2, "--to", "round", self.input, self.output)
         self.fails(2, "--sed", "round", "--to", "e4m3", "--sed", "1", self.input, self.output)
         self.fails(2, "--seed", "round", "--to", "e4m3", "--seed", "x", self.input, self.output)
         self.fails(2, "OUT.npy", "round", "--to", "e4m3", self.input)
         self.fails(2, "--shape", "decode", "--from", "int4", "--packed", self.input, self.output)
+
+    def test_what_was_meant_is_named(self):
+        self.fails(2, "nibble: unknown verb 'trian': did you mean 'train'?", "trian")
+        self.fails(2, "nibble: unknown option '--verson': did you mean '--version'?", "--verson", "train")
+        self.fails(2, "data: unknown verb 'lst': did you mean 'list'?", "data", "lst")
+        self.fails(2, "train: unknown option '--epoch': did you mean '--epochs'?", "train", "lenet", "--epoch=3")
+        self.fails(2, "loadgen score: unknown option '--dat': did you mean '--data'?", "loadgen", "score", "x", "--dat", "y")
+        self.fails(2, "describe: unexpected argument 'more' (", "describe", "lenet", "more")
+        self.fails(1, "got 'digits-convnet-fp3', expected a name or the path of a .toml file, perhaps digits-convnet-fp32; ",
+                   "train", "digits-convnet-fp3", "--data", "digits")
+
+    def test_numbers_that_cannot_be_are_refused_in_few_words(self):
+        for number in ("inf", "nan", "-1", "0", "x"):
+            self.fails(2, f"--lr: got {number}, expected a finite number above 0 (", "train", "lenet", f"--lr={number}")
+        self.fails(2, "--patience: got -1, expected a finite number, 0 or more (", "train", "lenet", "--patience=-1")
 
 class Failures(Case):
     def test_one_line_says_what_was_wrong(self):

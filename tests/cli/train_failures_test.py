@@ -170,7 +170,7 @@ class Policies(Refused):
             self.refused(words, network=path)
         path.write_text('network = "nothing-like-it"\n')
         self.refused("recipe.toml:1: network", network=path)
-        self.refused("'nothing-like-it', expected mlp-64-32-10", network="nothing-like-it")
+        self.refused("'nothing-like-it', expected a name or the path of a .toml file; 'nibble train' lists recipes", network="nothing-like-it")
 
     def test_wrong_usage(self):
         for option, value in (("--epochs", "-1"), ("--epochs", "1000000000000000000"), ("--batch", "0"), ("--lr", "0"),
