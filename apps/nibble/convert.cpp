@@ -73,6 +73,10 @@ Model read_any(const ConvertFlags& flags, std::vector<std::string>& notes) {
     read_weights(model, flags.from);
     return model;
   }
+  if (fs::is_regular_file(flags.from)) {
+    throw Error("convert", flags.from, "a file of another kind",
+                "an .onnx file, weights (.npz, .safetensors), a layer directory or a .nib model");
+  }
   return read_layer_directory(flags.from, {.input_size = flags.input_size});
 }
 
@@ -152,10 +156,10 @@ void add_convert(CLI::App& app) {
   verb.add_option("--mean", flags->mean,
                   "bytes enter as (byte/255 - mean)/deviation: the mean of each channel")
       ->delimiter(',')
-      ->type_name("M,…");
+      ->type_name("M,...");
   verb.add_option("--deviation", flags->deviation, "and the deviation of each")
       ->delimiter(',')
-      ->type_name("D,…");
+      ->type_name("D,...");
   verb.footer(
       "ONNX files of opset 9 to 21 become float networks, or networks of integers where they are\n"
       "quantized (QDQ, QLinear); docs/onnx.md lists their operations. A network of integers "

@@ -23,6 +23,8 @@ Model parse(std::span<const std::byte> bytes, const std::string& source,
       throw Error("read_onnx", "size", fmt::format("{} bytes", bytes.size()),
                   "less than 2 GiB, tensors beside the file", ErrorKind::limit);
     }
+    if (bytes.empty())
+      throw Error("read_onnx", "file", "0 bytes", "an ONNX model", ErrorKind::input);
     if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
       throw Error("read_onnx", "message", "broken or cut off", "an ONNX model", ErrorKind::input);
     }
