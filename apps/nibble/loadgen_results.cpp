@@ -129,12 +129,17 @@ void add_compliance(CLI::App& verb) {
   add(first, "--accuracy", flags->accuracy, "an accuracy run");
   add(first, "--performance", flags->performance, "a performance run");
   add(first, "--audit", flags->audit, "a performance run with --audit TEST01's audit.config");
+  first.footer(
+      "Examples:\n"
+      "  nibble loadgen test01 --accuracy runs/accuracy --performance runs/offline --audit "
+      "runs/audit");
   first.callback([flags] {
     tell_compliance("TEST01", test01(flags->accuracy, flags->performance, flags->audit));
   });
   CLI::App& fourth = *verb.add_subcommand("test04", "whether answers are computed, not remembered");
   add(fourth, "--performance", flags->performance, "a performance run");
   add(fourth, "--same", flags->audit, "one with --set performance_issue_same=1");
+  fourth.footer("Examples:\n  nibble loadgen test04 --performance runs/offline --same runs/same");
   fourth.callback([flags] { tell_compliance("TEST04", test04(flags->performance, flags->audit)); });
 }
 
