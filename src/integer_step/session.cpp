@@ -33,14 +33,6 @@ bool only_adds_read(const Network& network, std::size_t node) {
 
 }  // namespace
 
-IntegerAnswers answers_from(IntegerBackend& backend, const Values& answers) {
-  IntegerAnswers result{.mantissas = {}, .exponent = 0, .width = answers.picture.channels};
-  result.mantissas.resize(static_cast<std::size_t>(answers.images * answers.picture.elements()));
-  backend.store(answers, result.mantissas);
-  result.exponent = backend.read_slots().exponent(answers);
-  return result;
-}
-
 void check_integer_answer(const Network& network) {
   check_loss(network.nodes.back());
   const std::size_t answer = output_of(network);

@@ -42,8 +42,6 @@ struct IntegerAnswers {
   std::int64_t width = 0;  // of one image
 };
 
-IntegerAnswers answers_from(IntegerBackend& backend, const Values& answers);
-
 // Throw where a network cannot be trained in integers: by its loss and its answer, and by all of
 // its layers. Little work and no memory.
 void check_integer_answer(const Network& network);

@@ -97,11 +97,4 @@ void set_weights(IntegerPredictor& predictor, const Model& model) {
   }
 }
 
-IntegerPredictor predictor_of(const Model& model, const std::string& device,
-                              Communicator* cluster) {
-  IntegerPredictor predictor(model.network, device, cluster);
-  set_weights(predictor, model);
-  return predictor;
-}
-
 }  // namespace nibble::inline integer_training

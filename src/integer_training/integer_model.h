@@ -34,8 +34,4 @@ Calibration calibration_of(const Model& model);
 // To a predictor of the same network.
 void set_weights(IntegerPredictor& predictor, const Model& model);
 
-// With the model's weights. The model must outlive it.
-IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu",
-                              Communicator* cluster = nullptr);
-
 }  // namespace nibble::inline integer_training

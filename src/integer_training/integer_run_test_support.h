@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of integer runs share: made-up pictures, and steps of a learner.
+// What tests of integer runs share: made-up pictures, steps of a learner, a model that answers.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "integer_training/integer_learner.h"
+#include "integer_training/integer_model.h"
 #include "nibble/core/philox.h"
 #include "nibble/graph/network_text.h"
 
@@ -95,6 +96,13 @@ inline std::vector<std::uint64_t> train_made_up(const IntegerRecipe& recipe,
   }
   take_steps(*learner, data, recipe.batch, steps - learner->steps(), steps);
   return hashes_of(*learner);
+}
+
+// With the model's weights. The model must outlive it.
+inline IntegerPredictor predictor_of(const Model& model, const std::string& device = "cpu") {
+  IntegerPredictor predictor(model.network, device);
+  set_weights(predictor, model);
+  return predictor;
 }
 
 }  // namespace nibble::inline integer_training
