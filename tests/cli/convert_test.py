@@ -134,6 +134,9 @@ class Convert(Case):
         self.fails(1, "model/relu:1: compute_mode: got nothing", "convert", self.model, nib)
         self.fails(1, f"expected {self.model}", "convert", self.model.parent, nib)
         self.fails(1, "No such file", "convert", self.folder / "none", nib)
+        words = self.folder / "words.txt"
+        words.write_text("no model")
+        self.fails(1, "got a file of another kind, expected an .onnx file", "convert", words, nib)
         self.fails(1, "No such file", "convert", nib, self.folder / "out")
         self.fails(2, "TO: got", "convert", nib, self.folder / "y.nib")
         self.fails(2, "TO: got", "convert", self.model, self.folder / "y")

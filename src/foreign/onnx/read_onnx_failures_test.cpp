@@ -91,6 +91,8 @@ TEST(ReadOnnxFailures, CutFilesAreRefused) {
     EXPECT_THAT(error_of([&] { (void)parse_onnx(cut, "cut.onnx"); }),
                 HasSubstr("[read_onnx] cut.onnx: "));
   }
+  EXPECT_EQ(error_of([] { (void)parse_onnx({}, "none.onnx"); }),
+            "[read_onnx] none.onnx: file: got 0 bytes, expected an ONNX model");
 }
 
 // Paddings were once tried one by one, two billion of them.
