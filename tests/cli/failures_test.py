@@ -4,6 +4,7 @@
 import re
 import subprocess
 import unittest
+from pathlib import Path
 
 import numpy as np
 
@@ -14,20 +15,41 @@ class Help(Case):
     def test_version_is_one_line(self):
         self.assertRegex(self.done("--version").decode(), r"^nibble \d+\.\d+\.\d+\n$")
 
-    def test_help_lists_the_verbs_in_groups_and_each_verb_ends_with_an_example(self):
-        text = self.done("--help").decode()
+    def help_of(self, *verb):
+        """The help of a verb, and the verbs in it by the title of their group."""
+        text = self.done(*verb, "--help").decode()
         groups = dict(re.findall(r"^([A-Z][\w ]+):\n((?:  .*\n)+)", text, re.MULTILINE))
-        verbs = {name: re.findall(r"^  ([a-z]+) ", lines, re.MULTILINE)
-                 for name, lines in groups.items() if name not in ("Options", "Examples")}
+        return text, {name: re.findall(r"^  (\w+) ", lines, re.MULTILINE)
+                      for name, lines in groups.items() if name not in ("Positionals", "Options", "Examples")}
+
+    def all_helps(self):
+        for verb in sum(self.help_of()[1].values(), []):
+            text, parts = self.help_of(verb)
+            yield (verb,), text
+            for part in sum(parts.values(), []):
+                yield (verb, part), self.help_of(verb, part)[0]
+
+    def test_help_lists_the_verbs_in_groups(self):
+        verbs = self.help_of()[1]
         self.assertEqual(verbs["Numbers"], ["formats", "round", "encode", "decode"])
         self.assertEqual(verbs["This machine"], ["data", "doctor", "signature"])
         self.assertNotIn("Subcommands", verbs)
-        for verb in sum(verbs.values(), []):
-            help_text = self.done(verb, "--help").decode()
-            self.assertIn("nibble " + verb, help_text.split("Examples:")[1])
-            parts = re.search(r"^Subcommands:\n((?:  .*\n)+)", help_text, re.MULTILINE)
-            for part in re.findall(r"^  (\w+) ", parts[1], re.MULTILINE) if parts else ():
-                self.assertIn(f"nibble {verb} {part}", self.done(verb, part, "--help").decode().split("Examples:")[1])
+
+    def test_the_help_of_every_verb_ends_with_an_example(self):
+        calls = []
+        for verb, text in self.all_helps():
+            calls.append(verb)
+            self.assertIn(" ".join(("nibble", *verb)), text.split("Examples:")[1])
+        self.assertTrue({("train",), ("data", "get"), ("loadgen", "test04")} < set(calls), calls)
+
+    def test_every_option_is_documented(self):
+        folder = Path(__file__).resolve().parents[2] / "docs"
+        pages = "".join(page.read_text() for page in folder.glob("**/*.md"))
+        for verb, text in self.all_helps():
+            options = re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.MULTILINE)
+            self.assertIn("--help", options)
+            for option in options:
+                self.assertRegex(pages, rf"{option}(?![\w-])", f"{verb}: no page of docs/ names it")
 
     def test_wrong_usage_exits_with_2(self):
         self.fails(2, "a verb is required")
