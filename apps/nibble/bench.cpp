@@ -75,8 +75,12 @@ void print_text(const Json& json, bool has_layers) {
     fmt::print(", {:.1f} % of the {:.0f} that int8 products in registers reach",
                100 * json["share_of_peak"].get<double>(), json["peak_gops"].get<double>());
   }
-  fmt::print("\nweights {:.2f} MB, values {:.2f} MB\nanswers {}\n",
-             1e-6 * json["weight_bytes"].get<double>(), 1e-6 * json["arena_bytes"].get<double>(),
+  const auto size = [&](const char* key) {
+    const auto bytes = json[key].get<double>();
+    return bytes < 1e6 ? fmt::format("{:.1f} kB", 1e-3 * bytes)
+                       : fmt::format("{:.2f} MB", 1e-6 * bytes);
+  };
+  fmt::print("\nweights {}, values {}\nanswers {}\n", size("weight_bytes"), size("arena_bytes"),
              json["answers"].get<std::string>());
   if (!has_layers) return;
   print_layers(json);

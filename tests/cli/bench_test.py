@@ -43,6 +43,7 @@ class Bench(Case):
         process = subprocess.run([NIBBLE, "bench", self.model, "--seconds", "0.05", "--layers"],
                                  capture_output=True, check=True, text=True)
         self.assertRegex(process.stdout, r"[\d.]+ images/s, [\d.]+ ms a run")
+        self.assertRegex(process.stdout, r"(?m)^weights 6\.9 kB, values \d\.\d kB$")
         self.assertRegex(process.stdout, r"conv2d \dx\d \+ rescale")
 
     def tune(self, *words, **variables):
