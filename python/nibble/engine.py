@@ -44,7 +44,8 @@ class Pending(Future[Any]):
 class Engine(_networks.Engine):
     """Runs a model of integers.
 
-    device: "cpu", "reference" (the definitions) or "check(cpu,reference)" (both, an error at the first difference).
+    device: "cpu", "cuda" or "cuda:1" (a GPU), "reference" (the definitions) or "check(cpu,reference)" (both, an error at the
+    first difference).
     threads: of one run; None: all cores. max_batch: the batch that is expected; larger ones run, too.
 
     ``run(x, out=None)`` gives the integers that the network answers with, ``answers(x)`` the real numbers that they
@@ -52,6 +53,7 @@ class Engine(_networks.Engine):
     last (or first, where only that fits). Integers of the input's type enter as they lie in memory, without a copy;
     other integers are checked and copied; uint8 are bytes of pictures unless the network takes uint8; float32 are real
     numbers, rounded as the network says. The result is of x's kind. While an engine runs, other Python threads go on.
+    Engines on a GPU take arrays of the host and of that GPU; tensors there get their answers there.
 
     >>> engine = nibble.Engine(digits_model)
     >>> engine.inputs[0].shape, engine.outputs[0].shape

@@ -6,18 +6,18 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "inference/example_reader.h"
 #include "nibble/core/parallel.h"
-#include "nibble/inference/answer_engine.h"
-#include "python/src/array.h"
+#include "nibble/cuda/device.h"
 #include "python/src/checks.h"
+#include "python/src/device_memory.h"
 #include "python/src/errors.h"
 #include "python/src/networks/bind.h"
+#include "python/src/networks/engine_arrays.h"
 #include "python/src/new_arrays.h"
-#include "python/src/strided.h"
 #include "tasks/measure_engine.h"
 
 namespace nibble::python {
@@ -25,110 +25,49 @@ namespace {
 
 constexpr std::string_view kRun = "run";
 
-struct EngineObject {
-  EngineObject(const ModelObject& model, const EngineOptions& options)
-      : answers(std::make_unique<const AnswerEngine>(copy_of(model.model()), options)),
-        reader(answers->network(), answers->engine().input()),
-        device(options.device),
-        threads(options.threads) {}
-  ~EngineObject() {
-    const nb::gil_scoped_release others_may_run;  // what was submitted ends with Python's help
-    answers.reset();
-  }
+// What was queued on the GPU before, on the current stream, must have ended: the engine has streams
+// of its own.
+std::optional<cuda::Place> queue_before(const EngineObject& self, bool is_on_gpu) {
+  return is_on_gpu ? std::optional(place_on(self.memory.index)) : std::nullopt;
+}
 
-  const Engine& engine() const { return answers->engine(); }
-
-  std::unique_ptr<const AnswerEngine> answers;
-  ExampleReader reader;
-  std::string device;
-  int threads;
-};
-
-// Examples of an array as the engine wants them, in its own memory where that is possible.
-class Examples {
- public:
-  Examples(const Array& array, const EngineObject& self) {
-    if (!array.is_on_cpu()) {
-      throw StateMistake(kRun, "x's device", device_text(array.device()),
-                         "cpu, where this engine runs");
-    }
-    const ValueInfo& info = self.engine().input();
-    is_one_ = is_one(array.shape(), info.shape);
-    if (array.is_contiguous() && array.dtype() == info.dtype && info.zero == 0 &&
-        (array.shape() == info.shape || is_batch(array.shape(), info.shape))) {
-      batch_ = is_one_ ? 1 : array.shape()[0];
-      bytes_ = {array.data(), info.bytes * static_cast<std::size_t>(batch_)};
-      return;
-    }
-    Tensor gathered;
-    batch_ = self.reader.take(dense(array, gathered), "x", copied_);
-    bytes_ = copied_;
-  }
-
-  std::int64_t batch() const { return batch_; }
-  std::span<const std::byte> bytes() const { return bytes_; }
-
-  // Of what comes out: a batch, or one answer where one example came in.
-  Shape shape_for(const Shape& one) const {
-    if (is_one_) return one;
-    std::vector<std::int64_t> extents{batch_};
-    extents.insert(extents.end(), one.extents().begin(), one.extents().end());
-    return Shape(extents);
-  }
-
- private:
-  static bool is_batch(const Shape& shape, const Shape& one) {
-    if (shape.rank() != one.rank() + 1) return false;
-    for (std::size_t axis = 0; axis < one.rank(); ++axis) {
-      if (shape[axis + 1] != one[axis]) return false;
-    }
-    return shape[0] > 0;
-  }
-
-  // One example: as the network takes it, a plane of one channel, or channel by channel.
-  static bool is_one(const Shape& shape, const Shape& one) {
-    if (shape == one || shape.rank() < one.rank()) return true;
-    return shape.rank() == 3 && one.rank() == 3 && one[2] > 1 && shape[0] == one[2];
-  }
-
-  bool is_one_ = false;
-  std::int64_t batch_ = 0;
-  std::span<const std::byte> bytes_;
-  std::vector<std::byte> copied_;
-};
-
-void run_into(const EngineObject& self, const Examples& examples, std::byte* output) {
+void run_into(const EngineObject& self, const Examples& examples, std::byte* output,
+              bool is_on_gpu) {
+  const std::optional<cuda::Place> queue = queue_before(self, is_on_gpu);
   const nb::gil_scoped_release others_may_run;
+  if (queue) cuda::wait_for(*queue);
   const std::size_t bytes =
       self.engine().output().bytes * static_cast<std::size_t>(examples.batch());
   self.engine().run(examples.bytes(), examples.batch(), {output, bytes});
 }
 
-void check_output(const Array& output, const Shape& shape, DType dtype) {
+void check_output(const EngineObject& self, const Array& output, const Shape& shape) {
   constexpr Argument kOut{kRun, "out"};
   check_shape(output, shape, kOut);
+  const DType dtype = self.engine().output().dtype;
   if (output.dtype() != dtype) {
     throw TypeMistake(kRun, "out's dtype", python_name(output.dtype()), python_name(dtype));
   }
-  if (!output.is_on_cpu() || !output.is_contiguous())
-    throw TypeMistake(kRun, "out", "a strided array or one on a GPU", "a dense one on the CPU");
+  const bool is_within_reach = output.is_on_cpu() || output.device() == self.memory;
+  if (!is_within_reach || !output.is_contiguous()) {
+    throw TypeMistake(kRun, "out", "a strided array or one on another device",
+                      "a dense one on the CPU, or where the engine runs");
+  }
 }
 
 nb::object run(const EngineObject& self, nb::handle x, nb::handle out) {
   const Array input(x, {kRun, "x"}, Access::read);
   const Examples examples(input, self);
-  const ValueInfo& info = self.engine().output();
-  const Shape shape = examples.shape_for(info.shape);
   if (!out.is_none()) {
     const Array output(out, {kRun, "out"}, Access::write);
-    check_output(output, shape, info.dtype);
-    run_into(self, examples, output.data());
+    check_output(self, output, examples.shape_for(self.engine().output().shape));
+    run_into(self, examples, output.data(), examples.is_on_gpu() || !output.is_on_cpu());
     note_written(output);
     return nb::borrow(out);
   }
-  Tensor integers(info.dtype, shape);
-  run_into(self, examples, integers.data());
-  return to_python(std::move(integers), input.kind());
+  Answers answers(self, examples, input);
+  run_into(self, examples, answers.bytes().data(), examples.is_on_gpu() || answers.is_on_gpu());
+  return answers.take(input.kind());
 }
 
 // A batch on its way: all that must live until it has ended. It dies with Python's lock held.
@@ -138,12 +77,12 @@ struct Submission {
         future(nb::borrow(told)),
         array(x, {"submit", "x"}, Access::read),
         examples(array, self),
-        output(self.engine().output().dtype, examples.shape_for(self.engine().output().shape)) {}
+        answers(self, examples, array) {}
 
   void end(const std::exception_ptr& error) {
     try {
       if (error) std::rethrow_exception(error);
-      future.attr("set_result")(to_python(std::move(output), array.kind()));
+      future.attr("set_result")(answers.take(array.kind()));
     } catch (const Error& mistake) {
       future.attr("set_exception")(to_exception(mistake));
     } catch (const std::exception& other) {
@@ -155,15 +94,17 @@ struct Submission {
   nb::object future;
   Array array;
   Examples examples;
-  Tensor output;
+  Answers answers;
 };
 
 void submit(const EngineObject& self, nb::handle x, nb::handle future) {
   auto made = std::make_unique<Submission>(self, x, future);
   Submission* batch = made.get();
+  const std::optional<cuda::Place> queue =
+      queue_before(self, batch->examples.is_on_gpu() || batch->answers.is_on_gpu());
   const nb::gil_scoped_release others_may_run;
-  self.engine().submit(batch->examples.bytes(), batch->examples.batch(),
-                       {batch->output.data(), batch->output.bytes()},
+  if (queue) cuda::wait_for(*queue);
+  self.engine().submit(batch->examples.bytes(), batch->examples.batch(), batch->answers.bytes(),
                        [batch](const std::exception_ptr& error) {
                          const nb::gil_scoped_acquire lock;
                          const std::unique_ptr<Submission> ended(batch);
@@ -177,19 +118,21 @@ nb::object answers(const EngineObject& self, nb::handle x) {
   const Examples examples(input, self);
   const ValueInfo& info = self.engine().output();
   Tensor integers(info.dtype, examples.shape_for(info.shape));
-  run_into(self, examples, integers.data());
+  run_into(self, examples, integers.data(), examples.is_on_gpu());
   Tensor reals(DType::f32, integers.shape());
   self.answers->to_reals({integers.data(), integers.bytes()}, reals.as<float>());
-  return to_python(std::move(reals), input.kind());
+  return on_the_device_of(input, to_python(std::move(reals), input.kind()));
 }
 
 // The integers of every layer, by its name; of an engine that keeps layers.
 nb::dict layer_values(const EngineObject& self, nb::handle x) {
   const Array input(x, {"layers", "x"}, Access::read);
   const Examples examples(input, self);
+  const std::optional<cuda::Place> queue = queue_before(self, examples.is_on_gpu());
   std::vector<std::pair<std::string, Tensor>> layers;
   {
     const nb::gil_scoped_release others_may_run;
+    if (queue) cuda::wait_for(*queue);
     self.engine().run_layers(examples.bytes(), examples.batch(),
                              [&](const ValueInfo& info, std::span<const std::byte> values) {
                                Tensor tensor(info.dtype, examples.shape_for(info.shape));
@@ -199,7 +142,7 @@ nb::dict layer_values(const EngineObject& self, nb::handle x) {
   }
   nb::dict arrays;
   for (auto& [name, tensor] : layers)
-    arrays[name.c_str()] = to_python(std::move(tensor), input.kind());
+    arrays[name.c_str()] = on_the_device_of(input, to_python(std::move(tensor), input.kind()));
   return arrays;
 }
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine, and its examples and answers in memory of arrays.
+#include "python/src/networks/engine_arrays.h"
+
+#include <utility>
+
+#include "core/device_name.h"
+#include "python/src/checks.h"
+#include "python/src/device_memory.h"
+#include "python/src/errors.h"
+#include "python/src/new_arrays.h"
+#include "python/src/strided.h"
+
+namespace nibble::python {
+namespace {
+
+constexpr Argument kX{"run", "x"};
+
+// Engines that check each other take the host's alone.
+Device memory_of(const std::string& name) {
+  const DeviceName device = parse_device(name);
+  return device.kind == "cuda" ? Device{Device::Kind::cuda, device.index} : Device{};
+}
+
+bool is_batch(const Shape& shape, const Shape& one) {
+  if (shape.rank() != one.rank() + 1) return false;
+  for (std::size_t axis = 0; axis < one.rank(); ++axis) {
+    if (shape[axis + 1] != one[axis]) return false;
+  }
+  return shape[0] > 0;
+}
+
+// One example: as the network takes it, a plane of one channel, or channel by channel.
+bool is_one(const Shape& shape, const Shape& one) {
+  if (shape == one || shape.rank() < one.rank()) return true;
+  return shape.rank() == 3 && one.rank() == 3 && one[2] > 1 && shape[0] == one[2];
+}
+
+bool is_tensor_on_gpu(const Array& array) {
+  return array.kind() == Array::Kind::torch && !array.is_on_cpu();
+}
+
+nb::object copy_on_host(const Array& array) {
+  if (array.kind() != Array::Kind::torch) {
+    throw StateMistake(kX.function, "x", "an array of another package that has to be copied",
+                       "a dense one of the input's type, or a torch tensor");
+  }
+  return array.object().attr("detach")().attr("cpu")();
+}
+
+}  // namespace
+
+EngineObject::EngineObject(const ModelObject& model, const EngineOptions& options)
+    : answers(std::make_unique<const AnswerEngine>(copy_of(model.model()), options)),
+      reader(answers->network(), answers->engine().input()),
+      device(options.device),
+      memory(memory_of(options.device)),
+      threads(options.threads) {}
+
+EngineObject::~EngineObject() {
+  const nb::gil_scoped_release others_may_run;  // what was submitted ends with Python's help
+  answers.reset();
+}
+
+Examples::Examples(const Array& array, const EngineObject& self) {
+  if (!array.is_on_cpu() && array.device() != self.memory) {
+    throw StateMistake(kX.function, "x's device", device_text(array.device()),
+                       device_text(self.memory) + ", where this engine runs");
+  }
+  const ValueInfo& info = self.engine().input();
+  is_one_ = is_one(array.shape(), info.shape);
+  if (array.is_contiguous() && array.dtype() == info.dtype && info.zero == 0 &&
+      (array.shape() == info.shape || is_batch(array.shape(), info.shape))) {
+    is_on_gpu_ = !array.is_on_cpu();
+    batch_ = is_one_ ? 1 : array.shape()[0];
+    bytes_ = {array.data(), info.bytes * static_cast<std::size_t>(batch_)};
+    return;
+  }
+  Tensor gathered;
+  if (array.is_on_cpu()) {
+    batch_ = self.reader.take(dense(array, gathered), "x", copied_);
+  } else {
+    const nb::object copy = copy_on_host(array);
+    batch_ = self.reader.take(dense(Array(copy, kX, Access::read), gathered), "x", copied_);
+  }
+  bytes_ = copied_;
+}
+
+Shape Examples::shape_for(const Shape& one) const {
+  if (is_one_) return one;
+  std::vector<std::int64_t> extents{batch_};
+  extents.insert(extents.end(), one.extents().begin(), one.extents().end());
+  return Shape(extents);
+}
+
+Answers::Answers(const EngineObject& self, const Examples& examples, const Array& input) {
+  const ValueInfo& info = self.engine().output();
+  const Shape shape = examples.shape_for(info.shape);
+  if (is_tensor_on_gpu(input)) {
+    on_gpu_ = empty_on_device(input, info.dtype, shape);
+    const Array memory(on_gpu_, kX, Access::write);
+    bytes_ = {memory.data(), memory.mutable_view().bytes()};
+    return;
+  }
+  on_host_ = Tensor(info.dtype, shape);
+  bytes_ = {on_host_.data(), on_host_.bytes()};
+}
+
+nb::object Answers::take(Array::Kind kind) {
+  return on_gpu_.is_valid() ? std::move(on_gpu_) : to_python(std::move(on_host_), kind);
+}
+
+nb::object on_the_device_of(const Array& input, nb::object made) {
+  return is_tensor_on_gpu(input) ? made.attr("to")(input.object().attr("device")) : made;
+}
+
+}  // namespace nibble::python

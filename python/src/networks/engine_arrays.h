@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine, and its examples and answers in memory of arrays: the host's, or that of the GPU where
+// it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "inference/example_reader.h"
+#include "nibble/inference/answer_engine.h"
+#include "python/src/array.h"
+#include "python/src/networks/bind.h"
+
+namespace nibble::python {
+
+struct EngineObject {
+  EngineObject(const ModelObject& model, const EngineOptions& options);
+  ~EngineObject();  // what was submitted ends first
+
+  const Engine& engine() const { return answers->engine(); }
+
+  std::unique_ptr<const AnswerEngine> answers;
+  ExampleReader reader;
+  std::string device;
+  Device memory;  // it takes arrays there, beside those of the host
+  int threads;
+};
+
+// Examples of an array as the engine wants them, where they lie if that is possible.
+class Examples {
+ public:
+  Examples(const Array& array, const EngineObject& self);
+
+  std::int64_t batch() const { return batch_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  bool is_on_gpu() const { return is_on_gpu_; }
+
+  // Of what comes out: a batch, or one answer where one example came in.
+  Shape shape_for(const Shape& one) const;
+
+ private:
+  bool is_one_ = false;
+  bool is_on_gpu_ = false;
+  std::int64_t batch_ = 0;
+  std::span<const std::byte> bytes_;
+  std::vector<std::byte> copied_;
+};
+
+// New memory for what an engine answers with, beside its examples: tensors on a GPU get theirs
+// there, arrays of other packages on the host.
+class Answers {
+ public:
+  Answers(const EngineObject& self, const Examples& examples, const Array& input);
+
+  std::span<std::byte> bytes() const { return bytes_; }
+  bool is_on_gpu() const { return on_gpu_.is_valid(); }
+  nb::object take(Array::Kind kind);  // the array, once
+
+ private:
+  Tensor on_host_;
+  nb::object on_gpu_;
+  std::span<std::byte> bytes_;
+};
+
+// What the host has made of an input, on the input's device.
+nb::object on_the_device_of(const Array& input, nb::object made);
+
+}  // namespace nibble::python

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine on a GPU takes arrays of the host and of its own GPU, and gives the CPU's integers where they were asked."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import nibble as package
+
+pytestmark = pytest.mark.skipif(
+    not (torch.cuda.is_available() and package.has_cuda), reason="needs a GPU and a build with CUDA"
+)
+
+
+@pytest.fixture(scope="module")
+def engine(nibble, quantized):
+    return nibble.Engine(quantized, device="cuda", max_batch=32)
+
+
+@pytest.fixture(scope="module")
+def integers(engine):
+    info = engine.inputs[0]
+    shape = (20, *info.shape)
+    return np.random.default_rng(1).integers(info.low, info.high + 1, shape).astype(info.dtype)
+
+
+@pytest.fixture(scope="module")
+def expected(nibble, quantized, integers):
+    return nibble.Engine(quantized, device="cpu").run(integers)
+
+
+def test_arrays_of_the_host(engine, integers, expected):
+    assert np.array_equal(engine.run(integers), expected)
+    assert np.array_equal(engine.run(torch.from_numpy(integers)).numpy(), expected)
+
+
+def test_tensors_stay_on_the_gpu(engine, integers, expected):
+    x = torch.from_numpy(integers).cuda()
+    answers = engine.run(x)
+    assert answers.is_cuda and np.array_equal(answers.cpu().numpy(), expected)
+    assert np.array_equal(engine.run(x[3]).cpu().numpy(), expected[3])
+    out = torch.empty_like(answers)
+    assert engine.run(x, out) is out and torch.equal(out, answers)
+    on_host = np.empty_like(expected)
+    engine.run(x, on_host)
+    assert np.array_equal(on_host, expected)
+
+
+def test_what_has_to_be_copied_is(engine, nibble, quantized, integers, expected, pictures):
+    strided = torch.from_numpy(np.repeat(integers, 2, axis=1)).cuda()[:, ::2]
+    assert np.array_equal(engine.run(strided).cpu().numpy(), expected)
+    on_cpu = nibble.Engine(quantized)
+    bytes_ = torch.from_numpy(pictures).cuda()
+    assert engine.answers(bytes_).is_cuda
+    assert np.array_equal(engine.answers(bytes_).cpu().numpy(), on_cpu.answers(pictures))
+    values = engine.values(bytes_)
+    assert all(np.array_equal(values[name].cpu().numpy(), each) for name, each in on_cpu.values(pictures).items())
+
+
+def test_what_is_queued_before_is_done_before(engine, integers, expected):
+    """The input is written by a stream that is still busy when the engine is called."""
+    with torch.cuda.stream(torch.cuda.Stream()):
+        x = torch.zeros(integers.shape, dtype=torch.int8, device="cuda")
+        source = torch.from_numpy(integers).cuda()
+        torch.cuda._sleep(50_000_000)
+        x.copy_(source)
+        futures = [engine.submit(x) for _ in range(4)]
+        answers = engine.run(x)
+    assert np.array_equal(answers.cpu().numpy(), expected)
+    for each in futures:
+        assert each.result(60).is_cuda and np.array_equal(each.result().cpu().numpy(), expected)
+
+
+def test_an_engine_of_the_cpu_says_where_it_runs(nibble, quantized, integers):
+    with pytest.raises(RuntimeError, match=r"\[run\] x's device: got cuda:0, expected cpu, where this engine runs"):
+        nibble.Engine(quantized).run(torch.from_numpy(integers).cuda())
