@@ -58,6 +58,43 @@ def test_what_has_to_be_copied_is(engine, nibble, quantized, integers, expected,
     assert all(np.array_equal(values[name].cpu().numpy(), each) for name, each in on_cpu.values(pictures).items())
 
 
+class Lent:
+    """A tensor as another package lends it."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+def test_arrays_of_other_packages(engine, integers, expected):
+    x = torch.from_numpy(integers).cuda()
+    answers = engine.run(Lent(x))
+    assert isinstance(answers, np.ndarray) and np.array_equal(answers, expected)
+    out = torch.zeros(expected.shape, dtype=engine.run(x).dtype, device="cuda")
+    engine.run(Lent(x), Lent(out))
+    assert np.array_equal(out.cpu().numpy(), expected)
+    assert np.array_equal(engine.submit(Lent(x)).result(60), expected)
+    with pytest.raises(RuntimeError, match="an array of another package that has to be copied"):
+        engine.run(Lent(x[:, ::2]))
+
+
+def test_more_than_fit_at_once(engine, integers, expected):
+    x = torch.from_numpy(np.concatenate([integers] * 4)).cuda()
+    assert len(x) > 32 and np.array_equal(engine.run(x).cpu().numpy(), np.concatenate([expected] * 4))
+
+
+def test_numbers_out_of_range_are_named(nibble, engine, integers):
+    x = torch.from_numpy(integers).cuda()
+    x[7, 0, 0, 0] = -128
+    with pytest.raises(nibble.Error, match=r"\[engine\] input: got -128, expected -127 to 127"):
+        engine.run(x)
+
+
 def test_what_is_queued_before_is_done_before(engine, integers, expected):
     """The input is written by a stream that is still busy when the engine is called."""
     with torch.cuda.stream(torch.cuda.Stream()):

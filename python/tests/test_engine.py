@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from dlpack_structures import GPU, LentAs
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,21 @@ def test_other_packages_arrays(engine, integers):
             return integers.__dlpack_device__()
 
     assert np.array_equal(engine.run(Lent()), engine.run(integers))
+
+
+@pytest.mark.parametrize("device", ["cpu", "check(cpu,reference)"])
+def test_arrays_that_it_cannot_reach(nibble, quantized, integers, device):
+    """No GPU is needed: what says that it lies on one is refused unread."""
+    engine = nibble.Engine(quantized, device=device, threads=1)
+    there = LentAs(integers, device=GPU)
+    calls = engine.run, engine.answers, engine.values, engine.submit
+    for call in calls:
+        with pytest.raises(RuntimeError, match=r"\[run\] x's device: got cuda:0, expected cpu, where this engine runs"):
+            call(there)
+    out = LentAs(np.empty((20, 10), engine.outputs[0].dtype), device=GPU)
+    with pytest.raises(TypeError, match=r"\[run\] out: got .* another device, expected a dense one on the CPU"):
+        engine.run(integers, out)
+    assert there.given_back == len(calls) and out.given_back == 1
 
 
 def test_tensors(engine, integers):
