@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from nibble import _core
+from nibble.errors import UsageError
 from nibble.model import Path
 from nibble.training import Columns, Run, train
 
@@ -21,8 +22,10 @@ def run_job(job: Job) -> float:
     run = Run(job["out"])
     if not run.is_complete:
         run = train(mode="continue", progress=False, **job)
-    summary = run.summary
-    return float(summary["test" if "test" in summary else "val"]["top1"])
+    for split in ("test", "val"):
+        if split in run.summary:
+            return float(run.summary[split]["top1"])
+    raise UsageError("[sweep] data: got none to test with, expected x_test and y_test, a set with a test split, or val=")
 
 
 def sweep(
@@ -40,9 +43,10 @@ def sweep(
     """Trains ``what`` in fp32 and in every format and rounding, once a seed; gives columns format, rounding, seed, top1, run.
 
     map runs a function over a list, one after another unless you say otherwise: ``multiprocessing.Pool().map``,
-    ``lambda f, jobs: joblib.Parallel(n_jobs=4)(joblib.delayed(f)(job) for job in jobs)``, or Ray's. Runs that are there
-    are taken as they are, those that were interrupted go on. settings are those of nibble.train; data must be a name or
-    a path where workers are other processes.
+    ``lambda f, jobs: joblib.Parallel(n_jobs=4)(joblib.delayed(f)(job) for job in jobs)``, or Ray's, ``lambda f, jobs:
+    ray.get([ray.remote(f).remote(job) for job in jobs])``. Runs that are there are taken as they are, those that were
+    interrupted go on. settings are those of nibble.train; paths of data should be whole where workers are elsewhere, and
+    ``out`` a folder that they share.
 
     >>> table = nibble.sweep("mlp-64-32-10", ["e4m3"], data="digits", epochs=1, out=workspace / "sweep")
     >>> table["format"], [0 <= top1 <= 1 for top1 in table["top1"]]
@@ -53,7 +57,7 @@ def sweep(
     jobs: list[Job] = []
     for (format, rounding), number in product(cells, range(seed, seed + seeds)):
         name = "-".join(part for part in (format, rounding, f"seed{number}") if part)
-        folder = FilePath(out) / "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+        folder = FilePath(out).absolute() / "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
         job = {"what": what, "out": os.fspath(folder), "seed": number, **settings}
         if rounding:
             job["policy"] = {",".join(roles): f"{format}/{rounding}"}

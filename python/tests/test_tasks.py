@@ -68,6 +68,41 @@ def test_sweeps_go_through_any_map(nibble, tmp_path):
     assert before == [(tmp_path / "e4m3-stochastic-seed1" / "summary.json").stat().st_mtime_ns]
 
 
+def test_workers_of_a_sweep_may_be_elsewhere(nibble, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def elsewhere(function, jobs):
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        return [function(job) for job in jobs]
+
+    table = nibble.sweep("mlp-64-32-10", [], data="digits", epochs=1, out="sweep", map=elsewhere)
+    assert table["run"] == [str(tmp_path / "sweep" / "fp32-seed1")]
+    assert nibble.Run(table["run"][0]).is_complete
+
+
+def test_a_sweep_needs_something_to_test_with(nibble, pictures, tmp_path):
+    data = pictures, np.arange(len(pictures)) % 10
+    with pytest.raises(nibble.Error, match=r"\[sweep\] data: got none to test with, expected x_test and y_test"):
+        nibble.sweep("mlp-64-32-10", [], data=data, epochs=1, out=tmp_path)
+
+
+def test_sweeps_go_through_ray(nibble, tmp_path):
+    """Workers have a working folder of their own."""
+    ray = pytest.importorskip("ray")
+    (tmp_path / "theirs").mkdir()
+    ray.init(num_cpus=2, include_dashboard=False, runtime_env={"working_dir": str(tmp_path / "theirs")})
+    try:
+        by_ray = lambda function, jobs: ray.get([ray.remote(function).remote(job) for job in jobs])
+        settings = {"data": "digits", "epochs": 1, "seeds": 2}
+        found = nibble.sweep("mlp-64-32-10", ["e4m3"], out=tmp_path / "ray", map=by_ray, **settings)
+        assert found["top1"] == nibble.sweep("mlp-64-32-10", ["e4m3"], out=tmp_path / "alone", **settings)["top1"]
+        with pytest.raises(nibble.errors.UsageError, match="got 'abacus'"):
+            nibble.sweep("abacus", [], out=tmp_path / "none", map=by_ray, **settings)
+    finally:
+        ray.shutdown()
+
+
 def test_loadgen_runs_models_and_arrays(nibble, has_loadgen, quantized, quantized_path, pictures, tmp_path):
     if not has_loadgen:
         pytest.skip("this build has no LoadGen")
