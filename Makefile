@@ -75,9 +75,9 @@ wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere
 	@tools/setup
 	@tools/wheel dist
 
-wheels:  ## manylinux wheels for the Pythons that are found, as dist/*.whl, each tried in a fresh environment
+wheels:  ## manylinux wheels for the Pythons that are found, as dist/*.whl, each tried in a fresh environment; CUDA=ON: dist/cuda
 	@tools/setup --wheels
-	@tools/wheels dist
+	@NIBBLE_WITH_CUDA=$(if $(filter ON,$(CUDA)),ON tools/wheels dist/cuda,OFF tools/wheels dist)
 
 docs:  ## the documentation as a site, build/site: no broken link, looked at in chromium
 	@tools/docs build/site
