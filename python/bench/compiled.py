@@ -25,6 +25,8 @@ import nibble.torch as nt
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 from train_offload import resnet20  # noqa: E402
 
+FORMATS = dict.fromkeys(("activation", "weight", "error", "gradient"), "e4m3")
+
 
 def median_step(call, model, x, y, steps):
     optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
@@ -71,11 +73,10 @@ def main() -> None:
     counters.clear()
     x = torch.randn(given.batch, 3, 32, 32, device=given.device)
     y = torch.randint(0, 10, (given.batch,), device=given.device)
-    formats = dict(activation="e4m3", weight="e4m3", error="e4m3", gradient="e4m3")
     roundings = {"bf16": None, "e4m3": "nearest-even", "e4m3 stochastic": "stochastic"}
     found = {}
     for name in given.models:
-        model = nt.lower(resnet20(), **formats, rounding=roundings[name]) if roundings[name] else resnet20()
+        model = nt.lower(resnet20(), **FORMATS, rounding=roundings[name]) if roundings[name] else resnet20()
         model.to(given.device)
         for way, call in (("eager", model), ("compiled", torch.compile(model))):
             start = time.perf_counter()
