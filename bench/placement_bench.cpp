@@ -4,7 +4,10 @@
 // slow and quick phases: the two pure ones are asked again and again, and predictions stand twice,
 // as they were made and at the speed that the machine has when the step is measured.
 //
-// usage: placement_bench [network] [images] [first device] [second device] [placements]
+// More than 50 placements have few steps each, and the pure ones are asked every second.
+//
+// usage: placement_bench [network] [images] [first device] [second device] [placements] [seconds]
+//        seconds: no more placements by chance are begun after so many
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,6 +34,8 @@ constexpr int kLeastTurns = 3;
 constexpr int kMostTurns = 11;
 constexpr int kStepsATurn = 3;
 constexpr Nanoseconds kEnough = 600'000'000;  // of steps of one placement
+constexpr int kManyPlacements = 50;           // more have one turn each
+constexpr Nanoseconds kSecond = 1'000'000'000;
 
 double milliseconds(Nanoseconds time) {
   return static_cast<double>(time) / 1e6;
@@ -60,7 +65,7 @@ class Contest {
     }
   }
 
-  void run(int placements) {
+  void run(int placements, int seconds) {
     for (const WireCost& wire : plan_.costs.wires) {
       for (std::size_t from = 0; from < wire.links.size(); ++from)
         fmt::print("copies from {}, {}: {:.1f} us + {:.3f} ns a byte\n", plan_.devices[from],
@@ -69,12 +74,17 @@ class Contest {
     }
     fmt::print("both at once take {:.2f} of the time alone\n",
                static_cast<double>(plan_.costs.crowded) / 1e3);
-    const int turns = placements > 50 ? 1 : kMostTurns;
-    for (const PlanCandidate& each : plan_.candidates) add(each.name, each.sides, kMostTurns);
+    const bool are_many = placements > kManyPlacements;
+    for (const PlanCandidate& each : plan_.candidates)
+      add(each.name, each.sides, are_many ? kLeastTurns : kMostTurns);
     const std::size_t planned = contestants_.size();
-    for (int i = 0; i < placements; ++i)
-      add(fmt::format("by chance {}", i),
-          sides_by_chance(plan_.graph, kFirstByChance + static_cast<std::uint32_t>(i)), turns);
+    const Nanoseconds begin = now();
+    int tried = 0;
+    for (; tried < placements && now() - begin < seconds * kSecond; ++tried)
+      add(fmt::format("by chance {}", tried),
+          sides_by_chance(plan_.graph, kFirstByChance + static_cast<std::uint32_t>(tried)),
+          are_many ? 1 : kMostTurns);
+    if (tried < placements) fmt::print("only {} placements by chance were tried\n", tried);
     show_errors("as it was made", &Contestant::predicted);
     show_errors("at the speed of the moment", &Contestant::now);
     std::ranges::sort(contestants_.begin() + static_cast<std::ptrdiff_t>(planned),
@@ -90,26 +100,36 @@ class Contest {
                                        placement_of_sides(network_, plan_.graph, sides, backends_));
   }
 
+  static void take_turn(StepTrial& steps, std::vector<Nanoseconds>& found) {
+    steps.step();
+    for (int i = 0; i < kStepsATurn; ++i) found.push_back(steps.step());
+  }
+
+  // What both take alone at this moment.
+  void ask_pure(int turns_so_far) {
+    if (turns_so_far == 0) pure_times_ = {};
+    for (std::size_t side = 0; side < 2; ++side) take_turn(*pure_[side], pure_times_[side]);
+    pure_asked_ = now();
+  }
+
   // In turns with steps on each device alone, fewer of them where they are long; the first step of
-  // a turn finds caches that others have used.
+  // a turn finds caches that others have used. Who has one turn only needs no new steps of theirs
+  // where some were made a moment ago.
   void add(std::string name, Sides sides, int most_turns) {
     Contestant added{std::move(name), std::move(sides)};
     added.predicted = time_line(plan_.graph, plan_.costs, added.sides).length;
     const std::unique_ptr<StepTrial> trial = trial_of(added.sides);
-    for (int i = 0; i < 3; ++i) trial->step();
+    const bool has_one_turn = most_turns == 1;
+    for (int i = 0; i < (has_one_turn ? 1 : 3); ++i) trial->step();
     std::vector<Nanoseconds> times;
     const Nanoseconds begin = now();
-    const auto take_turn = [](StepTrial& steps, std::vector<Nanoseconds>& found) {
-      steps.step();
-      for (int i = 0; i < kStepsATurn; ++i) found.push_back(steps.step());
-    };
-    std::array<std::vector<Nanoseconds>, 2> pure;
     for (int i = 0; i < most_turns && (i < kLeastTurns || now() - begin < kEnough); ++i) {
-      for (std::size_t side = 0; side < 2; ++side) take_turn(*pure_[side], pure[side]);
+      if (!has_one_turn || now() - pure_asked_ > kSecond) ask_pure(i);
       take_turn(*trial, times);
     }
     added.measured = median_of(times);
-    added.now = added.predicted * (median_of(pure[0]) + median_of(pure[1])) / planned_pure_;
+    added.now =
+        added.predicted * (median_of(pure_times_[0]) + median_of(pure_times_[1])) / planned_pure_;
     fmt::print(
         "{:<16} predicted {:>9.3f} ms, now {:>9.3f}  measured {:>9.3f} ms  {:>+6.1f} {:>+6.1f} "
         "% {:>10} bytes\n",
@@ -175,7 +195,9 @@ class Contest {
   StepPlan plan_;
   Backends backends_;
   std::array<std::unique_ptr<StepTrial>, 2> pure_;  // everything on the one, on the other
-  Nanoseconds planned_pure_ = 0;                    // both, when costs were measured
+  std::array<std::vector<Nanoseconds>, 2> pure_times_;
+  Nanoseconds pure_asked_ = 0;
+  Nanoseconds planned_pure_ = 0;  // both, when costs were measured
   std::vector<Contestant> contestants_;
 };
 
@@ -187,7 +209,7 @@ int main(int count, char** words) {
     register_cuda_backend();
     const Network network = load_network(word(1, "lenet"));
     Contest(network, std::atoll(word(2, "64")), {word(3, "cpu"), word(4, "pretend")})
-        .run(std::atoi(word(5, "20")));
+        .run(std::atoi(word(5, "20")), std::atoi(word(6, "100000")));
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;
