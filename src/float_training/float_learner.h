@@ -6,7 +6,7 @@
 #include "epoch_loop/training_data.h"
 #include "float_training/averager.h"
 #include "float_training/batcher.h"
-#include "float_training/session.h"
+#include "float_training/steady_float_session.h"
 #include "nibble/float_training/recipe.h"
 
 namespace nibble::inline float_training {
@@ -18,14 +18,14 @@ class FloatLearner final : public Learner {
   FloatLearner(Recipe recipe, const TrainingData& data);
 
   StepResult step(const StepPlan& plan) override;
-  std::int64_t steps() const override { return session_.steps(); }
+  std::int64_t steps() const override { return session_->steps(); }
   double rate() const override { return rate_; }
   void tell(EventSink& events) const override;
 
   void end_epoch(std::int64_t epoch) override;
   void see(const EpochRow& row) override;
 
-  Model snapshot() const override { return session_.snapshot(); }
+  Model snapshot() const override { return session_->snapshot(); }
   bool is_averaging() const override { return recipe_.averaging.is_on(); }
   std::optional<Model> average() const override;
   Evaluation evaluate(const Model& model, const Dataset& data) const override;
@@ -37,14 +37,15 @@ class FloatLearner final : public Learner {
   void put_state(Words& words, std::vector<NamedTensorView>& tensors) const override;
   void take_state(const Checkpoint& checkpoint) override;
 
-  std::size_t peak_bytes() const override { return session_.peak_bytes(); }
+  std::size_t peak_bytes() const override { return session_->peak_bytes(); }
 
  private:
+  StepResult step_with(Session& session, const StepPlan& plan);
   void add_to_average(std::int64_t epoch, bool is_end_of_epoch);
 
   const Recipe recipe_;
   const TrainingData& data_;
-  Session session_;
+  SteadyFloatSession session_;
   Batcher batcher_;
   Averager averager_;
   PlateauState plateau_;

@@ -42,6 +42,7 @@ class FloatPlacement {
   FloatPlacement& operator=(const FloatPlacement&) = delete;
 
   const ProductPlace* of(std::size_t node) const;  // null: all on the CPU
+  bool has_device() const { return device_ != nullptr; }
   const WireTraffic& traffic() const { return traffic_; }
   // Tells the trace of copies, waits and of the device; null: no longer.
   void set_trace(StepTrace* trace);

@@ -168,6 +168,15 @@ void Session::take_steps(const Model& model) {
   optimizer_.refresh_weights();
 }
 
+std::vector<TensorView> Session::moments() {
+  std::vector<TensorView> views;
+  const std::vector<Parameter> parameters = parameters_of(network_);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].is_trained) views.push_back(tape_.parameters()[i]->value.view());
+  }
+  return views;
+}
+
 void Session::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
   put_integer(words, "steps", steps_);
   put_integer(words, "updates", optimizer_.updates());

@@ -48,6 +48,10 @@ class Session {
   void put_state(Words& words, std::vector<NamedTensorView>& tensors) const;
   void take_state(const Checkpoint& checkpoint);
 
+  // What a step changes before its update, and so does one that fails: running moments.
+  std::vector<TensorView> moments();
+  bool has_device() const { return placement_.has_device(); }  // beside the CPU
+
   Rounder& rounder() { return rounder_; }
   void set_trace(StepTrace* trace);  // which is told what runs when; null: no longer
   const Optimizer& optimizer() const { return optimizer_; }

@@ -4,14 +4,10 @@
 
 #include <utility>
 
-#include "nibble/core/error.h"
+#include "backend/lost_device.h"
 
 namespace nibble::inline integer_step {
 namespace {
-
-bool is_of_device(const Error& error) {
-  return error.kind() == ErrorKind::device || error.kind() == ErrorKind::memory;
-}
 
 template <class Number>
 void own(std::span<const Number>& numbers, std::vector<Number>& kept) {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/warning.h"
+#include "backend/lost_device.h"
 #include "graph/batch_norm.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/rate_course.h"
@@ -17,8 +17,7 @@ namespace nibble::inline integer_training {
 namespace {
 
 void tell_loss(const std::string& what, std::int64_t from_step) {
-  warn("the run went on on the CPU, from its snapshot of step " + std::to_string(from_step) +
-       " and to the same weights: " + what);
+  warn_of_loss(what, from_step, LossOutcome::same_weights);
 }
 
 }  // namespace
