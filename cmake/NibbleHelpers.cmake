@@ -165,7 +165,7 @@ endfunction()
 
 # A GoogleTest program; each of its tests is a ctest named <name without _test>.<Suite>.<Test>, or all are one ctest
 # where NIBBLE_TESTS_BY_PROGRAM says so: 1,900 starts of sanitized programs take minutes.
-# With SEED, RapidCheck draws the same cases in every run; RC_PARAMS="seed=…" by hand draws others.
+# RapidCheck draws the same cases in every run, those of SEED; RC_PARAMS="seed=…" by hand draws others.
 function(nibble_add_test name)
   if(NOT NIBBLE_BUILD_TESTS)
     return()
@@ -173,6 +173,9 @@ function(nibble_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SEED" "SOURCES;DEPENDS;LABELS")
   if(NOT arg_LABELS)
     set(arg_LABELS quick)
+  endif()
+  if(NOT arg_SEED)
+    set(arg_SEED 20261115)
   endif()
   if(NIBBLE_QUICK_TESTS_ONLY AND NOT "quick" IN_LIST arg_LABELS)
     return()
@@ -194,12 +197,8 @@ function(nibble_add_test name)
   endif()
   # PROPERTIES of gtest_discover_tests would drop all labels but the first.
   set(properties_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake)
-  set(seed "")
-  if(arg_SEED)
-    set(seed "ENVIRONMENT RC_PARAMS=seed=${arg_SEED}")
-  endif()
   file(CONFIGURE OUTPUT ${properties_file} @ONLY CONTENT
-    "@all_in_one@set_tests_properties(\${@name@_list} PROPERTIES LABELS \"@arg_LABELS@\" @seed@)\n")
+    "@all_in_one@set_tests_properties(\${@name@_list} PROPERTIES LABELS \"@arg_LABELS@\" ENVIRONMENT RC_PARAMS=seed=@arg_SEED@)\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${properties_file})
 endfunction()
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Disks that fail and processes that are killed: one line, nothing half, and the same weights in the end.
 
-NIBBLE_FAULT_SHIM names the library of fail_nth.cpp. NIBBLE_FAULT_SEED decides what is tried (by default the time);
+NIBBLE_FAULT_SHIM names the library of fail_nth.cpp. NIBBLE_FAULT_SEED decides what is tried (1, of the long version the time);
 NIBBLE_FAULT_LONG=1 tries every call instead of a few, and kills more often.
 """
 
@@ -24,7 +24,7 @@ from train_case import TrainCase, main, quick  # noqa: E402
 
 SHIM = os.environ["NIBBLE_FAULT_SHIM"]
 IS_LONG = os.environ.get("NIBBLE_FAULT_LONG") == "1"
-SEED = int(os.environ.get("NIBBLE_FAULT_SEED", time.time_ns() // 1000 % 1_000_000))
+SEED = int(os.environ.get("NIBBLE_FAULT_SEED", time.time_ns() // 1000 % 1_000_000 if IS_LONG else 1))
 CALLS = {"open": (errno.EACCES, errno.EMFILE), "write": (errno.EIO, errno.ENOSPC), "fsync": (errno.EIO, errno.ENOSPC),
          "rename": (errno.EIO, errno.EXDEV), "close": (errno.EIO, errno.EDQUOT)}
 FEW = 3  # faults a call in the short version
