@@ -110,7 +110,7 @@ void run(const BenchFlags& flags) {
 void add_bench(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("bench", "how fast the engine runs a model");
   const auto flags = std::make_shared<BenchFlags>();
-  verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
+  add_model_option(verb, flags->model)->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->device);

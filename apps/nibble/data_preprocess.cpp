@@ -46,9 +46,7 @@ void add_data_preprocess(CLI::App& data) {
   CLI::App& verb = *data.add_subcommand(
       "preprocess", "pictures as tensors of the MLPerf harness, for runs that do not decode");
   const auto flags = std::make_shared<PreprocessFlags>();
-  verb.add_option("MODEL", flags->model, "an integer model (.nib): what it takes is written")
-      ->type_name("")
-      ->required();
+  add_model_option(verb, flags->model, "; what it takes is written")->required();
   verb.add_option("--data", flags->data,
                   "pictures: a folder with val_map.txt there or beside it, folders of classes,\n"
                   "archives (.tar), or pictures without classes")

@@ -23,6 +23,7 @@
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
 #include "tasks/json.h"
+#include "tasks/open_model.h"
 
 namespace nibble {
 namespace {
@@ -267,7 +268,7 @@ bool is_model_file(const std::string& name) {
 void describe_model(const DescribeFlags& flags) {
   Description about;
   if (is_model_file(flags.model)) {
-    about.file = read_model(flags.model);
+    about.file = read_model(model_file_of(flags.model));
     about.network = about.file->model.network;
   } else {
     about.network = load_network(flags.model);
@@ -326,8 +327,8 @@ void add_describe(CLI::App& app) {
   const auto flags = std::make_shared<DescribeFlags>();
   CLI::Option* model =
       verb.add_option("MODEL", flags->model,
-                      "a network that comes with Nibble, a .toml network or a .nib model; without "
-                      "it the networks are listed")
+                      "a network that comes with Nibble, a .toml network, a .nib model or the "
+                      "folder of a run; without it the networks are listed")
           ->type_name("");
   CLI::Option* tables = verb.add_flag(
       "--tables", flags->has_tables,

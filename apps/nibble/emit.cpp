@@ -46,7 +46,7 @@ void run(const EmitFlags& flags) {
 void add_emit(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("emit", "an integer model as plain C");
   const auto flags = std::make_shared<EmitFlags>();
-  verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
+  add_model_option(verb, flags->model)->required();
   verb.add_option("-o,--output", flags->folder, "the folder to write")
       ->type_name("DIR")
       ->required();

@@ -71,7 +71,7 @@ void run(const LoadFlags& flags) {
 
 void add_run_options(CLI::App& verb, const std::shared_ptr<LoadFlags>& flags) {
   LoadRunOptions& options = flags->options;
-  verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("");
+  add_model_option(verb, flags->model);
   verb.add_option("--scenario", flags->scenario, "Offline, Server, SingleStream or MultiStream")
       ->check(CLI::IsMember({"Offline", "Server", "SingleStream", "MultiStream"}))
       ->capture_default_str();

@@ -128,7 +128,8 @@ void run(const QuantizeVerbFlags& flags) {
 void add_quantize(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("quantize", "make a float network one of integers");
   const auto flags = std::make_shared<QuantizeVerbFlags>();
-  verb.add_option("MODEL", flags->choices.model, "a float model: .nib or .onnx")
+  verb.add_option("MODEL", flags->choices.model,
+                  "a float model: .nib, .onnx or the folder of a run")
       ->type_name("")
       ->required();
   verb.add_option("-o,--output", flags->out, "the model of integers")

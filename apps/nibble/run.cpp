@@ -262,7 +262,7 @@ void add_run(CLI::App& app) {
   CLI::App& verb =
       *app.add_subcommand("run", "what an integer model answers to pictures or arrays");
   const auto flags = std::make_shared<RunFlags>();
-  verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
+  add_model_option(verb, flags->model)->required();
   verb.add_option("--input", flags->inputs,
                   "arrays (.npy), pictures (JPEG, PNG), folders and archives (.tar) of pictures")
       ->type_name("PATH")

@@ -209,7 +209,7 @@ void add_tune(CLI::App& app) {
   CLI::App& verb =
       *app.add_subcommand("tune", "find how a model's layers are best cut on this machine");
   const auto flags = std::make_shared<TuneFlags>();
-  verb.add_option("MODEL", flags->model, "an integer model (.nib)")->type_name("")->required();
+  add_model_option(verb, flags->model)->required();
   verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->device);

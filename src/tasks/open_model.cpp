@@ -13,8 +13,10 @@ namespace nibble::inline tasks {
 std::filesystem::path model_file_of(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored) || is_layer_directory(path)) return path;
-  const std::filesystem::path best = path / "best.nib";
-  return std::filesystem::exists(best, ignored) ? best : path / "model.nib";
+  for (const char* name : {"best.nib", "model.nib"}) {
+    if (std::filesystem::exists(path / name, ignored)) return path / name;
+  }
+  return path;
 }
 
 ModelFile open_model(const std::filesystem::path& path) {

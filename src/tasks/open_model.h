@@ -8,7 +8,8 @@
 
 namespace nibble::inline tasks {
 
-// The model file that a path stands for: of a run's folder the best model, else the last.
+// The model file that a path stands for: of a run's folder the best model, else the last; any other
+// path itself.
 std::filesystem::path model_file_of(const std::filesystem::path& path);
 
 // A .nib, an .onnx, the folder of a run or a layer directory.

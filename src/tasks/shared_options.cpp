@@ -10,6 +10,7 @@
 #include "core/device_name.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
+#include "tasks/open_model.h"
 
 namespace nibble::inline tasks {
 namespace {
@@ -54,6 +55,13 @@ OptionCheck positive() {
 OptionCheck not_negative() {
   return expecting("a finite number, 0 or more",
                    [](double value) { return value >= 0 && std::isfinite(value); });
+}
+
+CLI::Option* add_model_option(CLI::App& verb, std::string& model, const std::string& note) {
+  return verb
+      .add_option("MODEL", model, "an integer model: a .nib file or the folder of its run" + note)
+      ->type_name("")
+      ->transform([](const std::string& path) { return model_file_of(path).string(); });
 }
 
 void add_threads_option(CLI::App& verb, int& threads, const std::string& note) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that several verbs have: --threads of those that compute for long, --device of those that
-// compute on integers.
+// Options that several verbs have: MODEL of those that run one, --threads of those that compute for
+// long, --device of those that compute on integers.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace nibble::inline tasks {
 
@@ -19,6 +20,9 @@ using OptionCheck = std::function<std::string(const std::string&)>;
 OptionCheck within(double least, double most);
 OptionCheck positive();
 OptionCheck not_negative();
+
+// An integer model by its file or the folder of its run; `model` becomes the file.
+CLI::Option* add_model_option(CLI::App& verb, std::string& model, const std::string& note = "");
 
 // `note` is added to the help of the option.
 void add_threads_option(CLI::App& verb, int& threads, const std::string& note = "");

@@ -16,6 +16,7 @@
 #include "nibble/graph/network_text.h"
 #include "nibble/integer_training/train_integers.h"
 #include "nibble/report/tensorboard.h"
+#include "tasks/open_model.h"
 #include "tasks/shared_options.h"
 
 namespace nibble::inline tasks {
@@ -99,10 +100,11 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--data", flags.data, "digits, mnist, fashion-mnist, cifar10, or a path");
   verb.add_option(
           "--from", flags.from,
-          "a model (.nib) to start from, in place of random weights; its network is trained\n"
-          "unless another with the same parameters is given. --arith int8 takes floats,\n"
-          "whose batch norms it folds, or int8 weights")
-      ->type_name("FILE");
+          "a model (.nib) or the folder of a run to start from, in place of random weights;\n"
+          "its network is trained unless another with the same parameters is given.\n"
+          "--arith int8 takes floats, whose batch norms it folds, or int8 weights")
+      ->type_name("FILE")
+      ->transform([](const std::string& path) { return model_file_of(path).string(); });
   verb.add_option("--policy", flags.policy, "precision policy (TOML)")->type_name("FILE");
   verb.add_option(
           "--round", flags.rounds,

@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import re
 import subprocess
 import unittest
@@ -17,10 +18,10 @@ class Bench(Case):
     def setUp(self):
         super().setUp()
         self.model = self.folder / "model.nib"
-        run = self.folder / "run"
+        self.run_folder = self.folder / "run"
         subprocess.run([NIBBLE, "train", "convnet-8x8", "--data", "digits", "--arith", "int8", "--epochs", "1",
-                        "--quiet", "--out", run], check=True, capture_output=True)
-        os.rename(run / "model.nib", self.model)
+                        "--quiet", "--out", self.run_folder], check=True, capture_output=True)
+        shutil.copy(self.run_folder / "model.nib", self.model)
 
     def bench(self, *words, **variables):
         process = subprocess.run([NIBBLE, "bench", self.model, "--seconds", "0.05", "--json", *words],
@@ -38,6 +39,15 @@ class Bench(Case):
         self.assertEqual(result["answers"], self.bench("--batch", "3", "--device", "check(cpu,reference)")["answers"])
         self.fails(1, "[tune] --device: got reference, expected one that has layers to cut: cpu, or cuda", "tune", self.model,
                    "--device", "reference")
+
+    def test_the_folder_of_a_run_stands_for_its_model(self):
+        answers = f"answers {self.bench()['answers']}\n"
+        self.assertIn(answers, self.done("bench", self.run_folder, "--seconds", "0.05").decode())
+        self.assertEqual(self.done("describe", self.run_folder), self.done("describe", self.model))
+        self.assertIn(b"wrote ", self.done("emit", self.run_folder, "-o", self.folder / "c"))
+        self.fails(1, "got a folder, expected a .nib model", "bench", self.folder / "c")
+        self.done("train", "--from", self.run_folder, "--data", "digits", "--arith", "int8", "--epochs", "0", "--quiet", "--out",
+                  self.folder / "again")
 
     def test_text_has_a_line_for_each_step(self):
         process = subprocess.run([NIBBLE, "bench", self.model, "--seconds", "0.05", "--layers"],

@@ -265,7 +265,7 @@ class Models(TrainCase):
         self.fails(1, "test split", "eval", self.model, "--data", self.folder)
         self.eval_fails("'imagenet'", data="imagenet")
         self.fails(2, "--data", "eval", self.model)
-        self.fails(1, "model.nib", "eval", self.folder, "--data", "digits")
+        self.fails(1, "got a folder, expected a .nib model", "eval", self.folder, "--data", "digits")
 
 
 class Limits(TrainCase):
