@@ -39,7 +39,7 @@ def ask(browser, address, *options):
             *options,
             address,
         ]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
 
 
 @contextmanager

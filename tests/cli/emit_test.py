@@ -69,7 +69,7 @@ class Emit(Case):
     def test_the_header_is_cplusplus_too(self):
         _, out = self.emitted(self.models / "q8.nib")
         process = subprocess.run(["g++", "-fsyntax-only", "-x", "c++", "-Wall", "-Wextra", "-Werror", out / "net.h"],
-                                 capture_output=True, timeout=60, check=False)
+                                 capture_output=True, timeout=300, check=False)
         self.assertEqual(process.returncode, 0, process.stderr.decode())
 
     def test_the_plan_and_the_figures_are_printed(self):

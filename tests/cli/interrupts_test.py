@@ -44,7 +44,7 @@ class Interrupts(TrainCase):
             time.sleep(after)
         self.assertIsNone(process.poll(), "it was to take longer")
         process.send_signal(number)
-        _, text = process.communicate(timeout=60)
+        _, text = process.communicate(timeout=300)
         self.assertEqual(process.returncode, NUMBERS[number], text.decode())
         lines = [line for line in text.decode().splitlines() if line.startswith("nibble: ")]
         self.assertEqual(len(lines), 1, text.decode())
@@ -127,7 +127,7 @@ class Interrupts(TrainCase):
         os.close(follower)
         shown = os.read(leader, 65536)  # the bar is there
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertEqual(process.wait(timeout=300), 130)
         try:
             while piece := os.read(leader, 65536):
                 shown += piece

@@ -99,7 +99,7 @@ class Sweep(TrainCase):
             self.assertIsNone(process.poll())
         process.stderr.readline()  # its first epoch
         process.send_signal(signal.SIGINT)
-        text, lines = process.communicate(timeout=60)
+        text, lines = process.communicate(timeout=300)
         self.assertEqual((process.returncode, text), (130, b""))
         self.assertEqual(lines.decode().splitlines()[-1], "nibble: interrupted; the same command goes on")
         self.assertFalse((self.folder / "sweep" / "sweep.csv").exists())

@@ -14,7 +14,7 @@ IS_SANITIZED = os.environ.get("NIBBLE_SANITIZED") == "1"
 
 def limited(bytes_of_memory, *arguments):
     """The finished process, which may have so much address space."""
-    return subprocess.run([NIBBLE, *map(str, arguments)], capture_output=True, timeout=120,
+    return subprocess.run([NIBBLE, *map(str, arguments)], capture_output=True, timeout=300,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (bytes_of_memory, bytes_of_memory)))
 
 

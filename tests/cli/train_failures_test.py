@@ -275,7 +275,7 @@ class Limits(TrainCase):
             resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_a_file, bytes_a_file))
 
         command = [NIBBLE, "train", "mlp-64-32-10", *QUICK, "--quiet", "--out", folder, *options]
-        process = subprocess.run(command, capture_output=True, preexec_fn=limit, timeout=60)
+        process = subprocess.run(command, capture_output=True, preexec_fn=limit, timeout=300)
         self.assertEqual(process.returncode, 1, process.stderr.decode())
         lines = process.stderr.decode().splitlines()
         self.assertEqual(len(lines), 1)

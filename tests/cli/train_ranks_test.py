@@ -14,7 +14,7 @@ from case import NIBBLE  # noqa: E402: it reads no arguments, unittest does
 from train_case import TrainCase, main  # noqa: E402
 
 NETWORK = "convnet-8x8"
-SECONDS = 120
+SECONDS = 300
 
 
 class Ranks(TrainCase):

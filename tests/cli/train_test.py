@@ -204,7 +204,7 @@ class Interruptions(TrainCase):
             process.stderr.readline()
         time.sleep(0.05)  # in the third epoch
         process.send_signal(number)
-        text, lines = process.communicate(timeout=60)
+        text, lines = process.communicate(timeout=300)
         self.assertEqual(text, b"")
         return folder, process.returncode, lines.decode().splitlines()[-1]
 
@@ -235,7 +235,7 @@ class Interruptions(TrainCase):
         process.stderr.readline()
         self.fails(1, "in use by another run", "train", "convnet-8x8", *QUICK, "--out", self.folder / "run", "--overwrite")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
         self.assertEqual(process.returncode, 130)
 
 
@@ -274,7 +274,7 @@ class Progress(TrainCase):
         except OSError:  # the other end is closed
             pass
         os.close(leader)
-        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(process.wait(timeout=300), 0)
         text = shown.decode()
         self.assertRegex(text, r"\repoch 1/2 .* 64/1437 .* s left  loss [\d.]+ .* images/s\x1b\[K")
         self.assertIn("\x1b[K", text)

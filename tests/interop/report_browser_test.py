@@ -50,7 +50,7 @@ class ReportInBrowser(unittest.TestCase):
         self.page = self.folder / "report.html"
 
     def report(self, *runs):
-        done = subprocess.run([NIBBLE, "report", *runs, "-o", self.page], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([NIBBLE, "report", *runs, "-o", self.page], capture_output=True, text=True, timeout=300)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, f"{self.page}\n")
 
@@ -62,7 +62,7 @@ class ReportInBrowser(unittest.TestCase):
              "--no-first-run", "--disable-background-networking", "--disable-component-update",
              f"--user-data-dir={self.folder / 'profile'}", f"--log-net-log={log}", "--enable-logging=stderr", "--v=0",
              "--window-size=1280,1000", *options, self.page.as_uri()],
-            capture_output=True, text=True, timeout=120)
+            capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("127.0.0.1", log.read_text(), "a request")
         self.assertNotIn("CONSOLE", done.stderr)

@@ -31,7 +31,7 @@ class TensorBoard(unittest.TestCase):
         self.write()
 
     def write(self, *arguments):
-        subprocess.run([WRITER, self.folder, *arguments], check=True, timeout=60)
+        subprocess.run([WRITER, self.folder, *arguments], check=True, timeout=300)
 
     def events(self):
         everything = {"scalars": 0, "histograms": 0, "tensors": 0}
