@@ -89,7 +89,7 @@ def test_a_sweep_needs_something_to_test_with(nibble, pictures, tmp_path):
 
 def test_sweeps_go_through_ray(nibble, tmp_path):
     """Workers have a working folder of their own."""
-    ray = pytest.importorskip("ray")
+    ray = pytest.importorskip("ray", minversion="2.0")
     (tmp_path / "theirs").mkdir()
     ray.init(num_cpus=2, include_dashboard=False, runtime_env={"working_dir": str(tmp_path / "theirs")})
     try:
