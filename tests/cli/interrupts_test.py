@@ -33,15 +33,15 @@ class Interrupts(TrainCase):
         cls.models.doCleanups()
         super().tearDownClass()
 
-    def interrupted(self, *command, after=0.7, once="", number=signal.SIGINT, words="interrupted"):
-        """Sends the signal some seconds after the start, or once a file is there; looks at the code, the line and the folder."""
+    def interrupted(self, *command, once="", number=signal.SIGINT, words="interrupted"):
+        """Sends the signal soon after the start, or once a file is there; looks at the code, the line and the folder."""
         process = subprocess.Popen([NIBBLE, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, cwd=self.folder)
         self.wait_until(lambda: process.poll() is not None or hears(process, number))
         if once:
             self.wait_until(lambda: process.poll() is not None or any(self.folder.glob(once)))
         else:
-            time.sleep(after)
+            time.sleep(0.3)
         self.assertIsNone(process.poll(), "it was to take longer")
         process.send_signal(number)
         _, text = process.communicate(timeout=300)
@@ -71,7 +71,7 @@ class Interrupts(TrainCase):
         self.interrupted("tune", self.integers, "--batch", "2048", "--rounds", "1000", "--output", "tuning.txt")
 
     def test_a_reader_of_standard_input(self):
-        self.interrupted("round", "--to", "e4m3", "-", "out.npy", after=0.3)
+        self.interrupted("round", "--to", "e4m3", "-", "out.npy")
         self.assertFalse((self.folder / "out.npy").exists())
 
     def test_eval_and_quantize(self):
