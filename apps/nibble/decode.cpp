@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/nibble/quantize_flags.h"
+#include "apps/nibble/rounding_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"

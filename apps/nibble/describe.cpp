@@ -327,7 +327,7 @@ void add_describe(CLI::App& app) {
   const auto flags = std::make_shared<DescribeFlags>();
   CLI::Option* model =
       verb.add_option("MODEL", flags->model,
-                      "a network that comes with Nibble, a .toml network, a .nib model or the "
+                      "a network that comes with Nibble, a .toml network, a .nib model or the\n"
                       "folder of a run; without it the networks are listed")
           ->type_name("");
   CLI::Option* tables = verb.add_flag(

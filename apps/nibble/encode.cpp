@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/nibble/quantize_flags.h"
+#include "apps/nibble/rounding_flags.h"
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
 #include "nibble/core/error.h"
@@ -20,7 +20,7 @@ namespace nibble {
 namespace {
 
 struct EncodeFlags {
-  QuantizeFlags quantize;
+  RoundingFlags rounding;
   std::string input;
   std::string output;
   std::string scales_out;
@@ -87,9 +87,9 @@ void NpyOutputs::commit() {
 }
 
 void run(const EncodeFlags& flags) {
-  const Format format = parse_format(flags.quantize.format);
+  const Format format = parse_format(flags.rounding.format);
   check_outputs(flags, format);
-  const QuantizeOptions options = options_of(flags.quantize, format);
+  const QuantizeOptions options = options_of(flags.rounding, format);
   const Tensor input = read_floats(flags.input);
   const Encoded encoded = encode(input.view(), format, options);
   std::vector<std::uint8_t> packed;
@@ -114,7 +114,7 @@ void run(const EncodeFlags& flags) {
 void add_encode(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("encode", "turn an array into the codes of a format");
   const auto flags = std::make_shared<EncodeFlags>();
-  add_quantize_flags(verb, flags->quantize);
+  add_rounding_flags(verb, flags->rounding);
   verb.add_option("--scales-out", flags->scales_out,
                   "where the scales go; needed where the data decides them")
       ->type_name("S.npy");

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "apps/nibble/formats_parts.h"
-#include "apps/nibble/quantize_flags.h"
+#include "apps/nibble/rounding_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/numerics/format.h"
 #include "tasks/json.h"
@@ -167,8 +167,8 @@ void add_formats(CLI::App& app) {
   verb.add_option("FORMAT", flags->on.formats, "the formats; a useful choice for --on and --plot")
       ->type_name("");
   CLI::Option* on = verb.add_option("--on", flags->on.source,
-                                    "the error they make on an array, - for standard input, or on "
-                                    "2^20 made numbers: normal, uniform")
+                                    "the error they make on an array, - for standard input, or\n"
+                                    "on 2^20 made numbers: normal, uniform")
                         ->type_name("IN.npy");
   verb.add_option("--rounding", flags->on.rounding, "as for round (default nearest-even)")
       ->type_name("NAME")

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-#include "apps/nibble/quantize_flags.h"
+#include "apps/nibble/rounding_flags.h"
 #include "kernels/quantize/grouping.h"
 #include "nibble/core/philox.h"
 #include "nibble/kernels/quantize.h"
@@ -118,7 +118,7 @@ std::vector<Row> measure(const FormatsOnOptions& options, const Tensor& input) {
     rows.push_back({.name = name, .format = parse_format(name)});
   }
   Tensor output(DType::f32, input.shape());
-  QuantizeFlags flags;
+  RoundingFlags flags;
   flags.rounding = options.rounding;
   flags.random.seed = options.seed;
   for (Row& row : rows) {

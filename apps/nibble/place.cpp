@@ -68,8 +68,8 @@ void add_place(CLI::App& app) {
       *app.add_subcommand("place", "plan which device computes which pass of a training step");
   const auto flags = std::make_shared<PlaceFlags>();
   verb.add_option("NETWORK|RECIPE", flags->recipe.what,
-                  "a network or recipe, as 'nibble train' takes it; trained in int8, or in floats "
-                  "by --arith float")
+                  "a network or recipe, as 'nibble train' takes it; trained in int8, or in\n"
+                  "floats by --arith float")
       ->type_name("")
       ->required();
   add_train_flags(verb, flags->recipe);

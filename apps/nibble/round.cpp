@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "apps/nibble/quantize_flags.h"
+#include "apps/nibble/rounding_flags.h"
 #include "apps/nibble/verb.h"
 #include "nibble/core/npy.h"
 #include "nibble/kernels/quantize.h"
@@ -18,7 +18,7 @@ namespace nibble {
 namespace {
 
 struct RoundFlags {
-  QuantizeFlags quantize;
+  RoundingFlags rounding;
   std::string input;
   std::string output;
   float value = 0;
@@ -52,8 +52,8 @@ void print_statistics_json(std::FILE* out, const std::string& format, const Erro
 }
 
 void run(const RoundFlags& flags) {
-  const Format format = parse_format(flags.quantize.format);
-  const QuantizeOptions options = options_of(flags.quantize, format);
+  const Format format = parse_format(flags.rounding.format);
+  const QuantizeOptions options = options_of(flags.rounding, format);
   const Tensor input = read_floats(flags.input);
   Tensor output(DType::f32, input.shape());
   quantize(input.view(), output.view(), format, options);
@@ -85,8 +85,8 @@ bool has_code(const Format& format, const QuantizeOptions& options, float value)
 
 // One number; it is a group of its own, so that a scale from the data fits it alone.
 void run_value(const RoundFlags& flags) {
-  const Format format = parse_format(flags.quantize.format);
-  const QuantizeOptions options = options_of(flags.quantize, format);
+  const Format format = parse_format(flags.rounding.format);
+  const QuantizeOptions options = options_of(flags.rounding, format);
   Tensor input(DType::f32, Shape{1});
   input.as<float>()[0] = flags.value;
   if (!has_code(format, options, flags.value)) {
@@ -126,7 +126,7 @@ void add_round(CLI::App& app) {
   CLI::App& verb =
       *app.add_subcommand("round", "round an array, or one number, to a format, keeping it fp32");
   const auto flags = std::make_shared<RoundFlags>();
-  add_quantize_flags(verb, flags->quantize);
+  add_rounding_flags(verb, flags->rounding);
   CLI::Option* stats = verb.add_flag("--stats", flags->has_stats,
                                      "print the error made; on standard error where OUT is -");
   verb.add_flag("--json", flags->is_json, "the same as JSON");

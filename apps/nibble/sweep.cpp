@@ -191,8 +191,8 @@ void add_sweep(CLI::App& app) {
                       "formats of float training; the run without them is always there");
   verb.add_option("--roundings", flags->roundings, "nearest-even, stochastic, …");
   verb.add_option("--roles", flags->roles,
-                  "what is rounded: weight activation error gradient (default), momentum, update, "
-                  "master, accumulator");
+                  "what is rounded: weight activation error gradient (default), momentum,\n"
+                  "update, master, accumulator");
   verb.add_option(
           "--vary", flags->varied,
           "any option below that decides numbers, and a value: mu=5 mu=4 shifts=delayed …;\n"

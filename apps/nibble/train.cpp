@@ -189,7 +189,7 @@ void add_train(CLI::App& app) {
       *app.add_subcommand("train", "train a network in any precision, or in integers alone");
   const auto flags = std::make_shared<TrainVerbFlags>();
   verb.add_option("NETWORK|RECIPE", flags->recipe.what,
-                  "a network ('nibble describe' lists them), a recipe, or a .toml file of either; "
+                  "a network ('nibble describe' lists them), a recipe, or a .toml file of either;\n"
                   "without it the recipes are listed")
       ->type_name("");
   add_train_flags(verb, flags->recipe);
@@ -210,13 +210,13 @@ void add_train(CLI::App& app) {
   verb.add_option("--stop-after", flags->stop_after, "stop after so many epochs, to be resumed")
       ->check(not_negative());
   verb.add_option("--ranks", flags->ranks,
-                  "processes on this machine that share each batch, of --arith int8 (1); threads "
-                  "are those of each")
+                  "processes on this machine that share each batch, of --arith int8 (1);\n"
+                  "threads are those of each")
       ->check(CLI::Range(1, kMostRanks));
   verb.add_flag("--no-layer-statistics", flags->skips_statistics,
                 "no layers.csv and histograms.csv");
   verb.add_option("--profile", flags->profile,
-                  "a trace of one step for ui.perfetto.dev or chrome://tracing: layers and passes "
+                  "a trace of one step for ui.perfetto.dev or chrome://tracing: layers and passes\n"
                   "on the host, on a device its work and copies")
       ->type_name("FILE");
   verb.add_flag("--quiet", flags->is_quiet, "no progress");

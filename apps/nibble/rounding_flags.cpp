@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options that round and encode share, and the arrays that the verbs read.
-#include "apps/nibble/quantize_flags.h"
+#include "apps/nibble/rounding_flags.h"
 
 #include <algorithm>
 #include <charconv>
@@ -48,12 +48,12 @@ CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed) {
       ->transform(whole_number<std::uint64_t>());
 }
 
-void add_quantize_flags(CLI::App& verb, QuantizeFlags& flags) {
+void add_rounding_flags(CLI::App& verb, RoundingFlags& flags) {
   verb.add_option("--to", flags.format, "the format, e.g. e4m3, 'fixed(8,4)', mxfp4")
       ->required()
       ->type_name("FORMAT");
   verb.add_option("--rounding", flags.rounding,
-                  "nearest-even (default), nearest-away, toward-zero, up, down, to-odd, "
+                  "nearest-even (default), nearest-away, toward-zero, up, down, to-odd,\n"
                   "stochastic or 'stochastic(r)' with r random bits")
       ->type_name("NAME");
   verb.add_option("--overflow", flags.overflow, "native (default), saturate, infinity or nan")
@@ -75,7 +75,7 @@ void add_quantize_flags(CLI::App& verb, QuantizeFlags& flags) {
       ->type_name("Z.npy");
 }
 
-QuantizeOptions options_of(const QuantizeFlags& flags, const Format& format) {
+QuantizeOptions options_of(const RoundingFlags& flags, const Format& format) {
   QuantizeOptions options;
   options.rounding = parse_rounding(flags.rounding);
   for (const CLI::Option* each : flags.random_options) {

@@ -16,7 +16,7 @@ class Option;
 
 namespace nibble {
 
-struct QuantizeFlags {
+struct RoundingFlags {
   std::string format;
   std::string rounding = "nearest-even";
   std::string overflow = "native";
@@ -28,10 +28,10 @@ struct QuantizeFlags {
 };
 
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed);
-void add_quantize_flags(CLI::App& verb, QuantizeFlags& flags);
+void add_rounding_flags(CLI::App& verb, RoundingFlags& flags);
 
 // Reads the names and the files; refuses a combination without a meaning.
-QuantizeOptions options_of(const QuantizeFlags& flags, const Format& format);
+QuantizeOptions options_of(const RoundingFlags& flags, const Format& format);
 
 // An array of fp32, fp16 or bfloat16 as fp32; "-" is standard input.
 Tensor read_floats(const std::string& path);
