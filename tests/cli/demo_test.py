@@ -33,6 +33,9 @@ class Demo(Case):
         paths = re.findall(r"\n  (--threads \d|NIBBLE_ISA=\w+) +[\d.]+ %, weights ([0-9a-f]{16})(?=\n)", text)
         self.assertEqual([name for name, _ in paths][:3], ["--threads 1", "--threads 2", "NIBBLE_ISA=portable"], text)
         self.assertEqual(len({weights for _, weights in paths}), 1, text)
+        page = (script.parents[1] / "docs" / "demo.md").read_text()
+        self.assertIn(accuracy[0], page)  # integers are the same everywhere
+        self.assertIn(f" %, weights {paths[0][1]}\n", page)
         self.assertRegex(text, r"No float instruction in the step(: looked at \d+ objects, \d+ instructions, 0 problems\.|;)")
         self.assertRegex(text, r"\n   9\d % \|.*[o+]")
         self.assertRegex(text, r"\n   9\d % \|.*[*+]")
