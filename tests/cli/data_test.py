@@ -88,7 +88,7 @@ class Data(DataCase):
     def test_wrong_requests_are_refused(self):
         self.fails(1, "'imagenet'", "data", "check", "imagenet")
         self.fails(1, "'imagenet'", "data", "get", "imagenet")
-        self.fails(2, "subcommand", "data")
+        self.fails(2, "a verb is required", "data")
         self.fails(2, "NAME", "data", "get")
 
     def test_real_data_is_right_where_it_is(self):
