@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small models that several tests use, made once."""
+"""Small models that several tests use, made once; and the same draws in every run of the tests."""
 
+import contextlib
 import os
 import subprocess
 
 import numpy as np
 import pytest
+
+with contextlib.suppress(ImportError):  # tests that need it skip themselves
+    from hypothesis import settings
+
+    settings.register_profile("same draws", derandomize=True)
+    settings.load_profile("same draws")
 
 
 @pytest.fixture(scope="session")
