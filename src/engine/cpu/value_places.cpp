@@ -109,8 +109,30 @@ void ValuePlaces::place_values() {
       places_[i] = places_[home_[i]];
     } else {
       places_[i] = place_of(i);
+      if (givers_[i] != nullptr && replaces_addend(*givers_[i]))
+        home_[i] = home_[givers_[i]->finish()->addend];
     }
   }
+}
+
+// Whether a product's results may lie where what is added to its sums lies: each is written after
+// the number it replaces is read, by whoever reads that, and nobody reads it later. Kernels read 16
+// numbers at a time.
+bool ValuePlaces::replaces_addend(const ProgramStep& step) const {
+  const FinishLaw* law = step.finish();
+  if (!std::holds_alternative<ProductLaw>(step.law) || law->addend == kNoNode || law->addend == 0 ||
+      largest_of(step) != nullptr) {
+    return false;
+  }
+  const Place& from = places_[law->addend];
+  const Place& to = places_[step.output];
+  const bool lies_alike = from.storage == to.storage && from.storage != FilterStorage::s32 &&
+                          from.stride == to.stride && from.channels % kFilterOutputs == 0;
+  const std::size_t home = home_[law->addend];
+  return lies_alike && home_[step.inputs[0]] != home &&
+         std::ranges::all_of(readers_[law->addend], [&](const Reader& reader) {
+           return reader.step <= &step && !is_alias(*reader.step);
+         });
 }
 
 Place ValuePlaces::place_of(std::size_t value) const {
@@ -155,8 +177,9 @@ void ValuePlaces::plan_memory() {
   std::size_t now = 0;
   for (const ProgramStep& step : program_.steps) {
     if (is_alias(step)) continue;
-    ArenaItem& item = items[step.output];
-    item.first = item.last = ++now;
+    ++now;
+    if (home_[step.output] == step.output) items[step.output].first = now;
+    items[home_[step.output]].last = now;
     for (const std::size_t input : step.reads()) items[home_[input]].last = now;
   }
   items[home_.back()].last = now + 1;

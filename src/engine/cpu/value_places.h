@@ -43,6 +43,7 @@ class ValuePlaces {
   const ProgramStep* thin_reader() const;
   bool may_pack(std::size_t value) const;
   bool takes_packed(const Reader& reader) const;
+  bool replaces_addend(const ProgramStep& step) const;
 
   const EngineProgram& program_;
   const EngineOptions& options_;

@@ -72,7 +72,7 @@ void rescale_tile(const RescaleTile& tile) {
       } else {
         std::byte& both = out[o / 64 * 32 + o % 32];
         const auto half = static_cast<std::byte>(y + tile.zero);
-        both = o % 64 < 32 ? half : both | half << 4;
+        both = o % 64 < 32 ? (both & std::byte{240}) | half : (both & std::byte{15}) | half << 4;
       }
     }
   }
