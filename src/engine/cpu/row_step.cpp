@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "graph/node_error.h"
 #include "laws/rescale.h"
@@ -90,6 +91,7 @@ class RowStep final : public CpuStep {
     if (is<Rescale>(spec_.node.op)) {  // read 16 at a time
       numbers_.resize(static_cast<std::size_t>(spec_.out.channels + kFilterColumns),
                       numbers_.back());
+      shift_ = static_cast<int>(std::get<Rescale>(spec_.node.op).shift);
     }
     if (!spec_.terms.empty()) set_terms();
     for (const Place& in : spec_.inputs) widest_ = std::max(widest_, in.channels);
@@ -130,8 +132,19 @@ class RowStep final : public CpuStep {
       has_narrow_terms_ &= term.is_narrow(-zero) && term.is_narrow(255 - zero);
       most += std::max(magnitude_of(tables_[k].front()), magnitude_of(tables_[k].back()));
     }
-    has_ties_ = nibble::has_ties(most, magnitude_of(spec_.numbers[0]),
-                                 static_cast<int>(std::get<Rescale>(spec_.node.op).shift));
+    has_ties_ = nibble::has_ties(most, magnitude_of(spec_.numbers[0]), shift_);
+    shorten(most);
+  }
+
+  // Powers of two that the one multiplier has leave it and the shift: often 32 bits are enough
+  // then.
+  void shorten(std::uint64_t most) {
+    const std::uint64_t multiplier = magnitude_of(spec_.numbers[0]);
+    const int powers = std::min(std::countr_zero(multiplier), shift_);
+    shift_ -= powers;
+    std::ranges::fill(numbers_, static_cast<std::int32_t>(spec_.numbers[0] >> powers));
+    const std::uint64_t half = shift_ == 0 ? 0 : std::uint64_t{1} << (shift_ - 1);
+    is_wide_ = most * (multiplier >> powers) + half > INT32_MAX;
   }
 
   struct Pixel {
@@ -207,7 +220,7 @@ class RowStep final : public CpuStep {
     const Place& out = spec_.out;
     RescaleTile tile{.pixels = 1,
                      .multiplier = numbers_.data(),
-                     .shift = static_cast<int>(op.shift),
+                     .shift = shift_,
                      .low = static_cast<std::int32_t>(op.low),
                      .high = static_cast<std::int32_t>(op.high),
                      .zero = out.zero,
@@ -273,6 +286,7 @@ class RowStep final : public CpuStep {
   bool is_wide_;
   bool has_one_number_;
   std::vector<std::int32_t> numbers_;                         // bias, multiplier or table
+  int shift_ = 0;                                             // of a rescale
   std::array<std::array<std::int32_t, 256>, 2> tables_ = {};  // of the terms, by stored byte
   std::array<ByteTerm, 2> terms_ = {};
   bool has_narrow_terms_ = true;

@@ -18,7 +18,8 @@ std::int32_t value_of(const ByteTerm& term, int byte) {
       std::clamp<std::int64_t>(rounded_shift(product, term.shift), term.low, term.high));
 }
 
-// Every byte meets every other one; 2^30 and a shift of 31 tie at each odd number.
+// Every byte meets every other one; 2^30 and a shift of 31 tie at each odd number, as 11·2^16 and
+// 17 do. From a shift of 22 on products need 64 bits.
 TEST(ByteTerms, AreAddedByTheLaw) {
   constexpr int kBytes = 256;
   std::vector<std::uint8_t> first, second;
@@ -34,6 +35,10 @@ TEST(ByteTerms, AreAddedByTheLaw) {
       {.zero = 117, .multiplier = 1 << 30, .shift = 31, .low = -128, .high = 127},
       {.zero = 255, .multiplier = INT32_MAX, .shift = 9, .low = INT32_MIN / 2, .high = 5},
       {.zero = 3, .multiplier = 1234567891, .shift = 40, .low = 0, .high = 20},
+      {.zero = 119, .multiplier = 11 << 16, .shift = 17, .low = -1500, .high = 1400},
+      {.zero = 1, .multiplier = 1660059033, .shift = 17, .low = -5000000, .high = 5000000},
+      {.zero = 255, .multiplier = INT32_MAX, .shift = 21, .low = -300000, .high = 300000},
+      {.zero = 255, .multiplier = INT32_MAX, .shift = 22, .low = -300000, .high = 300000},
       {.zero = 128, .multiplier = 3, .shift = 1, .low = -300, .high = 300}};
   for (const EngineKernelsPath& path : fast_paths()) {
     if (path.kernel->add_terms == nullptr) continue;

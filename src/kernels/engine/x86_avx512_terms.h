@@ -49,15 +49,58 @@ class Avx512Term {
   __m512i high_;
 };
 
+// The same where a shift is at most kMostSplitShift: with m = h·2^s + l the whole part of x·m / 2^s
+// is x·h more than that of x·l / 2^s, and both fit 32 bits.
+inline constexpr int kMostSplitShift = 21;
+
 template <class Path>
-void avx512_add_terms(const ByteTerm& first, const ByteTerm& second, std::int32_t* to,
-                      std::int64_t count) {
-  const Avx512Term<Path> a(first);
-  const Avx512Term<Path> b(second);
+class Avx512SplitTerm {
+ public:
+  explicit Avx512SplitTerm(const ByteTerm& term)
+      : from_(term.from),
+        zero_(_mm512_set1_epi32(term.zero)),
+        whole_(_mm512_set1_epi32(term.multiplier >> term.shift)),
+        rest_(_mm512_set1_epi32(term.multiplier & ((1 << term.shift) - 1))),
+        shift_(term.shift),
+        low_(_mm512_set1_epi32(term.low)),
+        high_(_mm512_set1_epi32(term.high)) {}
+
+  // Of the bytes from `i` on.
+  __m512i operator()(std::int64_t i, __mmask16 there) const {
+    const __m512i byte = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(there, from_ + i));
+    const __m512i x = _mm512_sub_epi32(byte, zero_);
+    const __m512i y =
+        _mm512_add_epi32(_mm512_mullo_epi32(x, whole_), shift_(_mm512_mullo_epi32(x, rest_)));
+    return _mm512_min_epi32(_mm512_max_epi32(y, low_), high_);
+  }
+
+ private:
+  const std::uint8_t* from_;
+  __m512i zero_;
+  __m512i whole_;
+  __m512i rest_;
+  NarrowShift shift_;
+  __m512i low_;
+  __m512i high_;
+};
+
+template <class Term>
+void avx512_add_both(const ByteTerm& first, const ByteTerm& second, std::int32_t* to,
+                     std::int64_t count) {
+  const Term a(first);
+  const Term b(second);
   for (std::int64_t i = 0; i < count; i += 16) {
     const __mmask16 there = first_lanes(count - i);
     _mm512_mask_storeu_epi32(to + i, there, _mm512_add_epi32(a(i, there), b(i, there)));
   }
+}
+
+template <class Path>
+void avx512_add_terms(const ByteTerm& first, const ByteTerm& second, std::int32_t* to,
+                      std::int64_t count) {
+  if (std::max(first.shift, second.shift) <= kMostSplitShift)
+    return avx512_add_both<Avx512SplitTerm<Path>>(first, second, to, count);
+  avx512_add_both<Avx512Term<Path>>(first, second, to, count);
 }
 
 }  // namespace nibble::inline kernels
