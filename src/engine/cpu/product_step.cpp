@@ -20,7 +20,6 @@ constexpr std::int64_t kLeastBlock = 48;          // pixels
 constexpr std::int64_t kMostBlock = 256;
 constexpr std::int64_t kAlone = 4;  // times as much for a worker by itself: packed weights are
                                     // expanded for every block
-constexpr std::int64_t kTasksPerWorker = 4;
 constexpr std::int64_t kPooledBytes = 32 << 10;  // of outputs that wait for their pool
 constexpr std::int64_t kMostTapRows = 4 << 20;   // under the kernels of a block's outputs
 constexpr std::size_t kAlign = 64;

@@ -21,6 +21,9 @@ struct RunFrame {
   std::span<std::int64_t> marks;        // one a worker, for a step to note what its scratch holds
 };
 
+// Where workers share a step: whoever is through takes tasks of others.
+inline constexpr std::int64_t kTasksPerWorker = 4;
+
 class CpuStep {
  public:
   virtual ~CpuStep() = default;

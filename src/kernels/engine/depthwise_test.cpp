@@ -89,7 +89,7 @@ TEST(Depthwise8, RescaledAtOnceIsExact) {
     large.push_back(random.is_one_of(4) ? INT32_MAX : random.word(0, INT32_MAX));
   }
   large.push_back(-1);  // may be read
-  const std::vector<std::uint8_t> addends = random.bytes(32 * kFilterColumns);
+  const std::vector<std::uint8_t> addends = random.bytes(Depthwise::kLines * 33 * kFilterColumns);
   for (const EngineKernelsPath& path : fast_paths()) {
     for (int columns = 1; columns <= kFilterColumns; columns += 5) {
       for (const FilterStorage storage : {FilterStorage::u8, FilterStorage::s32}) {

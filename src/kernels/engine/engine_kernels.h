@@ -145,6 +145,24 @@ struct RescaleTile {
   std::int64_t stride = 0;  // bytes from pixel to pixel
 };
 
+// Lines of depthwise outputs, one below the other.
+struct DepthwiseLines {
+  int count = 1;
+  std::int64_t row_step = 0;  // from a line's rows to those of the next
+  std::int64_t pixels = 0;    // from its outputs to those of the next
+
+  // Calls body(tile, rescale) for every line; those given are the first's.
+  template <class Body>
+  void each(DepthwiseTile tile, RescaleTile rescale, const Body& body) const {
+    for (int line = 0; line < count; ++line) {
+      body(tile, rescale);
+      tile.rows += row_step;
+      rescale.out = static_cast<std::uint8_t*>(rescale.out) + pixels * rescale.stride;
+      rescale.addend.data += pixels * rescale.addend.stride;
+    }
+  }
+};
+
 // clamp(R((x - zero)·multiplier, shift), low, high) of bytes x: an operand of a sum. 32 bits hold
 // it before it is clamped, too.
 struct ByteTerm {
@@ -176,8 +194,9 @@ struct EngineKernels {
                     std::int64_t to_stride, std::int64_t count, std::int64_t bytes) = nullptr;
 
   void (*depthwise)(const DepthwiseTile& tile);
-  // Both, for the same pixels; null as above.
-  void (*depthwise_rescale)(const DepthwiseTile& tile, const RescaleTile& rescale) = nullptr;
+  // Both, for the same pixels of some lines, the first of which is given; null as above.
+  void (*depthwise_rescale)(const DepthwiseTile& tile, const RescaleTile& rescale,
+                            const DepthwiseLines& lines) = nullptr;
 
   // Signed halves to bytes: byte i of 64 gives to[i] (low half) and to[i + 64] (high half).
   void (*expand_s4)(const std::uint8_t* from, std::int8_t* to, std::int64_t groups);

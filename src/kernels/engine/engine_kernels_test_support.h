@@ -148,6 +148,8 @@ struct DepthwiseShape {
 // A tile in rows that end where a path may read no further; some are rows of zeros.
 class Depthwise {
  public:
+  static constexpr int kLines = 3;  // one pixel between them
+
   explicit Depthwise(const DepthwiseShape& shape, unsigned seed = 1) {
     Random random(seed);
     tile_ = {.channel = shape.channel,
@@ -158,7 +160,7 @@ class Depthwise {
              .pixels = shape.pixels,
              .blocks = shape.blocks};
     tile_.row_step = tile_.columns() + 2;
-    values_.resize(size_of(tile_.row_step * shape.rows));
+    values_.resize(size_of(tile_.row_step * (shape.rows + kLines - 1)));
     for (auto& row : values_) {
       row = random.bytes(shape.channel + kFilterColumns);
       if (random.is_one_of(5)) std::ranges::fill(row, std::uint8_t{0});
@@ -185,20 +187,24 @@ class Depthwise {
     return sums;
   }
 
-  // `rescale` without places. The bytes around each pixel's result are guards.
+  // Some lines; `rescale` without places. The bytes around each pixel's result are guards.
   std::vector<std::uint8_t> run(const EngineKernels& path, RescaleTile rescale) const {
+    const DepthwiseLines lines{
+        .count = kLines, .row_step = tile_.row_step, .pixels = tile_.pixels + 1};
     std::vector<std::int32_t> sums(size_of(tile_.pixels * kFilterColumns));
     std::vector<std::uint8_t> scratch(size_of(tile_.scratch_bytes()));
-    std::vector<std::uint8_t> out(size_of(tile_.pixels * kFilterColumns * 4 + 16), 0xA5);
+    std::vector<std::uint8_t> out(size_of(kLines * lines.pixels * kFilterColumns * 4 + 16), 0xA5);
     rescale.sums = sums.data();
     rescale.pixels = tile_.pixels;
     rescale.out = out.data();
     rescale.stride = kFilterColumns * 4;
     if (path.depthwise_rescale != nullptr) {
-      path.depthwise_rescale(tile(sums, scratch), rescale);
+      path.depthwise_rescale(tile(sums, scratch), rescale, lines);
     } else {
-      path.depthwise(tile(sums, scratch));
-      path.rescale(rescale);
+      lines.each(tile(sums, scratch), rescale, [&](const DepthwiseTile& line, const auto& by) {
+        path.depthwise(line);
+        path.rescale(by);
+      });
     }
     return out;
   }

@@ -121,7 +121,7 @@ void avx512_depthwise_3x3(const DepthwiseTile& tile) {
                           turned[part]);
     }
   };
-  Kernel(tile).each([&]<int Side>(int p, int apart, const auto&... sums) {
+  Kernel(tile).each(tile.rows, [&]<int Side>(int p, int apart, const auto&... sums) {
     (put.template operator()<Side>(p++, apart, sums), ...);
   });
 }
@@ -155,8 +155,10 @@ template <int Side>
   }
 }
 
+// What lies by channel is sorted once for all lines.
 template <class Path>
-void avx512_depthwise_3x3_rescale(const DepthwiseTile& tile, const RescaleTile& rescale) {
+void avx512_depthwise_3x3_rescale(const DepthwiseTile& tile, const RescaleTile& rescale,
+                                  const DepthwiseLines& lines) {
   using Kernel = Depthwise3x3<Path>;
   TurnedLanes<Path> multipliers;
   multipliers.turn(rescale.multiplier, tile.blocks);
@@ -164,35 +166,42 @@ void avx512_depthwise_3x3_rescale(const DepthwiseTile& tile, const RescaleTile& 
   turned.multiplier = multipliers.data();
   turned.columns = kFilterColumns;
   const __mmask64 columns = first_bytes(rescale.columns);
-  auto* const out = static_cast<std::uint8_t*>(rescale.out);
   const Kernel kernel(tile);
   with_plain_rescale(turned, [&]<class Law>() {
     const Law law(turned);
-    kernel.each([&]<int Side>(int p, int apart,
-                              const auto&... sums) __attribute__((always_inline)) {
-      __m512i bytes[sizeof...(sums)];
-      law.bytes_in_place(bytes, sums...);
-      for (const __m512i& each : bytes)
-        put_side<Side>(each, columns, out + p++ * rescale.stride, apart * rescale.stride);
+    lines.each(tile, rescale, [&](const DepthwiseTile& line, const RescaleTile& by) {
+      auto* const out = static_cast<std::uint8_t*>(by.out);
+      kernel.each(
+          line.rows, [&]<int Side>(int p, int apart,
+                                   const auto&... sums) __attribute__((always_inline)) {
+            __m512i bytes[sizeof...(sums)];
+            law.bytes_in_place(bytes, sums...);
+            for (const __m512i& each : bytes)
+              put_side<Side>(each, columns, out + p++ * by.stride, apart * by.stride);
+          });
     });
   });
 }
 
 // The usual bytes without an addend never leave the registers as sums.
 template <class Path>
-void avx512_depthwise_rescale(const DepthwiseTile& tile, const RescaleTile& rescale) {
-  if (!is_plain(rescale)) {
-    avx512_depthwise<Path>(tile);
-    return avx512_rescale<Path>(rescale);
-  }
-  if (Depthwise3x3<Path>::takes(tile)) return avx512_depthwise_3x3_rescale<Path>(tile, rescale);
-  with_plain_rescale(rescale, [&]<class Law>() {
-    const Law law(rescale);
-    avx512_depthwise_each<Path>(
-        tile, [&]<int Blocks>(int p, const __m512i* sums) __attribute__((always_inline)) {
-          law.template pixel<Blocks>(
-              p, [&](int b) __attribute__((always_inline)) { return sums[b]; });
-        });
+void avx512_depthwise_rescale(const DepthwiseTile& tile, const RescaleTile& rescale,
+                              const DepthwiseLines& lines) {
+  if (is_plain(rescale) && Depthwise3x3<Path>::takes(tile))
+    return avx512_depthwise_3x3_rescale<Path>(tile, rescale, lines);
+  lines.each(tile, rescale, [](const DepthwiseTile& line, const RescaleTile& by) {
+    if (!is_plain(by)) {
+      avx512_depthwise<Path>(line);
+      return avx512_rescale<Path>(by);
+    }
+    with_plain_rescale(by, [&]<class Law>() {
+      const Law law(by);
+      avx512_depthwise_each<Path>(
+          line, [&]<int Blocks>(int p, const __m512i* sums) __attribute__((always_inline)) {
+            law.template pixel<Blocks>(
+                p, [&](int b) __attribute__((always_inline)) { return sums[b]; });
+          });
+    });
   });
 }
 

@@ -67,25 +67,26 @@ class Depthwise3x3 {
     }
   }
 
-  // Calls take<Side>(p, apart, sums) or take<Side>(p, apart, sums, second) until all pixels were
-  // there: the sums are those of `Side` pixels, p, p + apart, …, and of those one further.
+  // Of `rows`, as the tile has them: calls take<Side>(p, apart, sums) or take<Side>(p, apart, sums,
+  // second) until all pixels were there: the sums are those of `Side` pixels, p, p + apart, …, and
+  // of those one further.
   template <class Take>
-  void each(const Take& take) const {
-    if (tile_.blocks == 1) return with_side<4>(take);
-    if (tile_.blocks == 2) return with_side<2>(take);
-    return with_side<1>(take);
+  void each(const std::uint8_t* const* rows, const Take& take) const {
+    if (tile_.blocks == 1) return with_side<4>(rows, take);
+    if (tile_.blocks == 2) return with_side<2>(rows, take);
+    return with_side<1>(rows, take);
   }
 
  private:
   template <int Side, class Take>
-  void with_side(const Take& take) const {
+  void with_side(const std::uint8_t* const* rows, const Take& take) const {
     const int apart = tile_.pixels / Side;
     const int pixels = tile_.pixels - (Side - 1) * apart;
     const auto take_side = [&](int p, const auto&... sums) __attribute__((always_inline)) {
       take.template operator()<Side>(p, apart, sums...);
     };
-    if (tile_.stride == 1) return run<1, Side>(pixels, apart, take_side);
-    return run<2, Side>(pixels, 2 * apart, take_side);
+    if (tile_.stride == 1) return run<1, Side>(rows, pixels, apart, take_side);
+    return run<2, Side>(rows, pixels, 2 * apart, take_side);
   }
 
   // Of a row's first columns, `apart` from each other.
@@ -109,10 +110,10 @@ class Depthwise3x3 {
   }
 
   template <int Stride, int Side, class Take>
-  void run(int pixels, std::int64_t apart, const Take& take) const {
+  void run(const std::uint8_t* const* rows, int pixels, std::int64_t apart,
+           const Take& take) const {
     constexpr int kKept = 3 - Stride;  // columns that two windows share
     Vectors columns[3 + Stride];
-    const std::uint8_t* const* rows = tile_.rows;
     const auto turn_next = [&](Vectors & to) __attribute__((always_inline)) {
       turn(loaded<Side>(rows, apart), loaded<Side>(rows + tile_.row_step, apart),
            loaded<Side>(rows + 2 * tile_.row_step, apart), to);

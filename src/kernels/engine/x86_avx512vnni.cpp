@@ -218,8 +218,9 @@ void depthwise(const DepthwiseTile& tile) {
   avx512_depthwise<Path>(tile);
 }
 
-void depthwise_rescale(const DepthwiseTile& tile, const RescaleTile& rescale) {
-  avx512_depthwise_rescale<Path>(tile, rescale);
+void depthwise_rescale(const DepthwiseTile& tile, const RescaleTile& rescale,
+                       const DepthwiseLines& lines) {
+  avx512_depthwise_rescale<Path>(tile, rescale, lines);
 }
 
 namespace {

@@ -11,7 +11,8 @@ void rescale(const RescaleTile& tile);
 void multiply_rescale(const FilterTile& tile, const RescaleTile& rescale,
                       std::span<const FilterPiece> pieces);
 void depthwise(const DepthwiseTile& tile);
-void depthwise_rescale(const DepthwiseTile& tile, const RescaleTile& rescale);
+void depthwise_rescale(const DepthwiseTile& tile, const RescaleTile& rescale,
+                       const DepthwiseLines& lines);
 void expand_s4(const std::uint8_t* from, std::int8_t* to, std::int64_t groups);
 void expand_u4(const std::uint8_t* from, std::uint8_t* to, std::int64_t groups);
 void largest_u8(const std::uint8_t* const* rows, int count, std::uint8_t* to, std::int64_t bytes);
