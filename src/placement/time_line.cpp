@@ -36,7 +36,9 @@ class Simulation {
     for (std::size_t i = 0; i < graph_.flows.size(); ++i) {
       if (graph_.flows[i].is_sent && crosses(graph_.flows[i], sides_)) arrive(i);
     }
-    line_.length = std::max({host_, device_[0], device_[1]});
+    for (const std::uint8_t side : {std::uint8_t{0}, std::uint8_t{1}})
+      wait_on_host(device_[side], side);
+    line_.length = host_;
     if (costs_.crowded > 1000) stretch();
     return std::move(line_);
   }

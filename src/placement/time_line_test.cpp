@@ -63,10 +63,10 @@ TEST(TimeLine, AnOverlapByHand) {
   EXPECT_EQ(time_line(graph, costs, {1, 0, 0}).length, 50 + 12 + 90);
   // What the last one reads travels while the host is at work on the second.
   EXPECT_EQ(time_line(graph, costs, {0, 0, 1}).length, 9 + 40 + 20);
-  // An idle device wakes up first, and the host must ask.
+  // An idle device wakes up first, so does a host that waits for it, and the host must ask.
   costs.wakes = {0, 3};
   costs.asks = {{0, 7}, {0, 7}, {0, 7}};
-  EXPECT_EQ(time_line(graph, costs, {0, 0, 1}).length, 9 + 40 + 3 + 20);
+  EXPECT_EQ(time_line(graph, costs, {0, 0, 1}).length, 9 + 40 + 3 + 20 + 3);
   EXPECT_EQ(time_line(graph, costs, {1, 0, 0}).length, 3 + 50 + 12 + 3 + 90);
   EXPECT_EQ(time_line(graph, costs, {1, 1, 0}).length, 3 + 50 + 12 + 3 + 90);
   // Copies through any memory hold the host up, even where it has other work.

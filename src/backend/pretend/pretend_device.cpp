@@ -113,10 +113,6 @@ PretendClock::time_point PretendDevice::sent(PretendLane& lane, const char* trac
   return copy.end;
 }
 
-void PretendDevice::wait_for(PretendClock::time_point end) {
-  queue_.push([end] { wait_until(end); });
-}
-
 std::unique_ptr<Departure> PretendDevice::leave(std::size_t bytes, Fill fill) {
   auto parcel = std::make_shared<Parcel>();
   auto promise = std::make_shared<std::promise<PretendClock::time_point>>();
@@ -136,7 +132,7 @@ std::unique_ptr<Landing> PretendDevice::land(std::size_t bytes) {
 
 void PretendDevice::arrive(Landing& landing, Use use) {
   const auto& own = static_cast<const LandingParcel&>(landing);
-  wait_for(own.copied);
+  queue_.push([end = own.copied] { wait_until(end); });
   later([parcel = own.parcel, use = std::move(use)](CpuBackend& cpu) {
     use(cpu, parcel->memory, parcel->exponent);
   });

@@ -45,10 +45,10 @@ class PretendDevice {
 
   // A copy for which the host waits.
   void copy(std::size_t bytes) const { wait_until(PretendClock::now() + pace_.copy_time(bytes)); }
-  // Work on bytes of the host, once they are here.
+  // Work on bytes of the host, which come behind what was asked for before, as a GPU's do.
   template <class Work>
   void bring(std::size_t bytes, Work work) {
-    wait_for(sent(up_, kUpTrack, label(), bytes));
+    queue_.push([this, label = label(), bytes] { wait_until(sent(up_, kUpTrack, label, bytes)); });
     later(std::move(work));
   }
 
@@ -84,7 +84,6 @@ class PretendDevice {
   // When the copy ends.
   PretendClock::time_point sent(PretendLane& lane, const char* track, const std::string& label,
                                 std::size_t bytes);
-  void wait_for(PretendClock::time_point end);  // before what is asked for from here on
   void tell(TraceSpan span);
 
   PretendPace pace_;

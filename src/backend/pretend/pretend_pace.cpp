@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/spin.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline backend {
@@ -17,7 +18,7 @@ void wait_until(PretendClock::time_point end) {
   static thread_local const int is_punctual = prctl(PR_SET_TIMERSLACK, 1000UL);
   static_cast<void>(is_punctual);
   if (end - PretendClock::now() > 2 * kSleepError) std::this_thread::sleep_until(end - kSleepError);
-  while (PretendClock::now() < end) continue;
+  while (PretendClock::now() < end) relax();
 }
 
 std::chrono::nanoseconds PretendPace::copy_time(std::size_t bytes) const {

@@ -13,7 +13,7 @@ WorkQueue::~WorkQueue() {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
   }
-  changed_.notify_all();
+  asked_.notify_one();
   thread_.join();
 }
 
@@ -23,13 +23,13 @@ void WorkQueue::push(std::function<void()> work) {
     work_.push_back(std::move(work));
     ++open_;
   }
-  changed_.notify_all();
+  asked_.notify_one();
 }
 
 void WorkQueue::settle() {
   spin_while([this] { return open_ > 0; });
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return work_.empty() && !is_busy_; });
+  done_.wait(lock, [this] { return work_.empty() && !is_busy_; });
 }
 
 void WorkQueue::wait() {
@@ -43,7 +43,7 @@ void WorkQueue::run() {
     lock.unlock();
     spin_while([this] { return open_ == 0; });
     lock.lock();
-    changed_.wait(lock, [this] { return is_ending_ || !work_.empty(); });
+    asked_.wait(lock, [this] { return is_ending_ || !work_.empty(); });
     if (work_.empty()) return;
     std::function<void()> work = std::move(work_.front());
     work_.pop_front();
@@ -61,7 +61,7 @@ void WorkQueue::run() {
     if (failure && !failure_) failure_ = failure;
     is_busy_ = false;
     --open_;
-    changed_.notify_all();
+    if (work_.empty()) done_.notify_all();  // waking takes longer than many an operation
   }
 }
 

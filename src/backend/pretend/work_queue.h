@@ -11,15 +11,22 @@
 #include <mutex>
 #include <thread>
 
+#include "core/spin.h"
+
 namespace nibble::inline backend {
 
 // Looks again and again for a moment, as long as `holds` does: waking a thread that sleeps can take
-// longer than what it waits for.
+// longer than what it waits for. Two threads of a processor may share a core: who waits pauses, so
+// that the other one has most of it.
 template <class Condition>
 void spin_while(const Condition& holds) {
-  constexpr auto kMoment = std::chrono::microseconds(100);
+  constexpr auto kMoment = std::chrono::milliseconds(1);
+  constexpr int kPauses = 16;  // less than a microsecond
   const auto end = std::chrono::steady_clock::now() + kMoment;
-  while (holds() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  while (holds() && std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < kPauses; ++i) relax();
+    std::this_thread::yield();
+  }
 }
 
 class WorkQueue {
@@ -39,7 +46,8 @@ class WorkQueue {
   void run();
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable asked_;  // heard by the thread
+  std::condition_variable done_;   // by who waits for all of it, once that is so
   std::deque<std::function<void()>> work_;
   bool is_busy_ = false;
   bool is_ending_ = false;
