@@ -116,8 +116,10 @@ function(nibble_add_isa_sources target)
     endif()
     cmake_path(ABSOLUTE_PATH file)
     target_sources(${target} PRIVATE ${file})
+    # Headers that are precompiled for tests have other flags.
     set_source_files_properties(${file} TARGET_DIRECTORY ${target}
-                                PROPERTIES COMPILE_OPTIONS "${NIBBLE_FLAGS_${arg_ISA}};${NIBBLE_ISA_OPTIONS}")
+                                PROPERTIES COMPILE_OPTIONS "${NIBBLE_FLAGS_${arg_ISA}};${NIBBLE_ISA_OPTIONS}"
+                                           SKIP_PRECOMPILE_HEADERS ON)
   endforeach()
 endfunction()
 
