@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batch norm in integers, channel by channel: statistics from exact sums, the value, the error that
 // is passed on, and what is left of it in a frozen network. docs/integer-training.md has the law in
-// words; every bound below is of numbers within those stated here.
+// words; every bound below is of numbers within those stated here. "Off by" is the distance to the
+// real numbers of the formula; tests/integers compares it with exact rationals. There μ = Σv / N,
+// σ² = Σ(v - μ)² / N and ε, x = γ/σ in the unit of the line, d = ⌊2^15·σ⌋.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +70,8 @@ struct NormStatistics {
 };
 
 // Of `count` numbers, 1 to 2^31 - 1, in units of 2^exponent: (N·Σv² - (Σv)²)·2^30 has 122 bits. To
-// divide by N twice, rounding down, is to divide by N².
+// divide by N twice, rounding down, is to divide by N². The mean is off by half a unit at most;
+// variance = ⌊2^30·σ²⌋, so that deviation() = ⌊2^15·σ⌋ to the last bit.
 NIBBLE_HOST_DEVICE constexpr NormStatistics norm_statistics(const NormSums& sums,
                                                             std::int64_t count, int exponent) {
   const auto n = static_cast<std::uint64_t>(count);
@@ -112,7 +115,8 @@ struct NormLine {
   }
 };
 
-// γ / σ = G·2^-16 / (d·2^-15) = G / 2d, with k = 14 + bits of d - bits of G.
+// γ / σ = G·2^-16 / (d·2^-15) = G / 2d, with k = 14 + bits of d - bits of G. The multiplier is
+// -1/2 to 1/2 + |x|/d off in magnitude, less than 3/2; z less than 3/2·(|v - μ| + 1).
 NIBBLE_HOST_DEVICE constexpr NormLine norm_line(const NormStatistics& statistics,
                                                 const NormScale& scale) {
   const std::int64_t deviation = statistics.deviation();
@@ -170,7 +174,9 @@ NIBBLE_HOST_DEVICE constexpr Int128 norm_covariance(const NormSums& sums,
   return Int128{errors.products} * count - Int128{sums.values} * errors.errors;
 }
 
-// γ/σ·(e - Σe/N - (v - mean)·Σe(v - mean) / (N·σ²)); `value_exponent` is that of v.
+// γ/σ·(e - Σe/N - (v - mean)·Σe(v - mean) / (N·σ²)); `value_exponent` is that of v. With
+// a = |Σe(v - μ)| / (N·σ²), u is off by less than
+// 384·|e - Σe/N| + (385·a + 256/σ² + 1)·|v - μ| + 129·a + 1.
 NIBBLE_HOST_DEVICE constexpr NormErrorPlane norm_error_plane(
     const NormSums& sums, const NormErrorSums& errors, const NormStatistics& statistics,
     const NormLine& line, std::int64_t count, int value_exponent) {
@@ -192,7 +198,8 @@ NIBBLE_HOST_DEVICE constexpr NormErrorPlane norm_error_plane(
           .exponent = line.exponent - kNormErrorBits - value_exponent};
 }
 
-// Σ e·(v - mean) / σ, the gradient of γ in units of the errors'; that of β is Σ e.
+// Σ e·(v - mean) / σ, the gradient of γ in units of the errors'; that of β is Σ e. Its magnitude is
+// less than 2 too small, at most one part in d too large.
 NIBBLE_HOST_DEVICE constexpr std::int64_t norm_scale_gradient(const NormSums& sums,
                                                               const NormErrorSums& errors,
                                                               const NormStatistics& statistics,
@@ -205,7 +212,8 @@ NIBBLE_HOST_DEVICE constexpr std::int64_t norm_scale_gradient(const NormSums& su
 }
 
 // Frozen, a channel is R((±S + bias)·multiplier, shift) of its exact sums S; the sign is γ's.
-// bias = β·σ/|γ| ∓ mean in units of S, which are 2^sum_shift below those of v.
+// bias = β·σ/|γ| ∓ mean in units of S, which are 2^sum_shift below those of v. Where it is not
+// held it is off by 1/2 + 2^sum_shift·(2^-15·|β/γ| + 2^-16) at most.
 NIBBLE_HOST_DEVICE constexpr std::int32_t frozen_norm_bias(const NormStatistics& statistics,
                                                            const NormScale& scale, int sum_shift) {
   const auto magnitude = static_cast<std::int64_t>(scale.magnitude());
@@ -223,7 +231,9 @@ NIBBLE_HOST_DEVICE constexpr std::int8_t frozen_norm_value(std::int64_t sum, std
   return clamp127(rounded_shift((sum + bias) * multiplier, shift));
 }
 
-// |γ|/σ in 2^(-1-places) of a value's unit over that of S, to the nearest.
+// |γ|/σ in 2^(-1-places) of a value's unit over that of S, to the nearest: off as the line's is.
+// With x the real one, (±S + bias)·multiplier is off by |±S + bias|·(1/2 + x/d) + x·(what the bias
+// is).
 NIBBLE_HOST_DEVICE constexpr std::int64_t frozen_norm_multiplier(const NormStatistics& statistics,
                                                                  const NormScale& scale,
                                                                  int places) {

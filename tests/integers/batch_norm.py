@@ -21,9 +21,9 @@ def nearest_shift(x, s):
 
 @dataclass
 class Channel:
-    """What one channel has in one batch."""
+    """The statistics of one channel in one batch."""
 
-    v: np.ndarray
+    count: int  # N
     exponent: int  # of v
     lift: int  # h: sums are 2^h of v
     total: int  # A
@@ -35,14 +35,11 @@ class Channel:
         return isqrt(self.variance)
 
 
-def channel_of(x, exponent, lift):
-    """The statistics of numbers that become v by a shift of `lift`."""
-    v = clamp(shift(x, lift), 32767)
-    exponent += lift
-    n, total, squares = v.size, int(v.sum()), int((v * v).sum())
+def channel_of(count, total, squares, exponent, lift=0):
+    """Of numbers v of that exponent, by their exact sums."""
     j = min(max(-17 - 2 * exponent, 0), 30)
-    variance = ((n * squares - total * total) << 30) // n // n + (1 << (30 + j))
-    return Channel(v, exponent, lift, total, nearest_quotient(total << 15, n), variance)
+    variance = ((count * squares - total * total) << 30) // count // count + (1 << (30 + j))
+    return Channel(count, exponent, lift, total, nearest_quotient(total << 15, count), variance)
 
 
 def line_of(channel, scale, offset):
@@ -52,6 +49,28 @@ def line_of(channel, scale, offset):
     m = sign(scale) * nearest_quotient(abs(scale) << k, deviation)
     lifted = offset << (k - 15) if k >= 15 else nearest_shift(offset, 15 - k)
     return m, lifted - nearest_shift(m * channel.mean, 15), -k - 1
+
+
+def plane_of(channel, line, errors, products):
+    """(a, w, c) by the sums of e and of e v: the error passed on is a e + w v + c, in units of 2^(t - 8) over those of v."""
+    m, n = line[0], channel.count
+    tilt = n * products - channel.total * errors  # T
+    slope = -sign(m) * sign(tilt) * (((abs(tilt) << 15) // n // n * 256 * abs(m) << 15) // channel.variance)
+    return 256 * m, slope, -nearest_quotient(256 * m * errors, n) - nearest_shift(slope * channel.mean, 15)
+
+
+def scale_gradient(channel, errors, products):
+    tilt = channel.count * products - channel.total * errors
+    return sign(tilt) * ((abs(tilt) // channel.count << 15) // channel.deviation)
+
+
+def frozen_bias(channel, scale, offset):
+    bias = nearest_quotient((offset * channel.deviation - scale * channel.mean) << channel.lift, abs(scale) << 15)
+    return min(max(bias, -2**30), 2**30)
+
+
+def frozen_multiplier(channel, scale, z):
+    return nearest_quotient(abs(scale) << z, channel.deviation << channel.lift)
 
 
 def to_mantissas(columns, units, rounding, drawn):
@@ -86,25 +105,24 @@ class BatchNorm(Layer):
         return points.normalized(self, x)
 
     def normalized(self, points, x):
-        count = x.mantissas.shape[-1]
-        self.channels = [channel_of(x.mantissas[..., i], x.exponent, h) for i, h in enumerate(self.lifts(count))]
+        lifts = self.lifts(x.mantissas.shape[-1])
+        self.v = [clamp(shift(x.mantissas[..., i], lift), 32767) for i, lift in enumerate(lifts)]
+        self.channels = [channel_of(v.size, int(v.sum()), int((v * v).sum()), x.exponent + lift, lift)
+                         for v, lift in zip(self.v, lifts)]
         self.lines = [line_of(*one) for one in zip(self.channels, self.scale.fine.tolist(), self.shift.fine.tolist())]
-        z = [m * channel.v + c for channel, (m, c, _) in zip(self.channels, self.lines)]
+        z = [m * v + c for v, (m, c, _) in zip(self.v, self.lines)]
         return to_mantissas(z, [t for _, _, t in self.lines], *points.rounding("value", self.index, x.mantissas.shape))
 
     def backward(self, points, error, is_asked):
         u, units, of_scale, of_shift = [], [], [], []
-        for i, (channel, (m, _, t)) in enumerate(zip(self.channels, self.lines)):
+        for i, (v, channel, line) in enumerate(zip(self.v, self.channels, self.lines)):
             e = error.mantissas[..., i]
-            n, total = e.size, int(e.sum())
-            tilt = n * int((e * channel.v).sum()) - channel.total * total  # T
-            slope = ((abs(tilt) << 15) // n // n * 256 * abs(m) << 15) // channel.variance
-            slope *= -sign(m) * sign(tilt)
-            u.append(256 * m * e + slope * channel.v - nearest_quotient(256 * m * total, n) -
-                     nearest_shift(slope * channel.mean, 15))
-            units.append(error.exponent + t - 8 - channel.exponent)
-            of_scale.append(sign(tilt) * ((abs(tilt) // n << 15) // channel.deviation))
-            of_shift.append(total)
+            sums = int(e.sum()), int((e * v).sum())
+            a, w, c = plane_of(channel, line, *sums)
+            u.append(a * e + w * v + c)
+            units.append(error.exponent + line[2] - 8 - channel.exponent)
+            of_scale.append(scale_gradient(channel, *sums))
+            of_shift.append(sums[0])
         passed = to_mantissas(u, units, *points.rounding("error", self.index, error.mantissas.shape)) if is_asked else None
         before = self.scale.fine
         points.move(self.scale, np.array(of_scale), error.exponent)
@@ -118,13 +136,11 @@ class BatchNorm(Layer):
         z, multipliers = 62 - exponent, [2**31]
         while max(multipliers) > 2**30:
             z -= 1
-            multipliers = [nearest_quotient(abs(scale) << z, channel.deviation << channel.lift)
-                           for scale, channel in zip(scales, self.channels)]
+            multipliers = [frozen_multiplier(channel, scale, z) for scale, channel in zip(scales, self.channels)]
         columns = []
         for i, (scale, offset, channel) in enumerate(zip(scales, offsets, self.channels)):
-            bias = nearest_quotient((offset * channel.deviation - scale * channel.mean) << channel.lift, abs(scale) << 15)
-            bias = min(max(bias, -2**30), 2**30)
-            columns.append(clamp(shift((sign(scale) * sums[..., i] + bias) * multipliers[i], z + 1 + exponent)))
+            signed = sign(scale) * sums[..., i] + frozen_bias(channel, scale, offset)
+            columns.append(clamp(shift(signed * multipliers[i], z + 1 + exponent)))
         return Tensor(np.stack(columns, axis=-1), exponent)
 
     def tensors(self):

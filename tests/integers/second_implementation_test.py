@@ -1,26 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nibble train --arith int8` beside a second implementation: every number of the model and the frozen answers."""
 
-import gzip
-import json
-import math
 import re
-import struct
-import sys
-from pathlib import Path
 
 import numpy as np
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "cli"))
-
-from laws import loss_differences, shift  # noqa: E402
-from layers import Tensor  # noqa: E402
-from second_implementation import Evaluation, Frozen, Network, Settings, Step, trained  # noqa: E402
-from train_case import TrainCase, main  # noqa: E402
+from files import ANSWERED, IMAGES, LABELS, ROOT, TRAIN_IMAGES, exponent_of, model_of
+from laws import loss_differences, shift
+from layers import Tensor
+from second_implementation import Evaluation, Frozen, Network, Settings, Step, trained
+from train_case import TrainCase, main
 
 PAGE = (ROOT / "docs" / "integer-training.md").read_text().replace("−", "-")
-TRAIN_IMAGES, ANSWERED = 1437, 64
 
 RESIDUAL = """
   { op = "conv2d", name = "stem", channels = 6, kernel = 3, padding = 1, stride = 2 },
@@ -52,35 +42,6 @@ NORMALIZED = """
 # What the rule sgd, and batch norms, take where flags say nothing else.
 SGD = {"update": "sgd", "fraction_bits": 16, "gradient_rounding": "stochastic"}
 NORMALIZED_SGD = {**SGD, "error_rounding": "stochastic"}
-
-
-def idx(name):
-    """The bytes of an IDX file: zeros, a type, the number of extents, the extents, the bytes."""
-    data = gzip.decompress((ROOT / "data" / "digits" / name).read_bytes())
-    extents = struct.unpack_from(f">{data[3]}I", data, 4)
-    return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(extents)
-
-
-IMAGES, LABELS = idx("images.idx3.gz")[..., None], idx("labels.idx1.gz").astype(np.int64)
-
-
-def model_of(path):
-    """(network, tensors by name) of a .nib file."""
-    data = path.read_bytes()
-    (size,) = struct.unpack_from("<Q", data)
-    header = json.loads(data[8:8 + size])
-    network = json.loads(header.pop("__metadata__")["network"])
-    kinds = {"I8": np.int8, "I32": np.int32, "I64": np.int64}
-    tensors = {}
-    for name, tensor in header.items():
-        begin, end = (8 + size + offset for offset in tensor["data_offsets"])
-        tensors[name] = np.frombuffer(data[begin:end], kinds[tensor["dtype"]]).reshape(tensor["shape"])
-    return network, tensors
-
-
-def exponent_of(format_of):
-    """Of {"format": "int8(scale=0.03125)", …}: -5. The scale is the decimal number nearest to an f32."""
-    return int(math.log2(np.float32(re.fullmatch(r"int8\(scale=(.*)\)", format_of["format"])[1])))
 
 
 class Page(TrainCase):
