@@ -163,6 +163,23 @@ TEST(DeviceQuantize, TakesALineThatEndsInsideABlock) {
   }
 }
 
+// Whole tiles of fp32, which have kernels of their own.
+TEST(DeviceQuantize, TakesWholeTilesOfCodebooks) {
+  const Shape shape{6, 4096};
+  for (const char* text :
+       {"nf4", "nf4(block=16)", "nf4(block=4)", "codebook(nf4)", "codebook(nf4,scale=0.7)",
+        "codebook([0.5,1,2,4],signed)", "codebook([-0.5,0.001,0.002,1],scale=absmax,block=32)"}) {
+    const Format format = parse_format(text);
+    for (const Rounding& rounding : all_roundings()) {
+      const std::string what = text + (" " + to_string(rounding));
+      const QuantizeOptions options{.rounding = rounding, .random = {.seed = 9, .stream = 1}};
+      compare_of(ordinary_inputs(shape), shape, format, options, {}, what);
+      compare(shape, format, options, {}, what + " mixed");
+      compare(shape, format, options, {DType::f32, DType::f32, 1}, what + " unaligned");
+    }
+  }
+}
+
 // What the data would give, given.
 TEST(DeviceQuantize, TakesTheScaleOfTheTensor) {
   const Shape shape{5, 4096};

@@ -9,8 +9,20 @@
 
 namespace nibble::cuda {
 
-inline constexpr int kQuickVectors = kScaled;  // of a thread
-inline constexpr std::int64_t kQuickTile = std::int64_t{kThreads} * kQuickVectors * kVector;
+inline constexpr int kQuickVectors = kScaled;            // of a thread
+inline constexpr int kQuickStride = kThreads * kVector;  // from a vector of a thread to its next
+inline constexpr std::int64_t kQuickTile = std::int64_t{kQuickVectors} * kQuickStride;
+
+// Of kernels that prepare something, so that they do it once for many tiles.
+inline constexpr int kQuickWaves = 8;
+
+// All tiles are whole, and fp32 to fp32: nothing has to be asked for each vector.
+inline bool is_regular(const RoundJob& job) {
+  return job.count % kQuickTile == 0 && job.input_type == DType::f32 &&
+         job.output_type == DType::f32 && job.input_is_aligned && job.output_is_aligned &&
+         (job.scales.source != ScaleSource::blocks ||
+          (1 << job.scales.block_bits) >= kScaled * kVector);
+}
 
 // Long arithmetic waits less with more threads, although each has fewer registers.
 constexpr int quick_blocks_a_multiprocessor(RoundingKind kind, ScaleUse use) {
@@ -35,11 +47,10 @@ __device__ __noinline__ void round_rare_four(const RoundJob& job, std::int64_t f
 }
 
 template <template <RoundingKind, ScaleUse, bool> class Quick, RoundingKind kKind, ScaleUse kUse,
-          bool kShort, OwnBlocks kBlocks>
+          bool kShort, OwnBlocks kBlocks, bool kRegular>
 __global__ void __launch_bounds__(kThreads, quick_blocks_a_multiprocessor(kKind, kUse))
     quick_kernel(const __grid_constant__ RoundJob job) {
   using Op = Quick<kKind, kUse, kShort>;
-  constexpr int kStride = kThreads * kVector;  // from a vector of a thread to its next
   ElementScale scale;
   constexpr bool kHasBlocks = kBlocks != OwnBlocks::none;
   if constexpr (kUse != ScaleUse::none && !kHasBlocks) scale = tensor_scale_of(job.scales);
@@ -48,35 +59,38 @@ __global__ void __launch_bounds__(kThreads, quick_blocks_a_multiprocessor(kKind,
   const QuickBlocks<kUse, kBlocks> blocks(job.scales);
   const bool is_usual =
       kHasBlocks ? blocks.has_ordinary_scale : kUse != ScaleUse::divide || is_ordinary(scale.scale);
+  const bool shares = kRegular || blocks.shares(job.scales);
   const std::int64_t tiles = (job.count + kQuickTile - 1) / kQuickTile;
   for (std::int64_t turn = blockIdx.x; turn < tiles; turn += gridDim.x) {
     const std::int64_t tile = job.runs_backwards ? tiles - 1 - turn : turn;
-    const bool is_whole = (tile + 1) * kQuickTile <= job.count;
+    const bool is_whole = kRegular || (tile + 1) * kQuickTile <= job.count;
     const std::int64_t first = tile * kQuickTile + threadIdx.x * kVector;
-    const ConstValues input{job.input, job.input_type, is_whole && job.input_is_aligned};
-    const Values output{job.output, job.output_type, is_whole && job.output_is_aligned};
+    const ConstValues input{job.input, kRegular ? DType::f32 : job.input_type,
+                            kRegular || (is_whole && job.input_is_aligned)};
+    const Values output{job.output, kRegular ? DType::f32 : job.output_type,
+                        kRegular || (is_whole && job.output_is_aligned)};
     float x[kQuickVectors][kVector];
 #pragma unroll
     for (int v = 0; v < kQuickVectors; ++v) {
-      load_vector(input, first + v * kStride, job.count, x[v]);
+      load_vector(input, first + v * kQuickStride, job.count, x[v]);
     }
     ElementScale own;
     if constexpr (kHasBlocks) {
-      if (blocks.shares(job.scales)) own = blocks.own_scale(job.scales, x);
+      if (shares) own = blocks.own_scale(job.scales, x);
     }
     std::uint32_t rare = 0;  // a bit a vector
 #pragma unroll
     for (int pair = 0; pair < kQuickVectors; pair += 2) {
       std::uint32_t draws[2][kVector] = {};
       if constexpr (kKind == RoundingKind::stochastic) {
-        const std::int64_t at = first + pair * kStride;
-        aligned_draws<kShort>(job, at, at + kStride, draws);
+        const std::int64_t at = first + pair * kQuickStride;
+        aligned_draws<kShort>(job, at, at + kQuickStride, draws);
       }
 #pragma unroll
       for (int v = pair; v < pair + 2; ++v) {
         bool is_rare = !is_usual;
         if constexpr (kHasBlocks) {
-          scale = blocks.scale_of_vector(job.scales, own, v, x[v]);
+          scale = blocks.scale_of_vector(job.scales, shares, own, v, x[v]);
           is_rare = is_rare || scale.scale != scale.scale;
           scaled = op.under(scale.scale, scale.inverse);
         } else {
@@ -94,13 +108,13 @@ __global__ void __launch_bounds__(kThreads, quick_blocks_a_multiprocessor(kKind,
           rare |= 1U << v;
           continue;
         }
-        store_vector(output, first + v * kStride, job.count, values);
+        store_vector(output, first + v * kQuickStride, job.count, values);
       }
     }
-    if (!__any_sync(0xFFFFFFFFU, rare != 0)) continue;
+    if (!__any_sync(kAllLanes, rare != 0)) continue;
 #pragma unroll 1
     for (int v = 0; v < kQuickVectors; ++v) {
-      const std::int64_t at = first + v * kStride;
+      const std::int64_t at = first + v * kQuickStride;
       if constexpr (kHasBlocks) {
         // Blocks are rare as a whole: what is found of others does not matter.
         float again[kVector];
@@ -117,9 +131,18 @@ __global__ void __launch_bounds__(kThreads, quick_blocks_a_multiprocessor(kKind,
 template <template <RoundingKind, ScaleUse, bool> class Quick, RoundingKind kKind, ScaleUse kUse,
           bool kShort, OwnBlocks kBlocks>
 void launch_quick(const RoundJob& job, const Place& place) {
-  quick_kernel<Quick, kKind, kUse, kShort, kBlocks>
-      <<<blocks_for((job.count + kQuickTile - 1) / kQuickTile, place), kThreads, 0,
-         static_cast<cudaStream_t>(place.stream)>>>(job);
+  using Op = Quick<kKind, kUse, kShort>;
+  const auto launch = [&](auto* kernel) {
+    constexpr int kBlocksAMultiprocessor =
+        Op::kPrepares ? kQuickWaves * quick_blocks_a_multiprocessor(kKind, kUse) : kAllBlocks;
+    const unsigned count =
+        blocks_for((job.count + kQuickTile - 1) / kQuickTile, place, kBlocksAMultiprocessor);
+    kernel<<<count, kThreads, 0, static_cast<cudaStream_t>(place.stream)>>>(job);
+  };
+  if constexpr (Op::kPrepares) {
+    if (is_regular(job)) return launch(quick_kernel<Quick, kKind, kUse, kShort, kBlocks, true>);
+  }
+  launch(quick_kernel<Quick, kKind, kUse, kShort, kBlocks, false>);
 }
 
 template <template <RoundingKind, ScaleUse, bool> class Quick, RoundingKind kKind, bool kShort>

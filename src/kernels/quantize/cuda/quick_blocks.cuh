@@ -53,11 +53,11 @@ struct QuickBlocks {
     return quick_scale(job, greatest_of_block(largest, 1 << job.block_bits, greater));
   }
 
-  // Of vector v; `own` is what own_scale gave.
-  __device__ __forceinline__ ElementScale scale_of_vector(const ScaleJob& job,
+  // Of vector v; `own` is what own_scale gave where threads share.
+  __device__ __forceinline__ ElementScale scale_of_vector(const ScaleJob& job, bool is_shared,
                                                           const ElementScale& own, int v,
                                                           const float (&x)[kVector]) const {
-    if (!shares(job)) {
+    if (!is_shared) {
       return quick_scale(job, largest_of_block(largest_with_nan(x), 1 << job.block_bits));
     }
     ElementScale s;

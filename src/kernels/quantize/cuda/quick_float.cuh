@@ -20,6 +20,7 @@ template <RoundingKind kKind, ScaleUse kUse, bool kShort>
 struct QuickFloat {
   using Family = Floats<FloatKind::plain>;
   static constexpr bool kHasTwoLevels = true;
+  static constexpr bool kPrepares = false;
   static constexpr bool kTakesInfinities = true;
 
   struct Scaled {

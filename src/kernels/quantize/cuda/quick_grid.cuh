@@ -12,6 +12,7 @@ template <RoundingKind kKind, ScaleUse kUse, bool kShort>
 struct QuickGrid {
   using Family = Grids;
   static constexpr bool kHasTwoLevels = false;
+  static constexpr bool kPrepares = false;
   static constexpr bool kTakesInfinities = true;
 
   // What a scale makes of the constants.

@@ -10,6 +10,7 @@ namespace nibble::cuda {
 template <RoundingKind, ScaleUse, bool kShort>
 struct QuickPosit {
   using Family = Posits;
+  static constexpr bool kPrepares = false;
   static constexpr bool kTakesInfinities = false;
 
   struct Scaled {};

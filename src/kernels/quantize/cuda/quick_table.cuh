@@ -23,6 +23,7 @@ template <RoundingKind kKind, ScaleUse kUse, bool kShort, bool kEven>
 struct QuickTable {
   using Family = ParameterTables;
   static constexpr bool kHasTwoLevels = false;
+  static constexpr bool kPrepares = true;
   static constexpr bool kTakesInfinities = kUse == ScaleUse::none;
 
   // Under ScaleUse::divide.
