@@ -163,6 +163,57 @@ TEST(CodeArithmetic, CountsThresholdsBySlots) {
   }
 }
 
+// Codes under a scale from x·(1/s), but for what is too near to a threshold: those of fl32(x / s),
+// although fl32(1/s) is an ulp wrong.
+TEST(CodeArithmetic, GuessesQuotientsOfCodebooks) {
+  for (const char* text :
+       {"nf4", "codebook([-8,-7,-6,-5,-4,-3,-2,-1,0.25,1,2,3,4,5,6,7],scale=absmax)"}) {
+    const Format format = parse_format(text);
+    const auto program = RoundProgram::remembered(format, 0, {}, Overflow::native);
+    const std::span<const float> padded(program->plan().table.thresholds, kSmallTable);
+    const EvenCells cells = even_cells(padded);
+    ASSERT_TRUE(cells.serves && cells.unsure > 0) << text;
+    int left = 0;
+    const auto check = [&](float scale, float x) {
+      for (const float inverse :
+           {1 / scale, std::nextafter(1 / scale, 0.0F), std::nextafter(1 / scale, 2 / scale)}) {
+        const float y = x * inverse;
+        const float threshold =
+            in_slot(cells.thresholds, slot_bytes(cells.factor, cells.addend, y));
+        const bool is_near = std::fabs(y - threshold) <= cells.unsure;
+        left += is_near ? 1 : 0;
+        if (!is_near) {
+          EXPECT_EQ(count_of(cells, y), count_of(cells, x / scale))
+              << text << " " << std::hexfloat << x << " / " << scale;
+        }
+      }
+    };
+    constexpr std::uint64_t kScales = 500;
+    for (std::uint64_t i = 0; i < kScales; ++i) {
+      const float scale = std::ldexp(1 + static_cast<float>(draw32({.seed = 6}, i)) * 0x1p-32F,
+                                     static_cast<int>(i % 60) - 30);
+      for (const float t : padded) {
+        if (std::isnan(t)) break;
+        float x = t * scale;
+        for (int step = 0; step < 40; ++step) x = std::nextafter(x, -100 * scale);
+        for (int step = -40; step < 40; ++step) check(scale, x = std::nextafter(x, 100 * scale));
+        check(scale, t * scale * (1 + 0x1p-12F));
+      }
+    }
+    // Next to thresholds alone.
+    EXPECT_GT(left, 0) << text;
+    EXPECT_LT(left, static_cast<int>(3 * kScales * 16 * 41)) << text;
+  }
+}
+
+// A threshold on the border of two slots: a guess may be in the other one.
+TEST(CodeArithmetic, GuessesNothingBetweenSlots) {
+  std::vector<float> symmetric(kSmallTable, std::numeric_limits<float>::quiet_NaN());
+  symmetric[0] = -1, symmetric[1] = 0, symmetric[2] = 1;
+  EXPECT_TRUE(even_cells(symmetric).serves);
+  EXPECT_LT(even_cells(symmetric).unsure, 0);
+}
+
 // What QuickTable does with one number, or nothing where it leaves it to the definition.
 template <bool kShort>
 std::optional<float> drawn_value(const TablePlan& table, float undecided, float scale, float x,

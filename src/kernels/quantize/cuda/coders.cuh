@@ -154,15 +154,15 @@ struct PositCoder {
 template <class Cells>
 struct TableCoder {
   static constexpr int kBits = 8;
-  static constexpr bool kTakesGuesses = false;
+  static constexpr bool kTakesGuesses = Cells::kTakesGuesses;
   static constexpr bool kIsCoarse = true;  // below 2^-20 all values have the same code
   static constexpr bool kShares = true;
   using Shared = Cells;
   const Cells& cells;
-  float factor, addend;
+  const EvenCells& even;
 
   __device__ __forceinline__ TableCoder(const EncodeJob& job, const Cells& shared, int)
-      : cells(shared), factor(job.table.cells.factor), addend(job.table.cells.addend) {}
+      : cells(shared), even(job.table.cells) {}
 
   __device__ __forceinline__ static bool is_number(float x) { return x == x; }
 
@@ -172,13 +172,18 @@ struct TableCoder {
     std::uint32_t counts[kVector];
     is_sure = are_finite(y);
 #pragma unroll
-    for (int e = 0; e < kVector; ++e) counts[e] = cells.count(factor, addend, y[e]);
+    for (int e = 0; e < kVector; ++e) {
+      bool is_near = false;
+      counts[e] = cells.count(even, y[e], is_near);
+      if constexpr (kGuesses) is_sure = is_sure && !is_near;
+    }
     return {low_fields<kBits>(counts, 0)};
   }
 };
 
-// By one look.
+// By one look. A threshold that a guess is near is the one of its slot.
 struct SharedSlots {
+  static constexpr bool kTakesGuesses = true;
   float thresholds[kSlots];
   std::uint32_t before[kSlots];
 
@@ -187,21 +192,25 @@ struct SharedSlots {
     thresholds[threadIdx.x] = table.cells.thresholds[threadIdx.x];
     before[threadIdx.x] = table.cells.before[threadIdx.x];
   }
-  __device__ __forceinline__ std::uint32_t count(float factor, float addend, float y) const {
-    const std::uint32_t slot = slot_bytes(factor, addend, y);
-    return in_slot(before, slot) + (in_slot(thresholds, slot) <= y ? 1U : 0U);
+  __device__ __forceinline__ std::uint32_t count(const EvenCells& even, float y,
+                                                 bool& is_near) const {
+    const std::uint32_t slot = slot_bytes(even.factor, even.addend, y);
+    const float threshold = in_slot(thresholds, slot);
+    is_near = fabsf(y - threshold) <= even.unsure;
+    return in_slot(before, slot) + (threshold <= y ? 1U : 0U);
   }
 };
 using EvenTableCoder = TableCoder<SharedSlots>;
 
 // By halving.
 struct SharedThresholds {
+  static constexpr bool kTakesGuesses = false;
   float thresholds[kSmallTable];
 
   __device__ __forceinline__ void fill(const TableCoding& table) {
     if (threadIdx.x < kSmallTable) thresholds[threadIdx.x] = table.thresholds[threadIdx.x];
   }
-  __device__ __forceinline__ std::uint32_t count(float, float, float y) const {
+  __device__ __forceinline__ std::uint32_t count(const EvenCells&, float y, bool&) const {
     std::uint32_t count = 0;
 #pragma unroll
     for (std::uint32_t step = kSmallTable / 2; step != 0; step /= 2) {

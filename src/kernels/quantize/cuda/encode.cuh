@@ -169,8 +169,10 @@ void launch_coder(const EncodeJob& job, const Place& place) {
 }
 
 inline void launch_tables(const EncodeJob& job, const Place& place) {
-  job.table.cells.serves ? launch_coder<EvenTableCoder>(job, place)
-                         : launch_coder<SearchingTableCoder>(job, place);
+  const EvenCells& cells = job.table.cells;
+  cells.serves && (job.use != ScaleUse::divide || cells.unsure >= 0)
+      ? launch_coder<EvenTableCoder>(job, place)
+      : launch_coder<SearchingTableCoder>(job, place);
 }
 
 template <template <int> class Coder>

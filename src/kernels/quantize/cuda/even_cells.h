@@ -19,6 +19,9 @@ struct EvenCells {
   bool serves = false;  // otherwise the thresholds have to be searched
   float factor = 1;     // from a number to 0 … 1 over the thresholds
   float addend = 0;
+  // How far from a threshold no error of a guessed quotient matters. Negative where a guess may be
+  // in another slot than the threshold that it is near.
+  float unsure = -1;
   float thresholds[kSlots] = {};      // of the slot: NaN where it has none
   std::uint32_t before[kSlots] = {};  // thresholds in the slots before
 };
@@ -68,6 +71,14 @@ inline EvenCells even_cells(std::span<const float> padded) {
     for (std::uint32_t later = slot + 1; later < kSlots; ++later) ++cells.before[later];
   }
   cells.serves = true;
+  // x·fl32(1/s) and fl32(x/s) are less than 2^-22 of either apart.
+  const float unsure =
+      0x1p-21F * std::max(std::fabs(thresholds.front()), std::fabs(thresholds.back()));
+  const bool stays = std::ranges::all_of(thresholds, [&](float t) {
+    return slot_bytes(cells.factor, cells.addend, t - unsure) ==
+           slot_bytes(cells.factor, cells.addend, t + unsure);
+  });
+  if (stays) cells.unsure = unsure;
   return cells;
 }
 
