@@ -25,8 +25,8 @@ constexpr const char* kFloatsWithoutMinusZero[] = {"p3109(8,3)", "p3109(8,4)", "
 TEST(CodeArithmetic, DecodesWideCodes) {
   const auto expect_way = [](const std::string& text, DecodeWay way) {
     const Element element = parse_format(text).element;
-    EXPECT_EQ(wide_decoding(element).way, way) << text;
-    EXPECT_EQ(wide_decoding(element).way, way) << text << " again";
+    EXPECT_EQ(known_decoding(element).decoding.way, way) << text;
+    EXPECT_EQ(known_decoding(element).decoding.way, way) << text << " again";
   };
   for (const char* text : kPosits) expect_way(text, DecodeWay::posits);
   for (const char* text : kFloats) expect_way(text, DecodeWay::floats);
@@ -35,6 +35,30 @@ TEST(CodeArithmetic, DecodesWideCodes) {
     expect_way(text, DecodeWay::grids);
   }
   expect_way("posit(32,2)", DecodeWay::definition);
+}
+
+// More elements than are remembered, twice.
+TEST(CodeArithmetic, RemembersValuesOfNarrowCodes) {
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const char* text : {"e4m3", "e5m2", "p3109(8,3)", "e4m3fnuz", "posit(8,1)", "int8", "e2m1",
+                             "uint4", "codebook(nf4)", "codebook([-1,0,1])"}) {
+      const Element element = parse_format(text).element;
+      const ElementInfo info = describe(element);
+      const KnownDecoding& known = known_decoding(element);
+      const std::vector<float>& values = CodeMap::of(element)->values();
+      ASSERT_EQ(known.values.size(), std::size_t{1} << info.code_bits) << text;
+      EXPECT_EQ(known.has_nan, info.has_nan || values.size() < known.values.size()) << text;
+      for (std::size_t code = 0; code < known.values.size(); ++code) {
+        const float expected =
+            code < values.size() ? values[code] : std::numeric_limits<float>::quiet_NaN();
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(known.values[code]),
+                  std::bit_cast<std::uint32_t>(expected))
+            << text << " " << code;
+      }
+      const bool is_table = std::holds_alternative<CodebookElement>(element);
+      EXPECT_EQ(known.decoding.way == DecodeWay::table, is_table) << text;
+    }
+  }
 }
 
 // Arithmetic that misses one value of one code is not used.

@@ -102,7 +102,8 @@ __device__ __forceinline__ void decode_tile(const DecodeJob& job, const Decoder&
   for (int v = 0; v < kVectors; ++v) {
 #pragma unroll
     for (std::uint32_t& word : codes[v].words) {
-      word = job.codes.packs_nibbles ? topped_nibbles(word) : topped_fields(job, word);
+      word = Decoder::kBits == 8 && job.codes.packs_nibbles ? topped_nibbles(word)
+                                                            : topped_fields(job, word);
     }
     float r[kVector];
     decode_four<Decoder, kSource != ScaleSource::none>(

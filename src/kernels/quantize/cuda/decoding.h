@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kernels/simd/cuda_lane.cuh"
 #include "nibble/numerics/element.h"
@@ -55,8 +56,16 @@ struct Decoding {
 // Of codes of at most 16 bits with these values.
 Decoding decoding_of(const Element& element, int bits, std::span<const float> values);
 
-// The same for codes of 9 to 16 bits, remembered for the next calls of this thread.
-Decoding wide_decoding(const Element& element);
+// All that decoding has to know of an element of at most 16 bits.
+struct KnownDecoding {
+  Decoding decoding;
+  std::vector<float> values;  // of all codes of at most 8 bits: NaN where there is none
+  bool has_nan = true;        // among them
+};
+
+// Worked out once, and remembered for the next calls of this thread: 256 values take the host
+// longer than a GPU takes for a million of codes. Good until the next call.
+const KnownDecoding& known_decoding(const Element& element);
 
 // Sign, exponent and mantissa moved from the top of 32 bits to fp32's places; one multiplication
 // moves the bias, and makes fp32's subnormals of the element's.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which codes are decoded by arithmetic: those whose every value it gives.
 #include <bit>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -102,18 +103,26 @@ Decoding decoding_of(const Element& element, int bits, std::span<const float> va
   return d;
 }
 
-Decoding wide_decoding(const Element& element) {
+const KnownDecoding& known_decoding(const Element& element) {
   constexpr std::size_t kKept = 8;
-  thread_local std::vector<std::pair<Element, Decoding>> kept;
-  for (const auto& [known, decoding] : kept) {
-    if (known == element) return decoding;
+  thread_local std::vector<std::pair<Element, KnownDecoding>> kept;
+  for (const auto& [element_of, known] : kept) {
+    if (element_of == element) return known;
   }
-  const auto map = CodeMap::of(element);
-  Decoding decoding;
-  if (map != nullptr) decoding = decoding_of(element, describe(element).code_bits, map->values());
+  KnownDecoding known;
+  const ElementInfo info = describe(element);
+  const auto codes = std::size_t{1} << info.code_bits;
+  if (info.code_bits > 8) {
+    const auto map = CodeMap::of(element);
+    if (map != nullptr) known.decoding = decoding_of(element, info.code_bits, map->values());
+  } else if (const auto map = CodeMap::make(element)) {
+    known.has_nan = info.has_nan || map->values().size() < codes;
+    known.values = map->values();
+    known.values.resize(codes, std::numeric_limits<float>::quiet_NaN());
+    known.decoding = decoding_of(element, info.code_bits, known.values);
+  }
   if (kept.size() == kKept) kept.erase(kept.begin());
-  kept.emplace_back(element, decoding);
-  return decoding;
+  return kept.emplace_back(element, std::move(known)).second;
 }
 
 }  // namespace nibble::cuda

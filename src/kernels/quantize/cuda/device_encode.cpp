@@ -168,15 +168,11 @@ void device_decode(const DeviceEncoded& encoded, DeviceArray output, const Shape
     job.codes.codes = codes;
     job.codes.is_aligned = true;
   }
-  if (bits > 8) {
-    if (bits <= 16) job.decoding = cuda::wide_decoding(format.element);
-  } else if (const auto map = CodeMap::make(format.element)) {
-    job.has_nan = info.has_nan || map->values().size() < (std::size_t{1} << bits);
-    std::fill(std::begin(job.values), std::end(job.values),
-              std::numeric_limits<float>::quiet_NaN());
-    std::copy(map->values().begin(), map->values().end(), job.values);
-    job.decoding =
-        cuda::decoding_of(format.element, bits, std::span(job.values, std::size_t{1} << bits));
+  if (bits <= 16) {
+    const cuda::KnownDecoding& known = cuda::known_decoding(format.element);
+    job.decoding = known.decoding;
+    job.has_nan = known.has_nan;
+    std::ranges::copy(known.values, job.values);
   }
   cuda::decode_elements(job, place);
 }
