@@ -47,6 +47,7 @@ class Bench {
       : wanted_(std::move(wanted)),
         input_(kElements),
         output_(kElements),
+        values_(kElements),
         scales_(kElements / 16),
         rest_(1024) {
     fill_normal(input_);
@@ -92,10 +93,8 @@ class Bench {
       device_encode({input_.data(), DType::f32}, encoded, kShape, format, {}, workspace.data(),
                     stream_.place());
     });
-    // The codes are in `output_`; values go where the input was.
-    cuda::TestMemory<float> values(kElements);
     row("decode", text, what, own, [&] {
-      device_decode(encoded, {values.data(), DType::f32}, kShape, format, workspace.data(),
+      device_decode(encoded, {values_.data(), DType::f32}, kShape, format, workspace.data(),
                     stream_.place());
     });
   }
@@ -131,7 +130,7 @@ class Bench {
   inline static const Shape kShape{1 << 14, 1 << 14};
   std::vector<std::string> wanted_;
   cuda::TestStream stream_;
-  cuda::TestMemory<float> input_, output_, scales_, rest_;
+  cuda::TestMemory<float> input_, output_, values_, scales_, rest_;  // codes are in `output_`
   double copy_ms_ = 0;
 };
 
@@ -155,8 +154,9 @@ void run(const std::vector<std::string>& wanted) {
       bench.quantize(text, rounding);
     }
   }
-  for (const char* text : {"e4m3", "p3109(8,3)", "int8(scale=0.1)", "mxfp8", "posit(8,1)", "fp16",
-                           "int16(scale=0.01)", "posit(16,2)"}) {
+  for (const char* text :
+       {"e4m3", "p3109(8,3)", "e4m3fnuz", "int8(scale=0.1)", "mxfp8", "posit(8,1)", "fp16", "bf16",
+        "e5m10fnuz", "int16(scale=0.01)", "posit(16,2)", "nf4"}) {
     bench.codes(text, false);
   }
   for (const char* text : {"e2m1", "int4(scale=0.1)", "mxfp4", "nvfp4(tensor_scale=0.002)", "nvfp4",
