@@ -1,29 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step asks of a GPU: how much memory, and how many launches.
+// What a step asks of a GPU: how much memory, how many launches, and when the host waits for it.
 #include <gtest/gtest.h>
+
+#include <numeric>
 
 #include "backend/cuda/cuda_backend.h"
 #include "integer_step/session.h"
 #include "integer_step/test_still_gpu.h"
-#include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble::inline integer_step {
 namespace {
 
-Network named(std::string_view name) {
-  for (const NamedNetwork& each : named_networks()) {
-    if (each.name == name) return parse_network(each.toml, each.name);
-  }
-  throw Error("test", "network", name, "one of the tree");
-}
-
 class StillSession {
  public:
-  explicit StillSession(std::string_view network)
-      : network_(named(network)),
+  explicit StillSession(std::string_view network, const IntegerOptions& options = {})
+      : network_(load_network(network)),
         backend_(std::make_shared<CudaBackend>("cuda", 0)),
-        session_(network_, {}, nullptr, Placement(backend_)) {}
+        session_(network_, options, nullptr, Placement(backend_)) {}
 
   void steps(int count, std::int64_t images) {
     const Picture picture = session_.tape().input_picture();
@@ -34,6 +28,19 @@ class StillSession {
                      .labels = labels,
                      .all_images = images});
   }
+  // A step on the first images of a data set, whose answers nobody has taken yet.
+  void submit_images(const Tensor& data, std::int64_t images) {
+    std::vector<std::int32_t> indices(static_cast<std::size_t>(images));
+    std::iota(indices.begin(), indices.end(), 0);
+    const std::vector<std::int8_t> tables(256 * 3);
+    session_.submit({.input = {.images = images,
+                               .selection = ImageSelection{data.view(), indices, {}, {}},
+                               .tables = tables,
+                               .exponent = -7},
+                     .labels = indices,
+                     .all_images = images});
+  }
+  void take_answers() { session_.take_answers(); }
   void answer(std::int64_t images) {
     const Picture picture = session_.tape().input_picture();
     const std::vector<std::int8_t> zeros(static_cast<std::size_t>(images * picture.elements()));
@@ -74,6 +81,56 @@ TEST(StillGpu, StepsAreReplayedFromTheSameMemory) {
   EXPECT_EQ(still_gpu::counts().launches, before.launches);
   EXPECT_EQ(still_gpu::counts().allocated, before.allocated);
   EXPECT_LE(before.recorded, 53U);
+}
+
+// Steps run ahead of the host: it waits for answers alone, which it takes two steps later.
+TEST(StillGpu, TheHostWaitsForNothingWithinAStep) {
+  const Tensor data(DType::u8, {300, 32, 32, 3});
+  for (const std::string_view network : {"vgg-small-7", "resnet20-nobn", "resnet20"}) {
+    SCOPED_TRACE(network);
+    StillSession session(network, {.update = SgdUpdate{.rate = {20000, -20}}});
+    for (int i = 0; i < kLearning + 2; ++i) {
+      session.submit_images(data, 64);
+      session.take_answers();
+    }
+    const still_gpu::Counts before = still_gpu::counts();
+    for (int i = 0; i < 3; ++i) session.submit_images(data, 64);
+    EXPECT_EQ(still_gpu::counts().waits, before.waits);
+    EXPECT_EQ(still_gpu::counts().replays, before.replays + 3);
+    EXPECT_EQ(still_gpu::counts().launches, before.launches);
+    for (int i = 0; i < 3; ++i) session.take_answers();
+    EXPECT_EQ(still_gpu::counts().waits, before.waits + 3);
+  }
+}
+
+// What a step of 64 images sends beside their bytes: indices, labels, its number.
+constexpr std::size_t kLittle = 4096;
+
+TEST(StillGpu, ADataSetIsBroughtOnce) {
+  const Tensor data(DType::u8, {5000, 32, 32, 3});
+  StillSession session("vgg-small-7");
+  const std::size_t before = still_gpu::counts().sent;
+  session.submit_images(data, 64);
+  const std::size_t first = still_gpu::counts().sent;
+  EXPECT_GE(first - before, data.bytes());
+  session.submit_images(data, 64);
+  EXPECT_LT(still_gpu::counts().sent - first, kLittle);
+}
+
+TEST(StillGpu, ADataSetThatFindsNoMemoryIsStreamed) {
+  const Tensor data(DType::u8, {100'000, 32, 32, 3});  // 293 MiB
+  const std::size_t others = still_gpu::counts().allocated;
+  StillSession session("resnet20-nobn");
+  still_gpu::set_memory(others + (std::size_t{200} << 20));
+  for (int i = 0; i < kLearning; ++i) {
+    const std::size_t before = still_gpu::counts().sent;
+    ASSERT_NO_THROW(session.submit_images(data, 64));
+    session.take_answers();
+    const std::size_t sent = still_gpu::counts().sent - before;
+    EXPECT_GE(sent, 64U * 32 * 32 * 3);
+    EXPECT_LT(sent, 64U * 32 * 32 * 3 + kLittle);
+  }
+  still_gpu::set_memory();
 }
 
 // The last batch of an epoch is smaller: both kinds of step share the memory.

@@ -10,23 +10,44 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <string_view>
 
 namespace nibble::still_gpu {
 namespace {
 
-constexpr std::size_t kMemory = std::size_t{139} << 30;
 constexpr std::size_t kGranule = std::size_t{1} << 21;
 
 struct Gpu {
   Counts counts;
+  std::size_t memory_size = kMemory;
   std::map<std::uintptr_t, std::size_t> memory;
+  std::map<std::uintptr_t, std::size_t> pinned;  // of the host
   bool is_recording = false;
 };
 Gpu& gpu() {
   static Gpu one;
   return one;
+}
+
+bool is_pinned(const void* address) {
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  const auto behind = gpu().pinned.upper_bound(place);
+  if (behind == gpu().pinned.begin()) return false;
+  const auto& [begin, length] = *std::prev(behind);
+  return place < begin + length;
+}
+
+cudaError_t wait() {
+  ++gpu().counts.waits;
+  return cudaSuccess;
+}
+
+cudaError_t pin(void** data, std::size_t bytes) {
+  *data = std::calloc(bytes, 1);
+  gpu().pinned.emplace(reinterpret_cast<std::uintptr_t>(*data), bytes);
+  return cudaSuccess;
 }
 
 template <class Handle>
@@ -61,6 +82,10 @@ Counts counts() {
   return gpu().counts;
 }
 
+void set_memory(std::size_t bytes) {
+  gpu().memory_size = bytes;
+}
+
 }  // namespace nibble::still_gpu
 
 // The linker sends calls of a function to __wrap_ and its name.
@@ -75,7 +100,7 @@ Counts counts() {
 using namespace nibble::still_gpu;
 
 STILL(cudaMalloc, void** data, std::size_t bytes) {
-  if (gpu().counts.allocated + bytes > kMemory) return cudaErrorMemoryAllocation;
+  if (gpu().counts.allocated + bytes > gpu().memory_size) return cudaErrorMemoryAllocation;
   std::uintptr_t place = kGranule;  // the lowest that is free
   for (const auto& [begin, length] : gpu().memory) {
     if (begin - place >= bytes) break;
@@ -94,21 +119,29 @@ STILL(cudaFree, void* data) {
   return cudaSuccess;
 }
 STILL(cudaMemGetInfo, std::size_t* left, std::size_t* all) {
-  *left = kMemory - gpu().counts.allocated;
-  *all = kMemory;
+  *left = gpu().memory_size - gpu().counts.allocated;
+  *all = gpu().memory_size;
   return cudaSuccess;
 }
 STILL(cudaMallocHost, void** data, std::size_t bytes) {
-  *data = std::calloc(bytes, 1);
-  return cudaSuccess;
+  return pin(data, bytes);
+}
+STILL(cudaHostAlloc, void** data, std::size_t bytes, unsigned int) {
+  return pin(data, bytes);
 }
 STILL(cudaFreeHost, void* data) {
+  gpu().pinned.erase(reinterpret_cast<std::uintptr_t>(data));
   std::free(data);
   return cudaSuccess;
 }
-STILL(cudaMemcpyAsync, void* to, const void*, std::size_t bytes, cudaMemcpyKind kind,
+STILL(cudaMemcpyAsync, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
       cudaStream_t) {
-  if (kind == cudaMemcpyDeviceToHost) std::memset(to, 0, bytes);
+  const bool is_back = kind == cudaMemcpyDeviceToHost;
+  if (is_back) std::memset(to, 0, bytes);
+  if (is_back || kind == cudaMemcpyHostToDevice) {
+    if (!is_pinned(is_back ? to : from)) wait();
+  }
+  if (!is_back && is_pinned(from)) gpu().counts.sent += bytes;
   return cudaSuccess;
 }
 
@@ -141,13 +174,17 @@ STILL(cudaStreamCreateWithFlags, cudaStream_t* stream, unsigned int) {
 STILL(cudaEventCreateWithFlags, cudaEvent_t* event, unsigned int) {
   return make(event);
 }
+STILL(cudaStreamSynchronize, cudaStream_t) {
+  return wait();
+}
+STILL(cudaEventSynchronize, cudaEvent_t) {
+  return wait();
+}
 STILL_SUCCEEDS(cudaStreamDestroy, cudaStream_t)
-STILL_SUCCEEDS(cudaStreamSynchronize, cudaStream_t)
 STILL_SUCCEEDS(cudaStreamWaitEvent, cudaStream_t, cudaEvent_t, unsigned int)
 STILL_SUCCEEDS(cudaEventDestroy, cudaEvent_t)
 STILL_SUCCEEDS(cudaEventQuery, cudaEvent_t)
 STILL_SUCCEEDS(cudaEventRecord, cudaEvent_t, cudaStream_t)
-STILL_SUCCEEDS(cudaEventSynchronize, cudaEvent_t)
 
 // One GPU like an H200.
 STILL(cudaGetDeviceCount, int* count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU of tests on which nothing runs: it counts memory and launches, so that what the host asks
-// of a GPU can be looked at without one. A program that links test_still_gpu.cpp has it in the
+// A GPU of tests on which nothing runs: it counts memory, launches and waits, so that what the host
+// asks of a GPU can be looked at without one. A program that links test_still_gpu.cpp has it in the
 // place of CUDA's runtime (CMakeLists.txt: still_gpu_test).
 #pragma once
 
@@ -13,7 +13,12 @@ struct Counts {
   std::size_t launches = 0;   // of kernels, outside of graphs
   std::size_t replays = 0;    // of graphs
   std::size_t recorded = 0;   // kernels of the graph that was recorded last
+  std::size_t waits = 0;      // of the host: for a stream, an event, or a copy of unpinned memory
+  std::size_t sent = 0;       // bytes of the host, to the GPU
 };
 Counts counts();
+
+inline constexpr std::size_t kMemory = std::size_t{139} << 30;  // of an H200
+void set_memory(std::size_t bytes = kMemory);                   // from now on
 
 }  // namespace nibble::still_gpu
