@@ -236,10 +236,11 @@ cuda::RoundingSite CudaBackend::site_of(ShiftPoint point, const Values& to) cons
 
 // Ranks tell each other their largest sums before the shift is decided.
 void CudaBackend::meet(const cuda::RoundingSite& site, const Values& to) {
-  std::int64_t largest = 0;
-  queue().get(&largest, &site.point->largest, sizeof largest);
-  step_.cluster->max({&largest, 1});
-  queue().put(&site.point->largest, &largest, sizeof largest);
+  queue().change(&site.point->largest, 1, [&](std::span<std::uint64_t> largest) {
+    auto most = static_cast<std::int64_t>(largest[0]);
+    step_.cluster->max({&most, 1});
+    largest[0] = static_cast<std::uint64_t>(most);
+  });
   cuda::queue(queue(), cuda::Decision{site.point, site.step, site.elements, exponent(to),
                                       site.second != nullptr ? 1u : 0u});
 }

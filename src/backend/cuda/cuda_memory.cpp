@@ -264,13 +264,11 @@ void CudaSums::put(const void* sums, bool is_wide, int exponent) {
 }
 
 void CudaSums::reduce(Communicator& cluster) {
-  const auto add_up = [&]<class Sum>(std::vector<Sum> sums) {
-    backend_.queue().get(sums.data(), data(), size_ * sizeof(Sum));
-    cluster.sum(sums);
-    backend_.queue().put(data(), sums.data(), size_ * sizeof(Sum));
+  const auto add_up = [&](auto* sums) {
+    backend_.queue().change(sums, size_, [&](auto here) { cluster.sum(here); });
   };
-  if (is_wide()) return add_up(std::vector<std::int64_t>(size_));
-  add_up(std::vector<std::int32_t>(size_));
+  if (is_wide()) return add_up(static_cast<std::int64_t*>(data()));
+  add_up(static_cast<std::int32_t*>(data()));
 }
 
 }  // namespace nibble::inline backend

@@ -119,35 +119,32 @@ class CudaNormalization final : public NormalizationOp {
 
   // Sums of all ranks take the place of this one's.
   void meet(bool has_ends) {
-    Communicator& cluster = *backend_.step().cluster;
-    std::vector<cuda::NormTotals> totals(channels_);
-    const std::size_t bytes = channels_ * sizeof(cuda::NormTotals);
-    backend_.queue().get(totals.data(), totals_.as<void>(), bytes);
-    std::vector<std::int64_t> sums;
-    std::vector<std::int64_t> ends;
-    for (const cuda::NormTotals& each : totals) {
-      sums.insert(sums.end(), {each.first, each.second});
-      ends.insert(ends.end(), {each.low, each.high});
-    }
-    cluster.sum(sums);
-    if (has_ends) cluster.max(ends);
-    for (std::size_t c = 0; c < channels_; ++c) {
-      totals[c] = {.first = sums[2 * c],
-                   .second = sums[2 * c + 1],
-                   .high = static_cast<std::uint32_t>(ends[2 * c + 1]),
-                   .low = static_cast<std::uint32_t>(ends[2 * c])};
-    }
-    backend_.queue().put(totals_.as<void>(), totals.data(), bytes);
+    backend_.queue().change(totals_.as<cuda::NormTotals>(), channels_, [&](auto totals) {
+      std::vector<std::int64_t> sums;
+      std::vector<std::int64_t> ends;
+      for (const cuda::NormTotals& each : totals) {
+        sums.insert(sums.end(), {each.first, each.second});
+        ends.insert(ends.end(), {each.low, each.high});
+      }
+      Communicator& cluster = *backend_.step().cluster;
+      cluster.sum(sums);
+      if (has_ends) cluster.max(ends);
+      for (std::size_t c = 0; c < channels_; ++c) {
+        totals[c] = {.first = sums[2 * c],
+                     .second = sums[2 * c + 1],
+                     .high = static_cast<std::uint32_t>(ends[2 * c + 1]),
+                     .low = static_cast<std::uint32_t>(ends[2 * c])};
+      }
+    });
   }
 
   void meet_exponents() {
     std::int32_t* place = &shared_.as<cuda::NormShared>()->error_exponent;
-    std::int32_t own = 0;
-    backend_.queue().get(&own, place, sizeof own);
-    std::int64_t most = own;
-    backend_.step().cluster->max({&most, 1});
-    own = static_cast<std::int32_t>(most);
-    backend_.queue().put(place, &own, sizeof own);
+    backend_.queue().change(place, 1, [&](std::span<std::int32_t> own) {
+      std::int64_t most = own[0];
+      backend_.step().cluster->max({&most, 1});
+      own[0] = static_cast<std::int32_t>(most);
+    });
   }
 
   CudaBackend& backend_;

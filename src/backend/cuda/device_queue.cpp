@@ -57,10 +57,10 @@ DeviceArrival::DeviceArrival(DeviceQueue& queue, std::unique_ptr<PinnedPiece> pi
     : queue_(queue), piece_(std::move(piece)) {}
 
 DeviceArrival::~DeviceArrival() {
-  queue_.pieces_.push_back(std::move(piece_));
+  if (piece_) queue_.pieces_.push_back(std::move(piece_));
 }
 
-const void* DeviceArrival::wait() const {
+void* DeviceArrival::wait() const {
   check("cuda", cudaEventSynchronize(piece_->done));
   return piece_->memory;
 }
@@ -159,6 +159,12 @@ void DeviceQueue::send(void* to, std::unique_ptr<PinnedPiece> piece, std::size_t
   if (spans_) spans_->end();
   check("cuda", cudaEventRecord(piece->done, stream()));
   pieces_.push_back(std::move(piece));
+}
+
+void DeviceQueue::put_back(void* to, std::unique_ptr<DeviceArrival> from, std::size_t bytes) {
+  const DeviceGuard guard(place_);
+  await_reading();
+  send(to, std::move(from->piece_), bytes);
 }
 
 void DeviceQueue::send_gathered() {

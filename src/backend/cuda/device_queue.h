@@ -10,8 +10,10 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "nibble/cuda/device.h"
@@ -61,9 +63,10 @@ class DeviceArrival {
   DeviceArrival(const DeviceArrival&) = delete;
   DeviceArrival& operator=(const DeviceArrival&) = delete;
 
-  const void* wait() const;  // for them; they live as long as this
+  void* wait() const;  // for them; they live as long as this
 
  private:
+  friend class DeviceQueue;
   DeviceQueue& queue_;
   std::unique_ptr<PinnedPiece> piece_;
 };
@@ -110,6 +113,14 @@ class DeviceQueue {
   void get(void* to, const void* from, std::size_t bytes);  // waits
   // One piece behind the other, without waiting. The queue must outlive them.
   std::unique_ptr<DeviceArrival> get_later(std::initializer_list<DeviceBytes> pieces);
+  // The host changes numbers in pinned memory, and they go back to where they were. Waits.
+  template <class Number, class Change>
+  void change(Number* numbers, std::size_t count, const Change& change) {
+    const std::size_t bytes = count * sizeof(Number);
+    std::unique_ptr<DeviceArrival> here = get_later({{numbers, bytes}});
+    change(std::span(static_cast<Number*>(here->wait()), count));
+    put_back(numbers, std::move(here), bytes);
+  }
 
   // Everything that follows is timed, one by one and without graphs; null: no longer.
   void set_trace(StepTrace* trace);
@@ -144,6 +155,7 @@ class DeviceQueue {
   std::unique_ptr<PinnedPiece> take_piece(std::size_t bytes);
   void send(void* to, std::unique_ptr<PinnedPiece> piece, std::size_t bytes);
   void send_gathered();
+  void put_back(void* to, std::unique_ptr<DeviceArrival> from, std::size_t bytes);
 
   void add(const void* kernel, const Grid& grid, const void* params, std::size_t size);
   void issue(const Sequence& sequence);
