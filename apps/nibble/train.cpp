@@ -11,12 +11,14 @@
 #include <string>
 
 #include "apps/nibble/verb.h"
+#include "core/device_name.h"
 #include "core/hash.h"
 #include "core/text_file.h"
 #include "integer_step/choose_place.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
+#include "nibble/cuda/device.h"
 #include "nibble/integer_training/train_integers.h"
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/provenance.h"
@@ -152,11 +154,21 @@ TrainResult run_float(TrainVerbFlags& flags) {
   return train(recipe, options_of(flags, recipe));
 }
 
+// Ranks that were given no GPU by its number share all that their machine has.
+void share_gpus(const TrainFlags& flags, IntegerOptions& options) {
+  const std::string asked = flags.device.value_or(flags.place.value_or(""));
+  if (world().size() == 1 || options.device != "cuda" || asked.find("cuda:0") != std::string::npos)
+    return;
+  const int gpus = std::max(cuda::device_count(), 1);
+  options.device = DeviceName{.kind = "cuda", .index = local_rank() % gpus}.to_string();
+}
+
 TrainResult run_integers(TrainVerbFlags& flags) {
   if (flags.recipe.threads == 0 && flags.ranks > 1)
     flags.recipe.threads = std::max(thread_count() / flags.ranks, 1);
   start_ranks(flags.ranks);
   IntegerRecipe recipe = integer_recipe_of(flags.recipe, flags.integers);
+  share_gpus(flags.recipe, recipe.options);
   if (is_auto(recipe.options.place) && world().size() > 1)
     throw Error("train", "processes", std::to_string(world().size()),
                 "1: --place auto measures one; rules that name devices serve several");

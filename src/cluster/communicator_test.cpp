@@ -23,7 +23,9 @@ using testing::ElementsAre;
 class Alone : public testing::Test {
  protected:
   Alone() {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"}) ::unsetenv(name);
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK",
+                             "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+      ::unsetenv(name);
   }
 };
 
@@ -68,6 +70,14 @@ TEST_F(Alone, SeesALauncherInTheEnvironment) {
     ::setenv("OMPI_COMM_WORLD_SIZE", text, 1);
     EXPECT_EQ(launched_processes(), 0) << text;
   }
+}
+
+TEST_F(Alone, KnowsItsPlaceOnTheMachineByTheEnvironment) {
+  EXPECT_EQ(local_rank(), 0);
+  ::setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
+  EXPECT_EQ(local_rank(), 3);
+  ::setenv("OMPI_COMM_WORLD_LOCAL_RANK", "-3", 1);
+  EXPECT_EQ(local_rank(), 0);
 }
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace nibble::inline cluster {
 // started several processes that cannot form a world.
 Communicator& world();
 
+// Which of the world's processes on this machine this one is, from 0.
+int local_rank();
+
 inline constexpr int kMostRanks = 64;  // of start_ranks
 
 // Starts so many processes on this machine, which share memory and need no MPI, and returns in each
