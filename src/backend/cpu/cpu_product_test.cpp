@@ -17,6 +17,8 @@ struct Case {
   Picture input;
   std::int64_t images = 16;
   int exponent = -7;
+  bool is_largest =
+      false;  // all numbers are 127 or, in every other output, -127: sums do not cancel
 };
 
 std::ostream& operator<<(std::ostream& stream, const Case& each) {
@@ -43,6 +45,19 @@ class Products : public ::testing::TestWithParam<Case> {
     weights_.push_back({random_mantissas(static_cast<std::size_t>(shape.elements()), draws_), -8});
     if (conv_.has_bias)
       weights_.push_back({random_mantissas(static_cast<std::size_t>(shape.out), draws_), -10});
+    if (param.is_largest) make_largest();
+  }
+
+  void make_largest() {
+    const auto outputs = static_cast<std::size_t>(output_.channels);
+    const auto largest = [](std::size_t output) {
+      return static_cast<std::int8_t>(output % 2 == 0 ? 127 : -127);
+    };
+    std::ranges::fill(input_.data, std::int8_t{127});
+    for (std::size_t i = 0; i < error_.data.size(); ++i) error_.data[i] = largest(i % outputs);
+    std::vector<std::int8_t>& weights = weights_[0].mantissas;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      weights[i] = largest(i / (weights.size() / outputs));
   }
 
   ProductCase product() const {
@@ -179,6 +194,10 @@ const Case kCases[] = {
     {"LinearAfterFlatten", Linear{.features = 10}, {3, 4, 5}, 17},
     {"LinearAfterFlattenOf1", Linear{.features = 3}, {4, 4, 1}, 1},
     {"LinearBias", Linear{.features = 70, .has_bias = true}, {1, 1, 20}, 80},
+    // Sums of more terms than 32 bits hold (kSafeTerms): of values, of errors and of gradients.
+    {"LinearOfManyInputs", Linear{.features = 3}, {1, 1, 140'000}, 3, -7, true},
+    {"LinearOfManyOutputs", Linear{.features = 140'000}, {1, 1, 3}, 3, -7, true},
+    {"ManyPixels", square(3, 1), {24, 24, 2}, 240, -7, true},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Products, ::testing::ValuesIn(kCases),
