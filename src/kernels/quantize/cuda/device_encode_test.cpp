@@ -274,7 +274,8 @@ TEST(DeviceEncode, TiesUnderScalesAreTheCpus) {
        {"nvfp4", "nvfp4(block=32)", "int8(scale=absmax,block=32)", "int4(scale=absmax,block=64)",
         "e4m3(scale=absmax,block=16)", "e2m1(scale=absmax)", "e5m2(scale=0.37)", "int8(scale=0.1)",
         "uint8(scale=0.05,zero=129)", "uint8(scale=minmax)", "int16(scale=absmax,block=64)",
-        "e5m10(scale=0.37)"}) {
+        "e5m10(scale=0.37)", "nf4", "nf4(block=16)", "codebook(nf4,scale=0.7)",
+        "codebook([-1,-0.6,-0.3,-0.1,0.2,0.4,0.7,1],scale=absmax,block=64)"}) {
     const Format format = parse_format(text);
     const Shape shape{2, 6144};
     const auto count = static_cast<std::size_t>(shape.elements());
