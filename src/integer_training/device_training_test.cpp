@@ -60,6 +60,16 @@ TEST_F(DeviceTraining, WeightsAndAveragesAreThoseOfTheCpu) {
   }
 }
 
+// As --freeze does: two layers stay as they began, the other moves.
+TEST_F(DeviceTraining, FrozenLayersStayAndTheOthersMoveAsOnTheCpu) {
+  const auto free = train_made_up(on("cpu"), data_, kSteps);
+  recipe_.options.frozen = {"a", "b"};
+  const auto expected = train_made_up(on("cpu"), data_, kSteps);
+  EXPECT_NE(expected, free);
+  EXPECT_EQ(train_made_up(on("cuda"), data_, kSteps), expected);
+  EXPECT_NO_THROW(train_made_up(on("check(cpu,cuda)"), data_, 3));
+}
+
 TEST_F(DeviceTraining, CheckpointsTravelBetweenDevices) {
   const auto expected = train_made_up(on("cpu"), data_, kSteps);
   auto learner = std::make_unique<IntegerLearner>(on("cpu"), data_, nullptr);
