@@ -3,7 +3,7 @@
 #
 #   nibble_add_module(core [COMPUTES] [INTERNAL] SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
 #   nibble_add_isa_sources(nibble_format_kernels ISA avx2 FILES round/x86_avx2.cpp …)
-#   nibble_add_cuda_sources(nibble_format_kernels FILES round/cuda.cu …)
+#   nibble_add_cuda_sources(nibble_format_kernels FILES round/cuda.cu …)  nibble_add_wgmma_sources(…)
 #   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
 #   nibble_add_test(core_test SOURCES a_test.cpp … DEPENDS nibble::core LABELS quick)
 #   nibble_add_gpu_test(name_test SOURCES … DEPENDS …)  nibble_add_gpu_bench(name_bench …)
@@ -136,6 +136,20 @@ function(nibble_add_cuda_sources target)
     set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS
       "--expt-relaxed-constexpr;-diag-suppress=554;-fmad=false;-ftz=false;-prec-div=true;-Xcompiler=-ffp-contract=off")
   endforeach()
+endfunction()
+
+# CUDA sources of nibble_X_cuda for Hopper alone, whatever the others are compiled for: wgmma is no part of PTX for all, it
+# needs the architecture's own name.
+function(nibble_add_wgmma_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FILES")
+  string(REPLACE _cuda _wgmma objects ${target})
+  add_library(${objects} OBJECT)
+  target_compile_features(${objects} PRIVATE cxx_std_20)
+  target_include_directories(${objects}
+    PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+  nibble_add_cuda_sources(${objects} FILES ${arg_FILES})
+  set_target_properties(${objects} PROPERTIES CUDA_ARCHITECTURES 90a-real)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
 endfunction()
 
 # Texts of the tree as part of a library: `std::span<const EmbeddedText> nibble::<function>()`, which

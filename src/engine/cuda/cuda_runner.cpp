@@ -84,8 +84,9 @@ class CudaRunner final : public EngineRunner {
             }};
   }
   EnginePeak measure_peak() const override {
-    return {.instructions = std::string(name_of(cuda::product_path(device_))),
-            .operations = cuda::int8_peak(device_),
+    const cuda::ProductPath path = cuda::product_path(device_);
+    return {.instructions = std::string(name_of(path)),
+            .operations = cuda::int8_peak(device_, path),
             .bytes = cuda::copy_peak(device_)};
   }
 
