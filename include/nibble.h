@@ -47,9 +47,21 @@ nibble_engine* nibble_load(const char* path, int64_t max_batch, int threads);
  * integers do not depend on it. */
 nibble_engine* nibble_load_on(const char* device, const char* path, int64_t max_batch, int threads);
 
-/* Makes "cuda" known to nibble_load_on: of the library nibble_engine_cuda, which brings CUDA's
- * runtime along. Once, before the first engine on a GPU. Input and output of its runs may lie in
- * memory of the host or of that GPU. */
+/* What an engine is loaded with. Of all fields but the first 0 and NULL stand for what is usual. */
+typedef struct nibble_options {
+  size_t bytes;       /* sizeof(nibble_options): later versions may add fields at the end */
+  const char* device; /* as nibble_load_on has it; usual: "cpu" */
+  int64_t max_batch;  /* usual: 1 */
+  int threads;        /* of one run; usual: OMP_NUM_THREADS, else all cores */
+  int lanes;          /* submitted batches that run at a time, each by its threads; usual: 1 */
+} nibble_options;
+
+/* As nibble_load. NULL options: all is as usual. */
+nibble_engine* nibble_load_with(const char* path, const nibble_options* options);
+
+/* Makes "cuda" known to nibble_load_on and nibble_load_with: of the library nibble_engine_cuda,
+ * which brings CUDA's runtime along. Once, before the first engine on a GPU. Input and output of
+ * its runs may lie in memory of the host or of that GPU. */
 void nibble_use_cuda(void);
 
 /* What files may ask for from now on, in all threads: "memory=8G,macs=1000000000", those that are
@@ -80,6 +92,22 @@ size_t nibble_arena_bytes(const nibble_engine* engine);
  * an example depends on that example alone. 0: done; otherwise nibble_last_error() says what
  * failed, and what `output` holds is not defined. */
 int nibble_run(const nibble_engine* engine, const void* input, int64_t batch, void* output);
+
+/* Memory that runs of this engine read and write fastest. NIBBLE_HOST: of the host, pinned where
+ * the engine is on a GPU. NIBBLE_DEVICE: the GPU's own, which programs fill and read by
+ * nibble_copy; where the engine is on no GPU, the host's. Runs take any other memory, too. */
+typedef enum nibble_place { NIBBLE_HOST = 0, NIBBLE_DEVICE = 1 } nibble_place;
+
+/* So many bytes (1 or more) there; NULL: it failed, and nibble_last_error() says why. */
+void* nibble_allocate(nibble_engine* engine, size_t bytes, nibble_place place);
+
+/* Gives back what nibble_allocate gave, when no run uses it; NULL is allowed. What was not given
+ * back goes with its engine. 0: done; otherwise nibble_last_error() says why not. */
+int nibble_release(nibble_engine* engine, void* memory);
+
+/* Copies, and waits for it. At least one side lies, whole, in what nibble_allocate gave; the other
+ * there as well or in memory of the host. 0: done; otherwise nibble_last_error() says why not. */
+int nibble_copy(const nibble_engine* engine, void* to, const void* from, size_t bytes);
 
 /* Called once for a submitted batch, by a thread of the engine's: `error` is NULL, or one line that
  * is good until the call returns. It may submit; it must not free the engine. */

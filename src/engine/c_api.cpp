@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "engine/given_memory.h"
 #include "nibble.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
@@ -12,6 +15,7 @@
 #include "nibble/version.h"
 
 struct nibble_engine {
+  nibble::GivenMemory memory;  // goes last: the engine waits for runs that use it
   nibble::Engine engine;
   nibble_value input;
   nibble_value output;
@@ -79,6 +83,29 @@ void check_pointer(const void* pointer, std::string_view what) {
   if (pointer == nullptr) throw nibble::Error("engine", what, "a null pointer", "memory");
 }
 
+nibble_engine* load(const char* path, const nibble::EngineOptions& options) {
+  check_pointer(path, "path");
+  nibble::Engine engine = nibble::Engine::load(path, options);
+  auto* result = new nibble_engine{{}, std::move(engine), {}, {}};
+  result->input = value_of(result->engine.input());
+  result->output = value_of(result->engine.output());
+  return result;
+}
+
+// 0 and NULL stand for what is usual.
+nibble::EngineOptions options_of(const nibble_options* given) {
+  nibble::EngineOptions options;
+  if (given == nullptr) return options;
+  if (given->bytes != sizeof *given)  // only one version has been there so far
+    throw nibble::Error("engine", "options.bytes", std::to_string(given->bytes),
+                        "sizeof(nibble_options)");
+  if (given->device != nullptr) options.device = given->device;
+  if (given->max_batch != 0) options.max_batch = given->max_batch;
+  if (given->threads != 0) options.threads = given->threads;
+  if (given->lanes != 0) options.lanes = given->lanes;
+  return options;
+}
+
 // The memory of a run, as the engine takes it.
 struct Batch {
   Batch(const nibble_engine* engine, const void* in, std::int64_t batch, void* out) {
@@ -105,13 +132,14 @@ nibble_engine* nibble_load_on(const char* device, const char* path, std::int64_t
   nibble_engine* result = nullptr;
   succeeds([&] {
     check_pointer(device, "device");
-    check_pointer(path, "path");
-    nibble::Engine engine =
-        nibble::Engine::load(path, {.device = device, .max_batch = max_batch, .threads = threads});
-    result = new nibble_engine{.engine = std::move(engine), .input = {}, .output = {}};
-    result->input = value_of(result->engine.input());
-    result->output = value_of(result->engine.output());
+    result = load(path, {.device = device, .max_batch = max_batch, .threads = threads});
   });
+  return result;
+}
+
+nibble_engine* nibble_load_with(const char* path, const nibble_options* options) {
+  nibble_engine* result = nullptr;
+  succeeds([&] { result = load(path, options_of(options)); });
   return result;
 }
 
@@ -147,6 +175,37 @@ int nibble_run(const nibble_engine* engine, const void* input, std::int64_t batc
   const bool is_done = succeeds([&] {
     const Batch memory(engine, input, batch, output);
     engine->engine.run(memory.input, batch, memory.output);
+  });
+  return is_done ? 0 : -1;
+}
+
+void* nibble_allocate(nibble_engine* engine, std::size_t bytes, nibble_place place) {
+  void* result = nullptr;
+  succeeds([&] {
+    check_pointer(engine, "engine");
+    if (bytes == 0) throw nibble::Error("engine", "bytes", "0", "1 or more");
+    if (place != NIBBLE_HOST && place != NIBBLE_DEVICE)
+      throw nibble::Error("engine", "place", std::to_string(place), "NIBBLE_HOST or NIBBLE_DEVICE");
+    result = engine->memory.give(engine->engine.allocate(
+        bytes, place == NIBBLE_HOST ? nibble::BufferPlace::host : nibble::BufferPlace::device));
+  });
+  return result;
+}
+
+int nibble_release(nibble_engine* engine, void* memory) {
+  const bool is_done = succeeds([&] {
+    check_pointer(engine, "engine");
+    if (memory != nullptr) engine->memory.take_back(memory);
+  });
+  return is_done ? 0 : -1;
+}
+
+int nibble_copy(const nibble_engine* engine, void* to, const void* from, std::size_t bytes) {
+  const bool is_done = succeeds([&] {
+    check_pointer(engine, "engine");
+    check_pointer(to, "to");
+    check_pointer(from, "from");
+    engine->memory.copy(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
   });
   return is_done ? 0 : -1;
 }

@@ -12,6 +12,7 @@
 #include "nibble/graph/model_file.h"
 
 extern "C" const char* check_c_api(const char* path, const char* missing);
+extern "C" const char* check_c_memory(const char* device, const char* path);
 
 namespace nibble::inline engine {
 namespace {
@@ -31,6 +32,11 @@ class CApi : public ::testing::Test {
 
 TEST_F(CApi, WorksFromC) {
   EXPECT_STREQ(check_c_api(path_.c_str(), missing_.c_str()), nullptr);
+}
+
+TEST_F(CApi, GivesMemory) {
+  EXPECT_STREQ(check_c_memory("cpu", path_.c_str()), nullptr);
+  EXPECT_STREQ(check_c_memory("check(cpu,reference)", path_.c_str()), nullptr);
 }
 
 TEST_F(CApi, HasLimits) {

@@ -23,9 +23,10 @@ void EngineBuffer::write(std::span<const std::byte> from, std::size_t at) const 
   copy_(memory_.get() + at, from.data(), from.size());
 }
 
-void EngineBuffer::read(std::span<std::byte> to) const {
-  check_room(to.size(), size_);
-  copy_(to.data(), memory_.get(), to.size());
+void EngineBuffer::read(std::span<std::byte> to, std::size_t at) const {
+  check_room(at, size_);
+  check_room(to.size(), size_ - at);
+  copy_(to.data(), memory_.get() + at, to.size());
 }
 
 }  // namespace nibble::inline engine

@@ -23,10 +23,10 @@ class EngineBuffer {
 
   std::span<std::byte> bytes() const { return {memory_.get(), size_}; }
 
-  // From byte `at` on; at most its size. `from` may be memory of the host or of the same device.
+  // From byte `at` on; at most its size. The other side may be memory of the host or of the same
+  // device.
   void write(std::span<const std::byte> from, std::size_t at = 0) const;
-  // From its beginning.
-  void read(std::span<std::byte> to) const;
+  void read(std::span<std::byte> to, std::size_t at = 0) const;
 
  private:
   std::shared_ptr<std::byte> memory_;
