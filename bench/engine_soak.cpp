@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batches of mixed sizes from several threads for a long time: every answer must be the one that an
-// example has by itself, and memory must stay.
+// example has by itself, and memory, the host's and the GPU's, must stay.
 //
 //   engine_soak MODEL.nib [DEVICE [SECONDS [THREADS]]]
 #include <fmt/format.h>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/system_field.h"
+#include "nibble/core/error.h"
 #include "nibble/core/philox.h"
 #include "nibble/engine/cuda_engine.h"
 #include "nibble/engine/engine.h"
@@ -27,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kMostExamples = 48;
 constexpr std::int64_t kPlanned = 32;  // larger batches run in pieces
 constexpr std::size_t kUnderWay = 4;   // batches of a thread
+constexpr double kMostGrowth = 0.02;   // of memory, once all sizes have been there
 
 struct SoakFlags {
   std::string model;
@@ -35,9 +37,15 @@ struct SoakFlags {
   int threads = 4;
 };
 
-double resident_megabytes() {
-  return std::strtod(system_field("/proc/self/status", "VmRSS", ':').c_str(), nullptr) * 1024e-6;
-}
+struct HeldMegabytes {
+  double resident = 0;   // of this process
+  double on_device = 0;  // of all that use the GPU; 0: there is none
+
+  bool has_grown_to(const HeldMegabytes& later) const {
+    return later.resident > (1 + kMostGrowth) * resident ||
+           later.on_device > (1 + kMostGrowth) * on_device;
+  }
+};
 
 struct SoakCounts {
   std::atomic<std::int64_t> batches{0};
@@ -85,6 +93,10 @@ class Soak {
     }
   }
 
+  HeldMegabytes held() const {
+    return {std::strtod(system_field("/proc/self/status", "VmRSS", ':').c_str(), nullptr) * 1024e-6,
+            1e-6 * static_cast<double>(engine_.device_bytes_in_use())};
+  }
   const SoakCounts& counts() const { return counts_; }
   const std::string& name() const { return engine_.name(); }
 
@@ -117,16 +129,22 @@ void run(const SoakFlags& flags) {
     for (std::thread& each : threads) each.join();
   };
   round(std::min(0.2 * flags.seconds, 5.0));  // all sizes have been there
-  const double before = resident_megabytes();
+  const HeldMegabytes before = soak.held();
   round(flags.seconds);
+  const HeldMegabytes after = soak.held();
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const SoakCounts& counts = soak.counts();
   fmt::print(
       "{} on {}: {} batches, {} examples of {} threads in {:.0f} s, {} wrong; resident "
-      "{:.1f} MB, {:.1f} at the end\n",
+      "{:.1f} MB, {:.1f} at the end",
       soak.name(), flags.device, counts.batches.load(), counts.examples.load(), flags.threads,
-      seconds, counts.wrong.load(), before, resident_megabytes());
-  if (counts.wrong.load() > 0) std::exit(1);
+      seconds, counts.wrong.load(), before.resident, after.resident);
+  if (after.on_device > 0)
+    fmt::print("; on the device {:.1f} MB, {:.1f} at the end", before.on_device, after.on_device);
+  fmt::print("\n");
+  if (counts.wrong.load() > 0) throw Error("soak", "answers", "others", "those of single examples");
+  if (before.has_grown_to(after))
+    throw Error("soak", "memory", "more and more", "as much as before");
 }
 
 }  // namespace

@@ -140,6 +140,9 @@ EngineBuffer Engine::allocate(std::size_t bytes, BufferPlace place) const {
 EnginePeak Engine::measure_peak() const {
   return parts_->runner->measure_peak();
 }
+std::size_t Engine::device_bytes_in_use() const {
+  return parts_->runner->device_bytes_in_use();
+}
 std::size_t Engine::weight_bytes() const {
   return parts_->runner->weight_bytes();
 }

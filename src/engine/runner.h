@@ -58,6 +58,7 @@ class EngineRunner {
   // By default memory of the host, and nothing known.
   virtual EngineBuffer allocate(std::size_t bytes, BufferPlace place) const;
   virtual EnginePeak measure_peak() const { return {}; }
+  virtual std::size_t device_bytes_in_use() const { return 0; }
 
   // In the order of execution. A device may need fewer steps than the program has.
   virtual const std::vector<StepInfo>& steps() const = 0;

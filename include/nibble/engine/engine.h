@@ -166,6 +166,8 @@ class Engine {
   EngineBuffer allocate(std::size_t bytes, BufferPlace place) const;
 
   EnginePeak measure_peak() const;  // of the device; takes some milliseconds
+  // Of the device's own memory, by all programs; 0: it has none.
+  std::size_t device_bytes_in_use() const;
 
   const std::vector<StepInfo>& steps() const;
   const TuningFile& tuning() const;

@@ -90,6 +90,14 @@ class CudaRunner final : public EngineRunner {
             .bytes = cuda::copy_peak(device_)};
   }
 
+  std::size_t device_bytes_in_use() const override {
+    const cuda::DeviceGuard guard(cuda::Place{.device = device_});
+    std::size_t left = 0;
+    std::size_t all = 0;
+    cuda::check("cuda", cudaMemGetInfo(&left, &all));
+    return all - left;
+  }
+
   const std::vector<StepInfo>& steps() const override { return plan_.infos(); }
   std::size_t weight_bytes() const override { return plan_.weight_bytes(); }
   std::size_t arena_bytes() const override { return plan_.arena_bytes(); }
