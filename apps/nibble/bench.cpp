@@ -32,6 +32,23 @@ std::string share_words(double rate, double peak) {
   return rate > 0 && peak > 0 ? fmt::format("{:.1f} %", 100 * rate / peak) : "-";
 }
 
+// The layer that is nearest to the peak, beside all of them together.
+void print_shares(const Json& json) {
+  const double peak = json["peak_gops"].get<double>();
+  const Json* best = nullptr;
+  double seconds = 0;
+  double operations = 0;  // in thousands of millions
+  for (const Json& step : json["steps"]) {
+    if (best == nullptr || step["gops"] > (*best)["gops"]) best = &step;
+    seconds += 1e-3 * step["ms"].get<double>();
+    operations += 1e-3 * step["ms"].get<double>() * step["gops"].get<double>();
+  }
+  if (best == nullptr || peak == 0 || seconds == 0) return;
+  fmt::print("of peak: {} in the best layer, {}; {} in all layers together\n",
+             share_words((*best)["gops"].get<double>(), peak), (*best)["name"].get<std::string>(),
+             share_words(operations / seconds, peak));
+}
+
 // Steps, each with its shares of what products and, where that is known, copies reach.
 void print_layers(const Json& json) {
   const double peak = json["peak_gops"].get<double>();
@@ -48,6 +65,7 @@ void print_layers(const Json& json) {
     if (copies > 0) fmt::print(" {:>7.0f} {:>10}", gbytes, share_words(gbytes, copies));
     fmt::print("\n");
   }
+  print_shares(json);
 }
 
 void print_text(const Json& json, bool has_layers) {
@@ -72,8 +90,9 @@ void print_text(const Json& json, bool has_layers) {
   }
   fmt::print("{:.0f} GOP/s", json["gops"].get<double>());
   if (json["peak_gops"].get<double>() > 0) {
-    fmt::print(", {:.1f} % of the {:.0f} that int8 products in registers reach",
-               100 * json["share_of_peak"].get<double>(), json["peak_gops"].get<double>());
+    fmt::print(", {:.1f} % of the {:.0f} that int8 products by {} reach",
+               100 * json["share_of_peak"].get<double>(), json["peak_gops"].get<double>(),
+               json["isa"].get<std::string>());
   }
   const auto size = [&](const char* key) {
     const auto bytes = json[key].get<double>();
