@@ -2,21 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inference on one GPU: Nibble's integers and PyTorch in bf16 (torch.compile, channels last), in turns in one run.
 
-usage: engine_vs_torch.py NIBBLE NETWORK=MODEL.nib ... [--batch 1024] [--mode default] [--seconds 1] [--rounds 3]
+usage: engine_vs_torch.py NIBBLE NETWORK=MODEL.nib[@BATCH,...] ... [--mode default] [--seconds 0.4] [--rounds 3]
 
-NETWORK is resnet50, resnet20 or vgg-small-7. PyTorch's networks have random weights and batch norms folded into the
-convolutions; pictures lie on the GPU for both. Nibble's figure is that of three batches on their way ("from the
-device"); `nibble bench` checks that answers stay the same. Figures are medians of the rounds.
+NETWORK is resnet50, resnet20 or vgg-small-7, each at batch 1024 or at those behind the @. PyTorch's networks have random
+weights and batch norms folded into the convolutions, compiled for each batch; pictures lie on the GPU for both. Nibble's figure
+is that of three batches on their way ("from the device"); `nibble bench` checks that answers stay the same. Figures are medians
+of the rounds. Without PyTorch, a GPU or a model nothing can be compared, and the exit code says so.
+
+    engine_vs_torch.py gpu-pack/bin/nibble resnet50=r50.nib@256,512,1024,2048 vgg-small-7=runs/vgg/model.nib
 """
 
 import argparse
 import json
 import statistics
 import subprocess
+import sys
 import time
 
-import torch
-from torch import nn
+try:
+    import torch
+    from torch import nn
+except ImportError as error:
+    sys.exit(f"engine_vs_torch: no peer: {error}")
 
 
 def conv(before, width, kernel, stride=1):
@@ -87,7 +94,8 @@ class Peer:
         model, side = NETWORKS[network]()
         self.batch = batch
         model = model.eval().to("cuda", dtype=torch.bfloat16, memory_format=torch.channels_last)
-        self.model = torch.compile(model, mode=None if mode == "default" else mode)
+        torch.compiler.reset()  # of another batch: it would be compiled for any from the second on
+        self.model = torch.compile(model, mode=None if mode == "default" else mode, dynamic=False)
         self.images = torch.rand(batch, 3, side, side, device="cuda", dtype=torch.bfloat16).contiguous(
             memory_format=torch.channels_last)
         self.images_per_second(0.2)  # compiles
@@ -108,30 +116,51 @@ class Peer:
 
 
 def nibble(program, model, batch, seconds):
+    """Images a second with three batches on their way, and the share of the GPU's int8 peak in the best layer and in all."""
     words = [program, "bench", model, "--device", "cuda", "--batch", str(batch), "--lanes", "3", "--seconds", str(seconds),
              "--json"]
-    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    found = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    images, peak = found["throughput"]["from_device"], found["peak_gops"]
+    operations = found["gops"] / found["images_per_second"]  # of a picture, in thousands of millions
+    return images, max(step["gops"] for step in found["steps"]) / peak, images * operations / peak
+
+
+def compare(flags, network, model, batch):
+    peer = Peer(network, batch, flags.mode)
+    ours, theirs = [], []
+    for _ in range(flags.rounds):
+        ours.append(nibble(flags.nibble, model, batch, flags.seconds))
+        theirs.append(peer.images_per_second(flags.seconds))
+    images, best, whole = (statistics.median(values) for values in zip(*ours))
+    ratio = statistics.median(a[0] / b for a, b in zip(ours, theirs))
+    print(f"{network}, batch {batch}: nibble {images:.0f} images/s ({100 * whole:.1f} % of the int8 peak, the best layer "
+          f"{100 * best:.1f} %), torch {torch.__version__} bf16 {flags.mode} {statistics.median(theirs):.0f}, {ratio:.2f} times "
+          "as fast", flush=True)
+
+
+def case(text):
+    network, _, rest = text.partition("=")
+    model, _, batches = rest.partition("@")
+    if network not in NETWORKS or not model:
+        raise argparse.ArgumentTypeError(f"got {text}, expected NETWORK=MODEL.nib of {', '.join(NETWORKS)}")
+    return network, model, [int(each) for each in batches.split(",")] if batches else [1024]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nibble")
-    parser.add_argument("models", nargs="+", metavar="NETWORK=MODEL.nib")
-    parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("cases", nargs="+", metavar="NETWORK=MODEL.nib[@BATCH,...]", type=case)
     parser.add_argument("--mode", default="default")
-    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--seconds", type=float, default=0.4)
     parser.add_argument("--rounds", type=int, default=3)
     flags = parser.parse_args()
-    for each in flags.models:
-        network, _, model = each.partition("=")
-        peer = Peer(network, flags.batch, flags.mode)
-        ours, theirs = [], []
-        for _ in range(flags.rounds):
-            ours.append(nibble(flags.nibble, model, flags.batch, flags.seconds)["throughput"]["from_device"])
-            theirs.append(peer.images_per_second(flags.seconds))
-        ratio = statistics.median(a / b for a, b in zip(ours, theirs))
-        print(f"{network}, batch {flags.batch}: nibble {statistics.median(ours):.0f} images/s, torch {torch.__version__} "
-              f"bf16 {flags.mode} {statistics.median(theirs):.0f}, {ratio:.2f} times as fast", flush=True)
+    if not torch.cuda.is_available():
+        sys.exit("engine_vs_torch: no peer: torch has no GPU here")
+    start = time.perf_counter()
+    for network, model, batches in flags.cases:
+        for batch in batches:
+            compare(flags, network, model, batch)
+    print(f"took {time.perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":
