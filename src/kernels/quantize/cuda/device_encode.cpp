@@ -4,12 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <span>
 #include <string>
 
 #include "cuda/upload.h"
 #include "kernels/quantize/check_call.h"
-#include "kernels/quantize/code_map.h"
 #include "kernels/quantize/codes.h"
 #include "kernels/quantize/cuda/decode.h"
 #include "kernels/quantize/cuda/device_layout.h"
