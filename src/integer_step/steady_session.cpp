@@ -50,21 +50,16 @@ void SteadySession::make_step(const IntegerBatch& batch, const std::function<voi
 }
 
 void SteadySession::submit(const IntegerBatch& batch, std::function<void()> after) {
+  steadily([&] {
+    if (is_guarded_ && (!has_snapshot_ || std::ssize(kept_) >= snapshot_every_)) take_snapshot();
+  });
   if (!is_guarded_) return make_step(batch, after);
-  try {
-    if (!has_snapshot_ || std::ssize(kept_) >= snapshot_every_) take_snapshot();
-  } catch (const Error& error) {
-    if (!is_of_device(error) || !has_snapshot_) throw;
-    go_on_without(error.what());
-    return make_step(batch, after);
-  }
   keep(batch, std::move(after));
   ++untaken_;
   try {
     make_step(batch, kept_.back().after);
   } catch (const Error& error) {
-    if (!is_of_device(error)) throw;
-    go_on_without(error.what());
+    if (!goes_on_after(error)) throw;
   }
 }
 
@@ -74,8 +69,7 @@ IntegerAnswers SteadySession::take_answers() {
       ready_.push_back(session_->take_answers());
       --untaken_;
     } catch (const Error& error) {
-      if (!is_of_device(error)) throw;
-      go_on_without(error.what());
+      if (!goes_on_after(error)) throw;
     }
   }
   if (ready_.empty()) return session_->take_answers();
@@ -119,6 +113,12 @@ void SteadySession::keep(const IntegerBatch& batch, std::function<void()> after)
   own(kept.batch.labels, kept.labels);
   own(kept.batch.targets, kept.targets);
   if (kept.batch.input.selection) own(kept.batch.input.selection->indices, kept.indices);
+}
+
+bool SteadySession::goes_on_after(const Error& error) {
+  if (!is_guarded_ || !has_snapshot_ || !is_of_device(error)) return false;
+  go_on_without(error.what());
+  return true;
 }
 
 // Answers that were taken before are the same again, and nobody asks for them.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "integer_step/session.h"
+#include "nibble/core/error.h"
 
 namespace nibble::inline integer_step {
 
@@ -26,6 +27,18 @@ class SteadySession {
   // What is made of the weights beside them: saved with a snapshot, and restored with it while the
   // backends that were lost are still there.
   void set_companion(std::function<void()> save, std::function<void()> restore);
+
+  // What `read` gives. Where a device is lost meanwhile, this session's or one that works beside
+  // it, the run goes on on the CPU and `read` is called once more.
+  template <class Read>
+  auto steadily(const Read& read) {
+    try {
+      return read();
+    } catch (const Error& error) {
+      if (!goes_on_after(error)) throw;
+    }
+    return read();
+  }
 
   // `after` is called behind the step, and again where it is made again.
   void submit(const IntegerBatch& batch, std::function<void()> after = {});
@@ -66,6 +79,7 @@ class SteadySession {
   void keep(const IntegerBatch& batch, std::function<void()> after);
   void take_snapshot();
   void write(const Snapshot& snapshot);
+  bool goes_on_after(const Error& error);  // on the CPU; false: the run cannot
   void go_on_without(const std::string& what);
 
   const Network& network_;

@@ -44,7 +44,7 @@ IntegerLearner::IntegerLearner(IntegerRecipe recipe, const TrainingData& data,
 
 StepResult IntegerLearner::step(const StepPlan& plan) {
   if (plan.trace != nullptr) {
-    session_.tape().set_trace(plan.trace);
+    trace_into(plan.trace);
     plan.trace->enter("batch");
   }
   const IntegerBatch batch = batcher_.load(plan.indices, recipe_.augment,
@@ -61,15 +61,23 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
   untold_.emplace_back(batch);
   if (plan.observation != nullptr) {
     session_.tape().set_observer(nullptr);
-    observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
+    const Observation of_points = *plan.observation;
+    session_.steadily([&] {
+      *plan.observation = of_points;
+      observe_integers(session_.tape(), plan.epoch + 1, session_.steps(), *plan.observation);
+    });
   }
   constexpr std::size_t kStepsAhead = 2;  // of what is told: a device always has work
   if (plan.trace == nullptr) return told(session_.runs_ahead() ? kStepsAhead : 0);
   plan.trace->enter("wait for answers");
   const StepResult all = told(0);
   plan.trace->leave();
-  session_.tape().set_trace(nullptr);
+  trace_into(nullptr);
   return all;
+}
+
+void IntegerLearner::trace_into(StepTrace* trace) {
+  session_.steadily([&] { session_.tape().set_trace(trace); });
 }
 
 StepResult IntegerLearner::told(std::size_t left) {
@@ -131,17 +139,21 @@ const std::vector<WeightsState>& IntegerLearner::states() const {
 
 // The loop asks several times between two steps; shifts are found once.
 Model IntegerLearner::snapshot() const {
-  const std::vector<WeightsState>& weights = states();
-  if (!snapshot_) snapshot_ = frozen(weights);
-  return copy_of(*snapshot_);
+  return session_.steadily([&] {
+    const std::vector<WeightsState>& weights = states();
+    if (!snapshot_) snapshot_ = frozen(weights);
+    return copy_of(*snapshot_);
+  });
 }
 
 std::optional<Model> IntegerLearner::average() const {
   if (averager_.count() == 0) return std::nullopt;
-  std::vector<WeightsState> weights;
-  for (std::size_t i = 0; i < session_.tape().parameters().size(); ++i)
-    weights.push_back(averager_.mean(i));
-  return frozen(weights);
+  return session_.steadily([&] {
+    std::vector<WeightsState> weights;
+    for (std::size_t i = 0; i < session_.tape().parameters().size(); ++i)
+      weights.push_back(averager_.mean(i));
+    return frozen(weights);
+  });
 }
 
 // Where the run is: it may have lost its device.
@@ -150,12 +162,20 @@ IntegerEvaluator& IntegerLearner::evaluator() const {
   return evaluator_;
 }
 
+Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data, ShiftRule rule) const {
+  return session_.steadily([&] { return evaluator().evaluate(model, data, rule); });
+}
+
 Evaluation IntegerLearner::evaluate(const Model& model, const Dataset& data) const {
-  return evaluator().evaluate(model, data, ShiftRule::frozen);
+  return evaluate(model, data, ShiftRule::frozen);
 }
 
 std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Dataset& data) const {
-  return {{"batch_shifts", evaluator().evaluate(model, data, ShiftRule::exact)}};
+  return {{"batch_shifts", evaluate(model, data, ShiftRule::exact)}};
+}
+
+std::size_t IntegerLearner::peak_bytes() const {
+  return session_.steadily([&] { return session_.tape().peak_bytes(); });
 }
 
 }  // namespace nibble::inline integer_training

@@ -64,11 +64,14 @@ class IntegerLearner final : public Learner {
   void put_state(Words& words, std::vector<NamedTensorView>& tensors) const override;
   void take_state(const Checkpoint& checkpoint) override;
 
-  std::size_t peak_bytes() const override { return session_.tape().peak_bytes(); }
+  std::size_t peak_bytes() const override;
 
  private:
   bool moves_exponents() const { return std::holds_alternative<SgdUpdate>(recipe_.options.update); }
   StepResult told(std::size_t left);  // of all steps but the last ones
+  void trace_into(StepTrace* trace);
+  Evaluation evaluate(const Model& model, const Dataset& data, ShiftRule rule) const;
+  void read_state(Words& words, std::vector<NamedTensorView>& tensors) const;
   Model frozen(const std::vector<WeightsState>& states) const;
   const std::vector<WeightsState>& states() const;
   IntegerEvaluator& evaluator() const;
@@ -76,7 +79,7 @@ class IntegerLearner final : public Learner {
   const IntegerRecipe recipe_;
   const TrainingData& data_;
   Communicator* cluster_;
-  SteadySession session_;
+  mutable SteadySession session_;  // whoever reads it may find its device lost
   InputScale scale_;
   IntegerBatcher batcher_;
   IntegerAverager averager_;

@@ -28,6 +28,14 @@ void take_words(const Checkpoint& checkpoint, const std::string& name,
 }  // namespace
 
 void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
+  session_.steadily([&] {
+    std::vector<NamedTensorView> read;
+    read_state(words, read);
+    tensors.insert(tensors.end(), read.begin(), read.end());
+  });
+}
+
+void IntegerLearner::read_state(Words& words, std::vector<NamedTensorView>& tensors) const {
   put_integer(words, "steps", session_.steps());
   put_number(words, "mu", rate_);
   const std::vector<PointState> points = session_.tape().point_states();

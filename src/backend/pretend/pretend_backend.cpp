@@ -62,19 +62,19 @@ class PretendWeights final : public Weights {
     });
   }
   WeightsState read() const override {
-    WeightsState state = device_.now([&](CpuBackend&) { return inner->read(); });
+    WeightsState state = device_.read([&](CpuBackend&) { return inner->read(); });
     device_.copy(bytes_of(state));
     return state;
   }
   void read_mantissas(std::span<std::int8_t> mantissas) const override {
-    device_.now([&](CpuBackend&) { inner->read_mantissas(mantissas); });
+    device_.read([&](CpuBackend&) { inner->read_mantissas(mantissas); });
     device_.copy(size_);
   }
   int exponent() const override {
     return device_.now([&](CpuBackend&) { return inner->exponent(); });
   }
   UpdateRecord last_update() const override {
-    return device_.now([&](CpuBackend&) { return inner->last_update(); });
+    return device_.read([&](CpuBackend&) { return inner->last_update(); });
   }
 
   const std::unique_ptr<Weights> inner;
@@ -98,7 +98,7 @@ class PretendSums final : public Sums {
       : inner(device.now([&](CpuBackend& cpu) { return cpu.sums(weights); })), device_(device) {}
 
   int read(std::span<std::int64_t> sums) override {
-    const int exponent = device_.now([&](CpuBackend&) { return inner->read(sums); });
+    const int exponent = device_.read([&](CpuBackend&) { return inner->read(sums); });
     device_.copy(sums.size_bytes());
     return exponent;
   }
@@ -218,7 +218,7 @@ class PretendNormalization final : public NormalizationOp {
     });
   }
   NormalizationRecord record() override {
-    return device_.now([&](CpuBackend&) { return inner_->record(); });
+    return device_.read([&](CpuBackend&) { return inner_->record(); });
   }
   void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
     device_.later([=, this, own = inner_of(line)](CpuBackend&) {
@@ -275,11 +275,11 @@ class PretendBackend final : public IntegerBackend {
                    to](CpuBackend& cpu) { cpu.load_bytes(all, table, exponent, inner_of(to)); });
   }
   void store(const Values& from, std::span<std::int8_t> mantissas) override {
-    device_.now([&](CpuBackend& cpu) { cpu.store(inner_of(from), mantissas); });
+    device_.read([&](CpuBackend& cpu) { cpu.store(inner_of(from), mantissas); });
     device_.copy(mantissas.size());
   }
   void store_sums(const Values& from, std::span<std::int16_t> sums) override {
-    device_.now([&](CpuBackend& cpu) { cpu.store_sums(inner_of(from), sums); });
+    device_.read([&](CpuBackend& cpu) { cpu.store_sums(inner_of(from), sums); });
     device_.copy(sums.size_bytes());
   }
   std::unique_ptr<Departure> leave(const Values& from) override {
@@ -303,7 +303,7 @@ class PretendBackend final : public IntegerBackend {
   WireKind wire() const override { return WireKind::pinned; }
   bool use_wire(WireKind kind) override { return kind == WireKind::pinned; }
   SlotTable read_slots() override {
-    return device_.now([](CpuBackend& cpu) { return cpu.read_slots(); });
+    return device_.read([](CpuBackend& cpu) { return cpu.read_slots(); });
   }
   void set_point(ShiftPoint point, const PointState& state) override {
     device_.now([&](CpuBackend& cpu) { cpu.set_point(point, state); });

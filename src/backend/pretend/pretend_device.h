@@ -27,6 +27,13 @@ class PretendDevice {
     queue_.wait();
     return call(inner_);
   }
+  // The same of something that a real device would send: an operation as any.
+  template <class Call>
+  auto read(const Call& call) {
+    queue_.wait();
+    pace_.count_operation();
+    return call(inner_);
+  }
   template <class Work>
   void later(Work work) {
     queue_.push([this, label = label(), work = std::move(work)]() mutable {

@@ -22,8 +22,8 @@ class PretendPace {
 
   std::chrono::nanoseconds copy_time(std::size_t bytes) const;
 
-  // Does an operation, which takes as much longer as the options say. Throws where the device is
-  // gone.
+  // Does an operation, which takes as much longer as the options say. Both throw where the device
+  // is gone.
   template <class Work>
   void operate(const Work& work) {
     count_operation();
@@ -32,8 +32,9 @@ class PretendPace {
     slow_down(begin);
   }
 
- private:
   void count_operation();
+
+ private:
   void slow_down(PretendClock::time_point begin) const;
 
   PretendOptions options_;
