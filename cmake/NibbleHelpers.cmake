@@ -6,7 +6,7 @@
 #   nibble_add_cuda_sources(nibble_format_kernels FILES round/cuda.cu …)  nibble_add_wgmma_sources(…)
 #   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
 #   nibble_add_test(core_test SOURCES a_test.cpp … DEPENDS nibble::core LABELS quick)
-#   nibble_add_gpu_test(name_test SOURCES … DEPENDS …)  nibble_add_gpu_bench(name_bench …)
+#   nibble_add_gpu_test(name_test SOURCES … DEPENDS …)  nibble_add_gpu_bench(name_bench …)  nibble_use_still_gpu(test)
 #   nibble_add_python_test(name SCRIPT x.py ARGS … LABELS quick [ORACLES])
 #   nibble_add_bench(round_bench SOURCES round_bench.cpp DEPENDS nibble::format_kernels)
 #   nibble_add_fuzzer(npy_fuzz SOURCES npy_fuzz.cpp DEPENDS nibble::core)
@@ -230,6 +230,18 @@ function(nibble_add_gpu_test name)
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} CUDA::cudart_static GTest::gmock GTest::gtest)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+endfunction()
+
+# Calls of CUDA's runtime go to src/cuda/test_still_gpu.cpp, one of the target's sources.
+function(nibble_use_still_gpu target)
+  foreach(function IN ITEMS
+      DeviceGetAttribute EventCreateWithFlags EventDestroy EventQuery EventRecord EventSynchronize Free FreeHost
+      FuncGetAttributes FuncSetAttribute GetDevice GetDeviceCount GetDeviceProperties GetDriverEntryPointByVersion
+      GetLastError GraphDestroy GraphExecDestroy GraphInstantiate GraphLaunch HostAlloc LaunchKernelExC Malloc MallocHost
+      MemGetInfo Memcpy MemcpyAsync MemsetAsync OccupancyMaxActiveBlocksPerMultiprocessor SetDevice StreamBeginCapture
+      StreamCreateWithFlags StreamDestroy StreamEndCapture StreamSynchronize StreamWaitEvent)
+    target_link_options(${target} PRIVATE LINKER:--wrap=cuda${function})
+  endforeach()
 endfunction()
 
 # A bench that needs a GPU; `make gpu-test` runs it.

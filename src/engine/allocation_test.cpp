@@ -3,70 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstdlib>
 
+#include "core/test_allocations.h"
 #include "engine/engine_test_support.h"
 #include "graph/test_random_network.h"
 #include "nibble/engine/engine.h"
-
-// Sanitizers have their own; GCC and clang say differently that they are there.
-#if defined(__has_feature)
-#define NIBBLE_HAS_THREAD_SANITIZER __has_feature(thread_sanitizer)
-#else
-#define NIBBLE_HAS_THREAD_SANITIZER 0
-#endif
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !NIBBLE_HAS_THREAD_SANITIZER
-#define NIBBLE_COUNTS_MEMORY
-#endif
-
-namespace {
-std::atomic<std::int64_t> allocations{0};
-}
-
-#ifdef NIBBLE_COUNTS_MEMORY
-// operator new calls these as well.
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* old, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-
-void* malloc(std::size_t bytes) {
-  ++allocations;
-  return __libc_malloc(bytes);
-}
-void* calloc(std::size_t count, std::size_t bytes) {
-  ++allocations;
-  return __libc_calloc(count, bytes);
-}
-void* realloc(void* old, std::size_t bytes) {
-  ++allocations;
-  return __libc_realloc(old, bytes);
-}
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-  ++allocations;
-  return __libc_memalign(alignment, bytes);
-}
-int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) {
-  ++allocations;
-  *result = __libc_memalign(alignment, bytes);
-  return *result == nullptr ? ENOMEM : 0;
-}
-}
-#endif
 
 namespace nibble::inline engine {
 namespace {
 
 TEST(Allocations, AreCounted) {
-#ifndef NIBBLE_COUNTS_MEMORY
-  GTEST_SKIP() << "memory is the sanitizer's";
-#endif
-  const std::int64_t before = allocations;
+  if (!kCountsAllocations) GTEST_SKIP() << "memory is the sanitizer's";
+  const std::int64_t before = allocations();
   const std::vector<int> numbers(1000);
   EXPECT_EQ(numbers.size(), 1000U);
-  EXPECT_GT(allocations, before);
+  EXPECT_GT(allocations(), before);
 }
 
 TEST(Allocations, AreNoneWhileRunning) {
@@ -78,9 +29,9 @@ TEST(Allocations, AreNoneWhileRunning) {
       std::vector<std::byte> output(engine.output().bytes * 5);
       if (engine.input().low > 0 || engine.input().high < 0) continue;  // 0 is no input
       engine.run(input, 5, output);
-      const std::int64_t before = allocations;
+      const std::int64_t before = allocations();
       for (int turn = 0; turn < 3; ++turn) engine.run(input, 5, output);
-      EXPECT_EQ(allocations - before, 0) << "seed " << seed << ", " << threads << " threads";
+      EXPECT_EQ(allocations() - before, 0) << "seed " << seed << ", " << threads << " threads";
     }
   }
 }
@@ -105,9 +56,9 @@ TEST(Allocations, AreNoneWhileSubmitting) {
     done.wait(0);
   };
   turn();
-  const std::int64_t before = allocations;
+  const std::int64_t before = allocations();
   for (int i = 0; i < 3; ++i) turn();
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(allocations() - before, 0);
 }
 
 }  // namespace

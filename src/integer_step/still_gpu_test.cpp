@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "backend/cuda/cuda_backend.h"
+#include "cuda/test_still_gpu.h"
 #include "integer_step/session.h"
-#include "integer_step/test_still_gpu.h"
 #include "nibble/graph/network_text.h"
 
 namespace nibble::inline integer_step {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU of tests on which nothing runs: it counts memory, launches and waits, so that what the host
-// asks of a GPU can be looked at without one. A program that links test_still_gpu.cpp has it in the
-// place of CUDA's runtime (CMakeLists.txt: still_gpu_test).
+// asks of a GPU can be looked at without one. A program has it in the place of CUDA's runtime by
+// nibble_use_still_gpu (cmake/NibbleHelpers.cmake).
 #pragma once
 
 #include <cstddef>

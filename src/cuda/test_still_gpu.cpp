@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of CUDA's runtime that integer training calls, without a GPU: memory is addresses
-// that nobody reads, what comes back from it is zeros.
-#include "integer_step/test_still_gpu.h"
+// The functions of CUDA's runtime that training and engines call, without a GPU: memory is
+// addresses that nobody reads, what comes back from it is zeros.
+#include "cuda/test_still_gpu.h"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -145,6 +145,9 @@ STILL(cudaMemcpyAsync, void* to, const void* from, std::size_t bytes, cudaMemcpy
   return cudaSuccess;
 }
 
+STILL_SUCCEEDS(cudaMemcpy, void*, const void*, std::size_t, cudaMemcpyKind)
+STILL_SUCCEEDS(cudaMemsetAsync, void*, int, std::size_t, cudaStream_t)
+
 STILL(cudaLaunchKernelExC, const cudaLaunchConfig_t*, const void*, void**) {
   ++(gpu().is_recording ? gpu().counts.recorded : gpu().counts.launches);
   return cudaSuccess;
@@ -199,6 +202,10 @@ STILL(cudaDeviceGetAttribute, int* value, cudaDeviceAttr attribute, int) {
   *value = attribute == cudaDevAttrMultiProcessorCount      ? 132
            : attribute == cudaDevAttrComputeCapabilityMajor ? 9
                                                             : 0;
+  return cudaSuccess;
+}
+STILL(cudaGetDeviceProperties, cudaDeviceProp* properties, int) {
+  *properties = {};
   return cudaSuccess;
 }
 STILL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, int* blocks, const void*, int, std::size_t) {
