@@ -37,7 +37,7 @@ TEST(EveryNetwork, OfChanceWithBatchNormsTrainsAsTheDefinitionsSay) {
   int agreed = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const NamedCase one{"seed " + std::to_string(seed),
-                        network_of(RandomTrainNetwork(seed, true).toml())};
+                        network_of(RandomTrainNetwork(seed, {.has_norms = true}).toml())};
     if (!has_form(one.network)) continue;
     ++agreed;
     IntegerOptions options{.rule = seed % 2 == 0 ? ShiftRule::exact : ShiftRule::delayed};
@@ -45,6 +45,20 @@ TEST(EveryNetwork, OfChanceWithBatchNormsTrainsAsTheDefinitionsSay) {
     expect_agreement(one, options, 2, static_cast<std::int64_t>(seed % 7) + 1);
   }
   EXPECT_GE(agreed, 20);
+}
+
+TEST(EveryNetwork, OfChanceWithConcatenationsTrainsAsTheDefinitionsSay) {
+  int agreed = 0;
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    const NamedCase one{"seed " + std::to_string(seed),
+                        network_of(RandomTrainNetwork(seed, {.has_concats = true}).toml())};
+    if (!has_form(one.network) || !has_concat(one.network)) continue;
+    ++agreed;
+    IntegerOptions options{.rule = seed % 2 == 0 ? ShiftRule::exact : ShiftRule::delayed};
+    options.roundings.all.value = ShiftRounding::stochastic;
+    expect_agreement(one, options, 2, static_cast<std::int64_t>(seed % 7) + 1);
+  }
+  EXPECT_GE(agreed, 15);
 }
 
 // Rates so large that weights grow: exponents follow them.

@@ -26,13 +26,6 @@ IntegerOptions with_everything(ShiftRule rule) {
   return options;
 }
 
-Network named(std::string_view name) {
-  for (const NamedNetwork& each : named_networks()) {
-    if (each.name == name) return parse_network(each.toml, each.name);
-  }
-  throw Error("test", "network", name, "one of the tree");
-}
-
 // Several batch sizes: steps are recorded anew, and replayed.
 std::vector<std::vector<std::int8_t>> trained(const Network& network, IntegerOptions options,
                                               std::string_view device, int steps,
@@ -109,35 +102,49 @@ TEST(DeviceNetworks, LargeOnesAgree) {
   }
 }
 
+constexpr ShiftRounding kRoundings[] = {ShiftRounding::nearest, ShiftRounding::stochastic,
+                                        ShiftRounding::pseudo_stochastic};
+
+// Options and an odd batch by chance.
+void expect_random_agreement(NamedCase one, std::uint64_t seed) {
+  if (auto* loss = std::get_if<SoftmaxCrossEntropy>(&one.network.nodes.back().op))
+    loss->smoothing = seed % 5 == 0 ? 0.1F : 0;
+  Draws draws(seed);
+  IntegerOptions options{
+      .rule = seed % 2 == 0 ? ShiftRule::exact : ShiftRule::delayed,
+      .form = seed % 3 == 0 ? CrossEntropyForm::whole_octaves : CrossEntropyForm::fractional};
+  options.update = ShiftUpdate{.fraction_bits = draws.in(0, 1) * 8,
+                               .momentum = draws.in(0, 1) * 12,
+                               .has_decay = draws.in(0, 1) == 1};
+  options.roundings.all = {kRoundings[draws.in(0, 2)], kRoundings[draws.in(0, 2)],
+                           kRoundings[draws.in(0, 2)]};
+  expect_agreement(one, options, 2, draws.in(1, 37), kCpuAndCuda);
+}
+
 TEST(DeviceNetworks, RandomOnesAgree) {
-  constexpr ShiftRounding kRoundings[] = {ShiftRounding::nearest, ShiftRounding::stochastic,
-                                          ShiftRounding::pseudo_stochastic};
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    NamedCase one{"seed " + std::to_string(seed),
-                  parse_network(RandomTrainNetwork(seed).toml(), "by chance")};
-    if (!has_form(one.network)) continue;
-    if (auto* loss = std::get_if<SoftmaxCrossEntropy>(&one.network.nodes.back().op))
-      loss->smoothing = seed % 5 == 0 ? 0.1F : 0;
-    Draws draws(seed);
-    IntegerOptions options{
-        .rule = seed % 2 == 0 ? ShiftRule::exact : ShiftRule::delayed,
-        .form = seed % 3 == 0 ? CrossEntropyForm::whole_octaves : CrossEntropyForm::fractional};
-    options.update = ShiftUpdate{.fraction_bits = draws.in(0, 1) * 8,
-                                 .momentum = draws.in(0, 1) * 12,
-                                 .has_decay = draws.in(0, 1) == 1};
-    options.roundings.all = {kRoundings[draws.in(0, 2)], kRoundings[draws.in(0, 2)],
-                             kRoundings[draws.in(0, 2)]};
-    expect_agreement(one, options, 2, draws.in(1, 37), kCpuAndCuda);
+    NamedCase one{"seed " + std::to_string(seed), network_of(RandomTrainNetwork(seed).toml())};
+    if (has_form(one.network)) expect_random_agreement(std::move(one), seed);
   }
 }
 
+TEST(DeviceNetworks, RandomOnesWithConcatenationsAgree) {
+  int agreed = 0;
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    NamedCase one{"concat seed " + std::to_string(seed),
+                  network_of(RandomTrainNetwork(seed, {.has_concats = true}).toml())};
+    if (!has_form(one.network) || !has_concat(one.network)) continue;
+    ++agreed;
+    expect_random_agreement(std::move(one), seed);
+  }
+  EXPECT_GE(agreed, 15);
+}
+
 TEST(DeviceNetworks, RandomNormalizedOnesAgree) {
-  constexpr ShiftRounding kRoundings[] = {ShiftRounding::nearest, ShiftRounding::stochastic,
-                                          ShiftRounding::pseudo_stochastic};
   int agreed = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     NamedCase one{"normed seed " + std::to_string(seed),
-                  parse_network(RandomTrainNetwork(seed, true).toml(), "by chance")};
+                  network_of(RandomTrainNetwork(seed, {.has_norms = true}).toml())};
     if (!has_form(one.network)) continue;
     ++agreed;
     Draws draws(seed);
@@ -179,10 +186,10 @@ TEST(DeviceNetworks, ImagesOfADataSetAreThoseOfTheCpu) {
 }
 
 TEST(DeviceNetworks, RecordedStepsGiveTheWeightsOfTheCpu) {
-  const Network lenet = named("lenet");
+  const Network lenet = load_network("lenet");
   expect_same_weights(lenet, {}, 8, {64, 13, 64});
   expect_same_weights(lenet, with_everything(ShiftRule::delayed), 6, {33, 64});
-  expect_same_weights(named("convnet-8x8"), {}, 20, {32, 5});
+  expect_same_weights(load_network("convnet-8x8"), {}, 20, {32, 5});
 }
 
 // Batches of whole tiles: tiles of one pixel, results that are turned on their way, gradients
@@ -293,9 +300,9 @@ TEST(DeviceNetworks, NormalizedOnesGiveTheNumbersOfTheCpuOnAnyWay) {
 }
 
 TEST(DeviceNetworks, LargeOnesGiveTheWeightsOfTheCpu) {
-  expect_same_weights(named("vgg-small-7"), {}, 4, {64, 256});
-  expect_same_weights(named("resnet20-nobn"), {}, 4, {64});
-  expect_same_weights(named("resnet20"), with_norms("cuda"), 4, {64});
+  expect_same_weights(load_network("vgg-small-7"), {}, 4, {64, 256});
+  expect_same_weights(load_network("resnet20-nobn"), {}, 4, {64});
+  expect_same_weights(load_network("resnet20"), with_norms("cuda"), 4, {64});
 }
 
 }  // namespace

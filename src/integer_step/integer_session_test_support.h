@@ -86,6 +86,10 @@ inline bool has_form(const Network& network) {
   }
 }
 
+inline bool has_concat(const Network& network) {
+  return std::ranges::any_of(network.nodes, [](const Node& each) { return is<Concat>(each.op); });
+}
+
 inline std::vector<NamedCase> networks(bool is_long) {
   std::vector<NamedCase> cases;
   for (const NamedNetwork& each : named_networks()) {

@@ -11,16 +11,21 @@
 
 namespace nibble::inline integer_step {
 
+// What not every user of such networks has.
+struct RandomTrainLayers {
+  bool has_norms = false;    // of about half of the convolutions and sums
+  bool has_concats = false;  // in the place of about half of the sums
+};
+
 class RandomTrainNetwork {
  public:
-  // With norms about half of the convolutions and sums are normalized.
-  explicit RandomTrainNetwork(std::uint64_t seed, bool has_norms = false)
-      : key_{seed, 0, 0}, has_norms_(has_norms) {}
+  explicit RandomTrainNetwork(std::uint64_t seed, const RandomTrainLayers& layers = {})
+      : key_{seed, 0, 0}, layers_(layers) {}
 
   // Pictures are 7×6 with 2 channels, classes are 5.
   std::string toml() {
     const int count = in(3, 9);
-    if (has_norms_) layer("batch_norm", "");
+    if (layers_.has_norms) layer("batch_norm", "");
     for (int i = 0; i < count; ++i) add_layer();
     if (in(0, 1) == 0) {
       layer("global_average_pool", "");
@@ -104,7 +109,7 @@ class RandomTrainNetwork {
           fmt::format(", channels = {}, kernel = [{}, {}], stride = {}, padding = {}, "
                       "dilation = {}, groups = {}{}",
                       channels, kernel_y, kernel_x, stride, padding, dilation, groups, bias()));
-    if (has_norms_ && in(0, 1) == 0) layer("batch_norm", "");
+    if (layers_.has_norms && in(0, 1) == 0) layer("batch_norm", "");
   }
 
   void add_pool(std::string_view op, const std::string& more) {
@@ -134,8 +139,31 @@ class RandomTrainNetwork {
     layer("slice", ", begin = [1, 1, 0], step = [2, 1, 1]");
   }
 
+  // Two or three values of one height and width, the last one among them.
+  void add_concat() {
+    constexpr int kMostChannels = 40;
+    std::vector<Value> fitting;
+    for (const Value& each : values_) {
+      if (each.height == now_.height && each.width == now_.width) fitting.push_back(each);
+    }
+    std::string names = fmt::format("\"{}\"", now_.name);
+    const int own = now_.channels;
+    for (int i = in(1, 2); i > 0; --i) {
+      const int place = in(0, static_cast<int>(fitting.size()) - 1);
+      const Value& one = fitting[static_cast<std::size_t>(place)];
+      if (now_.channels + one.channels > kMostChannels) continue;
+      const bool is_first = in(0, 1) == 0;
+      names = is_first ? fmt::format("\"{}\", {}", one.name, names)
+                       : fmt::format("{}, \"{}\"", names, one.name);
+      now_.channels += one.channels;
+    }
+    if (now_.channels == own) return;
+    layer("concat", fmt::format(", from = [{}]", names));
+  }
+
   // With values that have the same extents, the last one among them.
   void add_sum() {
+    if (layers_.has_concats && !values_.empty() && in(0, 1) == 0) return add_concat();
     std::vector<std::string> names;
     for (const Value& each : values_) {
       if (each.height == now_.height && each.width == now_.width && each.channels == now_.channels)
@@ -145,11 +173,11 @@ class RandomTrainNetwork {
     const int first = in(0, static_cast<int>(names.size()) - 1);
     layer("add", fmt::format(", from = [\"{}\", \"{}\"]", names[static_cast<std::size_t>(first)],
                              names.back()));
-    if (has_norms_ && in(0, 1) == 0) layer("batch_norm", "");
+    if (layers_.has_norms && in(0, 1) == 0) layer("batch_norm", "");
   }
 
   RandomKey key_;
-  bool has_norms_;
+  RandomTrainLayers layers_;
   std::uint64_t next_ = 0;
   Value now_{"", 7, 6, 2};
   std::vector<Value> values_;
