@@ -26,7 +26,7 @@ import time
 
 NETWORK = "vgg-small-7"
 FIGURE = "figure"
-LINE = re.compile(r"([\d.]+) us a step.* ([\d.]+) MiB of the GPU")
+LINE = re.compile(r"exact *: +([\d.]+) us a step.* ([\d.]+) MiB of the GPU")
 
 
 def nibble_step(program, batch):
@@ -35,7 +35,7 @@ def nibble_step(program, batch):
     output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     found = LINE.search(output)
     if not found:
-        sys.exit(f"{' '.join(words)}: expected '… us a step … MiB of the GPU', got {output!r}")
+        sys.exit(f"{' '.join(words)}: expected '… exact: … us a step … MiB of the GPU', got {output!r}")
     return float(found[1]) * 1e-6, float(found[2]) * 2**20
 
 
