@@ -1,111 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures batches of several sizes.
+// Tries batches of several sizes.
 #include "loadgen/harness/batch_plan.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 #include <vector>
+
+#include "nibble/core/error.h"
 
 namespace nibble::inline loadgen {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kLargestOffline = 512;
 constexpr std::size_t kLargestServer = 64;
-constexpr std::size_t kLargestOfGpu = 1024;  // Offline
+constexpr std::size_t kLargestOfGpu = 1024;  // Offline, before larger ones are tried
+constexpr std::size_t kLargestGrown = 8192;
 constexpr std::size_t kLargestServerOfGpu = 256;
 constexpr std::size_t kSmallestOfGpu = 16;  // Offline
 constexpr int kLanesOfGpu = 4;
-constexpr auto kMeasured = 60ms;  // a size
+constexpr std::chrono::nanoseconds kMeasured = 60ms;  // a size
+constexpr double kMostSeconds = 3;                    // all sizes
 constexpr double kWorthTwiceAsLarge = 1.01;
+// Of Server on a CPU, whose samples wait for batches that run: larger ones lengthen the tail.
+constexpr double kWorthLonger = 1.03;
 constexpr double kMostLoad = 0.9;       // of what a size can do, so that queues stay short
 constexpr int kBatchesWithinBound = 4;  // one that runs, one that waits, and room for chance
 // A GPU's times vary little, and lanes that end in turn keep samples waiting for a part of a batch.
 constexpr double kBatchesWithinBoundOfGpu = 1.75;
 
-struct Measured {
-  std::size_t samples = 0;
-  double samples_per_second = 0;
-  double seconds = 0;
-};
-
-// As many batches at a time as there are lanes, each lane's next when its last has ended.
-Measured measure(const Engine& engine, std::size_t samples, int lanes, BufferPlace place,
-                 std::chrono::milliseconds time = kMeasured) {
-  const ValueInfo& in = engine.input();
-  const auto number =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(0, in.low, in.high) + in.zero);
-  std::vector<std::byte> numbers(samples * in.bytes);
-  for (std::size_t at = 0; at < numbers.size(); at += size_of(in.dtype))
-    std::memcpy(&numbers[at], &number, size_of(in.dtype));
-  const EngineBuffer input = engine.allocate(numbers.size(), place);
-  input.write(numbers);
-  const auto count = static_cast<std::size_t>(lanes);
-  std::vector<EngineBuffer> outputs;
-  for (std::size_t i = 0; i < count; ++i)
-    outputs.push_back(engine.allocate(samples * engine.output().bytes, BufferPlace::host));
-  std::vector<PendingRun> lane(count);
-  const auto begin = [&](std::size_t i) {
-    lane[i] = engine.submit(input.bytes(), static_cast<std::int64_t>(samples), outputs[i].bytes());
-  };
-  const auto run_all = [&] {
-    for (std::size_t i = 0; i < count; ++i) begin(i);
-    for (PendingRun& each : lane) each.get();
-  };
-  run_all();
-  const Clock::time_point start = Clock::now();
-  for (std::size_t i = 0; i < count; ++i) begin(i);
-  std::size_t ended = 0;
-  while (Clock::now() < start + time || ended < 2 * count) {
-    const std::size_t i = ended % count;
-    lane[i].get();
-    ++ended;
-    begin(i);
-  }
-  for (PendingRun& each : lane) each.get();
-  ended += count;
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  const auto batches = static_cast<double>(ended);
-  return {.samples = samples,
-          .samples_per_second = batches * static_cast<double>(samples) / seconds,
-          .seconds = seconds * lanes / batches};
+double in_seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
 }
 
-std::vector<Measured> measure_sizes(const Engine& engine, const PlanRequest& request, int lanes,
-                                    std::size_t first, std::size_t last) {
-  std::vector<Measured> sizes;
+struct Sizes {
+  std::size_t first = 1;
+  std::size_t last = 1;
+};
+
+Sizes sizes_to_try(const PlanRequest& request) {
+  const bool is_gpu = request.is_gpu;
+  switch (request.scenario) {
+    case Scenario::offline:
+      if (request.batch != 0) return {request.batch, request.batch};
+      return is_gpu ? Sizes{kSmallestOfGpu, kLargestOfGpu} : Sizes{1, kLargestOffline};
+    case Scenario::server:
+      if (request.batch != 0) return {1, request.batch};
+      return {1, is_gpu ? kLargestServerOfGpu : kLargestServer};
+    case Scenario::single_stream:
+    case Scenario::multi_stream:
+      break;
+  }
+  const std::size_t all = request.batch != 0 ? request.batch : request.samples_per_query;
+  return {all, all};
+}
+
+bool is_late(const PlanRequest& request, const BatchTiming& found) {
+  return request.latency_bound.count() > 0 &&
+         found.seconds * (request.is_gpu ? kBatchesWithinBoundOfGpu : kBatchesWithinBound) >
+             in_seconds(request.latency_bound);
+}
+
+// Twice the size takes twice the time, or less.
+double seconds_of_next(const BatchTiming& last) {
+  return std::max(in_seconds(kMeasured), (kUntimedRounds + kTimedRounds) * 2 * last.seconds);
+}
+
+// Doubled, as long as batches are not too late and `seconds` suffice. The first one always.
+std::vector<BatchTiming> time_sizes(const Engine& engine, const PlanRequest& request, int lanes,
+                                    double seconds, const TimeBatches& time) {
+  const auto [first, last] = sizes_to_try(request);
+  std::vector<BatchTiming> sizes;
   for (std::size_t size = first; size <= last; size *= 2) {
-    const Measured found = measure(engine, size, lanes, request.start_from);
-    const bool is_late =
-        request.latency_bound.count() > 0 &&
-        found.seconds * (request.is_gpu ? kBatchesWithinBoundOfGpu : kBatchesWithinBound) >
-            std::chrono::duration<double>(request.latency_bound).count();
-    if (is_late && !sizes.empty()) break;
+    if (!sizes.empty() && seconds_of_next(sizes.back()) > seconds) break;
+    const BatchTiming found = time(
+        engine, {.samples = size, .lanes = lanes, .place = request.start_from, .time = kMeasured});
+    if (!sizes.empty() && is_late(request, found)) break;
     sizes.push_back(found);
+    seconds -= found.spent;
   }
   return sizes;
 }
 
 // The fastest; of those nearly as fast the smallest.
-Measured best_of(const std::vector<Measured>& sizes) {
-  double most = 0;
-  for (const Measured& each : sizes) most = std::max(most, each.samples_per_second);
-  return *std::ranges::find_if(sizes, [&](const Measured& each) {
-    return each.samples_per_second * kWorthTwiceAsLarge >= most;
+BatchTiming best_of(const PlanRequest& request, const std::vector<BatchTiming>& sizes) {
+  const bool is_longer = request.scenario == Scenario::server && !request.is_gpu;
+  const double most =
+      std::ranges::max(sizes, {}, &BatchTiming::samples_per_second).samples_per_second;
+  return *std::ranges::find_if(sizes, [&](const BatchTiming& each) {
+    return each.samples_per_second * (is_longer ? kWorthLonger : kWorthTwiceAsLarge) >= most;
   });
 }
 
 // Where single samples are too slow for the load that is to come, as long as the smallest batch
 // that is fast enough takes to come together.
-std::chrono::nanoseconds wait_for(const PlanRequest& request, const std::vector<Measured>& sizes) {
-  const auto enough = std::ranges::find_if(sizes, [&](const Measured& each) {
-    return each.samples_per_second * kMostLoad >= request.target_qps;
-  });
-  if (enough == sizes.begin() || request.target_qps <= 0) return 0ns;
+std::chrono::nanoseconds wait_for(const PlanRequest& request,
+                                  const std::vector<BatchTiming>& sizes) {
+  const double load = request.target_qps > 0
+                          ? request.target_qps / request.devices
+                          : kServerShare * best_of(request, sizes).samples_per_second;
+  const auto enough = std::ranges::find_if(
+      sizes, [&](const BatchTiming& each) { return each.samples_per_second * kMostLoad >= load; });
+  if (enough == sizes.begin()) return 0ns;
   const std::size_t samples = enough == sizes.end() ? sizes.back().samples : enough->samples;
-  const std::chrono::duration<double> together(static_cast<double>(samples) / request.target_qps);
+  const std::chrono::duration<double> together(static_cast<double>(samples) /
+                                               (load * request.devices));
   return std::min(std::chrono::duration_cast<std::chrono::nanoseconds>(together),
                   request.latency_bound / kBatchesWithinBound);
 }
@@ -120,6 +120,32 @@ std::vector<std::pair<int, int>> lanes_and_threads(const PlanRequest& request) {
   return {{1, request.threads}, {1, 1}};
 }
 
+// An engine keeps memory for its largest batches, of which a GPU may have too little: so those
+// larger than usual are tried one by one, where the last doubling was worth it.
+void grow(PlannedEngine& best, const PlanRequest& request, const MakeEngine& make_engine,
+          const TimeBatches& time) {
+  BatchPlan& plan = best.plan;
+  for (std::size_t size = 2 * kLargestOfGpu; size <= kLargestGrown && plan.most_samples == size / 2;
+       size *= 2) {
+    try {
+      std::shared_ptr<const AnswerEngine> engine =
+          make_engine({.max_batch = static_cast<std::int64_t>(size),
+                       .threads = plan.threads,
+                       .lanes = plan.lanes});
+      const BatchTiming found = time(
+          engine->engine(),
+          {.samples = size, .lanes = plan.lanes, .place = request.start_from, .time = kMeasured});
+      if (found.samples_per_second < kWorthTwiceAsLarge * plan.samples_per_second) return;
+      plan.most_samples = size;
+      plan.samples_per_second = found.samples_per_second;
+      plan.seconds = found.seconds;
+      best.engine = std::move(engine);
+    } catch (const Error&) {
+      return;  // there is not that much memory
+    }
+  }
+}
+
 // Four a doubling.
 std::vector<std::size_t> recorded_sizes(std::size_t most) {
   std::vector<std::size_t> sizes;
@@ -131,50 +157,43 @@ std::vector<std::size_t> recorded_sizes(std::size_t most) {
   return sizes;
 }
 
-// Every lane sees every size before time is taken.
-void record_sizes(const Engine& engine, const BatchPlan& plan, BufferPlace place) {
-  for (const std::size_t size : plan.sizes) (void)measure(engine, size, plan.lanes, place, 0ms);
-}
-
 }  // namespace
 
-PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_engine) {
-  std::size_t first = is_stream(request.scenario) ? request.samples_per_query : 1;
-  std::size_t last = first;
-  if (request.scenario == Scenario::offline) {
-    first = request.is_gpu ? kSmallestOfGpu : 1;
-    last = request.is_gpu ? kLargestOfGpu : kLargestOffline;
-  }
-  if (request.scenario == Scenario::server)
-    last = request.is_gpu ? kLargestServerOfGpu : kLargestServer;
-  if (request.batch != 0) last = request.batch;
-  if (request.batch != 0 && request.scenario != Scenario::server) first = request.batch;
+PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_engine,
+                           const TimeBatches& time) {
+  const bool is_server = request.scenario == Scenario::server;
+  const bool is_offline = request.scenario == Scenario::offline;
+  const auto choices = lanes_and_threads(request);
+  const double seconds = kMostSeconds / static_cast<double>(choices.size());
   PlannedEngine best;
   std::shared_ptr<AnswerEngine> engine;
-  for (const auto& [lanes, threads] : lanes_and_threads(request)) {
+  for (const auto& [lanes, threads] : choices) {
     if (!engine || !request.is_gpu) {
-      engine = make_engine({.max_batch = static_cast<std::int64_t>(last),
+      engine = make_engine({.max_batch = static_cast<std::int64_t>(sizes_to_try(request).last),
                             .threads = threads,
                             .lanes = request.is_gpu ? kLanesOfGpu : lanes});
     }
-    const std::vector<Measured> sizes =
-        measure_sizes(engine->engine(), request, lanes, first, last);
-    const Measured found = best_of(sizes);
+    const std::vector<BatchTiming> sizes =
+        time_sizes(engine->engine(), request, lanes, seconds, time);
+    const BatchTiming found = best_of(request, sizes);
     if (found.samples_per_second <= best.plan.samples_per_second) continue;
-    best = {
-        .plan = {.most_samples = request.batch != 0 ? request.batch : found.samples,
-                 .longest_wait = request.scenario == Scenario::server ? wait_for(request, sizes)
-                                                                      : std::chrono::nanoseconds(0),
-                 .lanes = lanes,
-                 .threads = threads,
-                 .runs_in_place = !request.is_gpu && request.scenario == Scenario::offline,
-                 .samples_per_second = found.samples_per_second,
-                 .seconds = found.seconds},
-        .engine = engine};
+    best = {.plan = {.most_samples = request.batch != 0 ? request.batch : found.samples,
+                     .longest_wait = is_server ? wait_for(request, sizes) : 0ns,
+                     .lanes = lanes,
+                     .threads = threads,
+                     .runs_in_place = !request.is_gpu && is_offline,
+                     .samples_per_second = found.samples_per_second,
+                     .seconds = found.seconds},
+            .engine = engine};
   }
-  if (request.is_gpu && request.scenario == Scenario::server) {
+  if (request.is_gpu && is_offline && request.batch == 0) grow(best, request, make_engine, time);
+  if (request.is_gpu && is_server) {
     best.plan.sizes = recorded_sizes(best.plan.most_samples);
-    record_sizes(best.engine->engine(), best.plan, request.start_from);
+    // Every lane sees every size before time is taken.
+    for (const std::size_t size : best.plan.sizes) {
+      (void)time(best.engine->engine(),
+                 {.samples = size, .lanes = best.plan.lanes, .place = request.start_from});
+    }
   }
   return best;
 }

@@ -10,10 +10,13 @@
 #include <memory>
 #include <vector>
 
+#include "loadgen/harness/batch_timing.h"
 #include "loadgen/scenario.h"
 #include "nibble/inference/answer_engine.h"
 
 namespace nibble::inline loadgen {
+
+inline constexpr double kServerShare = 0.8;  // of the measured speed: Server's load, if none is set
 
 struct BatchPlan {
   std::size_t most_samples = 1;
@@ -37,7 +40,8 @@ struct PlanRequest {
   BufferPlace start_from = BufferPlace::host;  // where samples lie
   std::size_t batch = 0;                       // the largest; 0: to be found
   std::size_t samples_per_query = 1;
-  double target_qps = 0;                      // of Server; 0: not known
+  double target_qps = 0;                      // of Server; 0: kServerShare of what is measured
+  int devices = 1;                            // that share Server's load, all as fast as this one
   std::chrono::nanoseconds latency_bound{0};  // of Server
 };
 
@@ -47,6 +51,10 @@ struct PlannedEngine {
   BatchPlan plan = {};
   std::shared_ptr<const AnswerEngine> engine = {};  // warm
 };
-PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_engine);
+
+// Takes a few seconds at most, unless single batches take longer. Throws Interrupted after a
+// signal.
+PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_engine,
+                           const TimeBatches& time = time_batches);
 
 }  // namespace nibble::inline loadgen

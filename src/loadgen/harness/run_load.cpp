@@ -30,7 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kServerShare = 0.8;     // of the measured speed, where no target is given
 constexpr double kFirstPeakShare = 0.5;  // find-peak begins there, rises by half, then bisects
 constexpr double kPeakStep = 0.5;
 constexpr double kLeastWholeRate = 100;  // below it a peak has a decimal
@@ -177,6 +176,8 @@ void check_with_audit(mlperf::TestSettings settings, const LoadRunOptions& optio
 PlannedEngine plan_for(const std::string& device, const LoadRunOptions& options, const Model& model,
                        const mlperf::TestSettings& settings, const LoadConf& conf) {
   const bool is_server = options.scenario == Scenario::server;
+  // A search for the peak ends above its first load: about where a run without a target begins.
+  const bool has_load = is_server && options.mode != LoadMode::find_peak && conf.has("target_qps");
   return plan_batches(
       {.scenario = options.scenario,
        .threads = options.threads > 0 ? options.threads : thread_count(),
@@ -185,7 +186,8 @@ PlannedEngine plan_for(const std::string& device, const LoadRunOptions& options,
        .batch = static_cast<std::size_t>(options.batch),
        .samples_per_query =
            options.scenario == Scenario::multi_stream ? settings.multi_stream_samples_per_query : 1,
-       .target_qps = is_server && conf.has("target_qps") ? settings.server_target_qps : 0,
+       .target_qps = has_load ? settings.server_target_qps : 0,
+       .devices = 1 + static_cast<int>(options.devices_beside.size()),
        .latency_bound =
            std::chrono::nanoseconds(is_server ? settings.server_target_latency_ns : 0)},
       [&](EngineOptions engine) {

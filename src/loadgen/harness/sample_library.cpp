@@ -13,6 +13,8 @@ namespace {
 
 // Of samples that a performance run may keep, where its configuration does not say how many.
 constexpr std::size_t kMostLoadedBytes = std::size_t{256} << 20;
+// Of those that lie there once more, behind the last.
+constexpr std::size_t kMostRepeatedBytes = std::size_t{1} << 30;
 constexpr std::size_t kSamplesAtOnce = 256;  // on their way to a device
 
 }  // namespace
@@ -40,10 +42,14 @@ void SampleLibrary::LoadSamplesToRam(const std::vector<mlperf::QuerySampleIndex>
   failure_.stop_if_failed();
 }
 
+// So many behind the last, the first again and on: a batch that begins at the last is one piece.
+std::size_t SampleLibrary::repeated() const {
+  return std::min(window_ - 1, std::max(loaded_, kMostRepeatedBytes / sample_bytes_));
+}
+
 void SampleLibrary::load(const std::vector<mlperf::QuerySampleIndex>& samples) {
   loaded_ = samples.size();
-  const std::size_t repeated = std::min(window_, loaded_) - 1;
-  const std::size_t bytes = (loaded_ + repeated) * sample_bytes_;
+  const std::size_t bytes = (loaded_ + repeated()) * sample_bytes_;
   const bool is_device = place_ == BufferPlace::device;
   if (memory_.empty() || memory_[0].bytes().size() < bytes) {
     memory_.clear();
@@ -64,8 +70,11 @@ void SampleLibrary::load(const std::vector<mlperf::QuerySampleIndex>& samples) {
       if (is_device) each.write({piece.data(), count * sample_bytes_}, at);
     }
   }
-  for (const EngineBuffer& each : memory_)
-    each.write(each.bytes().first(repeated * sample_bytes_), loaded_ * sample_bytes_);
+  for (std::size_t done = 0; done < repeated(); done += loaded_) {
+    const std::size_t count = std::min(loaded_, repeated() - done);
+    for (const EngineBuffer& each : memory_)
+      each.write(each.bytes().first(count * sample_bytes_), (loaded_ + done) * sample_bytes_);
+  }
   // MultiStream loads its first samples again behind the last: the first place counts.
   for (std::size_t i = loaded_; i-- > 0;) places_[samples[i]] = i;
 }
@@ -77,9 +86,7 @@ void SampleLibrary::UnloadSamplesFromRam(const std::vector<mlperf::QuerySampleIn
 std::span<const std::byte> SampleLibrary::stretch_of(std::span<const mlperf::QuerySample> batch,
                                                      std::size_t engine) const {
   const std::size_t first = places_[batch[0].index];
-  // A batch of more samples than there are goes round more than once: there is no such stretch.
-  const std::size_t repeated = std::min(window_, loaded_) - 1;
-  if (first + batch.size() > loaded_ + repeated) return {};
+  if (first + batch.size() > loaded_ + repeated()) return {};
   std::size_t expected = first;
   for (const mlperf::QuerySample& sample : batch) {
     if (places_[sample.index] != expected) return {};

@@ -42,6 +42,7 @@ class SampleLibrary final : public mlperf::QuerySampleLibrary {
   }
 
  private:
+  std::size_t repeated() const;
   void load(const std::vector<mlperf::QuerySampleIndex>& samples);
   std::span<std::byte> memory_of(std::size_t engine) const {
     return memory_[place_ == BufferPlace::device ? engine : 0].bytes();
