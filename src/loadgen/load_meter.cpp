@@ -69,8 +69,9 @@ void LoadTally::add(const BatchRecord& batch) {
   }
   if (batch.samples >= sizes_.size()) sizes_.resize(batch.samples + 1);
   ++sizes_[batch.samples];
-  latencies_[bucket_of(std::chrono::nanoseconds(batch.ended - batch.issued).count())] +=
-      static_cast<std::int64_t>(batch.samples);
+  const auto together = static_cast<std::int64_t>(batch.issued.size() == 1 ? batch.samples : 1);
+  for (const LoadClock::time_point issued : batch.issued)
+    latencies_[bucket_of(std::chrono::nanoseconds(batch.ended - issued).count())] += together;
 }
 
 void LoadTally::merge(const LoadTally& other) {

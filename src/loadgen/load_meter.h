@@ -11,6 +11,7 @@
 #include <deque>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "loadgen/load_clock.h"
@@ -18,8 +19,8 @@
 namespace nibble::inline loadgen {
 
 struct BatchRecord {
-  LoadClock::time_point issued;  // the sample that waited longest
-  LoadClock::time_point begun;   // given to the engine
+  std::span<const LoadClock::time_point> issued;  // when each sample came, or one time for all
+  LoadClock::time_point begun;                    // given to the engine
   LoadClock::time_point ended;
   std::size_t samples = 0;
   std::size_t waiting = 0;  // samples that were left waiting when it began

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/test_support.h"
 #include "core/text_file.h"
 
@@ -17,9 +19,10 @@ TEST(LoadMeter, CountsBatchesByTimeSizeAndLatency) {
   const auto start = LoadClock::now();
   LoadTally& one = meter.make_tally();
   LoadTally& other = meter.make_tally();
-  one.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 5});
-  other.add({.issued = start, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 2});
-  one.add({.issued = start,
+  const std::array at_once = {start};
+  one.add({.issued = at_once, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 5});
+  other.add({.issued = at_once, .begun = start, .ended = start + 1ms, .samples = 3, .waiting = 2});
+  one.add({.issued = at_once,
            .begun = start + 150ms,
            .ended = start + 151ms,
            .samples = 1,
@@ -34,14 +37,34 @@ TEST(LoadMeter, CountsBatchesByTimeSizeAndLatency) {
             "most_ms,samples\n1.04858,6\n167.772,1\n");
 }
 
+// Samples of a batch of Server came one after the other.
+TEST(LoadMeter, CountsTheTimeOfEverySample) {
+  LoadMeter meter;
+  const auto start = LoadClock::now();
+  const std::array one_by_one = {start, start + 150ms, start + 150ms};
+  meter.make_tally().add({.issued = one_by_one,
+                          .begun = start + 150ms,
+                          .ended = start + 151ms,
+                          .samples = 3,
+                          .waiting = 0});
+  const TemporaryFolder folder;
+  meter.write(folder.path(), 1);
+  EXPECT_EQ(read_text_file(folder.path() / "latencies.csv", "test"),
+            "most_ms,samples\n1.04858,2\n167.772,1\n");
+}
+
 // A batch of 0.26 s on one of two lanes, and one that began before it but was told of later.
 TEST(LoadMeter, SharesTheTimeOfLongBatchesOut) {
   LoadMeter meter;
   const auto start = LoadClock::now();
+  const std::array at_once = {start};
+  meter.make_tally().add({.issued = at_once,
+                          .begun = start + 1ms,
+                          .ended = start + 261ms,
+                          .samples = 2,
+                          .waiting = 0});
   meter.make_tally().add(
-      {.issued = start, .begun = start + 1ms, .ended = start + 261ms, .samples = 2, .waiting = 0});
-  meter.make_tally().add(
-      {.issued = start, .begun = start, .ended = start + 4ms, .samples = 1, .waiting = 0});
+      {.issued = at_once, .begun = start, .ended = start + 4ms, .samples = 1, .waiting = 0});
   const TemporaryFolder folder;
   meter.write(folder.path(), 2);
   EXPECT_EQ(read_text_file(folder.path() / "slices.csv", "test"),

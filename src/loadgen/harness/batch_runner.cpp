@@ -45,7 +45,12 @@ void BatchRunner::begin(Slot& slot, std::span<const mlperf::QuerySample> batch,
   slot.batch = batch;
   make_room(slot, batch.size());
   const LoadClock::time_point begun = LoadClock::now();
-  slot.record = {.issued = waiting.issued.value_or(begun),
+  if (waiting.issued.empty()) {
+    slot.issued.assign(1, begun);
+  } else {
+    slot.issued.assign(waiting.issued.begin(), waiting.issued.end());
+  }
+  slot.record = {.issued = slot.issued,
                  .begun = begun,
                  .ended = {},
                  .samples = batch.size(),

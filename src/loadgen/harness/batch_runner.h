@@ -29,8 +29,9 @@ class BatchRunner {
               std::size_t slots, std::size_t classes_logged, RunFailure& failure, LoadMeter& meter);
 
   struct Waiting {
-    std::optional<LoadClock::time_point> issued = {};  // the sample that waited longest; none: now
-    std::size_t samples = 0;                           // that are left waiting
+    // When each of the batch came, or one time for all; none: now.
+    std::span<const LoadClock::time_point> issued = {};
+    std::size_t samples = 0;  // that are left waiting
   };
 
   // In this thread by the first engine, where nobody submits. LoadGen is answered even where the
@@ -57,6 +58,7 @@ class BatchRunner {
     std::vector<std::int32_t> classes = {};
     std::vector<mlperf::QuerySampleResponse> responses = {};
     std::vector<float> reals = {};
+    std::vector<LoadClock::time_point> issued = {};
     BatchRecord record = {};
     LoadTally* tally = nullptr;
   };

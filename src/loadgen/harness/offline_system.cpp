@@ -49,7 +49,7 @@ class OfflineSystem final : public mlperf::SystemUnderTest {
       if (parts_.failure.must_stop()) return FlushQueries();
       const auto batch = next_batch(query);
       query = query.subspan(batch.size());
-      const BatchRunner::Waiting waiting{.issued = issued, .samples = query.size()};
+      const BatchRunner::Waiting waiting{.issued = {&issued, 1}, .samples = query.size()};
       if (parts_.plan.runs_in_place) {
         parts_.runner.run(batch, waiting);
       } else {

@@ -9,8 +9,12 @@
 #include <loadgen.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <map>
 #include <numeric>
+#include <sstream>
+#include <thread>
 
 #include "core/test_support.h"
 #include "inference/harness_test_support.h"
@@ -68,11 +72,58 @@ struct SystemCase {
   Scenario scenario;
   bool runs_in_place = false;  // of Offline: streams always do, Server never
   bool has_two_devices = false;
+  std::chrono::microseconds longest_wait{0};  // of Server
+  std::vector<std::size_t> sizes = {};        // of its batches, where not any will do
 };
 
-class Systems : public testing::TestWithParam<SystemCase> {
+// Everything between LoadGen and engines.
+struct SystemOfTest {
+  SystemOfTest(const SystemCase& test, const std::vector<const AnswerEngine*>& engines,
+               const Examples& examples)
+      : plan{.most_samples = test.scenario == Scenario::single_stream ? 1U : 48U,
+             .longest_wait = test.longest_wait,
+             .lanes = 2,
+             .runs_in_place = test.runs_in_place,
+             .sizes = test.sizes},
+        samples(examples, devices_of(engines), BufferPlace::host, plan.most_samples, failure),
+        runner(engines, samples, 2, 1, failure, meter),
+        system(make_system(test.scenario, {"test", runner, samples, failure, plan})) {
+    std::vector<mlperf::QuerySampleIndex> all(examples.size());
+    std::iota(all.begin(), all.end(), 0);
+    samples.LoadSamplesToRam(all);
+  }
+
+  static std::vector<const Engine*> devices_of(const std::vector<const AnswerEngine*>& engines) {
+    std::vector<const Engine*> devices;
+    for (const AnswerEngine* each : engines) devices.push_back(&each->engine());
+    return devices;
+  }
+
+  // How many batches there were of each size.
+  std::map<std::size_t, std::size_t> batches() const {
+    const TemporaryFolder folder;
+    meter.write(folder.path(), plan.lanes);
+    std::istringstream lines(folder.content_of("batches.csv"));
+    std::map<std::size_t, std::size_t> found;
+    std::string line;
+    std::getline(lines, line);  // names
+    while (std::getline(lines, line))
+      found[std::stoul(line)] = std::stoul(line.substr(line.find(',') + 1));
+    return found;
+  }
+
+  BatchPlan plan;
+  RunFailure failure;
+  LoadMeter meter;
+  SampleLibrary samples;
+  BatchRunner runner;
+  std::unique_ptr<mlperf::SystemUnderTest> system;
+};
+
+class SystemsOnNumbers : public testing::Test {
  protected:
-  Systems() : engine_(channel_sums(false, kFormat), {.max_batch = 64, .threads = 1, .lanes = 2}) {
+  SystemsOnNumbers()
+      : engine_(channel_sums(false, kFormat), {.max_batch = 64, .threads = 1, .lanes = 2}) {
     numbers_.resize(kSamples * engine_.engine().input().bytes);
     for (std::size_t i = 0; i < numbers_.size(); ++i)
       numbers_[i] = static_cast<std::byte>(static_cast<std::int8_t>(i * i * 7 % 201) - 100);
@@ -100,27 +151,21 @@ class Systems : public testing::TestWithParam<SystemCase> {
     return found;
   }
 
+  AnswerEngine engine_;
+  std::vector<std::byte> numbers_;
+  Examples examples_;
+};
+
+class Systems : public SystemsOnNumbers, public testing::WithParamInterface<SystemCase> {
+ protected:
   // All queries of a run of the scenario, as LoadGen asks them; what FlushQueries throws goes out.
   void ask(std::size_t queries) {
-    const auto [scenario, runs_in_place, has_two_devices] = GetParam();
-    RunFailure failure;
-    LoadMeter meter;
-    const BatchPlan plan{.most_samples = scenario == Scenario::single_stream ? 1U : 48U,
-                         .lanes = 2,
-                         .runs_in_place = runs_in_place};
+    const Scenario scenario = GetParam().scenario;
     const AnswerEngine other(channel_sums(false, kFormat),
                              {.device = "reference", .max_batch = 64});
     std::vector<const AnswerEngine*> engines = {&engine_};
-    if (has_two_devices) engines.push_back(&other);
-    std::vector<const Engine*> devices;
-    for (const AnswerEngine* each : engines) devices.push_back(&each->engine());
-    SampleLibrary samples(examples_, devices, BufferPlace::host, plan.most_samples, failure);
-    BatchRunner runner(engines, samples, 2, 1, failure, meter);
-    const std::unique_ptr<mlperf::SystemUnderTest> system =
-        make_system(scenario, {"test", runner, samples, failure, plan});
-    std::vector<mlperf::QuerySampleIndex> all(kSamples);
-    std::iota(all.begin(), all.end(), 0);
-    samples.LoadSamplesToRam(all);
+    if (GetParam().has_two_devices) engines.push_back(&other);
+    SystemOfTest test(GetParam(), engines, examples_);
     const std::size_t at_once = scenario == Scenario::offline        ? queries
                                 : scenario == Scenario::multi_stream ? 8
                                                                      : 1;
@@ -130,15 +175,14 @@ class Systems : public testing::TestWithParam<SystemCase> {
         query[i] = {asked + i,
                     scenario == Scenario::offline ? i % kSamples : (asked + i) * 37 % kSamples};
       for (const mlperf::QuerySample& each : query) told->wanted[each.id] = wanted_[each.index];
-      system->IssueQuery(query);
+      test.system->IssueQuery(query);
     }
-    system->FlushQueries();
+    test.system->FlushQueries();
+    batches_ = test.batches();
   }
 
-  AnswerEngine engine_;
-  std::vector<std::byte> numbers_;
-  Examples examples_;
   std::vector<std::int32_t> wanted_;
+  std::map<std::size_t, std::size_t> batches_;
 };
 
 TEST_P(Systems, AnswerEveryQueryOnceAndRightly) {
@@ -150,6 +194,14 @@ TEST_P(Systems, AnswerEveryQueryOnceAndRightly) {
   EXPECT_TRUE(std::ranges::all_of(mine.times, [](const auto& times) { return times == 1; }));
   EXPECT_EQ(mine.wrong, 0U);
   EXPECT_EQ(mine.aborts, 0);
+  std::size_t samples = 0;
+  for (const auto& [size, count] : batches_) {
+    samples += size * count;
+    EXPECT_LE(size, 48U);
+    EXPECT_TRUE(GetParam().sizes.empty() || std::ranges::count(GetParam().sizes, size) == 1)
+        << size;
+  }
+  EXPECT_EQ(samples, kQueries);
 }
 
 // A byte that no number of the input has.
@@ -165,16 +217,42 @@ TEST_P(Systems, ThatFailAnswerAllTheSameAndEndTheRun) {
   EXPECT_TRUE(std::ranges::all_of(mine.times, [](const auto& times) { return times <= 1; }));
 }
 
+// Nobody flushes, no lane is busy and no sample comes behind these three: the clock begins the
+// batch. Twice, as it sleeps in between.
+TEST_F(SystemsOnNumbers, OfServerBeginABatchWhoseTimeIsOver) {
+  Told mine(6);
+  told = &mine;
+  mine.wanted.assign(6, classes()[1]);
+  SystemOfTest test({.scenario = Scenario::server, .longest_wait = std::chrono::milliseconds(20)},
+                    {&engine_}, examples_);
+  for (std::size_t begin = 0; begin < 6; begin += 3) {
+    for (std::size_t i = begin; i < begin + 3; ++i) test.system->IssueQuery({{i, 1}});
+    while (std::ranges::any_of(std::span(mine.times).subspan(begin, 3),
+                               [](const auto& times) { return times == 0; }))
+      std::this_thread::yield();
+  }
+  test.system->FlushQueries();
+  EXPECT_EQ(mine.wrong, 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Systems,
     testing::Values(SystemCase{Scenario::offline}, SystemCase{Scenario::offline, true},
                     SystemCase{Scenario::offline, false, true}, SystemCase{Scenario::server},
-                    SystemCase{Scenario::server, false, true}, SystemCase{Scenario::single_stream},
-                    SystemCase{Scenario::multi_stream}),
+                    SystemCase{Scenario::server, false, true},
+                    SystemCase{.scenario = Scenario::server,
+                               .longest_wait = std::chrono::microseconds(100)},
+                    SystemCase{.scenario = Scenario::server,
+                               .has_two_devices = true,
+                               .longest_wait = std::chrono::microseconds(100),
+                               .sizes = {1, 2, 3, 8, 20, 48}},
+                    SystemCase{Scenario::single_stream}, SystemCase{Scenario::multi_stream}),
     [](const auto& test) {
       return std::string(name_of(test.param.scenario)) +
              (test.param.runs_in_place ? "InPlace" : "") +
-             (test.param.has_two_devices ? "OnTwoDevices" : "");
+             (test.param.has_two_devices ? "OnTwoDevices" : "") +
+             (test.param.longest_wait.count() > 0 ? "Waiting" : "") +
+             (test.param.sizes.empty() ? "" : "InSomeSizes");
     });
 
 }  // namespace
