@@ -55,6 +55,7 @@ class Bench(Case):
         self.assertRegex(process.stdout, r"[\d.]+ images/s, [\d.]+ ms a run")
         self.assertRegex(process.stdout, r"(?m)^weights 6\.9 kB, values \d\.\d kB$")
         self.assertRegex(process.stdout, r"conv2d \dx\d \+ rescale")
+        self.assertRegex(process.stdout, r"(?m)^of peak: [\d.]+ % in the best layer, \w+; [\d.]+ % in all layers together$")
 
     def tune(self, *words, **variables):
         return self.done("tune", self.model, "--rounds", "1", "--threads", "1", *words, **variables).decode()
