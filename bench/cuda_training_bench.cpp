@@ -206,21 +206,17 @@ bool run(const std::vector<std::string>& words) {
   const bool has_network = words.size() == 3;
   const std::string network = has_network ? words[1] : "vgg-small-7";
   const std::int64_t batch = has_network ? std::stoll(words[2]) : 256;
-  if (!words.empty() && words[0] == "layers") {
-    measure_layers(network, batch, kLong);
-    return true;
-  }
-  if (has_network) {
-    measure_steps(network, batch);
-    return true;
-  }
-  const bool is_equal = is_right("vgg-small-7", 8) && is_right("lenet", 64);
+  const bool is_equal = is_right(network, 8) && (has_network || is_right("lenet", 64));
   fmt::print("{}\n",
              is_equal ? "weights are those of the CPU" : "WRONG: other weights than the CPU's");
-  for (const std::int64_t images : {256, 1024}) measure_steps("vgg-small-7", images);
-  measure_steps("lenet", 64);
-  measure_steps("mlp-784-100-50-10", 64);
-  if (words.empty()) measure_layers(network, batch, kShort);
+  const std::string what = words.empty() ? "all" : words[0];
+  if (what != "layers" && has_network) measure_steps(network, batch);
+  if (what != "layers" && !has_network) {
+    for (const std::int64_t images : {256, 1024}) measure_steps("vgg-small-7", images);
+    measure_steps("lenet", 64);
+    measure_steps("mlp-784-100-50-10", 64);
+  }
+  if (what != "steps") measure_layers(network, batch, words.empty() ? kShort : kLong);
   return is_equal;
 }
 

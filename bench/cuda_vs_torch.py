@@ -12,7 +12,7 @@ that it had allocated in a step, Nibble's all that a step took of the GPU beside
 after --limit seconds, compilation included, is said to be missing: PyTorch runs in a process of its own, which is then
 started anew for the next figure. So is what would begin after --budget seconds in all: modes are measured in their order,
 each at all batches.
-CUDA_TRAINING_BENCH compares weights with the CPU's by itself: run it without words first; `-` leaves Nibble out.
+CUDA_TRAINING_BENCH compares weights with the CPU's by itself, and fails where they differ; `-` leaves Nibble out.
 """
 
 import argparse
