@@ -4,6 +4,8 @@
 
 #include <array>
 #include <atomic>
+#include <string>
+#include <string_view>
 
 #include "cuda/driver.h"
 #include "cuda/errors.h"
@@ -27,6 +29,21 @@ std::string why_no_device() {
   cudaGetLastError();
   if (result != cudaSuccess) return cudaGetErrorString(result);
   return count == 0 ? "no GPU" : "";
+}
+
+std::string identity_of(int device) {
+  cudaDeviceProp properties{};
+  check("cuda", cudaGetDeviceProperties(&properties, device));
+  int version = 0;
+  check("cuda", cudaDriverGetVersion(&version));
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text = std::string(properties.name) + " GPU-";
+  for (const char each : properties.uuid.bytes) {
+    const auto byte = static_cast<unsigned char>(each);
+    text += {kDigits[byte >> 4U], kDigits[byte & 15U]};
+  }
+  return text + ", driver " + loaded_driver().version + ", CUDA " + std::to_string(version / 1000) +
+         "." + std::to_string(version % 1000 / 10);
 }
 
 DeviceGuard::DeviceGuard(const Place& place) {

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 #include "core/test_support.h"
 #include "cuda/driver.h"
 #include "cuda/upload.h"
@@ -30,6 +33,19 @@ TEST(CudaDevice, CountsThoseThatTakeWork) {
   }
   EXPECT_EQ(work_on(count), ErrorKind::device);
   EXPECT_LE(static_cast<std::size_t>(count), cuda::loaded_driver().gpus.size());
+}
+
+TEST(CudaDevice, TellsGpusApart) {
+  const int count = cuda::device_count();
+  std::set<std::string> identities;
+  for (int device = 0; device < count; ++device) {
+    const std::string text = cuda::identity_of(device);
+    EXPECT_NE(text.find(" GPU-"), std::string::npos) << text;
+    EXPECT_EQ(text.find("GPU-00000000000000000000000000000000"), std::string::npos) << text;
+    identities.insert(text);
+  }
+  EXPECT_EQ(identities.size(), static_cast<std::size_t>(count));
+  EXPECT_EQ(error_kind_of([&] { cuda::identity_of(count); }), ErrorKind::device);
 }
 
 TEST(CudaDevice, TellsARefusalOnce) {

@@ -20,6 +20,10 @@ Driver loaded_driver(const std::filesystem::path& folder = "/proc/driver/nvidia"
 // Why the runtime finds no GPU, in its words; empty where there is one.
 std::string why_no_device();
 
+// Which GPU that is, and by which driver: "NVIDIA H200 GPU-0123456789abcdef0123456789abcdef, driver
+// 570.124.06, CUDA 12.8". Throws where there is no such GPU.
+std::string identity_of(int device);
+
 // The number of "cuda" (0) or "cuda:1" (1); throws where there is no such GPU.
 int usable_device(std::string_view name);
 

@@ -11,6 +11,7 @@
 #include "core/atomic_file.h"
 #include "core/device_name.h"
 #include "core/text_file.h"
+#include "cuda/driver.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/cuda/device.h"
@@ -85,12 +86,14 @@ std::string hardware_fingerprint(const std::array<std::string, 2>& devices) {
     text += "; " + each;
     const DeviceName device = parse_device(each);
     if (device.kind == "cuda" && device.index < cuda::device_count())
-      text += fmt::format(" of {} multiprocessors", cuda::multiprocessors(device.index));
+      text += fmt::format(" {} of {} multiprocessors", cuda::identity_of(device.index),
+                          cuda::multiprocessors(device.index));
     const auto add_setting = [&](std::string_view kind, const char* variable) {
       const char* value = std::getenv(variable);
-      if (device.kind == kind && value != nullptr) text += fmt::format(" ({})", value);
+      if (device.kind == kind && value != nullptr) text += fmt::format(" ({}={})", variable, value);
     };
     add_setting("pretend", "NIBBLE_PRETEND");
+    add_setting("cuda", "NIBBLE_CUDA");
     add_setting("cuda", "NIBBLE_CUDA_WIRE");
     add_setting("cuda", "NIBBLE_CUDA_LIMITS");
   }

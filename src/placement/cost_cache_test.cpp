@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <set>
 
 #include "core/test_support.h"
+#include "cuda/driver.h"
+#include "nibble/cuda/device.h"
 #include "nibble/graph/network_text.h"
 #include "placement/integer_work.h"
 
@@ -84,6 +88,24 @@ TEST(CostCache, NamesTellBatchesAndDevicesApart) {
   EXPECT_NE(work_name(network, {}, 8), work_name(network, {}, 9));
   EXPECT_NE(work_name(network, {}, 8), work_name(network, {.frozen = {"a"}}, 8));
   EXPECT_NE(hardware_fingerprint({"cpu", "reference"}), hardware_fingerprint({"cpu", "cpu"}));
+}
+
+TEST(CostCache, NamesTellSettingsOfADeviceApart) {
+  const std::array<std::string, 2> devices = {"cpu", "cuda"};
+  const std::string usual = hardware_fingerprint(devices);
+  std::set<std::string> all = {usual};
+  for (const char* variable : {"NIBBLE_CUDA", "NIBBLE_CUDA_WIRE", "NIBBLE_CUDA_LIMITS"}) {
+    const char* own = std::getenv(variable);
+    const std::string before = own == nullptr ? "" : own;
+    setenv(variable, "x", 1);
+    all.insert(hardware_fingerprint(devices));
+    own == nullptr ? unsetenv(variable) : setenv(variable, before.c_str(), 1);
+  }
+  EXPECT_EQ(all.size(), 4U);
+  EXPECT_EQ(hardware_fingerprint(devices), usual);
+  if (cuda::device_count() > 0) {
+    EXPECT_NE(usual.find(cuda::identity_of(0)), std::string::npos) << usual;
+  }
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ std::string why_no_device() {
   return "this build has no CUDA";
 }
 
+std::string identity_of(int) {
+  refuse_without_cuda("cuda");
+}
+
 DeviceGuard::DeviceGuard(const Place&) {
   refuse_without_cuda("cuda");
 }
