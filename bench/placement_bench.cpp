@@ -4,10 +4,14 @@
 // slow and quick phases: the two pure ones are asked again and again, and predictions stand twice,
 // as they were made and at the speed that the machine has when the step is measured.
 //
-// More than 50 placements have few steps each, and the pure ones are asked every second.
+// Contests, of none or of more than 50 placements by chance, are after the best alone: every
+// placement has one turn, the pure ones are asked every few seconds, and a placement by chance
+// whose first warm step takes more than twice as long as the best's so far has no other.
 //
 // usage: placement_bench [network] [images] [first device] [second device] [placements] [seconds]
+//                        [training]
 //        seconds: no more placements by chance are begun after so many
+//        training: int8, or what crosses in floats: fp32, fp16, bf16, wire-int8
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +22,12 @@
 #include <string>
 
 #include "backend/cuda/register.h"
+#include "float_training/cuda/register.h"
 #include "graph/batch_norm.h"
+#include "nibble/float_training/recipe.h"
 #include "nibble/graph/network_text.h"
+#include "placement/float_work.h"
 #include "placement/integer_work.h"
-#include "placement/step_trial.h"
 #include "placement/time_line.h"
 
 namespace {
@@ -34,8 +40,12 @@ constexpr int kLeastTurns = 3;
 constexpr int kMostTurns = 11;
 constexpr int kStepsATurn = 3;
 constexpr Nanoseconds kEnough = 600'000'000;  // of steps of one placement
-constexpr int kManyPlacements = 50;           // more have one turn each
+constexpr int kManyPlacements = 50;           // more are a contest, and so is none
 constexpr Nanoseconds kSecond = 1'000'000'000;
+constexpr Nanoseconds kAskedAgain = 5 * kSecond;  // pure placements in a contest
+constexpr Nanoseconds kCutOff = 2;                // times the best's step: clearly slower
+constexpr Nanoseconds kMemoryTime = 30'000'000;   // more than taking memory takes
+constexpr double kHopelessShare = 1.3;            // of the best's time: no second turn at the end
 
 double milliseconds(Nanoseconds time) {
   return static_cast<double>(time) / 1e6;
@@ -49,16 +59,26 @@ struct Contestant {
   Nanoseconds measured = 0;
 };
 
+// What the network is trained by; float words are those of wires.
+std::unique_ptr<PlannedWork> work_of(const Network& network, const std::string& training,
+                                     const IntegerOptions& options, const PlanRequest& request) {
+  if (training == "int8") return integer_work(network, options, request);
+  Recipe recipe;
+  recipe.network = network;
+  recipe.batch = request.images;
+  recipe.wire = wire_by_name(training == "wire-int8" ? "int8" : training);
+  return float_work(recipe, request);
+}
+
 class Contest {
  public:
-  Contest(const Network& network, std::int64_t images, std::array<std::string, 2> devices)
-      : network_(network), images_(images) {
-    if (has_batch_norm(network)) options_.update = SgdUpdate{.rate = {20000, -20}};
-    plan_ =
-        plan_step(network_, options_, {.devices = devices, .images = images, .uses_cache = false});
-    backends_ = {make_backend(devices[0]), make_backend(devices[1])};
+  Contest(const PlannedWork& work, const PlanRequest& request, std::string training)
+      : work_(work), training_(std::move(training)) {
+    const Nanoseconds begin = now();
+    plan_ = plan_work(work, request);
+    fmt::print("planned in {:.1f} s\n", static_cast<double>(now() - begin) / 1e9);
     for (const std::uint8_t side : {std::uint8_t{0}, std::uint8_t{1}}) {
-      const Sides all(plan_.graph.units.size(), side);
+      const Sides all = all_on(plan_.graph, side);
       planned_pure_ += time_line(plan_.graph, plan_.costs, all).length;
       pure_[side] = trial_of(all);
       for (int i = 0; i < 3; ++i) pure_[side]->step();
@@ -74,17 +94,13 @@ class Contest {
     }
     fmt::print("both at once take {:.2f} of the time alone\n",
                static_cast<double>(plan_.costs.crowded) / 1e3);
-    const bool are_many = placements > kManyPlacements;
-    for (const PlanCandidate& each : plan_.candidates)
-      add(each.name, each.sides, are_many ? kLeastTurns : kMostTurns);
+    is_contest_ = placements == 0 || placements > kManyPlacements;
+    for (const PlanCandidate& each : plan_.candidates) add(each.name, each.sides, false);
     const std::size_t planned = contestants_.size();
     const Nanoseconds begin = now();
-    int tried = 0;
-    for (; tried < placements && now() - begin < seconds * kSecond; ++tried)
-      add(fmt::format("by chance {}", tried),
-          sides_by_chance(plan_.graph, kFirstByChance + static_cast<std::uint32_t>(tried)),
-          are_many ? 1 : kMostTurns);
-    if (tried < placements) fmt::print("only {} placements by chance were tried\n", tried);
+    for (; tried_ < placements && now() - begin < seconds * kSecond; ++tried_)
+      add(fmt::format("by chance {}", tried_),
+          sides_by_chance(plan_.graph, kFirstByChance + static_cast<std::uint32_t>(tried_)), true);
     show_errors("as it was made", &Contestant::predicted);
     show_errors("at the speed of the moment", &Contestant::now);
     std::ranges::sort(contestants_.begin() + static_cast<std::ptrdiff_t>(planned),
@@ -95,12 +111,11 @@ class Contest {
   }
 
  private:
-  std::unique_ptr<StepTrial> trial_of(const Sides& sides) const {
-    return std::make_unique<StepTrial>(network_, options_, images_,
-                                       placement_of_sides(network_, plan_.graph, sides, backends_));
+  std::unique_ptr<TimedSteps> trial_of(const Sides& sides) const {
+    return work_.trial(plan_.graph, sides);
   }
 
-  static void take_turn(StepTrial& steps, std::vector<Nanoseconds>& found) {
+  static void take_turn(TimedSteps& steps, std::vector<Nanoseconds>& found) {
     steps.step();
     for (int i = 0; i < kStepsATurn; ++i) found.push_back(steps.step());
   }
@@ -112,22 +127,43 @@ class Contest {
     pure_asked_ = now();
   }
 
+  Nanoseconds best_so_far() const {
+    Nanoseconds best = INT64_MAX / kCutOff;
+    for (const Contestant& each : contestants_) best = std::min(best, each.measured);
+    return best;
+  }
+
+  // The first two take memory: devices may have it for every second step. The time of the one that
+  // is clearly slower than the best, with which a contest leaves it; else 0.
+  Nanoseconds first_steps(TimedSteps& trial, bool may_be_cut_off) {
+    for (const Nanoseconds more : {kMemoryTime, kMemoryTime, Nanoseconds{0}}) {
+      const Nanoseconds time = trial.step();
+      if (!may_be_cut_off || time <= kCutOff * best_so_far() + more) continue;
+      ++cut_off_;
+      return time;
+    }
+    return 0;
+  }
+
   // In turns with steps on each device alone, fewer of them where they are long; the first step of
-  // a turn finds caches that others have used. Who has one turn only needs no new steps of theirs
-  // where some were made a moment ago.
-  void add(std::string name, Sides sides, int most_turns) {
-    Contestant added{std::move(name), std::move(sides)};
-    added.predicted = time_line(plan_.graph, plan_.costs, added.sides).length;
-    const std::unique_ptr<StepTrial> trial = trial_of(added.sides);
-    const bool has_one_turn = most_turns == 1;
-    for (int i = 0; i < (has_one_turn ? 1 : 3); ++i) trial->step();
+  // a turn finds caches that others have used.
+  Nanoseconds usual_step(TimedSteps& trial) {
     std::vector<Nanoseconds> times;
     const Nanoseconds begin = now();
+    const int most_turns = is_contest_ ? 1 : kMostTurns;
     for (int i = 0; i < most_turns && (i < kLeastTurns || now() - begin < kEnough); ++i) {
-      if (!has_one_turn || now() - pure_asked_ > kSecond) ask_pure(i);
-      take_turn(*trial, times);
+      if (!is_contest_ || now() - pure_asked_ > kAskedAgain) ask_pure(i);
+      take_turn(trial, times);
     }
-    added.measured = median_of(times);
+    return median_of(times);
+  }
+
+  void add(std::string name, Sides sides, bool is_by_chance) {
+    Contestant added{std::move(name), std::move(sides)};
+    added.predicted = time_line(plan_.graph, plan_.costs, added.sides).length;
+    const std::unique_ptr<TimedSteps> trial = trial_of(added.sides);
+    added.measured = first_steps(*trial, is_contest_ && is_by_chance);
+    if (added.measured == 0) added.measured = usual_step(*trial);
     added.now =
         added.predicted * (median_of(pure_times_[0]) + median_of(pure_times_[1])) / planned_pure_;
     fmt::print(
@@ -155,19 +191,28 @@ class Contest {
         static_cast<double>(*std::ranges::max_element(errors)) / 10, within, errors.size());
   }
 
-  // Some steps in a row, of which the quickest counts, as for a plan.
+  // Some steps in a row, of which the quickest counts, as for a plan. Who is far behind after the
+  // first turn has no other.
   void final_round() {
-    std::vector<std::unique_ptr<StepTrial>> trials;
-    for (const Contestant& each : contestants_) trials.push_back(trial_of(each.sides));
-    std::vector<std::vector<Nanoseconds>> times(trials.size());
+    struct Finalist {
+      Contestant* contestant;
+      std::unique_ptr<TimedSteps> trial;
+      std::vector<Nanoseconds> times = {};
+    };
+    std::vector<Finalist> finalists;
+    for (Contestant& each : contestants_) finalists.push_back({&each, trial_of(each.sides)});
     for (int turn = 0; turn < 9; ++turn) {
-      for (std::size_t i = 0; i < trials.size(); ++i) {
-        Nanoseconds least = trials[i]->step();
-        for (int step = 0; step < 3; ++step) least = std::min(least, trials[i]->step());
-        times[i].push_back(least);
+      for (Finalist& each : finalists) {
+        Nanoseconds least = each.trial->step();
+        for (int step = 0; step < 3; ++step) least = std::min(least, each.trial->step());
+        each.times.push_back(least);
+        each.contestant->measured = median_of(each.times);
       }
+      if (turn > 0) continue;
+      const auto most =
+          static_cast<Nanoseconds>(kHopelessShare * static_cast<double>(best_so_far()));
+      std::erase_if(finalists, [&](const Finalist& each) { return each.times[0] > most; });
     }
-    for (std::size_t i = 0; i < trials.size(); ++i) contestants_[i].measured = median_of(times[i]);
   }
 
   void show_verdict(std::size_t planned) const {
@@ -181,20 +226,23 @@ class Contest {
       best = std::min(best, each.measured);
       if (i < planned && each.name.starts_with("all on")) pure = std::min(pure, each.measured);
     }
+    fmt::print("by chance: {} placements, {} of them cut off as clearly slower than the best\n",
+               tried_, cut_off_);
     fmt::print(
-        "{} {} on {} and {}: auto {:.3f} ms; {:.3f} of the best's speed, {:.3f} of the best "
+        "{} {} {} on {} and {}: auto {:.3f} ms; {:.3f} of the best's speed, {:.3f} of the best "
         "single device's\n",
-        network_.name, images_, plan_.devices[0], plan_.devices[1], milliseconds(chosen),
-        static_cast<double>(best) / static_cast<double>(chosen),
+        work_.network().name, training_, plan_.images, plan_.devices[0], plan_.devices[1],
+        milliseconds(chosen), static_cast<double>(best) / static_cast<double>(chosen),
         static_cast<double>(pure) / static_cast<double>(chosen));
   }
 
-  const Network& network_;
-  std::int64_t images_;
-  IntegerOptions options_;
+  const PlannedWork& work_;
+  std::string training_;
   StepPlan plan_;
-  Backends backends_;
-  std::array<std::unique_ptr<StepTrial>, 2> pure_;  // everything on the one, on the other
+  bool is_contest_ = false;
+  int tried_ = 0;                                    // by chance
+  int cut_off_ = 0;                                  // of them
+  std::array<std::unique_ptr<TimedSteps>, 2> pure_;  // everything on the one, on the other
   std::array<std::vector<Nanoseconds>, 2> pure_times_;
   Nanoseconds pure_asked_ = 0;
   Nanoseconds planned_pure_ = 0;  // both, when costs were measured
@@ -207,8 +255,15 @@ int main(int count, char** words) {
   const auto word = [&](int i, const char* usual) { return i < count ? words[i] : usual; };
   try {
     register_cuda_backend();
+    register_cuda_float_device();
     const Network network = load_network(word(1, "lenet"));
-    Contest(network, std::atoll(word(2, "64")), {word(3, "cpu"), word(4, "pretend")})
+    const PlanRequest request{.devices = {word(3, "cpu"), word(4, "pretend")},
+                              .images = std::atoll(word(2, "64")),
+                              .uses_cache = false};
+    const std::string training = word(7, "int8");
+    IntegerOptions options;
+    if (has_batch_norm(network)) options.update = SgdUpdate{.rate = {20000, -20}};
+    Contest(*work_of(network, training, options, request), request, training)
         .run(std::atoi(word(5, "20")), std::atoi(word(6, "100000")));
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -40,6 +40,7 @@ class FloatDevice {
  public:
   virtual ~FloatDevice() = default;
   virtual std::string name() const = 0;
+  virtual bool shares_host() const { return false; }  // computes on the host's processor
   // The settings' node and shapes are used now, and not kept. Weights, inputs and errors that
   // arrive are rounded to `type`.
   virtual std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,

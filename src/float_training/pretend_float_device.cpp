@@ -177,6 +177,7 @@ class PretendProducts final : public DeviceProducts {
 class PretendFloatDevice final : public FloatDevice {
  public:
   std::string name() const override { return "pretend"; }
+  bool shares_host() const override { return true; }
   std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
                                            ProductType type) override {
     return std::make_unique<PretendProducts>(worker_, settings, type);

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 
+#include "float_training/float_device.h"
 #include "placement/fit.h"
 #include "placement/float_graph.h"
 #include "placement/float_trial.h"
+#include "placement/measure_crowding.h"
 #include "placement/plan.h"
 #include "placement/trace_times.h"
 
@@ -29,6 +31,7 @@ class WatchedSteps {
     traces_.add(trial_.traced_step());
   }
 
+  FloatTrial& trial() { return trial_; }
   Nanoseconds usual() const { return median_of(times_); }
   Nanoseconds on_host(const PlacedUnit& unit, const char* pass) const {
     return traces_.on_host(unit.node + " " + pass);
@@ -73,6 +76,8 @@ class FloatMeasurer {
     costs.links = {all_there().traces().link("up"), all_there().traces().link("down")};
     costs.wires = {{costs.wire, costs.links}};
     for (const Flow& flow : measured_.graph.flows) costs.copies.push_back(copies_of(flow));
+    if (make_float_device(device_)->shares_host())
+      costs.crowded = measure_crowding(steps_[0]->trial(), steps_[1]->trial());
     costs = fitted_to(mixed_steps(), measured_.graph, costs);
     return std::move(measured_);
   }

@@ -50,11 +50,15 @@ class FloatWork final : public PlannedWork {
 
 }  // namespace
 
-StepPlan plan_step(const Recipe& recipe, const PlanRequest& request) {
+std::unique_ptr<PlannedWork> float_work(const Recipe& recipe, const PlanRequest& request) {
   if (request.devices[0] != "cpu")
     throw Error("place", "first device of float training", request.devices[0],
                 "cpu, which computes all but products", ErrorKind::usage);
-  return plan_work(FloatWork(recipe, request), request);
+  return std::make_unique<FloatWork>(recipe, request);
+}
+
+StepPlan plan_step(const Recipe& recipe, const PlanRequest& request) {
+  return plan_work(*float_work(recipe, request), request);
 }
 
 }  // namespace nibble::inline placement

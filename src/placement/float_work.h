@@ -7,7 +7,8 @@
 
 namespace nibble::inline placement {
 
-// The first device is the CPU, which computes what no device can. Throws where it is another.
+// The first device is the CPU, which computes what no device can. Both throw where it is another.
+std::unique_ptr<PlannedWork> float_work(const Recipe& recipe, const PlanRequest& request);
 StepPlan plan_step(const Recipe& recipe, const PlanRequest& request);
 
 }  // namespace nibble::inline placement

@@ -5,9 +5,13 @@
 
 namespace nibble::inline placement {
 
-StepPlan plan_step(const Recipe& recipe, const PlanRequest&) {
+std::unique_ptr<PlannedWork> float_work(const Recipe& recipe, const PlanRequest&) {
   throw Error("place", "float training of " + recipe.network.name, "a build without oneDNN",
               "--arith int8, or a build with it");
+}
+
+StepPlan plan_step(const Recipe& recipe, const PlanRequest& request) {
+  return plan_work(*float_work(recipe, request), request);
 }
 
 }  // namespace nibble::inline placement

@@ -53,9 +53,14 @@ std::string work_name(const Network& network, const IntegerOptions& options, std
                      static_cast<int>(options.rule), frozen);
 }
 
+std::unique_ptr<PlannedWork> integer_work(const Network& network, const IntegerOptions& options,
+                                          const PlanRequest& request) {
+  return std::make_unique<IntegerWork>(network, options, request);
+}
+
 StepPlan plan_step(const Network& network, const IntegerOptions& options,
                    const PlanRequest& request) {
-  return plan_work(IntegerWork(network, options, request), request);
+  return plan_work(*integer_work(network, options, request), request);
 }
 
 }  // namespace nibble::inline placement

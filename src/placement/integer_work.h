@@ -10,6 +10,10 @@ namespace nibble::inline placement {
 // What is measured: the network, the batch and what its step keeps.
 std::string work_name(const Network& network, const IntegerOptions& options, std::int64_t images);
 
+// The network and the options must outlive it.
+std::unique_ptr<PlannedWork> integer_work(const Network& network, const IntegerOptions& options,
+                                          const PlanRequest& request);
+
 StepPlan plan_step(const Network& network, const IntegerOptions& options,
                    const PlanRequest& request);
 

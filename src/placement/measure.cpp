@@ -3,13 +3,12 @@
 #include "placement/measure.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <string>
-#include <thread>
 
 #include "placement/fit.h"
 #include "placement/measure_copies.h"
+#include "placement/measure_crowding.h"
 
 namespace nibble::inline placement {
 namespace {
@@ -119,6 +118,7 @@ class PureSteps {
   // What a step takes at this moment.
   Nanoseconds again() { return trial_.usual_step(); }
 
+  StepTrial& trial() { return trial_; }
   IntegerTape& tape() { return trial_.tape(); }
   const UnitClock& clock() const { return clock_; }
   Nanoseconds median() const { return median_of(times_); }
@@ -154,34 +154,6 @@ Nanoseconds copy_time(IntegerBackend& from, IntegerBackend& to, std::int64_t ima
     times.push_back(now() - begin);
   }
   return median_of(times);
-}
-
-// The median of steps while the other one makes steps, too, on a thread of its own.
-Nanoseconds step_beside(StepTrial& trial, StepTrial& other) {
-  constexpr int kSteps = 3;
-  std::atomic<bool> is_over = false;
-  std::jthread beside([&] {
-    while (!is_over) other.step();
-  });
-  std::vector<Nanoseconds> times;
-  for (int i = 0; i < kSteps; ++i) times.push_back(trial.step());
-  is_over = true;
-  return median_of(times);
-}
-
-// Alone and beside each other in turns, for machines have slow and quick phases.
-std::int64_t measure_crowding(const Network& network, const IntegerOptions& options,
-                              std::int64_t images, const Backends& backends) {
-  constexpr int kTurns = 7;
-  StepTrial first(network, options, images, Placement(backends[0]));
-  StepTrial second(network, options, images, Placement(backends[1]));
-  std::vector<std::int64_t> thousandths;
-  for (int turn = 0; turn <= kTurns; ++turn) {
-    const Nanoseconds alone = first.step() + second.step();
-    const Nanoseconds crowded = step_beside(first, second) + step_beside(second, first);
-    if (turn > 0) thousandths.push_back(1000 * crowded / alone);
-  }
-  return std::max<std::int64_t>(median_of(thousandths), 1000);
 }
 
 void measure_wires(const Backends& backends, StepCosts& costs) {
@@ -242,7 +214,7 @@ MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
   if (sides == 1) return measured;
   measure_wires(backends, costs);
   if (backends[0]->shares_host() || backends[1]->shares_host())
-    costs.crowded = measure_crowding(network, options, images, backends);
+    costs.crowded = measure_crowding(pure[0]->trial(), pure[1]->trial());
   const Nanoseconds usual = pure[0]->median() + pure[1]->median();
   measure_copies(network, options, images, backends, measured, [&](Nanoseconds time) {
     return time * usual / (pure[0]->again() + pure[1]->again());
