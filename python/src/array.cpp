@@ -46,9 +46,11 @@ Array::Array(nb::handle fresh, const Array& like) : object_(fresh), kind_(like.k
     take_torch_data(kArgument);
   } else if (kind_ == Kind::torch) {
     take_torch(kArgument, Access::read);
-  } else {
+  } else if (like.is_on_cpu()) {
     kind_ = Kind::numpy;
     take_numpy(kArgument, Access::write);
+  } else {
+    take_dlpack(kArgument, Access::write);
   }
 }
 

@@ -92,8 +92,8 @@ class Array {
 // Throws where the rank is beyond what Nibble has.
 Shape shape_of(Argument argument, const std::int64_t* extents, std::int64_t rank);
 
-// A new array as NumPy's and torch's empty_like make it; of other kinds a NumPy array, and none
-// where they lie on a GPU.
+// A new array as NumPy's and torch's empty_like make it; of other kinds a NumPy array, and on a GPU
+// one that has nothing but __dlpack__.
 nb::object empty_like(const Array& array);
 
 // A new dense array of a kind on the CPU; NumPy for other kinds.

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cuda/memory.h"
 #include "python/src/checks.h"
 #include "python/src/errors.h"
 #include "python/src/modules.h"
@@ -74,8 +75,9 @@ Workspace::Workspace(std::size_t bytes, const Array& beside) {
   if (bytes == 0) return;
   const Torch* module = torch();
   if (module == nullptr) {
-    throw StateMistake("workspace", "memory on " + device_text(beside.device()), "no torch",
-                       "import torch, which allocates it");
+    own_ = cuda::allocate(bytes, beside.device().index);
+    data_ = own_.get();
+    return;
   }
   if (module->exchange != nullptr) {
     lent_ = allocate(*module->exchange, bytes, beside.device().index);

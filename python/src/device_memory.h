@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string_view>
 
 #include "nibble/core/error.h"
@@ -39,7 +40,8 @@ class DeviceOutput {
   DType dtype_;
 };
 
-// Memory of torch's allocator, which hands it out again in the order of the stream.
+// Memory of torch's allocator, which hands it out again in the order of the stream; where torch is
+// not loaded the device's own, given back after its work.
 class Workspace {
  public:
   Workspace(std::size_t bytes, const Array& beside);
@@ -49,6 +51,7 @@ class Workspace {
   void* data() const { return data_; }
 
  private:
+  std::shared_ptr<void> own_;                 // without torch
   nb::object memory_;                         // before torch 2.10
   dlpack::ManagedVersioned* lent_ = nullptr;  // from then on
   void* data_ = nullptr;

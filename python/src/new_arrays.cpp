@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "python/src/errors.h"
+#include "cuda/memory.h"
 #include "python/src/modules.h"
 
 namespace nibble::python {
@@ -41,15 +41,23 @@ nb::dlpack::dtype described_by(DType dtype) {
   }
 }
 
+// An array of memory that its owner holds.
+template <class Framework, class Owner>
+nb::object wrapped(Owner owner, void* data, const Shape& shape, DType dtype,
+                   int device_type = nb::device::cpu::value, int device = 0) {
+  const auto extents = shape.extents();
+  const std::vector<std::size_t> sizes(extents.begin(), extents.end());
+  const nb::capsule kept(new Owner(std::move(owner)),
+                         [](void* p) noexcept { delete static_cast<Owner*>(p); });
+  return nb::cast(nb::ndarray<Framework>(data, sizes.size(), sizes.data(), kept, nullptr,
+                                         described_by(dtype), device_type, device));
+}
+
 template <class Framework>
 nb::object wrapped(Tensor tensor, DType dtype) {
-  auto kept = std::make_unique<Tensor>(std::move(tensor));
-  const auto extents = kept->shape().extents();
-  const std::vector<std::size_t> shape(extents.begin(), extents.end());
-  void* data = kept->data();
-  const nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<Tensor*>(p); });
-  return nb::cast(nb::ndarray<Framework>(data, shape.size(), shape.data(), owner, nullptr,
-                                         described_by(dtype)));
+  void* data = tensor.data();
+  const Shape shape = tensor.shape();
+  return wrapped<Framework>(std::move(tensor), data, shape, dtype);
 }
 
 }  // namespace
@@ -63,8 +71,11 @@ nb::object to_python(Tensor tensor, Array::Kind kind) {
 
 nb::object empty_on_device(const Array& like, DType dtype, const Shape& shape) {
   if (like.kind() != Array::Kind::torch) {
-    throw StateMistake("array", "memory on a GPU", "an array of another package",
-                       "out= beside it, or a torch tensor");
+    const int device = like.device().index;
+    const auto bytes = static_cast<std::size_t>(shape.elements()) * size_of(dtype);
+    const std::shared_ptr<void> memory = cuda::allocate(bytes, device);
+    return wrapped<nb::array_api>(memory, memory.get(), shape, dtype, nb::device::cuda::value,
+                                  device);
   }
   nb::list extents;
   for (const std::int64_t extent : shape.extents()) extents.append(extent);

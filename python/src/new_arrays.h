@@ -11,7 +11,8 @@ namespace nibble::python {
 // uint16 and uint32, which not every version has.
 nb::object to_python(Tensor tensor, Array::Kind kind);
 
-// New memory on the GPU of a torch tensor.
+// New memory on the GPU of a tensor, as torch makes it; beside arrays of other packages memory of
+// Nibble's own, by an object that has __dlpack__.
 nb::object empty_on_device(const Array& like, DType dtype, const Shape& shape);
 
 }  // namespace nibble::python

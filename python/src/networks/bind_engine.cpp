@@ -17,7 +17,6 @@
 #include "python/src/errors.h"
 #include "python/src/networks/bind.h"
 #include "python/src/networks/engine_arrays.h"
-#include "python/src/new_arrays.h"
 #include "tasks/measure_engine.h"
 
 namespace nibble::python {
@@ -121,7 +120,7 @@ nb::object answers(const EngineObject& self, nb::handle x) {
   run_into(self, examples, integers.data(), examples.is_on_gpu());
   Tensor reals(DType::f32, integers.shape());
   self.answers->to_reals({integers.data(), integers.bytes()}, reals.as<float>());
-  return on_the_device_of(input, to_python(std::move(reals), input.kind()));
+  return beside(input, std::move(reals));
 }
 
 // The integers of every layer, by its name; of an engine that keeps layers.
@@ -141,8 +140,7 @@ nb::dict layer_values(const EngineObject& self, nb::handle x) {
                              });
   }
   nb::dict arrays;
-  for (auto& [name, tensor] : layers)
-    arrays[name.c_str()] = on_the_device_of(input, to_python(std::move(tensor), input.kind()));
+  for (auto& [name, tensor] : layers) arrays[name.c_str()] = beside(input, std::move(tensor));
   return arrays;
 }
 

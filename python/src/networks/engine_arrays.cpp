@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/device_name.h"
+#include "cuda/memory.h"
 #include "python/src/checks.h"
 #include "python/src/device_memory.h"
 #include "python/src/errors.h"
@@ -36,16 +37,20 @@ bool is_one(const Shape& shape, const Shape& one) {
   return shape.rank() == 3 && one.rank() == 3 && one[2] > 1 && shape[0] == one[2];
 }
 
-bool is_tensor_on_gpu(const Array& array) {
-  return array.kind() == Array::Kind::torch && !array.is_on_cpu();
-}
-
-nb::object copy_on_host(const Array& array) {
-  if (array.kind() != Array::Kind::torch) {
-    throw StateMistake(kX.function, "x", "an array of another package that has to be copied",
-                       "a dense one of the input's type, or a torch tensor");
+Tensor copy_on_host(const Array& array) {
+  if (!array.is_contiguous()) {
+    if (array.kind() != Array::Kind::torch) {
+      throw StateMistake(kX.function, "x", "a strided array of another package on a GPU",
+                         "a dense one, or a torch tensor");
+    }
+    const nb::object dense = array.object().attr("detach")().attr("contiguous")();
+    return copy_on_host(Array(dense, kX, Access::read));
   }
-  return array.object().attr("detach")().attr("cpu")();
+  Tensor copy(array.dtype(), array.shape());
+  const cuda::Place place = place_on(array.device().index);
+  const nb::gil_scoped_release others_may_run;
+  cuda::copy(copy.data(), array.data(), copy.bytes(), place);
+  return copy;
 }
 
 }  // namespace
@@ -77,12 +82,10 @@ Examples::Examples(const Array& array, const EngineObject& self) {
     return;
   }
   Tensor gathered;
-  if (array.is_on_cpu()) {
-    batch_ = self.reader.take(dense(array, gathered), "x", copied_);
-  } else {
-    const nb::object copy = copy_on_host(array);
-    batch_ = self.reader.take(dense(Array(copy, kX, Access::read), gathered), "x", copied_);
-  }
+  if (!array.is_on_cpu()) gathered = copy_on_host(array);
+  const ConstTensorView values =
+      array.is_on_cpu() ? dense(array, gathered) : std::as_const(gathered).view();
+  batch_ = self.reader.take(values, "x", copied_);
   bytes_ = copied_;
 }
 
@@ -96,7 +99,7 @@ Shape Examples::shape_for(const Shape& one) const {
 Answers::Answers(const EngineObject& self, const Examples& examples, const Array& input) {
   const ValueInfo& info = self.engine().output();
   const Shape shape = examples.shape_for(info.shape);
-  if (is_tensor_on_gpu(input)) {
+  if (!input.is_on_cpu()) {
     on_gpu_ = empty_on_device(input, info.dtype, shape);
     const Array memory(on_gpu_, kX, Access::write);
     bytes_ = {memory.data(), memory.mutable_view().bytes()};
@@ -110,8 +113,14 @@ nb::object Answers::take(Array::Kind kind) {
   return on_gpu_.is_valid() ? std::move(on_gpu_) : to_python(std::move(on_host_), kind);
 }
 
-nb::object on_the_device_of(const Array& input, nb::object made) {
-  return is_tensor_on_gpu(input) ? made.attr("to")(input.object().attr("device")) : made;
+nb::object beside(const Array& input, Tensor made) {
+  if (input.is_on_cpu()) return to_python(std::move(made), input.kind());
+  nb::object result = empty_on_device(input, made.dtype(), made.shape());
+  const Array memory(result, kX, Access::write);
+  const cuda::Place place = place_on(memory.device().index);
+  const nb::gil_scoped_release others_may_run;
+  cuda::copy(memory.data(), made.data(), made.bytes(), place);
+  return result;
 }
 
 }  // namespace nibble::python

@@ -51,8 +51,7 @@ class Examples {
   std::vector<std::byte> copied_;
 };
 
-// New memory for what an engine answers with, beside its examples: tensors on a GPU get theirs
-// there, arrays of other packages on the host.
+// New memory for what an engine answers with, where its examples lie.
 class Answers {
  public:
   Answers(const EngineObject& self, const Examples& examples, const Array& input);
@@ -67,7 +66,7 @@ class Answers {
   std::span<std::byte> bytes_;
 };
 
-// What the host has made of an input, on the input's device.
-nb::object on_the_device_of(const Array& input, nb::object made);
+// What the host has made of an input, of the input's kind and on its device.
+nb::object beside(const Array& input, Tensor made);
 
 }  // namespace nibble::python
