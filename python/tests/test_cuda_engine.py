@@ -74,13 +74,39 @@ class Lent:
 def test_arrays_of_other_packages(engine, integers, expected):
     x = torch.from_numpy(integers).cuda()
     answers = engine.run(Lent(x))
-    assert isinstance(answers, np.ndarray) and np.array_equal(answers, expected)
+    assert not isinstance(answers, (np.ndarray, torch.Tensor)) and answers.__dlpack_device__() == (2, 0)
+    assert np.array_equal(torch.from_dlpack(answers).cpu().numpy(), expected)
     out = torch.zeros(expected.shape, dtype=engine.run(x).dtype, device="cuda")
     engine.run(Lent(x), Lent(out))
     assert np.array_equal(out.cpu().numpy(), expected)
-    assert np.array_equal(engine.submit(Lent(x)).result(60), expected)
-    with pytest.raises(RuntimeError, match="an array of another package that has to be copied"):
+    assert np.array_equal(torch.from_dlpack(engine.submit(Lent(x)).result(60)).cpu().numpy(), expected)
+    with pytest.raises(RuntimeError, match="a strided array of another package on a GPU"):
         engine.run(Lent(x[:, ::2]))
+
+
+def test_bytes_of_other_packages(engine, nibble, quantized, pictures):
+    on_cpu, lent = nibble.Engine(quantized), Lent(torch.from_numpy(pictures).cuda())
+    assert np.array_equal(torch.from_dlpack(engine.answers(lent)).cpu().numpy(), on_cpu.answers(pictures))
+    values = engine.values(lent)
+    for name, expected in on_cpu.values(pictures).items():
+        assert np.array_equal(torch.from_dlpack(values[name]).cpu().numpy(), expected), name
+
+
+def test_modules_leave_tensors_where_they_are(nibble, quantized, integers, pictures, monkeypatch):
+    """A module of the GPU never copies a tensor there to the host by torch; one of the CPU answers where it was asked."""
+    import nibble.torch as nt
+
+    expected = nibble.Engine(quantized).answers(integers)
+    module = nt.EngineModule(quantized, device="cuda", max_batch=32)
+    x = torch.from_numpy(integers).cuda()
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.Tensor, "cpu", None)
+        answers = module(x)
+    assert answers.is_cuda and np.array_equal(answers.cpu().numpy(), expected)
+    assert np.array_equal(module(x.cpu()).numpy(), expected)
+    floats = torch.from_numpy(pictures).permute(0, 3, 1, 2).float().cuda() / 16
+    there, here = module(floats), nt.EngineModule(quantized)(floats)
+    assert there.is_cuda and here.is_cuda and torch.equal(there, here)
 
 
 def test_more_than_fit_at_once(engine, integers, expected):

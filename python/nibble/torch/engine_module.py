@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Union
+from typing import TYPE_CHECKING, Any, Dict, Optional, Union
 
 import torch
 
@@ -24,27 +24,38 @@ def _untraced(function: Any) -> Any:
 class EngineModule(torch.nn.Module):
     """A quantized or integer-trained model for evaluation: forward gives the real numbers that integers stand for.
 
-    model    a Model or a path, as `nibble.Engine` takes them, and so are device and threads
-    forward  takes what the engine takes: pictures of floats or bytes, channels first or last, on any device
+    model    a Model or a path, as `nibble.Engine` takes them, and so are device, threads and max_batch
+    forward  takes what the engine takes: pictures of floats or bytes, channels first or last, on any device; integers on
+             the GPU where the engine runs are not copied
 
     There is nothing to train: no parameters, no gradients. Copies and pickles have the model's bytes in them.
     """
 
     def __init__(
-        self, model: Union["Model", str, "os.PathLike[str]"], device: str = "cpu", threads: Any = None
+        self,
+        model: Union["Model", str, "os.PathLike[str]"],
+        device: str = "cpu",
+        threads: Optional[int] = None,
+        max_batch: int = 1,
     ) -> None:
         super().__init__()
         import nibble
         from nibble.model import opened
 
         self.model = opened(model)
-        self._options: Dict[str, Any] = {"device": device, "threads": threads}
+        self._options: Dict[str, Any] = {"device": device, "threads": threads, "max_batch": max_batch}
         self.engine = nibble.Engine(self.model, **self._options)
 
     @_untraced
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        answers = self.engine.answers(x.detach().cpu().contiguous())
-        return torch.as_tensor(answers).to(x.device)
+        values = x.detach()
+        answers: torch.Tensor = self.engine.answers(values if self._reaches(x.device) else values.cpu())
+        return answers.to(x.device)
+
+    def _reaches(self, device: torch.device) -> bool:
+        """Whether the engine takes tensors there as they are."""
+        own = self._options["device"]
+        return device.type == "cpu" or str(device) == ("cuda:0" if own == "cuda" else own)
 
     def extra_repr(self) -> str:
         return f"{self.model.name}: integers, {self.model.nbytes} bytes"
