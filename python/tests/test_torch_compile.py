@@ -146,7 +146,22 @@ def test_operations_pass_torchs_own_checks():
         torch.library.opcheck(torch.ops.nibble.quantize_by_draws, arguments, test_utils=checks)
     a, b = torch.randn(3, 4), torch.randn(4, 5)
     arguments = (a, b, "fp16", "", "nearest-even", "native", "separate", "sequential", 0, None, 0)
-    torch.library.opcheck(torch.ops.nibble.matmul, arguments, test_utils=("test_schema", "test_faketensor"))
+    for needs_gradients in (False, True):
+        factors = [factor.clone().requires_grad_(needs_gradients) for factor in (a, b)]
+        torch.library.opcheck(torch.ops.nibble.matmul, (*factors, *arguments[2:]), test_utils=checks)
+
+
+def test_gradients_of_products_are_products_of_the_same_rules():
+    a, b, error = torch.randn(3, 40), torch.randn(40, 5), torch.randn(3, 5)
+    for rounding, key in (("nearest-even", None), ("stochastic", torch.tensor([3, 4]))):
+        words = ("fp16", "", rounding, "native", "separate", "sequential", 0)
+        own, others = ([a.clone().requires_grad_(), b.clone().requires_grad_()] for _ in range(2))
+        name = "matmul" if key is None else "matmul_by_draws"
+        getattr(torch.ops.nibble, name)(*own, *words, key, 4096).backward(error)
+        seed, step = (0, 0) if key is None else (3, 4)
+        rules = nibble.Accumulator("fp16", rounding=rounding)
+        nt.matmul(*others, accumulator=rules, seed=seed, step=step, stream=1).backward(error)
+        assert all(same_bits(one.grad, other.grad) for one, other in zip(own, others))
 
 
 @pytest.mark.parametrize("format", ["e4m3", "bfp(8)"])
@@ -166,6 +181,22 @@ def test_vmap_draws_for_every_member_alike(device, format):
     rounded = lambda one: torch.ops.nibble.quantize(one, format, "stochastic", "native", "none", key, 5)
     alone = [nibble.quantize(one, format, rounding="stochastic", seed=7, step=9, stream=5) for one in x]
     assert same_bits(torch.vmap(rounded)(x), torch.stack(alone))
+
+
+@pytest.mark.parametrize("in_dims", [(0, None), (1, 2), (None, 0)])
+def test_vmap_multiplies_every_member_by_itself(in_dims):
+    def batch(dim, *shape):
+        return torch.randn(shape) if dim is None else torch.randn(6, *shape).movedim(0, dim)
+
+    a, b = batch(in_dims[0], 3, 40), batch(in_dims[1], 40, 5)
+    words = ("fp16", "", "nearest-even", "native", "separate", "sequential", 0, None, 0)
+    product = lambda a, b: torch.ops.nibble.matmul(a, b, *words)
+    of = lambda x, dim, index: x if dim is None else x.select(dim, index)
+    alone = [product(of(a, in_dims[0], i), of(b, in_dims[1], i)) for i in range(6)]
+    assert same_bits(torch.vmap(product, in_dims)(a, b), torch.stack(alone))
+    bytes_ = [(x * 40).to(torch.int8) for x in (a, b)]
+    alone = [integers.matmul(of(bytes_[0], in_dims[0], i), of(bytes_[1], in_dims[1], i)) for i in range(6)]
+    assert torch.equal(torch.vmap(torch.ops.nibble.int8_matmul, in_dims)(*bytes_), torch.stack(alone))
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -7,6 +7,8 @@ from typing import Any, Callable, Tuple
 
 import torch
 
+from nibble.torch.functions import differentiable
+
 from .quant.posit_function import posit_tanh, posit_tanh_enhanced
 
 __all__ = ["PositTanhModule", "PositTanhModuleEnhanced", "RefTanhModule"]
@@ -14,12 +16,19 @@ __all__ = ["PositTanhModule", "PositTanhModuleEnhanced", "RefTanhModule"]
 NSIZE = 16
 
 
+@differentiable
 class _Tanh(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, function: Callable[..., torch.Tensor]) -> torch.Tensor:
-        y = function(x, nsize=NSIZE)
-        ctx.save_for_backward(y)
-        return y
+    def forward(x: torch.Tensor, function: Callable[..., torch.Tensor]) -> torch.Tensor:
+        return function(x, nsize=NSIZE)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Tuple[Any, ...], output: torch.Tensor) -> None:
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *inputs: Any) -> Tuple[torch.Tensor, int]:
+        return _Tanh.apply(*inputs), in_dims[0]
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Tuple[Any, ...]:

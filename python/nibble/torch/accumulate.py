@@ -12,6 +12,7 @@ import nibble
 
 from . import ops
 from .draws import WORD, Key
+from .functions import differentiable, each_member
 
 SAME = "same"
 AnyAccumulator = Union[nibble.Accumulator, nibble.Format, str, None]
@@ -30,13 +31,10 @@ class Accumulators(NamedTuple):
         return Accumulators(backward, SAME)
 
 
+@differentiable
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, a: torch.Tensor, b: torch.Tensor, accumulators: Accumulators, key: Key, stream: int
-    ) -> torch.Tensor:
-        ctx.save_for_backward(a, b)
-        ctx.rest = accumulators, key, stream
+    def forward(a: torch.Tensor, b: torch.Tensor, accumulators: Accumulators, key: Key, stream: int) -> torch.Tensor:
         if accumulators.forward is None:
             return a @ b
         if ops.is_tracing():
@@ -44,6 +42,15 @@ class _Product(torch.autograd.Function):
         return nibble.matmul(
             a.detach(), b.detach(), accumulator=accumulators.forward, seed=key.seed, step=key.step, stream=stream & WORD
         )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Tuple[Any, ...], output: torch.Tensor) -> None:
+        a, b, *ctx.rest = inputs
+        ctx.save_for_backward(a, b)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *inputs: Any) -> Tuple[torch.Tensor, int]:
+        return each_member(_Product.apply, info, in_dims, *inputs)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Tuple[Any, ...]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Dict, NamedTuple, Optional, Union
 
+import numpy as np
 import torch
 
 from . import ops
@@ -39,16 +40,29 @@ class Draws:
 
     def __init__(self, seed: Optional[int] = 0, step: int = 0) -> None:
         self.seed = check_seed(seed)
+        self._count_from(step)
+
+    def _count_from(self, step: int) -> None:
+        """One number in two views: graphs count by a tensor; transforms of torch.func refuse to write to it."""
+        self._number = np.array(step, np.int64)
         with torch.inference_mode(False):
-            self._counter = torch.tensor(step, dtype=torch.int64, device="cpu")  # a tensor: graphs count by it, too
+            self._counter = torch.from_numpy(self._number)
 
     @property
     def step(self) -> int:
-        return int(self._counter)
+        return int(self._number)
 
     @step.setter
     def step(self, step: int) -> None:
-        self._counter.fill_(step)
+        self._number[...] = step
+
+    def __getstate__(self) -> Dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("_number", "_counter")}
+        return {**kept, "step": self.step}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        self._count_from(state.pop("step"))
+        self.__dict__.update(state)
 
     def next(self, is_random: bool = True) -> Key:
         """The key of a call; torch's generator is left alone where nothing is random."""

@@ -60,7 +60,7 @@ def graph_rounding(text: str, rounding: str, overflow: str) -> Optional[GraphRou
         return None
     if fmt.max >= 2.0**LAST:
         return None
-    ends = torch.tensor([math.inf, -math.inf], device="cpu")
+    ends = torch.tensor([math.inf, -math.inf], dtype=torch.float32, device="cpu")
     beyond = nibble.quantize(ends, fmt, rounding=rounding, overflow=overflow)
     is_float = fmt.family == "float"
     rule = GraphRounding(

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from nibble import integers
 
 from . import ops
+from .functions import each_member
 
 GEOMETRY = "int[] stride, int[] padding, int[] dilation, int groups"
 
@@ -41,3 +44,4 @@ if ops.HAS_OPS:
         operation.register_fake(
             lambda first, *rest, shape_of=shape_of: first.new_empty(shape_of(first, *rest), dtype=torch.int32)
         )
+        operation.register_vmap(functools.partial(each_member, operation))

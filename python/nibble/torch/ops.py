@@ -9,11 +9,14 @@ is made by `next_key` inside the graph, so that a compiled model counts its step
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Optional, Tuple
 
 import torch
 
 import nibble
+
+from .functions import each_member
 
 HAS_OPS = hasattr(torch.library, "custom_op")
 _SIGN = 1 << 63
@@ -79,8 +82,12 @@ def accumulated(a: torch.Tensor, b: torch.Tensor, accumulator: Any, key: Any, st
     """`nibble.matmul` inside a graph."""
     rules = accumulator if isinstance(accumulator, nibble.Accumulator) else nibble.Accumulator(accumulator)
     words = (rules.rounding, rules.overflow, rules.method, rules.order, rules.chunk)
-    operation = torch.ops.nibble.matmul_by_draws if _draws(rules.rounding) else torch.ops.nibble.matmul
-    return operation(a, b, _text(rules.format), _text(rules.product), *words, key, stream)
+    return _multiplied(a, b, _text(rules.format), _text(rules.product), *words, key, stream)
+
+
+def _multiplied(a: torch.Tensor, b: torch.Tensor, format: str, product: str, rounding: str, *rest: Any) -> torch.Tensor:
+    operation = torch.ops.nibble.matmul_by_draws if _draws(rounding) else torch.ops.nibble.matmul
+    return operation(a, b, format, product, rounding, *rest)
 
 
 def _text(format: Any) -> str:
@@ -108,10 +115,23 @@ def _straight_through(ctx: Any, gradient: torch.Tensor) -> Tuple[Any, ...]:
 def _over_a_batch(info: Any, in_dims: Tuple[Any, ...], x: torch.Tensor, *rest: Any) -> Tuple[torch.Tensor, int]:
     """vmap: one call where elements do not hang together and nothing is drawn, else one a member of the batch."""
     format, rounding = rest[:2]
-    whole = x.movedim(in_dims[0], 0)
     if not nibble.Format(format).is_scaled and not _draws(rounding):
-        return quantized(whole, *rest), 0
-    return torch.stack([quantized(one.contiguous(), *rest) for one in whole]), 0
+        return quantized(x, *rest), in_dims[0]
+    return each_member(quantized, info, in_dims, x, *rest)
+
+
+def _keep_factors(ctx: Any, inputs: Tuple[Any, ...], output: torch.Tensor) -> None:
+    a, b, *ctx.words, ctx.key, ctx.stream = inputs
+    ctx.save_for_backward(a, b)
+
+
+def _product_gradients(ctx: Any, gradient: torch.Tensor) -> Tuple[Any, ...]:
+    """Products by the same rules, each with draws of its own, as `nibble.torch.matmul` takes them."""
+    a, b = ctx.saved_tensors
+    again = lambda left, right, place: _multiplied(left, right, *ctx.words, ctx.key, ctx.stream + place)
+    of_a = again(gradient, b.t(), 1).to(a.dtype) if ctx.needs_input_grad[0] else None
+    of_b = again(a.t(), gradient, 2).to(b.dtype) if ctx.needs_input_grad[1] else None
+    return (of_a, of_b, *[None] * 9)
 
 
 if HAS_OPS:
@@ -123,6 +143,8 @@ if HAS_OPS:
 
         matmul = torch.library.custom_op(f"nibble::matmul{suffix}", _matmul, mutates_args=(), **tags)
         matmul.register_fake(lambda a, b, *rest: a.new_empty((a.shape[0], b.shape[1]), dtype=torch.float32))
+        matmul.register_autograd(_product_gradients, setup_context=_keep_factors)
+        matmul.register_vmap(functools.partial(each_member, _multiplied))
 
     next_key = torch.library.custom_op("nibble::next_key", _next_key, mutates_args={"counter"})
     next_key.register_fake(lambda counter, seed: torch.empty(2, dtype=torch.int64, device="cpu"))

@@ -97,6 +97,11 @@ class Rounder:
     def is_stochastic(self) -> bool:
         return self.rounding.startswith("stochastic")
 
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether no element depends on another one or on its place."""
+        return not self.is_stochastic and not nibble.Format(self._text).is_scaled
+
     def __str__(self) -> str:
         extra = "" if self.overflow == "native" else f", {self.overflow}"
         return f"{self.format} {self.rounding}{extra}"
