@@ -17,6 +17,7 @@
 #include "graph/integer_form.h"
 #include "graph/model_parts.h"
 #include "integer_step/trained_tensor.h"
+#include "integer_training/dequantized.h"
 #include "laws/round_shift.h"
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"
@@ -33,7 +34,7 @@ void check_floats(const Model& model) {
     if (tensor.dtype() != DType::f32) {
       throw Error(
           "train", kStart, fmt::format("{} as {}", parameters[i].name, name_of(tensor.dtype())),
-          "a float model, one of nibble train --arith int8, or what nibble quantize --fake wrote",
+          "a float model, one of nibble train --arith int8, or one that nibble quantize wrote",
           ErrorKind::input);
     }
     const auto values = tensor.as<float>();
@@ -106,6 +107,7 @@ void take_into(WeightsState& state, const Tensor& mantissas, int exponent, int b
 }  // namespace
 
 void start_from(IntegerRecipe& recipe, Model model) {
+  if (is_quantized(model.network)) model = dequantized(model);
   take_network(recipe, model.network);
   check_same_parameters(recipe.network, model.network);
   if (!is_integer_model(model)) {

@@ -260,6 +260,19 @@ class Starts(IntegerCase):
         self.assertEqual([moved["conv1"], moved["conv2"]], [0, 0])
         self.assertTrue(any(moved.values()))
 
+    @needs_floats
+    def test_a_quantized_model_goes_on_in_integers(self):
+        floats, _, _ = self.train("floats", "--epochs", "8", "--lr", "0.01", network=NETWORK)
+        quantized = self.folder / "quantized.nib"
+        for bits in ("int8", "int4"):
+            self.done("quantize", floats, "-o", quantized, "--calib", "digits", "--weights", bits, "--threads", "1")
+            least = json.loads(self.done("eval", quantized, "--data", "digits", "--json"))["top1"] - 0.01
+            for options in (("--epochs", "0"), ("--epochs", "4", "--fraction-bits", "8")):
+                folder, _, _ = self.train("run", "--from", quantized, "--arith", "int8", "--overwrite", *options, network="")
+                self.assertGreaterEqual(self.summary(folder)["test"]["top1"], least, (bits, options))
+        self.integers("named", "--from", quantized, "--epochs", "0")  # layers have the names of the float network
+        self.fails(1, "expected a model of floats", "train", "--from", quantized, *quick())
+
     def test_what_integer_training_wrote_goes_on_as_it_is(self):
         first, _, _ = self.integers("first", "--epochs", "1")
         again, _, _ = self.train("again", "--from", first / "model.nib", "--arith", "int8", "--epochs", "0", network="")

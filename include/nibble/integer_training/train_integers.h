@@ -89,8 +89,8 @@ void take_shift_rounding(std::string_view rule, IntegerRoundings& roundings);
 // Lets the recipe begin with the parameters of a model, and with its mean and deviation of the
 // input unless the recipe gives others. A float model is rounded to int8 when the run begins; its
 // batch norms, and the dropouts beside them, fold away, and so do the steps of a fake-quantized
-// one. A model of integer training is taken as it is. A recipe without a network takes the model's.
-// Throws, naming the first parameter that differs from those of the network.
+// one and the rescales of a quantized one. A model of integer training is taken as it is, and its
+// network where the recipe has none. Throws, naming the first parameter that differs.
 void start_from(IntegerRecipe& recipe, Model model);
 
 // Throws where a layer has no integer form or a setting would do nothing in the network.
