@@ -7,7 +7,7 @@
 Network, batch, rate, momentum, decay, smoothing and augmentation are the recipe's, the schedule is one cycle. A recipe by
 NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual. Weights begin as He et al. have them; all parameters
 decay, as is PyTorch's way; batch norms answer by running statistics. Products are tf32 (--bf16: bf16, with sums and batch norms
-in fp32). What is left of an epoch behind the last whole batch is left out. A loss that is no number ends the run with status 1.
+in fp32). The last batch of an epoch has what is left, as in integers. A loss that is no number ends the run with status 1.
 """
 
 import argparse
@@ -143,7 +143,6 @@ def main():
     model = Network(network).cuda().to(memory_format=torch.channels_last)
     parameters = list(model.parameters())
     momenta = [torch.zeros_like(each) for each in parameters]
-    pictures, labels = torch.zeros_like(train[0][:batch]), torch.zeros_like(train[1][:batch])
     rate, sums = torch.zeros((), device="cuda"), torch.zeros(2, device="cuda")
 
     def answer(images):
@@ -151,12 +150,12 @@ def main():
         with torch.autocast("cuda", torch.bfloat16, enabled=arguments.bf16, cache_enabled=False):
             return model(x).float()
 
-    def step():
+    def step(pictures, labels):
         answers = answer(pictures)
         loss = F.cross_entropy(answers, labels, label_smoothing=recipe.get("smoothing", 0.0))
         gradients = torch.autograd.grad(loss, parameters)
         with torch.no_grad():
-            sums.add_(torch.stack((loss, (answers.argmax(1) == labels).float().mean())))
+            sums.add_(torch.stack((loss * len(labels), (answers.argmax(1) == labels).float().sum())))
             gradients = torch._foreach_add(gradients, parameters, alpha=recipe["weight_decay"])
             torch._foreach_mul_(momenta, recipe["momentum"])
             torch._foreach_add_(momenta, torch._foreach_mul(gradients, rate))
@@ -169,15 +168,21 @@ def main():
         model.train()
         return float(F.cross_entropy(answers, test[1])), float((answers.argmax(1) == test[1]).float().mean())
 
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):  # by a rate of 0
-        for _ in range(3):
-            step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
+    def captured(size):
+        """(pictures, labels, graph): a step on so many images that are copied there."""
+        taken = torch.zeros_like(train[0][:size]), torch.zeros_like(train[1][:size])
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):  # by a rate of 0
+            for _ in range(3):
+                step(*taken)
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            step(*taken)
+        return *taken, graph
+
+    graphs = {size: captured(size) for size in {batch, len(train[0]) % batch} - {0}}
     for each in momenta:
         each.zero_()
     for part in model.modules():
@@ -186,22 +191,24 @@ def main():
 
     arguments.out.mkdir(parents=True, exist_ok=True)
     settings = {"command": " ".join(sys.argv), "machine": {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__},
-                "arithmetic": "bf16" if arguments.bf16 else "tf32", "seed": arguments.seed,
+                "arithmetic": "bf16" if arguments.bf16 else "tf32",
                 **{key: value for key, value in recipe.items() if key not in ("summary", "follows", "arith", "average_from")},
-                "recipe": f"{arguments.recipe}, in floats", "epochs": epochs}
+                "recipe": f"{arguments.recipe}, in floats", "epochs": epochs, "seed": arguments.seed}
     (arguments.out / "settings.json").write_text(json.dumps(settings, indent=2) + "\n")
     rows = ["epoch,step,learning_rate,train_loss,train_top1,test_loss,test_top1,seconds"]
-    steps, started = len(train[0]) // batch, time.time()
+    steps, started = -(-len(train[0]) // batch), time.time()
     for epoch in range(epochs):
         begin = time.time()
         images, classes = augmented(*train, recipe.get("crop", 0), recipe.get("flip", False))
         sums.zero_()
         for i in range(steps):
             rate.fill_(rate_at((epoch * steps + i) / (epochs * steps), recipe["rate"]))
-            pictures.copy_(images[i * batch:(i + 1) * batch])
-            labels.copy_(classes[i * batch:(i + 1) * batch])
+            part = slice(i * batch, (i + 1) * batch)
+            pictures, labels, graph = graphs[len(classes[part])]
+            pictures.copy_(images[part])
+            labels.copy_(classes[part])
             graph.replay()
-        loss, right = (sums / steps).tolist()
+        loss, right = (sums / len(classes)).tolist()
         if not math.isfinite(loss):
             raise SystemExit(f"float_twin: epoch {epoch + 1}: the loss is {loss}; try a lower --rate")
         seconds = time.time() - begin
