@@ -18,7 +18,7 @@ GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test 
   device_accumulate_bench cuda_training_bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test timings full bench gpu-test gpu-pack wheel wheels docs docs-test fuzz tsan aarch64 targets format lint clean
+.PHONY: help setup demo test timings full bench frozen gpu-test gpu-pack wheel wheels docs docs-test fuzz tsan aarch64 targets format lint clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -56,6 +56,9 @@ bench:  ## speeds of the release build as shares of the machine's limits
 	@tools/setup --demo
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target bench
+
+frozen:  ## RUN=FOLDER DATA=NAME: a run of integer training answers as its trainer did, in the engine and as C
+	@tools/check_frozen.py $(RUN) $(DATA)
 
 gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inputs, Python, the tables of speed
 ifneq ($(wildcard gpu-pack/bin),)
