@@ -125,8 +125,26 @@ def test_layers_of_resnet20(backend, shape, wire, share):
     torch.manual_seed(1)
     plain = nn.Conv2d(channels, features, 3, stride, 1, bias=False)
     layer = nt.offload(plain, backend, wire=wire, compute="fp32")
-    x, error = torch.randn(8, channels, size, size), torch.randn(8, features, size // stride, size // stride) * 1e-6
+    x, error = torch.randn(32, channels, size, size), torch.randn(32, features, size // stride, size // stride) * 1e-6
     assert close(gradients(layer, x, error), gradients(plain, x, error), share)
+
+
+# How far sums of rounded operands may be off. CPUs have products of bf16 everywhere, of fp16 in some versions of torch.
+NARROW = [(backend, "bf16", 2e-2) for backend in BACKENDS]
+NARROW += [(backend, *others) for backend in DEVICES[1:] for others in (("fp16", 4e-3), ("tf32", 4e-3))]
+
+
+@pytest.mark.parametrize("backend, compute, share", NARROW, ids=str)
+@pytest.mark.parametrize("geometry", GEOMETRIES[:6], ids=str)
+def test_products_in_narrower_types(backend, compute, share, geometry):
+    plain = convolution(cls=nn.Conv2d, **geometry)
+    layer = nt.offload(plain, backend, wire="fp32", compute=compute)
+    x = torch.randn(3, 4, 9, 12)
+    error = torch.randn_like(plain(x))
+    found, expected = gradients(layer, x, error), gradients(plain, x, error)
+    assert close(found, expected, share)
+    if compute != "tf32" or torch.cuda.get_device_capability() >= (8, 0):
+        assert not close(found, expected, 1e-6)  # it does round
 
 
 def original_bytes(x, y, weight):
@@ -262,6 +280,48 @@ def test_autocast_gives_its_type():
     expected.float().sum().backward()
     assert layer.weight.grad.dtype == torch.float32
     assert torch.allclose(layer.weight.grad, plain.weight.grad, rtol=2e-2, atol=0.3)
+
+
+class Autocast(nn.Sequential):
+    def forward(self, x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return super().forward(x).float()
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=str)
+def test_training_under_autocast_is_that_of_the_plain_model(backend):
+    plain = train(Autocast(small_network()), OPTIMIZERS[0])
+    offloaded = train(nt.offload(Autocast(small_network()), backend, wire="fp32"), OPTIMIZERS[0])
+    start = Autocast(small_network()).state_dict()
+    for name, value in plain.named_parameters():
+        found = dict(offloaded.named_parameters())[name]
+        assert found.dtype == torch.float32
+        moved = (value - start[name]).abs().max()
+        assert (found - value).abs().max() <= 0.1 * moved, name
+
+
+@pytest.mark.skipif(not hasattr(torch.amp, "GradScaler"), reason="scalers of CPUs came with torch 2.3")
+@pytest.mark.parametrize("backend", [far] + DEVICES[1:], ids=str)
+@pytest.mark.parametrize("wire", ["fp32", "fp16", "int8"])
+def test_a_scaler_skips_the_step_that_overflows(backend, wire):
+    model = nt.offload(small_network(), backend, wire=wire)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    x, y = torch.randn(16, 1, 8, 8), torch.randint(0, 10, (16,))
+
+    def moves(factor):
+        before = [p.detach().clone() for p in model.parameters()]
+        optimizer.zero_grad()
+        scaler.scale(nn.functional.cross_entropy(model(x), y) * factor).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        return not any(torch.equal(a, b) for a, b in zip(before, model.parameters())), scaler.get_scale()
+
+    assert moves(1.0) == (True, 1024.0)
+    before = [p.detach().clone() for p in model.parameters()]
+    assert moves(float("inf")) == (False, 512.0)
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
+    assert moves(1.0) == (True, 512.0)
 
 
 @pytest.mark.parametrize("wire", ["fp16", "int8"])
