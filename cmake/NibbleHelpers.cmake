@@ -135,6 +135,9 @@ function(nibble_add_cuda_sources target)
     target_sources(${target} PRIVATE ${file})
     set_source_files_properties(${file} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS
       "--expt-relaxed-constexpr;-diag-suppress=554;-fmad=false;-ftz=false;-prec-div=true;-Xcompiler=-ffp-contract=off")
+    if(NOT target MATCHES "_wgmma$")
+      set_property(GLOBAL APPEND PROPERTY NIBBLE_CUDA_SOURCES ${file})  # for any architecture
+    endif()
   endforeach()
 endfunction()
 

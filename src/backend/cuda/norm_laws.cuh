@@ -5,6 +5,7 @@
 #include <climits>
 
 #include "backend/cuda/normalization.h"
+#include "cuda/before_ampere.cuh"
 
 namespace nibble::cuda {
 

@@ -9,6 +9,7 @@
 #include "backend/cuda/chunk_rules.cuh"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/shift_guess.cuh"
+#include "cuda/before_ampere.cuh"
 #include "laws/integer_laws.h"
 
 namespace nibble::cuda {

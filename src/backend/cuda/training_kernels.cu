@@ -9,6 +9,7 @@
 #include "backend/cuda/training_kernels.h"
 #include "backend/cuda/turned.cuh"
 #include "backend/loss_laws.h"
+#include "cuda/before_ampere.cuh"
 
 namespace nibble::cuda {
 namespace {

@@ -37,18 +37,27 @@ struct Lane : portable::Simd {
 #endif
 };
 
-// The same where -0 and +0 need no order among each other: one instruction each.
+// The same where -0 and +0 need no order among each other: one instruction each from Ampere on.
+// Either is NaN: so is the result.
 struct BoundedLane : Lane {
 #ifdef __CUDA_ARCH__
   __device__ __forceinline__ static F min(F a, F b) {
+#if __CUDA_ARCH__ >= 800
     F result;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return isnan(a) || isnan(b) ? __int_as_float(0x7fffffff) : fminf(a, b);
+#endif
   }
   __device__ __forceinline__ static F max(F a, F b) {
+#if __CUDA_ARCH__ >= 800
     F result;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
     return result;
+#else
+    return isnan(a) || isnan(b) ? __int_as_float(0x7fffffff) : fmaxf(a, b);
+#endif
   }
 #endif
 };

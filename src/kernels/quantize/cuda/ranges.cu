@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cuda/before_ampere.cuh"
 #include "cuda/errors.h"
 #include "kernels/quantize/block_scales.h"
 #include "kernels/quantize/cuda/values.cuh"
