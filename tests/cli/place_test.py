@@ -62,6 +62,24 @@ class Place(Case):
         self.assertEqual(weights("--place", "auto")[0], wanted)
         self.assertEqual(weights("--place", "pretend, conv2.update=cpu, relu*=reference")[0], wanted)
 
+    def test_goes_on_from_a_checkpoint_under_other_rules(self):
+        def train(name, *words, **variables):
+            text, told = self.command("train", "convnet-8x8", "--data", "digits", "--arith", "int8", "--epochs", "3",
+                                      "--average-from", "2", "--threads", "1", "--out", self.folder / name, *words,
+                                      **variables)
+            return re.findall(r"(?m)^weights +(\w+)$", text), told
+
+        wanted, _ = train("whole")
+        self.assertEqual(len(wanted), 1)
+        first, second, third = ("conv1=pretend, *.weight_gradient=pretend", "pretend, conv2.update=cpu, fc.forward=cpu",
+                                "*.update=pretend, loss=pretend")
+        train("parts", "--stop-after", "1", "--place", first)
+        train("parts", "--stop-after", "1", "--resume", "--place", second)
+        self.assertEqual(train("parts", "--resume", "--place", third)[0], wanted)
+        found, told = train("lost", "--place", "pretend", NIBBLE_PRETEND="lost_after=1000")
+        self.assertEqual(found, wanted)
+        self.assertEqual(told.count("went on on the CPU"), 1)
+
     def test_floats_are_planned_and_go_on_under_their_rules(self):
         slow = {"NIBBLE_PRETEND": "copy_us=10"}
         page = self.folder / "plan.html"
