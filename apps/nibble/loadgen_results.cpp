@@ -27,6 +27,7 @@ struct ScoreFlags {
   std::string split = "test";
   std::string oracle;
   double reference = 0;
+  bool checks_oracle = false;
 };
 
 // A log, or the folder of a run.
@@ -47,6 +48,10 @@ void print_score(const ScoreFlags& flags) {
     const LogAgreement agreement = agreement_of(log, read_accuracy_log(log_of(flags.oracle)));
     fmt::print("{} of {} answers are those of {}\n", agreement.agreed, agreement.compared,
                flags.oracle);
+    if (flags.checks_oracle && agreement.agreed < score.answered) {
+      throw Error("loadgen score", "answers of " + flags.oracle, std::to_string(agreement.agreed),
+                  fmt::format("all {}", score.answered), ErrorKind::input);
+    }
   }
   if (score.answered < score.samples) {
     throw Error("loadgen score", "samples answered", std::to_string(score.answered),
@@ -69,13 +74,19 @@ void add_score(CLI::App& verb) {
       ->check(CLI::IsMember({"test", "train"}));
   score.add_option("--reference", flags->reference,
                    "top-1 in % that has to be reached; 75.695 is MLPerf's for ResNet-50");
-  score.add_option("--oracle", flags->oracle, "count the answers that another log shares")
-      ->type_name("LOG");
+  CLI::Option* oracle =
+      score.add_option("--oracle", flags->oracle, "count the answers that another log shares")
+          ->type_name("LOG");
+  score.add_flag("--check", flags->checks_oracle, "fail where an answer is not the oracle's")
+      ->needs(oracle);
   score.footer(
-      "Exit code 1: a sample has no answer, or the reference is not reached.\n\n"
+      "Exit code 1: a sample has no answer, the reference is not reached, or with --check an "
+      "answer\n"
+      "is not the oracle's.\n\n"
       "Examples:\n"
       "  nibble loadgen score runs/accuracy --data cifar10 --reference 91\n"
-      "  nibble loadgen score mlperf_log_accuracy.json --data imagenet/val --oracle t4x8.json");
+      "  nibble loadgen score mlperf_log_accuracy.json --data imagenet/val --oracle t4x8.json "
+      "--check");
   score.callback([flags] { print_score(*flags); });
 }
 
