@@ -9,7 +9,6 @@
 
 #include "apps/nibble/verb.h"
 #include "apps/nibble/verb_parts.h"
-#include "loadgen/load_description.h"
 #include "loadgen/run_load.h"
 #include "nibble/core/error.h"
 #include "tasks/shared_options.h"
@@ -57,8 +56,7 @@ void run(const LoadFlags& flags) {
   if (flags.target_qps > 0)
     options.settings.push_back(fmt::format("target_qps={}", flags.target_qps));
   const LoadResult result = run_load(options);
-  const std::string obstacle = obstacle_to_submission(options);
-  if (!obstacle.empty()) fmt::print("no submission: {}\n", obstacle);
+  if (!result.obstacle.empty()) fmt::print("no submission: {}\n", result.obstacle);
   fmt::print("logs in {}\n", flags.out);
   if (!result.is_valid) return;
   const std::string headline = result.headline(options.scenario);

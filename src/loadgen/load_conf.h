@@ -17,29 +17,34 @@ class LoadConf {
   LoadConf(std::string text, std::string benchmark, Scenario scenario);
 
   // "target_qps=900": a key of user.conf, which wins over the file. Throws where LoadGen's reader
-  // would overlook it: it knows no such key, or takes no such value.
+  // would overlook it: it knows no such key, not in this scenario, or takes no such value.
   void set(std::string_view setting);
   void set(std::string_view key, double value);
 
   // Whether a line for this run's scenario and benchmark has the key.
   bool has(std::string_view key) const;
 
-  // Throws where a known key of this run has a value that LoadGen would not take as it is written,
-  // or that no run can have: `name` is the file.
+  // Throws where LoadGen would overlook a line that seems to be meant for this run, or not take its
+  // value as it is written, and where no run can have it: `name` is the file. Lines for other
+  // benchmarks and scenarios are not looked at.
   void check(const std::string& name) const;
 
   const std::string& text() const { return text_; }
   const std::string& benchmark() const { return benchmark_; }
 
  private:
+  // "benchmark.scenario.key = value"
   struct Line {
     int number = 0;
+    std::string benchmark;
+    std::string scenario;
     std::string key;
     std::vector<std::string> values;
   };
 
-  // Those that LoadGen looks up in this run.
-  std::vector<Line> lines() const;
+  std::vector<Line> lines() const;      // those with values
+  bool counts(const Line& line) const;  // LoadGen looks it up in this run
+  void check_line(const std::string& where, const Line& line) const;
 
   std::string text_;
   std::string benchmark_;

@@ -60,7 +60,8 @@ TEST(LoadConf, RefusesWhatLoadGenWouldReadAsAnotherNumber) {
                 HasSubstr("expected a number from 0 to 1e+12"))
         << number;
   }
-  EXPECT_THAT(error_of([&] { conf.set("samples_per_query=0"); }), HasSubstr("from 1 to 65536"));
+  LoadConf multi("", "resnet50", Scenario::multi_stream);
+  EXPECT_THAT(error_of([&] { multi.set("samples_per_query=0"); }), HasSubstr("from 1 to 65536"));
   EXPECT_THAT(error_of([&] { conf.set("target_latency=0.5"); }), HasSubstr("a whole number"));
   conf.set("min_query_count=15.0");
   conf.set("target_qps=1.5e3");
@@ -78,8 +79,29 @@ TEST(LoadConf, AFileIsHeldToTheSameWhereItCounts) {
       "to 1e+12");
   EXPECT_THAT(check("llama3.1.Offline.min_duration = 1 1e9"), HasSubstr("got '1e9'"));
   EXPECT_EQ(check("*.Server.min_query_count = -1\nbert.*.min_query_count = -1\n# *.*.mode = -1\n"
-                  "*.*.what_is_to_come = -1\n*.*.target_qps = 1e3\n*.*.min_duration\n"),
+                  "bert.*.use_token_latencies = 1\n*.*.target_qps = 1e3\n*.*.min_duration\n"),
             "no error");
+}
+
+TEST(LoadConf, ALineThatLoadGenWouldOverlookIsAnError) {
+  const auto check = [](const std::string& text) {
+    return error_of([&] { LoadConf(text, "resnet50", Scenario::offline).check("user.conf"); });
+  };
+  EXPECT_THAT(check("\n*.*.min_durations = 1\n"),
+              HasSubstr("[loadgen] user.conf line 2: got 'min_durations', expected target_qps"));
+  EXPECT_THAT(check("resnet50.*.qsl_rng_seed = 1"), HasSubstr("got 'qsl_rng_seed', expected"));
+  EXPECT_EQ(check("*.Ofline.target_qps = 1"),
+            "[loadgen] user.conf line 1: got 'Ofline', expected a scenario, or *");
+  EXPECT_EQ(check("target_qps = 1"),
+            "[loadgen] user.conf line 1: got 'target_qps', expected BENCHMARK.SCENARIO.KEY");
+  EXPECT_EQ(check("*.Offline.target_latency = 1"),
+            "[loadgen] user.conf line 1: 'target_latency': got Offline, expected Server, "
+            "SingleStream, MultiStream: LoadGen overlooks it elsewhere");
+  EXPECT_EQ(check("*.*.target_latency = 1"), "no error");  // of those that look it up
+  EXPECT_EQ(check("bert.Offlin.min_durations = 1"), "no error");
+  LoadConf conf("", "resnet50", Scenario::single_stream);
+  EXPECT_THAT(error_of([&] { conf.set("target_qps=1"); }),
+              HasSubstr("setting 'target_qps': got SingleStream, expected Offline, Server"));
 }
 
 TEST(LoadConf, CorpusNamesSayWhatIsValid) {

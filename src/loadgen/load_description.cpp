@@ -9,16 +9,8 @@
 
 namespace nibble::inline loadgen {
 
-std::string obstacle_to_submission(const LoadRunOptions& options) {
-  if (options.user_conf.empty()) return "it has no user.conf";
-  if (!options.audit.empty()) return "it is an audit";
-  if (options.skips_broken) return "broken pictures may have been left out";
-  return "";
-}
-
 std::string to_json(const LoadDescription& description) {
   const LoadRunOptions& options = description.options;
-  const std::string obstacle = obstacle_to_submission(options);
   const nlohmann::ordered_json json = {
       {"model", options.model.string()},
       {"weights_hash", hex(description.weights)},
@@ -38,7 +30,7 @@ std::string to_json(const LoadDescription& description) {
       {"lanes", description.lanes},
       {"threads_of_a_batch", description.threads},
       {"expected_queries_per_second", description.expected_rate},
-      {"no_submission_because", obstacle}};
+      {"no_submission_because", description.obstacle}};
   return settings_json(this_run(), json.dump());
 }
 

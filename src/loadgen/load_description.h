@@ -15,15 +15,13 @@ inline constexpr double kShortRunMs = 10'000;  // without a user.conf
 struct LoadDescription {
   const LoadRunOptions& options;
   std::uint64_t weights = 0;     // hash of the model's
+  std::string obstacle = {};     // to a submission; empty: none
   double expected_rate = 0;      // of queries, which LoadGen is told
   std::size_t most_samples = 0;  // of a batch
   double longest_wait_ms = 0;    // for others
   int lanes = 0;
   int threads = 0;
 };
-
-// Why the run cannot be submitted; empty: it may.
-std::string obstacle_to_submission(const LoadRunOptions& options);
 
 std::string to_json(const LoadDescription& description);
 

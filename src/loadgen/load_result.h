@@ -20,6 +20,7 @@ struct LoadResult {
   std::string reason;                     // why it is not valid, in one line
   std::map<std::string, double> figures;  // "samples_per_second", "90.00_percentile_latency_ns", …
   int errors = 0;                         // that LoadGen logged
+  std::string obstacle = {};              // why it cannot be submitted; empty: it may
 
   // Work a second: where the figure of a scenario is a latency, its inverse.
   std::optional<double> speed() const;

@@ -32,7 +32,8 @@ class LoadGen(TrainedCase):
         logs = []
         for scenario in SCENARIOS:
             out, text = self.load(scenario, "--scenario", scenario, "--mode", "accuracy", "--top5",
-                                  "--set", "performance_sample_count_override=100", "--target-qps", "100000")
+                                  "--set", "performance_sample_count_override=100",
+                                  *(("--target-qps", "100000") if scenario in ("Offline", "Server") else ()))
             self.assertIn("no submission: it has no user.conf", text)
             score = self.done("loadgen", "score", out, "--data", "digits").decode()
             self.assertIn(f"{found['correct']} of {found['images']} samples right", score)
@@ -43,6 +44,20 @@ class LoadGen(TrainedCase):
                       self.done("loadgen", "score", self.folder / "Offline", "--data", "digits", "--oracle",
                                 self.folder / "Server").decode())
         self.fails_after_output(1, "top-1: got", "loadgen", "score", out, "--data", "digits", "--reference", "100.1")
+
+    def test_an_oracle_that_disagrees_fails_where_that_is_asked_for(self):
+        out, _ = self.load("accuracy", "--mode", "accuracy")
+        entries = json.loads((out / "mlperf_log_accuracy.json").read_text())
+        oracle = self.folder / "oracle.json"
+        common = ("loadgen", "score", out, "--data", "digits", "--oracle", oracle)
+        oracle.write_text(json.dumps(entries))
+        self.assertIn("360 of 360 answers", self.done(*common, "--check").decode())
+        answer = int.from_bytes(bytes.fromhex(entries[5]["data"]), "little")
+        entries[5]["data"] = (9 - answer).to_bytes(4, "little").hex()
+        oracle.write_text(json.dumps(entries))
+        self.assertIn("359 of 360 answers", self.done(*common).decode())
+        self.fails_after_output(1, "oracle.json: got 359, expected all 360", *common, "--check")
+        self.fails(2, "--oracle", "loadgen", "score", out, "--data", "digits", "--check")
 
     # What NVIDIA's submission of v0.5 answered: 76.104 %.
     def test_fifty_thousand_logged_classes_are_scored(self):
@@ -93,9 +108,18 @@ class LoadGen(TrainedCase):
         # 440,000 samples, which no machine answers within the 20 ms that a run has to last.
         conf.write_text("*.*.min_duration = 20\n*.Offline.target_qps = 20000000\n")
         out, text = self.load("submission", "--mode", "submission", "--user-conf", conf)
-        self.assertNotIn("no submission", text)
+        self.assertIn("no submission: min_duration is 20, mlperf.conf has 600000\n", text)
         self.assertIn("VALID: Offline", text)
         self.assertEqual(len(self.logged(out)), 360)
+        conf.write_text("*.Offline.target_qps = 20000000\n")
+        out, text = self.load("unmarked", "--mode", "accuracy", "--user-conf", conf)
+        self.assertNotIn("no submission", text)
+        self.assertEqual(json.loads((out / "settings.json").read_text())["no_submission_because"], "")
+        _, text = self.load("same", "--mode", "accuracy", "--user-conf", conf, "--set", "performance_issue_same=1",
+                            "--seconds", "1")
+        self.assertIn("no submission: min_duration is 1000, mlperf.conf has 600000, performance_issue_same is 1, ", text)
+        _, text = self.load("train", "--mode", "accuracy", "--user-conf", conf, "--split", "train")
+        self.assertIn("no submission: it ran on data for training", text)
         self.fails(1, "mode find-peak: got Offline, expected Server", "loadgen", self.model, "--data", "digits",
                    "--out", self.folder / "x", "--mode", "find-peak")
 
@@ -152,10 +176,9 @@ class LoadGen(TrainedCase):
                  "performance_issue_same = 1", "performance_issue_same_index = 360", "min_duration = 100"),
                 ("Server", "performance_issue_same_index: got 100, expected less than 100", "performance_issue_same = 1",
                  "performance_issue_same_index = 100", "performance_sample_count_override = 100", "min_duration = 100"),
-                ("Offline", "what LoadGen cannot read", "min_duration = soon")):
+                ("Offline", "line 1: got 'what_is_this', expected target_qps", "what_is_this = 1"),
+                ("Offline", "what LoadGen cannot read", "min_duration soon")):
             text = "".join(f"*.*.{line}\n" for line in lines)
-            if "cannot read" in words:
-                text = text.replace("min_duration", "what_is_this")
             conf.write_text(text)
             with self.subTest(lines):
                 self.fails(1, words, *common, "--scenario", scenario, "--user-conf", conf)

@@ -16,6 +16,7 @@
 #include "inference/example_source.h"
 #include "loadgen/harness/batch_plan.h"
 #include "loadgen/harness/check_settings.h"
+#include "loadgen/harness/submission_rules.h"
 #include "loadgen/harness/systems.h"
 #include "loadgen/load_conf.h"
 #include "loadgen/load_description.h"
@@ -80,11 +81,24 @@ void write_labels(const fs::path& folder, const std::vector<std::int32_t>& label
   write_text(folder / kRunLabels, fmt::format("{}\n", fmt::join(labels, "\n")));
 }
 
+// What the rules of a submission forbid; empty: nothing that is known.
+std::string obstacle_to_submission(const LoadRunOptions& options,
+                                   const mlperf::TestSettings& settings) {
+  if (options.user_conf.empty()) return "it has no user.conf";
+  if (!options.audit.empty()) return "it is an audit";
+  if (options.mode == LoadMode::find_peak) return "it looked for a peak";
+  if (options.skips_broken) return "broken pictures may have been left out";
+  if (options.split == "train") return "it ran on data for training";
+  return broken_rules(settings, options.benchmark, options.scenario);
+}
+
 LoadConf conf_of(const LoadRunOptions& options) {
   const bool has_file = !options.user_conf.empty();
   LoadConf conf(has_file ? read_text_file(options.user_conf, "loadgen") : "", options.benchmark,
                 options.scenario);
   conf.check(options.user_conf.string());
+  if (conf.has("mode"))
+    throw Error("loadgen", options.user_conf.string(), "'mode'", "--mode", ErrorKind::input);
   for (const std::string& setting : options.settings) conf.set(setting);
   if (has_file) return conf;
   if (!conf.has("min_duration"))
@@ -263,6 +277,7 @@ LoadResult run_load(const LoadRunOptions& options) {
       options.scenario, {"Nibble_" + engine.engine().name(), runner, samples, failure, plan});
 
   check_with_audit(settings, options, source->examples.size());
+  description.obstacle = obstacle_to_submission(options, settings);
   description.expected_rate = expected_rate(settings);
   description.most_samples = plan.most_samples;
   description.longest_wait_ms = 1e-6 * static_cast<double>(plan.longest_wait.count());
@@ -276,7 +291,9 @@ LoadResult run_load(const LoadRunOptions& options) {
   // An empty name: LoadGen reads no audit.config that happens to lie about.
   mlperf::StartTest(system.get(), &samples, settings, logs, options.audit.string());
   meter.write(options.out, plan.lanes * static_cast<int>(engines.size()));
-  return read_load_result(options.out);
+  LoadResult result = read_load_result(options.out);
+  result.obstacle = description.obstacle;
+  return result;
 }
 
 }  // namespace nibble::inline loadgen
