@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inference on one GPU: Nibble's integers and PyTorch in bf16 (torch.compile, channels last), in turns in one run.
 
-usage: engine_vs_torch.py NIBBLE NETWORK=MODEL.nib[@BATCH,...] ... [--mode default] [--seconds 0.4] [--rounds 3]
+usage: engine_vs_torch.py NIBBLE NETWORK=MODEL.nib[@BATCH,...] ... [--mode default] [--seconds 0.3] [--rounds 2]
 
 NETWORK is resnet50, resnet20 or vgg-small-7, each at batch 1024 or at those behind the @. PyTorch's networks have random
 weights and batch norms folded into the convolutions, compiled for each batch; pictures lie on the GPU for both. Nibble's figure
@@ -151,8 +151,8 @@ def main():
     parser.add_argument("nibble")
     parser.add_argument("cases", nargs="+", metavar="NETWORK=MODEL.nib[@BATCH,...]", type=case)
     parser.add_argument("--mode", default="default")
-    parser.add_argument("--seconds", type=float, default=0.4)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.3)
+    parser.add_argument("--rounds", type=int, default=2)
     flags = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("engine_vs_torch: no peer: torch has no GPU here")
