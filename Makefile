@@ -13,7 +13,7 @@ ifneq ($(wildcard ../shared/data),)
 export NIBBLE_DATA ?= $(abspath ../shared/data)
 endif
 
-GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test device_engine_test device_training_test \
+GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test device_engine_test device_every_network_test device_training_test \
   device_float_test device_placement_test device_sweep offload_layers placement_bench device_quantize_bench \
   device_accumulate_bench cuda_training_bench
 
@@ -95,10 +95,11 @@ fuzz:  ## each fuzzer for FUZZ_SECONDS (30) from another seed (FUZZ_SEED); finds
 	@cmake --build --preset fuzz -j $(JOBS)
 	@tools/fuzz build/fuzz $(FUZZ_SECONDS) $(FUZZ_SEED)
 
-tsan:  ## engine teams and parallel_for under ThreadSanitizer
+tsan:  ## engine teams, parallel_for and LoadGen's systems under ThreadSanitizer
 	@tools/setup --tsan
 	@cmake --preset tsan
-	@cmake --build --preset tsan -j $(JOBS) --target core_test engine_test planted_race
+	@cmake --build --preset tsan -j $(JOBS) --target core_test engine_test planted_race \
+	  $(if $(wildcard .loadgen),load_systems_test)
 	@tools/tsan build/tsan
 
 aarch64:  ## cross build for AArch64, run by qemu: the signature must be this machine's
