@@ -22,6 +22,7 @@
 
 #include "engine/runner.h"
 #include "inference/harness_test_support.h"
+#include "loadgen/harness/official_scenario.h"
 #include "loadgen/harness/systems.h"
 
 namespace nibble {
@@ -95,18 +96,22 @@ class CountedSystem final : public mlperf::SystemUnderTest {
   LoadClock::time_point end_;
 };
 
+std::size_t most_samples(Scenario scenario) {
+  if (scenario == Scenario::single_stream) return 1;
+  return scenario == Scenario::multi_stream ? 8 : kMostAtOnce;
+}
+
 double measure(Scenario scenario, mlperf::SystemUnderTest& system, SampleLibrary& samples) {
   const auto folder = std::filesystem::temp_directory_path() / "nibble_loadgen_overhead";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   mlperf::TestSettings settings;
-  settings.scenario = scenario == Scenario::offline         ? mlperf::TestScenario::Offline
-                      : scenario == Scenario::single_stream ? mlperf::TestScenario::SingleStream
-                                                            : mlperf::TestScenario::MultiStream;
+  settings.scenario = official_scenario(scenario);
   settings.mode = mlperf::TestMode::PerformanceOnly;
   settings.min_duration_ms = kMilliseconds;
   settings.min_query_count = 1;
   settings.offline_expected_qps = 5e6;
+  settings.server_target_qps = 1e6;  // more than LoadGen can ask: it never sleeps
   settings.single_stream_expected_latency_ns = 1500;
   settings.multi_stream_expected_latency_ns = 4000;
   settings.performance_sample_count_override = kSamples;
@@ -132,10 +137,7 @@ void compare(Scenario scenario, const AnswerEngine& engine, const Examples& exam
   for (int round = 0; round < kRounds; ++round) {
     RunFailure failure;
     LoadMeter meter;
-    const BatchPlan plan{.most_samples = scenario == Scenario::offline         ? kMostAtOnce
-                                         : scenario == Scenario::single_stream ? 1U
-                                                                               : 8U,
-                         .runs_in_place = true};
+    const BatchPlan plan{.most_samples = most_samples(scenario), .runs_in_place = true};
     SampleLibrary samples(examples, {&engine.engine()}, BufferPlace::host, plan.most_samples,
                           failure);
     BatchRunner runner({&engine}, samples, 2, 1, failure, meter);
@@ -173,7 +175,7 @@ void run() {
   for (const auto& [engine, network] :
        {std::pair(&no_time, "no time"), std::pair(&additions, "a few additions")}) {
     for (const Scenario scenario :
-         {Scenario::offline, Scenario::single_stream, Scenario::multi_stream})
+         {Scenario::offline, Scenario::server, Scenario::single_stream, Scenario::multi_stream})
       compare(scenario, *engine, examples, network);
   }
 }

@@ -16,6 +16,7 @@
 #include "inference/example_source.h"
 #include "loadgen/harness/batch_plan.h"
 #include "loadgen/harness/check_settings.h"
+#include "loadgen/harness/official_scenario.h"
 #include "loadgen/harness/submission_rules.h"
 #include "loadgen/harness/systems.h"
 #include "loadgen/load_conf.h"
@@ -108,20 +109,6 @@ LoadConf conf_of(const LoadRunOptions& options) {
   return conf;
 }
 
-mlperf::TestScenario loadgen_scenario(Scenario scenario) {
-  switch (scenario) {
-    case Scenario::single_stream:
-      return mlperf::TestScenario::SingleStream;
-    case Scenario::multi_stream:
-      return mlperf::TestScenario::MultiStream;
-    case Scenario::server:
-      return mlperf::TestScenario::Server;
-    case Scenario::offline:
-      break;
-  }
-  return mlperf::TestScenario::Offline;
-}
-
 mlperf::TestMode loadgen_mode(LoadMode mode) {
   switch (mode) {
     case LoadMode::accuracy:
@@ -150,7 +137,7 @@ mlperf::TestSettings settings_of(const LoadRunOptions& options, const LoadConf& 
                           std::string(name_of(options.scenario))) != 0) {
     refuse_conf(options.user_conf.string());
   }
-  settings.scenario = loadgen_scenario(options.scenario);
+  settings.scenario = official_scenario(options.scenario);
   settings.mode = loadgen_mode(options.mode);
   return settings;
 }
