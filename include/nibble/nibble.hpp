@@ -56,6 +56,7 @@
 #include "nibble/numerics/format.h"
 #include "nibble/numerics/rounding.h"
 #include "nibble/numerics/scaling.h"
+#include "nibble/quantization/float_batches.h"
 #include "nibble/quantization/quantize_model.h"
 #include "nibble/quantization/settings.h"
 #include "nibble/report/tensorboard.h"

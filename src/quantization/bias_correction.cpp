@@ -35,28 +35,27 @@ class ChannelMeans {
 
 using MeansByName = std::map<std::string, ChannelMeans>;
 
-MeansByName means_of_products(const Model& model, std::span<const Tensor> batches) {
+MeansByName means_of_products(const Model& model, const FloatBatches& batches) {
   MeansByName means;
-  for (const Tensor& batch : batches) {
-    (void)answers_of(model, batch.view(), [&](std::size_t i, ConstTensorView value) {
+  batches.for_each([&](ConstTensorView batch) {
+    (void)answers_of(model, batch, [&](std::size_t i, ConstTensorView value) {
       const Node& node = model.network.nodes[i];
       if (is_product(node.op)) means[node.name].add(value);
     });
-  }
+  });
   return means;
 }
 
 }  // namespace
 
-Model with_corrected_biases(const Model& floating, Model quantized,
-                            std::span<const Tensor> batches) {
+Model with_corrected_biases(const Model& floating, Model quantized, const FloatBatches& batches) {
   const MeansByName exact = means_of_products(floating, batches);
   Network network = quantized.network;
   ParametersByName parameters = take_parameters(std::move(quantized));
   const Stretches stretches(network, parameters);
   const std::vector<std::size_t> narrow = narrow_places(network);
   std::size_t begin = 0;  // where `values` are, once they are
-  std::vector<Tensor> values;
+  FloatBatches values;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     Node& node = network.nodes[i];
     const auto mean = exact.find(node.name);
@@ -68,9 +67,9 @@ Model with_corrected_biases(const Model& floating, Model quantized,
     const std::span<float> bias = bias_of(node, parameters);
     const Model part = stretches.between(begin, i);
     ChannelMeans rounded;
-    for (const Tensor& batch : begin == 0 ? batches : values) {
-      rounded.add(answers_of(part, batch.view()).view());
-    }
+    (begin == 0 ? batches : values).for_each([&](ConstTensorView batch) {
+      rounded.add(answers_of(part, batch).view());
+    });
     for (std::size_t c = 0; c < bias.size(); ++c) {
       bias[c] = static_cast<float>(static_cast<double>(bias[c]) + mean->second[c] - rounded[c]);
     }

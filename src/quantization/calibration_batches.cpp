@@ -14,8 +14,8 @@ constexpr std::int64_t kImagesABatch = 64;
 
 }  // namespace
 
-std::vector<Tensor> calibration_batches(const Dataset& data, const Network& network,
-                                        std::int64_t samples) {
+FloatBatches calibration_batches(const Dataset& data, const Network& network,
+                                 std::int64_t samples) {
   check_data(network, data);
   const std::int64_t count = std::min(samples, data.size());
   if (count < 1) throw Error("quantize", "calibration images", std::to_string(count), "1 or more");
@@ -24,11 +24,11 @@ std::vector<Tensor> calibration_batches(const Dataset& data, const Network& netw
     indices.push_back(static_cast<std::int32_t>(i * data.size() / count));
   }
   Batcher batcher(data, input_of(network));
-  std::vector<Tensor> batches;
+  FloatBatches batches;
   for (std::int64_t begin = 0; begin < count; begin += kImagesABatch) {
     const auto size = static_cast<std::size_t>(std::min(kImagesABatch, count - begin));
     batcher.load(std::span(indices).subspan(static_cast<std::size_t>(begin), size), {}, {});
-    batches.push_back(copy_of(batcher.images()));
+    batches.add(copy_of(batcher.images()));
   }
   return batches;
 }

@@ -67,7 +67,7 @@ NodeError ErrorMeter::error_of(const Node& node) const {
 }
 
 std::vector<NodeError> node_errors(const Model& exact, const Model& rounded,
-                                   std::span<const Tensor> batches) {
+                                   const FloatBatches& batches) {
   const std::vector<Shape> shapes = infer_shapes(exact.network);
   std::map<std::string, std::size_t> place;  // in the exact network
   std::vector<std::optional<ErrorMeter>> meters(shapes.size());
@@ -79,17 +79,17 @@ std::vector<NodeError> node_errors(const Model& exact, const Model& rounded,
     twin[i] = found->second;
     meters[twin[i]].emplace(channels_of(shapes[twin[i]]));
   }
-  for (const Tensor& batch : batches) {
+  batches.for_each([&](ConstTensorView batch) {
     std::vector<Tensor> values(shapes.size());
-    (void)answers_of(exact, batch.view(), [&](std::size_t node, ConstTensorView value) {
+    (void)answers_of(exact, batch, [&](std::size_t node, ConstTensorView value) {
       if (meters[node]) values[node] = copy_of(value);
     });
-    (void)answers_of(rounded, batch.view(), [&](std::size_t node, ConstTensorView value) {
+    (void)answers_of(rounded, batch, [&](std::size_t node, ConstTensorView value) {
       if (twin[node] == 0) return;
       const Tensor kept = std::exchange(values[twin[node]], {});
       meters[twin[node]]->add(kept.view(), value);
     });
-  }
+  });
   std::vector<NodeError> errors;
   for (std::size_t i = 0; i < meters.size(); ++i) {
     if (meters[i]) errors.push_back(meters[i]->error_of(exact.network.nodes[i]));

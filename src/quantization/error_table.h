@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nibble/graph/network.h"
+#include "nibble/quantization/float_batches.h"
 
 namespace nibble::inline quantization {
 
@@ -38,7 +39,7 @@ class ErrorMeter {
 
 // Of each node but the input that both networks have by name, in the order of the first.
 std::vector<NodeError> node_errors(const Model& exact, const Model& rounded,
-                                   std::span<const Tensor> batches);
+                                   const FloatBatches& batches);
 
 std::string error_table_text(std::span<const NodeError> errors);  // columns, a line a node
 // A list of {"name", "op", "sqnr_db", "worst_channel", "worst_sqnr_db", "max_error"}; an infinite

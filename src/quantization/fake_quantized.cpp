@@ -180,14 +180,14 @@ class FakeQuantizer {
 
 }  // namespace
 
-Observations observe(const Model& model, const std::vector<Tensor>& batches, IntegerForm form) {
+Observations observe(const Model& model, const FloatBatches& batches, IntegerForm form) {
   const std::vector<bool> points = quantization_points(model.network, form);
   Observations observations(points.size());
   const auto watch = [&](std::size_t node, ConstTensorView value) {
     if (points[node]) observations[node].add(value.as<float>());
   };
   FloatForward forward(model);
-  for (const Tensor& batch : batches) (void)forward.answers(batch.view(), watch);
+  batches.for_each([&](ConstTensorView batch) { (void)forward.answers(batch, watch); });
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!points[i]) continue;
     const ValueHistogram& seen = observations[i].histogram;
@@ -200,7 +200,7 @@ Observations observe(const Model& model, const std::vector<Tensor>& batches, Int
   return observations;
 }
 
-Model with_new_ranges(const Model& fake, const Model& folded, const std::vector<Tensor>& batches,
+Model with_new_ranges(const Model& fake, const Model& folded, const FloatBatches& batches,
                       const QuantizeSettings& settings) {
   const std::vector<Parameter> now = parameters_of(fake.network);
   Model floats = copy_of(folded);

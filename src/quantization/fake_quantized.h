@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nibble/graph/network.h"
+#include "nibble/quantization/float_batches.h"
 #include "nibble/quantization/settings.h"
 #include "quantization/range.h"
 
@@ -15,7 +16,7 @@ namespace nibble::inline quantization {
 using Observations = std::vector<ValueObserver>;
 
 // Batches of f32 through the network; throws, naming the layer, where a value is not finite.
-Observations observe(const Model& model, const std::vector<Tensor>& batches,
+Observations observe(const Model& model, const FloatBatches& batches,
                      IntegerForm form = IntegerForm::usual);
 
 // The network without batch norms and dropout, with a fake_quantize NAME.q behind each point
@@ -25,7 +26,7 @@ Model fake_quantized(const Model& model, const Observations& observations,
 
 // The fake-quantized network with steps from what calibration sees of its weights as they are now,
 // as if they were floats; `folded` is the float network that it was made of.
-Model with_new_ranges(const Model& fake, const Model& folded, const std::vector<Tensor>& batches,
+Model with_new_ranges(const Model& fake, const Model& folded, const FloatBatches& batches,
                       const QuantizeSettings& settings);
 
 }  // namespace nibble::inline quantization

@@ -23,17 +23,17 @@ struct Range {
   double half = 1;
 };
 
-std::vector<Range> ranges_of(const std::vector<Tensor>& batches, std::size_t features) {
+std::vector<Range> ranges_of(const FloatBatches& batches, std::size_t features) {
   constexpr double kMost = std::numeric_limits<double>::infinity();
   std::vector<double> least(features, kMost);
   std::vector<double> most(features, -kMost);
-  for (const Tensor& batch : batches) {
+  batches.for_each([&](ConstTensorView batch) {
     const std::span<const float> values = batch.as<float>();
     for (std::size_t i = 0; i < values.size(); ++i) {
       least[i % features] = std::min(least[i % features], double{values[i]});
       most[i % features] = std::max(most[i % features], double{values[i]});
     }
-  }
+  });
   std::vector<Range> ranges;
   for (std::size_t c = 0; c < features; ++c) {
     const double middle = std::round((least[c] + most[c]) / 2);
@@ -72,7 +72,7 @@ void check(const Network& network) {
 
 }  // namespace
 
-Model with_feature_ranges(Model model, const std::vector<Tensor>& batches) {
+Model with_feature_ranges(Model model, const FloatBatches& batches) {
   const Network network = model.network;
   check(network);
   const std::vector<Parameter> parameters = parameters_of(network);

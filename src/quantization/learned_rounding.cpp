@@ -33,12 +33,6 @@ struct SampledSums {
 
 using SumsByName = std::map<std::string, SampledSums>;
 
-std::int64_t examples_of(std::span<const Tensor> batches) {
-  std::int64_t examples = 0;
-  for (const Tensor& batch : batches) examples += batch.shape()[0];
-  return examples;
-}
-
 // The places of the examples `first` to `first + count`, counted from `first`.
 std::vector<std::int64_t> places_in(const SampledSums& sampled, std::int64_t first,
                                     std::int64_t count) {
@@ -49,10 +43,9 @@ std::vector<std::int64_t> places_in(const SampledSums& sampled, std::int64_t fir
   return places;
 }
 
-SumsByName sample_sums(const Model& model, std::span<const Tensor> batches,
+SumsByName sample_sums(const Model& model, const FloatBatches& batches,
                        const LearnedRoundingSettings& settings) {
   const std::vector<Shape> shapes = infer_shapes(model.network);
-  const std::int64_t examples = examples_of(batches);
   SumsByName all;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const Node& node = model.network.nodes[i];
@@ -60,16 +53,16 @@ SumsByName sample_sums(const Model& model, std::span<const Tensor> batches,
     const std::int64_t channels = shapes[i][shapes[i].rank() - 1];
     const std::int64_t area = shapes[i].elements() / channels;
     all[node.name] = {
-        .places = sampled_places(examples * area, settings.rows,
+        .places = sampled_places(batches.examples() * area, settings.rows,
                                  {.seed = settings.seed, .stream = static_cast<std::uint32_t>(i)}),
         .area = area,
         .channels = channels};
   }
   FloatForward forward(model);
   std::int64_t first = 0;
-  for (const Tensor& batch : batches) {
+  batches.for_each([&](ConstTensorView batch) {
     const std::int64_t count = batch.shape()[0];
-    (void)forward.answers(batch.view(), [&](std::size_t i, ConstTensorView value) {
+    (void)forward.answers(batch, [&](std::size_t i, ConstTensorView value) {
       const auto found = all.find(model.network.nodes[i].name);
       if (found == all.end()) return;
       SampledSums& sampled = found->second;
@@ -79,13 +72,13 @@ SumsByName sample_sums(const Model& model, std::span<const Tensor> batches,
       }
     });
     first += count;
-  }
+  });
   return all;
 }
 
 class RoundingLearner {
  public:
-  RoundingLearner(const Model& floating, Model fake, std::span<const Tensor> batches,
+  RoundingLearner(const Model& floating, Model fake, const FloatBatches& batches,
                   const LearnedRoundingSettings& settings)
       : settings_(settings),
         sums_(sample_sums(floating, batches, settings)),
@@ -107,7 +100,7 @@ class RoundingLearner {
   }
 
  private:
-  std::span<const Tensor> values() const { return begin_ == 0 ? batches_ : values_; }
+  const FloatBatches& values() const { return begin_ == 0 ? batches_ : values_; }
 
   void go_to(std::size_t place) {
     if (place == begin_) return;
@@ -126,19 +119,19 @@ class RoundingLearner {
     if (input != begin_) forward.emplace(stretches_.between(begin_, input));
     const float* sums = sampled.sums.data();
     std::int64_t first = 0;
-    for (const Tensor& batch : values()) {
+    values().for_each([&](ConstTensorView batch) {
       const std::int64_t count = batch.shape()[0];
       const std::vector<std::int64_t> places = places_in(sampled, first, count);
       first += count;
-      if (places.empty()) continue;
-      const Tensor entering = forward ? forward->answers(batch.view()) : copy_of(batch.view());
+      if (places.empty()) return;
+      const Tensor entering = forward ? forward->answers(batch) : copy_of(batch);
       for (std::int64_t g = 0; g < rows.groups(); ++g) {
         moments[static_cast<std::size_t>(g)].add(
             rows.of(entering.view(), places, g),
             {.data = sums + g * outputs, .stride = sampled.channels});
       }
       sums += static_cast<std::int64_t>(places.size()) * sampled.channels;
-    }
+    });
     return moments;
   }
 
@@ -192,14 +185,14 @@ class RoundingLearner {
   ParametersByName parameters_;
   std::vector<Shape> shapes_;
   Stretches stretches_;
-  std::span<const Tensor> batches_;
+  const FloatBatches& batches_;
   std::size_t begin_ = 0;  // where values() are
-  std::vector<Tensor> values_;
+  FloatBatches values_;
 };
 
 }  // namespace
 
-Model with_learned_rounding(const Model& floating, Model fake, std::span<const Tensor> batches,
+Model with_learned_rounding(const Model& floating, Model fake, const FloatBatches& batches,
                             const LearnedRoundingSettings& settings) {
   return RoundingLearner(floating, std::move(fake), batches, settings).learn();
 }

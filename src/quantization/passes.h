@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "nibble/graph/network.h"
+#include "nibble/quantization/float_batches.h"
 
 namespace nibble::inline quantization {
 
@@ -17,7 +16,7 @@ namespace nibble::inline quantization {
 // half the width of each feature's range in the calibration batches; the linear layers that read
 // them have both in their weights and biases. In the integer network the batch_norm becomes a bias
 // and a rescale from int32 to int8. Throws where the input is a picture, or read by other layers.
-Model with_feature_ranges(Model model, const std::vector<Tensor>& batches);
+Model with_feature_ranges(Model model, const FloatBatches& batches);
 
 // Cross-layer equalization: the same network with channels of like ranges.
 struct EqualizeSettings {
@@ -53,7 +52,7 @@ struct LearnedRoundingSettings {
 // where gradient descent needs thousands of passes. A relu behind the sums is not looked at.
 // The weights become step·integer, which fake quantization leaves as they are. Batches are (n, …)
 // of f32.
-Model with_learned_rounding(const Model& floating, Model fake, std::span<const Tensor> batches,
+Model with_learned_rounding(const Model& floating, Model fake, const FloatBatches& batches,
                             const LearnedRoundingSettings& settings = {});
 
 // Bias correction: means that rounding has shifted are shifted back.
@@ -63,7 +62,6 @@ Model with_learned_rounding(const Model& floating, Model fake, std::span<const T
 // examples and places of (float value - quantized value) of each channel, the layers before it
 // being corrected already. Batches are (n, …) of f32. One pass over the float network; of the
 // quantized one each layer runs from the last place where all paths meet, say between blocks.
-Model with_corrected_biases(const Model& floating, Model quantized,
-                            std::span<const Tensor> batches);
+Model with_corrected_biases(const Model& floating, Model quantized, const FloatBatches& batches);
 
 }  // namespace nibble::inline quantization

@@ -13,7 +13,7 @@ Model folded_model(const Model& model, const QuantizeSettings& settings) {
   return settings.equalizes ? equalized(std::move(folded)) : std::move(folded);
 }
 
-QuantizedModel quantize_model(const Model& model, const std::vector<Tensor>& calibration,
+QuantizedModel quantize_model(const Model& model, const FloatBatches& calibration,
                               const QuantizeSettings& settings) {
   QuantizedModel result;
   result.folded = folded_model(model, settings);

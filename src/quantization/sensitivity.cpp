@@ -33,7 +33,7 @@ Tensor rounded(const Node& node, const Tensor& weight, int bits, const QuantizeS
 
 class Scanner {
  public:
-  Scanner(const Model& folded, const QuantizeSettings& settings, std::span<const Tensor> batches,
+  Scanner(const Model& folded, const QuantizeSettings& settings, const FloatBatches& batches,
           std::span<const int> bits)
       : network_(folded.network),
         settings_(settings),
@@ -62,7 +62,7 @@ class Scanner {
   }
 
  private:
-  std::span<const Tensor> values() const { return begin_ == 0 ? batches_ : values_; }
+  const FloatBatches& values() const { return begin_ == 0 ? batches_ : values_; }
 
   LayerSensitivity scan_layer(std::size_t i) const {
     const Node& node = network_.nodes[i];
@@ -94,9 +94,11 @@ class Scanner {
     double signal = 0;
     double noise = 0;
     double count = 0;
-    for (std::size_t b = 0; b < exact_.size(); ++b) {
-      const Tensor answers = forward.answers(values()[b].view());
-      const std::span<const float> y = exact_[b].as<float>();
+    std::size_t b = 0;
+    values().for_each([&](ConstTensorView batch) {
+      const Tensor answers = forward.answers(batch);
+      const Tensor exact = exact_.at(b++);
+      const std::span<const float> y = exact.as<float>();
       const std::span<const float> z = answers.as<float>();
       for (std::size_t k = 0; k < y.size(); ++k) {
         const auto value = static_cast<double>(y[k]);
@@ -105,7 +107,7 @@ class Scanner {
         noise += difference * difference;
       }
       count += static_cast<double>(y.size());
-    }
+    });
     return {.noise = noise / count,
             .sqnr = noise == 0 ? std::numeric_limits<double>::infinity()
                                : 10 * std::log10(signal / noise)};
@@ -113,14 +115,14 @@ class Scanner {
 
   const Network& network_;
   const QuantizeSettings& settings_;
-  std::span<const Tensor> batches_;
+  const FloatBatches& batches_;
   std::vector<int> bits_;
   ParametersByName parameters_;
   Stretches stretches_;
-  std::vector<Tensor> exact_;
+  FloatBatches exact_;
   std::vector<std::size_t> products_;
   std::size_t begin_ = 0;  // where values() are
-  std::vector<Tensor> values_;
+  FloatBatches values_;
 };
 
 }  // namespace
@@ -136,7 +138,7 @@ std::int64_t held_bytes(const Shape& weight, int bits) {
 
 std::vector<LayerSensitivity> scan_sensitivity(const Model& folded,
                                                const QuantizeSettings& settings,
-                                               std::span<const Tensor> batches,
+                                               const FloatBatches& batches,
                                                std::span<const int> bits) {
   return Scanner(folded, settings, batches, bits).scan();
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nibble/graph/network.h"
+#include "nibble/quantization/float_batches.h"
 #include "nibble/quantization/settings.h"
 
 namespace nibble::inline quantization {
@@ -37,7 +38,7 @@ std::int64_t held_bytes(const Shape& weight, int bits);
 // place where all paths meet.
 std::vector<LayerSensitivity> scan_sensitivity(const Model& folded,
                                                const QuantizeSettings& settings,
-                                               std::span<const Tensor> batches,
+                                               const FloatBatches& batches,
                                                std::span<const int> bits);
 
 // A line a layer: the SQNR for each number of bits.

@@ -47,10 +47,10 @@ Model Stretches::between(std::size_t from, std::size_t to) const {
   return part;
 }
 
-std::vector<Tensor> answers_to(const Model& model, std::span<const Tensor> batches) {
+FloatBatches answers_to(const Model& model, const FloatBatches& batches) {
   FloatForward forward(model);
-  std::vector<Tensor> answers;
-  for (const Tensor& batch : batches) answers.push_back(forward.answers(batch.view()));
+  FloatBatches answers;
+  batches.for_each([&](ConstTensorView batch) { answers.add(forward.answers(batch)); });
   return answers;
 }
 

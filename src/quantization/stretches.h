@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
 #include "graph/model_parts.h"
+#include "nibble/quantization/float_batches.h"
 
 namespace nibble::inline quantization {
 
@@ -29,6 +29,6 @@ class Stretches {
   std::vector<Shape> shapes_;
 };
 
-std::vector<Tensor> answers_to(const Model& model, std::span<const Tensor> batches);
+FloatBatches answers_to(const Model& model, const FloatBatches& batches);
 
 }  // namespace nibble::inline quantization

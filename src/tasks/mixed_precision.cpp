@@ -31,12 +31,10 @@ constexpr std::int64_t kHeldImages = 2048;
 const std::vector<int> kBits = {8, 6, 5, 4, 3, 2};
 
 // Evenly spread: data may be sorted by class.
-std::vector<Tensor> scan_batches(std::span<const Tensor> batches) {
-  std::vector<Tensor> some;
+FloatBatches scan_batches(const FloatBatches& batches) {
+  FloatBatches some;
   const std::size_t count = std::min(kScanBatches, batches.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    some.push_back(copy_of(batches[i * batches.size() / count].view()));
-  }
+  for (std::size_t i = 0; i < count; ++i) some.add(batches.at(i * batches.size() / count));
   return some;
 }
 
@@ -119,9 +117,9 @@ std::vector<LayerSensitivity> as_held(std::vector<LayerSensitivity> layers, cons
 // What is no weight takes as many bytes with any plan, nearly: it is found by making the network,
 // and a plan that is too large all the same is made smaller by the difference.
 BitPlan plan_for_size(std::span<const LayerSensitivity> layers, const SizeTarget& target,
-                      const Model& model, std::span<const Tensor> batches,
+                      const Model& model, const FloatBatches& batches,
                       const QuantizeSettings& settings) {
-  const std::vector<Tensor> some = scan_batches(batches);
+  const FloatBatches some = scan_batches(batches);
   const auto size_of = [&](const BitPlan& plan) {
     QuantizeSettings own = settings;
     own.learns_rounding = false;
@@ -192,7 +190,7 @@ std::vector<LayerSensitivity> choose_layers(const MixedPrecision& flags, const M
   }
   std::vector<LayerSensitivity> layers;
   if (shows_scan || has_target) {
-    const std::vector<Tensor> batches = scan_batches(calibration.batches);
+    const FloatBatches batches = scan_batches(calibration.batches);
     layers = scan_sensitivity(folded, settings, batches, kBits);
   }
   if (flags.scans && !is_silent) fmt::print("{}\n", sensitivity_text(layers));

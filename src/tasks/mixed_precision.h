@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nibble/data/dataset.h"
+#include "nibble/quantization/float_batches.h"
 #include "nibble/quantization/settings.h"
 #include "quantization/bit_plan.h"
 #include "quantization/sensitivity.h"
@@ -33,7 +34,7 @@ void add_mixed_flags(CLI::App& verb, MixedPrecision& flags);
 
 struct Calibration {
   const Dataset& data;
-  const std::vector<Tensor>& batches;
+  const FloatBatches& batches;
   std::int64_t samples = 0;
 };
 

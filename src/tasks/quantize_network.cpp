@@ -81,7 +81,7 @@ QuantizedNetwork quantize_network(const Model& model, const QuantizeChoices& cho
     check_data(model.network, *result.test);
   }
   result.calibrated = std::min(choices.samples, calib.size());
-  const std::vector<Tensor> batches = calibration_batches(calib, model.network, choices.samples);
+  const FloatBatches batches = calibration_batches(calib, model.network, choices.samples);
   result.scan = choose_layers(choices.mixed, model, {calib, batches, choices.samples},
                               manner.is_silent, settings);
   begin("rounding");

@@ -3,18 +3,17 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "nibble/data/dataset.h"
 #include "nibble/graph/network.h"
+#include "nibble/quantization/float_batches.h"
 #include "nibble/quantization/settings.h"
 
 namespace nibble::inline quantization {
 
 // `samples` images of the data, evenly spread over it, as batches of f32 that the network takes.
 // Throws where they are not what it takes.
-std::vector<Tensor> calibration_batches(const Dataset& data, const Network& network,
-                                        std::int64_t samples);
+FloatBatches calibration_batches(const Dataset& data, const Network& network, std::int64_t samples);
 
 // Without batch norms and, as the settings say, equalized: the float network that is quantized.
 Model folded_model(const Model& model, const QuantizeSettings& settings);
@@ -26,7 +25,7 @@ struct QuantizedModel {
 
 // Folds batch norms, equalizes, observes ranges, puts fake quantization in, learns the rounding of
 // weights and corrects biases, as the settings say. integer_twins_of(fake) gives what runs.
-QuantizedModel quantize_model(const Model& model, const std::vector<Tensor>& calibration,
+QuantizedModel quantize_model(const Model& model, const FloatBatches& calibration,
                               const QuantizeSettings& settings);
 
 // The input must be read by a fake_quantize alone, every product must have weight steps and take
