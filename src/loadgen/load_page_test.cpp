@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "loadgen/load_meter.h"
 #include "loadgen/loadgen_test_support.h"
 
@@ -21,7 +23,8 @@ TEST(LoadPages, ShowRunsAndWhatWasMeasured) {
   put_run(folder, "cut & short", 100, "");
   LoadMeter meter;
   const auto now = LoadClock::now();
-  meter.make_tally().add({.issued = now,
+  const std::array at_once = {now};
+  meter.make_tally().add({.issued = at_once,
                           .begun = now,
                           .ended = now + std::chrono::milliseconds(2),
                           .samples = 4,
