@@ -21,7 +21,6 @@ namespace {
 struct PlaceFlags {
   TrainFlags recipe;
   IntegerFlags integers;
-  std::int64_t memory_mib = 0;
   bool measures_anew = false;
   bool is_json = false;
   std::string report;
@@ -34,7 +33,7 @@ void check_auto(const std::string& place) {
 
 template <class AnyRecipe>
 void show_plan(const AnyRecipe& recipe, const PlaceFlags& flags) {
-  const StepPlan plan = plan_of(recipe, flags.memory_mib << 20, !flags.measures_anew);
+  const StepPlan plan = plan_of(recipe, !flags.measures_anew);
   if (flags.is_json)
     fmt::print("{}\n", json_of(plan).dump(2));
   else
@@ -74,9 +73,6 @@ void add_place(CLI::App& app) {
       ->required();
   add_train_flags(verb, flags->recipe);
   add_integer_flags(verb, flags->integers);
-  verb.add_option("--memory", flags->memory_mib,
-                  "MiB that may stay on the second device; 0: any (0)")
-      ->check(CLI::Range(0, 1 << 20));
   verb.add_flag("--fresh", flags->measures_anew, "measure again, whatever the cache has");
   verb.add_flag("--json", flags->is_json, "print JSON");
   verb.add_option("--report", flags->report,
@@ -94,7 +90,7 @@ void add_place(CLI::App& app) {
       "  nibble place lenet --data mnist --batch 64               the CPU and the first GPU, if "
       "any\n"
       "  nibble place vgg-small-7 --data cifar10 --batch 256 --place 'auto(cpu,cuda:1)' --memory "
-      "512\n"
+      "2GB\n"
       "  nibble place lenet --data mnist --arith float --wire int8 --report plan.html\n"
       "  nibble place lenet --data mnist --report plan.html --json > plan.json");
   verb.callback([flags] { run(*flags); });

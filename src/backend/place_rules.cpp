@@ -80,7 +80,8 @@ std::string_view word_of(TrainPass pass) {
 }
 
 bool is_auto(std::string_view place) {
-  return place == kAuto || (place.starts_with("auto(") && place.ends_with(')'));
+  const std::string_view devices = place.substr(0, place.find(" within "));
+  return devices == kAuto || (devices.starts_with("auto(") && devices.ends_with(')'));
 }
 
 std::vector<PlaceRule> parse_place(std::string_view text) {

@@ -31,7 +31,7 @@ struct PlaceRule {
 std::vector<PlaceRule> parse_place(std::string_view text);
 std::string to_string(const std::vector<PlaceRule>& rules);
 
-// "auto", "auto(cpu,cuda)": whoever has measured the machine says the rules.
+// "auto", "auto(cpu,cuda) within 2GB": whoever has measured the machine says the rules.
 bool is_auto(std::string_view place);
 
 // "forward", "input_error", …: what rules call it.

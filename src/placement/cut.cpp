@@ -68,7 +68,8 @@ Sides cheapest_cut(const StepGraph& graph, const StepCosts& costs, std::int64_t 
     const Flow& each = graph.flows[i];
     const std::size_t there = flow.add_node();  // beyond the cut as soon as one reader is
     const std::size_t back = flow.add_node();   // before the cut as soon as one reader is
-    flow.add_pipe(node(each.from), there, costs.copy(graph, i, 0).sum());
+    const Nanoseconds kept = each.is_passing ? 0 : each.memory() * penalty / 1000;
+    flow.add_pipe(node(each.from), there, costs.copy(graph, i, 0).sum() + kept);
     flow.add_pipe(back, node(each.from), costs.copy(graph, i, 1).sum());
     for (const std::size_t reader : each.to) {
       flow.add_pipe(there, node(reader), MaxFlow::kEndless);
@@ -82,15 +83,28 @@ Sides cheapest_cut(const StepGraph& graph, const StepCosts& costs, std::int64_t 
   return sides;
 }
 
+// What stays, and the most of what passes that is there at once: from the unit that makes it to the
+// last one that reads it.
 std::int64_t memory_of_second(const StepGraph& graph, const Sides& sides) {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < graph.units.size(); ++i) {
     if (sides[i] == 1) bytes += graph.units[i].memory;
   }
+  std::vector<std::int64_t> change(graph.units.size() + 1);  // of what passes, before a unit
   for (const Flow& flow : graph.flows) {
-    if (sides[flow.from] == 0 && crosses(flow, sides)) bytes += flow.bytes;
+    const bool is_made_there = sides[flow.from] == 1;
+    if (!is_made_there && !crosses(flow, sides)) continue;
+    if (flow.is_passing) {
+      change[flow.from] += flow.memory();
+      change[std::ranges::max(flow.to) + 1] -= flow.memory();
+    } else if (!is_made_there) {
+      bytes += flow.memory();
+    }
   }
-  return bytes;
+  std::int64_t passing = 0;
+  std::int64_t most = 0;
+  for (const std::int64_t each : change) most = std::max(most, passing += each);
+  return bytes + most;
 }
 
 Sides cut_within(const StepGraph& graph, const StepCosts& costs, std::int64_t most_bytes) {

@@ -44,6 +44,27 @@ TEST(Cut, IsTheCheapestOfAllPlacements) {
   EXPECT_GT(mixed, 100);  // or the cases say nothing
 }
 
+// Two units there, one here; their errors follow each other, the weight stays.
+TEST(Cut, CountsErrorsOnTheirWayOnce) {
+  StepGraph graph;
+  for (const std::int64_t memory : {10, 20, 40}) {
+    const std::size_t number = graph.units.size();
+    graph.units.push_back({{number, TrainPass::input_error}, "n", memory});
+    graph.group.push_back(number);
+  }
+  const auto error = [](std::size_t from, std::size_t to, std::int64_t bytes) {
+    return Flow{.tensor = "e", .from = from, .to = {to}, .bytes = bytes, .is_passing = true};
+  };
+  graph.flows = {error(0, 1, 100), error(1, 2, 300),
+                 Flow{.tensor = "w", .from = 2, .to = {0}, .bytes = 7, .is_sent = true}};
+  EXPECT_EQ(memory_of_second(graph, {0, 0, 0}), 0);
+  EXPECT_EQ(memory_of_second(graph, {1, 1, 0}), 30 + 7 + 400);  // both while the second one runs
+  EXPECT_EQ(memory_of_second(graph, {0, 0, 1}), 40 + 300);
+  EXPECT_EQ(memory_of_second(graph, {1, 0, 0}), 10 + 7 + 100);
+  graph.flows.push_back(Flow{.tensor = "x", .from = 0, .to = {1}, .bytes = 1, .unpacked = 4});
+  EXPECT_EQ(memory_of_second(graph, {0, 1, 1}), 60 + 400 + 4);
+}
+
 TEST(Cut, KeepsWithinTheMemoryAndNearTheBest) {
   Nanoseconds all = 0;
   Nanoseconds all_least = 0;

@@ -25,6 +25,9 @@ std::int64_t bytes_of(WireFormat wire) {
   }
 }
 
+// On the device: until the next one comes, until the host has it, or a weight.
+enum class FlowKind { stays, passes, is_sent };
+
 class FloatGraphMaker {
  public:
   FloatGraphMaker(const Recipe& recipe, std::int64_t images)
@@ -65,18 +68,15 @@ class FloatGraphMaker {
     return is_product(network_.nodes[node].op) &&
            recipe_.policy.find(Role::accumulator, network_.nodes[node].name) == nullptr;
   }
-  std::int64_t bytes_of_value(std::size_t node) const {
-    return images_ * shapes_[node].elements() * bytes_of(recipe_.wire);
-  }
-  void add_unit(StepUnit unit, bool is_fixed, std::int64_t memory = 0) {
+  std::int64_t values_of(std::size_t node) const { return images_ * shapes_[node].elements(); }
+  // All that is on the device is what flows: numbers in fp32, whatever crosses.
+  void add_unit(StepUnit unit, bool is_fixed) {
     number_[unit] = graph_.units.size();
-    graph_.units.push_back({unit, network_.nodes[unit.node].name, memory, is_fixed});
+    graph_.units.push_back({unit, network_.nodes[unit.node].name, 0, is_fixed});
   }
 
-  // On the device numbers lie in fp32, whatever crosses.
   void add_units() {
-    for (std::size_t i = 0; i <= answer_; ++i)
-      add_unit({i, TrainPass::forward}, !can_move(i), kFloatBytes * numbers_[i]);
+    for (std::size_t i = 0; i <= answer_; ++i) add_unit({i, TrainPass::forward}, !can_move(i));
     add_unit({loss_, TrainPass::forward}, true);
     for (std::size_t i = answer_; i > 0; --i) {
       if (!is_trained_[i]) continue;
@@ -85,9 +85,8 @@ class FloatGraphMaker {
         add_unit({i, TrainPass::input_error}, true);
         continue;
       }
-      if (passes_on) add_unit({i, TrainPass::input_error}, false, kFloatBytes * numbers_[i]);
-      if (numbers_[i] > 0)
-        add_unit({i, TrainPass::weight_gradient}, false, kFloatBytes * numbers_[i]);
+      if (passes_on) add_unit({i, TrainPass::input_error}, false);
+      if (numbers_[i] > 0) add_unit({i, TrainPass::weight_gradient}, false);
     }
     for (std::size_t i = answer_; i > 0; --i) {
       if (numbers_[i] > 0) add_unit({i, TrainPass::update}, true);
@@ -96,10 +95,16 @@ class FloatGraphMaker {
 
   // Readers that the step does not have are left out; a flow that nobody reads is none.
   void add_flow(std::string tensor, StepUnit from, const std::vector<StepUnit>& to,
-                std::int64_t bytes, bool is_sent = false) {
+                std::int64_t numbers, std::int64_t bytes, FlowKind kind = FlowKind::stays) {
     const auto maker = number_.find(from);
     if (maker == number_.end()) return;
-    Flow flow{std::move(tensor), maker->second, {}, bytes, is_sent};
+    Flow flow{.tensor = std::move(tensor),
+              .from = maker->second,
+              .to = {},
+              .bytes = bytes * numbers,
+              .is_sent = kind == FlowKind::is_sent,
+              .is_passing = kind == FlowKind::passes,
+              .unpacked = kFloatBytes * numbers};
     for (const StepUnit& each : to) {
       if (const auto found = number_.find(each); found != number_.end())
         flow.to.push_back(found->second);
@@ -115,14 +120,15 @@ class FloatGraphMaker {
     const StepUnit back{node, TrainPass::input_error};
     const StepUnit learns{node, TrainPass::weight_gradient};
     const StepUnit moves{node, TrainPass::update};
-    add_flow(name + ".input", {input, TrainPass::forward}, {ahead, learns}, bytes_of_value(input));
+    const std::int64_t wire = bytes_of(recipe_.wire);
+    add_flow(name + ".input", {input, TrainPass::forward}, {ahead, learns}, values_of(input), wire);
     std::vector<StepUnit> readers;
     for (const std::size_t each : readers_[node]) readers.push_back({each, TrainPass::forward});
-    add_flow(name + ".value", ahead, readers, bytes_of_value(node));
-    add_flow(name + ".error", last_sender(node), {back, learns}, bytes_of_value(node));
-    add_flow(name + ".input_error", back, behind(input), bytes_of_value(input));
-    add_flow(name + ".gradients", learns, {moves}, kFloatBytes * numbers_[node]);
-    add_flow(name + ".weight", moves, {ahead, back}, bytes_of(recipe_.wire) * numbers_[node], true);
+    add_flow(name + ".value", ahead, readers, values_of(node), wire, FlowKind::passes);
+    add_flow(name + ".error", last_sender(node), {back, learns}, values_of(node), wire);
+    add_flow(name + ".input_error", back, behind(input), values_of(input), wire, FlowKind::passes);
+    add_flow(name + ".gradients", learns, {moves}, numbers_[node], kFloatBytes, FlowKind::passes);
+    add_flow(name + ".weight", moves, {ahead, back}, numbers_[node], wire, FlowKind::is_sent);
   }
 
   // Who has the whole error of a value: the reader that goes back last.

@@ -40,6 +40,7 @@ TEST(FloatGraph, ProductsAloneCanMove) {
   EXPECT_NE(graph.find({1, TrainPass::weight_gradient}), nullptr);
   const Flow& input = flow_of(graph, "conv1.input");
   EXPECT_EQ(input.bytes, 16 * 8 * 8);
+  EXPECT_EQ(input.memory(), 4 * input.bytes);  // it lies there in fp32
   EXPECT_EQ(input.to.size(), 2U);
   EXPECT_TRUE(flow_of(graph, "conv1.weight").is_sent);
   EXPECT_EQ(graph.units[flow_of(graph, "conv1.gradients").to[0]].unit.pass, TrainPass::update);

@@ -22,6 +22,7 @@ inline StepGraph random_graph(std::size_t units, Draws& draws) {
   }
   for (std::size_t i = 0; i + 1 < units; ++i) {
     Flow flow{"t" + std::to_string(i), i, {}, draws.in(1, 5000), draws.in(0, 4) == 0};
+    flow.is_passing = !flow.is_sent && draws.in(0, 2) == 0;
     for (std::size_t reader = 0, all = draw(1, 3); reader < all; ++reader)
       flow.to.push_back(draw(flow.is_sent ? 0 : i + 1, units - 1));
     graph.flows.push_back(std::move(flow));

@@ -8,10 +8,8 @@
 #include <memory>
 
 #include "backend/place_rules.h"
-#include "core/device_name.h"
 #include "core/warning.h"
 #include "nibble/core/error.h"
-#include "nibble/cuda/device.h"
 #include "placement/cost_cache.h"
 #include "placement/cut.h"
 #include "placement/local_search.h"
@@ -151,19 +149,6 @@ void choose(StepPlan& plan) {
 }
 
 }  // namespace
-
-std::array<std::string, 2> devices_of_auto(std::string_view place) {
-  if (place == "auto") return {"cpu", cuda::device_count() > 0 ? "cuda" : "cpu"};
-  const std::string_view inner = place.substr(5, place.size() - 6);
-  const std::size_t comma = inner.find(',');
-  const auto name = [](std::string_view text) {
-    const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-    return parse_device(text.substr(begin, text.find_last_not_of(' ') + 1 - begin)).to_string();
-  };
-  if (comma == std::string_view::npos || inner.find(',', comma + 1) != std::string_view::npos)
-    throw Error("place", "auto", place, "auto, or two devices: auto(cpu,cuda)");
-  return {name(inner.substr(0, comma)), name(inner.substr(comma + 1))};
-}
 
 StepPlan plan_work(const PlannedWork& work, const PlanRequest& request) {
   StepPlan plan;

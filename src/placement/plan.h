@@ -15,7 +15,7 @@ namespace nibble::inline placement {
 struct PlanRequest {
   std::array<std::string, 2> devices = {"cpu", "cpu"};  // both the same: nothing to choose
   std::int64_t images = 64;
-  std::int64_t most_memory = 0;  // bytes that may stay on the second device; 0: any
+  std::int64_t most_memory = 0;  // bytes that may be on the second device; 0: any
   bool uses_cache = true;
 };
 
@@ -41,9 +41,6 @@ struct StepPlan {
   const PlanCandidate& best() const { return candidates[chosen]; }
   bool has_choice() const { return devices[0] != devices[1]; }
 };
-
-// Which devices "auto" means: those in its parentheses, else the CPU and the first GPU, if any.
-std::array<std::string, 2> devices_of_auto(std::string_view place);
 
 // Never one whose real steps are slower than those with everything on one device.
 StepPlan plan_work(const PlannedWork& work, const PlanRequest& request);

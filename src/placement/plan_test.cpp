@@ -84,15 +84,5 @@ TEST(Plan, RulesSayTheSameAgain) {
   }
 }
 
-TEST(Plan, AutoNamesItsDevices) {
-  using Two = std::array<std::string, 2>;
-  EXPECT_EQ(devices_of_auto("auto(cpu,reference)"), (Two{"cpu", "reference"}));
-  EXPECT_EQ(devices_of_auto("auto( cuda:1 , cpu )"), (Two{"cuda:1", "cpu"}));
-  EXPECT_EQ(devices_of_auto("auto")[0], "cpu");
-  EXPECT_NE(error_of([] { devices_of_auto("auto(cpu)"); }), "");
-  EXPECT_NE(error_of([] { devices_of_auto("auto(cpu,gpu)"); }), "");
-  EXPECT_NE(error_of([] { devices_of_auto("auto()"); }), "");
-}
-
 }  // namespace
 }  // namespace nibble::inline placement

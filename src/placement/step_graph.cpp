@@ -111,10 +111,14 @@ class GraphMaker {
     const StepUnit passes{node, TrainPass::input_error};
     const StepUnit learns{node, TrainPass::weight_gradient};
     const std::vector<StepUnit> senders = arrivals(node);
-    if (senders.size() == 1)
-      return add_flow(tensor, senders[0], {passes, learns}, value_bytes(node));
-    for (const StepUnit& each : senders) add_flow(tensor, each, {passes}, value_bytes(node));
-    if (!senders.empty()) add_flow(tensor, passes, {learns}, value_bytes(node));
+    const std::size_t before = graph_.flows.size();
+    if (senders.size() == 1) {
+      add_flow(tensor, senders[0], {passes, learns}, value_bytes(node));
+    } else {
+      for (const StepUnit& each : senders) add_flow(tensor, each, {passes}, value_bytes(node));
+      if (!senders.empty()) add_flow(tensor, passes, {learns}, value_bytes(node));
+    }
+    for (std::size_t i = before; i < graph_.flows.size(); ++i) graph_.flows[i].is_passing = true;
   }
 
   void add_parameters(std::size_t node) {

@@ -26,6 +26,11 @@ struct Flow {
   std::vector<std::size_t> to;  // units
   std::int64_t bytes = 0;
   bool is_sent = false;  // as soon as it is made, to be there in the next step: a weight
+  // Gone once it is read: an error, or what a device makes for the host alone.
+  bool is_passing = false;
+  std::int64_t unpacked = 0;  // bytes of it on a device; 0: as many as cross
+
+  std::int64_t memory() const { return unpacked > 0 ? unpacked : bytes; }
 };
 
 struct StepGraph {

@@ -106,6 +106,11 @@ std::int64_t bytes_of_copying_all(const Network& network, std::int64_t images) {
   return 4 * numbers;
 }
 
+TEST(StepGraph, ErrorsAlonePass) {
+  for (const Flow& flow : graph_of(named("resnet20"), 2).flows)
+    EXPECT_EQ(flow.is_passing, flow.tensor.ends_with(".error")) << flow.tensor;
+}
+
 TEST(StepGraph, ConvolutionsOffloadedSendAFifteenthOfCopyingAll) {
   constexpr std::int64_t kImages = 32;
   for (const std::string_view name : {"resnet20", "resnet20-nobn"}) {

@@ -8,6 +8,7 @@
 
 #include "core/name.h"
 #include "integer_step/choose_place.h"
+#include "placement/auto_place.h"
 #include "placement/float_work.h"
 #include "placement/integer_work.h"
 
@@ -55,30 +56,30 @@ Json costs_json(const StepPlan& plan, std::size_t unit) {
   return costs;
 }
 
-PlanRequest request_of(std::string_view place, const RunSettings& run, std::int64_t most_memory,
-                       bool uses_cache) {
-  return {.devices = devices_of_auto(place),
+PlanRequest request_of(std::string_view place, const RunSettings& run, bool uses_cache) {
+  const AutoPlace asked = parse_auto(place);
+  return {.devices = asked.devices,
           .images = run.batch,
-          .most_memory = most_memory,
+          .most_memory = asked.most_memory,
           .uses_cache = uses_cache};
 }
 
 }  // namespace
 
-StepPlan plan_of(const IntegerRecipe& recipe, std::int64_t most_memory, bool uses_cache) {
+StepPlan plan_of(const IntegerRecipe& recipe, bool uses_cache) {
   return plan_step(recipe.network, recipe.options,
-                   request_of(recipe.options.place, recipe, most_memory, uses_cache));
+                   request_of(recipe.options.place, recipe, uses_cache));
 }
 
-StepPlan plan_of(const Recipe& recipe, std::int64_t most_memory, bool uses_cache) {
-  return plan_step(recipe, request_of(recipe.place, recipe, most_memory, uses_cache));
+StepPlan plan_of(const Recipe& recipe, bool uses_cache) {
+  return plan_step(recipe, request_of(recipe.place, recipe, uses_cache));
 }
 
 std::optional<StepPlan> place_recipe(IntegerRecipe& recipe) {
   if (!is_auto(recipe.options.place)) return std::nullopt;
   check_integers(recipe);
-  if (const auto devices = devices_of_auto(recipe.options.place); devices[0] == devices[1]) {
-    choose_place(devices[0], recipe.options);
+  if (const AutoPlace asked = parse_auto(recipe.options.place); !asked.has_choice()) {
+    choose_place(asked.devices[0], recipe.options);
     return std::nullopt;
   }
   StepPlan plan = plan_of(recipe);
@@ -88,8 +89,8 @@ std::optional<StepPlan> place_recipe(IntegerRecipe& recipe) {
 
 std::optional<StepPlan> place_recipe(Recipe& recipe) {
   if (!is_auto(recipe.place)) return std::nullopt;
-  if (const auto devices = devices_of_auto(recipe.place); devices[0] == devices[1]) {
-    recipe.place = devices[0];
+  if (const AutoPlace asked = parse_auto(recipe.place); !asked.has_choice()) {
+    recipe.place = asked.devices[0];
     return std::nullopt;
   }
   StepPlan plan = plan_of(recipe);

@@ -13,9 +13,9 @@
 namespace nibble::inline tasks {
 
 // The plan of a recipe whose place is auto, with its batch; the recipe must be one that
-// check_integers takes. `most_memory` as in PlanRequest.
-StepPlan plan_of(const IntegerRecipe& recipe, std::int64_t most_memory = 0, bool uses_cache = true);
-StepPlan plan_of(const Recipe& recipe, std::int64_t most_memory = 0, bool uses_cache = true);
+// check_integers takes.
+StepPlan plan_of(const IntegerRecipe& recipe, bool uses_cache = true);
+StepPlan plan_of(const Recipe& recipe, bool uses_cache = true);
 
 // The recipe with rules in the place of auto; it tells the plan, if there is one.
 std::optional<StepPlan> place_recipe(IntegerRecipe& recipe);

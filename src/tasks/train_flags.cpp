@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "backend/place_rules.h"
 #include "core/name.h"
 #include "core/nearest_name.h"
 #include "core/text_file.h"
@@ -154,6 +155,10 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
           "weights of int8 do not depend on it. Floats: convolutions and linear layers alone,\n"
           "without update")
       ->type_name("RULES");
+  verb.add_option("--memory", flags.memory,
+                  "what may be on the second device of --place auto: 2GB, 512MiB, or a number of\n"
+                  "MiB; 0: any (0)")
+      ->type_name("SIZE");
   verb.add_option("--wire", flags.wire,
                   "floats: what crosses between the CPU and the device of --place: fp32 (usual),\n"
                   "fp16, bf16, int8");
@@ -169,7 +174,12 @@ std::optional<std::string> place_of_flags(const TrainFlags& flags) {
   if (flags.device && flags.place)
     throw CLI::ValidationError("--place",
                                "beside --device, which means the same: give one of them");
-  return flags.place ? flags.place : flags.device;
+  const std::optional<std::string>& place = flags.place ? flags.place : flags.device;
+  if (!flags.memory) return place;
+  if (!place || !is_auto(*place))
+    throw CLI::ValidationError("--memory", "got it with " + place.value_or("no --place") +
+                                               ", expected --place auto beside it");
+  return *place + " within " + *flags.memory;
 }
 
 std::unique_ptr<EventSink> tensorboard_sink(const RunFolder& folder,

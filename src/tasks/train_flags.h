@@ -45,6 +45,7 @@ struct TrainFlags {
   bool skips_broken = false;
   std::optional<std::string> device;  // the same as a place
   std::optional<std::string> place;
+  std::optional<std::string> memory;   // of the second device, where the place is auto
   std::optional<std::string> wire;     // of floats
   std::optional<std::string> compute;  // of floats
   bool is_fast = false;
@@ -53,7 +54,7 @@ struct TrainFlags {
 
 void add_train_flags(CLI::App& verb, TrainFlags& flags);
 
-// --place, or --device, which means the same; both are refused.
+// --place, or --device, which means the same; both are refused. With --memory behind it.
 std::optional<std::string> place_of_flags(const TrainFlags& flags);
 
 // The options that say nothing of the arithmetic.

@@ -98,6 +98,27 @@ class Place(Case):
         self.assertNotIn("nibble: placed ", told)
         self.assertEqual(json.loads((self.folder / "run" / "settings.json").read_text())["place"], rules)
 
+    def test_the_second_device_may_have_little_memory(self):
+        slow = {"NIBBLE_PRETEND": "copy_us=10"}
+        plan = json.loads(self.place("--json", "--place", "auto(cpu,pretend)", "--memory", "1KB", **slow))
+        self.assertEqual((plan["chosen"], plan["place"]), ("all on cpu", "cpu"))
+        names = [each["name"] for each in json.loads(self.place("--json", "--place", "auto(cpu,pretend)", "--memory",
+                                                                "2GB", **slow))["candidates"]]
+        self.assertIn("all on pretend", names)
+        run = ("train", "convnet-8x8", "--data", "digits", "--threads", "1", "--epochs", "1", "--overwrite", "--out",
+               self.folder / "run")
+        for arithmetic in ("int8", "float"):
+            _, told = self.command(*run, "--arith", arithmetic, "--place", "auto(cpu,pretend)", "--memory", "1KB", **slow)
+            self.assertIn("nibble: placed all on cpu", told)
+        recipe = self.folder / "recipe.toml"
+        recipe.write_text('network = "convnet-8x8"\ndata = "digits"\narith = "int8"\nepochs = 1\n'
+                          'place = "auto(cpu,pretend) within 1KB"\n')
+        _, told = self.command("train", recipe, "--threads", "1", "--overwrite", "--out", self.folder / "run", **slow)
+        self.assertIn("nibble: placed all on cpu", told)
+        self.fails(2, "expected --place auto beside it", *run, "--memory", "2GB")
+        self.fails(2, "got it with cpu", *run, "--place", "cpu", "--memory", "2GB")
+        self.fails(1, "a size such as 2GB", *run, "--place", "auto", "--memory", "2XB")
+
     def test_refusals(self):
         place = ("place", "convnet-8x8", "--data", "digits")
         self.fails(1, "auto(A,B)", *place, "--place", "conv1=cpu")
