@@ -105,14 +105,14 @@ class Place(Case):
         names = [each["name"] for each in json.loads(self.place("--json", "--place", "auto(cpu,pretend)", "--memory",
                                                                 "2GB", **slow))["candidates"]]
         self.assertIn("all on pretend", names)
-        run = ("train", "convnet-8x8", "--data", "digits", "--threads", "1", "--epochs", "1", "--overwrite", "--out",
-               self.folder / "run")
+        run = ("train", "convnet-8x8", "--data", "digits", "--threads", "1", "--batch", "16", "--epochs", "1",
+               "--overwrite", "--out", self.folder / "run")
         for arithmetic in ("int8", "float"):
             _, told = self.command(*run, "--arith", arithmetic, "--place", "auto(cpu,pretend)", "--memory", "1KB", **slow)
             self.assertIn("nibble: placed all on cpu", told)
         recipe = self.folder / "recipe.toml"
         recipe.write_text('network = "convnet-8x8"\ndata = "digits"\narith = "int8"\nepochs = 1\n'
-                          'place = "auto(cpu,pretend) within 1KB"\n')
+                          'batch = 16\nplace = "auto(cpu,pretend) within 1KB"\n')
         _, told = self.command("train", recipe, "--threads", "1", "--overwrite", "--out", self.folder / "run", **slow)
         self.assertIn("nibble: placed all on cpu", told)
         self.fails(2, "expected --place auto beside it", *run, "--memory", "2GB")
