@@ -145,7 +145,10 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         DEVICE = sys.argv.pop(1)
     IS_GPU = DEVICE.startswith("cuda")
-    if IS_GPU and json.loads(run("doctor", "--json").stdout)["gpu"]["usable"] == 0:
+    doctor = run("doctor", "--json")
+    if doctor.returncode != 0:
+        sys.exit(doctor.stderr.decode())
+    if IS_GPU and json.loads(doctor.stdout)["gpu"]["usable"] == 0:
         print("skipped: no GPU")
         sys.exit(77)
     unittest.main()
