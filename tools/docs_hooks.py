@@ -18,7 +18,7 @@ AT_THE_ROOT["SECURITY.md"] = "SECURITY.md"
 # Modules of the package whose docstrings are the reference, by heading.
 REFERENCE = {
     "Arrays": "rounding codes statistics product integers formats",
-    "Networks": "engine model quantization training network data evaluation sweeping mlperf placement plot",
+    "Networks": "engine model quantization training network data catalog evaluation inspection sweeping mlperf placement plot",
     "PyTorch": "torch.lower torch.quantizer torch.rounder torch.optimizer torch.accumulate torch.engine_module "
     "torch.offloading.model torch.offloading.layers torch.offloading.backend",
     "Errors": "errors limits",

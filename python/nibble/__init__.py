@@ -22,9 +22,11 @@ from nibble.statistics import Statistics, stats
 
 if TYPE_CHECKING:
     from nibble import plot
+    from nibble.catalog import check_data, datasets, preprocess
     from nibble.data import dataset
     from nibble.engine import Engine
     from nibble.evaluation import Evaluation, compare, emit, evaluate
+    from nibble.inspection import Tuning, describe, doctor, operations, report, signature, signatures, tune
     from nibble.limits import set_limits
     from nibble.mlperf import LoadGenRun, loadgen
     from nibble.model import Model, load
@@ -43,19 +45,30 @@ _NETWORKS = {
     "Network": "network",
     "QuantizedModel": "quantization",
     "Run": "training",
+    "Tuning": "inspection",
+    "check_data": "catalog",
     "compare": "evaluation",
     "dataset": "data",
+    "datasets": "catalog",
+    "describe": "inspection",
+    "doctor": "inspection",
     "emit": "evaluation",
     "evaluate": "evaluation",
     "load": "model",
     "loadgen": "mlperf",
     "networks": "network",
+    "operations": "inspection",
     "place": "placement",
+    "preprocess": "catalog",
     "quantize_network": "quantization",
     "recipes": "training",
+    "report": "inspection",
     "set_limits": "limits",
+    "signature": "inspection",
+    "signatures": "inspection",
     "sweep": "sweeping",
     "train": "training",
+    "tune": "inspection",
 }
 
 __all__ = [
@@ -72,10 +85,15 @@ __all__ = [
     "QuantizedModel",
     "Run",
     "Statistics",
+    "Tuning",
     "__version__",
+    "check_data",
     "compare",
     "dataset",
+    "datasets",
     "decode",
+    "describe",
+    "doctor",
     "emit",
     "encode",
     "evaluate",
@@ -85,15 +103,21 @@ __all__ = [
     "loadgen",
     "matmul",
     "networks",
+    "operations",
     "place",
     "plot",
+    "preprocess",
     "quantize",
     "quantize_network",
     "recipes",
+    "report",
     "set_limits",
+    "signature",
+    "signatures",
     "stats",
     "sweep",
     "train",
+    "tune",
 ]
 
 Format.__module__ = "nibble"  # where pickles look for it

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,7 @@ class Emitted:
     flash: int
     macs: int
     plan: str  # table of the arena's pieces
+    training_ram: int | None = None  # of the training step, where there is one
 
 
 def emit(
@@ -77,22 +79,53 @@ def emit(
     ram: int | None = None,
     flash: int | None = None,
     force: bool = False,
+    train: bool = False,
+    **training: Any,
 ) -> Emitted:
     """Writes a model of integers as a folder of plain C, as ``nibble emit`` does; ``make check`` there runs it.
+
+    With train=True also the training step: data="digits", seed, train_batch, train_steps, train_images are the command's
+    options; the model may then be the name of a network, whose first weights it gets.
 
     >>> emitted = nibble.emit(digits_model, workspace / "c", prefix="digits")
     >>> (workspace / "c" / "digits.c").exists(), emitted.flash > 0
     (True, True)
+    >>> learns = nibble.emit("mlp-64-32-10", workspace / "t", train=True, data="digits", train_steps=2)
+    >>> learns.training_ram > 0, (workspace / "t" / "net_train.c").exists()
+    (True, True)
     """
+    if training and not train:
+        raise UsageError(f"[emit] {next(iter(training))}: got it without train=True, expected both")
     if target not in ("c99", "dsp"):
         raise UsageError(f"[emit] target: got {target!r}, expected 'c99' or 'dsp'")
     for name, value in (("batch", batch), ("vectors", vectors)):
         if not 1 <= value <= 65536:
             raise UsageError(f"[emit] {name}: got {value}, expected 1 to 65536")
+    if train:
+        shared = {"prefix": prefix, "target": target, "batch": batch, "vectors": vectors, "ram": ram, "flash": flash}
+        return _emitted_with_training(model, folder, {**shared, "force": force, "train": True, **training})
     figures = _networks.emit(
         opened(model)._core, os.fspath(folder), prefix, target == "dsp", batch, vectors, ram, flash, force
     )
     return Emitted(os.fspath(folder), *figures)
+
+
+def _emitted_with_training(model: Model | Path, folder: Path, options: dict[str, Any]) -> Emitted:
+    from nibble.command import check_end, run_command
+    from nibble.inspection import as_path
+
+    with as_path(model) as path:
+        text = check_end(run_command("emit", path, options={"output": folder, **options}))
+    figures = {name: int(value) for name, value in re.findall(r"^(RAM|parameters|products|training) +(\d+)", text, re.M)}
+    return Emitted(
+        folder=os.fspath(folder),
+        files=int(text.rpartition("wrote ")[2].split()[0]),
+        ram=figures["RAM"],
+        flash=figures["parameters"],
+        macs=figures["products"],
+        plan=text.partition("\nRAM ")[0],
+        training_ram=figures["training"],
+    )
 
 
 def compare(*models_or_runs: Model | Path, data: Any = None, device: str = "cpu") -> dict[str, Any]:

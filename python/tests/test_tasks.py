@@ -36,6 +36,40 @@ def test_c_is_emitted(nibble, quantized, quantized_path, command, tmp_path):
         nibble.emit(quantized, tmp_path / "c", ram=10)
 
 
+def test_training_is_emitted(nibble, command, tmp_path):
+    options = {"data": "digits", "train_steps": 3, "train_batch": 4, "prefix": "own"}
+    words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)]
+    said = command("emit", "mlp-64-32-10", "-o", tmp_path / "a", "--train", *words)
+    emitted = nibble.emit("mlp-64-32-10", tmp_path / "b", train=True, **options)
+    for file in (tmp_path / "a").iterdir():
+        assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
+    assert emitted.files == len(list((tmp_path / "b").iterdir())) and f"{emitted.training_ram} bytes of RAM" in said
+    with pytest.raises(nibble.Error, match=r"\[emit\] data: got it without train=True"):
+        nibble.emit("mlp-64-32-10", tmp_path / "c", data="digits")
+
+
+def test_what_the_command_prints_is_data(nibble, quantized, quantized_path, float_run, command, tmp_path):
+    for what, path in ((quantized, quantized_path), (nibble.networks["lenet"], "lenet"), (float_run.folder, float_run.folder)):
+        assert nibble.describe(what) == json.loads(command("describe", path, "--json"))
+    assert nibble.operations() == json.loads(command("describe", "--operations", "--json"))
+    assert nibble.doctor() == json.loads(command("doctor", "--json"))
+    assert nibble.datasets() == json.loads(command("data", "list", "--json"))
+    assert nibble.check_data("digits") == json.loads(command("data", "check", "digits", "--json"))
+    with pytest.raises(nibble.Error, match=r"\[data\] data set: got 'nowhere'"):
+        nibble.check_data("nowhere")
+    command("report", float_run.folder, "-o", tmp_path / "a.svg")
+    nibble.report(float_run.folder, out=tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_models_are_tuned(nibble, quantized, tmp_path):
+    tuning = nibble.tune(quantized, threads=1, rounds=1, output=tmp_path / "tuning.txt")
+    lines = tuning.file.read_text().splitlines()
+    assert lines[0].startswith("# nibble tuning of") and tuning.cuts == lines[1:]
+    with pytest.raises(nibble.Error, match="rounds"):
+        nibble.tune(quantized, rounds=0)
+
+
 def test_onnx_is_written(quantized, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     quantized.to_onnx(tmp_path / "q.onnx")

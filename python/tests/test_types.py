@@ -14,7 +14,7 @@ import nibble
 SETTINGS = Path(__file__).resolve().parents[2] / "pyproject.toml"
 FOLDER = Path(nibble.__file__).parent
 NETWORKS = (
-    "command data engine evaluation limits mlperf model network options placement plot progress quantization sweeping training"
+    "catalog command data engine evaluation inspection limits mlperf model network options placement plot progress quantization sweeping training"
 ).split()
 
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command says of models, runs and this machine, as data."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nibble.command import check_end, run_command
+from nibble.model import Model
+from nibble.network import Network
+from nibble.training import Run
+
+What = Model | Network | str | os.PathLike[str]
+
+
+@contextmanager
+def as_path(what: What) -> Iterator[str]:
+    """The path or name of a model or a network, written for the time being where it is an object."""
+    if isinstance(what, (str, os.PathLike)):
+        yield os.fspath(what)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(what, Model):
+            path = Path(folder) / "model.nib"
+            what.save(path)
+        else:
+            path = Path(folder) / f"{what.name}.toml"
+            path.write_text(what.toml, encoding="utf-8")
+        yield os.fspath(path)
+
+
+def said(*words: str | os.PathLike[str], **options: Any) -> Any:
+    """What the command prints with --json."""
+    return json.loads(check_end(run_command(*words, options={"json": True, **options})))
+
+
+def describe(what: What) -> dict[str, Any]:
+    """Layers, shapes, parameters and products of a network or a model, and what is proven of a model of integers: what
+    ``nibble describe --json`` prints.
+
+    >>> found = nibble.describe(nibble.networks["lenet"])
+    >>> found["parameters"], [layer["op"] for layer in found["layers"]][:3]
+    (430500, ['input', 'conv2d', 'relu'])
+    >>> nibble.describe(digits_model)["weights_hash"] == digits_model.weights_hash
+    True
+    """
+    with as_path(what) as path:
+        found: dict[str, Any] = said("describe", path)
+    return found
+
+
+def operations() -> list[dict[str, Any]]:
+    """What can be done with each operation of networks: what ``nibble describe --operations --json`` prints.
+
+    >>> next(each["emit"]["is_there"] for each in nibble.operations() if each["operation"] == "conv2d")
+    True
+    """
+    found: list[dict[str, Any]] = said("describe", operations=True)
+    return found
+
+
+def doctor() -> dict[str, Any]:
+    """What was built, what this machine offers, which data is here: what ``nibble doctor --json`` prints.
+
+    >>> found = nibble.doctor()
+    >>> found["version"] == nibble.__version__, found["isa"] in found["isas"]
+    (True, True)
+    """
+    found: dict[str, Any] = said("doctor")
+    return found
+
+
+def report(*runs: Run | str | os.PathLike[str], out: str | os.PathLike[str] = "report.html") -> Path:
+    """Writes one HTML page of one or several runs, or a picture of their accuracies where out ends in ``.svg``.
+
+    >>> page = nibble.report(digits_run, out=workspace / "report.html")
+    >>> "<svg" in page.read_text(encoding="utf-8")
+    True
+    """
+    folders = [each.folder if isinstance(each, Run) else each for each in runs]
+    check_end(run_command("report", *folders, options={"output": out}))
+    return Path(out)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a model's layers are best cut on this machine."""
+
+    file: Path  # which engines on this machine use from now on; with output= where NIBBLE_TUNING names it
+    cuts: list[str]  # a line a shape of layer whose gain was confirmed
+    words: str  # the command's own
+
+
+def tune(model: Model | str | os.PathLike[str], **options: Any) -> Tuning:
+    """Finds how layers are best cut on this machine, as ``nibble tune`` does: it changes speed, never a number.
+
+    Keywords are the command's options: batch=16, threads=1, device="cuda", rounds=15, output="mine.txt".
+
+    >>> tuning = nibble.tune(digits_model, threads=1, rounds=1, output=workspace / "tuning.txt")
+    >>> tuning.file.name, all(isinstance(cut, str) for cut in tuning.cuts)
+    ('tuning.txt', True)
+    """
+    with as_path(model) as path:
+        words = check_end(run_command("tune", path, options=options))
+    file = Path(words.rpartition("wrote ")[2].strip())
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return Tuning(file, [line for line in lines if not line.startswith("#")], words)
+
+
+def hashes_of(text: str) -> Mapping[str, str]:
+    """The hashes of ``nibble signature --verbose`` by what they are of.
+
+    >>> from nibble.inspection import hashes_of
+    >>> hashes_of("acc1420d5bc4de11  fp32 nearest-even\\n56f72ca2a9bbb445  all\\n")
+    {'fp32 nearest-even': 'acc1420d5bc4de11', 'all': '56f72ca2a9bbb445'}
+    """
+    split = (line.partition("  ") for line in text.splitlines())
+    return {name: code for code, _, name in split}
+
+
+def signature(device: str = "cpu") -> str:
+    """One hash of all arithmetic, the same on every machine that computes the same; seconds.
+
+    >>> nibble.signature("cuda") == nibble.signature()  # doctest: +SKIP
+    True
+    """
+    return check_end(run_command("signature", options={"device": device})).strip()
+
+
+def signatures(device: str = "cpu") -> Mapping[str, str]:
+    """The hashes that a signature is made of: of each format, rounding, accumulator and training, and of all.
+
+    >>> nibble.signatures()["fp32 nearest-even"]  # doctest: +SKIP
+    'acc1420d5bc4de11'
+    """
+    return hashes_of(check_end(run_command("signature", options={"device": device, "verbose": True})))
