@@ -85,6 +85,9 @@ def matmul(
 
     accumulator  a format or a nibble.Accumulator
     backward     the same, "same", or None: gradients in fp32
+
+    >>> nt.matmul(torch.ones(1, 4096), torch.ones(4096, 1), accumulator="fp16")  # 2048 + 1 is 2048 in fp16
+    tensor([[2048.]])
     """
     for name, value in (("a", a), ("b", b)):
         if not isinstance(value, torch.Tensor):
@@ -127,7 +130,11 @@ def linear(
     step: int = 0,
     stream: int = 0,
 ) -> torch.Tensor:
-    """functional.linear; the bias is added to the rounded sums in the input's type."""
+    """functional.linear; the bias is added to the rounded sums in the input's type.
+
+    >>> nt.linear(torch.ones(1, 4096), torch.ones(1, 4096), torch.tensor([1.0]), accumulator="fp16")
+    tensor([[2049.]])
+    """
     out = matmul(x, weight.t(), accumulator=accumulator, backward=backward, seed=seed, step=step, stream=stream)
     return out if bias is None else out + bias
 
@@ -150,6 +157,9 @@ def conv2d(
     """functional.conv2d as one product a group: sums run over channel, row, column of the kernel.
 
     The gradient of x adds overlapping windows in the input's type.
+
+    >>> nt.conv2d(torch.ones(1, 1024, 2, 2), torch.ones(1, 1024, 2, 2), accumulator="fp16").item()
+    2048.0
     """
     if x.dim() != 4 or weight.dim() != 4:
         raise ValueError(f"conv2d: got {x.dim()} and {weight.dim()} dimensions, expected 4 and 4")

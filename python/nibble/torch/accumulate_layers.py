@@ -36,7 +36,11 @@ class _Accumulating(DrawsModule):
 
 
 class Linear(torch.nn.Linear):
-    """torch.nn.Linear with an accumulator; see `nibble.torch.matmul` for the formats."""
+    """torch.nn.Linear with an accumulator; see `nibble.torch.matmul` for the formats.
+
+    >>> nt.Linear(8, 2, accumulator="fp16")(torch.ones(3, 8)).shape
+    torch.Size([3, 2])
+    """
 
     def __init__(
         self,
@@ -59,7 +63,11 @@ class Linear(torch.nn.Linear):
 
 
 class Conv2d(torch.nn.Conv2d):
-    """torch.nn.Conv2d with an accumulator; any padding, dilation and groups."""
+    """torch.nn.Conv2d with an accumulator; any padding, dilation and groups.
+
+    >>> nt.Conv2d(1, 2, 3, padding="same", accumulator="bf16")(torch.ones(1, 1, 8, 8)).shape
+    torch.Size([1, 2, 8, 8])
+    """
 
     def __init__(
         self,

@@ -29,6 +29,9 @@ class EngineModule(torch.nn.Module):
              the GPU where the engine runs are not copied
 
     There is nothing to train: no parameters, no gradients. Copies and pickles have the model's bytes in them.
+
+    >>> nt.EngineModule(digits_model, max_batch=4)(torch.zeros(4, 1, 8, 8)).shape
+    torch.Size([4, 10])
     """
 
     def __init__(

@@ -69,6 +69,11 @@ def lower(
     seed         of stochastic rounding; each layer and parameter draws from streams of its own
 
     A second call changes the layers it takes and leaves the others. `restore` undoes; `report` tells.
+
+    >>> low = nt.lower(torch.nn.Linear(4, 2), activation="e4m3", weight="e4m3", error="e5m2")
+    >>> y = low(torch.ones(1, 4))
+    >>> torch.equal(y, nibble.quantize(y.detach(), "e4m3"))
+    True
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"lower: got {type(model).__name__}, expected a module")
@@ -101,7 +106,11 @@ def lower(
 
 
 def restore(model: nn.Module) -> nn.Module:
-    """Takes all rounding out of a lowered model, in place, and returns it."""
+    """Takes all rounding out of a lowered model, in place, and returns it.
+
+    >>> type(nt.restore(nt.lower(torch.nn.ReLU(), activation="e4m3"))) is torch.nn.ReLU
+    True
+    """
     for layer in list(model.modules()):
         if isinstance(layer, (LoweredLayer, StepByStep)):
             undo(layer)
@@ -109,7 +118,13 @@ def restore(model: nn.Module) -> nn.Module:
 
 
 def report(model: nn.Module) -> Report:
-    """What is rounded in a model, layer by layer, and which parameters are not; str() is a table."""
+    """What is rounded in a model, layer by layer, and which parameters are not; str() is a table.
+
+    >>> print(nt.report(nt.lower(torch.nn.Sequential(torch.nn.Linear(4, 2)), weight="int4")))
+    layer  class   activation  error  weight             gradient  accumulator
+    0      Linear  –           –      int4 nearest-even  –         –
+    not rounded: 0.bias
+    """
     return make_report(model)
 
 

@@ -128,9 +128,12 @@ def _keep_factors(ctx: Any, inputs: Tuple[Any, ...], output: torch.Tensor) -> No
 def _product_gradients(ctx: Any, gradient: torch.Tensor) -> Tuple[Any, ...]:
     """Products by the same rules, each with draws of its own, as `nibble.torch.matmul` takes them."""
     a, b = ctx.saved_tensors
-    again = lambda left, right, place: _multiplied(left, right, *ctx.words, ctx.key, ctx.stream + place)
-    of_a = again(gradient, b.t(), 1).to(a.dtype) if ctx.needs_input_grad[0] else None
-    of_b = again(a.t(), gradient, 2).to(b.dtype) if ctx.needs_input_grad[1] else None
+
+    def product(left: torch.Tensor, right: torch.Tensor, place: int, dtype: torch.dtype) -> torch.Tensor:
+        return _multiplied(left, right, *ctx.words, ctx.key, ctx.stream + place).to(dtype)
+
+    of_a = product(gradient, b.t(), 1, a.dtype) if ctx.needs_input_grad[0] else None
+    of_b = product(a.t(), gradient, 2, b.dtype) if ctx.needs_input_grad[1] else None
     return (of_a, of_b, *[None] * 9)
 
 

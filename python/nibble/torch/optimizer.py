@@ -47,6 +47,13 @@ class LowPrecisionOptimizer(Optimizer):
     A closure is evaluated at the rounded weights. Schedulers take the wrapper for an optimizer, for it is one;
     `param_groups` and `state` are those of the optimizer inside. state_dict adds masters, seed and step to
     the inner one, and a run that loads it continues bit for bit. A parameter without gradient is left alone.
+
+    >>> weight = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> optimizer = nt.LowPrecisionOptimizer(torch.optim.SGD([weight], lr=1.0), weight="e4m3", master="fp32")
+    >>> (0.01 * weight).sum().backward()
+    >>> optimizer.step()
+    >>> weight.item(), round(optimizer.masters[weight].item(), 4)  # 0.99 is 1 in e4m3, and kept
+    (1.0, 0.99)
     """
 
     def __init__(

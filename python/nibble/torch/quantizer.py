@@ -85,13 +85,22 @@ def quantizer(
 
     The n-th call draws from step n, forward and backward. Double backward treats every rounding as
     straight-through.
+
+    >>> rounded = nt.quantizer("e4m3", backward="e5m2")
+    >>> rounded(torch.tensor([1.3, 1000.0]))
+    tensor([  1.2500, 448.0000])
     """
     rule = make_rule(forward, backward, forward_rounding, backward_rounding, overflow, gradient, hooks, stream)
     return QuantizerFunction(rule, seed)
 
 
 class Quantizer(DrawsModule):
-    """`quantizer` as a module; its step is in state_dict."""
+    """`quantizer` as a module; its step is in state_dict.
+
+    >>> layer = nt.Quantizer("int4", forward_rounding="stochastic", seed=7)
+    >>> sorted(set(layer(torch.full((100,), 2.5)).tolist())), layer.step
+    ([2.0, 3.0], 1)
+    """
 
     def __init__(
         self,

@@ -44,7 +44,8 @@ Rounding = Union[nibble.Format, str, RoundsTensors, Callable[[torch.Tensor], tor
 class Rounder:
     """A format with the words that `nibble.quantize` takes; checked when it is made, and it pickles.
 
-    >>> Rounder("e5m2", "stochastic").round(x, seed=7, step=3)
+    >>> nt.Rounder("e5m2", "stochastic").round(torch.full((8,), 1.1), seed=7, step=3).unique()
+    tensor([1.0000, 1.2500])
     """
 
     format: "nibble.Format | str"
@@ -63,6 +64,7 @@ class Rounder:
             object.__setattr__(self, "_in_graphs", graph_rounding(self._text, self.rounding, self.overflow))
 
     def round(self, x: torch.Tensor, seed: int = 0, step: Any = 0, stream: int = 0) -> torch.Tensor:
+        """A new tensor of rounded values, without gradient."""
         if ops.is_tracing():
             if self._in_graphs is not None:
                 return self._in_graphs.round(x)
@@ -91,6 +93,7 @@ class Rounder:
         return (x > largest) | (x < lowest)
 
     def check_range(self) -> None:
+        """Refuses formats whose range follows the data."""
         object.__setattr__(self, "_limits", limits(self.format))  # known before torch may trace
 
     @property
