@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a wheel has beside Python files."""
 
+import base64
+import hashlib
+import importlib.util
 import subprocess
 import sys
-from importlib.metadata import files
+import zipfile
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import pytest
@@ -33,6 +37,10 @@ def test_the_command_comes_along():
 
 def test_licences_come_along():
     """Each library of others, and what is compiled in, has its text."""
+    try:
+        files("nibble-nn")
+    except PackageNotFoundError:
+        pytest.skip("the package was laid beside the tests, not installed")
     texts = {path.name: path for path in files("nibble-nn") if "third-party" in path.parts}
     lines = texts["CONTENTS.txt"].read_text().splitlines()
     owners = dict(line.split(": ") for line in lines)
@@ -43,3 +51,35 @@ def test_licences_come_along():
     words = "Permission is hereby granted", "Redistribution and use", "Apache License", "General Public", "License Agreement"
     for name in owners.values():
         assert any(each in " ".join(texts[name].read_text().split()) for each in words), name
+
+
+TOOL = Path(__file__).resolve().parents[2] / "tools" / "wheel_name.py"
+
+
+@pytest.mark.skipif(not TOOL.exists(), reason="the tests stand outside of the tree")
+def test_a_wheel_can_have_another_name(tmp_path):
+    """pip takes what the tool wrote, with all files in their places and every hash right."""
+    own = "nibble_nn-0.1.0"
+    members = {"inside/__init__.py": "number = 3\n", f"{own}.data/scripts/says": "#!python\nprint(3)\n"}
+    members[f"{own}.dist-info/METADATA"] = "Metadata-Version: 2.1\nName: nibble-nn\nVersion: 0.1.0\n\nName: of the text\n"
+    members[f"{own}.dist-info/WHEEL"] = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    members[f"{own}.dist-info/RECORD"] = ""
+    path = tmp_path / f"{own}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name, text in members.items():
+            wheel.writestr(name, text)
+    said = subprocess.run([sys.executable, TOOL, path, "nibble-nn-cuda"], capture_output=True, text=True, check=True).stdout
+    made = tmp_path / "nibble_nn_cuda-0.1.0-py3-none-any.whl"
+    assert Path(said.strip()) == made and made.exists() and not path.exists()
+    with zipfile.ZipFile(made) as wheel:
+        rows = [row.split(",") for row in wheel.read("nibble_nn_cuda-0.1.0.dist-info/RECORD").decode().split()]
+        assert sorted(row[0] for row in rows) == sorted(wheel.namelist())
+        for name, code, size in rows:
+            digest = base64.urlsafe_b64encode(hashlib.sha256(wheel.read(name)).digest()).rstrip(b"=").decode()
+            assert name.endswith("RECORD") or (code == f"sha256={digest}" and int(size) == len(wheel.read(name)))
+        text = wheel.read("nibble_nn_cuda-0.1.0.dist-info/METADATA").decode()
+    assert "\nName: nibble-nn-cuda\n" in text and "\nName: of the text\n" in text
+    if importlib.util.find_spec("pip"):
+        target = ["--target", str(tmp_path / "there"), "--no-index", "--no-deps", "--quiet"]
+        subprocess.run([sys.executable, "-m", "pip", "install", *target, made], check=True)
+        assert (tmp_path / "there" / "inside" / "__init__.py").read_text() == "number = 3\n"
