@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kLargestOffline = 512;
 constexpr std::size_t kLargestServer = 64;
+constexpr std::size_t kFewTogether = 4;      // of Server
 constexpr std::size_t kLargestOfGpu = 1024;  // Offline, before larger ones are tried
 constexpr std::size_t kLargestGrown = 8192;
 constexpr std::size_t kLargestServerOfGpu = 256;
@@ -86,11 +87,19 @@ std::vector<BatchTiming> time_sizes(const Engine& engine, const PlanRequest& req
 // The fastest; of those nearly as fast the smallest.
 BatchTiming best_of(const PlanRequest& request, const std::vector<BatchTiming>& sizes) {
   const bool is_longer = request.scenario == Scenario::server && !request.is_gpu;
-  const double most =
-      std::ranges::max(sizes, {}, &BatchTiming::samples_per_second).samples_per_second;
+  const double most = std::ranges::max(sizes, {}, &BatchTiming::peak).peak;
   return *std::ranges::find_if(sizes, [&](const BatchTiming& each) {
-    return each.samples_per_second * (is_longer ? kWorthLonger : kWorthTwiceAsLarge) >= most;
+    return each.peak * (is_longer ? kWorthLonger : kWorthTwiceAsLarge) >= most;
   });
+}
+
+// What waits for a CPU is handed over a few at a time, even where single samples are as fast: each
+// hand-over costs what LoadGen's own thread needs.
+std::size_t most_samples(const PlanRequest& request, const std::vector<BatchTiming>& sizes,
+                         const BatchTiming& best) {
+  if (request.batch != 0) return request.batch;
+  if (request.scenario != Scenario::server || request.is_gpu) return best.samples;
+  return std::max(best.samples, std::min(kFewTogether, sizes.back().samples));
 }
 
 // Where single samples are too slow for the load that is to come, as long as the smallest batch
@@ -101,7 +110,7 @@ std::chrono::nanoseconds wait_for(const PlanRequest& request,
                           ? request.target_qps / request.devices
                           : kServerShare * best_of(request, sizes).samples_per_second;
   const auto enough = std::ranges::find_if(
-      sizes, [&](const BatchTiming& each) { return each.samples_per_second * kMostLoad >= load; });
+      sizes, [&](const BatchTiming& each) { return each.peak * kMostLoad >= load; });
   if (enough == sizes.begin()) return 0ns;
   const std::size_t samples = enough == sizes.end() ? sizes.back().samples : enough->samples;
   const std::chrono::duration<double> together(static_cast<double>(samples) /
@@ -166,6 +175,7 @@ PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_en
   const auto choices = lanes_and_threads(request);
   const double seconds = kMostSeconds / static_cast<double>(choices.size());
   PlannedEngine best;
+  double most = 0;
   std::shared_ptr<AnswerEngine> engine;
   for (const auto& [lanes, threads] : choices) {
     if (!engine || !request.is_gpu) {
@@ -176,8 +186,9 @@ PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_en
     const std::vector<BatchTiming> sizes =
         time_sizes(engine->engine(), request, lanes, seconds, time);
     const BatchTiming found = best_of(request, sizes);
-    if (found.samples_per_second <= best.plan.samples_per_second) continue;
-    best = {.plan = {.most_samples = request.batch != 0 ? request.batch : found.samples,
+    if (found.peak <= most) continue;
+    most = found.peak;
+    best = {.plan = {.most_samples = most_samples(request, sizes, found),
                      .longest_wait = is_server ? wait_for(request, sizes) : 0ns,
                      .lanes = lanes,
                      .threads = threads,

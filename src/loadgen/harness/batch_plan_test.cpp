@@ -56,6 +56,17 @@ TEST(BatchPlans, OfServerFitIntoTheLatencyBound) {
   EXPECT_FALSE(plan.runs_in_place);
 }
 
+TEST(BatchPlans, OfServerTakeAFewThatWaitTogether) {
+  MadeUpTimes times{.a = 0, .b = 3e-4};  // as fast one by one
+  PlanRequest request{.scenario = Scenario::server, .threads = 2, .latency_bound = 15ms};
+  const BatchPlan plan = times.plan(request);
+  EXPECT_EQ(plan.most_samples, 4U);
+  EXPECT_EQ(plan.longest_wait, 0ns);
+  EXPECT_DOUBLE_EQ(plan.samples_per_second, 2 / 3e-4);
+  times.b = 3e-3;  // of which four are too late
+  EXPECT_EQ(times.plan(request).most_samples, 1U);
+}
+
 // Two lanes answer 5,000 single samples a second, 5,714 in pairs, 6,400 in batches of 8.
 TEST(BatchPlans, OfServerWaitWhereSingleSamplesAreTooSlow) {
   MadeUpTimes times{.a = 1e-4, .b = 3e-4};

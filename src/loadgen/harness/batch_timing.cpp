@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "nibble/run_folder/interrupt.h"
@@ -60,21 +61,26 @@ BatchTiming time_batches(const Engine& engine, const TimingRequest& request) {
     end_all();
   }
   const Clock::time_point start = Clock::now();
-  begin_all();
-  std::size_t ended = 0;
-  while (Clock::now() < start + request.time || ended < (kTimedRounds - 1) * lanes) {
-    const std::size_t i = ended % lanes;
+  std::vector<Clock::time_point> began(lanes, start);
+  std::vector<double> times;  // of each batch
+  const auto end_next = [&] {
+    const std::size_t i = times.size() % lanes;
     lane[i].get();
-    ++ended;
-    begin(i);
-  }
-  end_all();
-  ended += lanes;
+    times.push_back(seconds_since(std::exchange(began[i], Clock::now())));
+    return i;
+  };
+  begin_all();
+  while (Clock::now() < start + request.time || times.size() < (kTimedRounds - 1) * lanes)
+    begin(end_next());
+  for (std::size_t i = 0; i < lanes; ++i) end_next();
   const double seconds = seconds_since(start);
-  const auto batches = static_cast<double>(ended);
+  const auto median = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, median);
+  const auto samples = static_cast<double>(request.samples);
   return {.samples = request.samples,
-          .samples_per_second = batches * static_cast<double>(request.samples) / seconds,
-          .seconds = seconds * request.lanes / batches,
+          .samples_per_second = samples * static_cast<double>(times.size()) / seconds,
+          .seconds = *median,
+          .peak = samples * request.lanes / *median,
           .spent = seconds_since(asked)};
 }
 

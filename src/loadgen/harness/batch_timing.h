@@ -11,10 +11,11 @@
 namespace nibble::inline loadgen {
 
 struct BatchTiming {
-  std::size_t samples = 0;  // of a batch
-  double samples_per_second = 0;
-  double seconds = 0;  // of one batch, as many at a time as there are lanes
-  double spent = 0;    // seconds that it took to find out
+  std::size_t samples = 0;        // of a batch
+  double samples_per_second = 0;  // in all of the time, whatever else the machine did in it
+  double seconds = 0;             // the median of one batch, as many at a time as there are lanes
+  double peak = 0;   // samples a second if each took that long: what sizes are compared by
+  double spent = 0;  // seconds that it took to find out
 };
 
 struct TimingRequest {

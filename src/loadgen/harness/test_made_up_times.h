@@ -37,6 +37,7 @@ struct MadeUpTimes {
         .samples = request.samples,
         .samples_per_second = static_cast<double>(request.samples) * request.lanes / seconds,
         .seconds = seconds,
+        .peak = static_cast<double>(request.samples) * request.lanes / seconds,
         .spent = (kUntimedRounds + rounds) * seconds};
     spent += found.spent;
     return found;
