@@ -3,6 +3,7 @@
 #include "loadgen/harness/batch_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,8 @@ constexpr double kMostSeconds = 3;                    // all sizes
 constexpr double kWorthTwiceAsLarge = 1.01;
 // Of Server on a CPU, whose samples wait for batches that run: larger ones lengthen the tail.
 constexpr double kWorthLonger = 1.03;
+// Of Server: threads on one batch all wait for the one whose processor LoadGen's thread takes.
+constexpr double kWorthTogether = 1.05;
 constexpr double kMostLoad = 0.9;       // of what a size can do, so that queues stay short
 constexpr int kBatchesWithinBound = 4;  // one that runs, one that waits, and room for chance
 // A GPU's times vary little, and lanes that end in turn keep samples waiting for a part of a batch.
@@ -125,8 +128,15 @@ std::vector<std::pair<int, int>> lanes_and_threads(const PlanRequest& request) {
   if (request.is_gpu) return {{1, 1}, {2, 1}, {3, 1}, {kLanesOfGpu, 1}};
   if (request.threads == 1) return {{1, 1}};
   if (request.scenario == Scenario::offline) return {{1, request.threads}};
-  if (request.scenario == Scenario::server) return {{1, request.threads}, {request.threads, 1}};
+  if (request.scenario == Scenario::server) return {{request.threads, 1}, {1, request.threads}};
   return {{1, request.threads}, {1, 1}};
+}
+
+// Of one way to share the threads, beside that of another.
+bool is_better(const PlanRequest& request, const BatchTiming& found, const BatchTiming& other) {
+  const bool is_together = request.scenario == Scenario::server && !request.is_gpu;
+  if (is_together && is_late(request, other) && !is_late(request, found)) return true;
+  return found.peak > (is_together ? kWorthTogether : 1) * other.peak;
 }
 
 // An engine keeps memory for its largest batches, of which a GPU may have too little: so those
@@ -175,7 +185,7 @@ PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_en
   const auto choices = lanes_and_threads(request);
   const double seconds = kMostSeconds / static_cast<double>(choices.size());
   PlannedEngine best;
-  double most = 0;
+  std::optional<BatchTiming> fastest;
   std::shared_ptr<AnswerEngine> engine;
   for (const auto& [lanes, threads] : choices) {
     if (!engine || !request.is_gpu) {
@@ -186,8 +196,8 @@ PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_en
     const std::vector<BatchTiming> sizes =
         time_sizes(engine->engine(), request, lanes, seconds, time);
     const BatchTiming found = best_of(request, sizes);
-    if (found.peak <= most) continue;
-    most = found.peak;
+    if (fastest && !is_better(request, found, *fastest)) continue;
+    fastest = found;
     best = {.plan = {.most_samples = most_samples(request, sizes, found),
                      .longest_wait = is_server ? wait_for(request, sizes) : 0ns,
                      .lanes = lanes,

@@ -56,6 +56,19 @@ TEST(BatchPlans, OfServerFitIntoTheLatencyBound) {
   EXPECT_FALSE(plan.runs_in_place);
 }
 
+// c: a lane of all threads is faster by that than one of a single thread.
+TEST(BatchPlans, OfServerLetThreadsWorkTogetherWhereItIsWorthIt) {
+  const auto lanes_of = [](double b, double c) {
+    MadeUpTimes times{.a = 0, .b = b, .c = c};
+    return times.plan({.scenario = Scenario::server, .threads = 2, .latency_bound = 15ms}).lanes;
+  };
+  EXPECT_EQ(lanes_of(1e-4, 2.0), 2);
+  EXPECT_EQ(lanes_of(1e-4, 2.08), 2);
+  EXPECT_EQ(lanes_of(1e-4, 2.12), 1);
+  EXPECT_EQ(lanes_of(1.8e-3, 2.0), 2);
+  EXPECT_EQ(lanes_of(1.8e-3, 2.09), 1);  // four singles of 7.5 ms are later than 15 ms
+}
+
 TEST(BatchPlans, OfServerTakeAFewThatWaitTogether) {
   MadeUpTimes times{.a = 0, .b = 3e-4};  // as fast one by one
   PlanRequest request{.scenario = Scenario::server, .threads = 2, .latency_bound = 15ms};
