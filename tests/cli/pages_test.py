@@ -1,22 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that README and docs/ show are such that the program takes: verbs and options exist."""
+"""What README and docs/ show works: verbs and options exist, short commands run, TOML is read, C and C++ compile."""
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import tempfile
 import unittest
 from functools import cache
 from pathlib import Path
 
-from case import run
+import numpy as np
+from case import NIBBLE, has_floats, run
+from page_blocks import NOT_RUN, PRELUDES, SHORTER, TOML_NAMES, TOML_READERS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def blocks_of(page):
-    """The blocks without a language: commands, what they print, pictures."""
+def blocks_of(page, *languages):
+    """The blocks in some languages; those without one are commands, what they print, pictures."""
     fences = re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
-    return [text for language, text in fences if not language]
+    return [text for language, text in fences if language in (languages or ("",))]
+
+
+def all_blocks(*languages):
+    """(page, number on the page, text) of all blocks in some languages."""
+    for page in PAGES:
+        for number, text in enumerate(blocks_of(page, *languages)):
+            yield page.relative_to(ROOT).as_posix(), number, text
 
 
 def commands_of(page):
@@ -64,6 +77,92 @@ class Pages(unittest.TestCase):
                 self.assertLessEqual(options, names_in(help_of(*verb)), where)
                 seen += 1
         self.assertGreater(seen, 80)
+
+
+def why_not(call):
+    return next((reason for pattern, reason in NOT_RUN if re.search(pattern, call)), None)
+
+
+def shorter(words):
+    options = SHORTER.get(words[0], {}) if len(words) > 1 else {}
+    added = [(name, value) for name, value in options.items() if name not in words]
+    return [*words, *(word for option in added for word in option if word is not None)]
+
+
+class Runs(unittest.TestCase):
+    """In a folder with what the pages take for granted: arrays, a model, two runs."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not has_floats():
+            raise unittest.SkipTest("this build trains no floats")
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.folder = Path(cls.temporary.name)
+        np.save(cls.folder / "w.npy", np.random.default_rng(0).normal(size=(4, 64)).astype(np.float32))
+        for name in ("fp32", "e4m3"):
+            cls.call("train", f"digits-convnet-{name}", "--epochs", "1", "--out", f"runs/{name}")
+        cls.call("quantize", "runs/fp32", "-o", "model.nib", "--calib", "digits")
+
+    @classmethod
+    def call(cls, *words, folder=None):
+        """One thread: what is small takes long where threads of several programs wait for each other."""
+        quiet = {**os.environ, "OMP_NUM_THREADS": "1"}
+        return subprocess.run([NIBBLE, *words], cwd=folder or cls.folder, env=quiet, capture_output=True, text=True, timeout=300)
+
+    def succeed(self, where, words, folder=None):
+        done = self.call(*words, folder=folder)
+        self.assertEqual(done.returncode, 0, f"{where}\n{done.stderr}")
+
+    def test_short_commands_run(self):
+        """Each page's from the first to the last, so that one may use what another wrote; the others have a reason."""
+        ran, reasons = 0, set()
+        for index, page in enumerate(PAGES):
+            folder = self.folder / f"page{index}"
+            shutil.copytree(self.folder, folder, ignore=shutil.ignore_patterns("page*", "emitted"))
+            for words in commands_of(page):
+                call = f"{page.relative_to(ROOT).as_posix()}: nibble {' '.join(words)}"
+                reason = why_not(call)
+                if reason is not None:
+                    reasons.add(reason)
+                    continue
+                self.succeed(call, shorter(words), folder)
+                ran += 1
+        self.assertGreater(ran, 25)
+        self.assertEqual(reasons, {reason for _, reason in NOT_RUN}, "a reason that no call has")
+
+    def test_toml_is_read(self):
+        seen = set()
+        for page, number, text in all_blocks("toml"):
+            for shown, own in TOML_NAMES.items():
+                text = text.replace(shown, own)
+            file = self.folder / "block.toml"
+            file.write_text(text, encoding="utf-8")
+            self.succeed(f"{page}, TOML block {number}", [str(file) if word == "FILE" else word for word in TOML_READERS[page]])
+            file.write_text(text.replace("=", "=="), encoding="utf-8")
+            self.assertNotEqual(subprocess.run([NIBBLE, "describe", file], capture_output=True).returncode, 0)
+            seen.add(page)
+        self.assertEqual(seen, set(TOML_READERS))
+
+    def test_c_and_cpp_compile(self):
+        """Parts of functions with what stands around them (PRELUDES), all else as whole files; emitted headers are there."""
+        compilers = {"c": shutil.which("cc"), "cpp": shutil.which("c++")}
+        if None in compilers.values():
+            self.skipTest("no compiler")
+        self.call("emit", "convnet-8x8", "-o", "emitted", "--train", "--data", "digits", "--train-steps", "1")
+        seen = set()
+        for page, number, text in all_blocks("c", "cpp"):
+            language = "c" if text in blocks_of(ROOT / page, "c") else "cpp"
+            prelude = PRELUDES.get((page, number))
+            if prelude is not None:
+                seen.add((page, number))
+                text = f"{prelude} {{\n{text.replace('(…)', '(;;)')}\n}} }}\n"
+            options = ["-std=c11"] if language == "c" else ["-std=c++20"]
+            folders = [f"-I{each}" for each in (ROOT / "include", ROOT / "src", self.folder / "emitted")]
+            command = [compilers[language], "-x", language.replace("cpp", "c++"), *options, "-fsyntax-only", *folders, "-"]
+            done = subprocess.run(command, input=text, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, f"{page}, block {number} of C and C++\n{done.stderr}")
+        self.assertEqual(seen, set(PRELUDES))
 
 
 if __name__ == "__main__":
