@@ -72,16 +72,11 @@ def encode(
         scales = scales_beside("encode", scales)
     if zeros is not None:
         zeros = zeros_beside("encode", zeros)
-    codes, group_scales, group_zeros, tensor_scale = _core.encode(
+    codes, group_scales, group_zeros, tensor_scale, shape = _core.encode(
         x, fmt, packed, rounding, overflow, seed, step, stream, scales, zeros
     )
     known = _core.Format(fmt) if isinstance(fmt, str) else fmt
-    return Encoded(codes, group_scales, group_zeros, tensor_scale, known, _shape_of(x), packed)
-
-
-def _shape_of(x: Any) -> tuple[int, ...]:
-    shape = getattr(x, "shape", None)
-    return tuple(shape) if shape is not None else tuple(np.from_dlpack(x).shape)
+    return Encoded(codes, group_scales, group_zeros, tensor_scale, known, shape, packed)
 
 
 def decode(

@@ -60,8 +60,11 @@ nb::tuple encode_array(nb::handle x, nb::handle fmt, nb::handle packed, nb::hand
   const bool is_packed = truth_of(packed, kFunction, "packed");
   const Array input(x, {kFunction, "x"}, Access::read);
   check_value_type(input, {kFunction, "x"});
-  return input.is_on_cpu() ? encode_on_cpu(input, *format, is_packed, options)
-                           : encode_on_device(input, *format, is_packed, options);
+  const nb::tuple parts = input.is_on_cpu() ? encode_on_cpu(input, *format, is_packed, options)
+                                            : encode_on_device(input, *format, is_packed, options);
+  nb::list shape;  // what a package lends for one use can say it to nobody else
+  for (const std::int64_t extent : input.shape().extents()) shape.append(extent);
+  return nb::make_tuple(parts[0], parts[1], parts[2], parts[3], nb::tuple(shape));
 }
 
 // The elements as another type of the same width.
@@ -137,7 +140,8 @@ void bind_codes(nb::module_& module) {
              any("overflow"), any("seed"), any("step"), any("stream"), any("scales"), any("zeros"),
              nb::sig("def encode(x: object, fmt: object, packed: object, rounding: object, "
                      "overflow: object, seed: object, step: object, stream: object, "
-                     "scales: object, zeros: object) -> tuple[object, object, object, object]"));
+                     "scales: object, zeros: object) -> "
+                     "tuple[object, object, object, object, tuple[int, ...]]"));
   module.def("decode", decode_array, any("codes"), any("fmt"), any("packed"), any("shape"),
              any("scales"), any("zeros"), any("tensor_scale"));
 }
