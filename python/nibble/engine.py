@@ -66,6 +66,7 @@ class Engine(_networks.Engine):
         self, model: Model | Path, *, device: str = "cpu", threads: int | None = None, max_batch: int = 1
     ) -> None:
         self._model = opened(model)
+        self._max_batch = max_batch
         super().__init__(self._model._core, device, threads or 0, max_batch, False)
 
     @property
@@ -92,8 +93,11 @@ class Engine(_networks.Engine):
         return [Step(*row) for row in self.steps()]
 
     def values(self, x: Any) -> dict[str, Any]:
-        """The integers of every layer by its name, as an engine that fuses nothing has them."""
-        batch = max([1, *getattr(x, "shape", ())[:1]])
+        """The integers of every layer by its name, as an engine that fuses nothing has them.
+
+        Of an array that does not say its shape, at most max_batch examples.
+        """
+        batch = max(1, *x.shape[:1]) if len(getattr(x, "shape", ())) > 0 else self._max_batch
         return _networks.Engine(self._model._core, self.device, self.threads, batch, True).layer_values(x)
 
     def submit(self, x: Any) -> Pending:
