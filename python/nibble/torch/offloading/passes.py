@@ -77,7 +77,7 @@ class _Pass(torch.autograd.Function):
             factors = kernel.scale, there.scale, None
             # The gradient of the input first and by itself where its way back can run beside the rest.
             for part in _parts(mask, backend.runs_ahead):
-                with backend.computing(site.compute):
+                with backend.computing(site.compute, has_weights=part[1]):
                     gradients = backend.backward(product, *operands, part)
                 for i in range(3):
                     if part[i]:
