@@ -143,8 +143,8 @@ def test_products_in_narrower_types(backend, compute, share, geometry):
     error = torch.randn_like(plain(x))
     found, expected = gradients(layer, x, error), gradients(plain, x, error)
     assert close(found, expected, share)
-    if compute != "tf32" or torch.cuda.get_device_capability() >= (8, 0):
-        assert not close(found, expected, 1e-6)  # it does round
+    if compute != "tf32":  # which torch may round to, and does where that is faster
+        assert not close(found, expected, 1e-6)
 
 
 def original_bytes(x, y, weight):
