@@ -16,7 +16,7 @@ namespace nibble::inline backend {
 namespace {
 
 constexpr std::int32_t kMostSlots = 1 << 16;
-constexpr std::size_t kMostPoints = 1 << 14;
+constexpr std::size_t kMostPoints = 1 << 15;
 
 std::uint32_t pitch_of(const Picture& picture) {
   return static_cast<std::uint32_t>((picture.channels + cuda::kChunk - 1) / cuda::kChunk *
