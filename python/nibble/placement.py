@@ -16,8 +16,10 @@ def place(what: str | os.PathLike[str], *, data: str | os.PathLike[str], **optio
     draws it.
 
     >>> plan = nibble.place("mlp-64-32-10", data="digits", threads=1)
-    >>> plan["chosen"], plan["units"][0]["pass"], "cpu" in plan["units"][0]["us"]
-    ('all on cpu', 'forward', True)
+    >>> plan["units"][0]["pass"], "cpu" in plan["units"][0]["us"]
+    ('forward', True)
+
+    ``plan["chosen"]`` is then ``all on cpu`` where there is no other device.
     """
     done = run_command("place", what, options={"data": data, "json": True, **options})
     found: dict[str, Any] = json.loads(check_end(done))
