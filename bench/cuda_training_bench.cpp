@@ -73,7 +73,8 @@ void measure_steps(const std::string& network, std::int64_t batch) {
 
 // What CUTLASS's collectives in its GEMM kernels reached on an H200, rounding and the largest sum
 // included, gradients from operands that were turned before: TOP/s of forward, input error and
-// weight gradient. docs/cuda.md tells of that prototype.
+// weight gradient. docs/cuda.md tells of that prototype. Nobody makes the operands of LayerRun
+// turned, as layers of a network do: its gradients turn both of them first.
 struct PrototypeLayer {
   std::string_view name;
   std::int64_t batch;
