@@ -123,7 +123,7 @@ def test_pythons_lock_is_free_while_nibble_works(nibble, quantized, name):
         "evaluate": lambda: nibble.evaluate(quantized, "digits"),
         "bench": lambda: engine.bench(seconds=0.05),
     }[name]
-    assert goes_on(work)
+    assert any(goes_on(work) for _ in range(20))  # on a busy machine work may end before another thread is woken
 
 
 def peak_of(work):
