@@ -91,6 +91,15 @@ __mmask16 first(std::int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xFFFF : (1 << count) - 1);
 }
 
+// Of all lanes; wraps around, as the compiler's own sum must not.
+std::int32_t sum_of_lanes(__m512i x) {
+  const __m256i eight =
+      _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+  four = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+  return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 1)));
+}
+
 void sum_rows(const std::int8_t* a, std::int64_t rows, std::int64_t depth, std::int64_t stride,
               std::int32_t* sums) {
   const __m512i weight = _mm512_set1_epi8(static_cast<char>(0x80));
@@ -100,7 +109,7 @@ void sum_rows(const std::int8_t* a, std::int64_t rows, std::int64_t depth, std::
       const __m512i values = _mm512_maskz_loadu_epi32(first((depth - k) / 4), a + r * stride + k);
       sum = _mm512_dpbusd_epi32(sum, weight, values);
     }
-    sums[r] = _mm512_reduce_add_epi32(sum);
+    sums[r] = sum_of_lanes(sum);
   }
 }
 
