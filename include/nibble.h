@@ -98,8 +98,9 @@ int nibble_run(const nibble_engine* engine, const void* input, int64_t batch, vo
  * nibble_copy; where the engine is on no GPU, the host's. Runs take any other memory, too. */
 typedef enum nibble_place { NIBBLE_HOST = 0, NIBBLE_DEVICE = 1 } nibble_place;
 
-/* So many bytes (1 or more) there; NULL: it failed, and nibble_last_error() says why. */
-void* nibble_allocate(nibble_engine* engine, size_t bytes, nibble_place place);
+/* So many bytes (1 or more) in a nibble_place; NULL: it failed, and nibble_last_error() says why.
+ */
+void* nibble_allocate(nibble_engine* engine, size_t bytes, int place);
 
 /* Gives back what nibble_allocate gave, when no run uses it; NULL is allowed. What was not given
  * back goes with its engine. 0: done; otherwise nibble_last_error() says why not. */

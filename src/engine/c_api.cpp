@@ -179,7 +179,7 @@ int nibble_run(const nibble_engine* engine, const void* input, std::int64_t batc
   return is_done ? 0 : -1;
 }
 
-void* nibble_allocate(nibble_engine* engine, std::size_t bytes, nibble_place place) {
+void* nibble_allocate(nibble_engine* engine, std::size_t bytes, int place) {
   void* result = nullptr;
   succeeds([&] {
     check_pointer(engine, "engine");

@@ -55,7 +55,7 @@ const char* check_c_memory(const char* device, const char* path) {
   NIBBLE_CHECK(nibble_copy(engine, NULL, own, 1) != 0 && nibble_copy(engine, own, NULL, 1) != 0);
   NIBBLE_CHECK(nibble_copy(NULL, own, examples, 1) != 0);
   NIBBLE_CHECK(nibble_allocate(engine, 0, NIBBLE_HOST) == NULL);
-  NIBBLE_CHECK(nibble_allocate(engine, 1, (nibble_place)2) == NULL);
+  NIBBLE_CHECK(nibble_allocate(engine, 1, 2) == NULL);
   NIBBLE_CHECK(nibble_allocate(NULL, 1, NIBBLE_HOST) == NULL);
   NIBBLE_CHECK(nibble_release(engine, own + 1) != 0);
   NIBBLE_CHECK(nibble_release(engine, own) == 0 && nibble_release(engine, own) != 0);
