@@ -2,13 +2,15 @@
 """Rounding to nearest written in torch's own operations, which a compiler fuses with what stands around it.
 
 A float format of p bits of precision has steps of 2^(max(e, e_min) - p + 1) around numbers of exponent e, a grid has
-one step; torch.round takes ties to even. Whether that is the format is not taken for granted: the rule is compared
+one step; torch.round takes ties to even. Formats that torch has as a type of 8 bits are rounded by its own conversion, half
+the instructions, where every GPU here converts by itself (sm_89 and later). Whether that is the format is not taken for granted: the rule is compared
 with `nibble.quantize` on all numbers of fp16, as they are and stretched beyond the format's range, bit by bit, and
 formats that differ (codebooks, posits, scales from the data) stay what they are: one call of an operation.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from dataclasses import dataclass
@@ -31,9 +33,12 @@ class GraphRounding:
     precision: int  # bits, with the leading one; 0: a grid
     has_infinity: bool
     keeps_minus_zero: bool
+    own_type: Optional[torch.dtype] = None  # torch's, of the same finite numbers
 
     def round(self, x: torch.Tensor) -> torch.Tensor:
         wide = x.to(torch.float32)
+        if self.own_type is not None:  # conversions differ beyond the largest number: none is left there
+            return wide.clamp(self.lowest, self.largest).to(self.own_type).to(x.dtype)
         if self.precision:
             least = (self.least_exponent + self.precision - 1 + 127) << 23
             exponents = (wide.view(torch.int32) & EXPONENT).clamp(min=least, max=LAST + 127 << 23)
@@ -50,6 +55,16 @@ class GraphRounding:
         found = found if self.keeps_minus_zero else torch.where(found == 0, 0.0, found)
         # Where nothing is converted, a `to` would make torch 2.11 lose the gradient of what it traces.
         return found if found.dtype == x.dtype else found.to(x.dtype)
+
+
+_EIGHT_BITS = {
+    (448.0, -448.0, -9, 4, True): getattr(torch, "float8_e4m3fn", None),  # torch 1.13 has neither
+    (57344.0, -57344.0, -16, 3, True): getattr(torch, "float8_e5m2", None),
+}
+
+
+def _converts_to_eight_bits() -> bool:
+    return all(torch.cuda.get_device_capability(index) >= (8, 9) for index in range(torch.cuda.device_count()))
 
 
 @functools.lru_cache(maxsize=None)
@@ -71,6 +86,9 @@ def graph_rounding(text: str, rounding: str, overflow: str) -> Optional[GraphRou
         bool(torch.isinf(beyond).all()),
         fmt.has_negative_zero,
     )
+    if not rule.has_infinity and _converts_to_eight_bits():
+        own_type = _EIGHT_BITS.get((rule.largest, rule.lowest, rule.least_exponent, rule.precision, rule.keeps_minus_zero))
+        rule = dataclasses.replace(rule, own_type=own_type)
     return rule if _is_right(rule, fmt, rounding, overflow) else None
 
 
