@@ -120,6 +120,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe")
     parser.add_argument("--epochs", type=int)
+    parser.add_argument("--batch", type=int)
     parser.add_argument("--seed", type=int, default=1)
     for name, usual in USUAL.items():
         parser.add_argument("--" + name.replace("_", "-"), type=float, help=f"instead of the recipe's, or of {usual}")
@@ -131,7 +132,7 @@ def main():
     for name, usual in USUAL.items():
         asked = getattr(arguments, name)
         recipe[name] = asked if asked is not None else recipe.get(name, usual)
-    epochs, batch = arguments.epochs or recipe["epochs"], recipe["batch"]
+    epochs, batch = arguments.epochs or recipe["epochs"], arguments.batch or recipe["batch"]
     torch.manual_seed(arguments.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
 
@@ -193,7 +194,7 @@ def main():
     settings = {"command": " ".join(sys.argv), "machine": {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__},
                 "arithmetic": "bf16" if arguments.bf16 else "tf32",
                 **{key: value for key, value in recipe.items() if key not in ("summary", "follows", "arith", "average_from")},
-                "recipe": f"{arguments.recipe}, in floats", "epochs": epochs, "seed": arguments.seed}
+                "recipe": f"{arguments.recipe}, in floats", "epochs": epochs, "batch": batch, "seed": arguments.seed}
     (arguments.out / "settings.json").write_text(json.dumps(settings, indent=2) + "\n")
     rows = ["epoch,step,learning_rate,train_loss,train_top1,test_loss,test_top1,seconds"]
     steps, started = -(-len(train[0]) // batch), time.time()
