@@ -4,11 +4,13 @@
     python offload.py [--device cpu] [--batch 32] [--turns 20] [--wires fp32 int8] [--check]
     python offload.py --variants [--device cuda]
     python offload.py --layers [--device cuda]
+    python offload.py --parts [--device cuda]
 
 Steps run in turns, so that all see the same machine. --check fails where the CPU as a back end costs more than 5 %
 (the median of the ratios of neighbouring steps). --variants has beside the plain model the whole model on the device and
 its convolutions offloaded naively, with copies of everything in fp32 for every pass; all wires then move convolutions
 alone. --layers takes the layers of ResNet-20 one by one: load, compute and unload of each pass beside the original's.
+--parts says where the time of a step goes: packing, copies, products, waiting, Python, the rest of the model.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from torch.nn import functional
 import nibble.torch as nt
 from offload_layers import print_layers
 from offload_naive import naively_offloaded
+from offload_parts import print_parts
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 from train_offload import resnet20  # noqa: E402
@@ -84,6 +87,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--variants", action="store_true", help="the whole model there and naive copies as well")
     parser.add_argument("--layers", action="store_true", help="one layer after the other")
+    parser.add_argument("--parts", action="store_true", help="where the time of a step goes")
     given = parser.parse_args()
     torch.manual_seed(0)
     if given.layers:
@@ -92,6 +96,9 @@ def main() -> None:
     x, y = torch.randn(given.batch, 3, 32, 32), torch.randint(0, 10, (given.batch,))
     models = models_of(given)
     steps = {name: stepper(model, x, y) for name, (model, _) in models.items()}
+    if given.parts:
+        print_parts(given.device, given.turns, steps)
+        return
     for step in steps.values():
         step()
     times = {name: [] for name in steps}

@@ -34,6 +34,10 @@ class Backend:
         """The tensor on the device; what follows on the device may rely on it."""
         return tensor
 
+    def memory(self, shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
+        """New memory of the host, of the kind that `send` is quickest with."""
+        return torch.empty(shape, dtype=dtype)
+
     def fetch(self, *tensors: Optional[torch.Tensor]) -> Callable[[], Tuple[Any, ...]]:
         """Begins to bring tensors to the host; the result waits for them and gives them. None stays None."""
         return lambda: tensors
@@ -77,6 +81,9 @@ class CudaBackend(Backend):
             tensor = tensor.pin_memory()
         return tensor.to(self.device, non_blocking=True)
 
+    def memory(self, shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
+        return torch.empty(shape, dtype=dtype, pin_memory=True)
+
     def fetch(self, *tensors: Optional[torch.Tensor]) -> Callable[[], Tuple[Any, ...]]:
         made = torch.cuda.current_stream(self.device).record_event()
         found: List[Optional[torch.Tensor]] = []
@@ -86,7 +93,7 @@ class CudaBackend(Backend):
                 if tensor is None:
                     found.append(None)
                     continue
-                here = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+                here = self.memory(tensor.shape, tensor.dtype)
                 found.append(here.copy_(tensor, non_blocking=True))
             arrived = self._outward.record_event()
 

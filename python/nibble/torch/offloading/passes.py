@@ -48,19 +48,19 @@ class _Pass(torch.autograd.Function):
             there = site.send(x, site.wire)
             kernel = site.parameter("weight", weight, site.wire)
             shift = None if bias is None else site.parameter("bias", bias, EXACT).payload
-            is_plain = there.scale is None and kernel.scale is None
+            (values, scale), (weights, weight_scale) = there.operand(dtype), kernel.operand(dtype)
+            scales = scale, weight_scale
+            is_plain = scales == (None, None)
             fused = shift.to(dtype) if is_plain and shift is not None else None
-            operands = there.values(dtype), kernel.values(dtype)
             with backend.computing(site.compute):
-                result = backend.forward(product, *operands, fused)
-            if not is_plain:
-                result = scaled(result, there.scale, kernel.scale)
-                result = result if shift is None else product.add_bias(result, shift)
+                result = backend.forward(product, values, weights, fused)
+            if not is_plain and shift is not None:
+                result, scales = product.add_bias(scaled(result, *scales), shift), (None, None)
             ctx.site, ctx.product, ctx.dtype = site, product, dtype
             ctx.there, ctx.kernel = there._replace(payload=None), kernel._replace(payload=None)
             ctx.types = x.dtype, weight.dtype, None if bias is None else bias.dtype
             ctx.save_for_backward(there.payload, kernel.payload)
-            return site.fetch(result, site.wire, x.dtype)()
+            return site.fetch(result, site.wire, x.dtype, scales=scales)()
 
     @staticmethod
     @once_differentiable
@@ -73,18 +73,16 @@ class _Pass(torch.autograd.Function):
         fetched: Dict[int, Callable[[], torch.Tensor]] = {}
         with _without_autocast():
             arrived = site.send(error, site.wire, key)
-            operands = arrived.values(ctx.dtype), there.values(ctx.dtype), kernel.values(ctx.dtype)
-            factors = kernel.scale, there.scale, None
+            operands, scales = zip(*(parcel.operand(ctx.dtype) for parcel in (arrived, there, kernel)))
+            factors = scales[2], scales[1], None
             # The gradient of the input first and by itself where its way back can run beside the rest.
             for part in _parts(mask, backend.runs_ahead):
                 with backend.computing(site.compute, has_weights=part[1]):
                     gradients = backend.backward(product, *operands, part)
                 for i in range(3):
                     if part[i]:
-                        gradient = scaled(gradients[i], arrived.scale, factors[i])
                         wire, own_key = (site.wire, key) if i == 0 else (EXACT, None)
-                        gradient = gradient.to(_narrow(gradient, ctx.types[i]))
-                        fetched[i] = site.fetch(gradient, wire, ctx.types[i], own_key)
+                        fetched[i] = site.fetch(gradients[i], wire, ctx.types[i], own_key, (scales[0], factors[i]))
             return (*(fetched[i]() if i in fetched else None for i in range(3)), None, None)
 
 
@@ -92,11 +90,6 @@ def _parts(mask: Tuple[bool, ...], is_split: bool) -> Tuple[Tuple[bool, ...], ..
     if not is_split or not mask[0] or not any(mask[1:]):
         return (mask,)
     return (True, False, False), (False, *mask[1:])
-
-
-def _narrow(gradient: torch.Tensor, dtype: torch.dtype) -> torch.dtype:
-    """Nothing crosses in more bits than the host wants to have."""
-    return dtype if torch.finfo(dtype).bits < torch.finfo(gradient.dtype).bits else gradient.dtype
 
 
 def _far_pass(*arguments: Any) -> torch.Tensor:

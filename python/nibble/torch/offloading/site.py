@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Tuple
 
 import torch
 
 from ..draws import Draws, Key
 from .backend import COMPUTES, AnyBackend, Backend, backend_of
 from .resident import Residents
-from .wire import Parcel, Wire
+from .wire import Parcel, Wire, scaled
 
 THERE, BACK = 0, 1  # streams of draws: errors on their way to the device and from it
 _counting = threading.Lock()
@@ -70,7 +70,7 @@ class Site:
         return x.dtype if self.compute is None else COMPUTES[self.compute]
 
     def send(self, tensor: torch.Tensor, wire: Wire, key: Optional[Key] = None) -> Parcel:
-        parcel = wire.pack(tensor, key, 2 * self.stream + THERE)
+        parcel = wire.pack(tensor, key, 2 * self.stream + THERE, self.backend.memory)
         with _counting:
             self.traffic.bytes_sent += parcel.nbytes
             self.traffic.sent += 1
@@ -81,21 +81,29 @@ class Site:
         return self.residents.get(name, tensor, lambda changed: self.send(changed, wire))
 
     def fetch(
-        self, tensor: torch.Tensor, wire: Wire, dtype: torch.dtype, key: Optional[Key] = None
+        self,
+        tensor: torch.Tensor,
+        wire: Wire,
+        dtype: torch.dtype,
+        key: Optional[Key] = None,
+        scales: Tuple[Optional[float], ...] = (),
     ) -> Callable[[], torch.Tensor]:
+        """Begins to bring the tensor times the scales; the result waits for it. What has a scale takes these along."""
+        if not wire.rounds(tensor):
+            tensor = scaled(tensor, *scales)
+            tensor, scales = tensor.to(_narrow(tensor, dtype)), ()
         parcel = wire.pack(tensor, key, 2 * self.stream + BACK)
         with _counting:
             self.traffic.bytes_fetched += parcel.nbytes
             self.traffic.fetched += 1
-        scale = parcel.scale if isinstance(parcel.scale, torch.Tensor) else None
-        wait = self.backend.fetch(parcel.payload, scale)
-
-        def unpacked() -> torch.Tensor:
-            payload, arrived = wait()
-            return parcel._replace(payload=payload, scale=parcel.scale if scale is None else arrived).unpacked(dtype)
-
-        return unpacked
+        wait = self.backend.fetch(parcel.payload, parcel.peak)
+        return lambda: parcel.arrived(*wait()).unpacked(dtype, *scales, memory=self.backend.memory)
 
     def __repr__(self) -> str:
         compute = "" if self.compute is None else f", compute={self.compute}"
         return f"{self.device} by {self.wire.name}{compute}"
+
+
+def _narrow(gradient: torch.Tensor, dtype: torch.dtype) -> torch.dtype:
+    """Nothing crosses in more bits than the host wants to have."""
+    return dtype if torch.finfo(dtype).bits < torch.finfo(gradient.dtype).bits else gradient.dtype
