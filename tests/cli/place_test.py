@@ -9,6 +9,7 @@ import subprocess
 import unittest
 
 from case import NIBBLE, Case
+from train_case import SMALL
 
 
 class Place(Case):
@@ -19,7 +20,7 @@ class Place(Case):
         return process.stdout.decode(), process.stderr.decode()
 
     def place(self, *words, **variables):
-        return self.command("place", "convnet-8x8", "--data", "digits", "--batch", "16", "--threads", "1", *words,
+        return self.command("place", SMALL, "--data", "digits", "--batch", "16", "--threads", "1", *words,
                             **variables)[0]
 
     def test_works_without_a_gpu_and_says_why(self):
@@ -51,8 +52,9 @@ class Place(Case):
 
     def test_trains_to_the_same_weights(self):
         def weights(*words, **variables):
-            text, told = self.command("train", "convnet-8x8", "--data", "digits", "--arith", "int8", "--epochs", "1",
-                                      "--threads", "1", "--out", self.folder / "run", "--overwrite", *words, **variables)
+            text, told = self.command("train", SMALL, "--data", "digits", "--arith", "int8", "--epochs", "1",
+                                      "--batch", "16", "--threads", "1", "--out", self.folder / "run", "--overwrite",
+                                      *words, **variables)
             return re.search(r"(?m)^weights +(\w+)$", text)[1], told
 
         wanted, _ = weights()
@@ -64,7 +66,7 @@ class Place(Case):
 
     def test_goes_on_from_a_checkpoint_under_other_rules(self):
         def train(name, *words, **variables):
-            text, told = self.command("train", "convnet-8x8", "--data", "digits", "--arith", "int8", "--epochs", "3",
+            text, told = self.command("train", SMALL, "--data", "digits", "--arith", "int8", "--epochs", "3",
                                       "--average-from", "2", "--threads", "1", "--out", self.folder / name, *words,
                                       **variables)
             return re.findall(r"(?m)^weights +(\w+)$", text), told
@@ -90,7 +92,7 @@ class Place(Case):
             self.assertEqual(set(unit["us"]), {"cpu", "pretend"} if can_move else {"cpu"})
         self.assertNotIn("No weight depends", page.read_text())
 
-        run = ("train", "convnet-8x8", "--data", "digits", "--threads", "1", "--place", "auto(cpu,pretend)", "--out",
+        run = ("train", SMALL, "--data", "digits", "--threads", "1", "--place", "auto(cpu,pretend)", "--out",
                self.folder / "run")
         self.assertIn("nibble: placed ", self.command(*run, "--epochs", "1", **slow)[1])
         rules = json.loads((self.folder / "run" / "settings.json").read_text())["place"]
@@ -105,7 +107,7 @@ class Place(Case):
         names = [each["name"] for each in json.loads(self.place("--json", "--place", "auto(cpu,pretend)", "--memory",
                                                                 "2GB", **slow))["candidates"]]
         self.assertIn("all on pretend", names)
-        run = ("train", "convnet-8x8", "--data", "digits", "--threads", "1", "--batch", "16", "--epochs", "1",
+        run = ("train", SMALL, "--data", "digits", "--threads", "1", "--batch", "16", "--epochs", "1",
                "--overwrite", "--out", self.folder / "run")
         for arithmetic in ("int8", "float"):
             _, told = self.command(*run, "--arith", arithmetic, "--place", "auto(cpu,pretend)", "--memory", "1KB", **slow)
@@ -120,12 +122,12 @@ class Place(Case):
         self.fails(1, "a size such as 2GB", *run, "--place", "auto", "--memory", "2XB")
 
     def test_refusals(self):
-        place = ("place", "convnet-8x8", "--data", "digits")
+        place = ("place", SMALL, "--data", "digits")
         self.fails(1, "auto(A,B)", *place, "--place", "conv1=cpu")
         self.fails(1, "auto(cpu,cuda)", *place, "--place", "auto(cpu)")
         self.fails(1, "cpu, which computes all but products", *place, "--arith", "float", "--place", "auto(pretend,cpu)")
         self.fails(1, "cpu, reference, cuda", *place, "--place", "auto(cpu,gpu)")
-        self.fails(1, "--place auto measures one", "train", "convnet-8x8", "--data", "digits", "--arith", "int8",
+        self.fails(1, "--place auto measures one", "train", SMALL, "--data", "digits", "--arith", "int8",
                    "--ranks", "2", "--place", "auto", "--out", self.folder / "ranks")
         self.fails(2, "NETWORK|RECIPE", "place")
         self.fails(1, "copy_us=N", *place, "--place", "auto(cpu,pretend)", NIBBLE_PRETEND="copy=1")

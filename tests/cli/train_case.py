@@ -4,9 +4,11 @@
 import json
 import sys
 import unittest
+from pathlib import Path
 
 from case import Case, has_floats, run
 
+SMALL = Path(__file__).parent / "small-convnet.toml"
 DEFAULTS = {"--data": "digits", "--threads": "1", "--batch": "64"}
 
 

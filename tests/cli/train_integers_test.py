@@ -6,7 +6,7 @@ import struct
 import unittest
 
 from case import has_floats, run
-from train_case import TrainCase, main, quick
+from train_case import SMALL, TrainCase, main, quick
 
 FILES = {"settings.json", "epochs.csv", "layers.csv", "histograms.csv", "integers.csv", "checkpoint.safetensors",
          "model.nib", "summary.json"}
@@ -57,8 +57,10 @@ needs_floats = unittest.skipUnless(has_floats(), "this build has no oneDNN, and 
 
 
 class IntegerCase(TrainCase):
+    network = NETWORK
+
     def integers(self, name, *options, **more):
-        more.setdefault("network", NETWORK)
+        more.setdefault("network", self.network)
         return self.train(name, "--arith", "int8", *options, **more)
 
 
@@ -147,13 +149,13 @@ class Run(IntegerCase):
 
     def test_where_it_runs_does_not_change_the_weights(self):
         def weights(name, *options):
-            return self.hash_of(self.integers(name, "--epochs", "1", *options, network="convnet-8x8")[0])
+            return self.hash_of(self.integers(name, "--epochs", "1", *options, network=SMALL)[0])
 
         wanted = weights("usual")
         rules = "conv*=reference, *.update=cpu, conv2.weight_gradient=cpu"
         self.assertEqual(weights("rules", "--place", rules), wanted)
         self.assertEqual(weights("device", "--place", "cpu"), wanted)
-        train = ("train", "convnet-8x8", "--data", "digits")
+        train = ("train", SMALL, "--data", "digits")
         for words, place in (("conv1, relu1, pool1", "conf=cpu"), ("forward, input_error", "fc.back=cpu"),
                              ("cpu, reference, cuda", "fc=gpu"), ("auto alone", "fc=auto")):
             self.fails(1, words, *train, "--arith", "int8", "--place", place)
@@ -166,7 +168,7 @@ class Run(IntegerCase):
             hashes = set()
             for isa, threads in (("portable", "2"), ("portable", "1"), (None, "3")):
                 variables = {"NIBBLE_ISA": isa} if isa else {}
-                process = run("train", NETWORK, *quick("--arith", "int8", "--epochs", "1", "--threads", threads, "--out",
+                process = run("train", SMALL, *quick("--arith", "int8", "--epochs", "1", "--threads", threads, "--out",
                                                        self.folder / "run", "--overwrite", *options), **variables)
                 self.assertEqual(process.returncode, 0, process.stderr.decode())
                 hashes.add(self.hash_of(self.folder / "run"))
@@ -178,7 +180,7 @@ class Run(IntegerCase):
                    ("--fraction-bits", "4"), ("--mu", "4"), ("--bias-mu", "2"), ("--seed", "2"),
                    ("--shift-rounding", "value=pseudo-stochastic"), ("--shift-rounding", "conv2.gradient=nearest"))
         for options in choices:
-            hashes.add(self.hash_of(self.integers("run", "--epochs", "1", "--overwrite", *options)[0]))
+            hashes.add(self.hash_of(self.integers("run", "--epochs", "1", "--overwrite", *options, network=SMALL)[0]))
         self.assertEqual(len(hashes), len(choices))
 
     def test_validation_keeps_the_best(self):
@@ -283,6 +285,8 @@ class Starts(IntegerCase):
 class StartedRanks(IntegerCase):
     """Processes that --ranks starts, without MPI."""
 
+    network = SMALL
+
     def test_give_the_weights_of_one(self):
         for options in ((), ("--shifts", "delayed"), ("--update", "sgd", "--lr", "0.01")):
             options += ("--epochs", "2", "--batch", "50")
@@ -310,6 +314,8 @@ class StartedRanks(IntegerCase):
 
 
 class Resumption(IntegerCase):
+    network = SMALL
+
     def test_a_run_goes_on_to_the_same_weights(self):
         for shifts in ("exact", "delayed"):
             options = ("--epochs", "4", "--shifts", shifts, "--momentum16", "4")
@@ -325,26 +331,26 @@ class Resumption(IntegerCase):
     def test_a_run_of_the_rule_sgd_goes_on_too(self):
         options = ("--update", "sgd", "--lr", "0.1", "--weight-decay", "0.001", "--schedule", "warmup(1)+cosine", "--epochs",
                    "4")
-        whole, text, lines = self.integers("whole", *options)
+        whole, text, lines = self.integers("whole", *options, network=NETWORK)
         self.assertIn("unaveraged", text)
         self.assertGreater(self.summary(whole)["test"]["top1"], 0.8)
         told = (whole / "settings.json").read_text()
         for words in ('"update": "sgd"', '"rate": 0.1', '"momentum_256ths": 230', '"gradient": "stochastic"'):
             self.assertIn(words, told)
         self.assertRegex(lines, r"(?m)^epoch +4/4 .* rate \S+ ")
-        self.integers("parts", *options, "--stop-after", "3")
-        parts, _, _ = self.integers("parts", *options, "--resume", "--threads", "3")
+        self.integers("parts", *options, "--stop-after", "3", network=NETWORK)
+        parts, _, _ = self.integers("parts", *options, "--resume", "--threads", "3", network=NETWORK)
         self.assertEqual(self.hash_of(parts), self.hash_of(whole))
         self.assertEqual((parts / "integers.csv").read_bytes(), (whole / "integers.csv").read_bytes())
 
-    def refused(self, folder, words, *options, network=NETWORK):
+    def refused(self, folder, words, *options):
         before = {path: path.read_bytes() for path in folder.iterdir()}
-        self.fails(1, words, "train", network, *quick("--epochs", "2", "--out", folder, "--resume", *options))
+        self.fails(1, words, "train", self.network, *quick("--epochs", "2", "--out", folder, "--resume", *options))
         self.assertEqual({path: path.read_bytes() for path in folder.iterdir()}, before)
 
     @needs_floats
     def test_only_of_the_same_arithmetic(self):
-        floats, _, _ = self.train("floats", "--epochs", "2", "--stop-after", "1", network=NETWORK)
+        floats, _, _ = self.train("floats", "--epochs", "2", "--stop-after", "1", network=self.network)
         self.refused(floats, "is of another run: kind: got 'float training', expected 'integer training'", "--arith", "int8")
         integers, _, _ = self.integers("integers", "--epochs", "2", "--stop-after", "1")
         self.refused(integers, "is of another run: kind: got 'integer training', expected 'float training'")
