@@ -59,18 +59,18 @@ class Quantize(Case):
 
     def test_the_way_of_nvidia_ends_in_its_layer_directory(self):
         rng = np.random.default_rng(3)
-        labels = np.arange(48) % 4
-        pictures = (rng.integers(0, 120, (48, 32, 32, 3)) + 40 * labels[:, None, None, None]).astype(np.uint8)
+        labels = np.arange(16) % 4
+        pictures = (rng.integers(0, 120, (16, 32, 32, 3)) + 40 * labels[:, None, None, None]).astype(np.uint8)
         data = self.folder / "squares.npz"
-        np.savez(data, x_train=pictures, y_train=labels, x_test=pictures[:40], y_test=labels[:40])
+        np.savez(data, x_train=pictures, y_train=labels, x_test=pictures[:8], y_test=labels[:8])
         recipe = self.folder / "float.toml"
         recipe.write_text('network = "resnet26-32x32"\nmean = [0.485, 0.456, 0.406]\ndeviation = [0.229, 0.224, 0.225]\n'
-                          f'data = "{data}"\nepochs = 1\nbatch = 16\nrate = 0.05\n')
+                          f'data = "{data}"\nepochs = 1\nbatch = 8\nrate = 0.05\n')
         process = run("train", recipe, "--quiet", "--out", self.folder / "float")
         self.assertEqual(process.returncode, 0, process.stderr.decode())
         out = self.folder / "int4.nib"
         text = self.done("quantize", self.folder / "float" / "model.nib", "-o", out, "--calib", data, "--recipe",
-                         "nvidia-int4", "--finetune", "1", "--samples", "32").decode()
+                         "nvidia-int4", "--finetune", "1", "--samples", "8").decode()
         self.assertNotIn("no layer directory", text)
         for factors in re.findall(r'"shift": (\d+)', self.done("describe", out, "--json").decode()):
             self.assertLessEqual(int(factors), 26)
