@@ -11,8 +11,10 @@ sys.path.insert(0, str(FOLDER))
 
 
 @pytest.mark.parametrize("name", ["formats", "low_precision_training", "posit_transformer", "whole_way"])
-def test_notebook(name, nibble, capsys, monkeypatch):
-    monkeypatch.delenv("NIBBLE_DATA", raising=False)  # the small data that come along; make docs-test takes what is there
+def test_notebook(name, nibble, capsys, monkeypatch, tmp_path):
+    # The small data that come along, whatever ~/.cache/nibble has; make docs-test takes what is there.
+    monkeypatch.delenv("NIBBLE_DATA", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
     if name != "formats":
         pytest.importorskip("torch")
     from run import run
