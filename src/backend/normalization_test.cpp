@@ -48,6 +48,9 @@ const NormalizationSetup kLargeSetups[] = {
     {"deep", convolution({2, 2, 256}, 24, 1, 3, 1), 3, ShiftRounding::nearest},
     {"wide sums", convolution({1, 1, 140'000}, 20, 1, 1, 1), 4, ShiftRounding::stochastic},
     {"many rows", convolution({32, 32, 16}, 24, 1, 3, 1), 130, ShiftRounding::stochastic},
+    {"wide depthwise", convolution({8, 8, 96}, 96, 96, 5, 1), 64, ShiftRounding::stochastic},
+    {"odd groups", convolution({7, 6, 63}, 45, 9, 3, 2), 70, ShiftRounding::pseudo_stochastic},
+    {"deep groups", convolution({2, 2, 512}, 260, 2, 3, 1), 3, ShiftRounding::nearest},
     {"one image", convolution({1, 1, 9}, 33, 1, 1, 1), 1, ShiftRounding::pseudo_stochastic},
 };
 

@@ -214,6 +214,27 @@ layers = [
   expect_same_weights(network, stochastic, 6, {256, 512});
 }
 
+// Updates lay out weights of groups for all of their products; between them are layers without.
+TEST(DeviceNetworks, GroupsGiveTheWeightsOfTheCpu) {
+  const Network network = network_of(R"(
+input = [8, 8, 3]
+layers = [
+  { op = "conv2d", channels = 40, kernel = 3, padding = 1 }, { op = "relu" },
+  { op = "conv2d", channels = 40, kernel = 5, padding = 2, groups = 40, bias = true }, { op = "relu" },
+  { op = "conv2d", channels = 70, kernel = 1 }, { op = "relu" },
+  { op = "conv2d", channels = 50, kernel = 3, stride = 2, padding = 1, groups = 10 }, { op = "relu" },
+  { op = "conv2d", channels = 256, kernel = 1 }, { op = "relu" },
+  { op = "conv2d", channels = 256, kernel = 3, padding = 1, groups = 2 }, { op = "relu" },
+  { op = "max_pool", kernel = 2 },
+  { op = "conv2d", channels = 128, kernel = 3, padding = 1, groups = 8 }, { op = "relu" },
+  { op = "flatten" }, { op = "linear", features = 10 }, { op = "softmax_cross_entropy" },
+])");
+  expect_same_weights(network, {}, 6, {64, 7, 64, 1});
+  expect_same_weights(network, with_everything(ShiftRule::delayed), 5, {33, 64});
+  expect_same_weights(network, {.update = SgdUpdate{.rate = {20000, -14}, .fraction_bits = 8}}, 6,
+                      {64, 19});
+}
+
 // Pools of two by two that products do where they round: tiles of 128 and of 256 channels, batches
 // that have whole tiles of both, of one and of none.
 TEST(DeviceNetworks, PooledProductsGiveTheWeightsOfTheCpu) {

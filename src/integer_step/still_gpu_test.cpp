@@ -15,7 +15,9 @@ namespace {
 class StillSession {
  public:
   explicit StillSession(std::string_view network, const IntegerOptions& options = {})
-      : network_(load_network(network)),
+      : StillSession(load_network(network), options) {}
+  explicit StillSession(Network network, const IntegerOptions& options = {})
+      : network_(std::move(network)),
         backend_(std::make_shared<CudaBackend>("cuda", 0)),
         session_(network_, options, nullptr, Placement(backend_)) {}
 
@@ -81,6 +83,26 @@ TEST(StillGpu, StepsAreReplayedFromTheSameMemory) {
   EXPECT_EQ(still_gpu::counts().launches, before.launches);
   EXPECT_EQ(still_gpu::counts().allocated, before.allocated);
   EXPECT_LE(before.recorded, 53U);
+}
+
+// Weights of groups are laid out once, and then by updates.
+TEST(StillGpu, StepsWithGroupsAreReplayedToo) {
+  StillSession session(parse_network(R"(
+input = [8, 8, 40]
+layers = [
+  { op = "conv2d", channels = 40, kernel = 3, padding = 1, groups = 40 }, { op = "relu" },
+  { op = "conv2d", channels = 256, kernel = 1, groups = 2 }, { op = "batch_norm" }, { op = "relu" },
+  { op = "conv2d", channels = 30, kernel = 3, stride = 2, padding = 1, groups = 2 }, { op = "relu" },
+  { op = "flatten" }, { op = "linear", features = 10 }, { op = "softmax_cross_entropy" },
+])",
+                                     "test"),
+                       {.update = SgdUpdate{.rate = {20000, -20}}});
+  session.steps(kLearning + 2, 64);
+  const still_gpu::Counts before = still_gpu::counts();
+  session.steps(3, 64);
+  EXPECT_EQ(still_gpu::counts().replays, before.replays + 3);
+  EXPECT_EQ(still_gpu::counts().launches, before.launches);
+  EXPECT_EQ(still_gpu::counts().allocated, before.allocated);
 }
 
 // Steps run ahead of the host: it waits for answers alone, which it takes two steps later.

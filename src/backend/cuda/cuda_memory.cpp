@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/meet_ranks.h"
 #include "backend/cuda/normalization.h"
 
 namespace nibble::inline backend {
@@ -86,20 +87,47 @@ UpdateRecord CudaWeights::last_update() const {
   return {.shift = record.shift, .moved = record.moved};
 }
 
-CudaWeights::Packed CudaWeights::packed(const WeightShape& shape) {
+CudaWeights::Packed CudaWeights::packed(const WeightShape& shape, const cuda::GroupSpans& spans) {
   if (packed_shape_.taps == 0) {
     packed_shape_ = shape;
-    const std::uint32_t pitch = filled_up(shape.in);
-    const auto taps = static_cast<std::size_t>(shape.taps);
-    if (shape.in != pitch) {
-      ahead_ = backend_.lasting(static_cast<std::size_t>(shape.out) * taps * pitch);
-      clear_memory(backend_.queue(), ahead_);
-      filled_ = {ahead_.as<std::int8_t>(), divisor_of(shape.in), pitch};
-    }
-    back_ = backend_.lasting(static_cast<std::size_t>(shape.in) * taps * filled_up(shape.out));
+    shape.groups > 1 ? make_packed(spans) : make_packed();
     pack();
   }
   return {ahead(), back_.as<std::int8_t>()};
+}
+
+void CudaWeights::make_packed() {
+  const WeightShape& shape = packed_shape_;
+  const std::uint32_t pitch = filled_up(shape.in);
+  const auto taps = static_cast<std::size_t>(shape.taps);
+  if (shape.in != pitch) {
+    ahead_ = backend_.lasting(static_cast<std::size_t>(shape.out) * taps * pitch);
+    clear_memory(backend_.queue(), ahead_);
+    filled_ = {ahead_.as<std::int8_t>(), divisor_of(shape.in), pitch, nullptr};
+  }
+  back_ = backend_.lasting(static_cast<std::size_t>(shape.in) * taps * filled_up(shape.out));
+}
+
+// Between groups there are zeros, which stay.
+void CudaWeights::make_packed(const cuda::GroupSpans& spans) {
+  const WeightShape& shape = packed_shape_;
+  const auto pairs = [&](std::int64_t columns) {
+    return static_cast<std::size_t>(columns * shape.taps);
+  };
+  ahead_ = backend_.lasting(pairs(shape.out) * spans.ahead.width);
+  back_ = backend_.lasting(pairs(shape.all_in()) * spans.back.width);
+  clear_memory(backend_.queue(), ahead_);
+  clear_memory(backend_.queue(), back_);
+  const cuda::GroupedFilters grouped{.ahead = ahead_.as<std::int8_t>(),
+                                     .back = back_.as<std::int8_t>(),
+                                     .in = divisor_of(shape.in),
+                                     .taps = divisor_of(shape.taps),
+                                     .ahead_span = spans.ahead,
+                                     .back_span = spans.back};
+  grouped_ = backend_.lasting(sizeof grouped);
+  backend_.queue().put(grouped_.as<void>(), &grouped, sizeof grouped);
+  filled_ = {ahead_.as<std::int8_t>(), grouped.in, spans.ahead.width,
+             grouped_.as<cuda::GroupedFilters>()};
 }
 
 const std::int8_t* CudaWeights::sum_shifts(std::size_t outputs) {
@@ -121,14 +149,13 @@ const std::int8_t* CudaWeights::sum_shifts(std::size_t outputs) {
 void CudaWeights::pack() {
   if (filled_.to != nullptr)
     cuda::queue(backend_.queue(), cuda::FillUpJob{mantissas(), filled_, size()});
-  const cuda::TurnJob back = *packing_back();
-  cuda::queue(backend_.queue(), {&back, 1});
+  if (const auto back = packing_back()) cuda::queue(backend_.queue(), {&*back, 1});
 }
 
 // Outputs side by side: a weight is turned as a batch of `out` pictures of its taps would be.
 std::optional<cuda::TurnJob> CudaWeights::packing_back() const {
-  if (packed_shape_.taps == 0) return std::nullopt;
   const WeightShape& shape = packed_shape_;
+  if (shape.taps == 0 || shape.groups > 1) return std::nullopt;
   const cuda::Rows rows{.data = const_cast<std::int8_t*>(ahead()),
                         .exponent = nullptr,
                         .rows = static_cast<std::uint32_t>(shape.out * shape.taps),
@@ -265,7 +292,8 @@ void CudaSums::put(const void* sums, bool is_wide, int exponent) {
 
 void CudaSums::reduce(Communicator& cluster) {
   const auto add_up = [&](auto* sums) {
-    backend_.queue().change(sums, size_, [&](auto here) { cluster.sum(here); });
+    const auto join = [&](auto all) { cluster.sum(all); };
+    cuda::meet_ranks(backend_.queue(), cluster, sums, size_, join);
   };
   if (is_wide()) return add_up(static_cast<std::int64_t*>(data()));
   add_up(static_cast<std::int32_t*>(data()));

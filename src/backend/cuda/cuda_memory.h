@@ -69,23 +69,25 @@ class CudaWeights final : public Weights {
   const std::int32_t* fine() const { return fine_.as<std::int32_t>(); }
   // It may move within a step: kernels read it, and the host waits for it.
   const std::int32_t* device_exponent() const { return exponent_.as<std::int32_t>(); }
-  // (out, tap, in) and (in, tap, out), each filled up to 16 at the end, as products read it: made
-  // on the first call, kept up to date from then on.
+  // (out, tap, in) and (in, tap, out), each filled up to 16 at the end, or with groups to a span,
+  // as products read it: made on the first call, kept up to date from then on.
   struct Packed {
     const std::int8_t* ahead = nullptr;
     const std::int8_t* back = nullptr;
   };
-  Packed packed(const WeightShape& shape);
+  Packed packed(const WeightShape& shape, const cuda::GroupSpans& spans);
   // By output, filled up to 16: laws/batch_norm.h, norm_sum_shift.
   const std::int8_t* sum_shifts(std::size_t outputs);
   void forget_sum_shifts() { has_sum_shifts_ = false; }  // the mantissas change
-  // Brings packed ones up to date, where there are any.
+  // Brings packed ones up to date, where an update does not.
   std::optional<cuda::TurnJob> packing_back() const;
   cuda::UpdateJob update_job() const;
 
  private:
   std::size_t size() const { return static_cast<std::size_t>(case_.shape.elements()); }
   void put_exponent(std::int32_t exponent);
+  void make_packed();
+  void make_packed(const cuda::GroupSpans& spans);
   void pack();
   const std::int8_t* ahead() const {
     return ahead_.is_empty() ? mantissas() : ahead_.as<std::int8_t>();
@@ -100,6 +102,7 @@ class CudaWeights final : public Weights {
   cuda::DeviceBuffer record_;
   cuda::DeviceBuffer ahead_;
   cuda::DeviceBuffer back_;
+  cuda::DeviceBuffer grouped_;  // GroupedFilters
   cuda::DeviceBuffer sum_shifts_;
   bool has_sum_shifts_ = false;    // of the mantissas as they are
   WeightShape packed_shape_ = {};  // of no taps: nothing is packed

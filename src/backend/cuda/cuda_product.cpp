@@ -30,7 +30,8 @@ class CudaProduct final : public ProductOp {
         ahead_(backend.lasting(cuda::tap_table(
             TapMap::forward(product.window, product.input, product.output), taps()))),
         back_(backend.lasting(cuda::tap_table(
-            TapMap::backward(product.window, product.input, product.output), taps()))) {
+            TapMap::backward(product.window, product.input, product.output), taps()))),
+        spans_(spans_of(product.weight, backend.path())) {
     if (!is_narrow(product)) return;
     const std::int64_t numbers = taps() * product.weight.in;
     const Picture patches{product.output.height, product.output.width, numbers};
@@ -50,10 +51,10 @@ class CudaProduct final : public ProductOp {
       added.mantissas = cuda_weights(*bias).mantissas();
       added.exponent = cuda_weights(*bias).device_exponent();
     }
-    if (case_.weight.groups > 1)
+    if (has_no_tiles())
       return round_grouped(grouped(input, weights, added, ahead_, true), point, output);
-    const CudaWeights::Packed packed = weights.packed(case_.weight);
-    round_product(windows_of(input, ahead_, output, packed.ahead, case_.weight.out), true,
+    const CudaWeights::Packed packed = weights.packed(case_.weight, spans_);
+    round_product(windows_of(input, ahead_, output, packed.ahead, spans_.ahead), true,
                   taps() * case_.weight.in, input, added, point, output);
   }
 
@@ -67,9 +68,9 @@ class CudaProduct final : public ProductOp {
       if (line != nullptr) return cuda::queue(backend_.queue(), frozen_each(source, *line, target));
       cuda::queue(backend_.queue(), cuda::NormEach{source, sum_shifts(weights), target});
     };
-    if (case_.weight.groups > 1) return leave(grouped(input, weights, none, ahead_, true));
-    const CudaWeights::Packed packed = weights.packed(case_.weight);
-    const ProductShape shape = windows_of(input, ahead_, output, packed.ahead, case_.weight.out);
+    if (has_no_tiles()) return leave(grouped(input, weights, none, ahead_, true));
+    const CudaWeights::Packed packed = weights.packed(case_.weight, spans_);
+    const ProductShape shape = windows_of(input, ahead_, output, packed.ahead, spans_.ahead);
     const std::int64_t terms = taps() * case_.weight.in;
     if (line != nullptr || is_split(shape, terms))
       return leave(split_sums(shape, terms, target).rows(backend_, input, none));
@@ -86,11 +87,11 @@ class CudaProduct final : public ProductOp {
                    const Values& input_error) override {
     CudaWeights& weights = cuda_weights(weight);
     const cuda::AddedBias none{nullptr, nullptr, weights.device_exponent()};
-    if (case_.weight.groups > 1 || patched_)
+    if (has_no_tiles() || patched_)
       return round_grouped(grouped(error, weights, none, back_, false), point, input_error);
-    const CudaWeights::Packed packed = weights.packed(case_.weight);
-    round_product(windows_of(error, back_, input_error, packed.back, case_.weight.in), false,
-                  taps() * case_.weight.out, error, none, point, input_error);
+    const CudaWeights::Packed packed = weights.packed(case_.weight, spans_);
+    round_product(windows_of(error, back_, input_error, packed.back, spans_.back), false,
+                  taps() * group_outs(case_.weight), error, none, point, input_error);
   }
 
   void weight_gradient(const Values& input, const Values& error, Sums& sums) override {
@@ -102,7 +103,7 @@ class CudaProduct final : public ProductOp {
     };
     const bool is_wide = terms > kSafeTerms;
     if (error.images == 0) return clear(is_wide ? 0 : 1);
-    if (case_.weight.groups > 1) {
+    if (has_no_tiles()) {
       clear(is_wide ? 0 : 1);
       return add_grouped_gradient(input, error, own);
     }
@@ -127,17 +128,21 @@ class CudaProduct final : public ProductOp {
     std::vector<cuda::TurnJob> turning;
     const cuda::DeviceBuffer inputs = turned(input, images, false, turning);
     const cuda::DeviceBuffer errors = turned(error, images, false, turning);
+    cuda::GroupSpan span = spans_.gradient;
+    span.step = case_.input.pixels() * images;
+    const std::int64_t channels = span.has_groups() ? span.width : weight.in;
     const ProductShape shape{.a = {.data = inputs.as<std::int8_t>(),
                                    .table = ahead_.as<std::int32_t>(),
                                    .q_stride = 0,
-                                   .p_stride = case_.input.pixels() * images,
+                                   .p_stride = span.step,
                                    .table_q = 1,
                                    .table_p = 0,
                                    .table_s = static_cast<std::int32_t>(taps()),
-                                   .rows = static_cast<std::uint32_t>(taps() * weight.in),
-                                   .divisor = divisor_by(weight.in),
-                                   .unused = 0},
+                                   .rows = static_cast<std::uint32_t>(taps() * channels),
+                                   .divisor = divisor_by(channels),
+                                   .place_bytes = static_cast<std::uint32_t>(images)},
                              .b = errors.as<std::int8_t>(),
+                             .span = span,
                              .columns = static_cast<std::uint32_t>(weight.out),
                              .segments = static_cast<std::uint32_t>(case_.output.pixels()),
                              .segment_chunks = divisor_by(images / cuda::kChunk),
@@ -161,6 +166,27 @@ class CudaProduct final : public ProductOp {
   std::int64_t taps() const { return case_.weight.taps; }
   const std::int8_t* sum_shifts(CudaWeights& weights) const {
     return weights.sum_shifts(static_cast<std::size_t>(case_.weight.out));
+  }
+
+  static std::int64_t group_outs(const WeightShape& weight) { return weight.out / weight.groups; }
+
+  // Tiles multiply by the zeros between groups as well, which tensor cores have time for; dp4a has
+  // not where groups have few channels, and makes sum after sum by itself.
+  bool has_no_tiles() const {
+    const WeightShape& weight = case_.weight;
+    return weight.groups > 1 && backend_.path() == cuda::ProductPath::dp4a &&
+           std::min(weight.in, group_outs(weight)) < cuda::kChunk;
+  }
+  static cuda::GroupSpans spans_of(const WeightShape& weight, cuda::ProductPath path) {
+    if (weight.groups == 1) return {};
+    const auto groups = static_cast<std::uint32_t>(weight.groups);
+    const auto in = static_cast<std::uint32_t>(weight.in);
+    const auto outs = static_cast<std::uint32_t>(group_outs(weight));
+    const std::uint32_t out_tile = cuda::tile_columns_of(path, outs);
+    const std::uint32_t in_tile = cuda::tile_columns_of(path, in);
+    return {.ahead = cuda::group_span(groups, outs, in, out_tile, cuda::kChunk, 1),
+            .back = cuda::group_span(groups, in, outs, in_tile, cuda::kChunk, 1),
+            .gradient = cuda::group_span(groups, outs, in, out_tile, 1, 0)};
   }
 
   // Pictures of few channels: a tap alone would leave most of a chunk empty, so that windows are
@@ -192,29 +218,31 @@ class CudaProduct final : public ProductOp {
   // Rows are the windows of `source` that the pixels of `result` see.
   ProductShape windows_of(const Values& source, const cuda::DeviceBuffer& table,
                           const Values& result, const std::int8_t* columns,
-                          std::int64_t count) const {
+                          const cuda::GroupSpan& span) const {
     const cuda::Rows from = backend_.rows(source);
-    return {.a = {.data = from.data,
-                  .table = table.as<std::int32_t>(),
-                  .q_stride = source.picture.pixels() * from.pitch(),
-                  .p_stride = 0,
-                  .table_q = 0,
-                  .table_p = static_cast<std::int32_t>(taps()),
-                  .table_s = 1,
-                  .rows = static_cast<std::uint32_t>(result.images * result.picture.pixels()),
-                  .divisor = divisor_by(result.picture.pixels()),
-                  .unused = 0},
-            .b = columns,
-            .columns = static_cast<std::uint32_t>(count),
-            .segments = static_cast<std::uint32_t>(taps()),
-            .segment_chunks = from.chunks,
-            .column_tiles = {},
-            .tiles = 0,
-            .depths = 0,
-            .bands = {},
-            .band_rows = 0,
-            .image_rows = 0,
-            .unused = 0};
+    return {
+        .a = {.data = from.data,
+              .table = table.as<std::int32_t>(),
+              .q_stride = source.picture.pixels() * from.pitch(),
+              .p_stride = 0,
+              .table_q = 0,
+              .table_p = static_cast<std::int32_t>(taps()),
+              .table_s = 1,
+              .rows = static_cast<std::uint32_t>(result.images * result.picture.pixels()),
+              .divisor = divisor_by(result.picture.pixels()),
+              .place_bytes = from.pitch()},
+        .b = columns,
+        .span = span,
+        .columns = static_cast<std::uint32_t>(result.picture.channels),
+        .segments = static_cast<std::uint32_t>(taps()),
+        .segment_chunks = span.has_groups() ? divisor_by(span.width / cuda::kChunk) : from.chunks,
+        .column_tiles = {},
+        .tiles = 0,
+        .depths = 0,
+        .bands = {},
+        .band_rows = 0,
+        .image_rows = 0,
+        .unused = 0};
   }
 
   // Tiles of one pixel take longer than those of pixels side by side: they are for results that are
@@ -248,7 +276,7 @@ class CudaProduct final : public ProductOp {
                  .plane_step = static_cast<std::int64_t>(
                      cuda::SumForm::plane_words(static_cast<std::uint64_t>(size))),
                  .parts_of_plane = Divisor::of(sums.is_wide() ? 1u << 30 : parts_of_plane),
-                 .unused = 0,
+                 .keeps_groups = shape.span.has_groups() ? 1u : 0u,
                  .copies = copies},
                 sums.is_wide(), parts);
   }
@@ -329,7 +357,7 @@ class CudaProduct final : public ProductOp {
          .column_step = 1,
          .plane_step = 0,
          .parts_of_plane = {},
-         .unused = 0,
+         .keeps_groups = 0,
          .copies = {}},
         is_wide,
         std::max(least,
@@ -375,7 +403,7 @@ class CudaProduct final : public ProductOp {
                             const cuda::AddedBias& bias, const cuda::DeviceBuffer& table,
                             bool is_forward) const {
     const WeightShape& weight = case_.weight;
-    const std::int64_t outs = weight.out / weight.groups;
+    const std::int64_t outs = group_outs(weight);
     const cuda::Rows from = backend_.rows(source);
     return {.source = {from.data, from.exponent, 0, from.pitch()},
             .weight = weights.mantissas(),
@@ -405,7 +433,7 @@ class CudaProduct final : public ProductOp {
                                          .table = {ahead_.as<std::int32_t>(), taps()},
                                          .in = divisor_by(weight.in),
                                          .taps = divisor_by(taps()),
-                                         .outs = divisor_by(weight.out / weight.groups),
+                                         .outs = divisor_by(group_outs(weight)),
                                          .elements = static_cast<std::uint32_t>(weight.elements()),
                                          .is_wide = sums.is_wide() ? 1u : 0u});
   }
@@ -446,6 +474,7 @@ class CudaProduct final : public ProductOp {
   ProductCase case_;
   cuda::DeviceBuffer ahead_;  // tables of taps
   cuda::DeviceBuffer back_;
+  cuda::GroupSpans spans_;
   cuda::DeviceBuffer order_ahead_;  // of pixels, once it is asked for
   cuda::DeviceBuffer order_back_;
   std::unique_ptr<CudaProduct> patched_;  // where windows are laid out first

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "backend/cuda/device_state.h"
+#include "backend/cuda/group_span.h"
 #include "backend/cuda/tensor_map.h"
 #include "laws/integer_division.h"
 #include "laws/round_shift.h"
@@ -50,7 +51,7 @@ struct TapTable {
 
 // Rows of an operand of a product, each a sequence of segments that lie elsewhere: row r = (q, p)
 // with q = ⌊r / divisor⌋ has its segment s at
-//   data + q·q_stride + p·p_stride + table[q·table_q + p·table_p + s·table_s]·segment bytes,
+//   data + q·q_stride + p·p_stride + table[q·table_q + p·table_p + s·table_s]·place_bytes,
 // and zeros where the table says -1.
 struct GatheredRows {
   const std::int8_t* data;
@@ -62,7 +63,7 @@ struct GatheredRows {
   std::int32_t table_s;
   std::uint32_t rows;
   Divisor divisor;
-  std::uint32_t unused;
+  std::uint32_t place_bytes;  // from place to place of the table; segments may be shorter
 };
 
 // The windows of a product as the copy engine brings them: rows are places of the window, columns
@@ -125,6 +126,7 @@ inline constexpr std::uint32_t kSumBox[2] = {32, 8};  // columns, rows
 struct ProductShape {
   GatheredRows a;
   const std::int8_t* b;  // columns one after the other
+  GroupSpan span;        // of columns in groups: what of the rows a tile of them meets
   std::uint32_t columns;
   std::uint32_t segments;
   Divisor segment_chunks;
@@ -192,7 +194,9 @@ struct SummedProduct {
   std::int64_t column_step;
   std::int64_t plane_step = 0;
   Divisor parts_of_plane = {};
-  std::uint32_t unused = 0;
+  // Rows are (tap, channel of a span): only sums of the column's own group are added, where those
+  // of (tap, channel of the group) would be.
+  std::uint32_t keeps_groups = 0;
   GradientCopies copies;
 };
 

@@ -81,12 +81,24 @@ ProductShape cut(const GradientCopies& copies, std::uint32_t splits) {
   return shape;
 }
 
-// Those with few rows, or few columns, leave most of a large tile empty.
+// Columns that meet the same channels.
+std::uint32_t group_columns(const ProductShape& shape) {
+  return shape.span.has_groups() ? shape.span.columns.divisor : shape.columns;
+}
+
+// Those with few rows, or few columns, leave most of a large tile empty; of groups most of it would
+// be zeros. Tiles of groups depend on nothing else, since weights are laid out for them.
 ProductPath fitting(ProductPath path, const ProductShape& shape) {
   constexpr std::uint32_t kFew = 64;
-  if (path == ProductPath::wgmma && (shape.columns < kFew || shape.a.rows < kFew))
-    return ProductPath::mma;
-  return path;
+  const bool has_few = shape.span.has_groups() ? group_columns(shape) < 2 * kFew
+                                               : shape.columns < kFew || shape.a.rows < kFew;
+  return path == ProductPath::wgmma && has_few ? ProductPath::mma : path;
+}
+
+// Of 32 columns by mma: there are no more, or those of wider tiles would be of several groups.
+bool is_narrow(const ProductShape& shape) {
+  return shape.span.has_groups() ? group_columns(shape) < 4 * kNarrowColumns
+                                 : shape.columns <= kNarrowColumns;
 }
 
 // All of the depth in one block.
@@ -164,11 +176,18 @@ TileSize tile_of(ProductPath path, const ProductShape& shape) {
     case ProductPath::turing:
       return {128, 64};
     case ProductPath::mma:
-      return {128, shape.columns <= kNarrowColumns ? kNarrowColumns : 128};
+      return {128, is_narrow(shape) ? kNarrowColumns : 4 * kNarrowColumns};
     case ProductPath::wgmma:
       break;
   }
-  return wgmma_tile(shape.columns);
+  return wgmma_tile(group_columns(shape));
+}
+
+std::uint32_t tile_columns_of(ProductPath path, std::uint32_t group_columns) {
+  ProductShape shape{};
+  shape.span.columns = Divisor::of(group_columns);
+  shape.span.width = 1;
+  return tile_of(path, shape).columns;
 }
 
 std::uint32_t tiles_of(ProductPath path, const ProductShape& shape) {

@@ -26,9 +26,11 @@ struct TileSize {
   bool operator==(const TileSize&) const = default;
 };
 inline constexpr std::uint32_t kDepthChunks = 8;     // of a tile: 128 bytes
-inline constexpr std::uint32_t kNarrowColumns = 32;  // of tiles by mma where there are no more
+inline constexpr std::uint32_t kNarrowColumns = 32;  // of tiles by mma: see is_narrow()
 
 TileSize tile_of(ProductPath path, const ProductShape& shape);
+// Of tiles of a product whose groups have so many.
+std::uint32_t tile_columns_of(ProductPath path, std::uint32_t group_columns);
 std::uint32_t tiles_of(ProductPath path, const ProductShape& shape);
 std::uint32_t depths_of(const ProductShape& shape);
 

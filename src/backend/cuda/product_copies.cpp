@@ -62,8 +62,8 @@ cuda::WindowCopies window_copies(const WindowPass& pass, cuda::ProductPath path,
                                  std::int64_t images) {
   const SlidingWindow& window = pass.product.window;
   const bool is_even = window.stride.x == 1 && window.stride.y == 1;
-  if (path != cuda::ProductPath::wgmma || shape.columns % 64 != 0 || shape.a.rows < 64 ||
-      !(pass.is_forward || is_even))
+  if (path != cuda::ProductPath::wgmma || shape.span.has_groups() || shape.columns % 64 != 0 ||
+      shape.a.rows < 64 || !(pass.is_forward || is_even))
     return {};
   const cuda::TileSize tile = cuda::tile_of(path, shape);
   const std::uint32_t bytes = source.pitch();
@@ -120,8 +120,8 @@ cuda::WindowCopies patch_copies(const WindowPass& pass, const cuda::WindowCopies
 
 bool can_copy_gradient(const ProductCase& product, cuda::ProductPath path, std::int64_t images) {
   const WeightShape& weight = product.weight;
-  return path == cuda::ProductPath::wgmma && (weight.in % 64 == 0 || weight.in <= 64) &&
-         weight.out >= 64 && images % 64 == 0;
+  return path == cuda::ProductPath::wgmma && weight.groups == 1 &&
+         (weight.in % 64 == 0 || weight.in <= 64) && weight.out >= 64 && images % 64 == 0;
 }
 
 cuda::GradientCopies gradient_copies(const ProductCase& product, const std::int8_t* inputs,

@@ -35,10 +35,10 @@ struct Halves {
   }
 };
 
-// 128 columns, or 32 where there are no more.
+// 128 columns, or 32.
 template <class Products, class Job, class... More>
 void queue_by_width(DeviceQueue& queue, const Job& job, More... more) {
-  if (job.shape.columns <= kNarrowColumns)
+  if (tile_of(ProductPath::mma, job.shape).columns == kNarrowColumns)
     return queue_on<MmaEngine<Products, 1, 1, 4>>(queue, job, more...);
   queue_on<MmaEngine<Products, 4, 4, 4>>(queue, job, more...);
 }

@@ -77,7 +77,8 @@ class LoadStream {
         is_there = place >= 0;
       }
       const std::int8_t* from =
-          is_there ? rows_[i] + place * segment_bytes + within_ * kChunk : shape_.a.data;
+          is_there ? rows_[i] + std::size_t{shape_.a.place_bytes} * place + within_ * kChunk
+                   : shape_.a.data;
       copy_chunk(stage + swizzled(line + i * kLines, chunk), from, is_there);
     }
     const std::size_t offset = segment_ * segment_bytes + within_ * kChunk;
@@ -107,14 +108,17 @@ class LoadStream {
     within_ = shape_.segment_chunks.remainder(chunk, segment_);
     const std::uint32_t row_tile = shape_.column_tiles.quotient(tile);
     const std::uint32_t line = threadIdx.x / kDepthChunks;
-    column_ = shape_.column_tiles.remainder(tile, row_tile) * Engine::kColumns + line;
+    const std::uint32_t first_column =
+        shape_.column_tiles.remainder(tile, row_tile) * Engine::kColumns;
+    column_ = first_column + line;
+    const std::int8_t* data = shape_.a.data + shape_.span.first(first_column) * shape_.span.step;
 #pragma unroll
     for (int i = 0; i < kRowsOfThread; ++i) {
       const std::uint32_t row = row_tile * Engine::kRows + line + i * kLines;
       const std::uint32_t q = shape_.a.divisor.quotient(row);
       const std::uint32_t p = shape_.a.divisor.remainder(row, q);
-      rows_[i] = row < shape_.a.rows ? shape_.a.data + q * shape_.a.q_stride + p * shape_.a.p_stride
-                                     : nullptr;
+      rows_[i] =
+          row < shape_.a.rows ? data + q * shape_.a.q_stride + p * shape_.a.p_stride : nullptr;
       table_[i] = static_cast<std::int32_t>(q) * shape_.a.table_q +
                   static_cast<std::int32_t>(p) * shape_.a.table_p;
     }
@@ -237,6 +241,19 @@ __device__ __forceinline__ void add_to(std::int64_t* sum, std::int32_t value) {
              static_cast<std::uint64_t>(std::int64_t{value}));
 }
 
+// Of a tile, where is_kept(row, column), which may name another row to add to.
+template <class Sum, class Engine, class IsKept>
+__device__ __forceinline__ void add_sums_of(const Engine& engine, const SummedProduct& job,
+                                            std::uint32_t first_row, std::uint32_t first_column,
+                                            const IsKept& is_kept) {
+  engine.for_each_sum([&](std::uint32_t r, std::uint32_t c, std::int32_t sum) {
+    std::uint32_t row = first_row + r;
+    const std::uint32_t column = first_column + c;
+    if (row < job.shape.a.rows && column < job.shape.columns && is_kept(row, column))
+      add_to(static_cast<Sum*>(job.sums) + row * job.row_step + column * job.column_step, sum);
+  });
+}
+
 template <class Engine, class Sum>
 __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
     summed_product(const __grid_constant__ SummedProduct job) {
@@ -244,13 +261,14 @@ __global__ void __launch_bounds__(Engine::kThreads, Engine::kBlocks)
   for_each_tile<Engine>(
       job.shape, aligned_stages(),
       [&](Engine& engine, std::uint32_t first_row, std::uint32_t first_column) {
-        engine.for_each_sum([&](std::uint32_t r, std::uint32_t c, std::int32_t sum) {
-          const std::uint32_t row = first_row + r;
-          const std::uint32_t column = first_column + c;
-          if (row < job.shape.a.rows && column < job.shape.columns)
-            add_to(static_cast<Sum*>(job.sums) + row * job.row_step + column * job.column_step,
-                   sum);
-        });
+        // Apart: sums of both kinds in one loop would take more registers than there are.
+        if (job.keeps_groups == 0)
+          return add_sums_of<Sum>(engine, job, first_row, first_column,
+                                  [](std::uint32_t, std::uint32_t) { return true; });
+        add_sums_of<Sum>(engine, job, first_row, first_column,
+                         [&](std::uint32_t& row, std::uint32_t column) {
+                           return job.shape.span.moves_to_group(job.shape.a.divisor, column, row);
+                         });
       });
 }
 

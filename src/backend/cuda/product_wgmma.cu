@@ -94,23 +94,26 @@ struct WgmmaEngine {
 using WideEngine = WgmmaEngine<1, 256>;
 using TallEngine = WgmmaEngine<2, 128>;
 
+bool is_wide_tile(const ProductShape& shape) {
+  return tile_of(ProductPath::wgmma, shape).columns == WideEngine::kColumns;
+}
+
 }  // namespace
 
 void queue_wgmma(DeviceQueue& queue, const RoundedProduct& job) {
-  if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
+  if (is_wide_tile(job.shape)) return queue_on<WideEngine>(queue, job);
   queue_on<TallEngine>(queue, job);
 }
 void queue_wgmma(DeviceQueue& queue, const NormedProduct& job) {
-  if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
+  if (is_wide_tile(job.shape)) return queue_on<WideEngine>(queue, job);
   queue_on<TallEngine>(queue, job);
 }
 void queue_wgmma(DeviceQueue& queue, const FinishedProduct& job) {
-  if (job.shape.columns > TallEngine::kColumns) return queue_on<WideEngine>(queue, job);
+  if (is_wide_tile(job.shape)) return queue_on<WideEngine>(queue, job);
   queue_on<TallEngine>(queue, job);
 }
 void queue_wgmma(DeviceQueue& queue, const SummedProduct& job, bool is_wide, std::uint32_t planes) {
-  if (job.shape.columns > TallEngine::kColumns)
-    return queue_on<WideEngine>(queue, job, is_wide, planes);
+  if (is_wide_tile(job.shape)) return queue_on<WideEngine>(queue, job, is_wide, planes);
   queue_on<TallEngine>(queue, job, is_wide, planes);
 }
 

@@ -63,7 +63,7 @@ struct SummedRows {
   std::uint32_t is_wide;
 };
 
-// Sums of a product with groups, made on the spot.
+// Sums of a product with groups, made on the spot, without tiles.
 struct GroupedRows {
   Operand source;
   const std::int8_t* weight;  // (out, tap, in)

@@ -46,7 +46,7 @@ struct BiasJob {
   std::int64_t* sums;
 };
 
-// Of a product with groups: sums[(out, tap, in)].
+// Of a product with groups, without tiles: sums[(out, tap, in)].
 struct GroupedGradientJob {
   Rows input;
   Rows error;
@@ -78,11 +78,12 @@ inline constexpr std::uint32_t kTurnedPixels = 4;
 TurnJob cut(TurnJob job);
 std::uint32_t blocks_of(const TurnJob& job);  // that is cut
 
-// A weight (out, tap, in) with `in` filled up to a multiple of 16.
+// A weight (out, tap, in) with `in` filled up to a multiple of 16, or with groups.
 struct FilledUp {
   std::int8_t* to;  // null where it is one already
   Divisor in;
   std::uint32_t pitch;
+  const GroupedFilters* grouped;  // on the GPU; null: there are no groups
 };
 
 struct FillUpJob {

@@ -10,6 +10,7 @@
 namespace nibble::cuda {
 
 __device__ inline void fill_up(const FilledUp& filled, std::uint32_t i, std::int8_t mantissa) {
+  if (filled.grouped != nullptr) return filled.grouped->put(i, mantissa);
   if (filled.to == nullptr) return;
   const std::uint32_t pair = filled.in.quotient(i);
   filled.to[std::size_t{pair} * filled.pitch + filled.in.remainder(i, pair)] = mantissa;

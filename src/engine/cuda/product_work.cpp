@@ -79,7 +79,7 @@ DeviceWork gathered_work(const ProductParts& parts, const DeviceParts& with) {
              .table_s = 1,
              .rows = 0,
              .divisor = Divisor::of(static_cast<std::uint32_t>(parts.out.picture.pixels())),
-             .unused = 0};
+             .place_bytes = static_cast<std::uint32_t>(parts.in.filled_channels())};
   shape.b = constants.keep(parts.packed_weights(1));
   shape.columns = static_cast<std::uint32_t>(parts.window.channels);
   shape.segments = static_cast<std::uint32_t>(parts.taps());
