@@ -58,12 +58,13 @@ TEST(Placement, DoesNotChangeAWeight) {
       [](std::size_t, TrainPass pass) { return pass == TrainPass::forward; },
       [](std::size_t, TrainPass pass) { return pass == TrainPass::input_error; },
       [](std::size_t, TrainPass pass) { return pass == TrainPass::weight_gradient; },
+      [](std::size_t, TrainPass pass) { return pass != TrainPass::weight_gradient; },
       [](std::size_t, TrainPass pass) { return pass == TrainPass::update; },
       [](std::size_t node, TrainPass pass) {
         return (node + static_cast<std::size_t>(pass)) % 3 == 0;
       },
   };
-  for (const std::string_view second : {"cpu", "reference"}) {
+  for (const std::string_view second : {"cpu", "reference", "pretend"}) {
     for (const Choice& each : choices) {
       SCOPED_TRACE(std::string(second) + ", choice " + std::to_string(&each - choices));
       EXPECT_EQ(weights_after(each, second), wanted);

@@ -315,19 +315,16 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
   const bool is_in_place = memory_->is_in_place(node);
   const bool passes_on = passes_error_on(node);
   const Values error = passes_on ? error_on(node, backend) : Values{};
-  const Values gradient_error = needs.has_parameters ? error_on(node, learner) : Values{};
   const Values output = layer.keeps_output() ? value_on(node, backend) : Values{};
-
   const std::size_t count = description.inputs.size();
   std::vector<Values> inputs(count);
-  for (std::size_t k = 0; k < count && needs.keeps_inputs; ++k)
-    inputs[k] = value_on(description.inputs[k], learner);
-  // The error comes last: what follows it may be done on its way.
-  // Ranks make the gradient where they would wait for the shift of the error.
-  const bool makes_both = layer.makes_whole_gradients();
-  const bool is_overlapped = step.cluster != nullptr && needs.has_parameters && !makes_both &&
-                             passes_on && !is_in_place && &backend == &learner;
-  if (needs.has_parameters && !makes_both && !is_overlapped) {
+  Values gradient_error;
+  const auto bring_for_gradient = [&] {
+    if (needs.has_parameters) gradient_error = error_on(node, learner);
+    for (std::size_t k = 0; k < count && needs.keeps_inputs; ++k)
+      inputs[k] = value_on(description.inputs[k], learner);
+  };
+  const auto make_gradient = [&] {
     learner.enter(description.name, TrainPass::weight_gradient);
     const std::vector<Values> nowhere(count);
     watched({node, TrainPass::weight_gradient}, learner, [&] {
@@ -335,7 +332,16 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
       for (TrainedTensor* parameter : layer.parameters()) parameter->reduce();
     });
     leave_for_update(step, node);
-  }
+  };
+  // The error comes last: what follows it may be done on its way. But a device that the host does
+  // not wait for makes it while the host makes the gradient.
+  // Ranks make the gradient where they would wait for the shift of the error.
+  const bool makes_both = layer.makes_whole_gradients();
+  const bool is_error_first = error_comes_first(node);
+  const bool is_overlapped = step.cluster != nullptr && needs.has_parameters && !makes_both &&
+                             passes_on && !is_in_place && &backend == &learner;
+  if (!is_error_first) bring_for_gradient();
+  if (needs.has_parameters && !makes_both && !is_overlapped && !is_error_first) make_gradient();
   // Taken late: what waited for an earlier gradient has come back by now.
   std::vector<Values> input_errors(count);
   for (std::size_t k = 0; k < count; ++k) {
@@ -373,7 +379,17 @@ void IntegerTape::backward_node(const StepContext& step, std::size_t node) {
     ++arrived_[input];
     send_error(input);
   }
+  if (is_error_first) {
+    bring_for_gradient();
+    make_gradient();
+  }
   memory_->end_backward(node);
+}
+
+bool IntegerTape::error_comes_first(std::size_t node) const {
+  return needs(node).has_parameters && passes_error_on(node) &&
+         placement_.of(node, TrainPass::input_error).runs_ahead() &&
+         !placement_.of(node, TrainPass::weight_gradient).runs_ahead();
 }
 
 // A layer that makes gradients and errors at once always does.

@@ -139,6 +139,8 @@ class IntegerTape {
   bool wants_error(std::size_t node) const { return memory_->wants_error(node); }
   bool goes_back(std::size_t node) const { return layers_[node] && wants_error(node); }
   bool passes_error_on(std::size_t node) const;  // to inputs, of those that want an error
+  // Whether a device makes it while the host is at work on the gradient.
+  bool error_comes_first(std::size_t node) const;
   // Which units read the value; and which send an error to it, one each operand of theirs, of all
   // that are no loss.
   std::vector<StepUnit> value_readers(std::size_t node) const;

@@ -29,9 +29,9 @@ class Simulation {
 
   TimeLine run() {
     for (std::size_t i = 0; i < graph_.units.size(); ++i) {
-      for (const std::size_t flow : read_[i]) arrive(flow);
-      compute(i);
-      for (const std::size_t flow : made_[i]) leave(flow);
+      const bool is_later = is_host_gradient_before_error(i);
+      pass(is_later ? i + 1 : i);
+      if (is_later) pass(i++);
     }
     for (std::size_t i = 0; i < graph_.flows.size(); ++i) {
       if (graph_.flows[i].is_sent && crosses(graph_.flows[i], sides_)) arrive(i);
@@ -45,6 +45,22 @@ class Simulation {
 
  private:
   static constexpr Nanoseconds kAway = -1;
+
+  void pass(std::size_t unit) {
+    for (const std::size_t flow : read_[unit]) arrive(flow);
+    compute(unit);
+    for (const std::size_t flow : made_[unit]) leave(flow);
+  }
+
+  // The step then asks the device for the error first (IntegerTape::error_comes_first).
+  bool is_host_gradient_before_error(std::size_t unit) const {
+    if (unit + 1 == graph_.units.size()) return false;
+    const StepUnit& own = graph_.units[unit].unit;
+    const StepUnit& next = graph_.units[unit + 1].unit;
+    return own.node == next.node && own.pass == TrainPass::weight_gradient &&
+           next.pass == TrainPass::input_error && !costs_.runs_ahead[sides_[unit]] &&
+           costs_.runs_ahead[sides_[unit + 1]];
+  }
 
   // A device that has had nothing to do begins a little later.
   Nanoseconds begin_on(std::uint8_t side) const {

@@ -82,6 +82,23 @@ TEST(TimeLine, AnOverlapByHand) {
   EXPECT_EQ(time_line(graph, costs, {1, 1, 0}).length, 50 + 12 + 90);
 }
 
+// An error that was made on the device is there at 30 and travels for 12; the host has the
+// gradient.
+TEST(TimeLine, ADeviceMakesTheErrorWhileTheHostMakesTheGradient) {
+  StepGraph graph;
+  graph.units = {{{2, TrainPass::input_error}, "above", 0},
+                 {{1, TrainPass::weight_gradient}, "own", 0},
+                 {{1, TrainPass::input_error}, "own", 0}};
+  graph.group = {0, 1, 2};
+  graph.flows = {{"error", 0, {1, 2}, 10, false}};
+  const StepCosts costs{.units = {{90, 30}, {40, 25}, {90, 50}},
+                        .links = {LinkCost{1, 1000}, LinkCost{2, 1000}},
+                        .runs_ahead = {false, true}};
+  EXPECT_EQ(time_line(graph, costs, {1, 0, 1}).length, 30 + 12 + 40);
+  EXPECT_EQ(time_line(graph, costs, {1, 1, 1}).length, 30 + 25 + 50);
+  EXPECT_EQ(time_line(graph, costs, {1, 1, 0}).length, 30 + 12 + 90);
+}
+
 TEST(TimeLine, ACopyMeasuredHasItsParts) {
   StepGraph graph;
   for (std::size_t i = 0; i < 3; ++i) {
