@@ -3,6 +3,7 @@
 #include "core/buffer_pool.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/checked.h"
@@ -18,6 +19,9 @@ constexpr std::int64_t kGranule = 4096;
 constexpr bool is_near(std::int64_t capacity, std::int64_t wanted) {
   return capacity - wanted <= wanted / 4;
 }
+
+// Beyond so many bytes, free buffers of other sizes do not wait for their turn.
+constexpr std::size_t kHeld = std::size_t{128} << 20;
 
 }  // namespace
 
@@ -52,7 +56,9 @@ Buffer BufferPool::take_bytes(std::int64_t bytes) {
   if (found != free_.end() && is_near(found->first, wanted)) {
     memory = std::move(found->second);
     free_.erase(found);
+    waiting_ -= memory.bytes();
   } else {
+    make_room(wanted);
     memory = Tensor(DType::u8, {wanted});
   }
   in_use_ += memory.bytes();
@@ -60,8 +66,19 @@ Buffer BufferPool::take_bytes(std::int64_t bytes) {
   return {this, std::move(memory)};
 }
 
+// Where much is held, no more is than was once in use or has to be now.
+void BufferPool::make_room(std::int64_t wanted) {
+  const std::size_t needed = in_use_ + static_cast<std::size_t>(wanted);
+  while (!free_.empty() && needed + waiting_ > std::max({kHeld, peak_, needed})) {
+    const auto largest = std::prev(free_.end());
+    waiting_ -= largest->second.bytes();
+    free_.erase(largest);
+  }
+}
+
 void BufferPool::give_back(Tensor memory) {
   in_use_ -= memory.bytes();
+  waiting_ += memory.bytes();
   free_.emplace(memory.elements(), std::move(memory));
 }
 

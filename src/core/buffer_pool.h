@@ -46,14 +46,17 @@ class BufferPool {
 
   std::size_t bytes_in_use() const { return in_use_; }
   std::size_t peak_bytes() const { return peak_; }
+  std::size_t held_bytes() const { return in_use_ + waiting_; }  // with what waits for its turn
 
  private:
   friend class Buffer;
   Buffer take_bytes(std::int64_t bytes);
   void give_back(Tensor memory);
+  void make_room(std::int64_t wanted);
 
   std::multimap<std::int64_t, Tensor> free_;  // by capacity
   std::size_t in_use_ = 0;
+  std::size_t waiting_ = 0;  // bytes of free_
   std::size_t peak_ = 0;
 };
 

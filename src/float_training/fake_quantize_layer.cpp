@@ -11,8 +11,8 @@
 namespace nibble::inline float_training {
 namespace {
 
-// The values that enter are kept: what rounding cut off is the gradient of the step. A rectifier
-// before it keeps them anyway, so that only the rounded ones are more.
+// The values that enter are kept: what rounding cut off is the gradient of the step. The rounded
+// ones are made of them again when the way back needs them.
 class FakeQuantizeLayer final : public Layer {
  public:
   explicit FakeQuantizeLayer(const LayerSettings& settings)
@@ -21,6 +21,8 @@ class FakeQuantizeLayer final : public Layer {
         elements_(settings.output.elements()) {}
 
   bool keeps_inputs() const override { return true; }
+  bool makes_output_again() const override { return true; }
+  bool passes_errors_in_place() const override { return true; }
   std::vector<LayerParameter*> parameters() override { return {&step_}; }
 
   void forward(const ForwardArguments& arguments) override {
@@ -39,7 +41,7 @@ class FakeQuantizeLayer final : public Layer {
     float* dx = arguments.input_errors[0];
     if (step_.value.elements() > 1) {
       std::ranges::fill(step_.gradient.as<float>(), 0.0F);
-      if (dx != nullptr)
+      if (dx != nullptr && dx != arguments.output_error)
         std::copy_n(arguments.output_error, arguments.pass.slices.images * elements_, dx);
       return;
     }

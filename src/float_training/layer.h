@@ -59,6 +59,12 @@ class Layer {
   // Whether output may be the first input's memory, and its error that of the output.
   virtual bool works_in_place() const { return false; }
 
+  // Whether forward is cheap and the same a second time: the output need not be kept for others.
+  virtual bool makes_output_again() const { return false; }
+
+  // Whether input_errors[0] may be output_error's memory, where output is not the first input's.
+  virtual bool passes_errors_in_place() const { return works_in_place(); }
+
   // In the order of parameters_of(network).
   virtual std::vector<LayerParameter*> parameters() { return {}; }
 };

@@ -52,7 +52,11 @@ Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& round
     layers_[i] = make_layer(settings);
   }
   std::vector<LayerNeeds> needs;
-  for (const auto& layer : layers_) needs.push_back(needs_of(layer.get()));
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    needs.push_back(needs_of(layers_[i].get()));
+    needs[i].makes_output_again =
+        layers_[i] && layers_[i]->makes_output_again() && value_rules_[i] == nullptr;
+  }
   memory_.emplace(network, std::move(needs));
 
   const std::vector<Parameter> wanted = parameters_of(network);
@@ -110,6 +114,15 @@ void Tape::round_value(const Pass& pass, std::size_t node) {
 
 void Tape::enter(std::size_t node, const char* pass) const {
   if (host_.is_on()) host_.enter(network_.nodes[node].name + " " + pass);
+}
+
+// A value that went because it is made again.
+void Tape::make_again(const Pass& pass, std::size_t node) {
+  std::vector<const float*> inputs;
+  for (const std::size_t input : network_.nodes[node].inputs) inputs.push_back(value_at(input));
+  Buffer& value = memory_->value(node);
+  value = pass.pool->take<float>(images_ * shapes_[node].elements());
+  layers_[node]->forward({pass, inputs, value.as<float>()});
 }
 
 ConstTensorView Tape::forward(const Pass& pass, ConstTensorView batch) {
@@ -170,15 +183,20 @@ void Tape::backward_node(const Pass& pass, std::size_t node) {
   }
 
   const bool in_place = memory_->is_in_place(node);
+  const std::size_t first = description.inputs[0];
+  const bool hands_on = !in_place && description.inputs.size() == 1 &&
+                        layer.passes_errors_in_place() && memory_->wants_error(first) &&
+                        memory_->error(first).is_empty();
   std::vector<const float*> inputs;
   std::vector<float*> input_errors;
   std::vector<std::pair<std::size_t, Buffer>> extra;  // errors that join one that is there already
   for (std::size_t k = 0; k < description.inputs.size(); ++k) {
     const std::size_t input = description.inputs[k];
+    if (layer.keeps_inputs() && memory_->is_to_be_made(input)) make_again(pass, input);
     inputs.push_back(layer.keeps_inputs() ? value_at(input) : nullptr);
     if (!memory_->wants_error(input)) {
       input_errors.push_back(nullptr);
-    } else if (in_place && k == 0) {
+    } else if (k == 0 && (in_place || hands_on)) {
       input_errors.push_back(error.as<float>());
     } else {
       Buffer& target = memory_->error(input);
@@ -195,6 +213,7 @@ void Tape::backward_node(const Pass& pass, std::size_t node) {
   in_layer(description.name, [&] {
     layer.backward({pass, inputs, output, error.as<float>(), input_errors});
   });
+  if (hands_on) memory_->error(first) = std::move(error);
   for (const auto& [target, buffer] : extra) {
     add_to(memory_->error(target).as<float>(), buffer.as<float>(),
            images_ * shapes_[target].elements());

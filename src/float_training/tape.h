@@ -48,6 +48,7 @@ class Tape {
   Shape batch_shape(std::size_t node) const;
   float* value_at(std::size_t node) const;
   void round_value(const Pass& pass, std::size_t node);
+  void make_again(const Pass& pass, std::size_t node);
   void backward_node(const Pass& pass, std::size_t node);
   void enter(std::size_t node, const char* pass) const;
 

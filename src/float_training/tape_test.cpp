@@ -63,6 +63,11 @@ constexpr Networks kNetworks[] = {
      R"({op="conv2d", channels=6, kernel=3, groups=2, bias=true, weight_steps=1, weight_format="int16"})"},
     {"weight_steps", R"({op="conv2d", channels=3, kernel=3, weight_steps=3, weight_format="int16"},
        {op="flatten"}, {op="linear", features=4, bias=true, weight_steps=4, weight_format="int16"})"},
+    {"fake_quantize_read_twice",
+     R"({op="conv2d", channels=3, kernel=1}, {op="fake_quantize", name="q", low=-1000000, high=1000000},
+       {op="conv2d", name="a", channels=3, kernel=3, padding=1}, {op="add", name="s", from=["a","q"]},
+       {op="conv2d", name="b", channels=3, kernel=1, from="q"}, {op="add", from=["s","b"]},
+       {op="conv2d", channels=2, kernel=1})"},
 };
 
 class TapeGradients : public ::testing::TestWithParam<Networks> {};
@@ -112,6 +117,20 @@ TEST(Tape, NeedsLessMemoryWithoutTheWayBack) {
   TapeUnderTest forward(network, 2);
   forward.run_forward(false);
   EXPECT_LT(forward.pool().peak_bytes(), both.pool().peak_bytes() / 2);
+}
+
+// Values before rounding are kept, rounded ones are made of them again.
+TEST(Tape, RoundedValuesTakeNoMemoryOfTheirOwn) {
+  const auto peak_of = [](const std::string& rounding) {
+    std::string layers;
+    for (int i = 0; i < 6; ++i)
+      layers += R"({op="conv2d", channels=8, kernel=1}, {op="relu"}, )" + rounding;
+    layers += R"({op="conv2d", channels=1, kernel=1})";
+    TapeUnderTest tape(network_of({"chain", layers.c_str(), "[16, 16, 8]"}), 4);
+    tape.run();
+    return static_cast<double>(tape.pool().peak_bytes());
+  };
+  EXPECT_LT(peak_of(R"({op="fake_quantize", low=0, high=255}, )"), 1.5 * peak_of(""));
 }
 
 TEST(Tape, ReluPassesWhereRoundingMadeAZero) {

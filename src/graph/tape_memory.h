@@ -22,6 +22,11 @@ class TapeMemory {
   std::size_t home(std::size_t node) const { return plan_.home[node]; }
   bool is_in_place(std::size_t node) const { return plan_.home[node] != node; }
 
+  // Whether the value of a computed node went before the way back needs it.
+  bool is_to_be_made(std::size_t node) const {
+    return plan_.is_made_again[home(node)] && value(node).is_empty();
+  }
+
   // Of the node's home.
   Handle& value(std::size_t node) { return places_[home(node)].value; }
   const Handle& value(std::size_t node) const { return places_[home(node)].value; }
@@ -85,7 +90,8 @@ void TapeMemory<Handle>::end_forward(std::size_t node, bool is_training) {
     if (home(input) == home(node)) continue;
     Place& place = places_[home(input)];
     if (--place.readers_left > 0 || home(input) == home(answer_)) continue;
-    if (!is_training || place.keepers_left == 0) place.value.release();
+    if (!is_training || place.keepers_left == 0 || plan_.is_made_again[home(input)])
+      place.value.release();
   }
 }
 

@@ -12,7 +12,8 @@ TapePlan plan_tape(const Network& network, std::span<const LayerNeeds> needs) {
   }
 
   TapePlan plan{std::vector<std::size_t>(count), std::vector<std::size_t>(count),
-                std::vector<std::size_t>(count), std::vector<bool>(count)};
+                std::vector<std::size_t>(count), std::vector<bool>(count),
+                std::vector<bool>(count)};
   for (std::size_t i = 0; i < count; ++i) {
     plan.home[i] = i;
     const LayerNeeds& layer = needs[i];
@@ -25,7 +26,9 @@ TapePlan plan_tape(const Network& network, std::span<const LayerNeeds> needs) {
     if (layer.works_in_place && users[first] == 1 && maker.computes && !maker.keeps_output &&
         !layer.keeps_inputs) {
       plan.home[i] = plan.home[first];
+      plan.is_made_again[plan.home[first]] = false;  // it is another value now
     }
+    plan.is_made_again[i] = layer.makes_output_again && layer.keeps_inputs && layer.has_parameters;
     plan.wants_error[i] = layer.has_parameters;
     for (const std::size_t input : inputs) {
       if (input != first || plan.home[i] == i) ++plan.readers[plan.home[input]];

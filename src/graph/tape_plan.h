@@ -15,7 +15,8 @@ struct LayerNeeds {
   bool computes = false;  // the input and the loss do not
   bool keeps_inputs = false;
   bool keeps_output = false;
-  bool works_in_place = false;  // output may be the first input's memory, and its error too
+  bool works_in_place = false;      // output may be the first input's memory, and its error too
+  bool makes_output_again = false;  // from inputs, which it keeps; the output may go till then
   bool has_parameters = false;
 };
 
@@ -37,6 +38,8 @@ struct TapePlan {
   std::vector<std::size_t> readers;
   // By home: how many layers need it on the way back; 0: it may go when the readers have read.
   std::vector<std::size_t> keepers;
+  // By home: whether it goes when the readers have read, and is made again on the way back.
+  std::vector<bool> is_made_again;
   // Whether an error of the node's value is worth having: something before it is trained.
   std::vector<bool> wants_error;
 };
