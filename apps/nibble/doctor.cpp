@@ -16,6 +16,7 @@
 #include "core/isa.h"
 #include "cuda/driver.h"
 #include "data/catalog.h"
+#include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/cuda/device.h"
@@ -120,6 +121,7 @@ Json examine() {
             {"driver", driver.version},
             {"usable", cuda::device_count()},
             {"products", gpu_products()}}},
+          {"mpi_takes_device_memory", mpi_takes_device_memory()},
           {"tuning",
            {{"file", tuning.to_string()},
             {"is_active", tuning.state == TuningFile::State::active},
@@ -167,6 +169,12 @@ void print_text(const Json& found) {
              forced.empty() ? "" : " (NIBBLE_ISA says so)", isas);
   fmt::print("threads   {}\n", found["threads"].get<int>());
   fmt::print("gpu       {}\n", gpu_words(found["gpu"], found["parts"]["cuda"] != false));
+  if (found["parts"]["mpi"] != false) {
+    fmt::print("ranks     numbers of GPUs go to other machines {}\n",
+               found["mpi_takes_device_memory"]
+                   ? "as they lie: this MPI takes device pointers"
+                   : "through pinned memory: this MPI takes no device pointers");
+  }
   fmt::print("tuning    {}\n", found["tuning"]["file"].get<std::string>());
   fmt::print("data      {}: {}\n", text("data_folder"), list_words(found["data"]));
 }

@@ -4,6 +4,7 @@
 usage: failing_rank_test.py MPIRUN mpi_check
 """
 
+import os
 import subprocess
 import sys
 import unittest
@@ -12,10 +13,11 @@ MPIRUN, CHECK = sys.argv[1:]
 SECONDS = 20  # it takes one or two
 
 
-def run(how, ranks=3):
+def run(how, ranks=3, **variables):
     """The exit code of mpirun and what it wrote; an exception where it hangs."""
     command = [MPIRUN, "-n", str(ranks), CHECK, str(ranks), how]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, **variables}) as process:
         try:
             output, _ = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -40,6 +42,12 @@ class FailingRank(unittest.TestCase):
         code, output = run("size", ranks=2)
         self.assertEqual(code, 1)
         self.assertRegex(output, r"(?m)^mpi_check: \[broadcast\] MPI_ERR_TRUNCATE: .*$")
+
+    def test_gpu_memory_is_refused_in_one_line_where_mpi_takes_none(self):
+        code, output = run("not", ranks=2, NIBBLE_MPI_DEVICE="1")
+        if code != 0:  # 0: this MPI takes it, and all sums went by its messages
+            self.assertRegex(output, r"(?m)^mpi_check: \[mpi\] NIBBLE_MPI_DEVICE: got 1, expected 0: this MPI takes no ")
+        self.assertEqual(run("not", ranks=2, NIBBLE_MPI_DEVICE="0")[0], 0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI behind the communicator.
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>  // of Open MPI
+#endif
 #include <stdlib.h>
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/device_memory.h"
 #include "cluster/launcher.h"
 #include "cluster/local.h"
 #include "cluster/shared_board.h"
@@ -75,11 +79,15 @@ class MpiCommunicator final : public Communicator {
       throw Error("mpi", "processes of the world; is mpirun of the MPI that nibble is built with?",
                   std::to_string(size_), std::to_string(launched));
     }
-    if (size_ > 1) share_memory();
+    // What ranks share holds no number of a GPU, and what they ask for they ask for alike.
+    const std::optional<bool> asked = asked_for_device_memory();
+    if (size_ > 1 && !asked.value_or(false)) share_memory();
+    takes_device_memory_ = uses_device_memory(asked, mpi_takes_device_memory(), board_.has_value());
   }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  bool takes_device_memory() const override { return takes_device_memory_; }
   void sum(std::span<std::int32_t> values) override {
     if (board_) return board_->sum(values);
     reduce("sum", values, MPI_INT32_T, MPI_SUM);
@@ -163,6 +171,7 @@ class MpiCommunicator final : public Communicator {
   int size_ = 1;
   MPI_Win window_ = MPI_WIN_NULL;
   std::optional<SharedBoard> board_;  // where all ranks are on one machine
+  bool takes_device_memory_ = false;
 };
 
 }  // namespace
@@ -170,6 +179,22 @@ class MpiCommunicator final : public Communicator {
 Communicator& mpi_world(int launched) {
   static MpiCommunicator communicator(launched);
   return communicator;
+}
+
+bool mpi_takes_device_memory() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)  // Open MPI
+  int is_initialized = 0;
+  MPI_Initialized(&is_initialized);
+  // Before that its fifth version does not know.
+  if (is_initialized == 0 && MPIX_CUDA_AWARE_SUPPORT == 1) return true;
+  return MPIX_Query_cuda_support() == 1;
+#elif defined(MPIX_GPU_SUPPORT_CUDA)  // MPICH
+  int is_supported = 0;
+  return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &is_supported) == MPI_SUCCESS &&
+         is_supported != 0;
+#else
+  return false;
+#endif
 }
 
 void abort_world(int code) {

@@ -15,6 +15,10 @@ Communicator& mpi_world(int launched) {
   return local_communicator();
 }
 
+bool mpi_takes_device_memory() {
+  return false;
+}
+
 void abort_world(int) {}
 
 }  // namespace nibble::inline cluster

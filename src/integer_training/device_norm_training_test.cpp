@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "backend/cuda/register.h"
+#include "cuda/test_memory.h"
 #include "epoch_loop/test_thread_ranks.h"
 #include "nibble/graph/network_text.h"
 #include "nibble/integer_training/train_integers.h"
@@ -29,6 +30,46 @@ layers = [
   { op = "flatten" }, { op = "linear", features = 10, bias = true },
   { op = "softmax_cross_entropy" },
 ])";
+
+// As an MPI that takes pointers to a GPU's memory: whatever memory it is given it reaches itself.
+class FarReachingRank final : public Communicator {
+ public:
+  FarReachingRank(int rank, Assembly& meeting) : near_(rank, meeting) {}
+
+  int rank() const override { return near_.rank(); }
+  int size() const override { return near_.size(); }
+  bool takes_device_memory() const override { return true; }
+  void sum(std::span<std::int32_t> values) override {
+    reach(values, [&](auto here) { near_.sum(here); });
+  }
+  void sum(std::span<std::int64_t> values) override {
+    reach(values, [&](auto here) { near_.sum(here); });
+  }
+  void max(std::span<std::int64_t> values) override {
+    reach(values, [&](auto here) { near_.max(here); });
+  }
+  void broadcast(std::span<std::byte> bytes, int root) override { near_.broadcast(bytes, root); }
+  void barrier() override { near_.barrier(); }
+  std::size_t calls_from_afar() const { return calls_from_afar_; }
+
+ private:
+  template <class Number, class Join>
+  void reach(std::span<Number> values, const Join& join) {
+    cudaPointerAttributes attributes{};
+    cuda::check("test", cudaPointerGetAttributes(&attributes, values.data()));
+    if (attributes.type == cudaMemoryTypeDevice) ++calls_from_afar_;
+    std::vector<Number> here(values.size());
+    cuda::check("test",
+                cudaMemcpy(here.data(), values.data(), values.size_bytes(), cudaMemcpyDefault));
+    join(std::span(here));
+    cuda::check("test",
+                cudaMemcpy(values.data(), here.data(), values.size_bytes(), cudaMemcpyDefault));
+    cuda::check("test", cudaDeviceSynchronize());
+  }
+
+  ThreadRank near_;
+  std::size_t calls_from_afar_ = 0;
+};
 
 class DeviceNormTraining : public ::testing::Test {
  protected:
@@ -52,6 +93,25 @@ class DeviceNormTraining : public ::testing::Test {
     if (options.folder.empty()) options.folder = folder_ / std::to_string(next_++);
     options.progress = ProgressStyle::silent;
     return train_integers(recipe, options);
+  }
+
+  // On the GPU, by ranks that are looked at in the end.
+  template <class Rank, class Look>
+  std::vector<TrainResult> train_in_ranks(const Look& look) {
+    constexpr int kRanks = 3;
+    Assembly meeting(kRanks);
+    std::vector<TrainResult> results(kRanks);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      threads.emplace_back([&, rank] {
+        Rank communicator(rank, meeting);
+        results[static_cast<std::size_t>(rank)] =
+            train("cuda", {.folder = folder_ / "ranks", .communicator = &communicator});
+        look(communicator);
+      });
+    }
+    for (std::thread& each : threads) each.join();
+    return results;
   }
 
   static void expect_equal(const TrainResult& one, const TrainResult& other) {
@@ -92,19 +152,16 @@ TEST_F(DeviceNormTraining, HasAnyNumberOfRanks) {
   recipe_.epochs = 1;
   recipe_.average_from = 0;
   const TrainResult wanted = train("cpu");
-  constexpr int kRanks = 3;
-  Assembly meeting(kRanks);
-  std::vector<TrainResult> results(kRanks);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank) {
-    threads.emplace_back([&, rank] {
-      ThreadRank communicator(rank, meeting);
-      results[static_cast<std::size_t>(rank)] =
-          train("cuda", {.folder = folder_ / "ranks", .communicator = &communicator});
-    });
-  }
-  for (std::thread& each : threads) each.join();
-  for (const TrainResult& each : results) expect_equal(each, wanted);
+  for (const TrainResult& each : train_in_ranks<ThreadRank>([](const ThreadRank&) {}))
+    expect_equal(each, wanted);
+}
+
+TEST_F(DeviceNormTraining, HandsItsOwnMemoryToRanksThatTakeIt) {
+  recipe_.epochs = 1;
+  recipe_.average_from = 0;
+  const TrainResult wanted = train("cpu");
+  const auto look = [](const FarReachingRank& rank) { EXPECT_GT(rank.calls_from_afar(), 0U); };
+  for (const TrainResult& each : train_in_ranks<FarReachingRank>(look)) expect_equal(each, wanted);
 }
 
 }  // namespace

@@ -40,6 +40,8 @@ class Doctor(Case):
         for key, line in (("version", "nibble"), ("compiler", "compiler"), ("build_type", "build"), ("cpu", "cpu")):
             self.assertEqual(lines[line], found[key])
         self.assertEqual(lines["threads"], str(found["threads"]))
+        if found["parts"]["mpi"]:
+            self.assertEqual("takes device pointers" in lines["ranks"], found["mpi_takes_device_memory"])
         self.assertEqual(lines["isa"], f"{found['isa']} runs; this machine has {' '.join(found['isas'])}")
         for name, is_here in found["data"].items():
             self.assertIn(f"{name} {'yes' if is_here else 'no'}", lines["data"])

@@ -21,6 +21,9 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Whether values of sum and max may lie in a GPU's memory, where nothing else writes them
+  // meanwhile.
+  virtual bool takes_device_memory() const { return false; }
   virtual void sum(std::span<std::int32_t> values) = 0;  // over all ranks, in place, at all ranks
   virtual void sum(std::span<std::int64_t> values) = 0;
   // As sum, for a rank that has more to do meanwhile: values are those of all ranks after

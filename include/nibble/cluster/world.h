@@ -22,6 +22,10 @@ inline constexpr int kMostRanks = 64;  // of start_ranks
 // failed. Standard error of other ranks than 0 is shown where they failed alone. No thread may run.
 void start_ranks(int count);
 
+// Whether the MPI library takes pointers to a GPU's memory, as it says itself: at any time what it
+// was built with, between the first world() and exit what it found.
+bool mpi_takes_device_memory();
+
 // Ends all processes of the world with this exit code, since others may wait for this one; returns
 // where MPI does not run. After world() an exit with a code other than 0 does the same by itself,
 // so ranks that agree to end with such a code meet at a barrier() first.

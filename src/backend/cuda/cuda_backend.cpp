@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend/cuda/cuda_memory.h"
+#include "backend/cuda/meet_ranks.h"
 #include "backend/cuda/plain_kernels.h"
 #include "backend/cuda/round_sources.h"
 #include "laws/integer_laws.h"
@@ -236,11 +237,9 @@ cuda::RoundingSite CudaBackend::site_of(ShiftPoint point, const Values& to) cons
 
 // Ranks tell each other their largest sums before the shift is decided.
 void CudaBackend::meet(const cuda::RoundingSite& site, const Values& to) {
-  queue().change(&site.point->largest, 1, [&](std::span<std::uint64_t> largest) {
-    auto most = static_cast<std::int64_t>(largest[0]);
-    step_.cluster->max({&most, 1});
-    largest[0] = static_cast<std::uint64_t>(most);
-  });
+  const auto join = [&](std::span<std::int64_t> largest) { step_.cluster->max(largest); };
+  auto* largest = reinterpret_cast<std::int64_t*>(&site.point->largest);  // below 2^63
+  cuda::meet_ranks(queue(), *step_.cluster, largest, 1, join);
   cuda::queue(queue(), cuda::Decision{site.point, site.step, site.elements, exponent(to),
                                       site.second != nullptr ? 1u : 0u});
 }
