@@ -85,9 +85,10 @@ wheels:  ## manylinux wheels for the Pythons that are found, as dist/*.whl, each
 docs:  ## the documentation as a site, build/site: no broken link, looked at in chromium
 	@tools/docs build/site
 
-docs-test:  ## the site, and every notebook from its first cell to its last
+docs-test:  ## the site, every notebook from its first cell to its last, and the pages' shell blocks, long ones too
 	@tools/docs build/site
 	@tools/notebooks_test
+	@NIBBLE_BIN=$(CURDIR)/build/dev/bin/nibble /usr/bin/python3 -B tests/cli/long_pages.py
 
 fuzz:  ## each fuzzer for FUZZ_SECONDS (30) from another seed (FUZZ_SEED); finds stay in build/fuzz
 	@tools/setup --fuzz

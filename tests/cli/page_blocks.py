@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What blocks of the pages need to be run, and why some are not: one list of each."""
 
-# Calls that no test runs as they stand: (pattern of "PAGE: nibble …", reason). The first that fits counts.
+# Calls that `make test` does not run as they stand: (pattern of "PAGE: nibble …", reason). The first that fits counts. Most of
+# them are run by `make docs-test` (long_blocks).
 NOT_RUN = (
     (r"^docs/demo\.md", "what `make demo` prints; demo_test runs it"),
     (r"mnist|cifar10|imagenet", "data that does not come with Nibble"),

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the long blocks of the pages take for granted, what makes hours minutes, and which are not run, with the reason."""
+
+# Lines of a shell that no machine runs by itself: (pattern of "PAGE: line", reason). The first that fits counts.
+NEVER_RUN = (
+    (r"^docs/demo\.md", "what `make demo` prints; demo_test runs it"),
+    (r": make (demo|test|targets)\b|run_target", "a target of make by itself"),
+    (r"imagenet|resnet50\.|r50\b", "ImageNet, or a network for it"),
+    (r"resnet18\.onnx", "a model that does not come with Nibble"),
+    (r"(hang|big|upload)\.nib", "a stranger's file; hostile_test reads such ones"),
+    (r"cuda|runs/gpu", "a GPU"),
+    (r"data get", "the network"),
+    (r"make frozen", "a course of hours before it"),
+    (r"audit", "files of MLPerf's"),
+    (r"pip |tensorboard --logdir", "changes this Python, or serves until somebody stops it"),
+)
+
+# What a line takes less of, so that its first part is seen: (pattern, other words for some of it, options that it lacks).
+# Courses on CIFAR-10 have one epoch over `few.npz`, the first pictures of it.
+ONE_EPOCH = {"--epochs": "1", "--overwrite": ""}
+LESS = (
+    (r"nibble train cifar10-", {}, {"--data": "few.npz", **ONE_EPOCH}),
+    (r"nibble train .*cifar10", {"cifar10": "few.npz"}, ONE_EPOCH),
+    (r"nibble train .*mnist", {r"--epochs \d+": "--epochs 1"}, ONE_EPOCH),
+    (r"nibble sweep mnist-", {"--seeds 3": "--seeds 1"}, {"--epochs": "1"}),
+    (r"nibble quantize .*--recipe", {"cifar10": "few.npz"}, {"--samples": "64", "--finetune": "1"}),
+    (r"nibble train \w", {}, {"--overwrite": ""}),
+    (r"nibble tune", {}, {"--output": "tuning.txt"}),
+)
+
+# Where a fail is an answer, too: of Server's runs a machine that is too slow makes invalid ones.
+MAY_FAIL = (r"--scenario Server", r"loadgen test04")
+
+# Models and files that pages speak of, by the commands that make them; {data} is the folder of data sets.
+MADE = {
+    "lenet": "nibble train lenet --data mnist --epochs 1 --out lenet",
+    "lenet.nib": "cp lenet/model.nib lenet.nib",
+    "lenet-int8": "nibble train lenet --data mnist --arith int8 --epochs 1 --out lenet-int8",
+    "lenet8.nib": "nibble quantize lenet -o lenet8.nib --calib mnist",
+    "lenet8.onnx": "nibble convert lenet8.nib lenet8.onnx",
+    "digits": "nibble train digits-convnet-fp32 --epochs 1 --out digits",
+    "digits-e4m3": "nibble train digits-convnet-e4m3 --epochs 1 --out digits-e4m3",
+    "digits8.nib": "nibble quantize digits -o digits8.nib --calib digits",
+    "resnet20.nib": "nibble convert {data}/resnet20-cifar10/resnet20.npz resnet20.nib --network resnet20",
+}
+
+# By what name pages know them.
+CALLED = {
+    "docs/emit.md": {"convnet.nib": "lenet.nib"},
+    "docs/emit-training.md": {"runs/lenet-1": "lenet-int8"},
+    "docs/engine.md": {"model.nib": "lenet8.nib"},
+    "docs/integer-training.md": {"model.nib": "lenet.nib"},
+    "docs/onnx.md": {"quantized.onnx": "lenet8.onnx"},
+    "docs/reports.md": {"runs/fp32": "digits", "runs/e4m3": "digits-e4m3"},
+    "docs/training.md": {"model.nib": "resnet20.nib"},
+}
