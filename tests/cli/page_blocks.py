@@ -14,7 +14,6 @@ NOT_RUN = (
     (r"nibble data check$", "reads all data of the machine"),
     (r"nibble sweep", "minutes; sweep_test runs smaller ones"),
     (r"cat\.jpg", "a picture of one's own; pictures_test has some"),
-    (r"runs/\* ", "a shell that fills in names"),
 )
 
 # Options that make a call short without changing what it is; a run of a call before makes room.
