@@ -136,6 +136,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int)
     parser.add_argument("--rate", type=float, default=0.4, help="the largest of ResNet-20's one-cycle schedule")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--images", type=int, help="of each set, for a short run; all")
     parser.add_argument("--checkpoint", help="a file that keeps every epoch's end; where it is there, the run goes on")
     given = parser.parse_args()
     folder = data_folder(given.data)
@@ -152,6 +153,7 @@ def main() -> None:
             lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=5e-4, nesterov=True),
             lambda o, steps: torch.optim.lr_scheduler.OneCycleLR(o, given.rate, total_steps=steps * epochs + 1),
         )
+    sets = [tuple(part[: given.images] for part in each) for each in sets]
     is_plain = given.wire == "none"
     place = given.device if is_plain else "cpu"
     model.to(place)
