@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 
 import nibble
 import nibble.torch as nt
+from nibble.torch.offloading.products import Convolution
 from nibble.torch.offloading.wire import Wire, pack_bytes_there, pack_halves_there
 from nibble.torch.draws import Key
 from torch import nn
@@ -111,6 +112,19 @@ def test_values_and_gradients_are_torchs(backend, geometry):
         return  # torch 1.13 takes no single image there
     single = torch.randn(4, 9, 12)
     assert close(gradients(layer, single), gradients(plain, single), 1e-5)
+
+
+@pytest.mark.parametrize("geometry", [g for g in GEOMETRIES[:6] if "groups" not in g], ids=str)
+@pytest.mark.parametrize("kernel", [(3, 2), 1])
+def test_gradients_by_matrices_are_torchs(geometry, kernel):
+    layer = convolution(kernel, cls=nn.Conv2d, dtype=torch.float64, **{**geometry, "bias": True})
+    product = Convolution(layer.stride, layer.padding, layer.dilation, 1)
+    x = torch.randn(3, 12, 9, 4, dtype=torch.float64).transpose(1, 3)  # any strides
+    error = torch.randn_like(layer(x))
+    mask = (False, True, True)
+    found = product.gradients_by_matrices(error, x, layer.weight.detach(), mask)
+    expected = product.backward(error, x, layer.weight.detach(), mask)
+    assert found[0] is None and close(found[1:], expected[1:], 1e-13)
 
 
 # The shapes of ResNet-20: channels in and out, size, stride.

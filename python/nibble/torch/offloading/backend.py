@@ -9,7 +9,7 @@ from typing import Any, Callable, ContextManager, Dict, List, Optional, Tuple, U
 
 import torch
 
-from .products import Gradients, Mask, Product
+from .products import Convolution, Gradients, Mask, Product
 
 # Names of `compute`: the type of products.
 COMPUTES: Dict[str, torch.dtype] = {
@@ -19,6 +19,7 @@ COMPUTES: Dict[str, torch.dtype] = {
     "fp16": torch.float16,
     "bf16": torch.bfloat16,
 }
+MOST_TAPS = 1 << 28  # inputs below elements of a weight that are written out, 1 GiB in fp32
 
 
 class Backend:
@@ -104,6 +105,16 @@ class CudaBackend(Backend):
 
         tensors_held = list(tensors)  # the device's memory is not to be used again before
         return wait
+
+    def backward(
+        self, product: Product, error: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mask: Mask
+    ) -> Gradients:
+        """Without cuDNN torch takes long for the gradient of a convolution's weight."""
+        has_cudnn = torch.backends.cudnn.enabled
+        if not has_cudnn and not mask[0] and isinstance(product, Convolution) and product.groups == 1:
+            if error[:, 0].numel() * weight[0].numel() <= MOST_TAPS:
+                return product.gradients_by_matrices(error, x, weight, mask)
+        return super().backward(product, error, x, weight, mask)
 
     def computing(self, compute: Optional[str], has_weights: bool = False) -> ContextManager[Any]:
         if compute not in ("fp32", "tf32"):

@@ -30,6 +30,19 @@ class Convolution(NamedTuple):
         geometry: Any = (self.stride, self.padding, self.dilation, False, (0, 0), self.groups)
         return torch.ops.aten.convolution_backward(error, x, weight, channels, *geometry, list(mask))
 
+    def gradients_by_matrices(self, error: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mask: Mask) -> Gradients:
+        """Those of weight and bias, of one group: errors by channel times the inputs below each element of the weight."""
+        padded = functional.pad(x, (self.padding[1], self.padding[1], self.padding[0], self.padding[0])).contiguous()
+        images, channels, height, width = padded.shape
+        rows, columns = error.shape[2:]
+        taps = (channels, *weight.shape[2:], images, rows, columns)
+        (down, across), (between_rows, between) = self.stride, self.dilation
+        picture = height * width
+        steps = (picture, between_rows * width, between, channels * picture, down * width, across)
+        below = padded.as_strided(taps, steps).reshape(weight[0].numel(), -1)
+        flat = error.transpose(0, 1).reshape(error.shape[1], -1)
+        return None, (flat @ below.t()).reshape(weight.shape) if mask[1] else None, flat.sum(1) if mask[2] else None
+
 
 class MatrixProduct(NamedTuple):
     def forward(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
