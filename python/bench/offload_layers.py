@@ -63,7 +63,7 @@ class TimedBackend(Backend):
     def __init__(self, inner: Backend, clock: Clock) -> None:
         self.inner, self.clock = inner, clock
         self.host, self.device = inner.host, inner.device
-        self.send, self.fetch, self.computing = inner.send, inner.fetch, inner.computing
+        self.send, self.fetch, self.memory, self.computing = inner.send, inner.fetch, inner.memory, inner.computing
 
     def forward(self, *arguments):
         with self.clock.part("compute"):
@@ -84,9 +84,9 @@ class TimedSite(Site):
         with self.clock.part("load"):
             return super().send(tensor, wire, key)
 
-    def fetch(self, tensor, wire, dtype, key=None):
+    def fetch(self, *arguments, **words):
         with self.clock.part("unload"):
-            found = super().fetch(tensor, wire, dtype, key)()
+            found = super().fetch(*arguments, **words)()
         return lambda: found
 
 
