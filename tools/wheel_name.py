@@ -27,6 +27,8 @@ def rename(path, name, level=6):
     rows = []
     with zipfile.ZipFile(path) as wheel, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as out:
         for member in wheel.infolist():
+            if member.is_dir():
+                continue  # a record names files alone
             data = wheel.read(member)
             member.filename = renamed(member.filename)
             if member.filename.endswith(".dist-info/RECORD"):
