@@ -148,7 +148,8 @@ STILL(cudaMemcpyAsync, void* to, const void* from, std::size_t bytes, cudaMemcpy
 STILL_SUCCEEDS(cudaMemcpy, void*, const void*, std::size_t, cudaMemcpyKind)
 STILL_SUCCEEDS(cudaMemsetAsync, void*, int, std::size_t, cudaStream_t)
 
-STILL(cudaLaunchKernelExC, const cudaLaunchConfig_t*, const void*, void**) {
+STILL(cudaLaunchKernelExC, const cudaLaunchConfig_t* config, const void*, void**) {
+  if (config->gridDim.x == 0 || config->gridDim.y == 0) return cudaErrorInvalidConfiguration;
   ++(gpu().is_recording ? gpu().counts.recorded : gpu().counts.launches);
   return cudaSuccess;
 }

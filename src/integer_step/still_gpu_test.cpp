@@ -21,14 +21,16 @@ class StillSession {
         backend_(std::make_shared<CudaBackend>("cuda", 0)),
         session_(network_, options, nullptr, Placement(backend_)) {}
 
-  void steps(int count, std::int64_t images) {
+  void steps(int count, std::int64_t images) { steps(count, images, images); }
+  // Of all images this rank may have none.
+  void steps(int count, std::int64_t images, std::int64_t all_images) {
     const Picture picture = session_.tape().input_picture();
     const std::vector<std::int8_t> zeros(static_cast<std::size_t>(images * picture.elements()));
     const std::vector<std::int32_t> labels(static_cast<std::size_t>(images));
     for (int i = 0; i < count; ++i)
       session_.step({.input = {.images = images, .mantissas = zeros, .exponent = -7},
                      .labels = labels,
-                     .all_images = images});
+                     .all_images = all_images});
   }
   // A step on the first images of a data set, whose answers nobody has taken yet.
   void submit_images(const Tensor& data, std::int64_t images) {
@@ -103,6 +105,15 @@ layers = [
   EXPECT_EQ(still_gpu::counts().replays, before.replays + 3);
   EXPECT_EQ(still_gpu::counts().launches, before.launches);
   EXPECT_EQ(still_gpu::counts().allocated, before.allocated);
+}
+
+TEST(StillGpu, ARankWithoutImagesTakesItsSteps) {
+  for (const std::string_view network : {"vgg-small-7", "resnet20"}) {
+    StillSession session(network, {.update = SgdUpdate{.rate = {20000, -20}}});
+    session.steps(kLearning, 64);
+    EXPECT_NO_THROW(session.steps(2, 0, 1));
+    session.steps(2, 64);
+  }
 }
 
 // Steps run ahead of the host: it waits for answers alone, which it takes two steps later.

@@ -312,6 +312,7 @@ class CudaProduct final : public ProductOp {
     constexpr std::uint32_t kDepthsOfSums = 10;
     const std::uint32_t processors = backend_.queue().multiprocessors();
     EvenSplit best{1, UINT64_MAX};
+    if (tiles == 0) return best;
     for (std::uint32_t parts = 1; parts <= std::min(depths, 4 * processors / tiles + 1); ++parts) {
       const std::uint64_t rounds = (tiles * parts + processors - 1) / processors;
       const std::uint64_t time = rounds * ((depths + parts - 1) / parts + kDepthsOfSums);

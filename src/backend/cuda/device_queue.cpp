@@ -118,6 +118,7 @@ DeviceQueue::~DeviceQueue() {
 }
 
 void DeviceQueue::add(const void* kernel, const Grid& grid, const void* params, std::size_t size) {
+  if (grid.blocks == 0) return;  // of a rank that has no images in this batch: CUDA refuses it
   constexpr std::size_t kAlignment = 16;
   const std::size_t begin = pending_.params.size();
   pending_.launches.push_back({kernel, grid, is_aside_, std::exchange(joins_, false), begin, size});
