@@ -22,7 +22,10 @@ constexpr int kStepsInARow = 4;               // in a turn
 constexpr double kHopelessShare = 1.3;        // of the quickest\'s time: no second turn
 constexpr std::uint32_t kStartsByChance = 5;  // of the search for short time lines
 constexpr std::size_t kMostImproved = 4;      // of what it finds is tried: the time line errs, too
-constexpr double kWorthwhileShare = 0.99;     // of a pure placement's time: less is noise
+constexpr double kCloseShare = 0.9;           // of the slower one's time: more turns decide
+constexpr int kMostTurns = 41;                // of these two
+constexpr Nanoseconds kTimeOfTurns = 1'000'000'000;
+constexpr double kWorthwhileShare = 0.98;  // of a pure placement's time: less is noise
 
 bool is_pure(const StepGraph& graph, const Sides& sides) {
   return sides == all_on(graph, 0) || sides == all_on(graph, 1);
@@ -85,67 +88,79 @@ void add_candidates(const PlanRequest& request, StepPlan& plan) {
     add(i == 0 ? "time line" : fmt::format("time line, {}", i + 1), std::move(ends[i].second));
 }
 
-// In turns, so that what else the machine does meets all; some steps in a row, of which the
-// quickest counts, for the first one wakes threads that slept. Who is far behind after the first
-// turn has no other.
+struct Runner {
+  PlanCandidate* candidate;
+  std::unique_ptr<TimedSteps> trial;
+  std::vector<Nanoseconds> times = {};
+
+  // Some steps in a row, of which the quickest counts, for the first one wakes threads that slept.
+  void take_turn() {
+    Nanoseconds least = trial->step();
+    for (int step = 1; step < kStepsInARow; ++step) least = std::min(least, trial->step());
+    times.push_back(least);
+    candidate->measured = median_of(times);
+  }
+};
+
+bool is_clearly_slower(const PlanCandidate& one, const PlanCandidate& other, double share) {
+  return share * static_cast<double>(one.measured) > static_cast<double>(other.measured);
+}
+
+// Of those on one device, or of mixtures; null where there is none.
+PlanCandidate* quickest(StepPlan& plan, bool is_on_one) {
+  PlanCandidate* best = nullptr;
+  for (PlanCandidate& each : plan.candidates) {
+    if (is_pure(plan.graph, each.sides) == is_on_one &&
+        (best == nullptr || each.measured < best->measured))
+      best = &each;
+  }
+  return best;
+}
+
+// In turns, so that what else the machine does meets all. Who is far behind after the first turn
+// has no other; the best mixture and the best device have more where they are close.
 void try_candidates(const PlannedWork& work, StepPlan& plan) {
-  struct Runner {
-    PlanCandidate* candidate;
-    std::unique_ptr<TimedSteps> trial;
-    std::vector<Nanoseconds> times = {};
-  };
   std::vector<Runner> runners;
   for (PlanCandidate& each : plan.candidates) {
     runners.push_back({&each, work.trial(plan.graph, each.sides)});
     for (int i = 0; i < 2; ++i) runners.back().trial->step();
   }
   for (int turn = 0; turn < kTurns; ++turn) {
-    for (Runner& each : runners) {
-      Nanoseconds least = each.trial->step();
-      for (int step = 1; step < kStepsInARow; ++step) least = std::min(least, each.trial->step());
-      each.times.push_back(least);
-      each.candidate->measured = median_of(each.times);
-    }
+    for (Runner& each : runners) each.take_turn();
     if (turn > 0) continue;
-    const Nanoseconds quickest =
-        std::ranges::min(plan.candidates, {}, &PlanCandidate::measured).measured;
+    const PlanCandidate first = std::ranges::min(plan.candidates, {}, &PlanCandidate::measured);
     std::erase_if(runners, [&](const Runner& each) {
-      return static_cast<double>(each.candidate->measured) >
-             kHopelessShare * static_cast<double>(quickest);
+      return is_clearly_slower(*each.candidate, first, 1 / kHopelessShare);
     });
+  }
+  const auto pure = std::ranges::find(runners, quickest(plan, true), &Runner::candidate);
+  const auto mixed = std::ranges::find(runners, quickest(plan, false), &Runner::candidate);
+  if (pure == runners.end() || mixed == runners.end()) return;
+  const Nanoseconds end = now() + kTimeOfTurns;
+  for (int turn = kTurns; turn < kMostTurns && now() < end; ++turn) {
+    if (is_clearly_slower(*pure->candidate, *mixed->candidate, kCloseShare) ||
+        is_clearly_slower(*mixed->candidate, *pure->candidate, kCloseShare))
+      return;
+    pure->take_turn();
+    mixed->take_turn();
   }
 }
 
 void choose(StepPlan& plan) {
-  const auto quickest = [&](bool among_pure) {
-    std::size_t best = 0;
-    for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
-      const PlanCandidate& each = plan.candidates[i];
-      if (is_pure(plan.graph, each.sides) == among_pure &&
-          (is_pure(plan.graph, plan.candidates[best].sides) != among_pure ||
-           each.measured < plan.candidates[best].measured))
-        best = i;
-    }
-    return best;
-  };
-  plan.chosen = quickest(true);
-  const PlanCandidate& pure = plan.best();
-  const std::size_t mixed = quickest(false);
-  const PlanCandidate& other = plan.candidates[mixed];
-  if (is_pure(plan.graph, other.sides)) {
+  const PlanCandidate& pure = *quickest(plan, true);
+  const PlanCandidate* mixed = quickest(plan, false);
+  const bool is_worthwhile = mixed != nullptr && is_clearly_slower(pure, *mixed, kWorthwhileShare);
+  const PlanCandidate& chosen = is_worthwhile ? *mixed : pure;
+  plan.chosen = static_cast<std::size_t>(&chosen - plan.candidates.data());
+  if (mixed == nullptr) {
     plan.why = plan.has_choice() ? "no mixture promises to be faster than one device"
                                  : "there is one device";
-  } else if (static_cast<double>(other.measured) <
-             kWorthwhileShare * static_cast<double>(pure.measured)) {
-    plan.why = fmt::format("a real step takes {:.3f} ms, {} {:.3f} ms",
-                           static_cast<double>(other.measured) / 1e6, pure.name,
-                           static_cast<double>(pure.measured) / 1e6);
-    plan.chosen = mixed;
-  } else {
-    plan.why = fmt::format("a real step of the best mixture takes {:.3f} ms, {} {:.3f} ms",
-                           static_cast<double>(other.measured) / 1e6, pure.name,
-                           static_cast<double>(pure.measured) / 1e6);
+    return;
   }
+  plan.why = fmt::format("a real step{} takes {:.3f} ms, {} {:.3f} ms",
+                         is_worthwhile ? "" : " of the best mixture",
+                         static_cast<double>(mixed->measured) / 1e6, pure.name,
+                         static_cast<double>(pure.measured) / 1e6);
 }
 
 }  // namespace
