@@ -3,11 +3,14 @@
 """Trains a recipe's network on CIFAR-10 in floats with PyTorch on a GPU: the float twin of a course in integers.
 
   bench/float_twin.py cifar10-resnet20-int8 --epochs 150 --out runs/twin     (nibble report runs/* lays it over others)
+  bench/float_twin.py cifar10-resnet26-fp32 --out runs/r26 --weights r26.npz
+  nibble convert r26.npz r26.nib --network resnet26-32x32                    (the same network for all other verbs)
 
-Network, batch, rate, momentum, decay, smoothing and augmentation are the recipe's, the schedule is one cycle. A recipe by
-NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual. Weights begin as He et al. have them; all parameters
-decay, as is PyTorch's way; batch norms answer by running statistics. Products are tf32 (--bf16: bf16, with sums and batch norms
-in fp32). The last batch of an epoch has what is left, as in integers. A loss that is no number ends the run with status 1.
+Network, batch, rate, momentum, decay, smoothing, augmentation and the pictures' mean and deviation are the recipe's, the
+schedule is one cycle. A recipe by NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual. Weights begin as
+He et al. have them; all parameters decay, as is PyTorch's way; batch norms answer by running statistics. Products are tf32
+(--bf16: bf16, with sums and batch norms in fp32). The last batch of an epoch has what is left, as in integers. A loss that
+is no number ends the run with status 1.
 """
 
 import argparse
@@ -34,11 +37,12 @@ class Network(nn.Module):
 
     def __init__(self, description):
         super().__init__()
-        self.layers, self.parts = [], nn.ModuleDict()
+        self.layers, self.parts, self.names = [], nn.ModuleDict(), {}
         channels, before = {"input": description["input"][2]}, "input"
         extent = {"input": description["input"][0]}
         for index, layer in enumerate(description["layers"][:-1]):
-            name = layer.get("name", str(index)).replace(".", "_")
+            name = layer.get("name", str(index)).replace(".", "_")  # parts of modules have no dots
+            self.names[name] = layer.get("name", str(index))
             inputs = layer.get("from", before)
             inputs = [each.replace(".", "_") for each in ([inputs] if isinstance(inputs, str) else inputs)]
             width, side = channels[inputs[0]], extent[inputs[0]]
@@ -53,7 +57,7 @@ class Network(nn.Module):
             elif layer["op"] == "linear":
                 self.parts[name] = nn.Linear(width * side * side, layer["features"], bias=layer.get("bias", False))
             elif layer["op"] == "max_pool":
-                side //= layer["kernel"]
+                side = (side + 2 * layer.get("padding", 0) - layer["kernel"]) // layer.get("stride", layer["kernel"]) + 1
             elif layer["op"] == "slice":
                 side = -(-side // layer["step"][0])
             elif layer["op"] == "pad":
@@ -76,7 +80,7 @@ class Network(nn.Module):
             elif op == "dropout":
                 x = F.dropout(x, layer["share"], self.training)
             elif op == "max_pool":
-                x = F.max_pool2d(x, layer["kernel"])
+                x = F.max_pool2d(x, layer["kernel"], layer.get("stride"), layer.get("padding", 0))
             elif op == "slice":
                 x = x[:, :, ::layer["step"][0], ::layer["step"][1]]
             elif op == "pad":
@@ -87,6 +91,12 @@ class Network(nn.Module):
                 raise SystemExit(f"float_twin: layer {name}: got {op}, expected an operation of the CIFAR-10 networks")
             values[name] = x
         return x
+
+    def arrays(self):
+        """Weights and statistics by the names of the network's layers, as `nibble convert` takes them."""
+        return {f"{self.names[name]}.{key}": value.float().cpu().numpy()
+                for name, part in self.parts.items() for key, value in part.state_dict().items()
+                if key != "num_batches_tracked"}
 
 
 def images_of(files):
@@ -125,6 +135,7 @@ def main():
     for name, usual in USUAL.items():
         parser.add_argument("--" + name.replace("_", "-"), type=float, help=f"instead of the recipe's, or of {usual}")
     parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--weights", type=Path, help="an .npz that the trained weights are written to")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run: settings.json, epochs.csv, summary.json")
     arguments = parser.parse_args()
     recipe = tomllib.loads((ROOT / "recipes" / f"{arguments.recipe}.toml").read_text())
@@ -140,7 +151,8 @@ def main():
     folder = next(path.parent for path in folder.rglob("data_batch_1.bin"))
     train = images_of([folder / f"data_batch_{i}.bin" for i in range(1, 6)])
     test = images_of([folder / "test_batch.bin"])
-    mean, deviation = (torch.tensor(each, device="cuda").view(1, 3, 1, 1) for each in (MEAN, DEVIATION))
+    mean, deviation = (torch.tensor(each, device="cuda").view(1, 3, 1, 1)
+                       for each in (recipe.get("mean", MEAN), recipe.get("deviation", DEVIATION)))
     model = Network(network).cuda().to(memory_format=torch.channels_last)
     parameters = list(model.parameters())
     momenta = [torch.zeros_like(each) for each in parameters]
@@ -219,6 +231,8 @@ def main():
         (arguments.out / "epochs.csv").write_text("\n".join(rows) + "\n")
         if epoch % 10 == 9 or epoch + 1 == epochs:
             print(rows[-1], flush=True)
+    if arguments.weights:
+        np.savez(arguments.weights, **model.arrays())
     summary = {"epochs": epochs, "steps": epochs * steps, "seconds": time.time() - started,
                "test": {"images": len(test[0]), "correct": round(top1 * len(test[0])), "top1": top1, "loss": test_loss}}
     (arguments.out / "summary.json").write_text(json.dumps(summary) + "\n")
