@@ -98,6 +98,7 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
   }
   memory_.emplace(network, std::move(needs));
   find_senders();
+  find_last_ahead();
 }
 
 const TrainedTensor* IntegerTape::product_before(const Node& norm, const LayerPlace& place) const {

@@ -71,6 +71,8 @@ class Resident {
   void set(IntegerBackend& backend, const Values& values);
   // A copy of the newest version.
   void add(IntegerBackend& backend, const Values& values);
+  // All copies go but the one that is on this backend, or on its way there.
+  void keep_for(const IntegerBackend& backend);
 
   const Copy* find(const IntegerBackend& backend) const;
   const Copy& first() const { return copies_.front(); }
@@ -139,8 +141,6 @@ class IntegerTape {
   bool wants_error(std::size_t node) const { return memory_->wants_error(node); }
   bool goes_back(std::size_t node) const { return layers_[node] && wants_error(node); }
   bool passes_error_on(std::size_t node) const;  // to inputs, of those that want an error
-  // Whether a device makes it while the host is at work on the gradient.
-  bool error_comes_first(std::size_t node) const;
   // Which units read the value; and which send an error to it, one each operand of theirs, of all
   // that are no loss.
   std::vector<StepUnit> value_readers(std::size_t node) const;
@@ -175,10 +175,14 @@ class IntegerTape {
   void send_error(std::size_t node);
   void find_senders();
 
-  template <class Body>
-  void watched(StepUnit unit, IntegerBackend& backend, const Body& body) {
+  void turn_to(IntegerBackend& backend) {
     if (at_work_ != nullptr && at_work_ != &backend) at_work_->start();
     at_work_ = &backend;
+  }
+
+  template <class Body>
+  void watched(StepUnit unit, IntegerBackend& backend, const Body& body) {
+    turn_to(backend);
     if (watcher_ != nullptr) watcher_->begin(unit, backend);
     body();
     if (watcher_ != nullptr) watcher_->end(unit, backend);
@@ -186,9 +190,25 @@ class IntegerTape {
 
   Values start_backward();
   void run_backward(const StepContext& step);
+  // From node `first` down to `last`, 1 or more; those that had an error.
+  std::vector<std::size_t> go_back(const StepContext& step, std::size_t first, std::size_t last);
   void forward_node(const StepContext& step, std::size_t node);
   void backward_node(const StepContext& step, std::size_t node);
   void join_error(std::size_t node, IntegerBackend& backend, Values error);
+
+  // Of the weights; on the backend that makes it.
+  struct GradientOperands {
+    Values error;
+    std::vector<Values> inputs;
+  };
+  GradientOperands gradient_operands(std::size_t node);
+  void make_gradient(const StepContext& step, std::size_t node, const GradientOperands& operands);
+  void make_waiting_gradient(const StepContext& step, std::size_t node);
+  bool is_overlapped(const StepContext& step, std::size_t node) const;
+  // A gradient of the host, until devices have been asked for all of the way back.
+  bool gradient_waits(const StepContext& step, std::size_t node) const;
+  bool moves_ahead(std::size_t node) const;  // a device, what it has learned itself
+  void find_last_ahead();
   void leave_for_update(const StepContext& step, std::size_t node);
   void update(std::size_t node);
   void show(std::span<const PlacedPoint> points, IntegerBackend& backend, const Values& made);
@@ -206,6 +226,7 @@ class IntegerTape {
   std::vector<std::size_t> arrivals_;  // by node: slots of errors that this batch has used
   std::vector<std::vector<StepUnit>> senders_;
   std::vector<std::size_t> arrived_;   // by node: errors of this batch
+  std::size_t last_ahead_ = 1;         // of the way back, of whom a device that runs ahead is asked
   IntegerBackend* at_work_ = nullptr;  // to whom the host has turned last
   std::vector<TrainedTensor*> parameters_;
   std::vector<PlacedPoint> points_;

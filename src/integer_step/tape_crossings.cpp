@@ -16,6 +16,11 @@ void Resident::add(IntegerBackend& backend, const Values& values) {
   copies_.push_back({&backend, values.memory, values.exponent});
 }
 
+void Resident::keep_for(const IntegerBackend& backend) {
+  if (find(backend) == nullptr && !is_on_way(backend)) return;
+  std::erase_if(copies_, [&](const Copy& copy) { return copy.backend != &backend; });
+}
+
 bool Resident::is_on_way(const IntegerBackend& to) const {
   return std::ranges::any_of(flights_, [&](const Flight& each) { return each.crossing.to == &to; });
 }
