@@ -19,6 +19,7 @@ class GraphMaker {
         pictures_(pictures_of(network)) {}
 
   StepGraph make() {
+    graph_.host_gradients_wait = true;
     add_units();
     graph_.group.resize(graph_.units.size());
     std::iota(graph_.group.begin(), graph_.group.end(), std::size_t{0});

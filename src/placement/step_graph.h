@@ -37,6 +37,8 @@ struct StepGraph {
   std::vector<PlacedUnit> units;  // in the order of a step
   std::vector<Flow> flows;
   std::vector<std::size_t> group;  // by unit: those of one number run on one device
+  // Until devices that run ahead have been asked for all of the way back.
+  bool host_gradients_wait = false;
 
   // Nothing where the step has no such unit.
   const PlacedUnit* find(StepUnit unit) const;

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
+#include <vector>
 
 #include "placement/crowding.h"
 
@@ -28,11 +31,7 @@ class Simulation {
   }
 
   TimeLine run() {
-    for (std::size_t i = 0; i < graph_.units.size(); ++i) {
-      const bool is_later = is_host_gradient_before_error(i);
-      pass(is_later ? i + 1 : i);
-      if (is_later) pass(i++);
-    }
+    for (const std::size_t unit : order()) pass(unit);
     for (std::size_t i = 0; i < graph_.flows.size(); ++i) {
       if (graph_.flows[i].is_sent && crosses(graph_.flows[i], sides_)) arrive(i);
     }
@@ -49,17 +48,51 @@ class Simulation {
   void pass(std::size_t unit) {
     for (const std::size_t flow : read_[unit]) arrive(flow);
     compute(unit);
-    for (const std::size_t flow : made_[unit]) leave(flow);
+    for (const std::size_t flow : made_[unit]) {
+      leave(flow);
+      if (graph_.host_gradients_wait && graph_.flows[flow].is_sent && !is_ahead(unit)) arrive(flow);
+    }
   }
 
-  // The step then asks the device for the error first (IntegerTape::error_comes_first).
-  bool is_host_gradient_before_error(std::size_t unit) const {
-    if (unit + 1 == graph_.units.size()) return false;
-    const StepUnit& own = graph_.units[unit].unit;
-    const StepUnit& next = graph_.units[unit + 1].unit;
-    return own.node == next.node && own.pass == TrainPass::weight_gradient &&
-           next.pass == TrainPass::input_error && !costs_.runs_ahead[sides_[unit]] &&
-           costs_.runs_ahead[sides_[unit + 1]];
+  bool is_ahead(std::size_t unit) const { return costs_.runs_ahead[sides_[unit]]; }
+  std::size_t node_of(std::size_t unit) const { return graph_.units[unit].unit.node; }
+  TrainPass pass_of(std::size_t unit) const { return graph_.units[unit].unit.pass; }
+  bool is_on_way_back(std::size_t unit) const {
+    return pass_of(unit) == TrainPass::input_error || pass_of(unit) == TrainPass::weight_gradient;
+  }
+
+  // As IntegerTape::run_backward has it: gradients of the host wait until devices have been asked
+  // for all of the way back and for updates of what they have learned; each is applied at once.
+  std::vector<std::size_t> order() const {
+    const std::size_t count = graph_.units.size();
+    std::size_t asked = 0;  // units, with the last of the way back on a device that runs ahead
+    std::map<std::size_t, std::size_t, std::greater<>> updates;  // by node, as they come
+    for (std::size_t i = 0; i < count; ++i) {
+      if (graph_.host_gradients_wait && is_ahead(i) && is_on_way_back(i)) asked = i + 1;
+      if (pass_of(i) == TrainPass::update) updates[node_of(i)] = i;
+    }
+    std::vector<std::size_t> units;
+    std::vector<bool> is_in(count);
+    const auto add = [&](std::size_t unit) {
+      if (!is_in[unit]) units.push_back(unit);
+      is_in[unit] = true;
+    };
+    const auto waits = [&](std::size_t unit) {
+      return pass_of(unit) == TrainPass::weight_gradient && !is_ahead(unit);
+    };
+    for (std::size_t i = 0; i < asked; ++i) {
+      if (!waits(i)) add(i);
+    }
+    for (const auto& [node, update] : updates) {
+      if (asked > 0 && is_ahead(update) && read_[update].empty()) add(update);
+    }
+    for (std::size_t i = 0; i < asked; ++i) {
+      if (!waits(i)) continue;
+      add(i);
+      if (const auto own = updates.find(node_of(i)); own != updates.end()) add(own->second);
+    }
+    for (std::size_t i = 0; i < count; ++i) add(i);
+    return units;
   }
 
   // A device that has had nothing to do begins a little later.

@@ -86,6 +86,7 @@ TEST(TimeLine, AnOverlapByHand) {
 // gradient.
 TEST(TimeLine, ADeviceMakesTheErrorWhileTheHostMakesTheGradient) {
   StepGraph graph;
+  graph.host_gradients_wait = true;
   graph.units = {{{2, TrainPass::input_error}, "above", 0},
                  {{1, TrainPass::weight_gradient}, "own", 0},
                  {{1, TrainPass::input_error}, "own", 0}};
@@ -97,6 +98,34 @@ TEST(TimeLine, ADeviceMakesTheErrorWhileTheHostMakesTheGradient) {
   EXPECT_EQ(time_line(graph, costs, {1, 0, 1}).length, 30 + 12 + 40);
   EXPECT_EQ(time_line(graph, costs, {1, 1, 1}).length, 30 + 25 + 50);
   EXPECT_EQ(time_line(graph, costs, {1, 1, 0}).length, 30 + 12 + 90);
+}
+
+// Three layers whose errors the device makes, from 0 to 20, 40 and 60; the host learns, each copy
+// of 12 behind an error.
+TEST(TimeLine, GradientsOfTheHostWaitUntilADeviceHasBeenAskedForAllErrors) {
+  StepGraph graph;
+  graph.host_gradients_wait = true;
+  graph.units = {{{4, TrainPass::forward}, "loss", 0},  {{3, TrainPass::weight_gradient}, "c", 0},
+                 {{3, TrainPass::input_error}, "c", 0}, {{2, TrainPass::weight_gradient}, "b", 0},
+                 {{2, TrainPass::input_error}, "b", 0}, {{1, TrainPass::weight_gradient}, "a", 0},
+                 {{3, TrainPass::update}, "c", 0},      {{2, TrainPass::update}, "b", 0},
+                 {{1, TrainPass::update}, "a", 0}};
+  for (std::size_t i = 0; i < graph.units.size(); ++i) graph.group.push_back(i);
+  graph.flows = {{"c.error", 0, {1, 2}, 10, false}, {"b.error", 2, {3, 4}, 10, false},
+                 {"a.error", 4, {5}, 10, false},    {"c.gradient", 1, {6}, 10, false},
+                 {"b.gradient", 3, {7}, 10, false}, {"a.gradient", 5, {8}, 10, false}};
+  const StepCosts costs{
+      .units = {{90, 20}, {30, 90}, {90, 20}, {30, 90}, {90, 20}, {30, 20}, {5, 5}, {5, 5}, {5, 5}},
+      .links = {LinkCost{1, 1000}, LinkCost{2, 1000}},
+      .runs_ahead = {false, true}};
+  // The loss's error is there at 32; behind it the host is never without work.
+  EXPECT_EQ(time_line(graph, costs, {1, 0, 1, 0, 1, 0, 0, 0, 0}).length, 32 + 3 * (30 + 5));
+  // The device learns the last one, and moves it by itself.
+  EXPECT_EQ(time_line(graph, costs, {1, 0, 1, 0, 1, 1, 0, 0, 1}).length, 32 + 2 * (30 + 5));
+  // Without an order of its own, the host holds the device up.
+  graph.host_gradients_wait = false;
+  EXPECT_EQ(time_line(graph, costs, {1, 0, 1, 0, 1, 1, 0, 0, 1}).length,
+            32 + 30 + 20 + 12 + 30 + 20 + 20 + 5);
 }
 
 TEST(TimeLine, ACopyMeasuredHasItsParts) {
