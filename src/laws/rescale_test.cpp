@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
 #include "laws/rescale_ties.h"
 #include "laws/round_shift.h"
+#include "laws/small_rescale.h"
 
 namespace nibble::inline laws {
 namespace {
@@ -89,6 +91,51 @@ TEST(RescaleTies, AreFoundWhereTheyAreAndNowhereElse) {
       }
     }
   }
+}
+
+// As kernels have it: 16 bits of x, the upper half of a product of words, its last bits rounded.
+std::int64_t rescaled_in_words(std::int64_t x, std::int64_t m, int s) {
+  const int more = word_multiplier_shift(s);
+  const std::int64_t upper = (std::clamp<std::int64_t>(x, -32768, 32767) * (m << more)) >> 16;
+  const int last = s + more - 16;
+  return (upper + (std::int64_t{1} << (last - 1))) >> last;
+}
+
+TEST(SmallRescales, WordsAreExactWhereTheyFit) {
+  int fitting = 0;
+  for (int s = 1; s <= 31; ++s) {
+    for (const std::int64_t m : {0, 1, 2, 3, 77, 1000, 3641, 16383, 16384, 32767, 32768}) {
+      for (const std::int64_t most : {100, 32767, 32768, 50'000, 1'000'000}) {
+        const RescaleRange y{0, 15};
+        if (!fits_words({-most, most}, std::array{m}, s, y)) continue;
+        ++fitting;
+        for (std::int64_t x = -most; x <= most; x += std::max<std::int64_t>(1, most / 997)) {
+          ASSERT_EQ(std::clamp(rescaled_in_words(x, m, s), y.low, y.high),
+                    std::clamp(rounded_shift(x * m, s), y.low, y.high))
+              << x << "·" << m << " by 2^" << s;
+        }
+      }
+    }
+  }
+  EXPECT_GT(fitting, 300);
+  EXPECT_FALSE(fits_words({0, 40'000}, std::array{std::int64_t{1}}, 16, {0, 15}));  // is cut
+  EXPECT_TRUE(fits_words({0, 40'000}, std::array{std::int64_t{31}}, 16, {0, 15}));
+}
+
+TEST(SmallRescales, FloatsFitUpToTheirLastBit) {
+  const auto fits = [](RescaleRange sum, std::int64_t m, int s, std::int64_t high, RescaleRange a,
+                       std::int64_t f, int t) {
+    return fits_floats(sum, std::array{m}, s, {0, high}, a, std::array{f}, t);
+  };
+  const RescaleRange sum{-kFloatSum, kFloatSum};
+  EXPECT_TRUE(fits(sum, 43'690, 16, 255, {0, 15}, 65'535, 1));
+  EXPECT_FALSE(fits({0, kFloatSum + 1}, 1, 16, 255, {0, 15}, 1, 1));
+  EXPECT_FALSE(fits(sum, 43'691, 16, 255, {0, 15}, 65'535, 1));
+  EXPECT_FALSE(fits(sum, 1, 16, 256, {0, 15}, 1, 1));
+  EXPECT_FALSE(fits(sum, 1, 17, 127, {0, 15}, 1, 1));
+  EXPECT_FALSE(fits(sum, 1, 16, 255, {-1, 15}, 1, 1));
+  EXPECT_TRUE(fits(sum, 1, 16, 255, {-128, 127}, 32'767, 0));
+  EXPECT_FALSE(fits(sum, 1, 16, 255, {-128, 127}, 32'768, 0));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "core/isa.h"
 #include "kernels/engine/engine_kernels.h"
 #include "kernels/integer_paths.h"
+#include "laws/small_rescale.h"
 
 namespace nibble::inline kernels {
 
@@ -240,6 +241,7 @@ struct Rescaling {
   int shift = 0;
   bool has_negative_low = false;
   int window = 1;
+  bool is_small = false;  // within fits_words or fits_floats, as far as they reach
 };
 
 inline std::int64_t half_step(int shift) {
@@ -254,6 +256,13 @@ class RandomRescale {
     tile_.is_wide = what.is_wide;
     tile_.storage = what.storage;
     tile_.window = what.window;
+    if (what.is_small) {
+      choose_small(random);
+      choose_bounds(random);
+      set_small();
+      stride_ = 16 + kFilterColumns;
+      return;
+    }
     // Products, half a step included, stay below this.
     const std::int64_t limit = what.is_wide ? std::int64_t{1} << 62 : (std::int64_t{1} << 31) - 1;
     choose_addend(random, limit);
@@ -275,14 +284,16 @@ class RandomRescale {
     return out;
   }
 
+  const RescaleTile& tile() const { return tile_; }
+
   void expect_definition_on(const EngineKernelsPath& path) const {
     ASSERT_EQ(run(*path.kernel), run(reference::kEngineKernels))
         << name_of(path.isa) << ": storage " << static_cast<int>(what_.storage) << ", addend "
         << static_cast<int>(what_.addend) << (what_.is_wide ? ", wide, " : ", narrow, ")
-        << (tile_.has_ties ? "ties, " : "no ties, ") << what_.pixels << " pixels, " << what_.columns
-        << " columns, shifts " << what_.shift << " and " << tile_.addend.shift << ", from "
-        << tile_.low << " to " << tile_.high << ", zeros " << tile_.zero << " and "
-        << tile_.addend.zero;
+        << (tile_.has_ties ? "ties, " : "no ties, ") << (tile_.is_small ? "small, " : "")
+        << what_.pixels << " pixels, " << what_.columns << " columns, shifts " << what_.shift
+        << " and " << tile_.addend.shift << ", from " << tile_.low << " to " << tile_.high
+        << ", zeros " << tile_.zero << " and " << tile_.addend.zero;
   }
 
  private:
@@ -303,6 +314,63 @@ class RandomRescale {
       addend_multiplier_.push_back(random.word(0, most));
     }
     addend_most_ = ((most * largest + half_step(addend.shift)) >> addend.shift) + 1;
+  }
+
+  // Sums near halves of steps and at the ends of what words and floats hold.
+  void choose_small(Random& random) {
+    const bool has_addend = what_.addend != FilterStorage::none;
+    const int shift = what_.shift;
+    FilterAddend& addend = tile_.addend;
+    const int largest = what_.addend == FilterStorage::u8 ? 255 : 15;
+    if (has_addend) {
+      addend.storage = what_.addend;
+      addend.zero = largest == 255 && random.is_one_of(2) ? 128 : 0;
+      addend.shift = addend.zero == 0 ? random.word(0, 1) : 0;
+      addend.stride = largest == 255 ? kFilterColumns : kFilterColumns / 2;
+      addend_ = random.bytes(addend.stride * what_.pixels);
+    }
+    const std::int64_t most_factor = (std::int64_t{1} << (shift + 1)) / 3;
+    const std::int64_t most_of_words = 32767 >> word_multiplier_shift(shift);
+    const std::int64_t most_addend =
+        std::min<std::int64_t>(65535, kFloatSum / 3 / std::max(largest, 1)) >> random.between(0, 8);
+    for (int o = 0; o < kFilterColumns; ++o) {
+      const std::int64_t most = has_addend ? most_factor : most_of_words;
+      const std::int64_t factor = random.is_one_of(4) ? most : random.between(0, most);
+      multiplier_.push_back(static_cast<std::int32_t>(random.is_one_of(5) ? factor >> 7 : factor));
+      if (has_addend)
+        addend_multiplier_.push_back(random.is_one_of(4) ? static_cast<std::int32_t>(most_addend)
+                                                         : random.word(0, most_addend));
+    }
+    multiplier_.push_back(-1);  // may be read
+    const std::int64_t most_sum = has_addend            ? kFloatSum - most_addend * largest - 1
+                                  : random.is_one_of(2) ? 32767
+                                                        : 70'000;
+    for (int i = 0; i < what_.pixels * what_.window * kFilterColumns; ++i) {
+      const std::int64_t factor = std::max(multiplier_[size_of(i % kFilterColumns)], 1);
+      std::int64_t near =
+          (random.between(0, 600) * half_step(shift) + random.between(0, factor)) / factor;
+      if (random.is_one_of(8)) near = most_sum;
+      if (random.is_one_of(8)) near = random.between(0, most_sum);
+      sums_.push_back(
+          static_cast<std::int32_t>(std::min(near, most_sum) * (random.is_one_of(3) ? -1 : 1)));
+    }
+    tile_.has_ties = has_addend || a_product_ties();
+  }
+  void set_small() {
+    const auto [least, most] = std::ranges::minmax(sums_);
+    const std::vector<std::int64_t> multipliers(multiplier_.begin(), multiplier_.end() - 1);
+    const std::vector<std::int64_t> factors(addend_multiplier_.begin(), addend_multiplier_.end());
+    const FilterAddend& addend = tile_.addend;
+    const int largest = addend.storage == FilterStorage::u8 ? 255 : 15;
+    const RescaleRange a{-addend.zero, largest - addend.zero};
+    const std::int64_t factor = factors.empty() ? 0 : std::ranges::max(factors);
+    const RescaleRange y{tile_.low, tile_.high};
+    const std::int64_t most_total = std::max(most, -least) + largest * factor;
+    tile_.is_wide = most_total * std::ranges::max(multipliers) + half_step(tile_.shift) > INT32_MAX;
+    tile_.is_small = factors.empty()
+                         ? fits_words({least, most}, multipliers, tile_.shift, y)
+                         : fits_floats({least + a.low * factor, most + a.high * factor},
+                                       multipliers, tile_.shift, y, a, factors, addend.shift);
   }
 
   // (|sum| + |addend|)·multiplier <= limit, with some at the limit.

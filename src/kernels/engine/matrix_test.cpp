@@ -171,14 +171,28 @@ TEST(FilterMatrix, SumsOfEveryDepthAreExact) {
   }
 }
 
-// Sums stay below 2^25, times multipliers below 2^31.
+// Sums stay below 2^22, times multipliers below 2^31.
 TEST(FilterMatrix, IsRescaledAsTilesAre) {
   Random random(23);
   std::vector<std::int32_t> multipliers, factors;
   for (int o = 0; o < kFilterColumns; ++o) {
-    multipliers.push_back(random.word(0, 60));
+    multipliers.push_back(random.is_one_of(8) ? 0 : random.word(7, 60));
     factors.push_back(random.word(0, 100));
   }
+  int small = 0;
+  const auto is_small = [&](const RescaleTile& tile) {
+    const std::vector<std::int64_t> m(multipliers.begin(), multipliers.end());
+    const std::vector<std::int64_t> f(factors.begin(), factors.end());
+    const FilterAddend& addend = tile.addend;
+    const RescaleRange sum{-kFloatSum, kFloatSum};
+    const RescaleRange y{tile.low, tile.high};
+    const RescaleRange a{-addend.zero, 255 - addend.zero};
+    const bool fits = addend.storage == FilterStorage::none
+                          ? fits_words(sum, m, tile.shift, y)
+                          : fits_floats(sum, m, tile.shift, y, a, f, addend.shift);
+    small += fits ? 1 : 0;
+    return fits;
+  };
   const std::vector<std::uint8_t> addends = random.bytes(100 * kFilterColumns);
   for (const int windows : {1, 7, 11, 16, 20, 25}) {
     for (int window = 1; window <= 4; ++window) {
@@ -188,26 +202,29 @@ TEST(FilterMatrix, IsRescaledAsTilesAre) {
         for (const FilterStorage addend :
              {FilterStorage::none, FilterStorage::u8, FilterStorage::u4}) {
           if (window > 1 && addend != FilterStorage::none) continue;
-          matrix.expect_definition(
-              {.window = window,
-               .columns = storage == FilterStorage::u4 || random.is_one_of(2) ? 64 : 57,
-               .addend = {.storage = addend,
-                          .data = addends.data(),
-                          .stride = kFilterColumns,
-                          .multiplier = factors.data(),
-                          .shift = random.word(0, 4),
-                          .zero = addend == FilterStorage::u8 ? 9 : 0},
-               .multiplier = multipliers.data(),
-               .shift = random.word(10, 26),
-               .low = 0,
-               .high = storage == FilterStorage::u4 ? 15 : 200,
-               .is_wide = random.is_one_of(2),
-               .storage = storage});
+          RescaleTile tile{
+              .window = window,
+              .columns = storage == FilterStorage::u4 || random.is_one_of(2) ? 64 : 57,
+              .addend = {.storage = addend,
+                         .data = addends.data(),
+                         .stride = kFilterColumns,
+                         .multiplier = factors.data(),
+                         .shift = random.word(0, 2),
+                         .zero = addend == FilterStorage::u8 ? 64 * random.word(0, 2) : 0},
+              .multiplier = multipliers.data(),
+              .shift = random.is_one_of(2) ? 10 : random.word(10, 26),
+              .low = 0,
+              .high = storage == FilterStorage::u4 ? 15 : 200,
+              .is_wide = random.is_one_of(2),
+              .storage = storage};
+          tile.is_small = is_small(tile);
+          matrix.expect_definition(tile);
           if (testing::Test::HasFatalFailure()) return;
         }
       }
     }
   }
+  EXPECT_GT(small, 40);
 }
 
 // Windows of 3×3 in pictures with a column and a row of zeros between them, from some row on.

@@ -35,8 +35,8 @@ class WaitingSums {
       static_assert(sizeof(Law) <= sizeof law_);
       new (law_) Law(tile);
       apart_ = Law::kApart;
-      parts_[0] = &part<Law, 1>;
-      parts_[1] = &part<Law, 2>;
+      parts_[0] = window_ == 1 ? &part<Law, 1, 1> : &part<Law, 1, 0>;
+      parts_[1] = window_ == 1 ? &part<Law, 2, 1> : &part<Law, 2, 0>;
     });
   }
 
@@ -70,22 +70,27 @@ class WaitingSums {
     older_.count -= count;
   }
 
-  template <class Law, int Blocks>
+  // Window: 0 if it is none of one sum.
+  template <class Law, int Blocks, int Window>
   static void part(const WaitingSums& waiting, std::int64_t count) {
     const Law& law = *std::launder(reinterpret_cast<const Law*>(waiting.law_));
-    const StripSums& strip = waiting.older_;
-    const int window = waiting.window_;
+    const StripSums strip = waiting.older_;  // a copy: what is written may be anything
+    const int window = Window == 0 ? waiting.window_ : Window;
+    const auto columns = law.template columns_of<Blocks>(strip.block);
+    typename Law::Pixel pixel = law.pixel_at(strip.first, strip.block);
     for (std::int64_t i = 0; i < count; i += 2) {
-      const std::int64_t pair[] = {i, std::min(i + 1, count - 1)};
-      law.template two_pixels<Blocks>(
-          strip.first + pair[0], strip.first + pair[1], strip.block, [&](int p, int b) {
-            const std::int32_t* sums = strip.sums + strip.rows[pair[p]] * window * kPassColumns;
-            return largest_sums(sums + b * kFilterOutputs, window, kPassColumns);
-          });
+      const std::int64_t other = std::min(i + 1, count - 1);
+      const typename Law::Pixel pixels[] = {pixel, other > i ? columns.next(pixel) : pixel};
+      const std::int32_t* sums[] = {strip.sums + strip.rows[i] * window * kPassColumns,
+                                    strip.sums + strip.rows[other] * window * kPassColumns};
+      law.template two_pixels<Blocks>(columns, pixels, [&](int p, int b) {
+        return largest_sums(sums[p] + b * kFilterOutputs, window, kPassColumns);
+      });
+      pixel = columns.next(pixels[1]);
     }
   }
 
-  alignas(64) std::byte law_[1664];
+  alignas(64) std::byte law_[2496];
   int window_;
   std::int64_t steps_;
   int apart_ = 1;
