@@ -102,7 +102,7 @@ class TileMatrix {
   // One strip's: of three, one is written and two wait.
   struct alignas(64) Buffer {
     std::int32_t sums[2 * kTilePixels * kPassColumns];
-    std::uint8_t rows[2 * kTilePixels];
+    std::uint8_t rows[4 * kTilePixels];  // half of them: all are written from any on
   };
 
   // How many results the range has.
@@ -130,22 +130,31 @@ class TileMatrix {
   // Which of a strip's pixels, or windows of them, have results, and how many.
   std::int64_t find_results(const Strip& strip, std::uint8_t* rows) const {
     const std::int64_t pixels = (strip.end - strip.begin) / window_;
-    std::int64_t count = 0;
-    if (matrix_.kept.is_all()) {
-      for (; count < pixels; ++count) rows[count] = static_cast<std::uint8_t>(count);
-      return count;
-    }
     const KeptPixels& kept = matrix_.kept;
+    if (kept.is_all()) {
+      put_rows(rows, 0);
+      return pixels;
+    }
+    std::int64_t count = 0;
     std::int64_t x = strip.begin % kept.width;
     std::int64_t y = (kept.first_row + strip.begin / kept.width) % kept.height;
-    for (std::int64_t p = 0; p < pixels; ++p) {
-      rows[count] = static_cast<std::uint8_t>(p);
-      count += x < kept.columns && y < kept.rows ? 1 : 0;
-      if (++x < kept.width) continue;
+    for (std::int64_t p = 0; p < pixels; y = y + 1 < kept.height ? y + 1 : 0) {
+      const std::int64_t run = std::min(kept.width - x, pixels - p);  // of a row
+      put_rows(rows + count, p);
+      if (y < kept.rows) count += std::clamp<std::int64_t>(kept.columns - x, 0, run);
+      p += run;
       x = 0;
-      y = y + 1 < kept.height ? y + 1 : 0;
     }
     return count;
+  }
+
+  // From `first` on, as many as a strip can have.
+  static void put_rows(std::uint8_t* rows, std::int64_t first) {
+    const __m256i numbers =
+        _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+                         21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows),
+                        _mm256_add_epi8(numbers, _mm256_set1_epi8(static_cast<char>(first))));
   }
 
   // Sums of pixel first + p go to row p.
