@@ -39,6 +39,27 @@ TEST_F(EngineTest, RunsConvolutions) {
   }
 }
 
+// Of 64 channels, which matrices read where they lie.
+TEST_F(EngineTest, RunsConvolutionsWhoseWindowsOverlap) {
+  const Conv2d windows[] = {
+      {.kernel = {3, 3}, .padding = {1, 1}},
+      {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+      {.kernel = {3, 3}, .stride = {2, 2}},
+      {.kernel = {2, 5}, .stride = {1, 3}, .padding = {0, 2}},
+      {.kernel = {5, 2}, .stride = {3, 1}, .padding = {2, 1}},
+      {.kernel = {3, 3}, .stride = {2, 2}, .padding = {2, 3}, .dilation = {2, 3}},
+      {.kernel = {3, 3}, .stride = {2, 3}, .padding = {4, 4}},  // more zeros than windows need
+      {.kernel = {1, 1}, .stride = {2, 2}},                     // do not overlap
+  };
+  for (Conv2d window : windows) {
+    NetworkMaker maker = picture(64);
+    window.channels = 20;
+    maker.add(window);
+    give_numbers(maker, {20, window.kernel.y, window.kernel.x, 64}, 127);
+    check_picture(maker);
+  }
+}
+
 TEST_F(EngineTest, RunsConvolutionsOfThinPictures) {
   for (const std::int64_t channels : {1, 2, 3, 5}) {
     for (const std::int64_t kernel : {1, 3, 7}) {

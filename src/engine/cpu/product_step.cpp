@@ -138,9 +138,8 @@ class ProductStep final : public CpuStep {
 
   // Of a block, `times` as many as where workers share a batch.
   std::int64_t usual_outputs(std::int64_t times) const {
-    const std::int64_t most = matrix_.overlaps() ? kMatrixBytes / shape_.depth
-                              : has_matrix_ ? kMatrixBytes / row_bytes(shape_.taps, shape_.depth)
-                                            : kBlockBytes / shape_.depth;
+    const std::int64_t most =
+        has_matrix_ ? kMatrixBytes / matrix_.bytes_of_output() : kBlockBytes / shape_.depth;
     return std::clamp(times * most, kLeastBlock, times * kMostBlock);
   }
 

@@ -11,16 +11,8 @@ WindowMatrix::WindowMatrix(const ProductSpec& spec, const FilterShape& shape)
       shape_(shape),
       row_bytes_(row_bytes(shape.taps, shape.depth)),
       kernel_bytes_(shape.taps * shape.depth / spec.window.kernel.y),
-      is_one_run_(spec.window.dilation.x == 1 || shape.tap_columns == spec.window.kernel.x) {
-  if (!shape.is_matrix || lies_evenly() || !may_overlap()) return;
-  const Conv2d& window = spec.window;
-  for (std::int64_t at = 0; at < row_bytes_; at += kFilterRun) {
-    const std::int64_t tap = at / shape.depth;
-    const std::int64_t pixel = tap / window.kernel.x * window.dilation.y * bordered_width() +
-                               tap % window.kernel.x * window.dilation.x;
-    runs_.push_back(pixel * input_.pixel_bytes + at % shape.depth);
-  }
-}
+      is_one_run_(spec.window.dilation.x == 1 || shape.tap_columns == spec.window.kernel.x),
+      overlaps_(shape.is_matrix && !lies_evenly() && may_overlap()) {}
 
 // Whether rows need no copies: each is a pixel, or a picture.
 bool WindowMatrix::lies_evenly() const {
@@ -30,21 +22,41 @@ bool WindowMatrix::lies_evenly() const {
           window.padding == Extent2{0, 0} && input_.in.border == 0 && input_.outputs == 1);
 }
 
-// With stride 1 a window is one pixel further than the one before, if columns of zeros lie between
-// rows, and rows of zeros between pictures: as many as on one side, since what is right of a row is
-// left of the next. Taps must be whole runs.
+// A window is a stride further than the one before, if columns of zeros lie between rows, and rows
+// of zeros between pictures: as many as on one side, since what is right of a row is left of the
+// next. Taps must be whole runs, and windows share enough that copies of them would be larger.
 bool WindowMatrix::may_overlap() const {
   const Conv2d& window = input_.window;
-  return window.stride == Extent2{1, 1} && input_.outputs == 1 && input_.in.border == 0 &&
-         shape_.tap_columns == 1 && shape_.depth == input_.pixel_bytes &&
-         shape_.depth % kFilterRun == 0 && bordered_width() >= input_.out.width &&
-         bordered_height() >= input_.out.height;
+  return window.kernel.y * window.kernel.x > window.stride.y * window.stride.x &&
+         input_.outputs == 1 && input_.in.border == 0 && shape_.tap_columns == 1 &&
+         shape_.depth == input_.pixel_bytes && shape_.depth % kFilterRun == 0 &&
+         bordered_width() >= input_.out.width && bordered_height() >= input_.out.height;
+}
+
+std::int64_t WindowMatrix::bordered_height() const {
+  const std::int64_t stride = input_.window.stride.y;
+  return (input_.in.height + input_.window.padding.y + stride - 1) / stride;
+}
+
+std::int64_t WindowMatrix::bordered_width() const {
+  const std::int64_t stride = input_.window.stride.x;
+  return (input_.in.width + input_.window.padding.x + stride - 1) / stride;
+}
+
+std::int64_t WindowMatrix::row_bytes_of_copy() const {
+  return bordered_width() * input_.window.stride.x * input_.pixel_bytes;
 }
 
 std::int64_t WindowMatrix::rows_beyond() const {
-  return (input_.window.kernel.y - 1) * input_.window.dilation.y;
+  return (input_.window.kernel.y - 1) * input_.window.dilation.y / input_.window.stride.y;
 }
 
+std::int64_t WindowMatrix::bytes_of_output() const {
+  const Extent2 stride = input_.window.stride;
+  return overlaps() ? stride.y * stride.x * input_.pixel_bytes : row_bytes_;
+}
+
+// Of windows that overlap: their runs, then the pictures.
 std::size_t WindowMatrix::copied_bytes(std::int64_t pixels) const {
   if (lies_evenly()) return 0;
   if (overlaps()) {
@@ -52,9 +64,9 @@ std::size_t WindowMatrix::copied_bytes(std::int64_t pixels) const {
     const std::int64_t between = bordered_height() - input_.out.height;
     const std::int64_t rows = checked_sum(pixels / input_.out.width + 2,
                                           checked_product(pictures, between), rows_beyond());
-    return static_cast<std::size_t>(checked_product(
-        checked_sum(checked_product(rows, bordered_width()), input_.window.padding.x),
-        input_.pixel_bytes));
+    const std::int64_t copied = checked_product(rows, input_.window.stride.y, row_bytes_of_copy());
+    return static_cast<std::size_t>(
+        checked_sum(row_bytes_, copied, input_.window.padding.x * input_.pixel_bytes));
   }
   return static_cast<std::size_t>(checked_product(pixels, input_.outputs, row_bytes_));
 }
@@ -92,11 +104,14 @@ FilterMatrix WindowMatrix::find_overlapping(const EngineKernels& path, const std
   const OutputPixel last = input_.pixel_at(span.first + span.count - 1);
   const std::int64_t first = begin.image * bordered_height() + begin.y;
   const std::int64_t rows = last.image * bordered_height() + last.y - first + 1;
+  auto* runs = reinterpret_cast<std::int64_t*>(copies);
+  copies += row_bytes_;  // more than its runs, and whole lines of the cache
+  find_runs(rows + rows_beyond(), runs);
   copy_bordered(path, arena, first, rows + rows_beyond(), copies);
   return {.values = copies,
-          .stride = input_.pixel_bytes,
+          .stride = input_.window.stride.x * input_.pixel_bytes,
           .pixels = (rows - 1) * bordered_width() + input_.out.width,
-          .runs = runs_.data(),
+          .runs = runs,
           .kept = {.width = bordered_width(),
                    .columns = input_.out.width,
                    .height = bordered_height(),
@@ -104,28 +119,49 @@ FilterMatrix WindowMatrix::find_overlapping(const EngineKernels& path, const std
                    .first_row = begin.y}};
 }
 
+// In pictures of so many rows.
+void WindowMatrix::find_runs(std::int64_t rows, std::int64_t* runs) const {
+  const Conv2d& window = input_.window;
+  for (std::int64_t at = 0; at < row_bytes_; at += kFilterRun) {
+    const std::int64_t tap = at / shape_.depth;
+    const std::int64_t y = tap / window.kernel.x * window.dilation.y;
+    const std::int64_t x = tap % window.kernel.x * window.dilation.x;
+    *runs++ = (y % window.stride.y * rows + y / window.stride.y) * row_bytes_of_copy() +
+              x * input_.pixel_bytes + at % shape_.depth;
+  }
+}
+
 // Row 0 is the first row of zeros above the first picture.
 void WindowMatrix::copy_bordered(const EngineKernels& path, const std::byte* arena,
                                  std::int64_t first, std::int64_t count, std::uint8_t* to) const {
+  const std::int64_t stride = input_.window.stride.y;
+  for (std::int64_t k = 0; k < stride; ++k) {
+    for (std::int64_t row = first; row < first + count; ++row)
+      to = copy_bordered_row(path, arena, row * stride + k, to);
+  }
+  std::fill_n(to, input_.window.padding.x * input_.pixel_bytes,
+              static_cast<std::uint8_t>(input_.in.zero));
+}
+
+// Returns where the next one goes.
+std::uint8_t* WindowMatrix::copy_bordered_row(const EngineKernels& path, const std::byte* arena,
+                                              std::int64_t row, std::uint8_t* to) const {
   const Place& in = input_.in;
+  const std::int64_t height = bordered_height() * input_.window.stride.y;
+  const std::int64_t y = row % height - input_.window.padding.y;
+  const auto zero = static_cast<std::uint8_t>(in.zero);
+  if (y < 0 || y >= in.height) return std::fill_n(to, row_bytes_of_copy(), zero);
+  const auto* from =
+      reinterpret_cast<const std::uint8_t*>(arena + in.offset) + in.at(row / height, y, 0);
   const std::int64_t border = input_.window.padding.x * input_.pixel_bytes;
   const std::int64_t row_bytes = in.width * input_.pixel_bytes;
-  const auto* base = reinterpret_cast<const std::uint8_t*>(arena + in.offset);
-  const auto zero = static_cast<std::uint8_t>(in.zero);
-  for (std::int64_t row = first; row < first + count; ++row) {
-    to = std::fill_n(to, border, zero);
-    const std::int64_t y = row % bordered_height() - input_.window.padding.y;
-    const std::int64_t at = in.at(row / bordered_height(), y, 0);
-    if (y < 0) {
-      std::fill_n(to, row_bytes, zero);
-    } else if (in.storage == FilterStorage::u4) {
-      path.expand_u4(base + at, to, row_bytes / kFilterColumns);
-    } else {
-      path.copy_rows(base + at, 0, to, 0, 1, row_bytes);
-    }
-    to += row_bytes;
+  to = std::fill_n(to, border, zero);
+  if (in.storage == FilterStorage::u4) {
+    path.expand_u4(from, to, row_bytes / kFilterColumns);
+  } else {
+    path.copy_rows(from, 0, to, 0, 1, row_bytes);
   }
-  std::fill_n(to, border, zero);
+  return std::fill_n(to + row_bytes, row_bytes_of_copy() - border - row_bytes, zero);
 }
 
 void WindowMatrix::copy_run(const EngineKernels& path, const std::uint8_t* base, const Run& run,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The windows of a block of outputs as a matrix: where they lie, where they overlap in a copy of
 // the picture with borders, or copied one by one; once for all panels.
+//
+// With a stride of s rows that copy is s pictures, each of every s-th row: rows of outputs are rows
+// of them, and s columns are a step of the matrix.
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "engine/cpu/window_input.h"
 
@@ -23,7 +25,10 @@ class WindowMatrix {
   std::size_t copied_bytes(std::int64_t pixels) const;
 
   // Spans must be whole rows of outputs.
-  bool overlaps() const { return !runs_.empty(); }
+  bool overlaps() const { return overlaps_; }
+
+  // What the copies have for an output, about.
+  std::int64_t bytes_of_output() const;
 
  private:
   // The first pixel of a window, and how many outputs of its row follow.
@@ -36,13 +41,18 @@ class WindowMatrix {
 
   bool lies_evenly() const;
   bool may_overlap() const;
-  std::int64_t bordered_height() const { return input_.in.height + input_.window.padding.y; }
-  std::int64_t bordered_width() const { return input_.in.width + input_.window.padding.x; }
-  std::int64_t rows_beyond() const;  // of the input, those below an output's first
+  // In rows and columns of outputs, those between pictures included.
+  std::int64_t bordered_height() const;
+  std::int64_t bordered_width() const;
+  std::int64_t row_bytes_of_copy() const;
+  std::int64_t rows_beyond() const;  // below an output's first, of each picture of rows
   FilterMatrix find_overlapping(const EngineKernels& path, const std::byte* arena,
                                 const PixelSpan& span, std::uint8_t* copies) const;
+  void find_runs(std::int64_t rows, std::int64_t* runs) const;
   void copy_bordered(const EngineKernels& path, const std::byte* arena, std::int64_t first,
                      std::int64_t count, std::uint8_t* to) const;
+  std::uint8_t* copy_bordered_row(const EngineKernels& path, const std::byte* arena,
+                                  std::int64_t row, std::uint8_t* to) const;
   void copy_run(const EngineKernels& path, const std::uint8_t* base, const Run& run,
                 std::uint8_t* to) const;
   void copy_kernel_row(const EngineKernels& path, const std::uint8_t* row, const Run& run,
@@ -51,10 +61,10 @@ class WindowMatrix {
 
   WindowInput input_;
   FilterShape shape_;
-  std::int64_t row_bytes_;          // of the matrix
-  std::int64_t kernel_bytes_;       // of a row of the kernel
-  bool is_one_run_;                 // so is a row of the kernel in the picture
-  std::vector<std::int64_t> runs_;  // of windows that overlap
+  std::int64_t row_bytes_;     // of the matrix
+  std::int64_t kernel_bytes_;  // of a row of the kernel
+  bool is_one_run_;            // so is a row of the kernel in the picture
+  bool overlaps_;
 };
 
 }  // namespace nibble::inline engine
