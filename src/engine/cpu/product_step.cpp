@@ -40,8 +40,9 @@ FilterShape shape_of(const ProductSpec& spec, bool has_matrix) {
     return {.depth = (spec.in.pixels() * pixel_bytes + 3) / 4 * 4, .is_matrix = has_matrix};
   }
   if (spec.in.border > 0 || pixel_bytes % 4 != 0) {  // thin: a row of the kernel is one run
+    const bool overlaps = has_matrix && window.dilation.x == 1 && windows_overlap(spec);
     return {.taps = window.kernel.y,
-            .depth = (window.kernel.x * pixel_bytes + 3) / 4 * 4,
+            .depth = checked_round_up(window.kernel.x * pixel_bytes, overlaps ? kFilterRun : 4),
             .tap_columns = window.kernel.x,
             .is_matrix = has_matrix};
   }

@@ -5,6 +5,25 @@
 #include "core/checked.h"
 
 namespace nibble::inline engine {
+namespace {
+
+// In rows or columns of outputs, with the zeros between this picture and the next.
+std::int64_t bordered(std::int64_t pixels, std::int64_t padding, std::int64_t stride) {
+  return (pixels + padding + stride - 1) / stride;
+}
+
+}  // namespace
+
+// A window is a stride further than the one before, if columns of zeros lie between rows, and rows
+// of zeros between pictures: as many as on one side, since what is right of a row is left of the
+// next.
+bool windows_overlap(const ProductSpec& spec) {
+  const Conv2d& window = spec.window;
+  return !spec.is_linear && spec.meeting == Extent2{1, 1} &&
+         window.kernel.y * window.kernel.x > window.stride.y * window.stride.x &&
+         bordered(spec.in.width, window.padding.x, window.stride.x) >= spec.out.width &&
+         bordered(spec.in.height, window.padding.y, window.stride.y) >= spec.out.height;
+}
 
 WindowMatrix::WindowMatrix(const ProductSpec& spec, const FilterShape& shape)
     : input_(spec),
@@ -12,7 +31,7 @@ WindowMatrix::WindowMatrix(const ProductSpec& spec, const FilterShape& shape)
       row_bytes_(row_bytes(shape.taps, shape.depth)),
       kernel_bytes_(shape.taps * shape.depth / spec.window.kernel.y),
       is_one_run_(spec.window.dilation.x == 1 || shape.tap_columns == spec.window.kernel.x),
-      overlaps_(shape.is_matrix && !lies_evenly() && may_overlap()) {}
+      overlaps_(shape.is_matrix && !lies_evenly() && windows_overlap(spec) && has_whole_runs()) {}
 
 // Whether rows need no copies: each is a pixel, or a picture.
 bool WindowMatrix::lies_evenly() const {
@@ -22,25 +41,20 @@ bool WindowMatrix::lies_evenly() const {
           window.padding == Extent2{0, 0} && input_.in.border == 0 && input_.outputs == 1);
 }
 
-// A window is a stride further than the one before, if columns of zeros lie between rows, and rows
-// of zeros between pictures: as many as on one side, since what is right of a row is left of the
-// next. Taps must be whole runs, and windows share enough that copies of them would be larger.
-bool WindowMatrix::may_overlap() const {
+// Taps, or rows of the kernel that are taps, must be whole runs.
+bool WindowMatrix::has_whole_runs() const {
   const Conv2d& window = input_.window;
-  return window.kernel.y * window.kernel.x > window.stride.y * window.stride.x &&
-         input_.outputs == 1 && input_.in.border == 0 && shape_.tap_columns == 1 &&
-         shape_.depth == input_.pixel_bytes && shape_.depth % kFilterRun == 0 &&
-         bordered_width() >= input_.out.width && bordered_height() >= input_.out.height;
+  const bool is_row = shape_.tap_columns == window.kernel.x && window.dilation.x == 1;
+  return shape_.depth % kFilterRun == 0 &&
+         (is_row || (shape_.tap_columns == 1 && shape_.depth == input_.pixel_bytes));
 }
 
 std::int64_t WindowMatrix::bordered_height() const {
-  const std::int64_t stride = input_.window.stride.y;
-  return (input_.in.height + input_.window.padding.y + stride - 1) / stride;
+  return bordered(input_.in.height, input_.window.padding.y, input_.window.stride.y);
 }
 
 std::int64_t WindowMatrix::bordered_width() const {
-  const std::int64_t stride = input_.window.stride.x;
-  return (input_.in.width + input_.window.padding.x + stride - 1) / stride;
+  return bordered(input_.in.width, input_.window.padding.x, input_.window.stride.x);
 }
 
 std::int64_t WindowMatrix::row_bytes_of_copy() const {
@@ -66,7 +80,7 @@ std::size_t WindowMatrix::copied_bytes(std::int64_t pixels) const {
                                           checked_product(pictures, between), rows_beyond());
     const std::int64_t copied = checked_product(rows, input_.window.stride.y, row_bytes_of_copy());
     return static_cast<std::size_t>(
-        checked_sum(row_bytes_, copied, input_.window.padding.x * input_.pixel_bytes));
+        checked_sum(row_bytes_, copied, input_.window.padding.x * input_.pixel_bytes, kPlaceSlack));
   }
   return static_cast<std::size_t>(checked_product(pixels, input_.outputs, row_bytes_));
 }
@@ -124,8 +138,9 @@ void WindowMatrix::find_runs(std::int64_t rows, std::int64_t* runs) const {
   const Conv2d& window = input_.window;
   for (std::int64_t at = 0; at < row_bytes_; at += kFilterRun) {
     const std::int64_t tap = at / shape_.depth;
-    const std::int64_t y = tap / window.kernel.x * window.dilation.y;
-    const std::int64_t x = tap % window.kernel.x * window.dilation.x;
+    const std::int64_t in_row = window.kernel.x / shape_.tap_columns;
+    const std::int64_t y = tap / in_row * window.dilation.y;
+    const std::int64_t x = tap % in_row * window.dilation.x;
     *runs++ = (y % window.stride.y * rows + y / window.stride.y) * row_bytes_of_copy() +
               x * input_.pixel_bytes + at % shape_.depth;
   }

@@ -12,6 +12,9 @@
 
 namespace nibble::inline engine {
 
+// Whether windows share enough that copies of them would be larger than one of the picture.
+bool windows_overlap(const ProductSpec& spec);
+
 class WindowMatrix {
  public:
   WindowMatrix(const ProductSpec& spec, const FilterShape& shape);
@@ -40,7 +43,7 @@ class WindowMatrix {
   };
 
   bool lies_evenly() const;
-  bool may_overlap() const;
+  bool has_whole_runs() const;
   // In rows and columns of outputs, those between pictures included.
   std::int64_t bordered_height() const;
   std::int64_t bordered_width() const;
