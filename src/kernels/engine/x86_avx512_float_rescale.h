@@ -11,8 +11,8 @@
 namespace nibble::inline kernels {
 namespace {  // a copy for each file: they are compiled with flags of their own
 
-// Of 16 columns: multipliers, those of odd columns in even lanes, those of what is added. Words: as
-// laws/small_rescale.h has them. Floats: what is times `first`, and `second` more.
+// Of 16 columns: multipliers, those of odd columns in even lanes, those of what is added. Floats:
+// what is times `first`, and `second` more.
 struct RescaleMultipliers {
   __m512i first;
   __m512i second;

@@ -68,7 +68,9 @@ class Avx512Rescale {
         shift_(kNarrow                               ? tile.shift
                : takes_upper(Width) && !kRoundsWords ? tile.shift - 32
                                                      : 0),
-        first_shift_(_mm512_set1_epi32(tile.shift - 32 - kWordShift)),
+        first_shift_(Width == RescaleWidth::words
+                         ? _mm512_set1_epi16(static_cast<short>(word_multiplier_shift(tile.shift)))
+                         : _mm512_set1_epi32(tile.shift - 32 - kWordShift)),
         last_shift_(_mm512_set1_epi16(static_cast<short>(1 << (15 - word_shift(tile))))),
         addend_shift_(kNarrow ? tile.addend.shift : 0),
         wide_shift_(tile.shift),
@@ -83,8 +85,6 @@ class Avx512Rescale {
     for (int b = 0; b * 16 < tile.columns; ++b) {
       const __m512i multiplier = _mm512_loadu_si512(tile.multiplier + b * 16);
       if constexpr (takes_upper(Width)) kept_[b].second = odd_lanes(multiplier);
-      if constexpr (Width == RescaleWidth::words)
-        kept_[b].first = _mm512_slli_epi32(multiplier, word_multiplier_shift(tile.shift));
       if constexpr (Width == RescaleWidth::floats) kept_[b] = float_multipliers_of(tile, b);
     }
   }
@@ -341,7 +341,9 @@ class Avx512Rescale {
   // Those of two blocks, as their words will lie.
   [[gnu::always_inline]] __m512i words_of(int block, int other) const {
     if constexpr (Width != RescaleWidth::words) return _mm512_setzero_si512();
-    return _mm512_packs_epi32(kept_[block].first, kept_[other].first);
+    const __m512i both = _mm512_packs_epi32(_mm512_loadu_si512(tile_.multiplier + block * 16),
+                                            _mm512_loadu_si512(tile_.multiplier + other * 16));
+    return _mm512_sllv_epi16(both, first_shift_);
   }
 
   // Of a sum with what is added.
@@ -409,7 +411,7 @@ class Avx512Rescale {
 
   const RescaleTile& tile_;
   NarrowShift shift_;
-  __m512i first_shift_;  // of upper halves: what leaves kWordShift
+  __m512i first_shift_;  // of upper halves: what leaves kWordShift; of multipliers of words
   __m512i last_shift_;   // of words, 2^(15-s)
   NarrowShift addend_shift_;
   WideShift wide_shift_;
