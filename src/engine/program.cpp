@@ -136,18 +136,10 @@ class ProgramMaker {
     law.has_ties = std::ranges::any_of(law.multiplier, [&](std::int64_t m) {
       return nibble::has_ties(most, magnitude_of(m), law.shift);
     });
-    law.is_small = is_small(law, group.addend);
+    law.is_small =
+        !group.addend.is_given() &&
+        fits_words({law.sum.low, law.sum.high}, law.multiplier, law.shift, {law.low, law.high});
     return law;
-  }
-
-  // Whether few bits are enough for all that the law does.
-  bool is_small(const FinishLaw& law, const FusedTerm& addend) const {
-    const RescaleRange sum{law.sum.low, law.sum.high};
-    const RescaleRange y{law.low, law.high};
-    if (!addend.is_given()) return fits_words(sum, law.multiplier, law.shift, y);
-    const Interval& a = bounds_[addend.node].value;
-    return fits_floats(sum, law.multiplier, law.shift, y, {a.low, a.high}, law.addend_multiplier,
-                       law.addend_shift);
   }
 
   std::vector<std::int64_t> bias_of(const FusedGroup& group) const {

@@ -122,21 +122,5 @@ TEST(SmallRescales, WordsAreExactWhereTheyFit) {
   EXPECT_TRUE(fits_words({0, 40'000}, std::array{std::int64_t{31}}, 16, {0, 15}));
 }
 
-TEST(SmallRescales, FloatsFitUpToTheirLastBit) {
-  const auto fits = [](RescaleRange sum, std::int64_t m, int s, std::int64_t high, RescaleRange a,
-                       std::int64_t f, int t) {
-    return fits_floats(sum, std::array{m}, s, {0, high}, a, std::array{f}, t);
-  };
-  const RescaleRange sum{-kFloatSum, kFloatSum};
-  EXPECT_TRUE(fits(sum, 43'690, 16, 255, {0, 15}, 65'535, 1));
-  EXPECT_FALSE(fits({0, kFloatSum + 1}, 1, 16, 255, {0, 15}, 1, 1));
-  EXPECT_FALSE(fits(sum, 43'691, 16, 255, {0, 15}, 65'535, 1));
-  EXPECT_FALSE(fits(sum, 1, 16, 256, {0, 15}, 1, 1));
-  EXPECT_FALSE(fits(sum, 1, 17, 127, {0, 15}, 1, 1));
-  EXPECT_FALSE(fits(sum, 1, 16, 255, {-1, 15}, 1, 1));
-  EXPECT_TRUE(fits(sum, 1, 16, 255, {-128, 127}, 32'767, 0));
-  EXPECT_FALSE(fits(sum, 1, 16, 255, {-128, 127}, 32'768, 0));
-}
-
 }  // namespace
 }  // namespace nibble::inline laws

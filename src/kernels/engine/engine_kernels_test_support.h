@@ -241,7 +241,7 @@ struct Rescaling {
   int shift = 0;
   bool has_negative_low = false;
   int window = 1;
-  bool is_small = false;  // within fits_words or fits_floats, as far as they reach
+  bool is_small = false;  // within fits_words, as far as it reaches; nothing is added
 };
 
 inline std::int64_t half_step(int shift) {
@@ -316,61 +316,32 @@ class RandomRescale {
     addend_most_ = ((most * largest + half_step(addend.shift)) >> addend.shift) + 1;
   }
 
-  // Sums near halves of steps and at the ends of what words and floats hold.
+  // Sums near halves of steps and at the ends of what words hold.
   void choose_small(Random& random) {
-    const bool has_addend = what_.addend != FilterStorage::none;
-    const int shift = what_.shift;
-    FilterAddend& addend = tile_.addend;
-    const int largest = what_.addend == FilterStorage::u8 ? 255 : 15;
-    if (has_addend) {
-      addend.storage = what_.addend;
-      addend.zero = largest == 255 && random.is_one_of(2) ? 128 : 0;
-      addend.shift = addend.zero == 0 ? random.word(0, 1) : 0;
-      addend.stride = largest == 255 ? kFilterColumns : kFilterColumns / 2;
-      addend_ = random.bytes(addend.stride * what_.pixels);
-    }
-    const std::int64_t most_factor = (std::int64_t{1} << (shift + 1)) / 3;
-    const std::int64_t most_of_words = 32767 >> word_multiplier_shift(shift);
-    const std::int64_t most_addend =
-        std::min<std::int64_t>(65535, kFloatSum / 3 / std::max(largest, 1)) >> random.between(0, 8);
+    const std::int64_t most = 32767 >> word_multiplier_shift(what_.shift);
     for (int o = 0; o < kFilterColumns; ++o) {
-      const std::int64_t most = has_addend ? most_factor : most_of_words;
       const std::int64_t factor = random.is_one_of(4) ? most : random.between(0, most);
       multiplier_.push_back(static_cast<std::int32_t>(random.is_one_of(5) ? factor >> 7 : factor));
-      if (has_addend)
-        addend_multiplier_.push_back(random.is_one_of(4) ? static_cast<std::int32_t>(most_addend)
-                                                         : random.word(0, most_addend));
     }
     multiplier_.push_back(-1);  // may be read
-    const std::int64_t most_sum = has_addend            ? kFloatSum - most_addend * largest - 1
-                                  : random.is_one_of(2) ? 32767
-                                                        : 70'000;
+    const std::int64_t most_sum = random.is_one_of(2) ? 32767 : 70'000;
     for (int i = 0; i < what_.pixels * what_.window * kFilterColumns; ++i) {
       const std::int64_t factor = std::max(multiplier_[size_of(i % kFilterColumns)], 1);
       std::int64_t near =
-          (random.between(0, 600) * half_step(shift) + random.between(0, factor)) / factor;
+          (random.between(0, 600) * half_step(what_.shift) + random.between(0, factor)) / factor;
       if (random.is_one_of(8)) near = most_sum;
       if (random.is_one_of(8)) near = random.between(0, most_sum);
       sums_.push_back(
           static_cast<std::int32_t>(std::min(near, most_sum) * (random.is_one_of(3) ? -1 : 1)));
     }
-    tile_.has_ties = has_addend || a_product_ties();
+    tile_.has_ties = a_product_ties();
   }
   void set_small() {
     const auto [least, most] = std::ranges::minmax(sums_);
     const std::vector<std::int64_t> multipliers(multiplier_.begin(), multiplier_.end() - 1);
-    const std::vector<std::int64_t> factors(addend_multiplier_.begin(), addend_multiplier_.end());
-    const FilterAddend& addend = tile_.addend;
-    const int largest = addend.storage == FilterStorage::u8 ? 255 : 15;
-    const RescaleRange a{-addend.zero, largest - addend.zero};
-    const std::int64_t factor = factors.empty() ? 0 : std::ranges::max(factors);
-    const RescaleRange y{tile_.low, tile_.high};
-    const std::int64_t most_total = std::max(most, -least) + largest * factor;
-    tile_.is_wide = most_total * std::ranges::max(multipliers) + half_step(tile_.shift) > INT32_MAX;
-    tile_.is_small = factors.empty()
-                         ? fits_words({least, most}, multipliers, tile_.shift, y)
-                         : fits_floats({least + a.low * factor, most + a.high * factor},
-                                       multipliers, tile_.shift, y, a, factors, addend.shift);
+    const std::int64_t largest = std::max<std::int64_t>(most, -std::int64_t{least});
+    tile_.is_wide = largest * std::ranges::max(multipliers) + half_step(tile_.shift) > INT32_MAX;
+    tile_.is_small = fits_words({least, most}, multipliers, tile_.shift, {tile_.low, tile_.high});
   }
 
   // (|sum| + |addend|)·multiplier <= limit, with some at the limit.

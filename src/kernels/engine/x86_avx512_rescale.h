@@ -27,12 +27,10 @@ void with_avx512_rescale(const RescaleTile& tile, const Body& body) {
       return body.template operator()<Avx512Rescale<Addend, u8, Width, Positive, Signed>>();
     if (tile.storage == u4)
       return body.template operator()<Avx512Rescale<Addend, u4, Width, Positive, Signed>>();
-    if constexpr (Width != words && Width != floats)
+    if constexpr (Width != words)
       return body.template operator()<Avx512Rescale<Addend, s32, Width, Positive, Signed>>();
   };
   const auto for_range = [&]<FilterStorage Addend>() {
-    if constexpr (Addend != none)
-      if (width_of(tile) == floats) return for_out.template operator()<Addend, floats, true>();
     if (tile.is_wide) return for_out.template operator()<Addend, wide, false>();
     if (Addend == u8 && tile.addend.zero == 0 && is_positive(tile))
       return for_out.template operator()<Addend, narrow, true, false>();

@@ -8,17 +8,23 @@
 #include <cstddef>
 
 #include "kernels/engine/engine_kernels.h"
-#include "kernels/engine/x86_avx512_float_rescale.h"
 #include "kernels/engine/x86_avx512_lanes.h"
 #include "laws/small_rescale.h"
 
 namespace nibble::inline kernels {
 namespace {  // a copy for each file: they are compiled with flags of their own
 
-// What products need: 16 bits or floats, as laws/small_rescale.h says; 32 bits; 64, of which the
-// upper 32 are enough, the lower 16 of those where bytes leave no more; 64, of which a shift of 31
-// or more leaves 32; 64 and more care.
-enum class RescaleWidth { words, floats, narrow, upper, upper_words, shifted, wide };
+// What products need: 16 bits, as laws/small_rescale.h says; 32 bits; 64, of which the upper 32 are
+// enough, the lower 16 of those where bytes leave no more; 64, of which a shift of 31 or more
+// leaves 32; 64 and more care.
+enum class RescaleWidth { words, narrow, upper, upper_words, shifted, wide };
+
+// Of 16 columns: multipliers, those of odd columns in even lanes, those of what is added.
+struct RescaleMultipliers {
+  __m512i first;
+  __m512i second;
+  __m512i of_addend;
+};
 
 inline constexpr bool takes_upper(RescaleWidth width) {
   return width == RescaleWidth::upper || width == RescaleWidth::upper_words;
@@ -34,14 +40,7 @@ inline bool is_positive(const RescaleTile& tile) {
 
 inline RescaleWidth width_of(const RescaleTile& tile) {
   const bool rounds_up = is_positive(tile) || !tile.has_ties;
-  if (tile.is_small && tile.addend.storage == FilterStorage::none && rounds_up &&
-      tile.storage != FilterStorage::s32) {
-    return RescaleWidth::words;
-  }
-  if (tile.is_small && tile.addend.storage != FilterStorage::none && is_positive(tile) &&
-      (tile.addend.zero == 0 || tile.addend.zero == 128)) {
-    return RescaleWidth::floats;
-  }
+  if (tile.is_small && rounds_up && tile.storage != FilterStorage::s32) return RescaleWidth::words;
   if (!tile.is_wide) return RescaleWidth::narrow;
   // |sum|·multiplier is at most (2^31 - 1)².
   if (tile.shift < 31 || tile.addend.storage != FilterStorage::none) return RescaleWidth::wide;
@@ -85,7 +84,6 @@ class Avx512Rescale {
     for (int b = 0; b * 16 < tile.columns; ++b) {
       const __m512i multiplier = _mm512_loadu_si512(tile.multiplier + b * 16);
       if constexpr (takes_upper(Width)) kept_[b].second = odd_lanes(multiplier);
-      if constexpr (Width == RescaleWidth::floats) kept_[b] = float_multipliers_of(tile, b);
     }
   }
 
@@ -311,8 +309,6 @@ class Avx512Rescale {
   [[gnu::always_inline]] __m512i rescaled(__m512i sum, const Multipliers& by,
                                           const std::uint8_t* data, int b) const {
     if constexpr (Width == RescaleWidth::wide) return wide(sum, by, data, b);
-    if constexpr (Width == RescaleWidth::floats)
-      return rescaled_in_floats<Addend>(sum, by, data, b);
     if constexpr (kNarrow && Addend != FilterStorage::none) {
       const __m512i product = _mm512_mullo_epi32(addend_of(data, b), by.of_addend);
       sum = _mm512_add_epi32(
@@ -322,8 +318,7 @@ class Avx512Rescale {
   }
 
   [[gnu::always_inline]] Multipliers multipliers_of(int block) const {
-    if constexpr (Width == RescaleWidth::floats) return kept_[block];
-    Multipliers result{_mm512_loadu_si512(tile_.multiplier + block * 16), {}, {}, {}};
+    Multipliers result{_mm512_loadu_si512(tile_.multiplier + block * 16), {}, {}};
     if constexpr (takes_upper(Width)) result.second = kept_[block].second;
     if constexpr (Addend != FilterStorage::none)
       result.of_addend = _mm512_loadu_si512(tile_.addend.multiplier + block * 16);
@@ -331,11 +326,8 @@ class Avx512Rescale {
   }
   [[gnu::always_inline]] static Multipliers in_registers(Multipliers by) {
     by.first = in_register(by.first);
-    if constexpr (takes_upper(Width) || Width == RescaleWidth::floats)
-      by.second = in_register(by.second);
+    if constexpr (takes_upper(Width)) by.second = in_register(by.second);
     if constexpr (Addend != FilterStorage::none) by.of_addend = in_register(by.of_addend);
-    if constexpr (Width == RescaleWidth::floats)
-      by.second_of_addend = in_register(by.second_of_addend);
     return by;
   }
   // Those of two blocks, as their words will lie.
