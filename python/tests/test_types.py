@@ -87,3 +87,12 @@ def test_users_are_told_what_they_get(tmp_path):
 
 def test_the_marker_is_there():
     assert (FOLDER / "py.typed").exists()
+
+
+def test_every_error_is_nibbles():
+    """KeyError of mappings, AttributeError of the module and what subclasses must write aside."""
+    bare = {"Exception", "OSError", "RuntimeError", "TypeError", "ValueError"}
+    for file in FOLDER.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            raised = node.exc.func if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) else None
+            assert not (isinstance(raised, ast.Name) and raised.id in bare), f"{file.name}, line {node.lineno}: {raised.id}"

@@ -13,6 +13,7 @@ import torch
 
 import nibble
 
+from ..errors import ArgumentTypeError, UsageError
 from ..torch import ops
 from ..torch.draws import check_seed, seed_of_torch
 from ..torch.rounder import LARGEST, limits, probe
@@ -25,12 +26,12 @@ Key = Dict[str, Any]  # seed, step and stream as nibble.quantize takes them
 
 def check_tensor(x: Any, where: str) -> None:
     if not isinstance(x, torch.Tensor):
-        raise TypeError(f"{where}: got {type(x).__name__}, expected a tensor")
+        raise ArgumentTypeError(f"{where}: got {type(x).__name__}, expected a tensor")
 
 
 def check_rounding(rounding: Any) -> str:
     if not isinstance(rounding, str):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"rounding: got {type(rounding).__name__}, expected 'nearest', 'stochastic' or a rounding of Nibble"
         )
     return rounding
@@ -101,7 +102,7 @@ class NumberRounder:
 
     def check_range(self) -> None:
         if isinstance(self.number, BlockFloatingPoint) or not getattr(self.number, "clamp", True):
-            raise ValueError(f"clamping_grad_zero: got {self.number}, expected a number with a range that clamps")
+            raise UsageError(f"clamping_grad_zero: got {self.number}, expected a number with a range that clamps")
 
     def __str__(self) -> str:
         return f"{self.number}, {self.rounding}"
@@ -111,7 +112,7 @@ def rounder_of(number: Optional[Number], rounding: str, where: str) -> Optional[
     if number is None:
         return None
     if not isinstance(number, Number):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{where}: got {type(number).__name__}, expected FixedPoint, BlockFloatingPoint, "
             "FloatingPoint, Posit or None"
         )

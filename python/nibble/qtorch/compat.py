@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 from typing import Iterator
 
+from ..errors import ArgumentTypeError, UsageError
+
 MODES = {
     "none": "QPyTorch's value sets by Nibble's rules: exact, NaN stays NaN, on every device",
     "qtorch": "QPyTorch 0.3.0 on the CPU, the rules it stands for: its ties and special values",
@@ -24,9 +26,9 @@ def set_compat(mode: str) -> None:
     """Chooses a mode of MODES for calls and for quantizers made from now on."""
     global _mode
     if not isinstance(mode, str):
-        raise TypeError(f"compat: got {type(mode).__name__}, expected one of {', '.join(MODES)}")
+        raise ArgumentTypeError(f"compat: got {type(mode).__name__}, expected one of {', '.join(MODES)}")
     if mode not in MODES:
-        raise ValueError(f"compat: got {mode!r}, expected one of {', '.join(MODES)}")
+        raise UsageError(f"compat: got {mode!r}, expected one of {', '.join(MODES)}")
     _mode = mode
 
 

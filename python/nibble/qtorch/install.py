@@ -6,6 +6,8 @@ from __future__ import annotations
 import importlib
 import sys
 
+from ..errors import ArgumentTypeError, StateError, UsageError
+
 PARTS = (
     "",
     ".number",
@@ -23,12 +25,12 @@ PARTS = (
 def install(name: str = "qtorch") -> None:
     """Puts the package into sys.modules under `name` ("qtorch", or the fork's "qtorch_plus")."""
     if not isinstance(name, str):
-        raise TypeError(f"install: got {type(name).__name__}, expected a name")
+        raise ArgumentTypeError(f"install: got {type(name).__name__}, expected a name")
     if not name.isidentifier():
-        raise ValueError(f"install: got {name!r}, expected the name of a package")
+        raise UsageError(f"install: got {name!r}, expected the name of a package")
     package = __package__
     found = sys.modules.get(name)
     if found is not None and found.__name__ != package:
-        raise RuntimeError(f"install: {name} is imported already, expected to come before it")
+        raise StateError(f"install: {name} is imported already, expected to come before it")
     for part in PARTS:
         sys.modules[name + part] = importlib.import_module(package + part)

@@ -8,28 +8,30 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Optional
 
+from ..errors import ArgumentTypeError, UsageError
+
 __all__ = ["BlockFloatingPoint", "FixedPoint", "FloatingPoint", "Number", "Posit", "Positbf"]
 
 
 def check_int(where: str, value: Any, lowest: Optional[int] = None, highest: Optional[int] = None) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{where}: got {type(value).__name__}, expected an integer")
+        raise ArgumentTypeError(f"{where}: got {type(value).__name__}, expected an integer")
     number = int(value)
     if (lowest is not None and number < lowest) or (highest is not None and number > highest):
         bounds = f"at least {lowest}" if highest is None else f"{lowest} to {highest}"
-        raise ValueError(f"{where}: got {value}, expected {bounds}")
+        raise UsageError(f"{where}: got {value}, expected {bounds}")
 
 
 def check_bool(where: str, value: Any) -> None:
     if not isinstance(value, bool):
-        raise TypeError(f"{where}: got {type(value).__name__}, expected True or False")
+        raise ArgumentTypeError(f"{where}: got {type(value).__name__}, expected True or False")
 
 
 def check_scale(scale: Any) -> None:
     if isinstance(scale, bool) or not isinstance(scale, Real):
-        raise TypeError(f"scale: got {type(scale).__name__}, expected a number")
+        raise ArgumentTypeError(f"scale: got {type(scale).__name__}, expected a number")
     if not 0 < float(scale) < math.inf:
-        raise ValueError(f"scale: got {scale}, expected a positive number")
+        raise UsageError(f"scale: got {scale}, expected a positive number")
 
 
 class Number:

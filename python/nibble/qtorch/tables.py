@@ -14,6 +14,8 @@ from typing import Any, Sequence, Tuple
 import numpy
 import torch
 
+from ..errors import ArgumentTypeError, UsageError
+
 Table = Tuple[float, ...]
 
 _SIXTEENTHS = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 48, 64, 96)
@@ -27,9 +29,9 @@ def table_of(values: Any, where: str) -> Table:
     try:
         table = torch.as_tensor(values, dtype=torch.float32, device="cpu").detach().flatten()
     except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"{where}: got {type(values).__name__}, expected a tensor or a list of numbers") from error
+        raise ArgumentTypeError(f"{where}: got {type(values).__name__}, expected a tensor or a list of numbers") from error
     if table.numel() == 0 or not bool(torch.isfinite(table).all()):
-        raise ValueError(f"{where}: expected one or more finite numbers")
+        raise UsageError(f"{where}: expected one or more finite numbers")
     return tuple(table.tolist())
 
 
@@ -69,7 +71,7 @@ def geomean_points(table: Table) -> Table:
     for before, entry in zip(table, table[1:]):
         square = Fraction(before) * Fraction(entry)
         if square < 0:
-            raise ValueError(f"table: got {before} beside {entry}, expected entries of one sign")
+            raise UsageError(f"table: got {before} beside {entry}, expected entries of one sign")
         shift = 1 << 400  # the root of square·shift² to the integer below, far finer than fp32
         root = Fraction(isqrt(square.numerator * shift * shift // square.denominator), shift)
         points.append(_floor_fp32(root))

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 import nibble
 
+from ..errors import ArgumentTypeError, UsageError
 from . import ops
 from .draws import WORD, Key
 from .functions import differentiable, each_member
@@ -91,14 +92,14 @@ def matmul(
     """
     for name, value in (("a", a), ("b", b)):
         if not isinstance(value, torch.Tensor):
-            raise TypeError(f"matmul: got {type(value).__name__} for {name}, expected a tensor")
+            raise ArgumentTypeError(f"matmul: got {type(value).__name__} for {name}, expected a tensor")
         if value.dim() == 0:
-            raise ValueError(f"matmul: got a scalar for {name}, expected at least one dimension")
+            raise UsageError(f"matmul: got a scalar for {name}, expected at least one dimension")
     rows, columns = a.dim() > 1, b.dim() > 1
     a = a if rows else a.unsqueeze(0)
     b = b if columns else b.unsqueeze(1)
     if a.shape[-1] != b.shape[-2]:
-        raise ValueError(f"matmul: got inner dimensions {a.shape[-1]} and {b.shape[-2]}, expected equal ones")
+        raise UsageError(f"matmul: got inner dimensions {a.shape[-1]} and {b.shape[-2]}, expected equal ones")
     accumulators, key, base = Accumulators(accumulator, backward), Key(seed, step), stream * STREAMS
     if b.dim() == 2:
         flat = product(a.reshape(-1, a.shape[-1]), b, accumulators, key, base)
@@ -162,9 +163,9 @@ def conv2d(
     2048.0
     """
     if x.dim() != 4 or weight.dim() != 4:
-        raise ValueError(f"conv2d: got {x.dim()} and {weight.dim()} dimensions, expected 4 and 4")
+        raise UsageError(f"conv2d: got {x.dim()} and {weight.dim()} dimensions, expected 4 and 4")
     if groups < 1 or weight.shape[0] % groups or x.shape[1] != weight.shape[1] * groups:
-        raise ValueError(
+        raise UsageError(
             f"conv2d: got {x.shape[1]} channels and a weight of {tuple(weight.shape)} in {groups} groups, "
             "expected channels = groups × weight.shape[1]"
         )

@@ -9,6 +9,7 @@ from typing import Any, Dict, NamedTuple, Optional, Union
 import numpy as np
 import torch
 
+from ..errors import ArgumentTypeError, UsageError
 from . import ops
 
 WORD = (1 << 32) - 1
@@ -29,9 +30,9 @@ def check_seed(seed: Optional[int]) -> Optional[int]:
     if seed is None:
         return None
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise TypeError(f"seed: got {type(seed).__name__}, expected an integer or None")
+        raise ArgumentTypeError(f"seed: got {type(seed).__name__}, expected an integer or None")
     if not 0 <= seed < 1 << 64:
-        raise ValueError(f"seed: got {seed}, expected 0 to 2^64-1")
+        raise UsageError(f"seed: got {seed}, expected 0 to 2^64-1")
     return seed
 
 

@@ -10,6 +10,8 @@ import torch
 from torch import nn
 from torch.nn.modules import activation, batchnorm, conv, dropout, instancenorm, loss, padding, pooling, rnn
 
+from ..errors import ArgumentTypeError, UsageError
+
 
 def _classes_of(module: ModuleType, *without: type) -> Tuple[type, ...]:
     """The layers that a file of torch defines."""
@@ -52,12 +54,12 @@ def layer_classes(types: Types = None, where: str = "types") -> Tuple[type, ...]
     for one in types:
         if isinstance(one, str):
             if one not in GROUPS:
-                raise ValueError(f"{where}: got {one!r}, expected one of {', '.join(GROUPS)} or a class of layers")
+                raise UsageError(f"{where}: got {one!r}, expected one of {', '.join(GROUPS)} or a class of layers")
             classes.extend(GROUPS[one])
         elif isinstance(one, type) and issubclass(one, torch.nn.Module):
             classes.append(one)
         else:
-            raise TypeError(f"{where}: got {one!r}, expected the name of a group or a class of layers")
+            raise ArgumentTypeError(f"{where}: got {one!r}, expected the name of a group or a class of layers")
     return tuple(classes)
 
 

@@ -9,6 +9,7 @@ from typing import Callable, Dict, Iterable, List, Optional, Set, Tuple, Union
 
 from torch import nn
 
+from ..errors import ArgumentTypeError, UsageError
 from .accumulate import SAME, Accumulators, AnyAccumulator
 from .draws import check_seed
 from .layer_groups import Types, layer_classes
@@ -76,9 +77,9 @@ def lower(
     True
     """
     if not isinstance(model, nn.Module):
-        raise TypeError(f"lower: got {type(model).__name__}, expected a module")
+        raise ArgumentTypeError(f"lower: got {type(model).__name__}, expected a module")
     if parameters not in ("weights", "all"):
-        raise ValueError(f"parameters: got {parameters!r}, expected 'weights' or 'all'")
+        raise UsageError(f"parameters: got {parameters!r}, expected 'weights' or 'all'")
     check_seed(seed)
     classes = layer_classes(types)
     taken, left = _patterns(names, "names"), _patterns(skip, "skip")
@@ -146,7 +147,7 @@ def _patterns(patterns: Patterns, where: str) -> Optional[Tuple[str, ...]]:
         return None
     patterns = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     if not all(isinstance(pattern, str) for pattern in patterns):
-        raise TypeError(f"{where}: expected patterns of names of layers")
+        raise ArgumentTypeError(f"{where}: expected patterns of names of layers")
     return patterns
 
 

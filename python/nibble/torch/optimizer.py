@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional
 import torch
 from torch.optim import Optimizer
 
+from ..errors import ArgumentTypeError, StateError, UsageError
 from .draws import WORD, Draws
 from .rounder import Rounding, RoundsTensors, as_rounder, text_of
 
@@ -71,11 +72,11 @@ class LowPrecisionOptimizer(Optimizer):
         seed: Optional[int] = 0,
     ) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"optimizer: got {type(optimizer).__name__}, expected a torch.optim.Optimizer")
+            raise ArgumentTypeError(f"optimizer: got {type(optimizer).__name__}, expected a torch.optim.Optimizer")
         if not isinstance(gradient_scaling, (int, float)) or isinstance(gradient_scaling, bool):
-            raise TypeError(f"gradient_scaling: got {type(gradient_scaling).__name__}, expected a number")
+            raise ArgumentTypeError(f"gradient_scaling: got {type(gradient_scaling).__name__}, expected a number")
         if not 0 < gradient_scaling < float("inf"):
-            raise ValueError(f"gradient_scaling: got {gradient_scaling}, expected a positive number")
+            raise UsageError(f"gradient_scaling: got {gradient_scaling}, expected a positive number")
         self.weight, self.gradient, self.momentum, self.master = (
             as_rounder(what, rounding) for what in (weight, gradient, momentum, master)
         )
@@ -119,7 +120,7 @@ class LowPrecisionOptimizer(Optimizer):
             if p.grad is None:
                 continue
             if p.grad.layout != torch.strided:
-                raise RuntimeError("step: got a sparse gradient, expected dense ones (sparse=False)")
+                raise StateError("step: got a sparse gradient, expected dense ones (sparse=False)")
             if self.gradient_scaling != 1:
                 p.grad.mul_(self.gradient_scaling)
             if self.gradient is not None:
@@ -241,7 +242,7 @@ class LowPrecisionOptimizer(Optimizer):
         masters = [None] * len(parameters) if own is None else own["masters"]
         shapes = [None if m is None else m.shape for m in masters]
         if len(masters) != len(parameters) or any(s not in (None, p.shape) for s, p in zip(shapes, parameters)):
-            raise ValueError("load_state_dict: masters do not fit the parameters, expected those of the same model")
+            raise UsageError("load_state_dict: masters do not fit the parameters, expected those of the same model")
         self.inner.load_state_dict({name: value for name, value in state_dict.items() if name != STATE})
         self._follow_inner()
         if own is not None:

@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterable, Optional
 
 import torch
 
+from ..errors import ArgumentTypeError, UsageError
 from .draws import Draws, DrawsModule
 from .rounder import Rounding, as_rounder
 from .straight_through import Rule, apply_rule
@@ -26,14 +27,14 @@ def make_rule(
     stream: int = 0,
 ) -> Rule:
     if gradient not in GRADIENTS:
-        raise ValueError(f"gradient: got {gradient!r}, expected 'straight-through' or 'clamped'")
+        raise UsageError(f"gradient: got {gradient!r}, expected 'straight-through' or 'clamped'")
     hooks = tuple(hooks)
     if not all(callable(hook) for hook in hooks):
-        raise TypeError("hooks: expected functions of a gradient")
+        raise ArgumentTypeError("hooks: expected functions of a gradient")
     if isinstance(stream, bool) or not isinstance(stream, int):
-        raise TypeError(f"stream: got {type(stream).__name__}, expected an integer")
+        raise ArgumentTypeError(f"stream: got {type(stream).__name__}, expected an integer")
     if not 0 <= stream < 1 << 31:
-        raise ValueError(f"stream: got {stream}, expected 0 to 2^31-1")
+        raise UsageError(f"stream: got {stream}, expected 0 to 2^31-1")
     rule = Rule(
         as_rounder(forward, forward_rounding, overflow),
         as_rounder(backward, backward_rounding, overflow),
@@ -43,7 +44,7 @@ def make_rule(
     )
     if rule.clamps_gradient:
         if rule.forward is None:
-            raise ValueError("gradient: got 'clamped' without a forward format, expected one")
+            raise UsageError("gradient: got 'clamped' without a forward format, expected one")
         rule.forward.check_range()
     return rule
 
@@ -132,7 +133,7 @@ class Quantizer(DrawsModule):
 
 def check_tensor(x: Any) -> None:
     if not isinstance(x, torch.Tensor):
-        raise TypeError(f"quantizer: got {type(x).__name__}, expected a tensor")
+        raise ArgumentTypeError(f"quantizer: got {type(x).__name__}, expected a tensor")
 
 
 def describe(rule: Rule) -> str:

@@ -9,10 +9,12 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
+from ..errors import ArgumentTypeError, UsageError
+
 
 def check_states(layer: nn.RNNBase, name: str) -> None:
     if layer.bidirectional:
-        raise ValueError(f"round_states: got the bidirectional layer '{name}', expected layers that run forward")
+        raise UsageError(f"round_states: got the bidirectional layer '{name}', expected layers that run forward")
 
 
 def step_by_step(
@@ -20,7 +22,7 @@ def step_by_step(
 ) -> Tuple[torch.Tensor, Any]:
     """The layer's forward over one time step after another; results are the rounded hidden states."""
     if isinstance(x, PackedSequence):
-        raise TypeError("round_states: got a packed sequence, expected a padded tensor")
+        raise ArgumentTypeError("round_states: got a packed sequence, expected a padded tensor")
     time = 1 if layer.batch_first and x.dim() == 3 else 0
     results = []
     for now in x.split(1, dim=time):

@@ -11,6 +11,7 @@ import torch
 
 import nibble
 
+from ..errors import ArgumentTypeError, UsageError
 from . import ops
 from .graph_rounding import graph_rounding
 
@@ -122,7 +123,7 @@ class Function:
         return self.function(x.detach()).detach()
 
     def check_range(self) -> None:
-        raise ValueError(f"clamped gradient: got {self}, expected a format with a range of its own")
+        raise UsageError(f"clamped gradient: got {self}, expected a format with a range of its own")
 
     def __str__(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
@@ -136,7 +137,7 @@ def as_rounder(what: Rounding, rounding: str = "nearest-even", overflow: str = "
         return Rounder(what, rounding, overflow)
     if callable(what):
         return Function(what)
-    raise TypeError(f"rounder: got {type(what).__name__}, expected a format, a Rounder, a function or None")
+    raise ArgumentTypeError(f"rounder: got {type(what).__name__}, expected a format, a Rounder, a function or None")
 
 
 @functools.lru_cache(maxsize=None)
@@ -145,7 +146,7 @@ def limits(fmt: nibble.Format) -> Tuple[float, float]:
     alone = nibble.quantize(on_cpu([[0.3]]), fmt).item()
     beside = on_cpu([[0.3, 1e38]])
     if any(nibble.quantize(x, fmt).flatten()[0].item() != alone for x in (beside, beside.t().contiguous())):
-        raise ValueError(
+        raise UsageError(
             f"clamped gradient: got '{fmt}', whose scale follows the data, " "expected a format with a range of its own"
         )
     ends = nibble.quantize(on_cpu([-LARGEST, LARGEST]), fmt, overflow="saturate")

@@ -8,6 +8,7 @@ from typing import Any, Callable, Tuple
 
 import torch
 
+from ..errors import StateError
 from . import ops
 from .draws import WORD, Key
 from .functions import differentiable, each_member
@@ -91,7 +92,7 @@ class _Round(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Tuple[Any, ...]:
         if not ops.is_tracing() and grad.layout != torch.strided:
-            raise RuntimeError("quantizer: got a sparse gradient, expected a dense one")
+            raise StateError("quantizer: got a sparse gradient, expected a dense one")
         for hook in ctx.rule.hooks:
             grad = hook(grad)
         if ctx.rule.backward is not None:

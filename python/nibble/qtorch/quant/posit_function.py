@@ -9,6 +9,7 @@ import torch
 
 import nibble
 
+from ...errors import ArgumentTypeError, UsageError
 from .. import posit_sigmoid as bits
 from ..arithmetic import check_rounding, check_tensor, format_of, number_of, round_number
 from ..number import Posit, Positbf, check_bool, check_int
@@ -37,7 +38,7 @@ def bfloat16_posit8_quantize(
     number = number_of(Positbf, nsize, es, scale)
     check_tensor(x, "bfloat16_posit8_quantize")
     if x.dtype != torch.bfloat16:
-        raise TypeError(f"bfloat16_posit8_quantize: got {x.dtype}, expected torch.bfloat16")
+        raise ArgumentTypeError(f"bfloat16_posit8_quantize: got {x.dtype}, expected torch.bfloat16")
     return round_number(x, number, rounding, seed, "bfloat16_posit8_quantize")
 
 
@@ -63,9 +64,9 @@ def _activation(
     check_rounding(rounding)
     check_int("nsize", nsize)
     if nsize not in (8, 16):
-        raise ValueError(f"nsize: got {nsize}, expected 8 or 16")
+        raise UsageError(f"nsize: got {nsize}, expected 8 or 16")
     if not x.is_floating_point():
-        raise TypeError(f"{where}: got {x.dtype}, expected a floating-point tensor")
+        raise ArgumentTypeError(f"{where}: got {x.dtype}, expected a floating-point tensor")
     return function(x.detach().float(), nsize).to(x.dtype)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Dict, Optional
 
 import torch
 
+from ...errors import UsageError
 from ...torch.quantizer import Hooks, QuantizerFunction, make_rule
 from ..arithmetic import number_of, round_number, rounder_of
 from ..number import BlockFloatingPoint, FixedPoint, FloatingPoint, Number, check_bool
@@ -38,7 +39,7 @@ def block_quantize(
     """wl bits under one exponent for the tensor, or for each index along dim; "nearest" ties to even."""
     number = number_of(BlockFloatingPoint, wl, dim)
     if isinstance(x, torch.Tensor) and dim >= max(x.dim(), 1):
-        raise ValueError(f"dim: got {dim} for a tensor of {x.dim()} dimensions, expected less")
+        raise UsageError(f"dim: got {dim} for a tensor of {x.dim()} dimensions, expected less")
     return round_number(x, number, rounding, seed, "block_quantize")
 
 

@@ -9,6 +9,7 @@ import torch
 
 import nibble
 
+from ...errors import ArgumentTypeError, UsageError
 from .. import fork_tables, tables
 from ..arithmetic import check_rounding, check_tensor, draw_seed, format_of, scaled
 from ..compat import get_compat
@@ -27,7 +28,7 @@ def _by_rule(x: torch.Tensor, scale: float, where: str, rule: Callable[[torch.Te
     check_tensor(x, where)
     check_scale(scale)
     if x.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-        raise TypeError(f"{where}: got {x.dtype}, expected float32, float16 or bfloat16")
+        raise ArgumentTypeError(f"{where}: got {x.dtype}, expected float32, float16 or bfloat16")
     return scaled(x.detach().float(), scale, rule).to(x.dtype)
 
 
@@ -75,7 +76,7 @@ def configurable_table_quantize_rounding_hint(
     table = tables.table_of(table_lookup, "table_lookup")
     hints = tables.table_of(rounding_hint, "rounding_hint")
     if len(hints) != len(table):
-        raise ValueError(f"rounding_hint: got {len(hints)} hints for {len(table)} entries, expected as many")
+        raise UsageError(f"rounding_hint: got {len(hints)} hints for {len(table)} entries, expected as many")
     rules = fork_tables if get_compat() == "qtorch+" else tables
     return _by_rule(
         x, scale, "configurable_table_quantize_rounding_hint", lambda y: rules.last_exceeded(y, table, hints)

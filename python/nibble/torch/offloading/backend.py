@@ -9,6 +9,7 @@ from typing import Any, Callable, ContextManager, Dict, List, Optional, Tuple, U
 
 import torch
 
+from ...errors import StateError, UsageError
 from .products import Convolution, Gradients, Mask, Product
 
 # Names of `compute`: the type of products.
@@ -71,7 +72,7 @@ class CudaBackend(Backend):
 
     def __init__(self, device: str = "cuda") -> None:
         if not torch.cuda.is_available():
-            raise RuntimeError(f"offload: got device {device!r}, but torch finds no GPU here; 'cpu' works anywhere")
+            raise StateError(f"offload: got device {device!r}, but torch finds no GPU here; 'cpu' works anywhere")
         index = torch.device(device).index
         self.device = torch.device("cuda", torch.cuda.current_device() if index is None else index)
         self._outward = torch.cuda.Stream(self.device)  # fetches run beside the products that follow
@@ -165,7 +166,7 @@ def backend_of(device: AnyBackend) -> Backend:
     device = str(device)
     kind = device.split(":")[0]
     if kind not in _makers:
-        raise ValueError(f"device: got {device!r}, expected one of {', '.join(map(repr, _makers))} or a Backend")
+        raise UsageError(f"device: got {device!r}, expected one of {', '.join(map(repr, _makers))} or a Backend")
     if device not in _made:
         _made[device] = _makers[kind](device)
     return _made[device]

@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 from torch import nn
 
+from ...errors import ArgumentTypeError, UsageError
 from .backend import AnyBackend, backend_of
 from .layers import OffloadConv2d, OffloadLinear
 from .site import Site, Traffic
@@ -42,7 +43,7 @@ def offload(
     `onload` undoes; `traffic` counts what has crossed. Offload first, then `lower`.
     """
     if not isinstance(model, nn.Module):
-        raise TypeError(f"offload: got {type(model).__name__}, expected a module")
+        raise ArgumentTypeError(f"offload: got {type(model).__name__}, expected a module")
     backend_of(device)
     classes, patterns = _chosen(layers)
     model = model if in_place else copy.deepcopy(model)
@@ -53,7 +54,7 @@ def offload(
                 layer.site = Site(device, wire, compute, seed, stream)
                 layer.__class__ = OFFLOADED[plain]
     if patterns and not any(isinstance(layer, tuple(ORIGINAL)) for layer in model.modules()):
-        raise ValueError(f"layers: got {', '.join(patterns)}, which names no layer of class Conv2d or Linear")
+        raise UsageError(f"layers: got {', '.join(patterns)}, which names no layer of class Conv2d or Linear")
     return model
 
 
@@ -82,5 +83,5 @@ def _chosen(layers: Layers) -> Tuple[Tuple[type, ...], Tuple[str, ...]]:
     given = (layers,) if isinstance(layers, (str, type)) else tuple(layers)
     for one in given:
         if not isinstance(one, str) and one not in OFFLOADED:
-            raise TypeError(f"layers: got {one!r}, expected patterns of names, nn.Conv2d or nn.Linear")
+            raise ArgumentTypeError(f"layers: got {one!r}, expected patterns of names, nn.Conv2d or nn.Linear")
     return tuple(one for one in given if isinstance(one, type)), tuple(one for one in given if isinstance(one, str))

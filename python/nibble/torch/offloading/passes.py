@@ -9,6 +9,7 @@ from typing import Any, Callable, ContextManager, Dict, Optional, Tuple
 import torch
 from torch.autograd.function import once_differentiable
 
+from ...errors import StateError
 from .. import ops
 from .products import Product
 from .site import Site
@@ -105,7 +106,7 @@ def run_pass(
 ) -> torch.Tensor:
     host = site.backend.host
     if x.device.type != host:
-        raise RuntimeError(f"offload: got an input on {x.device}, expected one on {host}, where the model stays")
+        raise StateError(f"offload: got an input on {x.device}, expected one on {host}, where the model stays")
     if _is_autocasting(host) and x.dtype == torch.float32:
         x = x.to(_autocast_type(host))
     if site.is_here(x, weight):

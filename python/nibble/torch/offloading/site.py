@@ -9,6 +9,7 @@ from typing import Any, Callable, Optional, Tuple
 
 import torch
 
+from ...errors import UsageError
 from ..draws import Draws, Key
 from .backend import COMPUTES, AnyBackend, Backend, backend_of
 from .resident import Residents
@@ -47,7 +48,7 @@ class Site:
         stream: int = 0,
     ) -> None:
         if compute is not None and compute not in COMPUTES:
-            raise ValueError(f"compute: got {compute!r}, expected one of {', '.join(map(repr, COMPUTES))} or None")
+            raise UsageError(f"compute: got {compute!r}, expected one of {', '.join(map(repr, COMPUTES))} or None")
         backend_of(device)
         self.device, self.wire, self.compute, self.stream = device, Wire(wire), compute, stream
         self.draws = Draws(seed)

@@ -14,6 +14,7 @@ import torch
 
 import nibble
 
+from ...errors import UsageError
 from ..draws import WORD, Key
 
 # Names of wires: the type that crosses and its bytes.
@@ -85,7 +86,7 @@ class Wire:
 
     def __init__(self, name: str) -> None:
         if name not in WIRES:
-            raise ValueError(f"wire: got {name!r}, expected one of {', '.join(map(repr, WIRES))}")
+            raise UsageError(f"wire: got {name!r}, expected one of {', '.join(map(repr, WIRES))}")
         self.name = name
         self.dtype, self.bytes = WIRES[name]
 
