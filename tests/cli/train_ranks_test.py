@@ -14,14 +14,26 @@ from case import NIBBLE  # noqa: E402: it reads no arguments, unittest does
 from train_case import TrainCase, main  # noqa: E402
 
 NETWORK = "convnet-8x8"
+NORMED = """
+name = "normed"
+input = [8, 8, 1]
+layers = [
+  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu", name = "a" },
+  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm", name = "b" },
+  { op = "add", from = ["a", "b"] }, { op = "relu" }, { op = "max_pool", kernel = 2 },
+  { op = "flatten" }, { op = "linear", features = 10, bias = true }, { op = "softmax_cross_entropy" },
+]
+"""
 SECONDS = 300
 
 
 class Ranks(TrainCase):
+    network = NETWORK
+
     def on(self, ranks, name, *options, arithmetic=("--arith", "int8"), code=0):
         """Trains on so many ranks; the folder, and what was said."""
         folder = self.folder / name
-        command = [MPIRUN, "-n", str(ranks), NIBBLE, "train", NETWORK, "--data", "digits", "--threads", "1", "--quiet", "--out",
+        command = [MPIRUN, "-n", str(ranks), NIBBLE, "train", str(self.network), "--data", "digits", "--threads", "1", "--quiet", "--out",
                    str(folder), *arithmetic, *options]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env={k: v for k, v in os.environ.items() if k != "NIBBLE_ISA"}) as process:
@@ -40,7 +52,7 @@ class Ranks(TrainCase):
             hashes[ranks] = self.hash_of(folder)
             self.assertEqual(text.count("weights "), 1)  # the first alone speaks
         self.assertEqual(len(set(hashes.values())), 1, hashes)
-        alone, _, _ = self.train("alone", "--arith", "int8", "--overwrite", "--quiet", *options, network=NETWORK)
+        alone, _, _ = self.train("alone", "--arith", "int8", "--overwrite", "--quiet", *options, network=self.network)
         self.assertEqual(self.hash_of(alone), hashes[1])
         # All but times; the loss is a sum of floats that each rank rounds.
         tables = {tuple(tuple(row[:3] + row[4:9]) for row in self.rows(self.folder / f"ranks{ranks}")) for ranks in hashes}
@@ -60,6 +72,12 @@ class Ranks(TrainCase):
 
     def test_a_rank_may_have_no_image_of_a_batch(self):
         self.same_on_all("--epochs", "1", "--batch", "718")  # 1437: a last batch of one image
+
+    def test_batch_norms_have_the_statistics_of_all(self):
+        self.network = self.folder / "normed.toml"
+        self.network.write_text(NORMED)
+        for batch in ("50", "718"):  # with a rank that has no image of the last
+            self.same_on_all("--epochs", "1", "--batch", batch, "--update", "sgd", "--lr", "0.05")
 
     def test_a_run_goes_on_with_another_number_of_ranks(self):
         for shifts in ("exact", "delayed"):
