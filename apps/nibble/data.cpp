@@ -237,6 +237,7 @@ void add_data(CLI::App& app) {
       "  nibble data check mnist         read it and compare its hashes\n"
       "  nibble data check imagenet/val  decode every picture, name the broken ones\n"
       "  nibble data get cifar10         download it, or say what to put where\n"
+      "  nibble data export cifar10 --out cifar10-png\n"
       "  nibble data preprocess r50.nib --data imagenet/val --out tensors");
 
   CLI::App& list = *verb.add_subcommand("list", "the known data sets and where they are");
@@ -257,6 +258,7 @@ void add_data(CLI::App& app) {
   got.add_option("NAME", flags->names, "the data set")->type_name("")->required()->expected(1);
   got.callback([flags] { get(flags->names.front()); });
 
+  add_data_export(verb);
   add_data_preprocess(verb);
 }
 

@@ -60,7 +60,9 @@ void add_data_preprocess(CLI::App& data) {
   add_threads_option(verb, flags->threads);
   verb.footer(
       "Of each picture the shorter side becomes 256/224 of what the network takes and the middle\n"
-      "is cut out. The same command again goes on where it stopped: tensors whose hash, and that "
+      "is cut out; where all have the size that it takes, and no val_map.txt names them, they "
+      "stay\n"
+      "as they are. The same command again goes on where it stopped: tensors whose hash, and that "
       "of\n"
       "their picture, is in hashes.txt stay, all others are made anew.\n\n"
       "Examples:\n"

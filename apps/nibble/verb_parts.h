@@ -22,6 +22,9 @@ bool is_path_of_pictures(const std::string& path);
 // Reads all, prints what cannot be read and how fast the others were; throws where there is one.
 void check_pictures(const std::string& path, bool is_json);
 
+// nibble data export: a data set as folders of pictures.
+void add_data_export(CLI::App& data);
+
 // nibble data preprocess: pictures as tensors of the MLPerf harness.
 void add_data_preprocess(CLI::App& data);
 

@@ -48,6 +48,10 @@ Shape png_shape(std::span<const std::byte>, const std::string& name) {
   throw Error("read_png", name + ": this build has no libpng", ErrorKind::system);
 }
 
+std::vector<std::byte> encode_png(const std::uint8_t*, const Shape&) {
+  throw Error("write_png", "this build has no libpng", ErrorKind::system);
+}
+
 #endif
 
 #ifndef NIBBLE_HAS_JPEG

@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "nibble/core/tensor.h"
 
@@ -22,6 +23,9 @@ inline bool is_png(std::span<const std::byte> bytes) {
 // As decode_picture and picture_shape.
 Tensor decode_png(std::span<const std::byte> bytes, const std::string& name);
 Shape png_shape(std::span<const std::byte> bytes, const std::string& name);
+
+// The file of a picture (height, width, 1 or 3 channels), which decode_png gives back as it was.
+std::vector<std::byte> encode_png(const std::uint8_t* pixels, const Shape& shape);
 
 bool can_read_jpeg();
 

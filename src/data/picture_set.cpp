@@ -46,6 +46,8 @@ std::optional<LabelledPictures> other_split(const fs::path& path, Split split,
   return has_other ? list_pictures(path, other, options) : std::nullopt;
 }
 
+}  // namespace
+
 // Both splits become the same, so where one does not decide it the other is looked at.
 PictureForm form_of(const LabelledPictures& pictures, const fs::path& path, Split split,
                     const LoadOptions& options) {
@@ -85,8 +87,6 @@ PictureForm form_of(const LabelledPictures& pictures, const fs::path& path, Spli
   form.size_of = pictures.list.name(0);
   return form;
 }
-
-}  // namespace
 
 std::optional<Dataset> find_picture_set(const fs::path& path, Split split,
                                         const LoadOptions& options) {

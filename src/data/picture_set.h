@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "data/picture_folder.h"
+#include "data/picture_form.h"
 #include "nibble/data/dataset.h"
 
 namespace nibble::inline data {
@@ -28,6 +29,11 @@ LabelledPictures list_picture_shards(const std::filesystem::path& path, Split sp
 // None: the folder or file holds no pictures that load_dataset takes.
 std::optional<Dataset> find_picture_set(const std::filesystem::path& path, Split split,
                                         const LoadOptions& options);
+
+// What they become: as they are where all of both splits have the size that options.input asks for
+// and no list names them, else what LoadOptions says.
+PictureForm form_of(const LabelledPictures& pictures, const std::filesystem::path& path,
+                    Split split, const LoadOptions& options);
 
 // The same as a list. A set without folders train and test is taken as either split.
 LabelledPictures list_picture_set(const std::filesystem::path& path, Split split);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpng behind decode_png. Its errors jump: between setjmp and longjmp nothing needs a destructor.
+// libpng behind decode_png and encode_png. When reading its errors jump: between setjmp and longjmp
+// nothing needs a destructor.
 #include "data/picture_codecs.h"
 
 #include <fmt/format.h>
@@ -122,6 +123,20 @@ Tensor decode_png(std::span<const std::byte> bytes, const std::string& name) {
   for (std::size_t y = 0; y < height; ++y) rows[y] = pixels + y * row_bytes;
   if (!read_pixels(reader, rows.data())) fail(reader, name);
   return picture;
+}
+
+std::vector<std::byte> encode_png(const std::uint8_t* pixels, const Shape& shape) {
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  image.height = static_cast<png_uint_32>(shape[0]);
+  image.width = static_cast<png_uint_32>(shape[1]);
+  image.format = shape[2] == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::vector<std::byte> file(size);
+  if (png_image_write_to_memory(&image, file.data(), &size, 0, pixels, 0, nullptr) == 0)
+    throw Error("write_png", image.message, ErrorKind::system);
+  file.resize(size);
+  return file;
 }
 
 }  // namespace nibble::inline data

@@ -216,7 +216,7 @@ std::int64_t ExampleReader::read(const std::filesystem::path& path,
 }
 
 void ExampleReader::read_picture(std::span<const std::byte> file, const std::string& name,
-                                 std::byte* integers) const {
+                                 std::byte* integers, PictureForm::Law law) const {
   const bool takes_pictures =
       info_.shape.rank() == 3 && (info_.shape[2] == 1 || info_.shape[2] == 3);
   if (!takes_pictures) {
@@ -224,10 +224,10 @@ void ExampleReader::read_picture(std::span<const std::byte> file, const std::str
                 fmt::format(".npy: the network takes {}", info_.shape.to_string()),
                 ErrorKind::input);
   }
-  const PictureForm form{.law = PictureForm::Law::middle, .shape = info_.shape};
-  std::vector<std::uint8_t> middle(form.bytes());
-  read_in_form(file, name, form, middle.data());
-  from_bytes(middle, integers);
+  const PictureForm form{.law = law, .shape = info_.shape, .size_of = "the network takes it"};
+  std::vector<std::uint8_t> pixels(form.bytes());
+  read_in_form(file, name, form, pixels.data());
+  from_bytes(pixels, integers);
 }
 
 }  // namespace nibble::inline inference

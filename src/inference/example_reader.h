@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "data/picture_form.h"
 #include "graph/input_table.h"
 #include "nibble/core/tensor.h"
 #include "nibble/engine/engine.h"
@@ -30,8 +31,8 @@ class ExampleReader {
   //   bytes of pictures unless the network takes u8 without a zero point; f32 are real numbers.
   std::int64_t read(const std::filesystem::path& path, std::vector<std::byte>& integers) const;
   // One picture, of info.bytes.
-  void read_picture(std::span<const std::byte> file, const std::string& name,
-                    std::byte* integers) const;
+  void read_picture(std::span<const std::byte> file, const std::string& name, std::byte* integers,
+                    PictureForm::Law law = PictureForm::Law::middle) const;
   std::int64_t take(ConstTensorView array, const std::string& name,
                     std::vector<std::byte>& integers) const;
 

@@ -159,11 +159,14 @@ TensorFolderResult write_tensor_folder(const TensorFolderOptions& options,
   if (info.dtype == DType::i32 || info.shape.rank() != 3)
     throw Error(kOp, "input of the network", info.shape.to_string(), "(h, w, c) of bytes");
   LabelledPictures pictures = list_picture_set(options.data, options.split);
-  const PictureForm form{.law = PictureForm::Law::middle, .shape = info.shape};
+  const PictureForm form = form_of(pictures, options.data, options.split,
+                                   {.input = info.shape, .takes_unlabelled = true});
   if (options.skips_broken) pictures.list = without_broken(std::move(pictures.list), form);
   const std::vector<std::string> names = names_of(pictures);
   fs::create_directories(options.out);
-  Account account(options.out / kHashes, fmt::format("tensors for input {}", input_hash(reader)));
+  Account account(options.out / kHashes,
+                  fmt::format("tensors for input {}{}", input_hash(reader),
+                              form.law == PictureForm::Law::as_is ? " as they are" : ""));
   TensorFolderResult result;
   const InterruptGuard guard;
   Progress progress("preprocess", static_cast<std::int64_t>(names.size()),
@@ -186,7 +189,7 @@ TensorFolderResult write_tensor_folder(const TensorFolderOptions& options,
       found[i] = account.is_whole(path, names[begin + i], picture_hashes[i]);
       if (found[i] == true) return;
       Tensor integers(info.dtype, info.shape);
-      reader.read_picture(picture, pictures.list.name(begin + i), integers.data());
+      reader.read_picture(picture, pictures.list.name(begin + i), integers.data(), form.law);
       write_harness_tensor(path, integers.view());
       hashes[i] = hash_text(read_file_bytes(path, kOp));
     });

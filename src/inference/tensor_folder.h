@@ -27,11 +27,12 @@ struct TensorFolderResult {
   std::int64_t renewed = 0;  // of those written: they were there with another hash
 };
 
-// Writes out/NAME.npy for every picture, out/val_map.txt with their labels in the order of the
-// data, and out/hashes.txt: the hashes of each tensor and of its picture, and before them that of
-// what the network takes. At most a few pictures are in memory. Where it was interrupted it goes
-// on: what lies there with the hashes that hashes.txt has, its own and its picture's, stays, all
-// else is made. A folder that was made for another input is refused.
+// Writes out/NAME.npy for every picture, of the size that load_dataset gives it, out/val_map.txt
+// with their labels in the order of the data, and out/hashes.txt: the hashes of each tensor and of
+// its picture, and before them that of what the network takes. At most a few pictures are in
+// memory. Where it was interrupted it goes on: what lies there with the hashes that hashes.txt has,
+// its own and its picture's, stays, all else is made. A folder that was made for another input is
+// refused.
 TensorFolderResult write_tensor_folder(const TensorFolderOptions& options,
                                        const ExampleReader& reader);
 

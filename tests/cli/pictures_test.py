@@ -152,6 +152,31 @@ class Pictures(TrainedCase):
         process = run("data", "preprocess", self.model, "--data", data, "--out", self.folder / "new", "--skip-broken")
         self.assertIn("29 tensors", process.stdout.decode())
 
+    def test_an_exported_set_has_the_answers_of_the_set(self):
+        """Pictures of the size that the network takes stay as they are: decoded, and as tensors."""
+        png, tensors = self.folder / "png", self.folder / "tensors"
+        self.assertIn("1437 pictures in", self.done("data", "export", "digits", "--out", png).decode())
+        self.fails(1, "what is there already", "data", "export", "digits", "--out", png)
+        found = self.evaluated("digits")
+        self.assertIn("360 tensors in", self.done("data", "preprocess", self.model, "--data", png, "--out", tensors).decode())
+        for data in (png, tensors):
+            again = self.evaluated(data)
+            for figure in ("images", "correct", "top5", "confusion"):
+                self.assertEqual(again[figure], found[figure], data)
+        if b"no LoadGen" in run("loadgen", "model", "--data", "digits", "--out", "out").stderr:
+            return
+        answers = {}
+        for data in ("digits", png, tensors):
+            out = self.folder / f"load-{getattr(data, 'name', data)}"
+            self.done("loadgen", self.model, "--data", data, "--out", out, "--mode", "accuracy")
+            entries = json.loads((out / "mlperf_log_accuracy.json").read_text())
+            answers[data] = {entry["qsl_idx"]: entry["data"] for entry in entries}
+        # A picture's name is its place in the set; files come class by class.
+        places = [int(path.stem) for path in sorted((png / "test").rglob("*.png"))]
+        self.assertEqual(sorted(places), list(range(360)))
+        self.assertEqual(answers[png], {i: answers["digits"][place] for i, place in enumerate(places)})
+        self.assertEqual(answers[tensors], answers[png])
+
     def test_names_of_members_make_no_lines_of_their_own(self):
         archive = self.folder / "names.tar"
         with tarfile.open(archive, "w") as members:
