@@ -63,8 +63,8 @@ TEST(BatchPlans, OfServerLetThreadsWorkTogetherWhereItIsWorthIt) {
     return times.plan({.scenario = Scenario::server, .threads = 2, .latency_bound = 15ms}).lanes;
   };
   EXPECT_EQ(lanes_of(1e-4, 2.0), 2);
-  EXPECT_EQ(lanes_of(1e-4, 2.08), 2);
-  EXPECT_EQ(lanes_of(1e-4, 2.12), 1);
+  EXPECT_EQ(lanes_of(1e-4, 2.38), 2);
+  EXPECT_EQ(lanes_of(1e-4, 2.42), 1);
   EXPECT_EQ(lanes_of(1.8e-3, 2.0), 2);
   EXPECT_EQ(lanes_of(1.8e-3, 2.09), 1);  // four singles of 7.5 ms are later than 15 ms
 }
@@ -93,6 +93,19 @@ TEST(BatchPlans, OfServerWaitWhereSingleSamplesAreTooSlow) {
   request.target_qps = 20;  // whatever comes, a quarter of the bound is the most
   times = {.a = 1e-1, .b = 0};
   EXPECT_EQ(times.plan(request).longest_wait, 3750us);
+}
+
+TEST(BatchPlans, OfServerSayUntilWhenASampleCanBeInTime) {
+  MadeUpTimes times{.a = 0, .b = 5e-4};
+  PlanRequest request{.scenario = Scenario::server, .threads = 2, .latency_bound = 15ms};
+  EXPECT_EQ(times.plan(request).in_time_for, 11ms);  // 15 less twice 4 · 0.5, though 1 is as fast
+  request.is_gpu = true;
+  const BatchPlan plan = times.plan(request);
+  EXPECT_NEAR(1e-9 * static_cast<double>(plan.in_time_for.count()), 0.015 - 1.25 * plan.seconds,
+              1e-6);
+  times.b = 1e-1;  // never in time: none is given up
+  EXPECT_EQ(times.plan(request).in_time_for, 0ns);
+  EXPECT_EQ(times.plan({.scenario = Scenario::offline, .threads = 2}).in_time_for, 0ns);
 }
 
 TEST(BatchPlans, OfServerAreMadeForTheLoadThatWillBeSet) {

@@ -61,10 +61,12 @@ class ServerSystem final : public mlperf::SystemUnderTest {
   }
 
  private:
-  // Samples are taken and given to the engine in the order in which they came: under the lock.
+  // Samples are taken and given to the engine in one order: under the lock.
   void begin_batches() {
-    while (waiting_.is_ready(LoadClock::now()) && parts_.runner.has_free_slot()) {
-      const WaitedBatch& batch = waiting_.take();
+    for (;;) {
+      const LoadClock::time_point now = LoadClock::now();
+      if (!waiting_.is_ready(now) || !parts_.runner.has_free_slot()) return;
+      const WaitedBatch& batch = waiting_.take(now);
       parts_.runner.submit(batch.samples, {.issued = batch.issued, .samples = waiting_.size()});
       if (waiting_.is_empty()) is_empty_.notify_all();
     }
