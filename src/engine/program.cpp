@@ -136,10 +136,18 @@ class ProgramMaker {
     law.has_ties = std::ranges::any_of(law.multiplier, [&](std::int64_t m) {
       return nibble::has_ties(most, magnitude_of(m), law.shift);
     });
-    law.is_small =
-        !group.addend.is_given() &&
-        fits_words({law.sum.low, law.sum.high}, law.multiplier, law.shift, {law.low, law.high});
+    law.is_small = is_small(law);
     return law;
+  }
+
+  // Whether few bits are enough for all that the law does.
+  bool is_small(const FinishLaw& law) const {
+    const RescaleRange y{law.low, law.high};
+    if (law.addend == kNoNode)
+      return fits_words({law.sum.low, law.sum.high}, law.multiplier, law.shift, y);
+    const Interval& a = bounds_[law.addend].value;
+    return !law.is_wide &&
+           fits_halves(law.multiplier, law.shift, y, {a.low, a.high}, law.addend_multiplier);
   }
 
   std::vector<std::int64_t> bias_of(const FusedGroup& group) const {

@@ -41,7 +41,7 @@ struct FinishLaw {
   bool is_wide = true;         // products with m or f need 64 bits
   bool has_wide_sums = false;  // even the sums do
   bool has_ties = true;        // false: no product with m is half-way between two results
-  bool is_small = false;       // nothing is added, and fits_words
+  bool is_small = false;       // fits_words or, with an addend, fits_halves
 };
 
 // The largest of windows of y.

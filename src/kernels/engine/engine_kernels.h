@@ -140,7 +140,7 @@ struct RescaleTile {
   int zero = 0;
   bool is_wide = true;    // false: every product and sum, half a step included, is below 2^31
   bool has_ties = true;   // false: no product with a multiplier is half-way between two results
-  bool is_small = false;  // true: nothing is added, and fits_words of laws/small_rescale.h
+  bool is_small = false;  // true: fits_words or, with an addend, fits_halves (laws/small_rescale.h)
   FilterStorage storage = FilterStorage::u8;  // of y; s32: y is written as it is, without zero
   void* out = nullptr;
   std::int64_t stride = 0;  // bytes from pixel to pixel

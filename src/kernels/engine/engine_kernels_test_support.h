@@ -318,13 +318,20 @@ class RandomRescale {
 
   // Sums near halves of steps and at the ends of what words hold.
   void choose_small(Random& random) {
-    const std::int64_t most = 32767 >> word_multiplier_shift(what_.shift);
+    std::int64_t most = 32767 >> word_multiplier_shift(what_.shift);
+    if (what_.addend != FilterStorage::none) {
+      choose_small_addend(random);
+      most = std::min(most, (INT32_MAX - half_step(what_.shift)) / (70'001 + addend_most_));
+    }
     for (int o = 0; o < kFilterColumns; ++o) {
       const std::int64_t factor = random.is_one_of(4) ? most : random.between(0, most);
       multiplier_.push_back(static_cast<std::int32_t>(random.is_one_of(5) ? factor >> 7 : factor));
     }
     multiplier_.push_back(-1);  // may be read
     const std::int64_t most_sum = random.is_one_of(2) ? 32767 : 70'000;
+    // Where the multiplier is 0 factors do not matter.
+    for (std::size_t o = 0; o < addend_multiplier_.size(); ++o)
+      if (multiplier_[o] == 0 && random.is_one_of(2)) addend_multiplier_[o] = 65'535;
     for (int i = 0; i < what_.pixels * what_.window * kFilterColumns; ++i) {
       const std::int64_t factor = std::max(multiplier_[size_of(i % kFilterColumns)], 1);
       std::int64_t near =
@@ -334,14 +341,39 @@ class RandomRescale {
       sums_.push_back(
           static_cast<std::int32_t>(std::min(near, most_sum) * (random.is_one_of(3) ? -1 : 1)));
     }
-    tile_.has_ties = a_product_ties();
+    tile_.has_ties = what_.addend != FilterStorage::none || a_product_ties();
+  }
+  void choose_small_addend(Random& random) {
+    FilterAddend& addend = tile_.addend;
+    const bool is_byte = what_.addend == FilterStorage::u8;
+    addend.storage = what_.addend;
+    addend.zero = is_byte && random.is_one_of(8) ? 128 : 0;
+    addend.shift = random.word(0, 12);
+    addend.stride = is_byte ? kFilterColumns : kFilterColumns / 2;
+    addend_ = random.bytes(addend.stride * what_.pixels);
+    const std::int64_t most = 65'534 >> random.between(0, 12);
+    addend_most_ = ((is_byte ? 255 : 15) * 65'535) >> addend.shift;
+    for (int o = 0; o < kFilterColumns; ++o)
+      addend_multiplier_.push_back(random.is_one_of(4) ? static_cast<std::int32_t>(most)
+                                                       : random.word(0, static_cast<int>(most)));
   }
   void set_small() {
     const auto [least, most] = std::ranges::minmax(sums_);
     const std::vector<std::int64_t> multipliers(multiplier_.begin(), multiplier_.end() - 1);
-    const std::int64_t largest = std::max<std::int64_t>(most, -std::int64_t{least});
+    std::int64_t largest = std::max<std::int64_t>(most, -std::int64_t{least});
+    const RescaleRange y{tile_.low, tile_.high};
+    if (addend_multiplier_.empty()) {
+      tile_.is_wide = largest * std::ranges::max(multipliers) + half_step(tile_.shift) > INT32_MAX;
+      tile_.is_small = fits_words({least, most}, multipliers, tile_.shift, y);
+      return;
+    }
+    const std::vector<std::int64_t> factors(addend_multiplier_.begin(), addend_multiplier_.end());
+    const FilterAddend& addend = tile_.addend;
+    const int last = addend.storage == FilterStorage::u8 ? 255 : 15;
+    largest += ((last * std::ranges::max(factors)) >> addend.shift) + 1;
     tile_.is_wide = largest * std::ranges::max(multipliers) + half_step(tile_.shift) > INT32_MAX;
-    tile_.is_small = fits_words({least, most}, multipliers, tile_.shift, {tile_.low, tile_.high});
+    tile_.is_small = !tile_.is_wide && fits_halves(multipliers, tile_.shift, y,
+                                                   {-addend.zero, last - addend.zero}, factors);
   }
 
   // (|sum| + |addend|)·multiplier <= limit, with some at the limit.

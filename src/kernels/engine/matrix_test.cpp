@@ -183,8 +183,12 @@ TEST(FilterMatrix, IsRescaledAsTilesAre) {
   const auto is_small = [&](const RescaleTile& tile) {
     const std::vector<std::int64_t> m(multipliers.begin(), multipliers.end());
     constexpr std::int64_t kMostSum = (1 << 22) - 1;
-    const bool fits = tile.addend.storage == FilterStorage::none &&
-                      fits_words({-kMostSum, kMostSum}, m, tile.shift, {tile.low, tile.high});
+    const std::vector<std::int64_t> f(factors.begin(), factors.end());
+    const RescaleRange y{tile.low, tile.high};
+    const RescaleRange a{-tile.addend.zero, 255 - tile.addend.zero};
+    const bool fits = tile.addend.storage == FilterStorage::none
+                          ? fits_words({-kMostSum, kMostSum}, m, tile.shift, y)
+                          : !tile.is_wide && fits_halves(m, tile.shift, y, a, f);
     small += fits ? 1 : 0;
     return fits;
   };

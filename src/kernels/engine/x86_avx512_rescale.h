@@ -27,7 +27,7 @@ void with_avx512_rescale(const RescaleTile& tile, const Body& body) {
       return body.template operator()<Avx512Rescale<Addend, u8, Width, Positive, Signed>>();
     if (tile.storage == u4)
       return body.template operator()<Avx512Rescale<Addend, u4, Width, Positive, Signed>>();
-    if constexpr (Width != words)
+    if constexpr (Width != words && Width != halves)
       return body.template operator()<Avx512Rescale<Addend, s32, Width, Positive, Signed>>();
   };
   const auto for_range = [&]<FilterStorage Addend>() {
@@ -37,6 +37,10 @@ void with_avx512_rescale(const RescaleTile& tile, const Body& body) {
     if (is_positive(tile)) return for_out.template operator()<Addend, narrow, true>();
     return for_out.template operator()<Addend, narrow, false>();
   };
+  if (width_of(tile) == halves) {
+    return tile.addend.storage == u8 ? for_out.template operator()<u8, halves, true, false>()
+                                     : for_out.template operator()<u4, halves, true, false>();
+  }
   if (width_of(tile) == words) {
     return is_positive(tile) ? for_out.template operator()<none, words, true>()
                              : for_out.template operator()<none, words, false>();

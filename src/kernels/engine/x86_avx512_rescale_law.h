@@ -14,12 +14,13 @@
 namespace nibble::inline kernels {
 namespace {  // a copy for each file: they are compiled with flags of their own
 
-// What products need: 16 bits, as laws/small_rescale.h says; 32 bits; 64, of which the upper 32 are
-// enough, the lower 16 of those where bytes leave no more; 64, of which a shift of 31 or more
-// leaves 32; 64 and more care.
-enum class RescaleWidth { words, narrow, upper, upper_words, shifted, wide };
+// What products need: 16 bits, or 32 by halves, as laws/small_rescale.h says; 32 bits; 64, of which
+// the upper 32 are enough, the lower 16 of those where bytes leave no more; 64, of which a shift of
+// 31 or more leaves 32; 64 and more care.
+enum class RescaleWidth { words, halves, narrow, upper, upper_words, shifted, wide };
 
-// Of 16 columns: multipliers, those of odd columns in even lanes, those of what is added.
+// Of 16 columns: multipliers, those of odd columns in even lanes, those of what is added. By
+// halves: multipliers of lower halves, of upper halves, and factors as sums of two words.
 struct RescaleMultipliers {
   __m512i first;
   __m512i second;
@@ -40,10 +41,14 @@ inline bool is_positive(const RescaleTile& tile) {
 
 inline RescaleWidth width_of(const RescaleTile& tile) {
   const bool rounds_up = is_positive(tile) || !tile.has_ties;
+  if (tile.addend.storage != FilterStorage::none)
+    return tile.is_wide                                                  ? RescaleWidth::wide
+           : tile.is_small && is_positive(tile) && tile.addend.zero == 0 ? RescaleWidth::halves
+                                                                         : RescaleWidth::narrow;
   if (tile.is_small && rounds_up && tile.storage != FilterStorage::s32) return RescaleWidth::words;
   if (!tile.is_wide) return RescaleWidth::narrow;
   // |sum|·multiplier is at most (2^31 - 1)².
-  if (tile.shift < 31 || tile.addend.storage != FilterStorage::none) return RescaleWidth::wide;
+  if (tile.shift < 31) return RescaleWidth::wide;
   if (tile.shift < 33 || !rounds_up) return RescaleWidth::shifted;
   const bool has_words = tile.shift - 32 <= kWordShift && tile.storage != FilterStorage::s32;
   return has_words ? RescaleWidth::upper_words : RescaleWidth::upper;
@@ -69,9 +74,10 @@ class Avx512Rescale {
                                                      : 0),
         first_shift_(Width == RescaleWidth::words
                          ? _mm512_set1_epi16(static_cast<short>(word_multiplier_shift(tile.shift)))
-                         : _mm512_set1_epi32(tile.shift - 32 - kWordShift)),
+                     : kHalves ? _mm512_set1_epi32(word_multiplier_shift(tile.shift))
+                               : _mm512_set1_epi32(tile.shift - 32 - kWordShift)),
         last_shift_(_mm512_set1_epi16(static_cast<short>(1 << (15 - word_shift(tile))))),
-        addend_shift_(kNarrow ? tile.addend.shift : 0),
+        addend_shift_(kNarrow || kHalves ? tile.addend.shift : 0),
         wide_shift_(tile.shift),
         wide_addend_shift_(tile.addend.shift),
         low_(_mm512_set1_epi32(tile.low)),
@@ -84,6 +90,9 @@ class Avx512Rescale {
     for (int b = 0; b * 16 < tile.columns; ++b) {
       const __m512i multiplier = _mm512_loadu_si512(tile.multiplier + b * 16);
       if constexpr (takes_upper(Width)) kept_[b].second = odd_lanes(multiplier);
+      if constexpr (kHalves)
+        kept_[b] = by_halves(_mm512_sllv_epi32(multiplier, first_shift_),
+                             _mm512_loadu_si512(tile.addend.multiplier + b * 16));
     }
   }
 
@@ -214,15 +223,15 @@ class Avx512Rescale {
 
  private:
   static constexpr bool kNarrow = Width == RescaleWidth::narrow;
+  static constexpr bool kHalves = Width == RescaleWidth::halves;
   static constexpr bool kRoundsWords =
-      (takes_upper(Width) || Width == RescaleWidth::words) && Out != FilterStorage::s32;
+      (takes_upper(Width) || Width == RescaleWidth::words || kHalves) && Out != FilterStorage::s32;
 
   static constexpr int kBlockBytes = 16;  // of an addend's block
 
   // Of the last rounding, that of words.
   static int word_shift(const RescaleTile& tile) {
-    if constexpr (Width == RescaleWidth::words)
-      return tile.shift + word_multiplier_shift(tile.shift) - 16;
+    if constexpr (Width == RescaleWidth::words || kHalves) return last_word_shift(tile.shift);
     return kRoundsWords ? std::min(tile.shift - 32, kWordShift) : 0;
   }
 
@@ -306,9 +315,43 @@ class Avx512Rescale {
     return SignedAddend ? _mm512_sub_epi32(x, addend_zero_) : x;
   }
 
+  // Each of 16 bytes twice, as words: to be multiplied by a factor in two parts.
+  [[gnu::always_inline]] static __m512i doubled_addend_of(const std::uint8_t* data, int b) {
+    const auto* at = reinterpret_cast<const __m128i*>(
+        data + (Addend == FilterStorage::u4 ? b % 2 * 16 : b * 16));
+    constexpr auto place = [](unsigned lane) {
+      return static_cast<int>(0x8000'8000U + 0x0001'0001U * lane);
+    };
+    const __m512i places = _mm512_setr_epi32(
+        place(0), place(1), place(2), place(3), place(4), place(5), place(6), place(7), place(8),
+        place(9), place(10), place(11), place(12), place(13), place(14), place(15));
+    const __m512i x = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(at)), places);
+    if constexpr (Addend != FilterStorage::u4) return x;
+    return b < 2 ? _mm512_and_si512(x, _mm512_set1_epi16(15)) : _mm512_srli_epi16(x, 4);
+  }
+
+  static Multipliers by_halves(__m512i multiplier, __m512i factor) {
+    factor = _mm512_maskz_mov_epi32(_mm512_test_epi32_mask(multiplier, multiplier), factor);
+    const __m512i first = _mm512_min_epi32(factor, _mm512_set1_epi32(32767));
+    const __m512i second = _mm512_sub_epi32(factor, first);
+    return {multiplier, _mm512_slli_epi32(multiplier, 16),
+            _mm512_or_si512(first, _mm512_slli_epi32(second, 16))};
+  }
+
+  // floor(total·multiplier / 2^16), the total's lower half without a sign: half a step has no bit
+  // below 2^16, so that it can be added later.
+  [[gnu::always_inline]] __m512i halves(__m512i sum, const Multipliers& by,
+                                        const std::uint8_t* data, int b) const {
+    const __m512i added =
+        _mm512_dpwssd_epi32(addend_shift_.half, doubled_addend_of(data, b), by.of_addend);
+    const __m512i total = _mm512_add_epi32(sum, _mm512_srav_epi32(added, addend_shift_.shift));
+    return _mm512_dpwssd_epi32(_mm512_mulhi_epu16(total, by.first), total, by.second);
+  }
+
   [[gnu::always_inline]] __m512i rescaled(__m512i sum, const Multipliers& by,
                                           const std::uint8_t* data, int b) const {
     if constexpr (Width == RescaleWidth::wide) return wide(sum, by, data, b);
+    if constexpr (kHalves) return halves(sum, by, data, b);
     if constexpr (kNarrow && Addend != FilterStorage::none) {
       const __m512i product = _mm512_mullo_epi32(addend_of(data, b), by.of_addend);
       sum = _mm512_add_epi32(
@@ -318,6 +361,7 @@ class Avx512Rescale {
   }
 
   [[gnu::always_inline]] Multipliers multipliers_of(int block) const {
+    if constexpr (kHalves) return kept_[block];
     Multipliers result{_mm512_loadu_si512(tile_.multiplier + block * 16), {}, {}};
     if constexpr (takes_upper(Width)) result.second = kept_[block].second;
     if constexpr (Addend != FilterStorage::none)
@@ -326,7 +370,7 @@ class Avx512Rescale {
   }
   [[gnu::always_inline]] static Multipliers in_registers(Multipliers by) {
     by.first = in_register(by.first);
-    if constexpr (takes_upper(Width)) by.second = in_register(by.second);
+    if constexpr (takes_upper(Width) || kHalves) by.second = in_register(by.second);
     if constexpr (Addend != FilterStorage::none) by.of_addend = in_register(by.of_addend);
     return by;
   }
@@ -403,8 +447,9 @@ class Avx512Rescale {
 
   const RescaleTile& tile_;
   NarrowShift shift_;
-  __m512i first_shift_;  // of upper halves: what leaves kWordShift; of multipliers of words
-  __m512i last_shift_;   // of words, 2^(15-s)
+  __m512i
+      first_shift_;  // of upper halves: what leaves kWordShift; of multipliers of words and halves
+  __m512i last_shift_;  // of words, 2^(15-s)
   NarrowShift addend_shift_;
   WideShift wide_shift_;
   WideShift wide_addend_shift_;

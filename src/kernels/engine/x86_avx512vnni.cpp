@@ -418,7 +418,8 @@ void multiply_rescale(const FilterTile& tile, const RescaleTile& given,
   RescaleTile rescale = given;
   // Many products hide what 32 bits need, and their loop has more registers then.
   constexpr std::int64_t kFewTaps = 256;
-  rescale.is_small &= rescale.is_wide || tile.taps * tile.depth <= kFewTaps;
+  if (rescale.addend.storage == FilterStorage::none)
+    rescale.is_small &= rescale.is_wide || tile.taps * tile.depth <= kFewTaps;
   const int blocks = tile.blocks;
   const bool is_whole = blocks == kFilterBlocks && rescale.window == 1;
   if (is_plain(rescale) && (rescale.window == 4 || (rescale.window == 1 && !is_whole))) {
