@@ -141,6 +141,15 @@ TEST(CodeArithmetic, EncodesFloats) {
   for (const char* text : {"e4m3", "e5m2", "e2m1", "e3m2"}) check(text);
 }
 
+TEST(CodeArithmetic, EncodesFloatsOfAllExponents) {
+  for (const char* text : {"bf16", "e8m3", "e8m1"}) {
+    const UpperBitsCoding p = encode_job(parse_format(text)).upper_bits;
+    EXPECT_NE(p.shift, 0U) << text;
+    expect_the_definitions_codes(
+        text, [&](float x) { return upper_bits(p, std::bit_cast<std::uint32_t>(x)); });
+  }
+}
+
 // The only codes that arithmetic leaves to a table of values.
 TEST(CodeArithmetic, DecodesFloatsWithoutMinusZero) {
   for (const char* text : kFloatsWithoutMinusZero) {

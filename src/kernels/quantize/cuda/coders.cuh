@@ -72,6 +72,30 @@ struct FloatCoder {
   }
 };
 
+struct UpperBitsCoder {
+  static constexpr int kBits = 16;  // a sign, eight bits of exponent, and a mantissa
+  static constexpr bool kTakesGuesses = false;
+  static constexpr bool kIsCoarse = false;
+  static constexpr bool kShares = false;
+  using Shared = Nothing;
+  const UpperBitsCoding& p;
+
+  __device__ __forceinline__ UpperBitsCoder(const EncodeJob& job, Nothing, int)
+      : p(job.upper_bits) {}
+
+  __device__ __forceinline__ static bool is_number(float x) { return x == x; }
+
+  template <bool kGuesses>
+  __device__ __forceinline__ FieldWords<kBits> codes(const float (&y)[kVector],
+                                                     bool& is_sure) const {
+    std::uint32_t codes[kVector];
+    is_sure = are_finite(y);
+#pragma unroll
+    for (int e = 0; e < kVector; ++e) codes[e] = upper_bits(p, Lane::bits(y[e]));
+    return {low_fields<kBits>(codes, 0), low_fields<kBits>(codes, 1)};
+  }
+};
+
 template <int kFieldBits>
 struct GridCoder {
   static constexpr int kBits = kFieldBits;

@@ -49,6 +49,17 @@ NIBBLE_INLINE std::uint32_t signed_codes(const FloatCoding& p, std::uint32_t cou
   return magnitudes | ((patterns & (magnitudes + p.has_sign)) >> p.sign_shift & p.signs);
 }
 
+// Floats of fp32's exponents, bf16 among them: the code is the upper bits of a number, sign,
+// subnormals and infinity included, and what rounding carries goes where it belongs.
+struct UpperBitsCoding {
+  std::uint32_t shift = 0;  // 23 - m; 0: of no use here
+  std::uint32_t half_less_one = 0;
+};
+
+NIBBLE_INLINE std::uint32_t upper_bits(const UpperBitsCoding& p, std::uint32_t pattern) {
+  return (pattern + p.half_less_one + (pattern >> p.shift & 1U)) >> p.shift;
+}
+
 // A posit's regime, as a run of bits, is to its code what an exponent is to a number: with
 // L = log2|x| by straight lines between the regimes' powers, the code c of 0 < x <= 1 is
 // 2^(n-2)·2^L by straight lines as well, which is what fp32 bits say, and that of 1/x is 2^(n-1) -

@@ -47,6 +47,21 @@ bool lower(const RoundJob& job, FloatCoding& p) {
   return true;
 }
 
+bool lower(const RoundJob& job, UpperBitsCoding& p) {
+  const FloatPlan& f = job.plan.floating;
+  const int mantissa_bits = 23 - static_cast<int>(f.dropped_bits);
+  const bool has_all_exponents = f.min_normal == 0x00800000U &&
+                                 f.largest + (1U << f.dropped_bits) == 0x7F800000U &&
+                                 f.beyond[0] == 0x7F800000U && f.infinite[0] == 0x7F800000U;
+  if (!is_plain(f) || f.dropped_bits < 16 || !has_all_exponents ||
+      job.codes.bits != 9 + mantissa_bits ||
+      f.small_quantum != std::ldexp(0x1p-126F, -mantissa_bits)) {
+    return false;
+  }
+  p = {f.dropped_bits, f.half_less_one};
+  return true;
+}
+
 bool lower(const RoundJob& job, GridCoding& p) {
   const GridPlan& g = job.plan.grid;
   if (g.steps_per_one < 0x1p-20F || g.steps_per_one > 0x1p20F) return false;
@@ -107,7 +122,7 @@ std::optional<EncodeJob> make_encode_job(const RoundJob& job) {
   bool has_coding = false;
   switch (job.plan.family) {
     case RoundPlan::Family::floating:
-      has_coding = lower(job, result.floating);
+      has_coding = lower(job, result.floating) || lower(job, result.upper_bits);
       break;
     case RoundPlan::Family::grid:
       has_coding = lower(job, result.grid);
@@ -125,7 +140,7 @@ std::optional<EncodeJob> make_encode_job(const RoundJob& job) {
 void encode(const EncodeJob& job, const Place& place) {
   switch (job.family) {
     case RoundPlan::Family::floating:
-      return encode_floats(job, place);
+      return job.upper_bits.shift != 0 ? encode_upper_bits(job, place) : encode_floats(job, place);
     case RoundPlan::Family::grid:
       return encode_grids(job, place);
     case RoundPlan::Family::posit:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All 2^32 fp32 inputs through quantize and encode on the CPU and on the GPU, bits compared:
-// fourteen formats under four roundings each, and six formats' codes. An argument n takes every
+// fourteen formats under four roundings each, and seven formats' codes. An argument n takes every
 // n-th stretch of inputs only, a second one starts at another than the first.
 #include "kernels/quantize/cuda/device_sweep.h"
 
@@ -41,7 +41,7 @@ constexpr const char* kFormats[] = {"e4m3",
                                     "mxfp4",
                                     "nvfp4(tensor_scale=0.7)"};
 constexpr const char* kCodeFormats[] = {
-    "e4m3", "e2m1", "int8(scale=0.1)", "int4(scale=0.1)", "posit(8,1)", "codebook(nf4)"};
+    "e4m3", "e2m1", "bf16", "int8(scale=0.1)", "int4(scale=0.1)", "posit(8,1)", "codebook(nf4)"};
 constexpr const char* kRoundings[] = {"nearest-even", "toward-zero", "stochastic(16)",
                                       "stochastic"};
 
@@ -49,7 +49,7 @@ struct Case {
   std::string name;
   Format format;
   QuantizeOptions options;
-  bool encodes = false;
+  std::size_t code_bytes = 0;  // 0: numbers, not codes
   std::uint64_t different = 0;
   std::string example = {};
 };
@@ -88,7 +88,9 @@ class DeviceSweep {
       }
     }
     for (const char* format : kCodeFormats) {
-      cases_.push_back({fmt::format("{} codes", format), parse_format(format), {}, true});
+      const Format parsed = parse_format(format);
+      const std::size_t bytes = describe(parsed.element).code_bits > 8 ? 2 : 1;
+      cases_.push_back({fmt::format("{} codes", format), parsed, {}, bytes});
     }
   }
 
@@ -120,26 +122,38 @@ class DeviceSweep {
              view_of(std::span<float>(lane.host.data(), kStretch)), one.format, one.options);
   }
 
-  // Codes are bytes. The GPU gives code 0 to a NaN that has none, the CPU refuses it.
+  // The GPU gives code 0 to a NaN that has none, the CPU refuses it.
   void encode_both(const Case& one, const Shape& shape, Lane& lane) {
-    const DeviceEncoded encoded{{lane.got.data(), DType::u8}, false, scales_.data(), zeros_.data()};
+    const DeviceEncoded encoded{{lane.got.data(), one.code_bytes == 2 ? DType::u16 : DType::u8},
+                                false,
+                                scales_.data(),
+                                zeros_.data()};
     device_encode({patterns_.data(), DType::f32}, encoded, shape, one.format, one.options, nullptr,
                   lane.stream.place());
-    std::vector<float> numbers = input_;
-    if (!describe(one.format.element).has_nan) {
-      const auto zero = static_cast<float>(decode_code(one.format.element, 0));
-      for (float& x : numbers) {
-        if (std::isnan(x)) x = zero;
-      }
-    }
+    const bool has_nan = describe(one.format.element).has_nan;
+    const auto zero = static_cast<float>(decode_code(one.format.element, 0));
+    for_all([&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        numbers_[i] = std::isnan(input_[i]) && !has_nan ? zero : input_[i];
+    });
     const Encoded expected =
-        encode(view_of(std::span<const float>(numbers)), one.format, one.options);
-    std::memcpy(lane.host.data(), expected.codes.data(), kStretch);
+        encode(view_of(std::span<const float>(numbers_)), one.format, one.options);
+    auto* codes = reinterpret_cast<std::byte*>(lane.host.data());
+    for_all([&](std::size_t begin, std::size_t end) {
+      std::memcpy(codes + begin * one.code_bytes, expected.codes.data() + begin * one.code_bytes,
+                  (end - begin) * one.code_bytes);
+    });
+  }
+
+  // By all threads: what one did alone took half of the sweep's time.
+  template <class Body>
+  static void for_all(const Body& body) {
+    parallel_for(kStretch, 1 << 16, body);
   }
 
   void stretch(std::size_t number) {
     const auto first = static_cast<std::uint32_t>(number * kStretch);
-    parallel_for(kStretch, 1 << 16, [&](std::size_t begin, std::size_t end) {
+    for_all([&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         input_[i] = std::bit_cast<float>(cuda::pattern_at(first + static_cast<std::uint32_t>(i)));
       }
@@ -151,8 +165,9 @@ class DeviceSweep {
       Lane& lane = lanes_[c % 2];
       cuda::check("sweep", cudaStreamSynchronize(lane.stream.get()));
       const Case& one = cases_[c];
-      const std::size_t bytes = one.encodes ? kStretch : kStretch * sizeof(float);
-      one.encodes ? encode_both(one, shape, lane) : quantize_both(one, shape, lane);
+      const bool encodes = one.code_bytes != 0;
+      const std::size_t bytes = kStretch * (encodes ? one.code_bytes : sizeof(float));
+      encodes ? encode_both(one, shape, lane) : quantize_both(one, shape, lane);
       cuda::check("sweep", cudaMemcpyAsync(lane.expected.data(), lane.host.data(), bytes,
                                            cudaMemcpyHostToDevice, lane.stream.get()));
       cuda::compare_bits(lane.got.data(), lane.expected.data(), bytes / sizeof(std::uint32_t),
@@ -161,9 +176,10 @@ class DeviceSweep {
     const std::vector<cuda::SweepResult> results = results_.get();
     for (std::size_t c = 0; c < cases_.size(); ++c) {
       if (results[c].different > cases_[c].different && cases_[c].example.empty()) {
-        const auto at = static_cast<std::uint32_t>(results[c].example - 1);
-        cases_[c].example = fmt::format(
-            ", one at 0x{:08X}", cuda::pattern_at(first + (cases_[c].encodes ? 4 * at : at)));
+        const std::size_t bytes = cases_[c].code_bytes;  // a word has several codes
+        const std::size_t at = (results[c].example - 1) * (bytes == 0 ? 1 : 4 / bytes);
+        cases_[c].example = fmt::format(", one at 0x{:08X}",
+                                        cuda::pattern_at(first + static_cast<std::uint32_t>(at)));
       }
       cases_[c].different = results[c].different;
     }
@@ -171,6 +187,7 @@ class DeviceSweep {
 
   std::vector<Case> cases_;
   std::vector<float> input_ = std::vector<float>(kStretch);
+  std::vector<float> numbers_ = input_;  // those that have a code
   cuda::TestMemory<std::uint32_t> patterns_{kStretch};
   cuda::TestMemory<cuda::SweepResult> results_{64};
   cuda::TestMemory<float> scales_{1};

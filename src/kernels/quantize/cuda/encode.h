@@ -32,6 +32,7 @@ struct EncodeJob {
   CodeJob codes;
   RoundPlan::Family family = RoundPlan::Family::floating;
   FloatCoding floating;
+  UpperBitsCoding upper_bits;  // where it is of use, instead of `floating`
   GridCoding grid;
   PositCoding posit;
   TableCoding table;
@@ -42,6 +43,7 @@ std::optional<EncodeJob> make_encode_job(const RoundJob& job);
 
 void encode(const EncodeJob& job, const Place& place);
 void encode_floats(const EncodeJob& job, const Place& place);
+void encode_upper_bits(const EncodeJob& job, const Place& place);
 void encode_grids(const EncodeJob& job, const Place& place);
 void encode_posits(const EncodeJob& job, const Place& place);
 void encode_tables(const EncodeJob& job, const Place& place);

@@ -44,6 +44,7 @@ function(nibble_add_kernel_instances target)
   nibble_add_kernel_instance(${target} round_quick_tables RoundJob launch_quick_tables quick_table.cuh)
 
   nibble_add_kernel_instance(${target} encode_floats EncodeJob launch_width<FloatCoder> encode.cuh)
+  nibble_add_kernel_instance(${target} encode_upper_bits EncodeJob launch_coder<UpperBitsCoder> encode.cuh)
   nibble_add_kernel_instance(${target} encode_grids EncodeJob launch_width<GridCoder> encode.cuh)
   nibble_add_kernel_instance(${target} encode_posits EncodeJob launch_width<PositCoder> encode.cuh)
   nibble_add_kernel_instance(${target} encode_tables EncodeJob launch_tables encode.cuh)
