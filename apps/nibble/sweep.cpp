@@ -10,27 +10,19 @@
 #include <string>
 #include <system_error>
 
-#include "apps/nibble/sweep_plan.h"
 #include "apps/nibble/verb.h"
-#include "core/atomic_file.h"
-#include "core/hash.h"
 #include "core/name.h"
-#include "epoch_loop/training_data.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
-#include "nibble/float_training/train.h"
 #include "nibble/run_folder/interrupt.h"
-#include "report/bar_chart.h"
 #include "tasks/json.h"
-#include "tasks/place_step.h"
+#include "tasks/sweep_plan.h"
 #include "tasks/train_flags.h"
 
 namespace nibble {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kMostSeeds = 10'000;
 
 double accuracy_in(const fs::path& folder) {
   std::ifstream in(folder / "summary.json");
@@ -55,65 +47,7 @@ void train_in(const fs::path& folder, AnyRecipe& recipe) {
       .mode = RunFolderMode::start_or_resume,
       .progress = world().size() > 1 ? ProgressStyle::silent : ProgressStyle::automatic,
       .make_events = tensorboard_sink};
-  if (auto* integers = std::get_if<IntegerRecipe>(&recipe)) {
-    place_recipe(*integers);
-    train_integers(*integers, options);
-  } else {
-    place_recipe(std::get<Recipe>(recipe));
-    train(std::get<Recipe>(recipe), options);
-  }
-}
-
-// What the last run would find wrong is said before the first one.
-void check_data_of(SweepPlan& plan) {
-  for (PlannedRun& run : plan.runs) {
-    const RunSettings& settings = settings_of(run.recipe);
-    RunSettings& base = settings_of(plan.base);
-    const bool is_known = !base.data_hash.empty() && settings.data == base.data &&
-                          settings.image_size == base.image_size;
-    if (is_known) continue;
-    const Dataset data = load_dataset(settings.data, Split::train,
-                                      {.image_size = settings.image_size,
-                                       .input = input_of(settings.network).shape,
-                                       .skips_broken = settings.skips_broken});
-    check_data(settings.network, data);
-    base.data_hash = hex(hash_of(data));
-  }
-}
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error && fs::is_directory(folder, error)) return;
-  throw Error("sweep",
-              fmt::format("cannot make folder {}: {}", folder.string(),
-                          error ? error.message() : "a file is there"),
-              ErrorKind::system);
-}
-
-// What the folder is for; another sweep must not mix with it.
-void claim_folder(const SweepFlags& flags, const AnyRecipe& base) {
-  Json json = Json::parse(json_of(base));
-  if (!flags.formats.empty()) json["roles"] = flags.roles;
-  if (!flags.twin.empty()) json["twin"] = flags.twin;
-  json.erase("seed");
-  const fs::path path = fs::path(flags.out) / "sweep.json";
-  make_folder(flags.out);
-  std::error_code ignored;
-  if (fs::exists(path, ignored)) {
-    std::ifstream in(path);
-    const Json old = Json::parse(in, nullptr, false);
-    if (old.is_object() && !old.contains("data_hash")) json.erase("data_hash");  // older versions
-    if (old != json) {
-      throw Error("sweep",
-                  fmt::format("{} holds a sweep with other settings; --out names another folder",
-                              flags.out));
-    }
-    return;
-  }
-  AtomicFile file(path);
-  file.stream() << json.dump(2) << "\n";
-  file.commit();
+  train_any(recipe, options);
 }
 
 // Row after row, seed after seed.
@@ -154,11 +88,11 @@ class SweepRuns {
   std::uint64_t first_seed_;
 };
 
-void run(SweepFlags& flags) {
+void run(SweepFlags& flags, bool is_json) {
   SweepPlan plan = plan_of(flags);
   if (flags.out.empty()) flags.out = "runs/sweep-" + file_part(settings_of(plan.base).name);
   check_data_of(plan);
-  if (world().rank() == 0) claim_folder(flags, plan.base);
+  if (world().rank() == 0) claim_folder(flags, plan);
   world().barrier();
   const InterruptGuard guard;  // also between two runs
   SweepRuns runs(flags, plan);
@@ -171,8 +105,8 @@ void run(SweepFlags& flags) {
   runs.read_results();
   const RunSettings& base = settings_of(plan.base);
   write_table(flags.out, plan.table, fmt::format("{} on {}", base.network.name, base.data));
-  print_table(plan.table, flags.is_json);
-  if (!flags.is_json)
+  print_table(plan.table, is_json);
+  if (!is_json)
     fmt::print(
         "\n{0}/sweep.csv, {0}/sweep.svg; 'nibble report {0}/*/' lays the runs over each other\n",
         flags.out);
@@ -183,35 +117,15 @@ void run(SweepFlags& flags) {
 void add_sweep(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("sweep", "train in many settings: one table, one picture");
   const auto flags = std::make_shared<SweepFlags>();
+  const auto is_json = std::make_shared<bool>(false);
   verb.add_option("NETWORK|RECIPE", flags->recipe.what, "what to train, as for nibble train")
       ->type_name("")
       ->required();
-  CLI::Option* formats =
-      verb.add_option("--formats", flags->formats,
-                      "formats of float training; the run without them is always there");
-  verb.add_option("--roundings", flags->roundings, "nearest-even, stochastic, …");
-  verb.add_option("--roles", flags->roles,
-                  "what is rounded: weight activation error gradient (default), momentum,\n"
-                  "update, master, accumulator");
-  verb.add_option(
-          "--vary", flags->varied,
-          "any option below that decides numbers, and a value: mu=5 mu=4 shifts=delayed …;\n"
-          "every value of one is tried with every value of the others")
-      ->type_name("OPTION=VALUE")
-      ->excludes(formats);
-  verb.add_option("--twin", flags->twin,
-                  "first row: the same run in floats, by the optimizer of this recipe, or by Adam\n"
-                  "where it is a network")
-      ->type_name("RECIPE")
-      ->excludes(formats);
-  verb.add_option("--seeds", flags->seeds, "runs a row (1), from --seed on")
-      ->check(CLI::Range(1, kMostSeeds));
-  add_train_flags(verb, flags->recipe);
-  add_integer_flags(verb, flags->integers);
+  add_sweep_flags(verb, *flags);
   verb.add_option("--out", flags->out,
                   "folder (runs/sweep-NAME); what is done there is not done again")
       ->type_name("DIR");
-  verb.add_flag("--json", flags->is_json, "print JSON");
+  verb.add_flag("--json", *is_json, "print JSON");
   verb.footer(
       "Under mpirun each process takes its share of the runs; the folder is one, and so is the "
       "table.\n\n"
@@ -223,7 +137,7 @@ void add_sweep(CLI::App& app) {
       "mnist-lenet-fp32\n"
       "  mpirun -n 4 nibble sweep digits-convnet-int8 --vary shift-rounding=error={nearest,"
       "stochastic} --seeds 5 --threads 1");
-  verb.callback([flags] { run(*flags); });
+  verb.callback([flags, is_json] { run(*flags, *is_json); });
 }
 
 }  // namespace nibble

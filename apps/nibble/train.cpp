@@ -144,9 +144,7 @@ void take_place_of_run(const TrainVerbFlags& flags, Recipe& recipe) {
 
 TrainResult run_float(TrainVerbFlags& flags) {
   Recipe recipe = recipe_of(flags.recipe);
-  if (const int ranks = std::max(world().size(), flags.ranks); ranks > 1)
-    throw Error("train", "processes", std::to_string(ranks),
-                "1: only integer sums (--arith int8) do not depend on how a batch is cut");
+  check_float_processes(std::max(world().size(), flags.ranks));
   warn_of_slow_products(recipe);
   take_place_of_run(flags, recipe);
   if (const auto plan = place_recipe(recipe); plan && !flags.is_quiet)

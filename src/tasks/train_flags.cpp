@@ -182,6 +182,12 @@ std::optional<std::string> place_of_flags(const TrainFlags& flags) {
   return *place + " within " + *flags.memory;
 }
 
+void check_float_processes(int count) {
+  if (count > 1)
+    throw Error("train", "processes", std::to_string(count),
+                "1: only integer sums (--arith int8) do not depend on how a batch is cut");
+}
+
 std::unique_ptr<EventSink> tensorboard_sink(const RunFolder& folder,
                                             std::optional<std::int64_t> resumed_at) {
   return std::make_unique<TensorBoardSink>(folder.path(), resumed_at);

@@ -66,6 +66,9 @@ void take_run_flags(const TrainFlags& flags, RunSettings& settings);
 // recipe of integers the run without its arithmetic is taken.
 Recipe recipe_of(const TrainFlags& flags);
 
+// Refuses more than one process.
+void check_float_processes(int count);
+
 // The TensorBoard file of a run, for TrainOptions::make_events.
 std::unique_ptr<EventSink> tensorboard_sink(const RunFolder& folder,
                                             std::optional<std::int64_t> resumed_at);

@@ -66,6 +66,12 @@ class Sweep(TrainCase):
         self.assertEqual(told["results"]["test_top1"], [self.summary(path)["test"]["top1"] for path in runs[:2]])
         self.assertIn("the weights are different", self.done("compare", *runs).decode())
 
+    def test_fp32_alone_is_a_row_and_a_picture(self):
+        process = run("sweep", "mlp-64-32-10", *QUICK, "--epochs", "1", "--formats", "fp32", "--out", self.folder / "sweep")
+        self.assertEqual(process.returncode, 0, process.stderr.decode())
+        self.assertRegex(process.stdout.decode(), r"\nfp32 +[\d.]+ +0.00 +\+0.00\n\n")
+        self.assertIn("fp32", (self.folder / "sweep" / "sweep.svg").read_text())
+
     def test_options_are_varied_beside_a_twin_in_floats(self):
         folder = self.folder / "sweep"
         options = ("sweep", "digits-convnet-int8", "--epochs", "1", "--threads", "1", "--vary", "mu=5", "mu=-1",

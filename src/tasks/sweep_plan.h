@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "tasks/integer_flags.h"
-#include "tasks/train_flags.h"
+#include "tasks/any_recipe.h"
 
-namespace nibble {
+namespace CLI {
+class App;
+}
+
+namespace nibble::inline tasks {
 
 struct SweepRow {
   std::vector<std::string> labels;  // one an axis; empty where the axis does not apply
@@ -40,12 +42,10 @@ struct SweepFlags {
   std::string twin;                 // what is trained in floats for the first row
   std::int64_t seeds = 1;
   std::string out;
-  bool is_json = false;
 };
 
-using AnyRecipe = std::variant<Recipe, IntegerRecipe>;
-RunSettings& settings_of(AnyRecipe& recipe);
-std::string json_of(const AnyRecipe& recipe);
+// What is varied, how often, and the options of nibble train.
+void add_sweep_flags(CLI::App& verb, SweepFlags& flags);
 
 struct PlannedRun {
   std::string folder;  // without the seed
@@ -60,4 +60,10 @@ struct SweepPlan {
 
 SweepPlan plan_of(const SweepFlags& flags);
 
-}  // namespace nibble
+// What the last run would find wrong with its data is said before the first one.
+void check_data_of(SweepPlan& plan);
+
+// Makes the folder; one of another sweep is refused.
+void claim_folder(const SweepFlags& flags, const SweepPlan& plan);
+
+}  // namespace nibble::inline tasks

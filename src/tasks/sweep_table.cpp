@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What nibble sweep tells.
-#include "apps/nibble/sweep_plan.h"
+#include "tasks/sweep_plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@
 #include "run_folder/csv_log.h"
 #include "tasks/json.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 namespace {
 
 double mean_of(const std::vector<double>& values) {
@@ -31,7 +31,7 @@ double deviation_of(const std::vector<double>& values) {
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-void write_text(const std::filesystem::path& path, const std::string& text) {
+void write_part(const std::filesystem::path& path, const std::string& text) {
   AtomicFile file(path);
   file.stream() << text;
   file.commit();
@@ -62,6 +62,7 @@ std::string chart_of(const SweepTable& table, const std::string& title) {
     if (!series.empty() && std::ranges::find(chart.series, series) == chart.series.end())
       chart.series.push_back(series);
   }
+  if (chart.series.empty()) chart.series.push_back(table.axes.front());  // the first row alone
   for (const SweepRow& row : table.rows) {
     std::vector<std::string> names = row.labels;
     if (has_series) names.pop_back();
@@ -99,8 +100,8 @@ std::string name_of_first(const SweepRow& row) {
 
 void write_table(const std::filesystem::path& folder, const SweepTable& table,
                  const std::string& title) {
-  write_text(folder / "sweep.csv", csv_of(table));
-  write_text(folder / "sweep.svg", chart_of(table, title));
+  write_part(folder / "sweep.csv", csv_of(table));
+  write_part(folder / "sweep.svg", chart_of(table, title));
 }
 
 void print_table(const SweepTable& table, bool is_json) {
@@ -125,4 +126,4 @@ void print_table(const SweepTable& table, bool is_json) {
   }
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

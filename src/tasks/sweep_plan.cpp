@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which runs nibble sweep makes.
-#include "apps/nibble/sweep_plan.h"
+#include "tasks/sweep_plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,17 +13,13 @@
 #include "core/name.h"
 #include "nibble/core/error.h"
 
-namespace nibble {
+namespace nibble::inline tasks {
 namespace {
 
-AnyRecipe any_recipe_of(const TrainFlags& flags, const IntegerFlags& integers) {
-  check_arithmetic(flags, integers);
-  if (is_integer(flags, integers)) return integer_recipe_of(flags, integers);
-  return recipe_of(flags);
-}
+constexpr int kMostSeeds = 10'000;
 
-void add(SweepPlan& plan, std::vector<std::string> labels, const std::string& name,
-         AnyRecipe recipe) {
+void add_run(SweepPlan& plan, std::vector<std::string> labels, const std::string& name,
+             AnyRecipe recipe) {
   labels.resize(plan.table.axes.size());
   plan.table.rows.push_back({std::move(labels), {}});
   plan.runs.push_back({file_part(name), std::move(recipe)});
@@ -49,7 +45,7 @@ PolicyRule rule_for(const SweepFlags& flags, const Format& format, const Roundin
 void plan_formats(const SweepFlags& flags, SweepPlan& plan) {
   const auto& base = std::get<Recipe>(plan.base);
   const std::string first = base.policy.rules.empty() ? "fp32" : "recipe";
-  add(plan, {first}, first, base);
+  add_run(plan, {first}, first, base);
   for (const std::string& text : flags.formats) {
     const Format format = parse_format(text);
     const std::string name = to_string(format);
@@ -62,7 +58,7 @@ void plan_formats(const SweepFlags& flags, SweepPlan& plan) {
       recipe.policy.rules.push_back(rule_for(flags, format, rounding));
       recipe.policy.name = name + "/" + canonical;
       check_policy(recipe.policy, recipe.network);
-      add(plan, {name, canonical}, name + "-" + canonical, std::move(recipe));
+      add_run(plan, {name, canonical}, name + "-" + canonical, std::move(recipe));
     }
   }
 }
@@ -129,8 +125,8 @@ void plan_varied(const SweepFlags& flags, SweepPlan& plan) {
       labels.push_back(value);
       names.push_back(option.name + "=" + value);
     }
-    add(plan, std::move(labels), fmt::format("{}", fmt::join(names, ",")),
-        any_recipe_of(changed.recipe, changed.integers));
+    add_run(plan, std::move(labels), fmt::format("{}", fmt::join(names, ",")),
+            any_recipe_of(changed.recipe, changed.integers));
   }
 }
 
@@ -143,7 +139,7 @@ void plan_twin(const SweepFlags& flags, SweepPlan& plan) {
   static_cast<RunSettings&>(twin) = settings_of(plan.base);
   twin.name = flags.twin;
   const std::string name = twin.policy.rules.empty() ? "fp32" : flags.twin;
-  add(plan, {name}, name, std::move(twin));
+  add_run(plan, {name}, name, std::move(twin));
 }
 
 void check_runs(const SweepPlan& plan) {
@@ -160,12 +156,29 @@ void check_runs(const SweepPlan& plan) {
 
 }  // namespace
 
-RunSettings& settings_of(AnyRecipe& recipe) {
-  return std::visit([](auto& each) -> RunSettings& { return each; }, recipe);
-}
-
-std::string json_of(const AnyRecipe& recipe) {
-  return std::visit([](const auto& each) { return to_json(each); }, recipe);
+void add_sweep_flags(CLI::App& verb, SweepFlags& flags) {
+  CLI::Option* formats =
+      verb.add_option("--formats", flags.formats,
+                      "formats of float training; the run without them is always there");
+  verb.add_option("--roundings", flags.roundings, "nearest-even, stochastic, …");
+  verb.add_option("--roles", flags.roles,
+                  "what is rounded: weight activation error gradient (default), momentum,\n"
+                  "update, master, accumulator");
+  verb.add_option(
+          "--vary", flags.varied,
+          "any option below that decides numbers, and a value: mu=5 mu=4 shifts=delayed …;\n"
+          "every value of one is tried with every value of the others")
+      ->type_name("OPTION=VALUE")
+      ->excludes(formats);
+  verb.add_option("--twin", flags.twin,
+                  "first row: the same run in floats, by the optimizer of this recipe, or by Adam\n"
+                  "where it is a network")
+      ->type_name("RECIPE")
+      ->excludes(formats);
+  verb.add_option("--seeds", flags.seeds, "runs a row (1), from --seed on")
+      ->check(CLI::Range(1, kMostSeeds));
+  add_train_flags(verb, flags.recipe);
+  add_integer_flags(verb, flags.integers);
 }
 
 SweepPlan plan_of(const SweepFlags& flags) {
@@ -182,9 +195,9 @@ SweepPlan plan_of(const SweepFlags& flags) {
   else if (!flags.varied.empty())
     plan_varied(flags, plan);
   else
-    add(plan, {"int8"}, "int8", plan.base);
+    add_run(plan, {"int8"}, "int8", plan.base);
   check_runs(plan);
   return plan;
 }
 
-}  // namespace nibble
+}  // namespace nibble::inline tasks

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recipe of floats or of integers, as the options say.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "nibble/float_training/train.h"
+#include "tasks/integer_flags.h"
+#include "tasks/train_flags.h"
+
+namespace nibble::inline tasks {
+
+using AnyRecipe = std::variant<Recipe, IntegerRecipe>;
+
+AnyRecipe any_recipe_of(const TrainFlags& flags, const IntegerFlags& integers);
+RunSettings& settings_of(AnyRecipe& recipe);
+std::string json_of(const AnyRecipe& recipe);
+
+// With rules in the place of auto.
+TrainResult train_any(AnyRecipe& recipe, const TrainOptions& options);
+
+}  // namespace nibble::inline tasks

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder of a sweep, and whether its data serves all runs.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "core/atomic_file.h"
+#include "core/hash.h"
+#include "epoch_loop/training_data.h"
+#include "nibble/core/error.h"
+#include "tasks/json.h"
+#include "tasks/sweep_plan.h"
+
+namespace nibble::inline tasks {
+namespace {
+
+namespace fs = std::filesystem;
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && fs::is_directory(folder, error)) return;
+  throw Error("sweep",
+              fmt::format("cannot make folder {}: {}", folder.string(),
+                          error ? error.message() : "a file is there"),
+              ErrorKind::system);
+}
+
+}  // namespace
+
+void check_data_of(SweepPlan& plan) {
+  for (PlannedRun& run : plan.runs) {
+    const RunSettings& settings = settings_of(run.recipe);
+    RunSettings& base = settings_of(plan.base);
+    const bool is_known = !base.data_hash.empty() && settings.data == base.data &&
+                          settings.image_size == base.image_size;
+    if (is_known) continue;
+    const Dataset data = load_dataset(settings.data, Split::train,
+                                      {.image_size = settings.image_size,
+                                       .input = input_of(settings.network).shape,
+                                       .skips_broken = settings.skips_broken});
+    check_data(settings.network, data);
+    base.data_hash = hex(hash_of(data));
+  }
+}
+
+void claim_folder(const SweepFlags& flags, const SweepPlan& plan) {
+  Json json = Json::parse(json_of(plan.base));
+  if (!flags.formats.empty()) json["roles"] = flags.roles;
+  if (!flags.twin.empty()) json["twin"] = flags.twin;
+  json.erase("seed");
+  const fs::path path = fs::path(flags.out) / "sweep.json";
+  make_folder(flags.out);
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
+    std::ifstream in(path);
+    const Json old = Json::parse(in, nullptr, false);
+    if (old.is_object() && !old.contains("data_hash")) json.erase("data_hash");  // older versions
+    if (old != json) {
+      throw Error("sweep",
+                  fmt::format("{} holds a sweep with other settings; --out names another folder",
+                              flags.out));
+    }
+    return;
+  }
+  AtomicFile file(path);
+  file.stream() << json.dump(2) << "\n";
+  file.commit();
+}
+
+}  // namespace nibble::inline tasks
