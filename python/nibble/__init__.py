@@ -21,8 +21,9 @@ from nibble.rounding import quantize
 from nibble.statistics import Statistics, stats
 
 if TYPE_CHECKING:
-    from nibble import plot
+    from nibble import mlperf, plot
     from nibble.catalog import check_data, datasets, preprocess
+    from nibble.conversion import convert
     from nibble.data import dataset
     from nibble.engine import Engine
     from nibble.evaluation import Evaluation, compare, emit, evaluate
@@ -48,6 +49,7 @@ _NETWORKS = {
     "Tuning": "inspection",
     "check_data": "catalog",
     "compare": "evaluation",
+    "convert": "conversion",
     "dataset": "data",
     "datasets": "catalog",
     "describe": "inspection",
@@ -89,6 +91,7 @@ __all__ = [
     "__version__",
     "check_data",
     "compare",
+    "convert",
     "dataset",
     "datasets",
     "decode",
@@ -102,6 +105,7 @@ __all__ = [
     "load",
     "loadgen",
     "matmul",
+    "mlperf",
     "networks",
     "operations",
     "place",
@@ -124,8 +128,8 @@ Format.__module__ = "nibble"  # where pickles look for it
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plot":
-        return import_module("nibble.plot")
+    if name in ("mlperf", "plot"):
+        return import_module(f"nibble.{name}")
     if name not in _NETWORKS:
         raise AttributeError(f"module 'nibble' has no attribute '{name}'")
     return getattr(import_module(f"nibble.{_NETWORKS[name]}"), name)

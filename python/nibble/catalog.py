@@ -10,8 +10,9 @@ from typing import Any
 
 from nibble.command import check_end, last_line, run_command
 from nibble.errors import InputError
-from nibble.inspection import as_path, said
+from nibble.inspection import said
 from nibble.model import Model
+from nibble.paths import as_path
 
 
 def datasets() -> list[dict[str, Any]]:

@@ -16,20 +16,22 @@ import numpy as np
 from nibble.data import arrays_of
 from nibble.errors import InputError, PlatformError, UsageError
 from nibble.model import Model
-from nibble.options import as_options
+from nibble.options import as_words
 
 PROGRAM = Path(__file__).with_name("bin") / "nibble"
 USAGE = 2  # the exit code of a call that cannot be
 
 
-def run_command(*words: str | PathLike[str], options: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
-    """What the command printed and how it ended; a mistake in the call is its one line as a ``UsageError``."""
+def command_line(*words: str | PathLike[str], options: Mapping[str, Any]) -> list[str]:
+    """The program and its words."""
     if not PROGRAM.exists():
         raise PlatformError("[command] got a package that was built without it, expected one with bin/nibble")
-    given = [fspath(word) for word in words]
-    for name, values in as_options(options):
-        given += [word for value in values for word in (f"--{name}", value)] if values else [f"--{name}"]
-    done = subprocess.run([fspath(PROGRAM), *given], capture_output=True, text=True)
+    return [fspath(PROGRAM), *(fspath(word) for word in words), *as_words(options)]
+
+
+def run_command(*words: str | PathLike[str], options: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
+    """What the command printed and how it ended; a mistake in the call is its one line as a ``UsageError``."""
+    done = subprocess.run(command_line(*words, options=options), capture_output=True, text=True)
     if done.returncode == USAGE:
         raise UsageError(last_line(done.stderr))
     return done

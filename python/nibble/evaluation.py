@@ -112,7 +112,7 @@ def emit(
 
 def _emitted_with_training(model: Model | Path, folder: Path, options: dict[str, Any]) -> Emitted:
     from nibble.command import check_end, run_command
-    from nibble.inspection import as_path
+    from nibble.paths import as_path
 
     with as_path(model) as path:
         text = check_end(run_command("emit", path, options={"output": folder, **options}))

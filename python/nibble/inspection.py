@@ -5,36 +5,15 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nibble.command import check_end, run_command
 from nibble.model import Model
-from nibble.network import Network
+from nibble.paths import What, as_path
 from nibble.training import Run
-
-What = Model | Network | str | os.PathLike[str]
-
-
-@contextmanager
-def as_path(what: What) -> Iterator[str]:
-    """The path or name of a model or a network, written for the time being where it is an object."""
-    if isinstance(what, (str, os.PathLike)):
-        yield os.fspath(what)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        if isinstance(what, Model):
-            path = Path(folder) / "model.nib"
-            what.save(path)
-        else:
-            path = Path(folder) / f"{what.name}.toml"
-            path.write_text(what.toml, encoding="utf-8")
-        yield os.fspath(path)
-
 
 def said(*words: str | os.PathLike[str], **options: Any) -> Any:
     """What the command prints with --json."""

@@ -11,9 +11,11 @@ Options = list[tuple[str, list[str]]]
 
 
 def as_options(keywords: Mapping[str, Any]) -> Options:
-    """None and False are left out, True is a flag, a list is an option given several times.
+    """None and False are left out, True is a flag, a list is an option given several times; from_ is from.
 
     >>> from nibble.options import as_options
+    >>> as_options({"from_": "model.nib"})
+    [('from', ['model.nib'])]
     >>> as_options({"average_from": 3, "flip": True, "lr": None, "round": ["weight=e4m3", "error=e5m2"]})
     [('average-from', ['3']), ('flip', []), ('round', ['weight=e4m3', 'error=e5m2'])]
     """
@@ -26,5 +28,18 @@ def as_options(keywords: Mapping[str, Any]) -> Options:
             words = [str(each) for each in value]
         elif value is not True:
             words = [os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
-        options.append((name.replace("_", "-"), words))
+        options.append((name.removesuffix("_").replace("_", "-"), words))
     return options
+
+
+def as_words(keywords: Mapping[str, Any]) -> list[str]:
+    """The same as words of a command line.
+
+    >>> from nibble.options import as_words
+    >>> as_words({"flip": True, "round": ["weight=e4m3", "error=e5m2"]})
+    ['--flip', '--round', 'weight=e4m3', '--round', 'error=e5m2']
+    """
+    words: list[str] = []
+    for name, values in as_options(keywords):
+        words += [word for value in values for word in (f"--{name}", value)] if values else [f"--{name}"]
+    return words

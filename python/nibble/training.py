@@ -3,57 +3,23 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path as FilePath
 from typing import Any
 
 from nibble import _networks
 from nibble.data import known_data
-from nibble.errors import InputError, Interrupted
+from nibble.errors import Interrupted, UsageError
 from nibble.evaluation import Evaluation, evaluate
 from nibble.model import Model, Path, load
 from nibble.network import Network, networks
 from nibble.options import as_options
+from nibble.paths import as_path
 from nibble.progress import Bar
-
-Columns = dict[str, list[Any]]
-
-
-def _number(text: str) -> Any:
-    if text == "":
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _columns(path: FilePath) -> Columns:
-    if not path.exists():
-        return {}
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (csv.Error, ValueError) as error:
-        raise InputError(f"[run] {path}: got {error}, expected a table") from None
-    if any(len(row) != len(rows[0]) for row in rows):
-        raise InputError(f"[run] {path}: got rows of several lengths, expected {len(rows[0])} fields in each")
-    return {name: [_number(row[i]) for row in rows[1:]] for i, name in enumerate(rows[0])} if rows else {}
-
-
-def _object(path: FilePath) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"[run] {path}: got {error}, expected JSON") from None
-    if not isinstance(found, dict):
-        raise InputError(f"[run] {path}: got {type(found).__name__}, expected an object")
-    return found
+from nibble.ranks import train_on_ranks
+from nibble.tables import Columns, read_columns, read_object
 
 
 class Run:
@@ -65,28 +31,28 @@ class Run:
     @property
     def history(self) -> Columns:
         """A column for each number of an epoch: epoch, step, train_loss, val_top1, test_top1, seconds, …"""
-        return _columns(self.folder / "epochs.csv")
+        return read_columns(self.folder / "epochs.csv")
 
     @property
     def layers(self) -> Columns:
         """Ranges and errors of the tensors of each layer, by epoch."""
-        return _columns(self.folder / "layers.csv")
+        return read_columns(self.folder / "layers.csv")
 
     @property
     def integers(self) -> Columns:
         """Shifts and saturation of integer training, by epoch."""
-        return _columns(self.folder / "integers.csv")
+        return read_columns(self.folder / "integers.csv")
 
     @property
     def settings(self) -> dict[str, Any]:
         """All that decides the numbers."""
-        return _object(self.folder / "settings.json")
+        return read_object(self.folder / "settings.json")
 
     @property
     def summary(self) -> dict[str, Any]:
         """The end of the run; empty before it."""
         path = self.folder / "summary.json"
-        return _object(path) if path.exists() else {}
+        return read_object(path) if path.exists() else {}
 
     @property
     def is_complete(self) -> bool:
@@ -132,16 +98,17 @@ class _Recipes(Mapping[str, str]):
 recipes = _Recipes()
 
 
-def _rules(policy: Mapping[str, str] | Path | None) -> dict[str, Any]:
+def rules_of(policy: Mapping[str, str] | Path | None) -> dict[str, Any]:
     """A policy as options: a file, or formats by role."""
     if isinstance(policy, Mapping):
         return {"round": [f"{roles}={rounding}" for roles, rounding in policy.items()]}
     return {"policy": policy}
 
 
-def _input_shape(what: object) -> tuple[int, ...] | None:
+def input_shape(what: object) -> tuple[int, ...] | None:
+    """Of one example, where it is known before a file is read."""
     network = networks.get(what) if isinstance(what, str) else what
-    return network.input_shape if isinstance(network, Network) else None
+    return network.input_shape if isinstance(network, (Network, Model)) else None
 
 
 def train(
@@ -152,14 +119,17 @@ def train(
     policy: Mapping[str, str] | Path | None = None,
     out: Path = "",
     mode: str = "fresh",
+    from_: Model | Path | None = None,
     epochs: int | None = None,
     batch: int | None = None,
     seed: int | None = None,
     threads: int | None = None,
+    ranks: int = 1,
     callbacks: Iterable[Callable[[dict[str, float]], object]] = (),
     checkpoint_every: int = 1,
     stop_after: int = 0,
     layer_statistics: bool = True,
+    profile: Path = "",
     data_name: str = "arrays",
     progress: bool = True,
     **options: Any,
@@ -169,8 +139,10 @@ def train(
     what: a name of nibble.networks or nibble.recipes, a ``.toml`` file, or a Network. data: a name, a path, arrays by the
     names of an ``.npz`` (x_train, y_train, x_test, y_test), (x, y), or batches, as a torch DataLoader has them. arith:
     "float" or "int8". policy: formats by role, as {"weight,activation": "e4m3", "error": "e5m2/stochastic"}, or a file.
-    mode: "fresh", "overwrite", "resume" or "continue". callbacks are called with the numbers of every epoch. Further
-    keywords are the command's options with _ for -: lr, schedule, optimizer, val, patience, mu, momentum16, …
+    mode: "fresh", "overwrite", "resume" or "continue". from_: a model, a file or a run to start from. ranks: processes of
+    this machine that share each batch of integers, started by the command; data is then a name or a path. profile: a file
+    for the trace of one step. callbacks are called with the numbers of every epoch, of ranks the row of ``Run.history``.
+    Further keywords are the command's options with _ for -: lr, schedule, optimizer, val, patience, mu, momentum16, …
 
     Ctrl-C leaves a checkpoint and raises nibble.errors.Interrupted, a KeyboardInterrupt; mode="resume" goes on to the very
     weights of a run that was not interrupted. After stop_after epochs it ends so, too, without an error.
@@ -178,6 +150,11 @@ def train(
     >>> run = nibble.train("mlp-64-32-10", data="digits", arith="int8", epochs=1, out=workspace / "run", progress=False)
     >>> run.model.weights_hash, run.history["epoch"]
     ('cf9c86c60dd4b0e1', [1])
+    >>> again = {"data": "digits", "arith": "int8", "epochs": 1, "progress": False}
+    >>> nibble.train("mlp-64-32-10", ranks=2, threads=1, out=workspace / "ranks", **again).model.weights_hash
+    'cf9c86c60dd4b0e1'
+    >>> nibble.train(from_=run, out=workspace / "more", **again).history["train_loss"][0] < run.history["train_loss"][0]
+    True
     """
     given = {
         "arith": arith,
@@ -185,35 +162,37 @@ def train(
         "batch": batch,
         "seed": seed,
         "threads": threads,
-        **_rules(policy),
+        **rules_of(policy),
         **options,
     }
-    network = what.toml if isinstance(what, Network) else None
-    name = "" if what is None or isinstance(what, Network) else os.fspath(what)
+    if ranks != 1 and not (data is None or isinstance(data, (str, os.PathLike))):
+        raise UsageError(f"[train] data: got arrays with ranks={ranks}, expected a name or a path that all of them read")
     listeners = list(callbacks)
-    with known_data(data if data is not None else "", data_name, _input_shape(what)) as known:
+    shape = input_shape(what if what is not None else from_)
+    with ExitStack() as stack:
         if data is not None:
-            given["data"] = known
-        with Bar("train", epochs, progress) as bar:
+            given["data"] = stack.enter_context(known_data(data, data_name, shape))
+        if from_ is not None:
+            given["from"] = stack.enter_context(as_path(from_))
+        bar = stack.enter_context(Bar("train", epochs, progress))
 
-            def tell(row: dict[str, float]) -> None:
-                epoch = int(row.pop("epoch_number"))
-                row["epoch"] = epoch
-                bar.tell(f"loss {row['train_loss']:.4f}", epoch)
-                for listener in listeners:
-                    listener(row)
+        def tell(row: dict[str, float]) -> None:
+            row["epoch"] = int(row.pop("epoch_number", row.get("epoch", 0)))
+            bar.tell(f"loss {row['train_loss']:.4f}", int(row["epoch"]))
+            for listener in listeners:
+                listener(row)
 
-            folder, _, signal, done, steps = _networks.train(
-                name,
-                network,
-                as_options(given),
-                os.fspath(out),
-                mode,
-                checkpoint_every,
-                stop_after,
-                layer_statistics,
-                tell,
-            )
+        network = what.toml if isinstance(what, Network) else None
+        name = "" if what is None or isinstance(what, Network) else os.fspath(what)
+        common = (name, network, as_options(given), os.fspath(out), mode, checkpoint_every, stop_after)
+        if ranks != 1:
+            folder = _networks.planned_folder(*common, ranks)
+            given |= {"checkpoint_every": checkpoint_every, "stop_after": stop_after, "ranks": ranks}
+            given |= {"no_layer_statistics": not layer_statistics, "profile": os.fspath(profile) or None}
+            path = "" if what is None else stack.enter_context(as_path(what))
+            train_on_ranks(path, given, folder=folder, mode=mode, tell=tell)
+            return Run(folder)
+        folder, _, signal, done, steps = _networks.train(*common, layer_statistics, os.fspath(profile), tell)
     if signal != 0:
         raise Interrupted(
             f"[train] interrupted after {done} epochs, {steps} steps: mode='resume', out={folder!r} goes on from the checkpoint"

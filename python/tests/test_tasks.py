@@ -149,10 +149,28 @@ def test_loadgen_runs_models_and_arrays(nibble, has_loadgen, quantized, quantize
     assert run.scenario == "SingleStream" and run.is_valid and "VALID" in run.said, run
     assert 0 < run.latency_ms["min"] <= run.latency_ms["90.00"] <= run.latency_ms["max"]
     assert run.settings["scenario"] == "SingleStream" and sum(run.table("latencies")["samples"]) >= 50000
+    assert nibble.mlperf.read_run(tmp_path / "a").latency_ms == run.latency_ms
+    with pytest.raises(nibble.errors.InputError, match="no table 'queries', expected batches"):
+        run.table("queries")
     with pytest.raises(nibble.errors.UsageError, match="--scenario"):
         nibble.loadgen(quantized_path, "digits", out=tmp_path / "b", scenario="Online")
     with pytest.raises(nibble.Error, match="cannot read .*nothing.nib"):
         nibble.loadgen(tmp_path / "nothing.nib", "digits", out=tmp_path / "c")
+
+
+def test_answers_under_loadgen_are_scored(nibble, has_loadgen, quantized, tmp_path):
+    if not has_loadgen:
+        pytest.skip("this build has no LoadGen")
+    run = nibble.loadgen(quantized, "digits", out=tmp_path / "a", mode="accuracy", threads=1)
+    expected = nibble.evaluate(quantized, "digits")
+    for log in (run, run.folder, run.folder / "mlperf_log_accuracy.json"):
+        found = nibble.mlperf.score(log, "digits")
+        assert (found.answered, found.correct, found.top1, found.agreed) == (360, expected.correct, expected.top1, None)
+    assert nibble.mlperf.score(run, "digits", oracle=run.folder).agreed == 360
+    with pytest.raises(nibble.errors.PlatformError, match="cannot open"):
+        nibble.mlperf.score(tmp_path / "none.json", "digits")
+    with pytest.raises(nibble.errors.InputError, match="no figure of speed"):
+        nibble.mlperf.test04(performance=run, same=run)
 
 
 def test_placements_are_data_and_pictures(nibble, tmp_path, monkeypatch):

@@ -11,11 +11,13 @@
 
 namespace nibble::python {
 
+void bind_loadgen(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
 void bind_engine(nanobind::module_& module);
 void bind_data(nanobind::module_& module);
 void bind_quantize_network(nanobind::module_& module);
 void bind_train(nanobind::module_& module);
+void bind_sweep(nanobind::module_& module);
 void bind_tasks(nanobind::module_& module);
 
 // What a Model holds; shared with whoever works on it while Python goes on.

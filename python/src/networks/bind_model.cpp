@@ -2,11 +2,16 @@
 // A model in memory: its network, its numbers, where it came from.
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/hash.h"
@@ -16,6 +21,8 @@
 #include "python/src/errors.h"
 #include "python/src/networks/bind.h"
 #include "python/src/new_arrays.h"
+#include "tasks/convert_model.h"
+#include "tasks/keyword_options.h"
 #include "tasks/open_model.h"
 
 namespace nibble::python {
@@ -37,6 +44,23 @@ void save(const ModelObject& self, const fs::path& path) {
 void save_onnx(const ModelObject& self, const fs::path& path) {
   const nb::gil_scoped_release others_may_run;
   write_onnx(self.model(), path);
+}
+
+// The model, and what was left out on the way.
+nb::tuple converted(const std::string& from, const std::optional<std::string>& to,
+                    const std::vector<KeywordOption>& options) {
+  Converted made;
+  {
+    const nb::gil_scoped_release others_may_run;
+    ConvertFlags flags;
+    flags.from = from;
+    flags.to = to;
+    with_keywords(
+        "convert", options, [&](CLI::App& verb) { add_convert_options(verb, flags); },
+        [&](const CLI::App& verb) { made = convert_model(verb, flags); });
+  }
+  return nb::make_tuple(ModelObject{std::make_shared<const ModelFile>(std::move(made.file))},
+                        made.notes);
 }
 
 nb::dict parameters(const ModelObject& self) {
@@ -82,6 +106,9 @@ void bind_model(nb::module_& module) {
                    [](const ModelObject& self) { return hex(weights_hash(self.model())); })
       .def_prop_ro("origin", [](const ModelObject& self) { return self.file->origin; });
 
+  module.def("convert", converted, nb::arg("source"), nb::arg("to").none(), nb::arg("options"),
+             nb::sig("def convert(source: str, to: str | None, "
+                     "options: list[tuple[str, list[str]]]) -> tuple[Model, list[str]]"));
   module.def(
       "named_networks",
       [] {

@@ -6,21 +6,19 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "nibble/core/error.h"
-#include "nibble/float_training/train.h"
 #include "nibble/graph/network_text.h"
-#include "nibble/integer_training/train_integers.h"
 #include "python/src/networks/bind.h"
-#include "tasks/integer_flags.h"
+#include "tasks/any_recipe.h"
 #include "tasks/keyword_options.h"
-#include "tasks/place_step.h"
-#include "tasks/train_flags.h"
 
 namespace nibble::python {
 namespace {
@@ -81,6 +79,7 @@ struct TrainCall {
   std::int64_t checkpoint_every = 1;
   std::int64_t stop_after = 0;
   bool has_layer_statistics = true;
+  std::string profile = {};  // where a trace of one step goes; empty: none
 };
 
 struct Trained {
@@ -96,6 +95,7 @@ TrainOptions options_of(const TrainCall& call, const std::string& folder,
           .checkpoint_every = call.checkpoint_every,
           .stop_after = call.stop_after,
           .has_layer_statistics = call.has_layer_statistics,
+          .profile = call.profile,
           .make_events = [&callback](const RunFolder& run, std::optional<std::int64_t> resumed_at) {
             auto fan = std::make_unique<EventFan>();
             fan->add(tensorboard_sink(run, resumed_at));
@@ -108,19 +108,14 @@ void check_epochs(const char* what, std::int64_t epochs) {
   if (epochs < 0) throw Error("train", what, std::to_string(epochs), "0 or more");
 }
 
-Trained trained(const TrainCall& call, const nb::object& callback) {
+// Reads the options of a call and hands its recipe over.
+void with_recipe(const TrainCall& call, const std::function<void(AnyRecipe&)>& use) {
   check_epochs("checkpoint_every", call.checkpoint_every);
   check_epochs("stop_after", call.stop_after);
-  const nb::gil_scoped_release others_may_run;
   TrainFlags flags;
   IntegerFlags integers;
   flags.what = call.what;
   if (call.network) flags.network = parse_network(*call.network, "network");
-  Trained made;
-  const auto run = [&](const auto& train_one, const auto& recipe) {
-    made.folder = call.folder.empty() ? usual_folder(recipe) : call.folder;
-    made.result = train_one(recipe, options_of(call, made.folder, callback));
-  };
   with_keywords(
       "train", call.options,
       [&](CLI::App& verb) {
@@ -128,18 +123,35 @@ Trained trained(const TrainCall& call, const nb::object& callback) {
         add_integer_flags(verb, integers);
       },
       [&](CLI::App&) {
-        check_arithmetic(flags, integers);
-        if (is_integer(flags, integers)) {
-          IntegerRecipe recipe = integer_recipe_of(flags, integers);
-          place_recipe(recipe);
-          run(train_integers, recipe);
-        } else {
-          Recipe recipe = recipe_of(flags);
-          place_recipe(recipe);
-          run(static_cast<TrainResult (*)(const Recipe&, const TrainOptions&)>(train), recipe);
-        }
+        AnyRecipe recipe = any_recipe_of(flags, integers);
+        use(recipe);
       });
+}
+
+std::string folder_of(const TrainCall& call, const RunSettings& settings) {
+  return call.folder.empty() ? usual_folder(settings) : call.folder;
+}
+
+Trained trained(const TrainCall& call, const nb::object& callback) {
+  const nb::gil_scoped_release others_may_run;
+  Trained made;
+  with_recipe(call, [&](AnyRecipe& recipe) {
+    made.folder = folder_of(call, settings_of(recipe));
+    made.result = train_any(recipe, options_of(call, made.folder, callback));
+  });
   return made;
+}
+
+// Where a run will be, by options that are checked as if it began.
+std::string planned_folder(const TrainCall& call, int ranks) {
+  const nb::gil_scoped_release others_may_run;
+  (void)mode_of(call.mode);
+  std::string folder;
+  with_recipe(call, [&](AnyRecipe& recipe) {
+    if (std::holds_alternative<Recipe>(recipe)) check_float_processes(ranks);
+    folder = folder_of(call, settings_of(recipe));
+  });
+  return folder;
 }
 
 }  // namespace
@@ -150,19 +162,34 @@ void bind_train(nb::module_& module) {
       [](const std::string& what, const std::optional<std::string>& network,
          const std::vector<KeywordOption>& options, const std::string& folder,
          const std::string& mode, std::int64_t checkpoint_every, std::int64_t stop_after,
-         bool layer_statistics, const nb::object& callback) {
-        const Trained made = trained(
-            {what, network, options, folder, mode, checkpoint_every, stop_after, layer_statistics},
-            callback);
+         bool layer_statistics, const std::string& profile, const nb::object& callback) {
+        const Trained made = trained({what, network, options, folder, mode, checkpoint_every,
+                                      stop_after, layer_statistics, profile},
+                                     callback);
         return nb::make_tuple(made.folder, made.result.is_complete, made.result.stopped_by,
                               made.result.epochs, made.result.steps);
       },
       nb::arg("what"), nb::arg("network").none(), nb::arg("options"), nb::arg("folder"),
       nb::arg("mode"), nb::arg("checkpoint_every"), nb::arg("stop_after"),
-      nb::arg("layer_statistics"), nb::arg("callback"),
+      nb::arg("layer_statistics"), nb::arg("profile"), nb::arg("callback"),
       nb::sig("def train(what: str, network: str | None, options: list[tuple[str, list[str]]], "
               "folder: str, mode: str, checkpoint_every: int, stop_after: int, "
-              "layer_statistics: bool, callback: typing.Any) -> tuple[str, bool, int, int, int]"));
+              "layer_statistics: bool, profile: str, callback: typing.Any) -> "
+              "tuple[str, bool, int, int, int]"));
+  module.def(
+      "planned_folder",
+      [](const std::string& what, const std::optional<std::string>& network,
+         const std::vector<KeywordOption>& options, const std::string& folder,
+         const std::string& mode, std::int64_t checkpoint_every, std::int64_t stop_after,
+         int ranks) {
+        return planned_folder({what, network, options, folder, mode, checkpoint_every, stop_after},
+                              ranks);
+      },
+      nb::arg("what"), nb::arg("network").none(), nb::arg("options"), nb::arg("folder"),
+      nb::arg("mode"), nb::arg("checkpoint_every"), nb::arg("stop_after"), nb::arg("ranks"),
+      nb::sig("def planned_folder(what: str, network: str | None, "
+              "options: list[tuple[str, list[str]]], folder: str, mode: str, "
+              "checkpoint_every: int, stop_after: int, ranks: int) -> str"));
   module.def(
       "named_recipes",
       [] {

@@ -36,5 +36,7 @@ NB_MODULE(_networks, module) {
   nibble::python::bind_data(module);
   nibble::python::bind_quantize_network(module);
   nibble::python::bind_train(module);
+  nibble::python::bind_sweep(module);
   nibble::python::bind_tasks(module);
+  nibble::python::bind_loadgen(module);
 }
