@@ -184,7 +184,13 @@ class _Geometry:
 
 
 def conv2d(x: ArrayT, weight: Any, stride: Pair = 1, padding: Pair = 0, dilation: Pair = 1, groups: int = 1) -> ArrayT:
-    """int32 sums of a convolution of int8: x (images, channels, rows, columns), weight as torch has it."""
+    """int32 sums of a convolution of int8: x (images, channels, rows, columns), weight as torch has it.
+
+    >>> from nibble import integers
+    >>> picture = np.arange(9, dtype=np.int8).reshape(1, 1, 3, 3)
+    >>> integers.conv2d(picture, np.ones((1, 1, 2, 2), np.int8)).tolist()
+    [[[[8, 12], [20, 24]]]]
+    """
     package = _package("integers.conv2d", x, weight)
     x_, kernel = package.take(x), package.take(weight)
     g = _Geometry("integers.conv2d", x_.shape, kernel.shape, stride, padding, dilation, groups)
@@ -207,7 +213,13 @@ def conv2d_input_gradient(
     dilation: Pair = 1,
     groups: int = 1,
 ) -> ArrayT:
-    """int32 sums of the gradient of x, whose shape is given."""
+    """int32 sums of the gradient of x, whose shape is given.
+
+    >>> from nibble import integers
+    >>> errors, weight = np.int8([[[[1, 0], [0, 2]]]]), np.int8([[[[5, 0], [0, -3]]]])
+    >>> integers.conv2d_input_gradient(errors, weight, (1, 1, 3, 3)).tolist()
+    [[[[5, 0, 0], [0, 7, 0], [0, 0, -6]]]]
+    """
     where = "integers.conv2d_input_gradient"
     package = _package(where, error, weight)
     error_, kernel = package.take(error), package.take(weight)
@@ -244,6 +256,11 @@ def conv2d_weight_gradient(
     """int32 sums of the gradient of the weight, whose shape is given.
 
     dW[p] = Σ error[o] · x[stride·o + dilation·p - padding]
+
+    >>> from nibble import integers
+    >>> picture = np.arange(9, dtype=np.int8).reshape(1, 1, 3, 3)
+    >>> integers.conv2d_weight_gradient(np.int8([[[[1, 0], [0, 2]]]]), picture, (1, 1, 2, 2)).tolist()
+    [[[[8, 11], [17, 20]]]]
     """
     where = "integers.conv2d_weight_gradient"
     package = _package(where, error, x)

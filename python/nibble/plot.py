@@ -37,7 +37,11 @@ def _axes(axes: Any, title: str) -> Any:
 
 
 def formats(names: Iterable[str], axes: Any = None) -> Any:
-    """The positive values of formats on a line each, by their size. Gives the figure."""
+    """The positive values of formats on a line each, by their size. Gives the figure.
+
+    >>> [label.get_text() for label in nibble.plot.formats(["e2m1", "posit(6,1)"]).axes[0].get_yticklabels()]
+    ['e2m1', 'posit(6,1)']
+    """
     axes = _axes(axes, "positive values")
     listed = list(names)
     for row, name in enumerate(listed):
@@ -51,7 +55,10 @@ def formats(names: Iterable[str], axes: Any = None) -> Any:
 
 
 def curves(*runs: Run, metric: str = "top1", axes: Any = None) -> Any:
-    """A metric of runs by epoch, top1 or loss: a colour for each run, dashed for the train split. Gives the figure."""
+    """A metric of runs by epoch, top1 or loss: a colour for each run, dashed for the train split. Gives the figure.
+
+    >>> nibble.plot.curves(digits_run, metric="loss").savefig(workspace / "loss.svg")
+    """
     axes = _axes(axes, metric)
     for colour, run in enumerate(runs):
         history = run.history
@@ -66,7 +73,11 @@ def curves(*runs: Run, metric: str = "top1", axes: Any = None) -> Any:
 
 
 def placement(plan: dict[str, Any], axes: Any = None) -> Any:
-    """Microseconds of every pass of ``nibble.place``, coloured by the device that computes it. Gives the figure."""
+    """Microseconds of every pass of ``nibble.place``, coloured by the device that computes it. Gives the figure.
+
+    >>> plan = nibble.place("mlp-64-32-10", data="digits", threads=1)
+    >>> nibble.plot.placement(plan).savefig(workspace / "plan.svg")
+    """
     axes = _axes(axes, f"a step, placed: {plan['chosen']}")
     units = plan["units"]
     for device in dict.fromkeys(unit["device"] for unit in units):
@@ -80,7 +91,10 @@ def placement(plan: dict[str, Any], axes: Any = None) -> Any:
 
 
 def errors(model: QuantizedModel, axes: Any = None) -> Any:
-    """What quantization lost of each layer's values: SQNR in dB, more is better. Gives the figure."""
+    """What quantization lost of each layer's values: SQNR in dB, more is better. Gives the figure.
+
+    >>> nibble.plot.errors(digits_model).savefig(workspace / "errors.svg")
+    """
     axes = _axes(axes, f"{model.name}: SQNR in dB")
     names = [row["name"] for row in model.errors]
     sqnrs = [float(row["sqnr_db"]) for row in model.errors]

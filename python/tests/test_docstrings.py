@@ -52,6 +52,8 @@ def test_examples(nibble, name, float_run, quantized, pictures_folder, tmp_path,
         "pictures_folder": pictures_folder,
         "workspace": tmp_path,
     }
+    if name == "plot":
+        pytest.importorskip("matplotlib")
     if name.startswith(("torch", "qtorch")):
         known["torch"] = pytest.importorskip("torch")
         known["nt"] = importlib.import_module("nibble.torch")
@@ -61,9 +63,9 @@ def test_examples(nibble, name, float_run, quantized, pictures_folder, tmp_path,
 
 
 def public(module):
-    """What a module offers of its own, by name; offloaded layers have their examples in docs/torch.md."""
-    named = {name: getattr(module, name) for name in module.__all__}
-    return {name: each for name, each in named.items() if ".offloading" not in getattr(each, "__module__", "")}
+    """What a module offers, by name: what it lists, or all that is its own."""
+    own = [name for name, each in vars(module).items() if getattr(each, "__module__", "") == module.__name__ and name[0] != "_"]
+    return {name: getattr(module, name) for name in getattr(module, "__all__", own)}
 
 
 def check_examples(module, least):
@@ -86,11 +88,15 @@ def undocumented(module):
 
 def test_every_function_has_an_example(nibble):
     check_examples(nibble, 24)
+    check_examples(importlib.import_module("nibble.integers"), 4)
+    check_examples(importlib.import_module("nibble.mlperf"), 6)
+    check_examples(importlib.import_module("nibble.plot"), 4)
 
 
 def test_every_function_beside_torch_has_an_example(nibble):
     pytest.importorskip("torch")
-    check_examples(importlib.import_module("nibble.torch"), 7)
+    check_examples(importlib.import_module("nibble.torch"), 11)
+    check_examples(importlib.import_module("nibble.qtorch.quant"), 15)
 
 
 def test_every_class_says_what_it_is(nibble):

@@ -27,14 +27,22 @@ __all__ = [
 def posit_quantize(
     x: torch.Tensor, nsize: int, es: int, scale: float = 1.0, rounding: str = "nearest", *, seed: Optional[int] = None
 ) -> torch.Tensor:
-    """posit(x · scale) / scale. Beyond maxpos and below minpos it saturates; infinity and NaN give NaN."""
+    """posit(x · scale) / scale. Beyond maxpos and below minpos it saturates; infinity and NaN give NaN.
+
+    >>> posit_quantize(torch.tensor([0.3, 3.1416, 1e9]), nsize=8, es=1).tolist()
+    [0.296875, 3.125, 4096.0]
+    """
     return round_number(x, number_of(Posit, nsize, es, scale), rounding, seed, "posit_quantize")
 
 
 def bfloat16_posit8_quantize(
     x: torch.Tensor, nsize: int, es: int, scale: float = 1.0, rounding: str = "nearest", *, seed: Optional[int] = None
 ) -> torch.Tensor:
-    """posit_quantize of a bfloat16 tensor to at most 8 bits."""
+    """posit_quantize of a bfloat16 tensor to at most 8 bits.
+
+    >>> bfloat16_posit8_quantize(torch.tensor([0.3, 3.1416], dtype=torch.bfloat16), nsize=6, es=1)
+    tensor([0.3125, 3.0000], dtype=torch.bfloat16)
+    """
     number = number_of(Positbf, nsize, es, scale)
     check_tensor(x, "bfloat16_posit8_quantize")
     if x.dtype != torch.bfloat16:
@@ -45,7 +53,11 @@ def bfloat16_posit8_quantize(
 def convert_to_posit(
     x: torch.Tensor, nsize: int, es: int, scale: float = 1.0, rounding: str = "nearest", *, left_aligned: bool = False
 ) -> torch.Tensor:
-    """The codes of posit(x · scale) as int32: right-aligned, or in the fork's 16 bits with the posit at their top."""
+    """The codes of posit(x · scale) as int32: right-aligned, or in the fork's 16 bits with the posit at their top.
+
+    >>> convert_to_posit(torch.tensor([1.0, -1.0]), nsize=8, es=1)
+    tensor([ 64, 192], dtype=torch.int32)
+    """
     number = Posit(nsize, es, scale)
     check_int("nsize", nsize, 2, 16)
     check_tensor(x, "convert_to_posit")
@@ -73,17 +85,29 @@ def _activation(
 def posit_sigmoid(
     x: torch.Tensor, nsize: int, es: int = 0, scale: float = 1.0, rounding: str = "nearest"
 ) -> torch.Tensor:
-    """A sigmoid within 0.051; es is always 0, and scale is not used."""
+    """A sigmoid within 0.051; es is always 0, and scale is not used.
+
+    >>> posit_sigmoid(torch.tensor([-1.0, 0.0, 1.0]), nsize=8)
+    tensor([0.2500, 0.5000, 0.7500])
+    """
     return _activation(x, nsize, rounding, "posit_sigmoid", bits.sigmoid)
 
 
 def posit_tanh(x: torch.Tensor, nsize: int, es: int = 0, scale: float = 1.0, rounding: str = "nearest") -> torch.Tensor:
-    """2·sigmoid(2x) - 1, within 0.098 (nsize 16) of tanh."""
+    """2·sigmoid(2x) - 1, within 0.098 (nsize 16) of tanh.
+
+    >>> posit_tanh(torch.tensor([-1.0, 0.0, 1.0]), nsize=16)
+    tensor([-0.7500,  0.0000,  0.7500])
+    """
     return _activation(x, nsize, rounding, "posit_tanh", bits.tanh)
 
 
 def posit_tanh_enhanced(
     x: torch.Tensor, nsize: int, es: int = 0, scale: float = 1.0, rounding: str = "nearest"
 ) -> torch.Tensor:
-    """posit_tanh with its ends moved outward, within 0.038 (nsize 16) of tanh."""
+    """posit_tanh with its ends moved outward, within 0.038 (nsize 16) of tanh.
+
+    >>> posit_tanh_enhanced(torch.tensor([-1.0, 0.0, 1.0]), nsize=16)
+    tensor([-0.7500,  0.0000,  0.7500])
+    """
     return _activation(x, nsize, rounding, "posit_tanh_enhanced", bits.tanh_enhanced)

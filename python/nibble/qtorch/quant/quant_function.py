@@ -29,14 +29,22 @@ def fixed_point_quantize(
     *,
     seed: Optional[int] = None,
 ) -> torch.Tensor:
-    """wl bits of which fl are behind the point; "nearest" ties to even."""
+    """wl bits of which fl are behind the point; "nearest" ties to even.
+
+    >>> fixed_point_quantize(torch.tensor([0.3, 9.9, -9.9]), wl=8, fl=4, rounding="nearest")
+    tensor([ 0.3125,  7.9375, -8.0000])
+    """
     return round_number(x, number_of(FixedPoint, wl, fl, clamp, symmetric), rounding, seed, "fixed_point_quantize")
 
 
 def block_quantize(
     x: torch.Tensor, wl: int, dim: int = -1, rounding: str = "stochastic", *, seed: Optional[int] = None
 ) -> torch.Tensor:
-    """wl bits under one exponent for the tensor, or for each index along dim; "nearest" ties to even."""
+    """wl bits under one exponent for the tensor, or for each index along dim; "nearest" ties to even.
+
+    >>> block_quantize(torch.tensor([[1.0, 0.3], [100.0, 0.3]]), wl=4, dim=0, rounding="nearest").tolist()
+    [[1.0, 0.25], [96.0, 0.0]]
+    """
     number = number_of(BlockFloatingPoint, wl, dim)
     if isinstance(x, torch.Tensor) and dim >= max(x.dim(), 1):
         raise UsageError(f"dim: got {dim} for a tensor of {x.dim()} dimensions, expected less")
@@ -46,7 +54,11 @@ def block_quantize(
 def float_quantize(
     x: torch.Tensor, exp: int, man: int, rounding: str = "stochastic", *, seed: Optional[int] = None
 ) -> torch.Tensor:
-    """exp exponent bits, subnormals, finite below 8; from 8 on fp32's range. "nearest" ties away from zero."""
+    """exp exponent bits, subnormals, finite below 8; from 8 on fp32's range. "nearest" ties away from zero.
+
+    >>> float_quantize(torch.tensor([0.3, 3.1416, 1000.0]), exp=4, man=3, rounding="nearest").tolist()
+    [0.3125, 3.25, 480.0]
+    """
     return round_number(x, number_of(FloatingPoint, exp, man), rounding, seed, "float_quantize")
 
 
@@ -85,6 +97,10 @@ def quantizer(
 
     clamping_grad_zero zeroes the gradient of clamped elements, and backward_hooks see the gradient before it is
     rounded, with or without a backward_number.
+
+    >>> rounds = quantizer(FixedPoint(8, 4), forward_rounding="nearest")
+    >>> rounds(torch.tensor([0.3, 1.27]))
+    tensor([0.3125, 1.2500])
     """
     parts = quantizer_parts(
         forward_number, backward_number, forward_rounding, backward_rounding, clamping_grad_zero, backward_hooks

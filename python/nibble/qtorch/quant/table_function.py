@@ -47,14 +47,22 @@ def _table_quantize(
 def new_format_quantize(
     x: torch.Tensor, scale: float = 1.0, rounding: str = "nearest", *, seed: Optional[int] = None
 ) -> torch.Tensor:
-    """The fork's table for weights, 2^-16 to 1."""
+    """The fork's table for weights, 2^-16 to 1.
+
+    >>> new_format_quantize(torch.tensor([0.3, -2.0]))
+    tensor([ 0.2500, -1.0000])
+    """
     return _table_quantize(x, tables.NEW_FORMAT, scale, rounding, seed, "new_format_quantize")
 
 
 def act_format_quantize(
     x: torch.Tensor, scale: float = 1.0, rounding: str = "nearest", *, seed: Optional[int] = None
 ) -> torch.Tensor:
-    """The fork's table for activations, 2^-12 to 16."""
+    """The fork's table for activations, 2^-12 to 16.
+
+    >>> act_format_quantize(torch.tensor([0.3, -99.0]))
+    tensor([  0.3125, -16.0000])
+    """
     return _table_quantize(x, tables.ACT_FORMAT, scale, rounding, seed, "act_format_quantize")
 
 
@@ -64,6 +72,9 @@ def configurable_table_quantize(
     """The entry nearest to |x · scale|, with the sign of x; a tie goes to the lower index, and only 0 to 0.
 
     Other roundings than "nearest" are those of the format codebook([…],signed), where zero is an entry too.
+
+    >>> configurable_table_quantize(torch.tensor([0.1, -0.7, 3.0]), [0.5, 1.0])
+    tensor([ 0.5000, -0.5000,  1.0000])
     """
     table = tables.table_of(table_lookup, "table_lookup")
     return _table_quantize(x, table, scale, rounding, seed, "configurable_table_quantize")
@@ -72,7 +83,11 @@ def configurable_table_quantize(
 def configurable_table_quantize_rounding_hint(
     x: torch.Tensor, table_lookup: Any, rounding_hint: Any, scale: float = 1.0
 ) -> torch.Tensor:
-    """The last entry whose hint |x · scale| exceeds, with the sign of x; 0 where it exceeds none."""
+    """The last entry whose hint |x · scale| exceeds, with the sign of x; 0 where it exceeds none.
+
+    >>> configurable_table_quantize_rounding_hint(torch.tensor([0.1, -0.7, 3.0]), [0.5, 1.0], [0.2, 0.6])
+    tensor([ 0., -1.,  1.])
+    """
     table = tables.table_of(table_lookup, "table_lookup")
     hints = tables.table_of(rounding_hint, "rounding_hint")
     if len(hints) != len(table):
@@ -84,7 +99,11 @@ def configurable_table_quantize_rounding_hint(
 
 
 def configurable_table_quantize_geomean(x: torch.Tensor, table_lookup: Any, scale: float = 1.0) -> torch.Tensor:
-    """Hints at the geometric means of neighbours, compared exactly; the first hint is 1e-4."""
+    """Hints at the geometric means of neighbours, compared exactly; the first hint is 1e-4.
+
+    >>> configurable_table_quantize_geomean(torch.tensor([0.1, 0.7, 0.8]), [0.5, 1.0])
+    tensor([0.5000, 0.5000, 1.0000])
+    """
     table = tables.table_of(table_lookup, "table_lookup")
     if get_compat() == "qtorch+":
         hints = fork_tables.geomean_hints(table, tables.GEOMEAN_FIRST_HINT)

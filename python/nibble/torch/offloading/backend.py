@@ -47,11 +47,13 @@ class Backend:
     def forward(
         self, product: Product, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]
     ) -> torch.Tensor:
+        """The product of tensors of the device, with a bias where there is one."""
         return product.forward(x, weight, bias)
 
     def backward(
         self, product: Product, error: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mask: Mask
     ) -> Gradients:
+        """Gradients of the input, the weight and the bias, those that the mask asks for; None in place of others."""
         return product.backward(error, x, weight, mask)
 
     def computing(self, compute: Optional[str], has_weights: bool = False) -> ContextManager[Any]:
@@ -154,7 +156,12 @@ _made: Dict[str, Backend] = {}
 
 
 def register_backend(kind: str, maker: Callable[[str], Backend]) -> None:
-    """From now on `device="kind"` or `"kind:1"` is what `maker` makes of that text, once."""
+    """From now on `device="kind"` or `"kind:1"` is what `maker` makes of that text, once.
+
+    >>> nt.register_backend("pool", lambda device: nt.Backend())
+    >>> nt.offload(torch.nn.Linear(4, 8), device="pool:1")(torch.ones(2, 4)).shape
+    torch.Size([2, 8])
+    """
     _makers[kind] = maker
     for device in [device for device in _made if device.split(":")[0] == kind]:
         del _made[device]

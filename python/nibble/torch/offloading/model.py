@@ -41,6 +41,10 @@ def offload(
     seed     of stochastic rounding; each layer draws from streams of its own
 
     `onload` undoes; `traffic` counts what has crossed. Offload first, then `lower`.
+
+    >>> model = nt.offload(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU()), device="cpu", wire="fp32")
+    >>> type(model[0]).__name__, model(torch.ones(2, 4)).device
+    ('OffloadLinear', device(type='cpu'))
     """
     if not isinstance(model, nn.Module):
         raise ArgumentTypeError(f"offload: got {type(model).__name__}, expected a module")
@@ -59,7 +63,11 @@ def offload(
 
 
 def onload(model: nn.Module) -> nn.Module:
-    """Takes all layers of a model back to the CPU, in place, and returns it."""
+    """Takes all layers of a model back to the CPU, in place, and returns it.
+
+    >>> nt.onload(nt.offload(torch.nn.Linear(4, 8), device="cpu"))
+    Linear(in_features=4, out_features=8, bias=True)
+    """
     for layer in model.modules():
         plain: Any = ORIGINAL.get(type(layer))
         if plain is not None:
@@ -69,7 +77,13 @@ def onload(model: nn.Module) -> nn.Module:
 
 
 def traffic(model: nn.Module) -> Traffic:
-    """What the layers of a model have sent and fetched so far; each has its own in `layer.site.traffic`."""
+    """What the layers of a model have sent and fetched so far; each has its own in `layer.site.traffic`.
+
+    >>> model = nt.offload(torch.nn.Linear(4, 8), device="cpu", wire="int8")
+    >>> _ = model(torch.ones(2, 4))
+    >>> nt.traffic(model).bytes > 0
+    True
+    """
     return sum((layer.site.traffic for layer in _offloaded(model)), Traffic())
 
 
