@@ -135,7 +135,7 @@ TEST_P(IntegerLoopsOf, ShiftsOf64BitsEqualTheDefinition) {
 
 TEST_P(IntegerLoopsOf, DrawsAreThoseOfTheirElements) {
   const RandomKey key{.seed = 0x123456789ABCDEF0, .stream = 0x50000009, .step = 77};
-  for (const std::size_t n : {0, 1, 3, 4, 5, 63, 64, 65, 200}) {
+  for (const std::size_t n : {0, 1, 3, 4, 5, 16, 31, 32, 63, 64, 65, 128, 200, 259}) {
     for (const std::uint64_t first : {0ULL, 1ULL, 6ULL, 0x3FFFFFFFEULL, 0xFFFFFFFFFULL}) {
       std::vector<std::uint32_t> draws(n);
       path_.draw(key, first, draws.data(), n);

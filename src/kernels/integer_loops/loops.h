@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "kernels/integer_paths.h"
+#include "kernels/simd/philox.h"
 
 namespace nibble::inline kernels {
 
@@ -77,50 +78,34 @@ struct Loops {
     return clamped;
   }
 
-  // Ten rounds of Philox on kAtOnce counters side by side, groups g, g + 1, … of four draws.
-  static constexpr std::size_t kAtOnce = 16;
-  static void draw_groups(const RandomKey& key, std::uint64_t group, std::uint32_t* __restrict to) {
-    std::uint32_t a[kAtOnce], b[kAtOnce], c[kAtOnce], d[kAtOnce];
-    for (std::size_t i = 0; i < kAtOnce; ++i) {
-      a[i] = static_cast<std::uint32_t>(group + i);
-      b[i] = static_cast<std::uint32_t>((group + i) >> 32);
-      c[i] = key.step;
-      d[i] = key.stream;
-    }
-    auto k0 = static_cast<std::uint32_t>(key.seed);
-    auto k1 = static_cast<std::uint32_t>(key.seed >> 32);
-    for (int round = 0; round < 10; ++round) {
-      for (std::size_t i = 0; i < kAtOnce; ++i) {
-        const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * a[i];
-        const std::uint64_t p1 = std::uint64_t{0xCD9E8D57u} * c[i];
-        a[i] = static_cast<std::uint32_t>(p1 >> 32) ^ b[i] ^ k0;
-        b[i] = static_cast<std::uint32_t>(p1);
-        c[i] = static_cast<std::uint32_t>(p0 >> 32) ^ d[i] ^ k1;
-        d[i] = static_cast<std::uint32_t>(p0);
-      }
-      k0 += 0x9E3779B9u;
-      k1 += 0xBB67AE85u;
-    }
-    for (std::size_t i = 0; i < kAtOnce; ++i) {
-      to[4 * i] = a[i];
-      to[4 * i + 1] = b[i];
-      to[4 * i + 2] = c[i];
-      to[4 * i + 3] = d[i];
-    }
-  }
-
-  static void draw(const RandomKey& key, std::uint64_t first, std::uint32_t* draws, std::size_t n) {
-    std::uint32_t block[4 * kAtOnce];
+  // Counters go through Philox in the Path's vectors, several side by side as long as there are
+  // enough draws; rows of few channels take one vector, which the compiler would make scalars of.
+  static void draw(const RandomKey& shared_key, std::uint64_t first, std::uint32_t* draws,
+                   std::size_t n) {
+    using V = typename Path::Vectors;
+    constexpr std::size_t kWords = 4 * V::kCounters;
+    const RandomKey key = shared_key;  // a copy that the stores to `draws` cannot reach
+    std::uint64_t counter = first / 4;
     std::size_t done = 0;
-    while (done < n) {
-      const std::uint64_t element = first + done;
-      const std::size_t skipped = element % 4;
-      const std::size_t room = 4 * kAtOnce - skipped;
+    const auto draw_part = [&](std::size_t skipped) __attribute__((always_inline)) {
+      std::uint32_t block[kWords];
+      any_philox_blocks<V, 1>(key, counter, static_cast<std::uint32_t>(counter >> 32), block);
+      const std::size_t room = kWords - skipped;
       const std::size_t count = n - done < room ? n - done : room;
-      draw_groups(key, element / 4, block);
       std::memcpy(draws + done, block + skipped, count * sizeof(std::uint32_t));
+      counter += V::kCounters;
       done += count;
-    }
+    };
+    const auto draw_whole = [&]<std::size_t Batch>() __attribute__((always_inline)) {
+      for (; n - done >= Batch * kWords; done += Batch * kWords, counter += Batch * V::kCounters) {
+        any_philox_blocks<V, Batch>(key, counter, static_cast<std::uint32_t>(counter >> 32),
+                                    draws + done);
+      }
+    };
+    if (first % 4 != 0 && n > 0) draw_part(first % 4);
+    draw_whole.template operator()<V::kBatch>();
+    draw_whole.template operator()<1>();
+    if (done < n) draw_part(0);
   }
 
   // Up where the rest is above the draw's first bits: 2^s - 1 - u is what is then missing at most.

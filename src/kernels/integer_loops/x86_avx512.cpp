@@ -3,11 +3,14 @@
 #include <immintrin.h>
 
 #include "kernels/integer_loops/loops.h"
+#include "kernels/simd/avx512.h"
 
 namespace nibble::inline kernels::avx512 {
 namespace {
 
-struct Path {};
+struct Path {
+  using Vectors = Simd;
+};
 
 // shift_pseudo of magnitudes.
 struct Pseudo {
