@@ -27,8 +27,8 @@ constexpr double kMostSeconds = 3;                    // all sizes
 constexpr double kWorthTwiceAsLarge = 1.01;
 // Of Server on a CPU, whose samples wait for batches that run: larger ones lengthen the tail.
 constexpr double kWorthLonger = 1.03;
-// Of Server: threads on one batch all wait for the one whose processor LoadGen's thread, or somebody
-// else, takes. Short measurements differ by a tenth or two where others share the machine.
+// Of Server: threads on one batch all wait for the one whose processor LoadGen's thread, or
+// somebody else, takes. Short measurements differ by a tenth or two where others share the machine.
 constexpr double kWorthTogether = 1.2;
 constexpr double kMostLoad = 0.9;       // of what a size can do, so that queues stay short
 constexpr int kBatchesWithinBound = 4;  // one that runs, one that waits, and room for chance
