@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the step of integer training holds no float instruction, in the compiled objects.
+"""Checks that integer training's step and the engine hold no float instruction, in the compiled objects.
 
 usage: check_purity.py BUILD_DIR [objdump]
 
 Disassembles what was built of src/laws, src/backend and its cpu, src/integer_step, src/kernels/products,
-src/kernels/integer_loops, src/kernels/normalization and src/kernels/engine, the engine's, tests and benchmarks aside.
+src/kernels/integer_loops, src/kernels/normalization, src/kernels/engine and src/engine/cpu, tests and benchmarks aside.
 Arithmetic, comparison, conversion and rounding of floats are refused; moving, shuffling and masking of registers is no
 arithmetic.
 """
@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 FOLDERS = ("src/laws", "src/backend", "src/backend/cpu", "src/integer_step", "src/kernels/products",
-           "src/kernels/integer_loops", "src/kernels/normalization", "src/kernels/engine")
+           "src/kernels/integer_loops", "src/kernels/normalization", "src/kernels/engine", "src/engine/cpu")
 NOT_THE_STEP = re.compile(r"(_test|_bench|_fuzz|peak\w*)\.cpp\.o$")
 UNITY = re.compile(r"^unity_(\w+)_\d+_cxx\.cxx\.o$")
 

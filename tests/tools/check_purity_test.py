@@ -28,6 +28,7 @@ FOLDERS = {  # where CMake leaves the objects of the folders
     "src/kernels/integer_loops": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/integer_loops",
     "src/kernels/normalization": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/normalization",
     "src/kernels/engine": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/engine",
+    "src/engine/cpu": "src/engine/CMakeFiles/nibble_engine.dir/cpu",
 }
 
 spec = importlib.util.spec_from_file_location("check_purity", TOOL)
@@ -70,6 +71,8 @@ class CheckPurity(unittest.TestCase):
         for place, name, code in [("src/kernels/CMakeFiles/nibble_integer_kernels.dir/Unity", "unity_products_0_cxx.cxx", 1),
                                   ("src/integer_step/CMakeFiles/nibble_integer_step.dir/Unity", "unity_integer_step_1_cxx.cxx", 1),
                                   ("src/backend/CMakeFiles/nibble_backend.dir/Unity", "unity_cpu_0_cxx.cxx", 1),
+                                  ("src/engine/CMakeFiles/nibble_engine.dir/Unity", "unity_cpu_0_cxx.cxx", 1),
+                                  ("src/engine/CMakeFiles/nibble_engine.dir/Unity", "unity_engine_0_cxx.cxx", 0),
                                   ("src/kernels/CMakeFiles/nibble_format_kernels.dir/Unity", "unity_quantize_0_cxx.cxx", 0),
                                   ("src/integer_step/CMakeFiles/integer_step_test.dir/Unity", "unity_integer_step_0_cxx.cxx", 0)]:
             self.assertEqual(run_on(half, folder=place, name=name)[0], code, name)
