@@ -64,6 +64,7 @@ gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inp
 ifneq ($(wildcard gpu-pack/bin),)
 	@tools/gpu_test gpu-pack
 else
+	@tools/setup --gpu
 	@cmake --preset cuda -D NIBBLE_BUILD_TESTS=ON
 	@cmake --build --preset cuda -j $(JOBS) --target $(GPU_PROGRAMS)
 	@tools/gpu_test build/cuda
