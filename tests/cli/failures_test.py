@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Usage, exit codes and one-line errors."""
 
+import json
 import re
 import subprocess
 import unittest
@@ -119,6 +120,17 @@ class Failures(Case):
         self.fails(1, "", "round", "--to", "e4m3", self.folder / "missing.npy", self.output)
         self.assertEqual(self.output.read_bytes(), b"old")
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["in.npy", "nan.npy", "out.npy"])
+
+    def test_a_gpu_that_is_not_there_is_named(self):
+        if json.loads(self.done("doctor", "--json"))["gpu"]["usable"]:
+            self.skipTest("a GPU is there")
+        out = self.folder / "run"
+        for command in (("train", "digits-convnet-int8", "--out", out), ("train", "digits-convnet-fp32", "--out", out),
+                        ("signature",)):
+            line = self.fails(1, "cuda", *command, "--device", "cuda")
+            self.assertRegex(line, r"\[device\] cuda: got (no NVIDIA driver here|no usable GPU: .+|a build without CUDA), expected ")
+        self.assertFalse(out.exists())
+        self.fails(2, "got cuda:x, expected cpu, ", "train", "digits-convnet-int8", "--out", out, "--device", "cuda:x")
 
     def test_an_unwritable_output_is_an_error(self):
         self.fails(1, "nowhere", "round", "--to", "e4m3", self.input, self.folder / "nowhere" / "out.npy")

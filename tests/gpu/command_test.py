@@ -10,6 +10,8 @@ a GPU has is skipped then. The signature and several processes are tools/gpu_com
 
 import json
 import re
+import signal
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -17,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
-from case import run  # noqa: E402
-from train_case import TrainedCase  # noqa: E402
+from case import NIBBLE, run  # noqa: E402
+from train_case import TrainedCase, quick  # noqa: E402
 
 DEVICE = "cuda"
 IS_GPU = True
@@ -45,6 +47,21 @@ class OnADevice(TrainedCase):
             self.train(name, *INTEGERS, "--stop-after", "1", "--device", DEVICE, network="convnet-8x8")
             folder, _, _ = self.train(name, *INTEGERS, "--resume", "--device", device, network="convnet-8x8")
             self.assertEqual(self.hash_of(folder), wanted, name)
+
+    def test_a_run_that_was_interrupted_goes_on(self):
+        folder = self.folder / "long"
+        options = ("--arith", "int8", "--epochs", "100000")
+        command = ("train", "convnet-8x8", *quick(*options, "--out", str(folder), "--device", DEVICE))
+        process = subprocess.Popen([NIBBLE, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.wait_until(lambda: process.poll() is not None or (folder / "epochs.csv").exists())
+        process.send_signal(signal.SIGINT)
+        _, text = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 130, text.decode())
+        self.assertRegex(text.decode(), r"(?m)^nibble: .*--resume goes on from the checkpoint.*$")
+        done = len(self.rows(folder))
+        self.train("long", *options, "--resume", "--stop-after", "1", network="convnet-8x8")
+        whole, _, _ = self.train("at once", *options, "--stop-after", str(done + 1), network="convnet-8x8")
+        self.assertEqual(self.hash_of(folder), self.hash_of(whole))
 
     def test_a_traced_step_changes_nothing(self):
         trace = self.folder / "step.json"
