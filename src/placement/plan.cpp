@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kTurns = 7;                     // of real steps
 constexpr int kStepsInARow = 4;               // in a turn
-constexpr double kHopelessShare = 1.3;        // of the quickest\'s time: no second turn
+constexpr double kHopelessShare = 1.3;        // of the quickest's time: no second turn
 constexpr std::uint32_t kStartsByChance = 5;  // of the search for short time lines
 constexpr std::size_t kMostImproved = 4;      // of what it finds is tried: the time line errs, too
 constexpr double kCloseShare = 0.9;           // of the slower one's time: more turns decide
