@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Looks at pages of the site in chromium: a blank page, one without its theme or without search is a failure, and so is an
-example of the reference that was taken for a quotation.
+example of the reference that was taken for a quotation, or a name of the package that the reference leaves out.
 
 usage: check_site.py SITE [--keep FOLDER]
 
@@ -20,6 +20,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from docs_reference import anchors
 from PIL import Image
 
 PAGES = ["index.html", "torch.html", "reference.html", "formats/index.html"]
@@ -70,13 +71,20 @@ def what_is_wrong(image):
     return None
 
 
+def check_reference(page):
+    if re.search(r"(<blockquote>\s*){3}", page):
+        sys.exit("check_site: reference.html has examples (>>>) that are no blocks of code")
+    shown = set(re.findall(r'id="(nibble[^"]*)"', page))
+    if absent := [name for name in anchors() if name not in shown]:
+        sys.exit(f"check_site: reference.html leaves out {', '.join(absent)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("site", type=Path)
     parser.add_argument("--keep", type=Path, help="where the pictures go")
     given = parser.parse_args()
-    if re.search(r"(<blockquote>\s*){3}", (given.site / "reference.html").read_text(encoding="utf-8")):
-        sys.exit("check_site: reference.html has examples (>>>) that are no blocks of code")
+    check_reference((given.site / "reference.html").read_text(encoding="utf-8"))
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         print("check_site: skipped, there is no chromium")

@@ -9,20 +9,12 @@ import json
 import re
 from pathlib import Path
 
+from docs_reference import reference
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
 AT_THE_ROOT = {"README.md": "index.md", "CHANGELOG.md": "CHANGELOG.md", "CONTRIBUTING.md": "CONTRIBUTING.md"}
 AT_THE_ROOT["SECURITY.md"] = "SECURITY.md"
-
-# Modules of the package whose docstrings are the reference, by heading.
-REFERENCE = {
-    "Arrays": "rounding codes statistics product integers formats",
-    "Networks": "engine model quantization training network data catalog evaluation inspection sweeping mlperf placement plot",
-    "PyTorch": "torch.lower torch.quantizer torch.rounder torch.optimizer torch.accumulate torch.engine_module "
-    "torch.offloading.model torch.offloading.layers torch.offloading.backend",
-    "Errors": "errors limits",
-}
 
 
 def _link_on_site(match, folder):
@@ -47,14 +39,6 @@ def _link_on_site(match, folder):
 
 def _adapted(text, folder):
     return re.sub(r"\[([^\]\[]*)\]\(([^)\s]+)\)", lambda match: _link_on_site(match, folder), text)
-
-
-def _reference():
-    lines = ["# Reference", "", "Made from the docstrings of the package."]
-    for heading, modules in REFERENCE.items():
-        lines += ["", f"## {heading}"]
-        lines += [f"\n::: nibble.{module}\n    options:\n      heading_level: 3" for module in modules.split()]
-    return "\n".join(lines) + "\n"
 
 
 def _headers(module):
@@ -102,7 +86,7 @@ def on_files(files, config):
     for source, page in AT_THE_ROOT.items():
         text = _adapted((ROOT / source).read_text(encoding="utf-8"), ".")
         files.append(File.generated(config, page, content=text))
-    files.append(File.generated(config, "reference.md", content=_reference()))
+    files.append(File.generated(config, "reference.md", content=reference()))
     for path in sorted((ROOT / "python" / "notebooks").glob("*.ipynb")):
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=_notebook(path)))
     files.append(File.generated(config, "headers/nibble.md", content=_headers("")))

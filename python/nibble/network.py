@@ -107,3 +107,4 @@ class _Named(Mapping[str, Network]):
 
 
 networks = _Named()
+"""The networks that come with Nibble: a mapping of names to ``nibble.Network``."""

@@ -96,6 +96,7 @@ class _Recipes(Mapping[str, str]):
 
 
 recipes = _Recipes()
+"""The recipes that come with Nibble: a mapping of names to their TOML."""
 
 
 def rules_of(policy: Mapping[str, str] | Path | None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ _mode = "none"
 
 
 def get_compat() -> str:
+    """The mode of calls and of quantizers made from now on."""
     return _mode
 
 

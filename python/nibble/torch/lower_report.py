@@ -14,6 +14,8 @@ from .rounder import text_of
 
 @dataclass(frozen=True)
 class LayerReport:
+    """One lowered layer: the formats of what it rounds; None where it rounds nothing."""
+
     name: str
     layer: str
     activation: Optional[str]
@@ -25,6 +27,8 @@ class LayerReport:
 
 @dataclass(frozen=True)
 class Report:
+    """The lowered layers of a model; as text a table."""
+
     layers: Tuple[LayerReport, ...]
     parameters_left: Tuple[str, ...]  # parameters of the model that nothing rounds
 

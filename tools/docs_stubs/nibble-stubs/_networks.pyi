@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# Of nibble._networks: what users call of the class that nibble.Engine extends.
+from typing import Any
+
+class Engine:
+    def run(self, x: Any, out: Any = None) -> Any:
+        """The integers that the network answers with, for one example or a batch; into out, where it is given."""
+
+    def answers(self, x: Any) -> Any:
+        """As run, but the real numbers that the integers stand for, as float32."""
+
+    @property
+    def weight_bytes(self) -> int:
+        """Of the weights, as they lie in memory."""
+
+    @property
+    def arena_bytes(self) -> int:
+        """Of all values of one run, for max_batch examples."""
+
+    @property
+    def threads(self) -> int:
+        """Of one run."""
+
+    @property
+    def device(self) -> str:
+        """As it was asked for."""
