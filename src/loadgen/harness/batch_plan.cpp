@@ -35,10 +35,9 @@ constexpr int kBatchesWithinBound = 4;  // one that runs, one that waits, and ro
 // A GPU's times vary little, and lanes that end in turn keep samples waiting for a part of a batch.
 constexpr double kBatchesWithinBoundOfGpu = 1.75;
 
-// What a batch takes at most where the machine is slow for a while: cores that are shared were seen
-// at two thirds of their speed for half a second.
+// What a batch takes at most where a CPU is slow for a while: cores that are shared were seen at
+// two thirds of their speed for half a second.
 constexpr double kSlowBatch = 2;
-constexpr double kSlowBatchOfGpu = 1.25;
 
 double in_seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -128,14 +127,16 @@ std::chrono::nanoseconds wait_for(const PlanRequest& request,
                   request.latency_bound / kBatchesWithinBound);
 }
 
-// As long as a slow batch still ends within the bound; 0 where it never does. Rather too short: in
-// a queue that is too long every sample is taken at this very age, and all of them would be late.
+// Of Server on a CPU: as long as a slow batch still ends within the bound; 0 where it never does.
+// Rather too short: in a queue that is too long every sample is taken at this very age, and all of
+// them would be late. A GPU, which nobody else slows down, serves the oldest first whatever its
+// age.
 std::chrono::nanoseconds time_to_begin(const PlanRequest& request, const BatchTiming& timed,
                                        std::size_t samples) {
+  if (request.scenario != Scenario::server || request.is_gpu) return 0ns;
   const double seconds =
       timed.seconds * static_cast<double>(samples) / static_cast<double>(timed.samples);
-  const double left =
-      in_seconds(request.latency_bound) - (request.is_gpu ? kSlowBatchOfGpu : kSlowBatch) * seconds;
+  const double left = in_seconds(request.latency_bound) - kSlowBatch * seconds;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(std::max(left, 0.0)));
 }
@@ -219,7 +220,7 @@ PlannedEngine plan_batches(const PlanRequest& request, const MakeEngine& make_en
     const std::size_t most = most_samples(request, sizes, found);
     best = {.plan = {.most_samples = most,
                      .longest_wait = is_server ? wait_for(request, sizes) : 0ns,
-                     .in_time_for = is_server ? time_to_begin(request, found, most) : 0ns,
+                     .in_time_for = time_to_begin(request, found, most),
                      .lanes = lanes,
                      .threads = threads,
                      .runs_in_place = !request.is_gpu && is_offline,

@@ -21,8 +21,8 @@ inline constexpr double kServerShare = 0.8;  // of the measured speed: Server's 
 struct BatchPlan {
   std::size_t most_samples = 1;
   std::chrono::nanoseconds longest_wait{0};
-  // Of Server: a sample that has waited longer cannot be answered within the latency bound, and
-  // lets others go first; 0: none is given up.
+  // Of Server: a sample that has waited longer would be late in a slow batch, and lets others go
+  // first; 0: the oldest is always the first.
   std::chrono::nanoseconds in_time_for{0};
   int lanes = 1;    // batches at a time
   int threads = 1;  // of each

@@ -27,8 +27,9 @@ std::unique_ptr<mlperf::SystemUnderTest> make_stream_system(const SystemParts& p
 // One query with everything: best batches, in the order in which samples lie in memory.
 std::unique_ptr<mlperf::SystemUnderTest> make_offline_system(const SystemParts& parts);
 
-// Samples as they come: the longest waiting first, those that are late last, in batches that begin
-// when a lane is free and the plan's size is reached or its time is over.
+// Samples as they come: the longest waiting first, those that are no longer in time for the plan
+// last, in batches that begin when a lane is free and the plan's size is reached or its time is
+// over.
 std::unique_ptr<mlperf::SystemUnderTest> make_server_system(const SystemParts& parts);
 
 std::unique_ptr<mlperf::SystemUnderTest> make_system(Scenario scenario, const SystemParts& parts);

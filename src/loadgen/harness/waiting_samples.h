@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples that wait for one of Server's lanes, and which of them the next batch takes: in the order
-// in which they came, but those that are late whatever happens let all others go first. It reads no
-// clock and takes no lock.
+// in which they came, but where the plan says so those that have waited so long that a slow batch
+// would end too late let all others go first. It reads no clock and takes no lock.
 #pragma once
 
 #include <query_sample.h>
