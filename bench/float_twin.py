@@ -10,7 +10,8 @@ Network, batch, rate, momentum, decay, smoothing, augmentation and the pictures'
 schedule is one cycle. A recipe by NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual. Weights begin as
 He et al. have them; all parameters decay, as is PyTorch's way; batch norms answer by running statistics. Products are tf32
 (--bf16: bf16, with sums and batch norms in fp32). The last batch of an epoch has what is left, as in integers. A loss that
-is no number ends the run with status 1.
+is no number ends the run with status 1. It needs PyTorch with CUDA, and CIFAR-10 in $NIBBLE_DATA or ~/.cache/nibble, where
+`nibble data get cifar10` brings it.
 """
 
 import argparse
@@ -22,13 +23,17 @@ import time
 import tomllib
 from pathlib import Path
 
-import numpy as np
-import torch
-from torch import nn
-from torch.nn import functional as F
+try:
+    import numpy as np
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+except ModuleNotFoundError as missing:
+    sys.exit(f"float_twin: got no module {missing.name}, expected NumPy and PyTorch with CUDA: pip install torch numpy")
 
 ROOT = Path(__file__).resolve().parent.parent
 MEAN, DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+CIFAR10 = [*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"]
 USUAL = {"rate": 0.05, "momentum": 0.9, "weight_decay": 5e-4}  # where a recipe has none
 
 
@@ -99,6 +104,17 @@ class Network(nn.Module):
                 if key != "num_batches_tracked"}
 
 
+def folder_of_cifar10():
+    """The first place that has all files, as docs/data.md says."""
+    places = [Path(os.environ["NIBBLE_DATA"])] if os.environ.get("NIBBLE_DATA") else []
+    folders = [place / "cifar10" for place in (*places, Path.home() / ".cache" / "nibble")]
+    for folder in (each / below for each in folders for below in (".", "cifar-10-batches-bin")):
+        if all((folder / name).is_file() for name in CIFAR10):
+            return folder
+    sys.exit(f"float_twin: got no {CIFAR10[0]} … {CIFAR10[-1]} in {' or '.join(map(str, folders))}, expected CIFAR-10: "
+             "nibble data get cifar10")
+
+
 def images_of(files):
     rows = np.concatenate([np.fromfile(file, np.uint8).reshape(-1, 3073) for file in files])
     pictures = torch.from_numpy(rows[:, 1:].reshape(-1, 3, 32, 32).copy()).cuda()
@@ -138,7 +154,10 @@ def main():
     parser.add_argument("--weights", type=Path, help="an .npz that the trained weights are written to")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run: settings.json, epochs.csv, summary.json")
     arguments = parser.parse_args()
-    recipe = tomllib.loads((ROOT / "recipes" / f"{arguments.recipe}.toml").read_text())
+    text = ROOT / "recipes" / f"{arguments.recipe}.toml"
+    if not text.is_file():
+        sys.exit(f"float_twin: got {arguments.recipe}, expected a recipe of recipes/, as cifar10-resnet20-int8")
+    recipe = tomllib.loads(text.read_text())
     network = tomllib.loads((ROOT / "networks" / f"{recipe['network']}.toml").read_text())
     for name, usual in USUAL.items():
         asked = getattr(arguments, name)
@@ -147,10 +166,10 @@ def main():
     torch.manual_seed(arguments.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
 
-    folder = Path(os.environ["NIBBLE_DATA"]) / "cifar10"
-    folder = next(path.parent for path in folder.rglob("data_batch_1.bin"))
-    train = images_of([folder / f"data_batch_{i}.bin" for i in range(1, 6)])
-    test = images_of([folder / "test_batch.bin"])
+    files = [folder_of_cifar10() / name for name in CIFAR10]
+    if not torch.cuda.is_available():
+        sys.exit("float_twin: got no CUDA device, expected a GPU and a build of PyTorch for it")
+    train, test = images_of(files[:-1]), images_of(files[-1:])
     mean, deviation = (torch.tensor(each, device="cuda").view(1, 3, 1, 1)
                        for each in (recipe.get("mean", MEAN), recipe.get("deviation", DEVIATION)))
     model = Network(network).cuda().to(memory_format=torch.channels_last)
