@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from nibble import _networks
-from nibble.command import as_files, check_end, last_line, run_command
+from nibble.command import as_data_file, check_end, error_of, last_line, run_command
 from nibble.data import known_data
 from nibble.errors import InputError
 from nibble.model import Model
+from nibble.paths import as_path
 from nibble.tables import Columns, read_columns, read_object
 
 DETAIL_LOG = "mlperf_log_detail.txt"
@@ -78,13 +79,23 @@ def loadgen(model: Model | str | os.PathLike[str], data: Any, *, out: str | os.P
     ('Offline', True, ['50.00', '90.00'])
     """
     folder = Path(out)
-    with as_files(model, data) as (model_path, data_path):
+    old = _written(folder / DETAIL_LOG)
+    shape = model.input_shape if isinstance(model, Model) else None
+    with as_path(model) as model_path, as_data_file(data, shape) as data_path:
         done = run_command("loadgen", model_path, options={"data": data_path, "out": folder, **options})
-    if not (folder / DETAIL_LOG).exists():
-        raise InputError(last_line(done.stderr))
     is_valid = done.returncode == 0
-    said = last_line(done.stdout if is_valid else done.stderr)
+    said = last_line(done.stdout)
+    if not is_valid:
+        error = error_of(done.returncode, done.stderr)
+        if not isinstance(error, InputError) or _written(folder / DETAIL_LOG) == old:
+            raise error  # there was no run; one that is not valid has a log
+        said = str(error)
     return LoadGenRun(folder, is_valid, said, _networks.load_result(os.fspath(folder))[2])
+
+
+def _written(log: Path) -> tuple[int, int] | None:
+    """Which file it is, and when it was written last."""
+    return (log.stat().st_ino, log.stat().st_mtime_ns) if log.exists() else None
 
 
 def read_run(folder: str | os.PathLike[str]) -> LoadGenRun:
@@ -180,9 +191,13 @@ def test01(*, accuracy: Log, performance: Log, audit: Log) -> Compliance:
 def test04(*, performance: Log, same: Log) -> Compliance:
     """TEST04: whether a run on one sample again and again (``set="performance_issue_same=1"``) is no faster than others.
 
-    >>> run = nibble.loadgen(digits_model, "digits", out=workspace / "others", seconds=0.2, threads=1)
-    >>> nibble.mlperf.test04(performance=run, same=run).has_passed
-    True
+    >>> how = {"data": "digits", "seconds": 0.2, "threads": 1}
+    >>> run = nibble.loadgen(digits_model, out=workspace / "others", **how)
+    >>> same = nibble.loadgen(digits_model, out=workspace / "same", set="performance_issue_same=1", **how)
+    >>> nibble.mlperf.test04(performance=run, same=same).said[:26]
+    'one sample again and again'
+    >>> nibble.mlperf.test04(performance=run, same=run).has_passed  # which was given many
+    False
     """
     return Compliance(*_networks.load_test04(_folder(performance), _folder(same)))
 

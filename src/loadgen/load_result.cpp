@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the lines of LoadGen's detailed log that begin with "result_".
+// Reads the lines of LoadGen's detailed log that say what was found, and under which settings.
 #include "loadgen/load_result.h"
 
 #include <fmt/format.h>
@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::string_view kMark = ":::MLLOG ";
 constexpr std::string_view kResult = "result_";
+constexpr std::string_view kEstimate = "early_stopping_latency_";
+constexpr std::string_view kSetting = "effective_";
 
 std::string one_line(std::string text) {
   for (char& letter : text) {
@@ -40,6 +42,13 @@ void take(LoadResult& result, const std::string& key, const nlohmann::json& valu
   }
 }
 
+void take_setting(LoadResult& result, const std::string& key, const nlohmann::json& value) {
+  if (key == "scenario" && value.is_string()) result.scenario_name = value.get<std::string>();
+  if (key == "target_latency_ns" && value.is_number())
+    result.latency_bound_ns = value.get<double>();
+  if (key == "performance_issue_same") result.has_one_sample = value == true;
+}
+
 }  // namespace
 
 std::optional<double> LoadResult::figure(const std::string& name) const {
@@ -55,6 +64,20 @@ std::optional<double> LoadResult::speed() const {
   for (const char* time :
        {"99.00_percentile_per_query_latency_ns", "90.00_percentile_latency_ns"}) {
     if (const auto found = figure(time)) return 1e9 / *found;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> LoadResult::score(Scenario scenario) const {
+  switch (scenario) {
+    case Scenario::offline:
+      return figure("samples_per_second");
+    case Scenario::server:
+      return figure("completed_samples_per_sec");
+    case Scenario::single_stream:
+      return figure("early_stopping_latency_ss");
+    case Scenario::multi_stream:
+      return figure("early_stopping_latency_ms");
   }
   return std::nullopt;
 }
@@ -99,6 +122,8 @@ LoadResult parse_detail_log(std::string_view text, const std::string& name) {
     if (word == "early_stopping_result" && value->is_string())
       early_stopping = one_line(value->get<std::string>());
     if (word.starts_with(kResult)) take(result, word.substr(kResult.size()), *value);
+    if (word.starts_with(kEstimate)) take(result, word, *value);
+    if (word.starts_with(kSetting)) take_setting(result, word.substr(kSetting.size()), *value);
   }
   if (!is_sure) add_reason(result, early_stopping);
   return result;

@@ -22,9 +22,18 @@ struct LoadResult {
   int errors = 0;                         // that LoadGen logged
   std::string obstacle = {};              // why it cannot be submitted; empty: it may
 
+  // The settings that held.
+  std::string scenario_name = {};
+  double latency_bound_ns = 0;  // of Server
+  bool has_one_sample = false;  // again and again (performance_issue_same)
+
   // Work a second: where the figure of a scenario is a latency, its inverse.
   std::optional<double> speed() const;
   std::optional<double> figure(const std::string& name) const;
+
+  // What compliance tests compare: samples a second, of streams LoadGen's early-stopping estimate
+  // of the latency in nanoseconds.
+  std::optional<double> score(Scenario scenario) const;
 
   // The figure that counts in the scenario, in words: "5912.3 samples/s".
   std::string headline(Scenario scenario) const;

@@ -7,6 +7,7 @@
 
 #include "core/test_corpus.h"
 #include "core/test_support.h"
+#include "loadgen/loadgen_test_support.h"
 
 namespace nibble::inline loadgen {
 namespace {
@@ -38,6 +39,23 @@ TEST(LoadResults, SayThatThereWereTooFewQueries) {
 
 TEST(LoadResults, HaveNoValidityWhereOnlyAccuracyWasAsked) {
   EXPECT_EQ(parse_detail_log("", "log").is_valid, std::nullopt);
+}
+
+TEST(LoadResults, KnowTheSettingsThatHeldAndTheEstimatesOfStreams) {
+  const LoadResult result =
+      parse_detail_log(log_line("effective_scenario", "\"SingleStream\"") +
+                           log_line("effective_target_latency_ns", "15000000") +
+                           log_line("effective_performance_issue_same", "true") +
+                           log_line("result_90.00_percentile_latency_ns", "170000") +
+                           log_line("early_stopping_latency_ss", "180000") +
+                           log_line("early_stopping_latency_ms", "1500000"),
+                       "log");
+  EXPECT_EQ(result.scenario_name, "SingleStream");
+  EXPECT_EQ(result.latency_bound_ns, 15e6);
+  EXPECT_TRUE(result.has_one_sample);
+  EXPECT_EQ(result.score(Scenario::single_stream), 180e3);
+  EXPECT_EQ(result.score(Scenario::multi_stream), 1.5e6);
+  EXPECT_EQ(result.score(Scenario::offline), std::nullopt);
 }
 
 TEST(LoadResults, NameTheLineThatIsWrong) {
