@@ -27,6 +27,7 @@ std::string to_json(const LoadDescription& description) {
       {"start_from", options.start_from == BufferPlace::device ? "device" : "host"},
       {"batch", description.most_samples},
       {"longest_wait_ms", description.longest_wait_ms},
+      {"in_time_for_ms", description.in_time_for_ms},
       {"lanes", description.lanes},
       {"threads_of_a_batch", description.threads},
       {"expected_queries_per_second", description.expected_rate},

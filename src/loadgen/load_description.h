@@ -19,6 +19,7 @@ struct LoadDescription {
   double expected_rate = 0;      // of queries, which LoadGen is told
   std::size_t most_samples = 0;  // of a batch
   double longest_wait_ms = 0;    // for others
+  double in_time_for_ms = 0;     // longer ones let others go first; 0: none does
   int lanes = 0;
   int threads = 0;
 };

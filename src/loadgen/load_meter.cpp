@@ -33,6 +33,18 @@ double end_of(std::size_t bucket) {
                     static_cast<int>(place / kBuckets));
 }
 
+// Calls with each slice's place and the nanoseconds of a time that lie in it.
+template <class Take>
+void share_out(std::chrono::nanoseconds since, std::chrono::nanoseconds time, const Take& take) {
+  auto place = static_cast<std::size_t>(since / kSlice);
+  for (; time.count() > 0; ++place) {
+    const std::chrono::nanoseconds here = std::min(time, kSlice - since % kSlice);
+    take(place, here.count());
+    since += here;
+    time -= here;
+  }
+}
+
 void write_lines(const std::filesystem::path& path, const std::string& lines) {
   AtomicFile file(path);
   file.stream() << lines;
@@ -55,18 +67,13 @@ LoadTally::Slice& LoadTally::slice_at(std::size_t place) {
 }
 
 void LoadTally::add(const BatchRecord& batch) {
-  std::chrono::nanoseconds since = start_.time_until(batch.begun);
-  auto place = static_cast<std::size_t>(since / kSlice);
-  Slice& slice = slice_at(place);
+  const std::chrono::nanoseconds since = start_.time_until(batch.begun);
+  Slice& slice = slice_at(static_cast<std::size_t>(since / kSlice));
   ++slice.batches;
   slice.samples += static_cast<std::int64_t>(batch.samples);
   slice.most_waiting = std::max(slice.most_waiting, static_cast<std::int64_t>(batch.waiting));
-  for (std::chrono::nanoseconds left = batch.ended - batch.begun; left.count() > 0; ++place) {
-    const std::chrono::nanoseconds here = std::min(left, kSlice - since % kSlice);
-    slice_at(place).busy_ns += here.count();
-    since += here;
-    left -= here;
-  }
+  share_out(since, batch.ended - batch.begun,
+            [&](std::size_t place, std::int64_t ns) { slice_at(place).busy_ns += ns; });
   if (batch.samples >= sizes_.size()) sizes_.resize(batch.samples + 1);
   ++sizes_[batch.samples];
   const auto together = static_cast<std::int64_t>(batch.issued.size() == 1 ? batch.samples : 1);
@@ -89,17 +96,37 @@ void LoadTally::merge(const LoadTally& other) {
   std::ranges::transform(other.latencies_, latencies_, latencies_.begin(), std::plus());
 }
 
+void DeviceTally::begin(LoadClock::time_point now) {
+  if (batches_++ == 0) since_ = now;
+}
+
+void DeviceTally::end(LoadClock::time_point now) {
+  last_end_ = std::max(last_end_, now);
+  if (--batches_ > 0) return;
+  share_out(start_.time_until(since_), last_end_ - since_, [&](std::size_t place, std::int64_t ns) {
+    if (place >= busy_ns_.size()) busy_ns_.resize(place + 1);
+    busy_ns_[place] += ns;
+  });
+}
+
 void LoadMeter::write(const std::filesystem::path& folder, int lanes) const {
   LoadStart none;
   LoadTally all(none);
   for (const LoadTally& each : tallies_) all.merge(each);
-  std::string lines = "seconds,batches,samples,most_waiting,busy\n";
+  std::vector<std::int64_t> device_ns(all.slices_.size());
+  for (const DeviceTally& each : devices_) {
+    for (std::size_t i = 0; i < std::min(device_ns.size(), each.busy_ns_.size()); ++i)
+      device_ns[i] += each.busy_ns_[i];
+  }
+  const auto devices = static_cast<double>(std::max<std::size_t>(devices_.size(), 1));
+  std::string lines = "seconds,batches,samples,most_waiting,busy,device_busy\n";
   const double slice_ns = static_cast<double>(kSlice.count());
   for (std::size_t i = 0; i < all.slices_.size(); ++i) {
     const LoadTally::Slice& slice = all.slices_[i];
-    lines += fmt::format("{:.1f},{},{},{},{:.4f}\n", 1e-9 * slice_ns * static_cast<double>(i),
-                         slice.batches, slice.samples, slice.most_waiting,
-                         static_cast<double>(slice.busy_ns) / slice_ns / lanes);
+    lines += fmt::format("{:.1f},{},{},{},{:.4f},{:.4f}\n",
+                         1e-9 * slice_ns * static_cast<double>(i), slice.batches, slice.samples,
+                         slice.most_waiting, static_cast<double>(slice.busy_ns) / slice_ns / lanes,
+                         static_cast<double>(device_ns[i]) / slice_ns / devices);
   }
   write_lines(folder / "slices.csv", lines);
   lines = "samples,batches\n";

@@ -64,19 +64,41 @@ class LoadTally {
   std::array<std::int64_t, kBuckets> latencies_ = {};  // samples, by bucket
 };
 
+// When a device has at least one batch, from its hand-over to its answer. One thread at a time
+// calls.
+class DeviceTally {
+ public:
+  explicit DeviceTally(LoadStart& start) : start_(start) {}
+  void begin(LoadClock::time_point now);  // a batch that comes
+  void end(LoadClock::time_point now);    // one that goes
+
+ private:
+  friend class LoadMeter;
+
+  LoadStart& start_;
+  std::size_t batches_ = 0;
+  LoadClock::time_point since_ = {};
+  LoadClock::time_point last_end_ = {};
+  std::vector<std::int64_t> busy_ns_;  // of each tenth of a second
+};
+
 class LoadMeter {
  public:
   // One more, which lives as long as the meter.
   LoadTally& make_tally() { return tallies_.emplace_back(start_); }
+  DeviceTally& make_device() { return devices_.emplace_back(start_); }
 
   // Of all tallies, to which nobody adds any more. slices.csv: tenths of a second since the first
-  // batch began; batches.csv: how many batches had a size; latencies.csv: how many samples took so
-  // long at most, 8 buckets a doubling.
+  // batch began, `busy` the batches that were on their way by the number of lanes, `device_busy`
+  // the share of time in which a device had one at least, as a mean of devices; batches.csv: how
+  // many batches had a size; latencies.csv: how many samples took so long at most, 8 buckets a
+  // doubling.
   void write(const std::filesystem::path& folder, int lanes) const;
 
  private:
   LoadStart start_;
   std::deque<LoadTally> tallies_;
+  std::deque<DeviceTally> devices_;
 };
 
 }  // namespace nibble::inline loadgen

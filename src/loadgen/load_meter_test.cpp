@@ -30,7 +30,8 @@ TEST(LoadMeter, CountsBatchesByTimeSizeAndLatency) {
   const TemporaryFolder folder;
   meter.write(folder.path(), 2);
   EXPECT_EQ(read_text_file(folder.path() / "slices.csv", "test"),
-            "seconds,batches,samples,most_waiting,busy\n0.0,2,6,5,0.0100\n0.1,1,1,0,0.0050\n");
+            "seconds,batches,samples,most_waiting,busy,device_busy\n"
+            "0.0,2,6,5,0.0100,0.0000\n0.1,1,1,0,0.0050,0.0000\n");
   EXPECT_EQ(read_text_file(folder.path() / "batches.csv", "test"), "samples,batches\n1,1\n3,2\n");
   // 1 ms lies in [2^19·15/8, 2^20) ns, 151 ms in [2^27·9/8, 2^27·10/8).
   EXPECT_EQ(read_text_file(folder.path() / "latencies.csv", "test"),
@@ -68,8 +69,40 @@ TEST(LoadMeter, SharesTheTimeOfLongBatchesOut) {
   const TemporaryFolder folder;
   meter.write(folder.path(), 2);
   EXPECT_EQ(read_text_file(folder.path() / "slices.csv", "test"),
-            "seconds,batches,samples,most_waiting,busy\n"
-            "0.0,2,3,0,0.5200\n0.1,0,0,0,0.5000\n0.2,0,0,0,0.3000\n");
+            "seconds,batches,samples,most_waiting,busy,device_busy\n"
+            "0.0,2,3,0,0.5200,0.0000\n0.1,0,0,0,0.5000,0.0000\n0.2,0,0,0,0.3000,0.0000\n");
+}
+
+// Two batches that overlap from 30 to 60 ms, a pause of 100 ms, a third one; another device is
+// idle.
+TEST(LoadMeter, CountsTimeWithSeveralBatchesOnADeviceOnce) {
+  LoadMeter meter;
+  const auto start = LoadClock::now();
+  DeviceTally& device = meter.make_device();
+  meter.make_device();
+  LoadTally& tally = meter.make_tally();
+  const std::array at_once = {start};
+  const auto add = [&](auto begun, auto ended) {
+    tally.add({.issued = at_once,
+               .begun = start + begun,
+               .ended = start + ended,
+               .samples = 1,
+               .waiting = 0});
+  };
+  add(0ms, 60ms);
+  add(30ms, 90ms);
+  add(190ms, 210ms);
+  device.begin(start);
+  device.begin(start + 30ms);
+  device.end(start + 90ms);  // the second one's answer is told of first
+  device.end(start + 60ms);
+  device.begin(start + 190ms);
+  device.end(start + 210ms);
+  const TemporaryFolder folder;
+  meter.write(folder.path(), 2);
+  EXPECT_EQ(read_text_file(folder.path() / "slices.csv", "test"),
+            "seconds,batches,samples,most_waiting,busy,device_busy\n"
+            "0.0,2,2,0,0.6000,0.4500\n0.1,1,1,0,0.0500,0.0500\n0.2,0,0,0,0.0500,0.0500\n");
 }
 
 }  // namespace

@@ -89,7 +89,10 @@ std::string load_page(const std::vector<LoadRecord>& runs) {
   body += chart_of(runs, {.title = "Samples of a batch, mean", .x_label = "s"}, &LoadRecord::batch);
   body +=
       chart_of(runs, {.title = "Samples that wait, most", .x_label = "s"}, &LoadRecord::waiting);
-  body += chart_of(runs, {.title = "Lanes busy, %", .x_label = "s"}, &LoadRecord::busy);
+  body += chart_of(runs, {.title = "Device busy: with a batch or more, %", .x_label = "s"},
+                   &LoadRecord::device_busy);
+  body += chart_of(runs, {.title = "Batches on their way, % of the lanes", .x_label = "s"},
+                   &LoadRecord::busy);
   return html_page(runs.size() == 1 ? runs.front().name : "Runs under LoadGen", body + "</div>\n",
                    "nibble loadgen report");
 }

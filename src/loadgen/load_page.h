@@ -22,7 +22,7 @@ struct LoadRecord {
   LoadResult result;
   // Over seconds, from slices.csv; by size, from batches.csv; % of the samples by ms, from
   // latencies.csv, with a 0 on either side of those that nobody had. Empty where a run did not end.
-  std::vector<ChartPoint> rate = {}, batch = {}, waiting = {}, busy = {};
+  std::vector<ChartPoint> rate = {}, batch = {}, waiting = {}, busy = {}, device_busy = {};
   std::vector<ChartPoint> sizes = {}, latencies = {};
 };
 LoadRecord read_load_record(const std::filesystem::path& folder);

@@ -24,6 +24,9 @@ TEST(LoadPages, ShowRunsAndWhatWasMeasured) {
   LoadMeter meter;
   const auto now = LoadClock::now();
   const std::array at_once = {now};
+  DeviceTally& device = meter.make_device();
+  device.begin(now);
+  device.end(now + std::chrono::milliseconds(2));
   meter.make_tally().add({.issued = at_once,
                           .begun = now,
                           .ended = now + std::chrono::milliseconds(2),
@@ -34,10 +37,11 @@ TEST(LoadPages, ShowRunsAndWhatWasMeasured) {
   EXPECT_EQ(fast.model, "net.nib");
   EXPECT_EQ(fast.rate.front().y, 40);
   EXPECT_EQ(fast.batch.front().y, 4);
+  EXPECT_EQ(fast.device_busy.front().y, 2);
   const std::string page = load_page({fast, read_load_record(folder.path() / "cut & short")});
-  EXPECT_THAT(page,
-              AllOf(HasSubstr("200.0 samples/s"), HasSubstr("cut &amp; short"), HasSubstr("VALID"),
-                    HasSubstr("0.500"), HasSubstr("Samples a second"), HasSubstr("<svg")));
+  EXPECT_THAT(page, AllOf(HasSubstr("200.0 samples/s"), HasSubstr("cut &amp; short"),
+                          HasSubstr("VALID"), HasSubstr("0.500"), HasSubstr("Samples a second"),
+                          HasSubstr("<svg"), HasSubstr("Device busy"), HasSubstr("of the lanes")));
   EXPECT_THAT(load_page({read_load_record(folder.path() / "cut & short")}), Not(HasSubstr("<svg")));
 }
 
@@ -63,6 +67,16 @@ TEST(LoadPages, ShowWhateverAFolderHoldsWithoutHarm) {
   const std::string tags = load_page({read_load_record(folder.path() / "run")});
   EXPECT_THAT(tags, AllOf(HasSubstr("&lt;script&gt;"), Not(HasSubstr("<script")),
                           Not(HasSubstr("\x1b")), Not(HasSubstr("<b>"))));
+}
+
+TEST(LoadPages, ShowOlderRunsThatDoNotSayHowBusyADeviceWas) {
+  const TemporaryFolder folder;
+  put_run(folder, "run", 200, "");
+  folder.put("run/slices.csv", "seconds,samples,batches,most_waiting,busy\n0,8,2,0,0.5\n");
+  const LoadRecord run = read_load_record(folder.path() / "run");
+  EXPECT_EQ(run.busy.front().y, 50);
+  EXPECT_TRUE(run.device_busy.empty());
+  EXPECT_THAT(load_page({run}), Not(HasSubstr("Device busy")));
 }
 
 TEST(LoadPages, RefuseOtherFolders) {

@@ -14,15 +14,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Column y over column x, or nothing where the file is not there.
-std::vector<ChartPoint> points_of(const fs::path& path, const char* x, const char* y) {
+// Column y over column x, or nothing where the file is not there, or y where older runs lack it.
+std::vector<ChartPoint> points_of(const fs::path& path, const char* x, const char* y,
+                                  bool is_in_all = true) {
   if (!fs::exists(path)) return {};
   const CsvTable table(path, read_text_file(path, "loadgen"));
   table.require(x);
-  table.require(y);
+  if (is_in_all) table.require(y);
   std::vector<ChartPoint> points;
-  for (std::size_t row = 0; row < table.rows(); ++row)
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (!is_in_all && !table.number(row, y)) continue;
     points.push_back({table.number(row, x).value_or(0), table.number(row, y).value_or(0)});
+  }
   return points;
 }
 
@@ -70,6 +73,7 @@ LoadRecord read_load_record(const fs::path& folder) {
     throw Error("loadgen", path.string(), "another file", "settings of a run of nibble loadgen",
                 ErrorKind::input);
   }
+  const double in_time_for = number_of(json, "in_time_for_ms");
   LoadRecord record{
       .name = fs::weakly_canonical(folder).filename().string(),
       .scenario = parse_scenario(text_of(json, "scenario")),
@@ -77,10 +81,12 @@ LoadRecord read_load_record(const fs::path& folder) {
       .mode = text_of(json, "mode"),
       .machine = machine_of(json),
       .settings = fmt::format(
-          "batches up to {:.0f}, waits up to {:.2f} ms, {:.0f} at a time on {:.0f} "
+          "batches up to {:.0f}, waits up to {:.2f} ms{}, {:.0f} at a time on {:.0f} "
           "threads each, samples from the {}",
-          number_of(json, "batch"), number_of(json, "longest_wait_ms"), number_of(json, "lanes"),
-          number_of(json, "threads_of_a_batch"), text_of(json, "start_from")),
+          number_of(json, "batch"), number_of(json, "longest_wait_ms"),
+          in_time_for > 0 ? fmt::format(", others first after {:.2f} ms", in_time_for) : "",
+          number_of(json, "lanes"), number_of(json, "threads_of_a_batch"),
+          text_of(json, "start_from")),
       .result = read_load_result(folder)};
   const fs::path slices = folder / "slices.csv";
   record.rate = points_of(slices, "seconds", "samples");
@@ -92,7 +98,10 @@ LoadRecord read_load_record(const fs::path& folder) {
   }
   record.waiting = points_of(slices, "seconds", "most_waiting");
   record.busy = points_of(slices, "seconds", "busy");
-  for (ChartPoint& point : record.busy) point.y *= 100;
+  record.device_busy = points_of(slices, "seconds", "device_busy", false);
+  for (auto* shares : {&record.busy, &record.device_busy}) {
+    for (ChartPoint& point : *shares) point.y *= 100;
+  }
   record.sizes = points_of(folder / "batches.csv", "samples", "batches");
   record.latencies = histogram_of(points_of(folder / "latencies.csv", "most_ms", "samples"));
   return record;

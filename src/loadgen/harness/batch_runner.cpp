@@ -16,8 +16,11 @@ BatchRunner::BatchRunner(std::vector<const AnswerEngine*> engines, const SampleL
       failure_(failure),
       slots_(slots * engines_.size()) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const bool is_first = i < engines_.size();  // of its device
     slots_[i].device = i % engines_.size();
     slots_[i].tally = &meter.make_tally();
+    slots_[i].device_tally =
+        is_first ? &meter.make_device() : slots_[slots_[i].device].device_tally;
     free_.push_back(&slots_[slots_.size() - 1 - i]);  // the first device's is taken first
   }
 }
@@ -71,6 +74,7 @@ void BatchRunner::run(std::span<const mlperf::QuerySample> batch, const Waiting&
   Slot& slot = slots_.front();
   std::exception_ptr error;
   begin(slot, batch, waiting);
+  slot.device_tally->begin(slot.record.begun);
   try {
     const auto stretch = stretch_or_apart(slot);
     if (stretch.empty()) {
@@ -82,6 +86,7 @@ void BatchRunner::run(std::span<const mlperf::QuerySample> batch, const Waiting&
     error = std::current_exception();
   }
   answer(slot, error);
+  slot.device_tally->end(slot.record.ended);
 }
 
 void BatchRunner::submit(std::span<const mlperf::QuerySample> batch, const Waiting& waiting) {
@@ -91,6 +96,7 @@ void BatchRunner::submit(std::span<const mlperf::QuerySample> batch, const Waiti
     has_news_.wait(lock, [&] { return !free_.empty(); });
     slot = free_.back();
     free_.pop_back();
+    slot->device_tally->begin(LoadClock::now());
     ++busy_;
   }
   slot->own_batch.assign(batch.begin(), batch.end());
@@ -148,6 +154,7 @@ void BatchRunner::answer(Slot& slot, const std::exception_ptr& error) noexcept {
 
 void BatchRunner::free(Slot& slot) {
   const std::lock_guard lock(mutex_);
+  slot.device_tally->end(slot.record.ended);
   free_.push_back(&slot);
   has_news_.notify_all();
 }

@@ -61,6 +61,7 @@ class BatchRunner {
     std::vector<LoadClock::time_point> issued = {};
     BatchRecord record = {};
     LoadTally* tally = nullptr;
+    DeviceTally* device_tally = nullptr;  // that of all slots of the device
   };
 
   std::span<std::byte> answers_of(const Slot& slot) const;

@@ -268,6 +268,7 @@ LoadResult run_load(const LoadRunOptions& options) {
   description.expected_rate = expected_rate(settings);
   description.most_samples = plan.most_samples;
   description.longest_wait_ms = 1e-6 * static_cast<double>(plan.longest_wait.count());
+  description.in_time_for_ms = 1e-6 * static_cast<double>(plan.in_time_for.count());
   description.lanes = plan.lanes;
   description.threads = plan.threads;
   write_text(options.out / "settings.json", to_json(description));
