@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,11 +99,17 @@ class LoadGen(TrainedCase):
             settings = json.loads((out / "settings.json").read_text())
             self.assertEqual(settings["scenario"], scenario)
             self.assertEqual(settings["no_submission_because"], "it has no user.conf")
+            # Of Server's bound, a second, some is left after two batches; no other scenario has one.
+            self.assertEqual(0 < settings["in_time_for_ms"] < 1000, scenario == "Server", settings["in_time_for_ms"])
             samples = sum(int(row[0]) * int(row[1]) for row in self.rows(out, "batches.csv"))
-            self.assertEqual(samples, sum(int(row[2]) for row in self.rows(out, "slices.csv")))
+            slices = self.rows(out, "slices.csv")
+            self.assertEqual(samples, sum(int(row[2]) for row in slices))
+            # Shares of the time, of which batches take some.
+            self.assertTrue(all(0 <= float(row[5]) <= 1 for row in slices))
+            self.assertTrue(0 < sum(float(row[5]) for row in slices))
             self.assertEqual(samples, sum(int(row[1]) for row in self.rows(out, "latencies.csv")))
         page = self.done("loadgen", "report", *(self.folder / name for name in SCENARIOS), "-o", "-").decode()
-        for words in (*SCENARIOS, "VALID", "<svg", "Lanes busy"):
+        for words in (*SCENARIOS, "VALID", "<svg", "Device busy"):
             self.assertIn(words, page)
         self.assertNotIn("<script", page)
 
@@ -142,14 +150,62 @@ class LoadGen(TrainedCase):
         audit.write_text("*.*.mode = 2\n*.*.accuracy_log_rng_seed = 720381539243781796\n"
                          "*.*.accuracy_log_sampling_target = 64\n")
         self.load("accuracy", "--mode", "accuracy")
+        # More samples than 20 ms last for, so that each run is valid.
+        many = ("--seconds", "0.02", "--target-qps", str(MANY * 4000000))
         for name, *options in (["performance"], ["audit", "--audit", audit], ["same", "--set", "performance_issue_same=1"]):
-            run("loadgen", self.model, "--data", "digits", "--out", self.folder / name, "--seconds", "0.3", *options)
+            self.load(name, *many, *options)
         self.assertGreater(len(self.logged(self.folder / "audit")), 0)
-        process = run("loadgen", "test01", "--accuracy", self.folder / "accuracy", "--performance",
-                      self.folder / "performance", "--audit", self.folder / "audit")
-        self.assertRegex((process.stdout + process.stderr).decode(), r"(\d+) of \1 sampled answers")
-        process = run("loadgen", "test04", "--performance", self.folder / "performance", "--same", self.folder / "same")
-        self.assertIn("again and again: speed", (process.stdout + process.stderr).decode())
+        # How fast a run is nobody knows before; that its test says what it is worth.
+        code, text = self.first_test("performance", "audit")
+        self.assertRegex(text, r"(\d+) of \1 sampled answers")
+        self.assertEqual(code, 0 if 90 <= self.ratio_in(text) <= 110 else 1, text)
+        code, text = self.fourth_test("performance", "same")
+        self.assertEqual(code, 0 if self.ratio_in(text) < 110 else 1, text)
+
+        # Runs as fast as the performance run, to the last digit.
+        self.copy_of("performance", "as-fast", answers="audit")
+        code, text = self.first_test("performance", "as-fast")
+        self.assertEqual((code, text.startswith("TEST01 passes: "), self.ratio_in(text)), (0, True, 100), text)
+        self.copy_of("performance", "as-fast-same", '"effective_performance_issue_same", "value": true')
+        code, text = self.fourth_test("performance", "as-fast-same")
+        self.assertEqual((code, text.startswith("TEST04 passes: "), self.ratio_in(text)), (0, True, 100), text)
+        # … and what else stands against them.
+        self.assertEqual(self.fourth_test("performance", "as-fast")[0], 1)
+        for name, setting, words in (("late", '"result_validity", "value": "INVALID"', "late is INVALID"),
+                                     ("server", '"effective_scenario", "value": "Server"', "server is Server")):
+            self.copy_of("performance", name, setting, answers="audit")
+            code, text = self.first_test("performance", name)
+            self.assertEqual((code, words in text), (1, True), text)
+        entries = json.loads((self.folder / "as-fast" / "mlperf_log_accuracy.json").read_text())
+        entries[0]["data"] = "ff000000"
+        (self.folder / "as-fast" / "mlperf_log_accuracy.json").write_text(json.dumps(entries))
+        code, text = self.first_test("performance", "as-fast")
+        self.assertEqual((code, text.startswith("nibble: [loadgen] TEST01 fails: ")), (1, True), text)
+
+    def copy_of(self, name, other, setting="", answers=None):
+        shutil.copytree(self.folder / name, self.folder / other)
+        log = self.folder / other / "mlperf_log_detail.txt"
+        if setting:
+            key = setting.partition(",")[0]
+            text, count = re.subn(rf'{key}, "value": [^,]+', setting, log.read_text())
+            self.assertEqual(count, 1, setting)
+            log.write_text(text)
+        if answers is not None:
+            shutil.copy(self.folder / answers / "mlperf_log_accuracy.json", self.folder / other)
+
+    def told(self, *arguments):
+        process = run("loadgen", *arguments)
+        return process.returncode, (process.stdout + process.stderr).decode()
+
+    def first_test(self, performance, audit):
+        return self.told("test01", "--accuracy", self.folder / "accuracy", "--performance", self.folder / performance,
+                         "--audit", self.folder / audit)
+
+    def fourth_test(self, performance, same):
+        return self.told("test04", "--performance", self.folder / performance, "--same", self.folder / same)
+
+    def ratio_in(self, text):
+        return float(re.search(r"speed ([\d.]+) %", text)[1])
 
     def test_what_is_refused(self):
         common = ("loadgen", self.model, "--data", "digits", "--out", self.folder / "x")
@@ -239,17 +295,36 @@ class LoadGen(TrainedCase):
         for scenario, expected in (("Offline", "target_qps=500"), ("Server", "target_qps=500"),
                                    ("SingleStream", "target_latency=1"), ("MultiStream", "target_latency=1")):
             out = self.folder / scenario
-            process = subprocess.Popen([NIBBLE, "loadgen", self.model, "--data", "digits", "--out", out, "--scenario",
-                                        scenario, "--set", expected, "--seconds", "60",
-                                        "--set", f"min_query_count={MANY * 200000}"], stderr=subprocess.PIPE,
-                                       stdout=subprocess.DEVNULL)
-            self.wait_until((out / "mlperf_log_accuracy.json").exists)
-            time.sleep(0.3)
-            process.send_signal(signal.SIGINT)
-            _, text = process.communicate(timeout=300)
-            self.assertEqual(process.returncode, 130, text.decode())
-            self.assertEqual(text.decode(), "nibble: interrupted: LoadGen's logs end here\n")
-            self.assertEqual(json.loads((out / "mlperf_log_accuracy.json").read_text()), [])
+            self.interrupted(0.3, out, "digits", "--scenario", scenario, "--set", expected, "--seconds", "60",
+                             "--set", f"min_query_count={MANY * 200000}")
+            self.assertEqual(self.logged(out), {})
+
+    def interrupted(self, after, out, data, *options):
+        """Sends Ctrl-C so many seconds after LoadGen's logs are there."""
+        process = subprocess.Popen([NIBBLE, "loadgen", self.model, "--data", data, "--out", out, *options],
+                                   stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.wait_until((out / "mlperf_log_accuracy.json").exists)
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        _, text = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 130, text.decode())
+        self.assertEqual(text.decode(), "nibble: interrupted: LoadGen's logs end here\n")
+
+    # LoadGen loads four samples at a time, of which some may be answered before the signal.
+    def test_a_signal_ends_an_accuracy_run(self):
+        data, out = self.listed(4000), self.folder / "run"
+        self.interrupted(0, out, data, "--mode", "accuracy", "--set", "performance_sample_count_override=4")
+        self.assertLess(len(self.logged(out)), 4000)
+        self.fails_after_output(1, "samples answered: got", "loadgen", "score", out, "--data", data)
+
+    # At the first load, which is far from the peak, and at those that follow it.
+    def test_a_signal_ends_a_search_for_the_peak(self):
+        for after in (0.2, 1.5):
+            out = self.folder / f"after-{after}"
+            self.interrupted(after, out, "digits", "--scenario", "Server", "--mode", "find-peak", "--seconds", "1",
+                             "--set", "target_qps=100", "--set", "target_latency=1000")
+            self.assertIn("Starting FindPeakPerformance mode", (out / "mlperf_log_detail.txt").read_text())
+            self.assertNotIn("Found peak performance field", (out / "mlperf_log_detail.txt").read_text())
 
 
 if __name__ == "__main__":
