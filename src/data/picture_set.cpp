@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -107,15 +110,28 @@ std::optional<Dataset> find_picture_set(const fs::path& path, Split split,
     const auto labels = dataset.labels.as<std::int32_t>();
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = pictures->list.label(i);
   }
-  dataset.images = read_pictures(std::move(pictures->list), form, options.most_in_memory);
+  const std::int64_t most = options.most_in_memory ? *options.most_in_memory : most_in_memory();
+  dataset.images = read_pictures(std::move(pictures->list), form, most);
   return dataset;
 }
 
-LabelledPictures list_picture_set(const fs::path& path, Split split) {
+std::int64_t most_in_memory(std::int64_t otherwise) {
+  constexpr const char* kName = "NIBBLE_DATA_IN_MEMORY";
+  const char* given = std::getenv(kName);
+  if (given == nullptr || *given == '\0') return otherwise;
+  const std::string_view text(given);
+  std::int64_t bytes = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (error != std::errc() || end != text.data() + text.size() || bytes < 0)
+    throw Error("load_dataset", kName, fmt::format("'{}'", text), "bytes, 0 or more");
+  return bytes;
+}
+
+LabelledPictures list_picture_set(const fs::path& path, Split split, Classes classes) {
   std::error_code ignored;
   const bool has_both = fs::is_directory(path, ignored) && !picture_splits(path).test.empty();
-  std::optional<LabelledPictures> pictures =
-      list_pictures(path, has_both ? split : Split::train, {.takes_unlabelled = true});
+  std::optional<LabelledPictures> pictures = list_pictures(
+      path, has_both ? split : Split::train, {.takes_unlabelled = classes == Classes::optional});
   if (!pictures) {
     throw Error("load_dataset", path.string(), "no pictures",
                 "CLASS/FILE.png or .jpg, .tar, or val_map.txt", ErrorKind::input);

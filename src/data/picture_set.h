@@ -3,6 +3,7 @@
 // classes.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 
@@ -35,7 +36,13 @@ std::optional<Dataset> find_picture_set(const std::filesystem::path& path, Split
 PictureForm form_of(const LabelledPictures& pictures, const std::filesystem::path& path,
                     Split split, const LoadOptions& options);
 
-// The same as a list. A set without folders train and test is taken as either split.
-LabelledPictures list_picture_set(const std::filesystem::path& path, Split split);
+// Bytes of decoded pictures that a set holds at most: NIBBLE_DATA_IN_MEMORY, else `otherwise`.
+std::int64_t most_in_memory(std::int64_t otherwise = std::int64_t{128} << 20);
+
+// The same as a list. A set without folders train and test is taken as either split. Archives are
+// classes by their names only where classes are wanted.
+enum class Classes : std::uint8_t { optional, wanted };
+LabelledPictures list_picture_set(const std::filesystem::path& path, Split split,
+                                  Classes classes = Classes::optional);
 
 }  // namespace nibble::inline data

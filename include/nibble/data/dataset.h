@@ -44,8 +44,9 @@ struct LoadOptions {
   // Pictures that cannot be read are left out, and a warning names and counts them; all are read
   // once to find them.
   bool skips_broken = false;
-  // Pictures that take more bytes are read and decoded when they are asked for.
-  std::int64_t most_in_memory = std::int64_t{128} << 20;
+  // Pictures that take more bytes are read and decoded when they are asked for. Without it: what
+  // NIBBLE_DATA_IN_MEMORY says, else 128 MiB.
+  std::optional<std::int64_t> most_in_memory = {};
   // Whether a known data set must have the hash of the catalog.
   bool is_checked = true;
   // Whether pictures without classes, FILE or train/FILE, or archives of such, are taken, too:
