@@ -202,7 +202,8 @@ NIBBLE_FUZZ_TARGET(jpeg) {
   return 0;
 }
 
-// Any text is a list of files with labels or throws Error; names stay in their folder.
+// Any text is a list of files with labels, all or none of them, or throws Error; names stay in
+// their folder.
 NIBBLE_FUZZ_TARGET(file_list) {
   using namespace nibble;
   std::vector<FileLine> lines;
@@ -213,8 +214,8 @@ NIBBLE_FUZZ_TARGET(file_list) {
   }
   std::string text;
   for (const FileLine& line : lines) {
-    if (line.name.empty() || line.label < 0) std::abort();
-    text += line.name + " " + std::to_string(line.label) + "\n";
+    if (line.name.empty() || (line.label < 0) != (lines[0].label < 0)) std::abort();
+    text += line.name + " " + (line.label < 0 ? "-" : std::to_string(line.label)) + "\n";
   }
   const std::vector<FileLine> copy = parse_file_list(text, "copy");
   if (copy.size() != lines.size()) std::abort();

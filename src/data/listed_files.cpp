@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kList = "val_map.txt";
 constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kUnknown = "-";  // in place of a label
 
 bool is_listed_file(const fs::path& path) {
   std::error_code ignored;
@@ -48,11 +49,12 @@ std::string_view take_word(std::string_view& line) {
 FileLine parse_line(std::string_view line, const std::string& where) {
   const std::string_view name = take_word(line);
   const std::string_view label = take_word(line);
-  FileLine result{.name = std::string(name)};
+  FileLine result{.name = std::string(name), .label = PictureList::kNoLabel};
   const char* end = label.data() + label.size();
   const auto [last, error] = std::from_chars(label.data(), end, result.label);
-  const bool is_label = !label.empty() && error == std::errc() && last == end;
-  if (!is_label || result.label < 0 || result.label >= kMostClasses || !take_word(line).empty()) {
+  const bool is_label = !label.empty() && error == std::errc() && last == end &&
+                        result.label >= 0 && result.label < kMostClasses;
+  if ((!is_label && label != kUnknown) || !take_word(line).empty()) {
     throw Error("file list", where, fmt::format("'{}'", label.substr(0, 32)),
                 fmt::format("NAME and a label of 0 to {}", kMostClasses - 1), ErrorKind::input);
   }
@@ -68,6 +70,12 @@ std::vector<FileLine> lines_of(const fs::path& folder) {
                 ErrorKind::input);
   }
   return parse_file_list(read_text_file(*list, "file list"), list->string());
+}
+
+[[noreturn]] void refuse_unlabelled(const fs::path& folder) {
+  throw Error("file list", folder.string(), "files without labels",
+              "NAME LABEL in val_map.txt: only what asks for no answers takes '-'",
+              ErrorKind::input);
 }
 
 // Calls found(index of the line, line, name of the file) for those that are there.
@@ -117,7 +125,12 @@ std::vector<FileLine> parse_file_list(std::string_view text, const std::string& 
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.find_first_not_of(kBlanks) == std::string_view::npos) continue;
-    lines.push_back(parse_line(line, fmt::format("{}, line {}", name, number)));
+    const std::string where = fmt::format("{}, line {}", name, number);
+    lines.push_back(parse_line(line, where));
+    if ((lines.back().label < 0) != (lines.front().label < 0)) {
+      throw Error("file list", where, lines.back().label < 0 ? "no label" : "a label",
+                  "one in all lines or in none", ErrorKind::input);
+    }
   }
   return lines;
 }
@@ -132,6 +145,7 @@ std::vector<ListedFile> read_file_list(const fs::path& folder) {
 
 std::vector<std::int32_t> read_listed_labels(const fs::path& folder) {
   const std::vector<FileLine> lines = lines_of(folder);
+  if (!lines.empty() && lines.front().label < 0) refuse_unlabelled(folder);
   std::vector<std::int32_t> labels;
   for_each_present(folder, lines, [&](std::size_t, const FileLine& line, const std::string&) {
     labels.push_back(line.label);
@@ -140,10 +154,14 @@ std::vector<std::int32_t> read_listed_labels(const fs::path& folder) {
   return labels;
 }
 
+void check_labelled(const std::vector<ListedFile>& files, const fs::path& folder) {
+  if (!files.empty() && files.front().label < 0) refuse_unlabelled(folder);
+}
+
 LabelledPictures list_listed_pictures(const fs::path& folder) {
   LabelledPictures pictures;
   const std::uint32_t place = pictures.list.add_place(folder);
-  std::int32_t most = 0;
+  std::int32_t most = PictureList::kNoLabel;
   for_each_file(folder, [&](std::size_t, const FileLine& line, const std::string& name) {
     if (name.ends_with(".npy")) {
       throw Error("load_dataset", (folder / name).string(), "a tensor", "pictures of val_map.txt",

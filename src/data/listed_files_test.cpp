@@ -26,6 +26,28 @@ TEST(FileList, LinesAreNamesAndLabels) {
                 HasSubstr("[file list] list, line 1"));
 }
 
+TEST(FileList, AllLinesHaveLabelsOrNoneHas) {
+  const auto lines = parse_file_list("a.JPEG\t-\nb.JPEG -", "list");
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_LT(lines[1].label, 0);
+  EXPECT_EQ(error_of([] { parse_file_list("a -\n\nb 1\n", "list"); }),
+            "[file list] list, line 3: got a label, expected one in all lines or in none");
+  EXPECT_EQ(error_of([] { parse_file_list("a 1\nb -\n", "list"); }),
+            "[file list] list, line 2: got no label, expected one in all lines or in none");
+  for (const char* bad : {"a --", "a - 1", "a -\nb"})
+    EXPECT_THAT(error_of([&] { parse_file_list(bad, "list"); }), HasSubstr("a label of 0 to"));
+  const TemporaryFolder folder;
+  folder.put("a", "x");
+  folder.put("val_map.txt", "a -\n");
+  const auto files = read_file_list(folder.path());
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_THAT(error_of([&] { check_labelled(files, folder.path()); }),
+              HasSubstr("files without labels"));
+  EXPECT_THAT(error_of([&] { read_listed_labels(folder.path()); }),
+              HasSubstr("files without labels"));
+  EXPECT_TRUE(list_listed_pictures(folder.path()).class_names.empty());
+}
+
 TEST(FileList, FilesAreFoundThereOrAsTensorsAndTheListBeside) {
   const TemporaryFolder folder;
   folder.put("val/a.JPEG", "x");

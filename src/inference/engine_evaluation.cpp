@@ -47,7 +47,7 @@ Examples examples_of(const Dataset& data, const Network& network, const ExampleR
     const auto labels = data.labels.as<std::int32_t>();
     examples.labels.assign(labels.begin(), labels.end());
   } else {
-    examples.labels.assign(static_cast<std::size_t>(data.size()), 0);
+    examples.labels.assign(static_cast<std::size_t>(data.size()), PictureList::kNoLabel);
   }
   examples.indices.resize(static_cast<std::size_t>(data.size()));
   std::iota(examples.indices.begin(), examples.indices.end(), 0);

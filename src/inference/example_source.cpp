@@ -28,6 +28,7 @@ std::unique_ptr<ExampleSource> load_examples(const std::string& data, const Exam
   if (has_file_list(data)) {
     source->class_names = engine.network().class_names;
     std::vector<ListedFile> files = read_file_list(data);
+    if (!options.takes_unlabelled) check_labelled(files, data);
     if (options.skips_broken) files = without_broken(std::move(files), source->reader);
     source->examples = examples_of(std::move(files), data, source->reader);
   } else {

@@ -27,7 +27,7 @@ struct ExampleOptions {
   Split split = Split::test;
   std::int64_t image_size = 0;    // see LoadOptions
   bool skips_broken = false;      // see LoadOptions
-  bool takes_unlabelled = false;  // labels are then all 0
+  bool takes_unlabelled = false;  // labels are then all PictureList::kNoLabel
 };
 std::unique_ptr<ExampleSource> load_examples(const std::string& data, const ExampleOptions& options,
                                              const AnswerEngine& engine);

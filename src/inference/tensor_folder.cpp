@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -146,8 +147,10 @@ std::vector<std::string> names_of(const LabelledPictures& pictures) {
 void write_list(const fs::path& folder, const LabelledPictures& pictures,
                 const std::vector<std::string>& names) {
   AtomicFile file(folder / kList);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    file.stream() << fmt::format("{}\t{}\n", names[i], std::max(pictures.list.label(i), 0));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::int32_t label = pictures.list.label(i);
+    file.stream() << fmt::format("{}\t{}\n", names[i], label < 0 ? "-" : std::to_string(label));
+  }
   file.commit();
 }
 
@@ -158,7 +161,7 @@ TensorFolderResult write_tensor_folder(const TensorFolderOptions& options,
   const ValueInfo& info = reader.info();
   if (info.dtype == DType::i32 || info.shape.rank() != 3)
     throw Error(kOp, "input of the network", info.shape.to_string(), "(h, w, c) of bytes");
-  LabelledPictures pictures = list_picture_set(options.data, options.split);
+  LabelledPictures pictures = list_picture_set(options.data, options.split, Classes::wanted);
   const PictureForm form = form_of(pictures, options.data, options.split,
                                    {.input = info.shape, .takes_unlabelled = true});
   if (options.skips_broken) pictures.list = without_broken(std::move(pictures.list), form);

@@ -50,6 +50,9 @@ std::optional<std::vector<std::int32_t>> labels_of_run(const std::filesystem::pa
                 "something else behind line " + std::to_string(labels.size()), "a label a line",
                 ErrorKind::input);
   }
+  if (!labels.empty() && labels.front() < 0)
+    throw Error("loadgen score", path.string(), "no labels", "a run on data that has them",
+                ErrorKind::input);
   return labels;
 }
 

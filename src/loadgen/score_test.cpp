@@ -53,6 +53,9 @@ TEST(Scores, TakeLabelsThatARunKept) {
   folder.put(kRunLabels, "3\nx\n");
   EXPECT_THAT(error_of([&] { labels_of_run(folder.path()); }),
               testing::HasSubstr("got something else behind line 1, expected a label a line"));
+  folder.put(kRunLabels, "-1\n-1\n");
+  EXPECT_THAT(error_of([&] { labels_of_run(folder.path()); }),
+              testing::HasSubstr("got no labels, expected a run on data that has them"));
 }
 
 TEST(Scores, CompareLogs) {

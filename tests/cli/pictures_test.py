@@ -152,6 +152,46 @@ class Pictures(TrainedCase):
         process = run("data", "preprocess", self.model, "--data", data, "--out", self.folder / "new", "--skip-broken")
         self.assertIn("29 tensors", process.stdout.decode())
 
+    def test_tensors_of_pictures_without_classes_have_no_labels(self):
+        flat, tensors = self.folder / "flat", self.folder / "tensors"
+        flat.mkdir()
+        for path, _ in self.put_pictures("set"):
+            (flat / path.name).write_bytes(path.read_bytes())
+        self.done("data", "preprocess", self.model, "--data", flat, "--out", tensors)
+        lines = [line.split("\t") for line in (tensors / "val_map.txt").read_text().splitlines()]
+        self.assertEqual(lines, [[f"{i:02}.png", "-"] for i in range(30)])
+        self.fails(1, "files without labels, expected NAME LABEL in val_map.txt", "eval", self.model, "--data", tensors, "--engine")
+        answers = self.folder / "answers.npy"
+        self.done("run", self.model, "--input", *sorted(tensors.glob("*.npy")), "--output", answers)
+        classes = np.load(answers).reshape(30, -1).argmax(1)
+        # Pictures beside such a list calibrate, and count no answers.
+        (flat / "val_map.txt").write_bytes((tensors / "val_map.txt").read_bytes())
+        self.fails(1, "files without labels", "eval", self.model, "--data", flat)
+        self.fails(1, "pictures without classes", "train", "convnet-8x8", "--data", flat, "--out", self.folder / "run")
+        if b"no LoadGen" in run("loadgen", "model", "--data", "digits", "--out", "out").stderr:
+            return
+        for i, options in enumerate(((), ("--skip-broken",))):
+            out = self.folder / f"load-{i}"
+            self.done("loadgen", self.model, "--data", tensors, "--out", out, "--mode", "accuracy", *options)
+            entries = json.loads((out / "mlperf_log_accuracy.json").read_text())
+            logged = {entry["qsl_idx"]: int.from_bytes(bytes.fromhex(entry["data"]), "little") for entry in entries}
+            self.assertEqual(logged, dict(enumerate(classes)))
+            self.fails(1, "labels.txt: got no labels" if options else "files without labels", "loadgen", "score", out,
+                       "--data", tensors)
+
+    def test_tensors_have_the_classes_that_archives_name(self):
+        self.put_pictures("set")
+        shards, tensors = self.folder / "shards", self.folder / "tensors"
+        shards.mkdir()
+        for label in range(3):
+            with tarfile.open(shards / f"{label}.tar", "w") as archive:
+                for path in sorted((self.folder / "set" / str(label)).iterdir()):
+                    archive.add(path, path.name)
+        found = self.evaluated(shards, "--split", "train")
+        self.done("data", "preprocess", self.model, "--data", shards, "--out", tensors)
+        for figure in ("images", "correct", "confusion"):
+            self.assertEqual(self.evaluated(tensors)[figure], found[figure])
+
     def test_an_exported_set_has_the_answers_of_the_set(self):
         """Pictures of the size that the network takes stay as they are: decoded, and as tensors."""
         png, tensors = self.folder / "png", self.folder / "tensors"
