@@ -123,12 +123,19 @@ void bind_format(nb::module_& module) {
           "precision_bits",
           [](const FormatObject& self) { return self.parsed->info.precision_bits; },
           "Significant bits at most, the hidden one included; 0 for codebooks.")
-      .def_prop_ro("has_infinity",
-                   [](const FormatObject& self) { return self.parsed->info.has_infinity; })
-      .def_prop_ro("has_nan", [](const FormatObject& self) { return self.parsed->info.has_nan; })
-      .def_prop_ro("has_zero", [](const FormatObject& self) { return self.parsed->info.has_zero; })
-      .def_prop_ro("has_negative_zero",
-                   [](const FormatObject& self) { return self.parsed->info.has_negative_zero; })
+      .def_prop_ro(
+          "has_infinity", [](const FormatObject& self) { return self.parsed->info.has_infinity; },
+          "Whether a code stands for infinity.")
+      .def_prop_ro(
+          "has_nan", [](const FormatObject& self) { return self.parsed->info.has_nan; },
+          "Whether a code stands for NaN.")
+      .def_prop_ro(
+          "has_zero", [](const FormatObject& self) { return self.parsed->info.has_zero; },
+          "Whether a code stands for 0.")
+      .def_prop_ro(
+          "has_negative_zero",
+          [](const FormatObject& self) { return self.parsed->info.has_negative_zero; },
+          "Whether -0 has a code of its own.")
       .def_prop_ro(
           "is_scaled", [](const FormatObject& self) { return self.parsed->is_scaled(); },
           "Whether values are elements times a scale.")
