@@ -19,10 +19,23 @@ void RoundingPoint::learn(std::uint64_t largest) {
   state_.shift = wanted;
 }
 
+// A point that rounds a second time in a step, where three errors meet, takes what the first time
+// wanted: that cannot wait for the end.
+void RoundingPoint::settle(const PassRule& rule) {
+  if (rule.late == nullptr) return;
+  const auto earlier = std::ranges::find(*rule.late, this, &LateMaximum::point);
+  if (earlier == rule.late->end()) return;
+  std::array largest{earlier->largest};
+  rule.late->erase(earlier);
+  rule.cluster->max(largest);
+  learn(static_cast<std::uint64_t>(largest[0]));
+}
+
 int RoundingPoint::round(const PassRule& rule, const BlockTensor& result,
                          const std::function<SumsOutcome(const RoundingJob&)>& body,
                          const std::function<void()>& meanwhile) {
   constexpr int kUnknown = PointState::kUnknown;
+  settle(rule);
   RoundingJob job{
       .shift = std::max(state_.shift, 0), .rounding = case_.rounding, .random = rule.random};
   job.random.stream = case_.stream;

@@ -87,6 +87,8 @@ class RoundingPoint {
   void restore(const PointState& state) { state_ = state; }
 
  private:
+  void settle(const PassRule& rule);
+
   ShiftPointCase case_;
   PointState state_;
 };

@@ -75,23 +75,26 @@ TEST(Shifts, FrozenStayAsTheyWereSet) {
   EXPECT_EQ(point.state().shift, 4);
 }
 
+// Of two ranks; the other one has 5000.
+class Larger final : public Communicator {
+ public:
+  int questions = 0;
+
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  void sum(std::span<std::int32_t>) override {}
+  void sum(std::span<std::int64_t>) override {}
+  void max(std::span<std::int64_t> values) override {
+    values[0] = std::max<std::int64_t>(values[0], 5000);
+    ++questions;
+  }
+  void broadcast(std::span<std::byte>, int) override {}
+  void barrier() override {}
+};
+
 // Frozen ones ask nobody.
 TEST(Shifts, AreThoseOfTheLargestSumOfAllRanks) {
-  class Larger final : public Communicator {
-   public:
-    int questions = 0;
-
-    int rank() const override { return 0; }
-    int size() const override { return 2; }
-    void sum(std::span<std::int32_t>) override {}
-    void sum(std::span<std::int64_t>) override {}
-    void max(std::span<std::int64_t> values) override {
-      values[0] = std::max<std::int64_t>(values[0], 5000);  // what the other rank has
-      ++questions;
-    }
-    void broadcast(std::span<std::byte>, int) override {}
-    void barrier() override {}
-  } cluster;
+  Larger cluster;
   RoundingPoint point({"a.value", ShiftRounding::nearest, 0});
   Body body{100};
   const auto round_by = [&](ShiftRule rule) {
@@ -103,6 +106,26 @@ TEST(Shifts, AreThoseOfTheLargestSumOfAllRanks) {
   EXPECT_THAT(body.shifts, ElementsAre(0, 6));
   EXPECT_EQ(round_by(ShiftRule::frozen), 6);
   EXPECT_EQ(cluster.questions, questions);
+}
+
+// Where three errors meet.
+TEST(Shifts, OfASecondRoundingInAStepAreWhatTheFirstWanted) {
+  Larger cluster;
+  RoundingPoint point({"a.errors", ShiftRounding::nearest, 0});
+  point.restore({.shift = 2});
+  std::vector<LateMaximum> late;
+  const auto round_sum_of = [&](std::uint64_t largest) {
+    Body body{largest};
+    return point.round({ShiftRule::delayed, {}, &cluster, nullptr, &late}, {},
+                       [&](const RoundingJob& job) { return body(job); });
+  };
+  EXPECT_EQ(round_sum_of(100), 2);
+  EXPECT_EQ(cluster.questions, 0);  // until then the step's end is soon enough
+  EXPECT_EQ(round_sum_of(10'000), 6);
+  EXPECT_EQ(cluster.questions, 1);
+  EXPECT_EQ(round_sum_of(7), 7);
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_EQ(late[0].largest, 7);
 }
 
 TEST(Shifts, LeaveOtherWorkToTheTimeOfWaiting) {
