@@ -5,7 +5,7 @@
 NEVER_RUN = (
     (r"^docs/demo\.md", "what `make demo` prints; demo_test runs it"),
     (r": make (demo|test|targets)\b|run_target", "a target of make by itself"),
-    (r"imagenet|resnet50\.|r50\b", "ImageNet, or a network for it"),
+    (r"imagenet|resnet50\.", "ImageNet, or float weights for it"),
     (r"resnet18\.onnx", "a model that does not come with Nibble"),
     (r"(hang|big|upload)\.nib", "a stranger's file; hostile_test reads such ones"),
     (r"cuda|runs/gpu", "a GPU"),
@@ -14,6 +14,13 @@ NEVER_RUN = (
     (r"pip |tensorboard --logdir", "changes this Python, or serves until somebody stops it"),
 )
 
+# What of NIBBLE_DATA lies beside each page, and which lines need it.
+OF_DATA = {
+    "resnet20-cifar10/resnet20.onnx": r"resnet20\.onnx",
+    "resnet20-cifar10/resnet20.npz": r"resnet20\.npz",
+    "resnet50-int4": r"resnet50-int4/|\br50\b",
+}
+
 # What a line takes less of, so that its first part is seen: (pattern, other words for some of it, options that it lacks).
 # Courses on CIFAR-10 have one epoch over `few.npz`, the first pictures of it.
 ONE_EPOCH = {"--epochs": "1", "--overwrite": ""}
@@ -21,7 +28,7 @@ LESS = (
     (r"nibble train cifar10-", {}, {"--data": "few.npz", **ONE_EPOCH}),
     (r"nibble train .*cifar10", {"cifar10": "few.npz"}, ONE_EPOCH),
     (r"nibble train .*mnist", {r"--epochs \d+": "--epochs 1"}, ONE_EPOCH),
-    (r"nibble sweep mnist-", {"--seeds 3": "--seeds 1"}, {"--epochs": "1"}),
+    (r"nibble sweep (mnist|fashion)-", {"--seeds 3": "--seeds 1"}, {"--epochs": "1"}),
     (r"nibble quantize .*--recipe", {"cifar10": "few.npz"}, {"--samples": "64", "--finetune": "1"}),
     (r"nibble train \w", {}, {"--overwrite": ""}),
     (r"nibble tune", {}, {"--output": "tuning.txt"}),
@@ -48,6 +55,7 @@ MADE = {
 
 # By what name pages know them.
 CALLED = {
+    "docs/data.md": {"model.nib": "digits8.nib"},
     "docs/emit.md": {"convnet.nib": "lenet.nib"},
     "docs/emit-training.md": {"runs/lenet-1": "lenet-int8"},
     "docs/engine.md": {"model.nib": "lenet8.nib"},

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from case import NIBBLE
-from long_blocks import CALLED, LESS, MADE, MAY_FAIL, NEVER_RUN
+from long_blocks import CALLED, LESS, MADE, MAY_FAIL, NEVER_RUN, OF_DATA
 from pages_test import PAGES, ROOT, blocks_of
 from PIL import Image
 
@@ -45,6 +45,17 @@ def less_of(line):
             added = [f"{name} {value}".strip() for name, value in options.items() if name not in call]
             return " ".join([call, *added]) + joint + rest
     return line
+
+
+def words_of(line):
+    """The words of a line, those that name what it makes left out."""
+    return re.sub(r"(--out|-o) \S+", "", line).split()
+
+
+def made_by(line):
+    """The files and folders that a line leaves; those of `nibble convert` are its last word."""
+    made = set(re.findall(r"(?:--out|-o) (\S+)", line))
+    return made | set(re.findall(r"^nibble convert \S+ (\S+)", line))
 
 
 class Machine:
@@ -88,7 +99,9 @@ class Machine:
 
     def why_not(self, call):
         reason = next((reason for pattern, reason in NEVER_RUN if re.search(pattern, call)), None)
+        line = call.partition(": ")[2]
         absent = [name for name, place in self.places.items() if not place and re.search(rf"\b{name}\b", call)]
+        absent += [name for name, pattern in OF_DATA.items() if not (self.data / name).exists() and re.search(pattern, line)]
         return reason or (f"{absent[0]}, which is not here" if absent else None)
 
     def make(self, name):
@@ -109,7 +122,7 @@ class Machine:
         for name in ("cat.jpg", "w.npy", "my.toml", "few.npz"):
             if (self.folder / name).exists():
                 (folder / name).symlink_to(self.folder / name)
-        for name in ("resnet20-cifar10/resnet20.onnx", "resnet20-cifar10/resnet20.npz", "resnet50-int4"):
+        for name in OF_DATA:
             if (self.data / name).exists():
                 (folder / Path(name).name).symlink_to(self.data / name)
         for called, made in CALLED.get(page, {}).items():
@@ -129,11 +142,13 @@ def main():
             lines = list(lines_of(path))
             if not lines or (sys.argv[1:] and not any(part in page for part in sys.argv[1:])):
                 continue
-            folder = machine.page_folder(page)
+            folder, unmade = machine.page_folder(page), set()
             for line in lines:
                 reason = machine.why_not(f"{page}: {line}")
-                if reason is not None:
-                    skipped.append(f"{page}: {line}: {reason}")
+                absent = [name for name in words_of(line) if name in unmade and not (folder / name).exists()]
+                if reason or absent:
+                    skipped.append(f"{page}: {line}: {reason or absent[0] + ', which a line above did not make'}")
+                    unmade |= made_by(line)
                     continue
                 line, start = less_of(line), time.monotonic()
                 try:

@@ -24,6 +24,15 @@ SHORTER = {
     "emit": {"--vectors": "2"},
 }
 
+# Who reads blocks in a language: here (none: commands; toml, json, c, cpp), python/tests/test_guide.py, tests/install.
+READERS = ("", "toml", "json", "c", "cpp", "python", "cmake")
+
+# What begins a line of code, which no page indents.
+INDENTED_CODE = r"^( {4,}|\t)(\$ |>>> |([A-Z_]+=\S+ )*(nibble|make|cmake|ctest|pip|python3?|tests/\S+|tools/\S+) \S|(import|from) \S|#include)"
+
+# What the JSON of a page shortens.
+JSON_NAMES = {"{…}": '{"format": "fp32", "rounding": "nearest-even", "overflow": "native"}'}
+
 # Who reads the TOML of a page; FILE is the block.
 POLICY = ["train", "convnet-8x8", "--data", "digits", "--epochs", "1", "--overwrite", "--policy", "FILE"]
 TOML_READERS = {

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What README and docs/ show works: verbs and options exist, short commands run, TOML is read, C and C++ compile."""
 
+import json
 import os
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from case import NIBBLE, has_floats, run
-from page_blocks import NOT_RUN, PRELUDES, SHORTER, TOML_NAMES, TOML_READERS
+from page_blocks import INDENTED_CODE, JSON_NAMES, NOT_RUN, PRELUDES, READERS, SHORTER, TOML_NAMES, TOML_READERS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -77,6 +79,20 @@ class Pages(unittest.TestCase):
                 self.assertLessEqual(options, names_in(help_of(*verb)), where)
                 seen += 1
         self.assertGreater(seen, 80)
+
+    def test_every_block_has_a_reader(self):
+        """A fence says its language or none, and no code hides where no test looks: indented (formulas may be)."""
+        for page in PAGES:
+            is_fenced = False
+            for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+                where = f"{page.relative_to(ROOT)}:{number}: {line}"
+                self.assertNotRegex(line, r"^\s+```", where)
+                if line.startswith("```"):
+                    is_fenced = not is_fenced
+                    self.assertIn(line[3:], READERS if is_fenced else ("",), where)
+                elif not is_fenced:
+                    self.assertNotRegex(line, INDENTED_CODE, where)
+            self.assertFalse(is_fenced, page)
 
 
 def why_not(call):
@@ -143,6 +159,30 @@ class Runs(unittest.TestCase):
             self.assertNotEqual(subprocess.run([NIBBLE, "describe", file], capture_output=True).returncode, 0)
             seen.add(page)
         self.assertEqual(seen, set(TOML_READERS))
+
+    def test_json_is_read(self):
+        """As the network of a model whose numbers are zeros, and no longer when a key is missing."""
+        for page, number, text in all_blocks("json"):
+            for shown, own in JSON_NAMES.items():
+                text = text.replace(shown, own)
+            network = json.loads(text)
+            self.succeed(f"{page}, JSON block {number}", ["describe", self.model_of(network)])
+            network["nodes"][1].pop("features")
+            done = self.call("describe", self.model_of(network))
+            self.assertIn("features", done.stderr)
+            self.assertEqual(done.returncode, 1)
+        self.assertEqual([page for page, *_ in all_blocks("json")], ["docs/networks.md"])
+
+    def model_of(self, network):
+        """A file as docs/networks.md describes it, with the two parameters of its example."""
+        metadata = {"nibble_format": "1", "network": json.dumps(network), "origin": "{}"}
+        metadata["weights_hash"] = "12caa429e5ee8937"  # of those zeros
+        tensors = {"fc.weight": {"shape": [2, 3], "data_offsets": [0, 24]}, "fc.bias": {"shape": [2], "data_offsets": [24, 32]}}
+        head = {"__metadata__": metadata, **{name: {"dtype": "F32", **each} for name, each in tensors.items()}}
+        text = json.dumps(head).encode()
+        path = self.folder / "block.nib"
+        path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(32))
+        return str(path)
 
     def test_c_and_cpp_compile(self):
         """Parts of functions with what stands around them (PRELUDES), all else as whole files; emitted headers are there."""

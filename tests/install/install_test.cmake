@@ -24,6 +24,7 @@ endfunction()
 take_program(formats/README.md cpp formats.cpp)
 take_program(engine.md cpp engine.cpp)
 take_program(engine.md c engine.c)
+take_program(cpp.md cmake find.cmake)
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${WORK_DIR}/prefix)
 run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja
@@ -49,6 +50,7 @@ endif()
 run(${WORK_DIR}/build/make_model ${WORK_DIR}/rows.nib)
 file(COPY_FILE ${WORK_DIR}/rows.nib ${WORK_DIR}/model.nib)
 expect_output(page_engine_cpp "class 0\n")
+expect_output(mine "class 0\n")
 expect_output(page_engine_c "10 numbers, the first is 0\n")
 
 # The examples answer alike, and nothing of training or of pictures comes with the engine.
