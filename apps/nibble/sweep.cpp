@@ -135,6 +135,7 @@ void add_sweep(CLI::App& app) {
       "  nibble sweep mnist-lenet-fp32 --formats mxfp4 nvfp4 int4 --roles weight --seeds 3\n"
       "  nibble sweep mnist-lenet-int8 --vary mu={5,4,3} fraction-bits={0,8} --twin "
       "mnist-lenet-fp32\n"
+      "  nibble sweep mnist-mlp-int8 --seeds 3 --twin mnist-mlp-twin-fp32\n"
       "  mpirun -n 4 nibble sweep digits-convnet-int8 --vary shift-rounding=error={nearest,"
       "stochastic} --seeds 5 --threads 1");
   verb.callback([flags, is_json] { run(*flags, *is_json); });

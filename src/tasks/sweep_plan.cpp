@@ -142,6 +142,14 @@ void plan_twin(const SweepFlags& flags, SweepPlan& plan) {
   add_run(plan, {name}, name, std::move(twin));
 }
 
+// Over its seeds. Beside a twin, whose name is fp32, a run of floats goes by its own.
+void plan_alone(const SweepFlags& flags, SweepPlan& plan) {
+  std::string name = "int8";
+  if (const auto* floats = std::get_if<Recipe>(&plan.base))
+    name = floats->policy.rules.empty() && flags.twin.empty() ? "fp32" : floats->name;
+  add_run(plan, {name}, name, plan.base);
+}
+
 void check_runs(const SweepPlan& plan) {
   std::set<std::string> folders;
   for (const PlannedRun& run : plan.runs) {
@@ -175,7 +183,9 @@ void add_sweep_flags(CLI::App& verb, SweepFlags& flags) {
                   "where it is a network")
       ->type_name("RECIPE")
       ->excludes(formats);
-  verb.add_option("--seeds", flags.seeds, "runs a row (1), from --seed on")
+  verb.add_option("--seeds", flags.seeds,
+                  "runs a row (1), from --seed on; where nothing is varied there is one row,\n"
+                  "or two with --twin")
       ->check(CLI::Range(1, kMostSeeds));
   add_train_flags(verb, flags.recipe);
   add_integer_flags(verb, flags.integers);
@@ -186,8 +196,9 @@ SweepPlan plan_of(const SweepFlags& flags) {
   const bool is_of_integers = std::holds_alternative<IntegerRecipe>(plan.base);
   if (is_of_integers && !flags.formats.empty())
     throw CLI::ValidationError("--formats", "are of float training: int8 has --vary");
-  if (!is_of_integers && flags.formats.empty() && flags.varied.empty())
-    throw CLI::RequiredError("--formats or --vary");
+  const bool is_alone = flags.formats.empty() && flags.varied.empty();
+  if (!is_of_integers && is_alone && flags.seeds == 1 && flags.twin.empty())
+    throw CLI::RequiredError("--formats, --vary, --twin or more than one of --seeds");
   plan.table.axes = axes_of(flags);
   if (!flags.twin.empty()) plan_twin(flags, plan);
   if (!flags.formats.empty())
@@ -195,7 +206,7 @@ SweepPlan plan_of(const SweepFlags& flags) {
   else if (!flags.varied.empty())
     plan_varied(flags, plan);
   else
-    add_run(plan, {"int8"}, "int8", plan.base);
+    plan_alone(flags, plan);
   check_runs(plan);
   return plan;
 }

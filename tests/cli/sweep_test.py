@@ -21,6 +21,12 @@ class Sweep(TrainCase):
         self.assertEqual(process.returncode, code, process.stderr.decode())
         return process.stdout.decode(), process.stderr.decode()
 
+    def done_quietly(self, *words):
+        """What is printed by a sweep that ends well."""
+        process = run(*words, "--threads", "1")
+        self.assertEqual(process.returncode, 0, process.stderr.decode())
+        return process.stdout.decode()
+
     def stamps(self):
         return {path: path.stat().st_mtime_ns for path in (self.folder / "sweep").glob("*/*")}
 
@@ -99,6 +105,22 @@ class Sweep(TrainCase):
         self.assertEqual(run(*options).stdout.decode(), text)
         self.assertEqual(self.stamps(), before)
 
+    def test_seeds_alone_are_a_row(self):
+        folder = self.folder / "sweep"
+        of_floats = ("sweep", "mlp-64-32-10", *QUICK, "--epochs", "1", "--seeds", "2", "--out", folder)
+        text = run(*of_floats).stdout.decode()
+        self.assertRegex(text, r"^arith +top-1 % +± +to fp32\nfp32 +[\d.]+ +[\d.]+ +\+0.00\n\n")
+        for seed in (1, 2):
+            alone, _, _ = self.train(f"alone{seed}", "--epochs", "1", "--seed", str(seed))
+            self.assertEqual(self.hash_of(folder / f"fp32-seed{seed}"), self.hash_of(alone))
+        # Another run of floats below its twin, and integers below theirs.
+        twin = ("--twin", "digits-convnet-fp32", "--json", "--out", self.folder / "twins")
+        told = json.loads(self.done_quietly("sweep", "digits-mlp-fp32", *twin, "--epochs", "1"))
+        self.assertEqual([cell["arith"] for cell in told], ["fp32", "digits-mlp-fp32"])
+        twin = (*twin[:-1], self.folder / "int8")
+        told = json.loads(self.done_quietly("sweep", "digits-convnet-int8", *twin, "--epochs", "1", "--seeds", "2"))
+        self.assertEqual([(cell["arith"], len(cell["top1"])) for cell in told], [("fp32", 2), ("int8", 2)])
+
     def test_an_interrupted_sweep_goes_on(self):
         process = subprocess.Popen([NIBBLE, *self.options("100")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not process.stderr.readline().startswith(b"run 2/3"):
@@ -128,7 +150,8 @@ class Sweep(TrainCase):
         refused("sideways", "--formats", "e4m3", "--roundings", "sideways")
         refused("'wieght'", "--formats", "e4m3", "--roles", "wieght")
         refused("accumulator", "--formats", "e4m3", "--roles", "accumulator", "weight")
-        refused("--formats", code=2)
+        refused("--formats, --vary, --twin or more than one of --seeds", code=2)
+        refused("--formats", "--seeds", "1", code=2)
         refused("--seeds", "--formats", "e4m3", "--seeds", "0", code=2)
         refused("'imagenet'", "--formats", "e4m3", "--data", "imagenet")
         refused("--formats", "--formats", "e4m3", "--arith", "int8", code=2)
