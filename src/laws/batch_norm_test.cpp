@@ -215,6 +215,42 @@ TEST(BatchNorm, FrozenChannelsAreTheRealOnes) {
   });
 }
 
+// |β/γ| at most 2^(14.5 - shift) - 1: then the bound of the frozen bias is not met, whatever the
+// statistics are; with the largest ones it is, a little above.
+TEST(BatchNorm, FrozenBiasesAreHeldByLargeShiftsAlone) {
+  std::mt19937_64 generator(23);
+  const auto root = static_cast<std::int64_t>(std::sqrt(std::ldexp(Real{1}, 61)));
+  int held = 0;
+  for (int i = 0; i < kChannels; ++i) {
+    const int sum_shift = i % 15;
+    const auto magnitude = static_cast<std::int64_t>(kNormScaleLeast + generator() % 100'000);
+    const Real most_ratio = std::exp2(Real{14.5} - sum_shift) - 1;
+    const auto most_shift = static_cast<std::int64_t>(most_ratio * magnitude);
+    if (most_shift > kNormScaleMost) continue;
+    for (const std::int64_t deviation : {root, std::int64_t{1} << 15}) {
+      for (const int sign : {-1, 1}) {
+        const NormStatistics statistics{.mean = -sign * kNormMeanMost,
+                                        .variance = deviation * deviation};
+        const auto bias_of = [&](std::int64_t shift) {
+          const NormScale scale{.scale = static_cast<std::int32_t>(magnitude),
+                                .shift = static_cast<std::int32_t>(sign * shift)};
+          return std::int64_t{frozen_norm_bias(statistics, scale, sum_shift)};
+        };
+        const Real exact = std::ldexp((Real{1} * most_shift * deviation) / magnitude + kNormMeanMost,
+                                      sum_shift - kNormUnitBits);
+        EXPECT_LT(std::abs(bias_of(most_shift)), kNormBiasMost);
+        EXPECT_NEAR(static_cast<double>(bias_of(most_shift)), static_cast<double>(sign * exact), 1);
+        const auto above = static_cast<std::int64_t>((most_ratio + 1) * magnitude);
+        if (deviation == root && above <= kNormScaleMost) {
+          EXPECT_EQ(bias_of(above), sign * kNormBiasMost);
+          ++held;
+        }
+      }
+    }
+  }
+  EXPECT_GT(held, kChannels / 2);
+}
+
 // The largest numbers that the bounds allow go through without leaving 64 and 128 bits.
 TEST(BatchNorm, TheWidestNumbersFit) {
   constexpr std::int64_t kCount = kNormMostNumbers;
