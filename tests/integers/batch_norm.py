@@ -7,8 +7,9 @@ from math import isqrt
 import numpy as np
 from laws import bit_width, clamp, largest, nearest_quotient, shift
 from layers import Layer, Tensor
+from updates import LEAST_SCALE
 
-LEAST_SCALE, MOST = 2**8, 127 * 2**16
+MOST = 127 * 2**16
 
 
 def sign(x):

@@ -6,7 +6,8 @@ import math
 import numpy as np
 
 ORDER, AUGMENTATION, FIRST_WEIGHTS, ERROR_OF_LOSS = 0xDA7A0001, 0xDA7A0003, 0x70000000, 0x80000000
-ROUNDING_STREAMS = {"value": 0x50000000, "error": 0x50000001, "errors": 0x50000007}
+DROPOUT = 0x60000000
+ROUNDING_STREAMS = {"value": 0x50000000, "error": 0x50000001, "errors": 0x50000007, "loss": ERROR_OF_LOSS}
 
 
 def bit_width(magnitude):
@@ -34,18 +35,29 @@ def nearest_quotient(a, b):
 # Randomness.
 
 
-def draws(seed, stream, step, elements):
-    """The 32-bit draws of these elements by Philox4x32-10."""
-    elements, low = np.asarray(elements, np.uint64), np.uint64(0xFFFFFFFF)
-    group = elements >> np.uint64(2)
-    x = [group & low, group >> np.uint64(32), np.full_like(group, step % 2**32), np.full_like(group, stream)]
+def words_of(seed, stream, step, groups):
+    """The four 32-bit words of each of these groups (uint64) by Philox4x32-10."""
+    low = np.uint64(0xFFFFFFFF)
+    x = [groups & low, groups >> np.uint64(32), np.full_like(groups, step % 2**32), np.full_like(groups, stream)]
     keys = [seed % 2**32, seed >> 32]
     for _ in range(10):
         p0, p1 = np.uint64(0xD2511F53) * x[0], np.uint64(0xCD9E8D57) * x[2]
         k0, k1 = np.uint64(keys[0]), np.uint64(keys[1])
         x = [(p1 >> np.uint64(32)) ^ x[1] ^ k0, p1 & low, (p0 >> np.uint64(32)) ^ x[3] ^ k1, p0 & low]
         keys = [(keys[0] + 0x9E3779B9) % 2**32, (keys[1] + 0xBB67AE85) % 2**32]
-    return np.choose((elements % np.uint64(4)).astype(np.int64), x).astype(np.int64)
+    return np.stack(x, axis=-1).astype(np.int64)
+
+
+def draws(seed, stream, step, elements):
+    """The 32-bit draws of these elements."""
+    groups, words = np.divmod(np.asarray(elements, np.int64), 4)
+    return np.take_along_axis(words_of(seed, stream, step, groups.astype(np.uint64)), words[..., None], axis=-1)[..., 0]
+
+
+def draws_of_all(seed, stream, step, shape):
+    """The draws of the elements 0, 1, … of an array of that shape."""
+    count = math.prod(shape)
+    return words_of(seed, stream, step, np.arange(-(-count // 4), dtype=np.uint64)).ravel()[:count].reshape(shape)
 
 
 # The three rounding shifts.
@@ -67,11 +79,17 @@ def shift(x, s, rounding="nearest", draw=None):
     return np.sign(x) * (t + up)
 
 
-def aligned_sum(operands):
-    """(sum, exponent) of pairs (mantissas, exponent)."""
+def aligned(operands):
+    """([numbers], their exponent) of pairs (mantissas, exponent)."""
     top = max(exponent for _, exponent in operands)
     common = min(exponent for _, exponent in operands if exponent >= top - 40)
-    return sum(x << (e - common) for x, e in operands if e >= common), common
+    return [x << (e - common) if e >= common else 0 * x for x, e in operands], common
+
+
+def aligned_sum(operands):
+    """(sum, exponent) of pairs (mantissas, exponent)."""
+    numbers, common = aligned(operands)
+    return sum(numbers), common
 
 
 # Data.
@@ -91,16 +109,19 @@ def order_of(count, seed, epoch):
     return np.array(order)
 
 
-def augmented(images, indices, seed, epoch, crop, flip):
+def augmented(images, indices, seed, epoch, crop, flip, cutout=0):
     """These images (n, rows, columns, channels), each by its own draws."""
     height, width = images.shape[1:3]
-    drawn = [draws(seed, AUGMENTATION, epoch, 8 * indices + k) for k in range(3)]
+    drawn = [draws(seed, AUGMENTATION, epoch, 8 * indices + k) for k in range(5)]
     shift_y, shift_x = ((d * (2 * crop + 1) >> 32) - crop for d in drawn[:2])
+    tops, lefts = ((d * extent >> 32) - cutout // 2 for d, extent in zip(drawn[3:], (height, width)))
     pictures = []
-    for index, down, right, half in zip(indices, shift_y, shift_x, drawn[2] * 2 >> 32):
+    for index, down, right, half, top, left in zip(indices, shift_y, shift_x, drawn[2] * 2 >> 32, tops, lefts):
         bordered = np.pad(images[index], ((crop, crop), (crop, crop), (0, 0)))
         cut = bordered[crop + down:crop + down + height, crop + right:crop + right + width]
-        pictures.append(cut[:, ::-1] if flip and half else cut)
+        picture = cut[:, ::-1].copy() if flip and half else cut
+        picture[max(top, 0):max(top + cutout, 0), max(left, 0):max(left + cutout, 0)] = 0
+        pictures.append(picture)
     return np.stack(pictures)
 
 
@@ -120,8 +141,7 @@ def byte_table(images):
 
 
 def first_weights(shape, seed, parameter):
-    drawn = draws(seed, FIRST_WEIGHTS + parameter, 0, np.arange(math.prod(shape)))
-    return ((drawn * 255 >> 32) - 127).reshape(shape)
+    return (draws_of_all(seed, FIRST_WEIGHTS + parameter, 0, shape) * 255 >> 32) - 127
 
 
 def first_exponent(fan_in, fan_out):
@@ -162,4 +182,4 @@ def loss_differences(answers, exponent, labels, form="fractional", smoothing=0.0
 def loss_error(answers, exponent, labels, seed, step, form="fractional", smoothing=0.0):
     """The mantissas of the answer's error; its exponent is -7."""
     d = loss_differences(answers, exponent, labels, form, smoothing)
-    return clamp(shift(d, 4, "stochastic", draws(seed, ERROR_OF_LOSS, step, np.arange(d.size)).reshape(d.shape)))
+    return clamp(shift(d, 4, "stochastic", draws_of_all(seed, ERROR_OF_LOSS, step, d.shape)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layers of docs/integer-training.md. Pictures are int64 (n, rows, columns, channels), vectors have one pixel."""
+"""Layers of docs/integer-training.md, those with weights. Pictures are int64 (n, rows, columns, channels), vectors have one pixel."""
 
 import itertools
 from typing import NamedTuple
@@ -58,6 +58,12 @@ class Layer:
         return {}
 
 
+def product(a, b):
+    """a @ b of mantissas. float64 holds every integer below 2^53, so that its sums are exact in any order, and it is fast."""
+    assert a.shape[-1] < 2**39
+    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+
+
 class Product(Layer):
     """conv2d and linear."""
 
@@ -84,7 +90,7 @@ class Product(Layer):
     def forward(self, points, x):
         self.x = x
         self.patches = self.window.unfolded(x.mantissas)
-        sums = self.by_group(self.patches) @ self.weight.mantissas.transpose(0, 2, 1)
+        sums = product(self.by_group(self.patches), self.weight.mantissas.transpose(0, 2, 1))
         sums = sums.transpose(1, 0, 2).reshape(*self.patches.shape[:3], -1)
         exponent = x.exponent + self.weight.exponent
         if self.is_normalized:
@@ -101,11 +107,11 @@ class Product(Layer):
         by_group = self.by_group(error.mantissas)
         if is_asked:
             *_, taps, channels = self.patches.shape
-            of_taps = (by_group @ self.weight.mantissas).reshape(self.groups, -1, taps, channels // self.groups)
+            of_taps = product(by_group, self.weight.mantissas).reshape(self.groups, -1, taps, channels // self.groups)
             of_taps = of_taps.transpose(1, 2, 0, 3).reshape(self.patches.shape)
             sums = self.window.folded(of_taps, self.x.mantissas.shape)
             passed = points.error(self, sums, error.exponent + self.weight.exponent)
-        gradient = by_group.transpose(0, 2, 1) @ self.by_group(self.patches)
+        gradient = product(by_group.transpose(0, 2, 1), self.by_group(self.patches))
         points.move(self.weight, gradient, error.exponent + self.x.exponent)
         if self.bias:
             points.move(self.bias, error.mantissas.sum(axis=(0, 1, 2)), error.exponent)
@@ -115,57 +121,19 @@ class Product(Layer):
         return {"weight": self.weight.mantissas} | ({"bias": self.bias.mantissas} if self.bias else {})
 
 
-class Relu(Layer):
-    def forward(self, points, x):
-        self.is_open = x.mantissas > 0
-        return Tensor(x.mantissas * self.is_open, x.exponent)
+class Bias(Layer):
+    learns = True
 
-    def backward(self, points, error, is_asked):
-        return [Tensor(error.mantissas * self.is_open, error.exponent)]
-
-
-class MaxPool(Layer):
-    def __init__(self, index, node):
+    def __init__(self, index, node, channels, network):
         super().__init__(index, node)
-        self.window = Window(node)
-        self.overlaps = any(s < k for s, k in zip(node["stride"], node["kernel"]))
+        self.bias = network.make_bias(channels)
 
     def forward(self, points, x):
-        taps = self.window.unfolded(x.mantissas, fill=-128)
-        first = np.argmax(taps, axis=3, keepdims=True)  # of equals the first
-        self.shape, self.won = x.mantissas.shape, np.arange(taps.shape[3])[:, None] == first
-        return Tensor(taps.max(axis=3), x.exponent)
+        return points.value(self, *aligned_sum([x, Tensor(self.bias.mantissas, self.bias.exponent)]))
 
     def backward(self, points, error, is_asked):
-        sums = self.window.folded(error.mantissas[:, :, :, None] * self.won, self.shape)
-        return [points.error(self, sums, error.exponent) if self.overlaps else Tensor(sums, error.exponent)]
+        points.move(self.bias, error.mantissas.sum(axis=(0, 1, 2)), error.exponent)
+        return [error]
 
-
-class GlobalAveragePool(Layer):
-    def forward(self, points, x):
-        self.shape = x.mantissas.shape
-        count = self.shape[1] * self.shape[2]
-        self.factor = (2**15 + count // 2) // count
-        sums = x.mantissas.sum(axis=(1, 2), keepdims=True)
-        return points.value(self, self.factor * sums, x.exponent - 15)
-
-    def backward(self, points, error, is_asked):
-        sums = self.factor * np.broadcast_to(error.mantissas, self.shape)
-        return [points.error(self, sums, error.exponent - 15)]
-
-
-class Add(Layer):
-    def forward(self, points, *inputs):
-        return points.value(self, *aligned_sum(inputs))
-
-    def backward(self, points, error, is_asked):
-        return [error] * len(self.inputs)
-
-
-class Flatten(Layer):
-    def forward(self, points, x):
-        self.shape = x.mantissas.shape
-        return Tensor(x.mantissas.reshape(len(x.mantissas), 1, 1, -1), x.exponent)
-
-    def backward(self, points, error, is_asked):
-        return [Tensor(error.mantissas.reshape(self.shape), error.exponent)]
+    def tensors(self):
+        return {"bias": self.bias.mantissas}

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from batch_norm import BatchNorm
-from laws import (ROUNDING_STREAMS, aligned_sum, augmented, bit_width, byte_table, clamp, draws, first_weights, largest, loss_error,
-                  order_of, shift)
-from layers import Add, Flatten, GlobalAveragePool, MaxPool, Product, Relu, Tensor
-from updates import Average, Parameter, move_by_sgd, move_by_shift, move_exponent, mu_after, rate_at, step_rates
-
-LAYERS = {"relu": Relu, "max_pool": MaxPool, "global_average_pool": GlobalAveragePool, "add": Add, "flatten": Flatten}
+from laws import (DROPOUT, ROUNDING_STREAMS, aligned_sum, augmented, bit_width, byte_table, clamp, draws_of_all, first_weights,
+                  largest, loss_error, order_of, shift)
+from layers import Bias, Product, Tensor
+from plain_layers import PLAIN_LAYERS
+from rates import rate_at, step_rates
+from updates import Average, Parameter, move_by_sgd, move_by_shift, move_exponent, mu_after
 
 
 @dataclass
@@ -32,6 +32,7 @@ class Settings:
     loss_form: str = "fractional"
     crop: int = 0
     flip: bool = False
+    cutout: int = 0
     calibration: int = 1024
     average_from: int = 0
     update: str = "shift"
@@ -40,6 +41,7 @@ class Settings:
     momentum: float = 0.9
     weight_decay: float = 0.0
     decay_norms: bool = False
+    shifts: str = "exact"
 
 
 class Evaluation:
@@ -49,8 +51,11 @@ class Evaluation:
         """(rounding, draws) of a node's value, of the error that it sends, or of errors that meet there."""
         return "nearest", None
 
+    def shift_of(self, point, wanted):
+        return wanted
+
     def rounded(self, tensor, index, sums, exponent):
-        s = max(bit_width(largest(sums)) - 7, 0)
+        s = self.shift_of((tensor, index), max(bit_width(largest(sums)) - 7, 0))
         return Tensor(clamp(shift(sums, s, *self.rounding(tensor, index, sums.shape))), exponent + s)
 
     def value(self, layer, sums, exponent):
@@ -58,6 +63,10 @@ class Evaluation:
 
     def normalized(self, layer, x):
         return layer.normalized(self, x)
+
+    def mask(self, dropout, shape):
+        """The features of one image that a dropout leaves, or None: all."""
+        return None
 
 
 class Frozen(Evaluation):
@@ -76,8 +85,9 @@ class Frozen(Evaluation):
 class Step(Evaluation):
     """Rounding points and updates of one step of training."""
 
-    def __init__(self, settings, step, steps_an_epoch, images):
+    def __init__(self, settings, step, steps_an_epoch, images, wanted=None):
         self.settings, self.step, self.epoch = settings, step, step // steps_an_epoch
+        self.wanted = {} if wanted is None else wanted  # by each point the last time
         if settings.update == "sgd":
             rate = rate_at(settings.lr, settings.schedule, step, steps_an_epoch, settings.epochs)
             self.rate, self.decay = step_rates(rate, settings.weight_decay, images)
@@ -86,14 +96,33 @@ class Step(Evaluation):
         rounding = self.settings.value_rounding if tensor == "value" else self.settings.error_rounding
         if rounding != "stochastic":
             return rounding, None
-        stream = ROUNDING_STREAMS[tensor] + 8 * index
-        return rounding, draws(self.settings.seed, stream, self.step, np.arange(np.prod(shape))).reshape(shape)
+        return rounding, draws_of_all(self.settings.seed, ROUNDING_STREAMS[tensor] + 8 * index, self.step, shape)
+
+    def mask(self, dropout, shape):
+        return draws_of_all(self.settings.seed, DROPOUT + dropout.index, self.step, shape) >> (32 - dropout.k) == 0
+
+    def shift_of(self, point, wanted):
+        last, self.wanted[point] = self.wanted.get(point, wanted), wanted
+        return last if self.settings.shifts == "delayed" else wanted
 
     def error(self, layer, sums, exponent):
         return self.rounded("error", layer.index, sums, exponent)
 
     def meeting(self, index, errors):
         return self.rounded("errors", index, *aligned_sum(errors))
+
+    def error_of_squares(self, answers, labels):
+        """Of squared errors from 1 at the label and 0 elsewhere."""
+        e = min(max(answers.exponent, -40), 24)
+        c = min(e, -16)
+        targets = np.zeros_like(answers.mantissas)
+        targets[np.arange(len(labels)), 0, 0, labels] = 65536
+        return self.rounded("loss", 0, (answers.mantissas << (e - c)) - (targets << (-16 - c)), c)
+
+    def error_of_entropy(self, answers, labels, smoothing):
+        flat = answers.mantissas.reshape(len(labels), -1)
+        error = loss_error(flat, answers.exponent, labels, self.settings.seed, self.step, self.settings.loss_form, smoothing)
+        return Tensor(error.reshape(answers.mantissas.shape), -7)
 
     def move(self, parameter, gradient, exponent):
         settings, is_weight = self.settings, parameter.kind == "weight"
@@ -112,12 +141,12 @@ class Step(Evaluation):
 
 
 class Network:
-    """A network of a .nib file's JSON, with its first weights; it ends in a cross-entropy."""
+    """A network of a .nib file's JSON, with its first weights; it ends in a loss."""
 
     def __init__(self, description, settings):
         self.settings, self.parameters = settings, []
         nodes = description["nodes"][:-1]
-        self.smoothing = description["nodes"][-1].get("smoothing", 0.0)
+        self.loss = description["nodes"][-1]
         readers = [[node["op"] for node in nodes if index in node["inputs"]] for index in range(len(nodes))]
         values, self.layers = [Tensor(np.zeros((1, *nodes[0]["shape"]), np.int64), 0)], []
         for index, node in enumerate(nodes[1:], 1):
@@ -130,8 +159,10 @@ class Network:
                 before = self.layers[node["inputs"][0] - 1] if node["inputs"][0] else None
                 product = before if before and before.is_normalized else None
                 layer = BatchNorm(index, node, entering[0].mantissas.shape[-1], product, self)
+            elif node["op"] == "bias":
+                layer = Bias(index, node, entering[0].mantissas.shape[-1], self)
             else:
-                layer = LAYERS[node["op"]](index, node)
+                layer = PLAIN_LAYERS[node["op"]](index, node)
             self.layers.append(layer)
             values.append(layer.forward(Evaluation(), *entering))
 
@@ -155,10 +186,11 @@ class Network:
 
     def train(self, step, pictures, labels):
         answers = self.run(step, pictures)[-1]
-        flat = answers.mantissas.reshape(len(labels), -1)
-        error = loss_error(flat, answers.exponent, labels, self.settings.seed, step.step, self.settings.loss_form,
-                           self.smoothing)
-        errors = {len(self.layers): Tensor(error.reshape(answers.mantissas.shape), -7)}
+        if self.loss["op"] == "squared_error":
+            error = step.error_of_squares(answers, labels)
+        else:
+            error = step.error_of_entropy(answers, labels, self.loss.get("smoothing", 0.0))
+        errors = {len(self.layers): error}
         learns = [False]
         for layer in self.layers:
             learns.append(layer.learns or any(learns[i] for i in layer.inputs))
@@ -176,6 +208,7 @@ class Model:
     network: Network
     exponents: list
     table: np.ndarray
+    averages: list
 
     def values(self, images):
         """The frozen mantissas of all nodes."""
@@ -198,14 +231,16 @@ def trained(description, images, labels, settings):
     steps_an_epoch = -(-count // settings.batch)
     window = (settings.epochs - settings.average_from + 1) * steps_an_epoch if settings.average_from else 0
     samples = 1 << (min(window, 4096).bit_length() - 1) if window else 0
+    wanted = {}
     averages = [Average(parameter, settings.update) for parameter in network.parameters] if samples else []
     for step in range(settings.epochs * steps_an_epoch):
         epoch, place = divmod(step, steps_an_epoch)
         if place == 0:
             order = order_of(count, settings.seed, epoch)
         chosen = order[place * settings.batch:(place + 1) * settings.batch]
-        points = Step(settings, step, steps_an_epoch, len(chosen))
-        pictures = pictures_of(augmented(images, chosen, settings.seed, epoch, settings.crop, settings.flip), table)
+        points = Step(settings, step, steps_an_epoch, len(chosen), wanted)
+        pictures = pictures_of(augmented(images, chosen, settings.seed, epoch, settings.crop, settings.flip,
+                                        settings.cutout), table)
         network.train(points, Tensor(pictures, exponent), labels[chosen])
         k = step - (settings.epochs * steps_an_epoch - window)
         if samples and k >= 0 and (k + 1) * samples // window != k * samples // window:
@@ -215,6 +250,7 @@ def trained(description, images, labels, settings):
         average.finish()
     examples = images[:settings.calibration]
     if any(isinstance(layer, BatchNorm) for layer in network.layers):
-        examples = augmented(images, np.arange(len(examples)), settings.seed, 2**32 - 1, settings.crop, settings.flip)
+        examples = augmented(images, np.arange(len(examples)), settings.seed, 2**32 - 1, settings.crop, settings.flip,
+                             settings.cutout)
     values = network.run(Evaluation(), Tensor(pictures_of(examples, table), exponent))
-    return Model(network, [value.exponent for value in values], table)
+    return Model(network, [value.exponent for value in values], table, averages)

@@ -4,11 +4,12 @@
 import re
 
 import numpy as np
-from files import ANSWERED, IMAGES, LABELS, ROOT, TRAIN_IMAGES, exponent_of, model_of
+from files import IMAGES, LABELS, ROOT, TRAIN_IMAGES
 from laws import loss_differences, shift
 from layers import Tensor
-from second_implementation import Evaluation, Frozen, Network, Settings, Step, trained
+from second_implementation import Evaluation, Frozen, Network, Settings, Step
 from train_case import TrainCase, main
+from twice_case import NORMALIZED_SGD, SGD, TwiceCase
 
 PAGE = (ROOT / "docs" / "integer-training.md").read_text().replace("−", "-")
 
@@ -39,9 +40,44 @@ NORMALIZED = """
   { op = "global_average_pool" },
   { op = "linear", name = "fc", features = 10, bias = true },
 """
-# What the rule sgd, and batch norms, take where flags say nothing else.
-SGD = {"update": "sgd", "fraction_bits": 16, "gradient_rounding": "stochastic"}
-NORMALIZED_SGD = {**SGD, "error_rounding": "stochastic"}
+# Shortcuts as in networks/resnet20.toml: every second pixel, and zeros as the missing channels on either side.
+SHORTCUT = """
+  { op = "conv2d", channels = 4, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu", name = "stem" },
+  { op = "conv2d", channels = 4, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu" },
+  { op = "conv2d", channels = 4, kernel = 3, padding = 1 }, { op = "batch_norm", name = "end1" },
+  { op = "add", from = ["end1", "stem"] }, { op = "relu", name = "block1" },
+  { op = "conv2d", channels = 8, kernel = 3, stride = 2, padding = 1 }, { op = "batch_norm" }, { op = "relu" },
+  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm", name = "end2" },
+  { op = "slice", from = "block1", step = [2, 2, 1] },
+  { op = "pad", name = "shortcut", before = [0, 0, 2], after = [0, 0, 2] },
+  { op = "add", from = ["end2", "shortcut"] }, { op = "relu" },
+  { op = "global_average_pool" }, { op = "linear", features = 10, bias = true },
+"""
+DROPOUT = """
+  { op = "conv2d", channels = 6, kernel = 3, padding = 1 }, { op = "relu" },
+  { op = "dropout", share = 0.5 },
+  { op = "conv2d", channels = 6, kernel = 3, padding = 1 }, { op = "relu" },
+  { op = "max_pool", kernel = 2 }, { op = "flatten" }, { op = "dropout", share = 0.75 },
+  { op = "linear", features = 10 },
+"""
+# The layers that no network of a recipe in integers has.
+OTHER_LAYERS = """
+  { op = "conv2d", channels = 6, kernel = 3, padding = 1 }, { op = "bias", name = "raised" }, { op = "relu6", name = "low" },
+  { op = "slice", name = "odd", from = "low", begin = [1, 0, 1], end = [8, 7, 6], step = [2, 2, 2] },
+  { op = "average_pool", name = "mean", from = "raised", kernel = 2 },
+  { op = "average_pool", from = "low", kernel = 3, stride = 2, padding = 1, counts_padding = false },
+  { op = "pad", name = "wide", before = [1, 0, 0], after = [0, 2, 1] },
+  { op = "slice", name = "middle", from = "wide", begin = [1, 0, 0], end = [0, 4, 0] },
+  { op = "concat", from = ["odd", "mean", "middle"] },
+  { op = "depthwise", kernel = 3, dilation = 2, padding = 2 }, { op = "relu" }, { op = "average_pool", kernel = 2, padding = 1 },
+  { op = "flatten" }, { op = "linear", features = 10 },
+"""
+PLAIN = """
+  { op = "flatten" }, { op = "linear", features = 12, bias = true }, { op = "relu" }, { op = "linear", features = 10 },
+"""
+SCHEDULES = ("step(1,2)", "step(0.5;0.3)", "values(0.25:0.2,1:0.05)", "cosine(0.1,by=epoch)", "linear", "linear(0.2,0.8,0.05)",
+             "linear(0.1,0.9,0,over=2.5,by=epoch)", "linear(0.5,0.5000000001,0.1)", "onecycle(0.6,0.1,0.001)", "warmup(1)+cosine",
+             "warmup(7,steps,start=0.2)+onecycle", "warmup(0.5,start=0.5)+step(1;0.5)")
 
 
 class Page(TrainCase):
@@ -101,42 +137,22 @@ class BatchNorms(TrainCase):
         np.testing.assert_array_equal(gradients["shift"], error.sum(axis=(0, 1, 2)))
 
 
-class Run(TrainCase):
-    def compare(self, layers, flags, **settings):
+class Run(TwiceCase):
+    def compare(self, layers, flags, loss="softmax_cross_entropy", **settings):
         """Trains by the command and again; compares parameters, exponents, statistics and answers. The second model."""
         text = self.folder / "net.toml"
-        text.write_text(f'input = [8, 8, 1]\nlayers = [{layers}  {{ op = "softmax_cross_entropy" }},\n]\n')
-        folder, _, _ = self.train("run", "--arith", "int8", *map(str, flags), network=text)
-        network, tensors = model_of(folder / "model.nib")
-        model = trained(network, IMAGES[:TRAIN_IMAGES], LABELS[:TRAIN_IMAGES], Settings(**{"batch": 64, **settings}))
-        own = model.tensors()
-        self.assertEqual(own.keys(), tensors.keys())
-        for name, tensor in tensors.items():
-            np.testing.assert_array_equal(own[name].reshape(tensor.shape), tensor, name)
-        nodes = network["nodes"][:-1]
-        self.assertEqual(model.exponents[0], exponent_of(nodes[0]["value"]))
-        for layer in model.network.layers:
-            node = nodes[layer.index]
-            if layer.is_normalized:
-                self.assertEqual(node["value"]["format"], "fp32")
-            else:
-                self.assertEqual(model.exponents[layer.index], exponent_of(node["value"]), layer.name)
-            if hasattr(layer, "weight"):
-                self.assertEqual(layer.weight.exponent, exponent_of(node["weight"]), layer.name)
-        pictures = self.save("pictures.npy", IMAGES[-ANSWERED:])
-        self.done("run", folder / "model.nib", "--input", pictures, "--output", self.output)
-        answers = model.values(IMAGES[-ANSWERED:])[-1]
-        np.testing.assert_array_equal(answers.reshape(ANSWERED, -1), np.load(self.output))
-        return model
+        text.write_text(f'input = [8, 8, 1]\nlayers = [{layers}  {{ op = "{loss}" }},\n]\n')
+        folder, _, _ = self.train("run", "--arith", "int8", "--overwrite", *map(str, flags), network=text)
+        return self.compare_model(folder, IMAGES, LABELS, TRAIN_IMAGES, Settings(**{"batch": 64, **settings}))
 
     def test_shifts(self):
         self.compare(RESIDUAL, ["--epochs", 1], epochs=1)
 
     def test_shifts_with_every_choice(self):
-        flags = ["--epochs", 2, "--average-from", 2, "--seed", 7, "--mu", "5,4@1", "--decay", "--momentum16", 9,
+        flags = ["--epochs", 2, "--average-from", 2, "--seed", 7, "--mu", "5,4@1", "--bias-mu", "2,0@1", "--decay", "--momentum16", 9,
                  "--fraction-bits", 5, "--residual-bits", 1, "--loss-form", "octaves", "--shift-rounding",
                  "error=stochastic", "--shift-rounding", "gradient=stochastic", "--shift-rounding", "value=pseudo-stochastic"]
-        self.compare(RESIDUAL, flags, epochs=2, average_from=2, seed=7, mu="5,4@1", decay=True, momentum16=9,
+        self.compare(RESIDUAL, flags, epochs=2, average_from=2, seed=7, mu="5,4@1", bias_mu="2,0@1", decay=True, momentum16=9,
                      fraction_bits=5, residual_bits=1, loss_form="octaves", error_rounding="stochastic",
                      gradient_rounding="stochastic", value_rounding="pseudo-stochastic")
 
@@ -159,6 +175,48 @@ class Run(TrainCase):
         model = self.compare(NORMALIZED, flags, epochs=1, lr=3, schedule="constant", batch=16, **NORMALIZED_SGD)
         scales = np.abs([layer.scale.fine for layer in model.network.layers if hasattr(layer, "scale")])
         self.assertEqual((scales.min(), scales.max()), (2**8, 127 * 2**16))
+
+    def test_shortcuts_and_one_cycle(self):
+        flags = ["--update", "sgd", "--epochs", 2, "--lr", 0.2, "--schedule", "onecycle", "--weight-decay", 0.0005, "--decay-norms",
+                 "--crop", 2, "--flip", "--cutout", 3]
+        self.compare(SHORTCUT, flags, epochs=2, lr=0.2, schedule="onecycle", weight_decay=0.0005, decay_norms=True, crop=2,
+                     flip=True, cutout=3, **NORMALIZED_SGD)
+
+    def test_dropout(self):
+        for seed, rounding in ((1, "nearest"), (5, "stochastic")):
+            flags = ["--epochs", 1, "--seed", seed, "--shift-rounding", f"error={rounding}"]
+            self.compare(DROPOUT, flags, epochs=1, seed=seed, error_rounding=rounding)
+
+    def test_the_layers_of_no_recipe(self):
+        self.compare(OTHER_LAYERS, ["--epochs", 1, "--shift-rounding", "value=stochastic", "--calibration", 50], epochs=1,
+                     value_rounding="stochastic", calibration=50)
+        flags = ["--epochs", 1, "--update", "sgd", "--shift-rounding", "error=stochastic", "--fraction-bits", 8]
+        self.compare(OTHER_LAYERS, flags, epochs=1, error_rounding="stochastic", **{**SGD, "fraction_bits": 8})
+
+    def test_delayed_shifts(self):
+        self.compare(RESIDUAL, ["--epochs", 1, "--shifts", "delayed"], epochs=1, shifts="delayed")
+        flags = ["--update", "sgd", "--epochs", 1, "--shifts", "delayed"]
+        self.compare(NORMALIZED, flags, epochs=1, shifts="delayed", **NORMALIZED_SGD)
+
+    def test_squared_errors(self):
+        self.compare(PLAIN, ["--epochs", 1, "--shifts", "delayed"], loss="squared_error", epochs=1, shifts="delayed")
+        self.compare(PLAIN, ["--epochs", 2, "--mu", 3, "--shift-rounding", "error=stochastic"], loss="squared_error", epochs=2, mu="3",
+                     error_rounding="stochastic")
+
+    def test_schedules(self):
+        for schedule in SCHEDULES:
+            with self.subTest(schedule):
+                flags = ["--update", "sgd", "--epochs", 3, "--schedule", schedule, "--batch", 200]
+                self.compare(PLAIN, flags, epochs=3, schedule=schedule, batch=200, **SGD)
+
+    def test_averaged_scales_are_held(self):
+        """Scales that decay so fast that they change their signs: some of their means come below the bound."""
+        flags = ["--update", "sgd", "--epochs", 2, "--lr", 1, "--schedule", "constant", "--weight-decay", 0.5, "--decay-norms",
+                 "--average-from", 2, "--seed", 4]
+        model = self.compare(NORMALIZED, flags, epochs=2, lr=1, schedule="constant", weight_decay=0.5, decay_norms=True,
+                             average_from=2, seed=4, **NORMALIZED_SGD)
+        held = [scale for average in model.averages for scale in average.held]
+        self.assertEqual(set(held), {-2**8, 2**8})
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two update rules of docs/integer-training.md, the schedules that they follow, and averages of weights."""
-
-from fractions import Fraction
+"""The two update rules of docs/integer-training.md, the course of mu, and averages of weights."""
 
 import numpy as np
-from laws import bit_width, clamp, draws, largest, shift, truncated
+from laws import bit_width, clamp, draws_of_all, largest, shift, truncated
 
 GRADIENT = 0x90000000
+LEAST_SCALE = 2**8
 
 
 class Parameter:
@@ -21,7 +20,7 @@ class Parameter:
         self.momentum = np.zeros_like(mantissas)
 
     def drawn(self, seed, step):
-        return draws(seed, GRADIENT + self.number, step, np.arange(self.fine.size)).reshape(self.fine.shape)
+        return draws_of_all(seed, GRADIENT + self.number, step, self.fine.shape)
 
     def settle(self):
         self.fine = clamp(self.fine, 127 << self.fraction_bits)
@@ -81,57 +80,12 @@ def mu_after(text, epochs_done):
     return [int(value) for value, *epoch in entries if int(epoch[0] if epoch else 0) <= epochs_done][-1]
 
 
-def of_bits(number, bits):
-    """(mantissa of so many bits, exponent) nearest to a number that is not negative; (0, 0) for 0."""
-    number = Fraction(number)
-    if number == 0:
-        return 0, 0
-    exponent = number.numerator.bit_length() - number.denominator.bit_length() - bits
-    while number >= Fraction(2) ** (exponent + bits):
-        exponent += 1
-    mantissa = int(number / Fraction(2) ** exponent + Fraction(1, 2))
-    return (mantissa, exponent) if mantissa < 1 << bits else (mantissa // 2, exponent + 1)
-
-
-def rounded_to(number, bits):
-    mantissa, exponent = of_bits(number, bits)
-    return mantissa * Fraction(2) ** exponent
-
-
-def half_cosine(t):
-    """c(t) = (1 + cos pi t) / 2, all in units of 2^-30."""
-    one = 2**30
-    if t >= one // 2:
-        return one // 2 if t == one // 2 else one - half_cosine(one - t)
-    x = t * 1686629713 >> 30
-    y, z = one, x * x >> 30
-    for k in (90, 56, 30, 12, 2):
-        y = one - (z * y >> 30) // k
-    return y * y >> 30
-
-
-def rate_at(rate, schedule, step, steps_an_epoch, epochs):
-    """The scheduled rate: `constant`, or `cosine` down to 0."""
-    rate = rounded_to(rate, 30)
-    if schedule == "constant":
-        return rate
-    now = (step // steps_an_epoch << 16) + (step % steps_an_epoch << 16) // steps_an_epoch
-    return rounded_to(rate * half_cosine((now << 30) // (epochs << 16)) / 2**30, 30)
-
-
-def step_rates(rate, weight_decay, images):
-    """Rate and decay of a step as (mantissa of 15 bits, exponent): errors are sums over the images of the batch."""
-    mantissa, exponent = of_bits(rate, 30)
-    by_image = Fraction((mantissa << 31) // images) * Fraction(2) ** (exponent - 31)
-    decay = rounded_to(rate * rounded_to(weight_decay, 30), 30)
-    return of_bits(rounded_to(by_image, 30), 15), of_bits(decay, 15)
-
-
 class Average:
     """The mean of a parameter over samples of its steps."""
 
     def __init__(self, parameter, rule):
         self.parameter, self.rule, self.total, self.count = parameter, rule, 0, 0
+        self.held = []  # means of a scale that came below its bound
 
     def add(self):
         self.count += 1
@@ -151,6 +105,10 @@ class Average:
             s = {"weight": fewest, "bias": bits + 8}.get(parameter.kind, 8)
         count = self.count << s
         mean = np.sign(self.total) * ((np.abs(self.total) + count // 2) // count)
+        if parameter.kind == "scale":
+            is_held = np.abs(mean) < LEAST_SCALE
+            mean = np.where(is_held, np.where(mean < 0, -LEAST_SCALE, LEAST_SCALE), mean)
+            self.held = mean[is_held].tolist()
         if parameter.kind in ("scale", "shift"):
             parameter.fine = mean
         else:

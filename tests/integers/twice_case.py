@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command trained beside what the second implementation makes of the same pictures."""
+
+import numpy as np
+from files import ANSWERED, exponent_of, model_of
+from second_implementation import trained
+from train_case import TrainCase
+
+# What the rule sgd, and batch norms, take where flags say nothing else.
+SGD = {"update": "sgd", "fraction_bits": 16, "gradient_rounding": "stochastic"}
+NORMALIZED_SGD = {**SGD, "error_rounding": "stochastic"}
+
+
+class TwiceCase(TrainCase):
+    def compare_model(self, folder, images, labels, train_images, settings):
+        """Trains by the first images; compares parameters, exponents, statistics and answers for the last. The second model."""
+        network, tensors = model_of(folder / "model.nib")
+        model = trained(network, images[:train_images], labels[:train_images], settings)
+        own = model.tensors()
+        self.assertEqual(own.keys(), tensors.keys())
+        for name, tensor in tensors.items():
+            np.testing.assert_array_equal(own[name].reshape(tensor.shape), tensor, name)
+        nodes = network["nodes"][:-1]
+        self.assertEqual(model.exponents[0], exponent_of(nodes[0]["value"]))
+        for layer in model.network.layers:
+            node = nodes[layer.index]
+            if layer.is_normalized:
+                self.assertEqual(node["value"]["format"], "fp32")
+            else:
+                self.assertEqual(model.exponents[layer.index], exponent_of(node["value"]), layer.name)
+            if hasattr(layer, "weight"):
+                self.assertEqual(layer.weight.exponent, exponent_of(node["weight"]), layer.name)
+        shown = images[-ANSWERED:]
+        self.done("run", folder / "model.nib", "--input", self.save("pictures.npy", shown), "--output", self.output)
+        np.testing.assert_array_equal(model.values(shown)[-1].reshape(len(shown), -1), np.load(self.output))
+        return model
