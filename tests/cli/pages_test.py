@@ -95,6 +95,21 @@ class Pages(unittest.TestCase):
             self.assertFalse(is_fenced, page)
 
 
+    def test_python_is_run_with_the_package(self):
+        """By test_guide: of a page either the examples, which all have a prompt, or whole blocks."""
+        guide = (ROOT / "python" / "tests" / "test_guide.py").read_text(encoding="utf-8")
+        seen = 0
+        for page in PAGES:
+            blocks = blocks_of(page, "python")
+            prompted = [">>> " in block for block in blocks]
+            self.assertIn(sum(prompted), (0, len(prompted)), page)
+            if blocks:
+                runner = "run_examples" if prompted[0] else "run_blocks"
+                self.assertIn(f'{runner}("{os.path.relpath(page, ROOT / "docs")}"', guide)
+            seen += len(blocks)
+        self.assertGreater(seen, 20)
+
+
 def why_not(call):
     return next((reason for pattern, reason in NOT_RUN if re.search(pattern, call)), None)
 
