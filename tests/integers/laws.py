@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-ORDER, AUGMENTATION, FIRST_WEIGHTS, ERROR_OF_LOSS = 0xDA7A0001, 0xDA7A0003, 0x70000000, 0x80000000
+ORDER, HOLD_OUT, AUGMENTATION, FIRST_WEIGHTS, ERROR_OF_LOSS = 0xDA7A0001, 0xDA7A0002, 0xDA7A0003, 0x70000000, 0x80000000
 DROPOUT = 0x60000000
 ROUNDING_STREAMS = {"value": 0x50000000, "error": 0x50000001, "errors": 0x50000007, "loss": ERROR_OF_LOSS}
 
@@ -95,18 +95,24 @@ def aligned_sum(operands):
 # Data.
 
 
-def order_of(count, seed, epoch):
+def order_of(count, seed, epoch, stream=ORDER):
     """The order of an epoch, by Fisher and Yates."""
     order = list(range(count))
-    first = draws(seed, ORDER, epoch, np.arange(count))
+    first = draws(seed, stream, epoch, np.arange(count))
     for i in range(count - 1, 0, -1):
         product, tries = int(first[i]) * (i + 1), 0
         while product % 2**32 < 2**32 % (i + 1):
             tries += 1
-            product = int(draws(seed, ORDER, epoch, [i + tries * 2**32])[0]) * (i + 1)
+            product = int(draws(seed, stream, epoch, [i + tries * 2**32])[0]) * (i + 1)
         j = product >> 32
         order[i], order[j] = order[j], order[i]
     return np.array(order)
+
+
+def in_training(count, seed, held_out):
+    """The images that are not set aside, in ascending order."""
+    aside = held_out * count // 1 if held_out < 1 else held_out
+    return np.sort(order_of(count, seed, 0, HOLD_OUT)[int(aside):])
 
 
 def augmented(images, indices, seed, epoch, crop, flip, cutout=0):

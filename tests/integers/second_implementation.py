@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integer-only training a second time, in NumPy and Python integers, written from docs/integer-training.md alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 import numpy as np
 from batch_norm import BatchNorm
 from laws import (DROPOUT, ROUNDING_STREAMS, aligned_sum, augmented, bit_width, byte_table, clamp, draws_of_all, first_weights,
-                  largest, loss_error, order_of, shift)
+                  in_training, largest, loss_error, order_of, shift)
 from layers import Bias, Product, Tensor
 from plain_layers import PLAIN_LAYERS
 from rates import rate_at, step_rates
@@ -42,6 +43,9 @@ class Settings:
     weight_decay: float = 0.0
     decay_norms: bool = False
     shifts: str = "exact"
+    val: float = 0
+    freeze: tuple = ()
+    layer_roundings: dict = field(default_factory=dict)  # LAYER.TENSOR, instead of what stands for all
 
 
 class Evaluation:
@@ -85,7 +89,8 @@ class Frozen(Evaluation):
 class Step(Evaluation):
     """Rounding points and updates of one step of training."""
 
-    def __init__(self, settings, step, steps_an_epoch, images, wanted=None):
+    def __init__(self, settings, step, steps_an_epoch, images, wanted=None, names=()):
+        self.names = names  # of the nodes
         self.settings, self.step, self.epoch = settings, step, step // steps_an_epoch
         self.wanted = {} if wanted is None else wanted  # by each point the last time
         if settings.update == "sgd":
@@ -94,6 +99,8 @@ class Step(Evaluation):
 
     def rounding(self, tensor, index, shape):
         rounding = self.settings.value_rounding if tensor == "value" else self.settings.error_rounding
+        if index and self.settings.layer_roundings:
+            rounding = self.settings.layer_roundings.get(f"{self.names[index]}.{tensor[:5]}", rounding)
         if rounding != "stochastic":
             return rounding, None
         return rounding, draws_of_all(self.settings.seed, ROUNDING_STREAMS[tensor] + 8 * index, self.step, shape)
@@ -126,7 +133,10 @@ class Step(Evaluation):
 
     def move(self, parameter, gradient, exponent):
         settings, is_weight = self.settings, parameter.kind == "weight"
-        rounding = settings.gradient_rounding, parameter.drawn(settings.seed, self.step)
+        if parameter.is_frozen:
+            return
+        of_all = settings.gradient_rounding
+        rounding = settings.layer_roundings.get(f"{parameter.layer}.gradient", of_all), parameter.drawn(settings.seed, self.step)
         if settings.update == "shift":
             mu = mu_after(settings.mu if is_weight else settings.bias_mu, self.epoch)
             move_by_shift(parameter, gradient, mu, settings.momentum16, settings.decay and is_weight, *rounding)
@@ -150,6 +160,7 @@ class Network:
         readers = [[node["op"] for node in nodes if index in node["inputs"]] for index in range(len(nodes))]
         values, self.layers = [Tensor(np.zeros((1, *nodes[0]["shape"]), np.int64), 0)], []
         for index, node in enumerate(nodes[1:], 1):
+            own = len(self.parameters)
             entering = [values[i] for i in node["inputs"]]
             if node["op"] in ("conv2d", "linear"):
                 layer = Product(index, node, entering[0].mantissas.shape[-1], self)
@@ -163,6 +174,10 @@ class Network:
                 layer = Bias(index, node, entering[0].mantissas.shape[-1], self)
             else:
                 layer = PLAIN_LAYERS[node["op"]](index, node)
+            is_frozen = any(fnmatchcase(layer.name, pattern) for pattern in settings.freeze)
+            layer.learns = layer.learns and not is_frozen
+            for parameter in self.parameters[own:]:
+                parameter.layer, parameter.is_frozen = layer.name, is_frozen
             self.layers.append(layer)
             values.append(layer.forward(Evaluation(), *entering))
 
@@ -226,19 +241,19 @@ def pictures_of(images, table):
 
 def trained(description, images, labels, settings):
     """The model of a run on images (n, rows, columns, channels) of bytes."""
-    network, count = Network(description, settings), len(images)
-    table, exponent = byte_table(images)
-    steps_an_epoch = -(-count // settings.batch)
+    network, learned = Network(description, settings), in_training(len(images), settings.seed, settings.val)
+    table, exponent = byte_table(images[learned])
+    count, steps_an_epoch = len(learned), -(-len(learned) // settings.batch)
     window = (settings.epochs - settings.average_from + 1) * steps_an_epoch if settings.average_from else 0
     samples = 1 << (min(window, 4096).bit_length() - 1) if window else 0
-    wanted = {}
+    wanted, names = {}, [node["name"] for node in description["nodes"]]
     averages = [Average(parameter, settings.update) for parameter in network.parameters] if samples else []
     for step in range(settings.epochs * steps_an_epoch):
         epoch, place = divmod(step, steps_an_epoch)
         if place == 0:
-            order = order_of(count, settings.seed, epoch)
+            order = learned[order_of(count, settings.seed, epoch)]
         chosen = order[place * settings.batch:(place + 1) * settings.batch]
-        points = Step(settings, step, steps_an_epoch, len(chosen), wanted)
+        points = Step(settings, step, steps_an_epoch, len(chosen), wanted, names)
         pictures = pictures_of(augmented(images, chosen, settings.seed, epoch, settings.crop, settings.flip,
                                         settings.cutout), table)
         network.train(points, Tensor(pictures, exponent), labels[chosen])
@@ -248,9 +263,10 @@ def trained(description, images, labels, settings):
                 average.add()
     for average in averages:
         average.finish()
-    examples = images[:settings.calibration]
+    calibrating = learned[:settings.calibration]
+    examples = images[calibrating]
     if any(isinstance(layer, BatchNorm) for layer in network.layers):
-        examples = augmented(images, np.arange(len(examples)), settings.seed, 2**32 - 1, settings.crop, settings.flip,
+        examples = augmented(images, calibrating, settings.seed, 2**32 - 1, settings.crop, settings.flip,
                              settings.cutout)
     values = network.run(Evaluation(), Tensor(pictures_of(examples, table), exponent))
     return Model(network, [value.exponent for value in values], table, averages)

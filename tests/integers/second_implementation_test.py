@@ -198,6 +198,22 @@ class Run(TwiceCase):
         flags = ["--update", "sgd", "--epochs", 1, "--shifts", "delayed"]
         self.compare(NORMALIZED, flags, epochs=1, shifts="delayed", **NORMALIZED_SGD)
 
+    def test_frozen_layers(self):
+        flags = ["--epochs", 2, "--freeze", "s*d*", "--freeze", "f?", "--average-from", 2]
+        self.compare(RESIDUAL, flags, epochs=2, freeze=("s*d*", "f?"), average_from=2)
+        flags = ["--update", "sgd", "--freeze", "stem", "--freeze", "*_of_s*", *flags[:2], *flags[-2:]]
+        self.compare(NORMALIZED, flags, epochs=2, freeze=("stem", "*_of_s*"), average_from=2, **NORMALIZED_SGD)
+
+    def test_images_set_aside(self):
+        self.compare(NORMALIZED, ["--update", "sgd", "--epochs", 1, "--val", 0.15, "--crop", 1], epochs=1, val=0.15, crop=1, **NORMALIZED_SGD)
+        self.compare(PLAIN, ["--epochs", 1, "--val", 501, "--calibration", 100], epochs=1, val=501, calibration=100)
+
+    def test_roundings_of_layers(self):
+        rules = {"first.value": "stochastic", "second.error": "pseudo-stochastic", "open.error": "stochastic", "fc.gradient": "nearest",
+                 "last.error": "stochastic"}
+        flags = [word for name, rounding in rules.items() for word in ("--shift-rounding", f"{name}={rounding}")]
+        self.compare(RESIDUAL, ["--epochs", 1, *flags], epochs=1, layer_roundings=rules)
+
     def test_squared_errors(self):
         self.compare(PLAIN, ["--epochs", 1, "--shifts", "delayed"], loss="squared_error", epochs=1, shifts="delayed")
         self.compare(PLAIN, ["--epochs", 2, "--mu", 3, "--shift-rounding", "error=stochastic"], loss="squared_error", epochs=2, mu="3",
