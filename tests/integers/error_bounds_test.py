@@ -14,7 +14,7 @@ import numpy as np
 from batch_norm import (LEAST_SCALE, MOST, channel_of, frozen_bias, frozen_multiplier, line_of, plane_of, scale_gradient,
                         sign)
 from files import ANSWERED, IMAGES, TRAIN_IMAGES, exponent_of, model_of
-from laws import bit_width, byte_table, clamp, shift
+from laws import bit_width, byte_table, clamp, moments_of, shift
 from second_implementation import pictures_of
 from train_case import TrainCase, main
 
@@ -153,8 +153,8 @@ class Command(BoundsCase):
         text.write_text(f'input = [8, 8, 1]\nlayers = [{layers}  {{ op = "softmax_cross_entropy" }},\n]\n')
         folder, _, _ = self.train("run", "--arith", "int8", "--epochs", "1", network=text)
         network, tensors = model_of(folder / "model.nib")
-        table, exponent = byte_table(IMAGES[:TRAIN_IMAGES])
-        return folder, tensors, network["nodes"], exponent, pictures_of(IMAGES, table)
+        table, exponent = byte_table(*moments_of(IMAGES[:TRAIN_IMAGES]))
+        return folder, tensors, network["nodes"], exponent, pictures_of(IMAGES, table, exponent).mantissas
 
     def channels_of(self, sums, weight, exponent, tensors):
         """(statistics in the model, the real ones, γ, β, sums) of each channel; sums are of the images that calibrate."""

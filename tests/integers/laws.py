@@ -131,19 +131,33 @@ def augmented(images, indices, seed, epoch, crop, flip, cutout=0):
     return np.stack(pictures)
 
 
-def byte_table(images):
-    """(mantissas [byte, channel], exponent) by mean and deviation of the images (n, rows, columns, channels) of bytes."""
-    columns = []
+def exponent_for(x):
+    """Of a tensor of floats whose largest magnitude becomes a mantissa of 64 to 127, or 128."""
+    fraction, exponent = math.frexp(np.abs(x).max())
+    return exponent - 7 - (fraction == 0.5) if fraction else -7
+
+
+def to_nearest(x):
+    """Of f64, halves away from zero."""
+    whole, fraction = np.divmod(np.abs(x), 1)
+    return (np.sign(x) * (whole + (fraction >= 0.5))).astype(np.int64)
+
+
+def moments_of(images):
+    """Mean and deviation of each channel of images (n, rows, columns, channels) of bytes, in units of 255."""
+    moments = []
     for channel in np.moveaxis(images, -1, 0).astype(np.int64):
         mean = int(channel.sum()) / channel.size
         variance = int((channel * channel).sum()) / channel.size - mean * mean
-        deviation = np.float32(math.sqrt(variance) / 255 if variance > 0 else 1)
-        columns.append((np.arange(256) / 255 - np.float64(np.float32(mean / 255))) / np.float64(deviation))
-    x = np.stack(columns, -1)
-    most = np.abs(x[[0, 255]]).max()
-    exponent = math.ceil(math.log2(most)) - 7 if most > 0 else -7
-    whole, fraction = np.divmod(np.abs(x) * 2.0**-exponent, 1)
-    return clamp(np.sign(x) * (whole + (fraction >= 0.5))).astype(np.int64), exponent
+        moments.append((mean / 255, math.sqrt(variance) / 255 if variance > 0 else 1))
+    return np.array(moments).T.astype(np.float32)
+
+
+def byte_table(mean, deviation):
+    """(mantissas [byte, channel], exponent) by mean and deviation of f32."""
+    x = (np.arange(256)[:, None] / 255 - np.float64(mean)) / np.float64(deviation)
+    exponent = exponent_for(x[[0, 255]])
+    return clamp(to_nearest(x * 2.0**-exponent)), exponent
 
 
 def first_weights(shape, seed, parameter):

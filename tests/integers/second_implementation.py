@@ -6,8 +6,9 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 from batch_norm import BatchNorm
-from laws import (DROPOUT, ROUNDING_STREAMS, aligned_sum, augmented, bit_width, byte_table, clamp, draws_of_all, first_weights,
-                  in_training, largest, loss_error, order_of, shift)
+from laws import (DROPOUT, ROUNDING_STREAMS, aligned_sum, augmented, bit_width, byte_table, clamp, draws_of_all, exponent_for,
+                  first_weights, in_training, largest, loss_error, moments_of, order_of, shift, to_nearest)
+from files import exponent_of
 from layers import Bias, Product, Tensor
 from plain_layers import PLAIN_LAYERS
 from rates import rate_at, step_rates
@@ -119,11 +120,14 @@ class Step(Evaluation):
         return self.rounded("errors", index, *aligned_sum(errors))
 
     def error_of_squares(self, answers, labels):
-        """Of squared errors from 1 at the label and 0 elsewhere."""
+        """Of squared errors from targets, or from 1 at the label and 0 elsewhere."""
         e = min(max(answers.exponent, -40), 24)
         c = min(e, -16)
-        targets = np.zeros_like(answers.mantissas)
-        targets[np.arange(len(labels)), 0, 0, labels] = 65536
+        if labels.ndim == 2:
+            targets = clamp(to_nearest(np.float64(labels) * 2**16), 2**31 - 1).reshape(answers.mantissas.shape)
+        else:
+            targets = np.zeros_like(answers.mantissas)
+            targets[np.arange(len(labels)), 0, 0, labels] = 65536
         return self.rounded("loss", 0, (answers.mantissas << (e - c)) - (targets << (-16 - c)), c)
 
     def error_of_entropy(self, answers, labels, smoothing):
@@ -222,12 +226,12 @@ class Network:
 class Model:
     network: Network
     exponents: list
-    table: np.ndarray
+    table: np.ndarray  # None of floats
     averages: list
 
     def values(self, images):
         """The frozen mantissas of all nodes."""
-        pictures = Tensor(pictures_of(images, self.table), self.exponents[0])
+        pictures = pictures_of(images, self.table, self.exponents[0])
         return [value.mantissas for value in self.network.run(Frozen(self.exponents), pictures)]
 
     def tensors(self):
@@ -235,14 +239,42 @@ class Model:
         return {f"{layer.name}.{kind}": tensor for layer in self.network.layers for kind, tensor in layer.tensors().items()}
 
 
-def pictures_of(images, table):
-    return np.stack([table[images[..., c], c] for c in range(images.shape[-1])], axis=-1)
+def pictures_of(images, table, exponent):
+    if table is None:
+        return Tensor(clamp(to_nearest(np.float64(images) * 2.0**-exponent)), exponent)
+    return Tensor(np.stack([table[images[..., c], c] for c in range(images.shape[-1])], axis=-1), exponent)
 
 
-def trained(description, images, labels, settings):
-    """The model of a run on images (n, rows, columns, channels) of bytes."""
+def start_from(network, nodes, tensors):
+    """Begins with the parameters of a model of integer training, or of one of floats without batch norms."""
+    for layer in network.layers:
+        for kind in ("weight", "bias", "scale", "shift"):
+            if f"{layer.name}.{kind}" not in tensors:
+                continue
+            tensor, parameter = tensors[f"{layer.name}.{kind}"], getattr(layer, kind)
+            tensor = tensor.reshape(parameter.mantissas.shape)
+            if kind in ("scale", "shift"):
+                parameter.fine = tensor.astype(np.int64)
+            elif tensor.dtype == np.int8:
+                key = "weight" if kind == "weight" else "bias_value"
+                parameter.start_at(tensor.astype(np.int64), exponent_of(nodes[layer.index][key]))
+            else:
+                parameter.start_near(tensor)
+
+
+def trained(description, images, labels, settings, start=None):
+    """The model of a run on images (n, rows, columns, channels) of bytes or f32, with labels (n) or targets (n, k).
+
+    `start` has the nodes and tensors of another model to begin with."""
     network, learned = Network(description, settings), in_training(len(images), settings.seed, settings.val)
-    table, exponent = byte_table(images[learned])
+    if start:
+        start_from(network, *start)
+    if images.dtype == np.float32:
+        table, exponent = None, exponent_for(images)
+    elif start:
+        table, exponent = byte_table(*(np.float32(start[0][0][key]) for key in ("mean", "deviation")))
+    else:
+        table, exponent = byte_table(*moments_of(images[learned]))
     count, steps_an_epoch = len(learned), -(-len(learned) // settings.batch)
     window = (settings.epochs - settings.average_from + 1) * steps_an_epoch if settings.average_from else 0
     samples = 1 << (min(window, 4096).bit_length() - 1) if window else 0
@@ -254,9 +286,8 @@ def trained(description, images, labels, settings):
             order = learned[order_of(count, settings.seed, epoch)]
         chosen = order[place * settings.batch:(place + 1) * settings.batch]
         points = Step(settings, step, steps_an_epoch, len(chosen), wanted, names)
-        pictures = pictures_of(augmented(images, chosen, settings.seed, epoch, settings.crop, settings.flip,
-                                        settings.cutout), table)
-        network.train(points, Tensor(pictures, exponent), labels[chosen])
+        pictures = augmented(images, chosen, settings.seed, epoch, settings.crop, settings.flip, settings.cutout)
+        network.train(points, pictures_of(pictures, table, exponent), labels[chosen])
         k = step - (settings.epochs * steps_an_epoch - window)
         if samples and k >= 0 and (k + 1) * samples // window != k * samples // window:
             for average in averages:
@@ -268,5 +299,5 @@ def trained(description, images, labels, settings):
     if any(isinstance(layer, BatchNorm) for layer in network.layers):
         examples = augmented(images, calibrating, settings.seed, 2**32 - 1, settings.crop, settings.flip,
                              settings.cutout)
-    values = network.run(Evaluation(), Tensor(pictures_of(examples, table), exponent))
+    values = network.run(Evaluation(), pictures_of(examples, table, exponent))
     return Model(network, [value.exponent for value in values], table, averages)

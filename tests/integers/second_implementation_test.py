@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 from files import IMAGES, LABELS, ROOT, TRAIN_IMAGES
-from laws import loss_differences, shift
+from laws import in_training, loss_differences, shift
 from layers import Tensor
 from second_implementation import Evaluation, Frozen, Network, Settings, Step
 from train_case import TrainCase, main
@@ -138,12 +138,12 @@ class BatchNorms(TrainCase):
 
 
 class Run(TwiceCase):
-    def compare(self, layers, flags, loss="softmax_cross_entropy", **settings):
+    def compare(self, layers, flags, loss="softmax_cross_entropy", start=None, **settings):
         """Trains by the command and again; compares parameters, exponents, statistics and answers. The second model."""
         text = self.folder / "net.toml"
         text.write_text(f'input = [8, 8, 1]\nlayers = [{layers}  {{ op = "{loss}" }},\n]\n')
         folder, _, _ = self.train("run", "--arith", "int8", "--overwrite", *map(str, flags), network=text)
-        return self.compare_model(folder, IMAGES, LABELS, TRAIN_IMAGES, Settings(**{"batch": 64, **settings}))
+        return self.compare_model(folder, IMAGES, LABELS, TRAIN_IMAGES, Settings(**{"batch": 64, **settings}), start)
 
     def test_shifts(self):
         self.compare(RESIDUAL, ["--epochs", 1], epochs=1)
@@ -204,6 +204,23 @@ class Run(TwiceCase):
         flags = ["--update", "sgd", "--freeze", "stem", "--freeze", "*_of_s*", *flags[:2], *flags[-2:]]
         self.compare(NORMALIZED, flags, epochs=2, freeze=("stem", "*_of_s*"), average_from=2, **NORMALIZED_SGD)
 
+    def test_numbers_and_targets(self):
+        rng = np.random.default_rng(1)
+        x = (rng.standard_normal((300, 3, 3, 2)) * 5).astype(np.float32)
+        y = np.tanh(x.reshape(300, 18) @ rng.standard_normal((18, 3)) / 9).astype(np.float32)
+        x[np.setdiff1d(np.arange(300), in_training(300, 1, 60))] *= 3  # the largest are set aside, and count
+        data = self.folder / "data"
+        data.mkdir()
+        np.save(data / "images.npy", x)
+        np.save(data / "targets.npy", y)
+        text = self.folder / "net.toml"
+        text.write_text(f'input = [3, 3, 2]\nlayers = [{PLAIN.replace("10", "3")} {{ op = "squared_error" }},\n]\n')
+        for rounding in ("nearest", "stochastic"):
+            flags = ["--epochs", "3", "--val", "60", "--shift-rounding", f"error={rounding}", "--crop", "1", "--flip", "--mu", "3", "--overwrite"]
+            folder, _, _ = self.train("run", "--arith", "int8", "--data", data, *flags, network=text)
+            settings = Settings(epochs=3, batch=64, val=60, error_rounding=rounding, crop=1, flip=True, mu="3")
+            self.compare_model(folder, x, y, len(x), settings)
+
     def test_images_set_aside(self):
         self.compare(NORMALIZED, ["--update", "sgd", "--epochs", 1, "--val", 0.15, "--crop", 1], epochs=1, val=0.15, crop=1, **NORMALIZED_SGD)
         self.compare(PLAIN, ["--epochs", 1, "--val", 501, "--calibration", 100], epochs=1, val=501, calibration=100)
@@ -213,6 +230,21 @@ class Run(TwiceCase):
                  "last.error": "stochastic"}
         flags = [word for name, rounding in rules.items() for word in ("--shift-rounding", f"{name}={rounding}")]
         self.compare(RESIDUAL, ["--epochs", 1, *flags], epochs=1, layer_roundings=rules)
+
+    def test_starts(self):
+        """From floats, from the integers that came of them, and with batch norms; the usual course of mu is another."""
+        text = self.folder / "floats.toml"
+        text.write_text(f'input = [8, 8, 1]\nlayers = [{RESIDUAL}  {{ op = "softmax_cross_entropy" }},\n]\n')
+        floats = self.train("floats", "--epochs", "1", "--lr", "0.01", network=text)[0] / "model.nib"
+        for file, epochs, mu, bits in ((floats, 4, "0,-1@2,-2@3", 8), (self.folder / "run" / "model.nib", 1, "0", 0)):
+            start = self.folder / "start.nib"
+            start.write_bytes(file.read_bytes())
+            flags = ["--from", start, "--epochs", epochs, "--average-from", epochs, "--fraction-bits", bits]
+            self.compare(RESIDUAL, flags, start=start, epochs=epochs, average_from=epochs, fraction_bits=bits, mu=mu)
+        flags = ["--update", "sgd", "--epochs", 1, "--lr", 0.1]
+        self.compare(NORMALIZED, flags, epochs=1, lr=0.1, **NORMALIZED_SGD)
+        start.write_bytes((self.folder / "run" / "model.nib").read_bytes())
+        self.compare(NORMALIZED, [*flags, "--seed", 3, "--from", start], start=start, epochs=1, lr=0.1, seed=3, **NORMALIZED_SGD)
 
     def test_squared_errors(self):
         self.compare(PLAIN, ["--epochs", 1, "--shifts", "delayed"], loss="squared_error", epochs=1, shifts="delayed")

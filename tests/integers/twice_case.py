@@ -11,11 +11,19 @@ SGD = {"update": "sgd", "fraction_bits": 16, "gradient_rounding": "stochastic"}
 NORMALIZED_SGD = {**SGD, "error_rounding": "stochastic"}
 
 
+def nodes_of(path):
+    """The nodes and tensors of a model."""
+    network, tensors = model_of(path)
+    return network["nodes"], tensors
+
+
 class TwiceCase(TrainCase):
-    def compare_model(self, folder, images, labels, train_images, settings):
-        """Trains by the first images; compares parameters, exponents, statistics and answers for the last. The second model."""
+    def compare_model(self, folder, images, labels, train_images, settings, start=None):
+        """Trains by the first images; compares parameters, exponents, statistics and answers for the last. The second model.
+
+        `start` is the file of a model to begin with."""
         network, tensors = model_of(folder / "model.nib")
-        model = trained(network, images[:train_images], labels[:train_images], settings)
+        model = trained(network, images[:train_images], labels[:train_images], settings, start and nodes_of(start))
         own = model.tensors()
         self.assertEqual(own.keys(), tensors.keys())
         for name, tensor in tensors.items():

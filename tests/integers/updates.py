@@ -2,7 +2,7 @@
 """The two update rules of docs/integer-training.md, the course of mu, and averages of weights."""
 
 import numpy as np
-from laws import bit_width, clamp, draws_of_all, largest, shift, truncated
+from laws import bit_width, clamp, draws_of_all, exponent_for, largest, shift, to_nearest, truncated
 
 GRADIENT = 0x90000000
 LEAST_SCALE = 2**8
@@ -18,6 +18,15 @@ class Parameter:
         self.fraction_bits = fraction_bits
         self.fine = mantissas << fraction_bits
         self.momentum = np.zeros_like(mantissas)
+
+    def start_at(self, mantissas, exponent):
+        self.mantissas, self.exponent, self.fine = mantissas, exponent, mantissas << self.fraction_bits
+
+    def start_near(self, x):
+        """Floats, each tensor rounded by itself."""
+        exponent = max(exponent_for(x), -10) if self.kind == "bias" else exponent_for(x)
+        self.exponent, self.fine = exponent, to_nearest(np.float64(x) * 2.0 ** (self.fraction_bits - exponent))
+        self.settle()
 
     def drawn(self, seed, step):
         return draws_of_all(seed, GRADIENT + self.number, step, self.fine.shape)
