@@ -6,6 +6,9 @@
 //
 // usage: loadgen_overhead [SCENARIO…]    all of them without one
 //
+// Batches, lanes, threads and how long samples wait are planned as `nibble loadgen` plans them,
+// with as many threads as there are processors.
+//
 // In Server the empty system answers in the thread that asks, query by query. Ours answers in a
 // lane, many at a time, while LoadGen asks on: more than 1 on two processors. `taskset -c 0` lets
 // both have one, so that the ratio is that of the work: of processor time, not of what runs beside.
@@ -29,8 +32,10 @@
 
 #include "engine/runner.h"
 #include "inference/harness_test_support.h"
+#include "loadgen/harness/batch_plan.h"
 #include "loadgen/harness/official_scenario.h"
 #include "loadgen/harness/systems.h"
+#include "nibble/core/parallel.h"
 
 namespace nibble {
 namespace {
@@ -38,7 +43,12 @@ namespace {
 constexpr std::size_t kSamples = 1024;
 constexpr int kRounds = 7;
 constexpr std::uint64_t kMilliseconds = 500;
-constexpr std::size_t kMostAtOnce = 512;
+constexpr std::size_t kMostAtOnce = 512;  // of the empty system
+constexpr std::size_t kSamplesOfMultiStream = 8;
+// More than LoadGen can ask, so that it never sleeps: of a million a second ours asks all on two
+// processors, and the ratio would be that of the setting.
+constexpr double kServerLoad = 4e6;
+constexpr auto kLatencyBound = std::chrono::milliseconds(15);
 
 // Answers with whatever lies in memory.
 class IdleRunner final : public EngineRunner {
@@ -103,9 +113,19 @@ class CountedSystem final : public mlperf::SystemUnderTest {
   LoadClock::time_point end_;
 };
 
-std::size_t most_samples(Scenario scenario) {
-  if (scenario == Scenario::single_stream) return 1;
-  return scenario == Scenario::multi_stream ? 8 : kMostAtOnce;
+// As a run without settings of its own has it.
+PlannedEngine plan_of(Scenario scenario, const std::string& device) {
+  const bool is_server = scenario == Scenario::server;
+  return plan_batches(
+      {.scenario = scenario,
+       .threads = thread_count(),
+       .samples_per_query = scenario == Scenario::multi_stream ? kSamplesOfMultiStream : 1,
+       .target_qps = is_server ? kServerLoad : 0,
+       .latency_bound = is_server ? kLatencyBound : std::chrono::milliseconds(0)},
+      [&](EngineOptions options) {
+        options.device = device;
+        return std::make_unique<AnswerEngine>(channel_sums(false), options);
+      });
 }
 
 double measure(Scenario scenario, mlperf::SystemUnderTest& system, SampleLibrary& samples) {
@@ -118,9 +138,8 @@ double measure(Scenario scenario, mlperf::SystemUnderTest& system, SampleLibrary
   settings.min_duration_ms = kMilliseconds;
   settings.min_query_count = 1;
   settings.offline_expected_qps = 5e6;
-  // More than LoadGen can ask, so that it never sleeps: of a million a second ours asks all on two
-  // processors, and the ratio would be that of the setting.
-  settings.server_target_qps = 4e6;
+  settings.server_target_qps = kServerLoad;
+  settings.server_target_latency_ns = std::chrono::nanoseconds(kLatencyBound).count();
   settings.single_stream_expected_latency_ns = 1500;
   settings.multi_stream_expected_latency_ns = 4000;
   settings.performance_sample_count_override = kSamples;
@@ -138,18 +157,21 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void compare(Scenario scenario, const AnswerEngine& engine, const Examples& examples,
+void compare(Scenario scenario, const std::string& device, const Examples& examples,
              std::string_view network) {
+  const PlannedEngine planned = plan_of(scenario, device);
+  const AnswerEngine& engine = *planned.engine;
+  const BatchPlan& plan = planned.plan;
+  const auto slots = static_cast<std::size_t>(plan.lanes + (scenario == Scenario::offline ? 1 : 0));
   std::vector<double> empty;
   std::vector<double> ours;
   std::vector<double> ratios;
   for (int round = 0; round < kRounds; ++round) {
     RunFailure failure;
     LoadMeter meter;
-    const BatchPlan plan{.most_samples = most_samples(scenario), .runs_in_place = true};
     SampleLibrary samples(examples, {&engine.engine()}, BufferPlace::host, plan.most_samples,
                           failure);
-    BatchRunner runner({&engine}, samples, 2, 1, failure, meter);
+    BatchRunner runner({&engine}, samples, slots, 1, failure, meter);
     EmptySystem nothing;
     const auto system = make_system(scenario, {"ours", runner, samples, failure, plan});
     // Each goes first in turn: LoadGen allocates for every sample, so that the second finds another
@@ -159,8 +181,12 @@ void compare(Scenario scenario, const AnswerEngine& engine, const Examples& exam
     if (round % 2 == 0) ours.push_back(measure(scenario, *system, samples));
     ratios.push_back(ours.back() / empty.back());
   }
-  fmt::print("{:<14} {:<16} empty {:>12.0f}   ours {:>12.0f}   ratio {:.3f}\n", name_of(scenario),
-             network, median(empty), median(ours), median(ratios));
+  fmt::print(
+      "{:<14} {:<16} empty {:>12.0f}   ours {:>12.0f}   ratio {:.3f}   batches up to {}, {} at a "
+      "time on {} threads each, wait {} us\n",
+      name_of(scenario), network, median(empty), median(ours), median(ratios), plan.most_samples,
+      plan.lanes, plan.threads,
+      std::chrono::duration_cast<std::chrono::microseconds>(plan.longest_wait).count());
   std::fflush(stdout);  // who is short of time has what was measured
 }
 
@@ -182,15 +208,10 @@ void run(const std::vector<Scenario>& scenarios) {
   examples.read = [](std::size_t, std::size_t, std::span<std::byte> integers) {
     std::ranges::fill(integers, std::byte{1});
   };
-  const EngineOptions options{.max_batch = 512, .threads = 1, .lanes = 1};
-  EngineOptions idle = options;
-  idle.device = kIdleDevice;
-  const AnswerEngine no_time(channel_sums(false), idle);
-  const AnswerEngine additions(channel_sums(false), options);
   fmt::print("samples/s, medians of {} rounds of {} ms in turns\n", kRounds, kMilliseconds);
-  for (const auto& [engine, network] :
-       {std::pair(&no_time, "no time"), std::pair(&additions, "a few additions")}) {
-    for (const Scenario scenario : scenarios) compare(scenario, *engine, examples, network);
+  for (const auto& [device, network] :
+       {std::pair(kIdleDevice, "no time"), std::pair("cpu", "a few additions")}) {
+    for (const Scenario scenario : scenarios) compare(scenario, device, examples, network);
   }
 }
 
