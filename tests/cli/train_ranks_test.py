@@ -24,6 +24,17 @@ layers = [
   { op = "flatten" }, { op = "linear", features = 10, bias = true }, { op = "softmax_cross_entropy" },
 ]
 """
+THREE_READERS = """
+name = "three-readers"
+input = [8, 8, 1]
+layers = [
+  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "relu", name = "a" },
+  { op = "conv2d", name = "b", channels = 8, kernel = 3, padding = 1 },
+  { op = "conv2d", name = "c", channels = 8, kernel = 1, from = "a" },
+  { op = "add", from = ["a", "b", "c"] }, { op = "relu" }, { op = "max_pool", kernel = 2 },
+  { op = "flatten" }, { op = "linear", features = 10 }, { op = "softmax_cross_entropy" },
+]
+"""
 SECONDS = 300
 
 
@@ -65,6 +76,14 @@ class Ranks(TrainCase):
 
     def test_so_do_delayed_shifts(self):
         self.same_on_all("--epochs", "2", "--batch", "50", "--shifts", "delayed", "--momentum16", "8")
+
+    def test_so_do_delayed_shifts_where_three_errors_meet(self):
+        self.network = self.folder / "three.toml"
+        self.network.write_text(THREE_READERS)
+        options = ("--epochs", "1", "--batch", "50", "--shifts", "delayed")
+        self.same_on_all(*options)
+        by_law, _, _ = self.train("law", "--arith", "int8", "--quiet", "--device", "reference", *options, network=self.network)
+        self.assertEqual(self.hash_of(by_law), self.hash_of(self.folder / "alone"))
 
     def test_so_do_random_roundings(self):
         self.same_on_all("--epochs", "1", "--batch", "50", "--shift-rounding", "value=stochastic", "--shift-rounding",
