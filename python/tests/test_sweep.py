@@ -49,7 +49,7 @@ def test_mistakes_are_the_commands(nibble, tmp_path):
         ({"vary": {"epochs": [1, 1]}}, r"\[sweep\] runs: got two in a folder"),
         ({"vary": {"lr": [1]}, "formats": ["e4m3"]}, r"\[sweep\] .*--vary"),
         ({"vary": {"mu": [5]}}, r"\[sweep\] --mu: is an option of integer training"),
-        ({}, r"\[sweep\] --formats or --vary"),
+        ({}, r"\[sweep\] --formats, --vary, --twin or more than one of --seeds is required"),
         ({"formats": ["e4m3"], "arith": "int8"}, r"\[sweep\] --formats: are of float training"),
         ({"formats": ["e4m3"], "seeds": 0}, r"\[sweep\] --seeds"),
     ]:
