@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nibble command. Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + signal: interrupted.
+// The nibble command. Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + signal: interrupted. With
+// NIBBLE_ERRORS=kind the kind of an error stands in front of its text.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -47,9 +49,37 @@ void complain(const std::string& text) {
   std::fputs(text.c_str(), stderr);
 }
 
+std::string_view word_of(nibble::ErrorKind kind) {
+  using enum nibble::ErrorKind;
+  switch (kind) {
+    case usage:
+      return "usage";
+    case input:
+      return "input";
+    case limit:
+      return "limit";
+    case memory:
+      return "memory";
+    case system:
+      return "system";
+    case device:
+      return "device";
+    case internal:
+      return "internal";
+  }
+  return "internal";
+}
+
+// "device: " for programs that have asked for it.
+std::string kind_in_front(nibble::ErrorKind kind) {
+  const char* asked = std::getenv("NIBBLE_ERRORS");
+  if (asked == nullptr || std::string_view(asked) != "kind") return "";
+  return fmt::format("{}: ", word_of(kind));
+}
+
 // Errors are one line, whatever they quote, and no terminal obeys them.
-int fail(const std::string& text) {
-  complain(fmt::format("nibble: {}\n", nibble::well_formed(text)));
+int fail(const std::string& text, nibble::ErrorKind kind) {
+  complain(fmt::format("nibble: {}{}\n", kind_in_front(kind), nibble::well_formed(text)));
   return kFailed;
 }
 
@@ -153,14 +183,17 @@ int run(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? app.exit(error) : explain(app, error);
   } catch (const nibble::Interrupted& interrupted) {
-    fail(interrupted.what());
+    complain(fmt::format("nibble: {}\n", nibble::well_formed(interrupted.what())));
     return 128 + interrupted.signal();
   } catch (const std::bad_alloc&) {
-    return fail("out of memory");
+    return fail("out of memory", nibble::ErrorKind::memory);
   } catch (const std::filesystem::filesystem_error& error) {
-    return fail(fmt::format("cannot use {}: {}", error.path1().string(), error.code().message()));
+    return fail(fmt::format("cannot use {}: {}", error.path1().string(), error.code().message()),
+                nibble::ErrorKind::system);
+  } catch (const nibble::Error& error) {
+    return fail(error.what(), error.kind());
   } catch (const std::exception& error) {
-    return fail(error.what());
+    return fail(error.what(), nibble::ErrorKind::internal);
   }
   return 0;
 }
@@ -194,7 +227,8 @@ int main(int argc, char** argv) {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     const int code = errno;
     if (status != 0 || code == 0 || code == EBADF) return kFailed;
-    return fail("cannot write standard output: " + std::generic_category().message(code));
+    return fail("cannot write standard output: " + std::generic_category().message(code),
+                nibble::ErrorKind::system);
   }
   return status;
 }

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,12 +16,31 @@ from typing import Any
 import numpy as np
 
 from nibble.data import arrays_of
-from nibble.errors import InputError, PlatformError, UsageError
-from nibble.model import Model
+from nibble.errors import (
+    DeviceError,
+    Error,
+    InputError,
+    InternalError,
+    Interrupted,
+    LimitError,
+    OutOfMemoryError,
+    PlatformError,
+    UsageError,
+)
 from nibble.options import as_words
 
 PROGRAM = Path(__file__).with_name("bin") / "nibble"
 USAGE = 2  # the exit code of a call that cannot be
+INTERRUPTS = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+KINDS: dict[str, type[Error]] = {
+    "usage": UsageError,
+    "input": InputError,
+    "limit": LimitError,
+    "memory": OutOfMemoryError,
+    "system": PlatformError,
+    "device": DeviceError,
+    "internal": InternalError,
+}
 
 
 def command_line(*words: str | PathLike[str], options: Mapping[str, Any]) -> list[str]:
@@ -29,11 +50,17 @@ def command_line(*words: str | PathLike[str], options: Mapping[str, Any]) -> lis
     return [fspath(PROGRAM), *(fspath(word) for word in words), *as_words(options)]
 
 
+def environment() -> dict[str, str]:
+    """That of the command, which then tells the kind of an error."""
+    return {**os.environ, "NIBBLE_ERRORS": "kind"}
+
+
 def run_command(*words: str | PathLike[str], options: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:
     """What the command printed and how it ended; a mistake in the call is its one line as a ``UsageError``."""
-    done = subprocess.run(command_line(*words, options=options), capture_output=True, text=True)
-    if done.returncode == USAGE:
-        raise UsageError(last_line(done.stderr))
+    line = command_line(*words, options=options)
+    done = subprocess.run(line, capture_output=True, text=True, env=environment())
+    if done.returncode == USAGE or done.returncode in INTERRUPTS:
+        raise error_of(done.returncode, done.stderr)
     return done
 
 
@@ -48,24 +75,40 @@ def last_line(text: str) -> str:
     return lines[-1].removeprefix("nibble: ") if lines else "the command said nothing"
 
 
+def error_of(code: int, stderr: str) -> Error | Interrupted:
+    """Why a command has failed, by its exit code and the kind that stands in front of its last line.
+
+    >>> from nibble.command import error_of
+    >>> error_of(1, "nibble: device: [device] cuda: got a build without CUDA, expected one with it\\n")
+    DeviceError('[device] cuda: got a build without CUDA, expected one with it')
+    >>> error_of(2, "nibble: tune: --rounds: Value 0 not in range\\n")
+    UsageError('tune: --rounds: Value 0 not in range')
+    """
+    said = last_line(stderr)
+    if code in INTERRUPTS:
+        return Interrupted(said)
+    if code == USAGE:
+        return UsageError(said)
+    if code < 0:
+        return PlatformError(f"[command] got an end by signal {-code}, expected an exit code")
+    kind, _, text = said.partition(": ")
+    return KINDS[kind](text) if kind in KINDS else InternalError(said)
+
+
 def check_end(done: subprocess.CompletedProcess[str]) -> str:
     """The output of a command that ended well."""
     if done.returncode != 0:
-        raise InputError(last_line(done.stderr))
+        raise error_of(done.returncode, done.stderr)
     return done.stdout
 
 
 @contextmanager
-def as_files(model: Model | str | PathLike[str], data: Any) -> Iterator[tuple[str, str]]:
-    """Paths of a model and of data, written for the time being where they are objects."""
+def as_data_file(data: Any, shape: tuple[int, ...] | None = None) -> Iterator[str]:
+    """The name or path of data, written for the time being where it is arrays; shape is that of one example."""
+    if isinstance(data, (str, PathLike)):
+        yield fspath(data)
+        return
     with tempfile.TemporaryDirectory() as folder:
-        if isinstance(model, Model):
-            path = Path(folder) / "model.nib"
-            model.save(path)
-            shape, model = model.input_shape, path
-        else:
-            shape = None
-        if not isinstance(data, (str, PathLike)):
-            arrays, data = arrays_of(data, shape), Path(folder) / "arrays.npz"
-            np.savez(data, **arrays)  # type: ignore[arg-type]
-        yield fspath(model), fspath(data)
+        path = Path(folder) / "arrays.npz"
+        np.savez(path, **arrays_of(data, shape))  # type: ignore[arg-type]
+        yield fspath(path)

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
+
+from nibble._core import Format
+from nibble.errors import ArgumentTypeError
 
 Options = list[tuple[str, list[str]]]
 
 
 def as_options(keywords: Mapping[str, Any]) -> Options:
     """None and False are left out, True is a flag, a list is an option given several times; from_ is from.
+
+    Values are texts, numbers, formats and paths: of what else is given nobody could read the text.
 
     >>> from nibble.options import as_options
     >>> as_options({"from_": "model.nib"})
@@ -25,11 +31,20 @@ def as_options(keywords: Mapping[str, Any]) -> Options:
             continue
         words: list[str] = []
         if isinstance(value, (list, tuple)):
-            words = [str(each) for each in value]
+            words = [_word(name, each) for each in value]
         elif value is not True:
-            words = [os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
+            words = [_word(name, value)]
         options.append((name.removesuffix("_").replace("_", "-"), words))
     return options
+
+
+def _word(name: str, value: Any) -> str:
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if not isinstance(value, (str, Real, Format)):
+        kind = type(value).__name__
+        raise ArgumentTypeError(f"[options] {name}: got an object of type {kind}, expected a text, a number or a path")
+    return str(value)
 
 
 def as_words(keywords: Mapping[str, Any]) -> list[str]:

@@ -4,23 +4,46 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
-from nibble.command import check_end, run_command
+from nibble.command import as_data_file, check_end, run_command
+from nibble.model import Model, Path
+from nibble.network import Network
+from nibble.paths import as_path
+from nibble.training import input_shape, rules_of
 
 
-def place(what: str | os.PathLike[str], *, data: str | os.PathLike[str], **options: Any) -> dict[str, Any]:
+def place(
+    what: Network | Model | Path,
+    *,
+    data: Any,
+    from_: Model | Path | None = None,
+    policy: Mapping[str, str] | Path | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     """Measures the passes of a step of training (int8, or ``arith="float"``) on both devices and finds who should
-    compute what: what ``nibble place --json`` prints. Keywords are the command's options; ``nibble.plot.placement``
-    draws it.
+    compute what: what ``nibble place --json`` prints. what: a network or a recipe, by name, path or as an object; of a
+    Model its network. data, from_ and policy are as of nibble.train, other keywords the command's options;
+    ``nibble.plot.placement`` draws it.
 
     >>> plan = nibble.place("mlp-64-32-10", data="digits", threads=1)
     >>> plan["units"][0]["pass"], "cpu" in plan["units"][0]["us"]
     ('forward', True)
+    >>> mine = nibble.Network("mine", input=(6,)).add("linear", features=2).add("softmax_cross_entropy")
+    >>> x, y = np.zeros((20, 6), np.uint8), np.arange(20) % 2
+    >>> nibble.place(mine, data=(x, y), batch=10, threads=1)["batch"]
+    10
 
     ``plan["chosen"]`` is then ``all on cpu`` where there is no other device.
     """
-    done = run_command("place", what, options={"data": data, "json": True, **options})
+    with ExitStack() as stack:
+        given = {"data": stack.enter_context(as_data_file(data, input_shape(what)))}
+        if from_ is not None:
+            given["from"] = stack.enter_context(as_path(from_))
+        network = Network.from_toml(what.toml, what.name) if isinstance(what, Model) else what
+        path = stack.enter_context(as_path(network))
+        done = run_command("place", path, options={**given, **rules_of(policy), "json": True, **options})
     found: dict[str, Any] = json.loads(check_end(done))
     return found

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nibble.command import USAGE, command_line, last_line
-from nibble.errors import InputError, Interrupted, UsageError
+from nibble.command import INTERRUPTS, command_line, environment, error_of, last_line
+from nibble.errors import Interrupted
 from nibble.tables import columns_of
 
 SECONDS = 0.1  # between two looks at the table of epochs
@@ -63,6 +63,7 @@ def train_on_ranks(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        env=environment(),
         start_new_session=True,
     )
     try:
@@ -78,7 +79,7 @@ def train_on_ranks(
         if process.poll() is None:  # a callback has raised
             process.send_signal(signal.SIGINT)
             process.communicate()
-    _check(process.returncode, last_line(said), folder)
+    _check(process.returncode, said, folder)
 
 
 def _last_words(process: subprocess.Popen[str]) -> str | None:
@@ -90,7 +91,8 @@ def _last_words(process: subprocess.Popen[str]) -> str | None:
 
 
 def _check(code: int, said: str, folder: str) -> None:
-    if code in (128 + signal.SIGINT, 128 + signal.SIGTERM):
-        raise Interrupted(f"[train] {said.partition(';')[0]}: mode='resume', out={folder!r} goes on from the checkpoint")
+    if code in INTERRUPTS:
+        stopped = last_line(said).partition(";")[0]
+        raise Interrupted(f"[train] {stopped}: mode='resume', out={folder!r} goes on from the checkpoint")
     if code != 0:
-        raise (UsageError if code == USAGE else InputError)(said)
+        raise error_of(code, said)
