@@ -6,14 +6,12 @@
 
 #include <algorithm>
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "apps/nibble/verb.h"
 #include "core/device_name.h"
 #include "core/hash.h"
-#include "core/text_file.h"
 #include "integer_step/choose_place.h"
 #include "nibble/cluster/world.h"
 #include "nibble/core/error.h"
@@ -22,6 +20,7 @@
 #include "nibble/integer_training/train_integers.h"
 #include "nibble/run_folder/interrupt.h"
 #include "run_folder/provenance.h"
+#include "tasks/any_recipe.h"
 #include "tasks/integer_flags.h"
 #include "tasks/place_step.h"
 #include "tasks/shared_options.h"
@@ -130,26 +129,14 @@ TrainOptions options_of(TrainVerbFlags& flags, const RunSettings& settings) {
           .communicator = &world()};
 }
 
-// Sums of floats depend on who adds them, so a run goes on under the rules that it began with.
-void take_place_of_run(const TrainVerbFlags& flags, Recipe& recipe) {
-  const std::filesystem::path path =
-      std::filesystem::path(flags.out.empty() ? usual_folder(recipe) : flags.out) / "settings.json";
-  if (!is_auto(recipe.place) || !(flags.resumes || flags.continues) ||
-      !std::filesystem::exists(path))
-    return;
-  const Json settings = Json::parse(read_text_file(path, "train"), nullptr, false);
-  if (settings.is_object() && settings.contains("place") && settings["place"].is_string())
-    recipe.place = settings["place"].get<std::string>();
-}
-
 TrainResult run_float(TrainVerbFlags& flags) {
   Recipe recipe = recipe_of(flags.recipe);
   check_float_processes(std::max(world().size(), flags.ranks));
   warn_of_slow_products(recipe);
-  take_place_of_run(flags, recipe);
-  if (const auto plan = place_recipe(recipe); plan && !flags.is_quiet)
+  const TrainOptions options = options_of(flags, recipe);
+  if (const auto plan = place_run(recipe, options); plan && !flags.is_quiet)
     fmt::print(stderr, "nibble: placed {}\n", summary_of(*plan));
-  return train(recipe, options_of(flags, recipe));
+  return train(recipe, options);
 }
 
 // Ranks that were given no GPU by its number share all that their machine has.
@@ -170,11 +157,12 @@ TrainResult run_integers(TrainVerbFlags& flags) {
   if (is_auto(recipe.options.place) && world().size() > 1)
     throw Error("train", "processes", std::to_string(world().size()),
                 "1: --place auto measures one; rules that name devices serve several");
-  if (const auto plan = place_recipe(recipe); plan && !flags.is_quiet)
+  const TrainOptions options = options_of(flags, recipe);
+  if (const auto plan = place_run(recipe, options); plan && !flags.is_quiet)
     fmt::print(stderr, "nibble: placed {}\n", summary_of(*plan));
   flags.device =
       recipe.options.place.find("cuda") == std::string::npos ? recipe.options.device : kAllDevices;
-  return train_integers(recipe, options_of(flags, recipe));
+  return train_integers(recipe, options);
 }
 
 void run(TrainVerbFlags& flags) {

@@ -47,6 +47,35 @@ def test_a_run_goes_on_to_the_same_weights(nibble, tmp_path):
     assert again.summary["weights_hash"] == whole.summary["weights_hash"]
 
 
+def test_a_placed_run_of_floats_goes_on_under_its_rules(nibble, monkeypatch, tmp_path):
+    """Products of the pretended device are others than the CPU's, and no plan is made where there are rules."""
+    costs = tmp_path / "costs.json"
+    monkeypatch.setenv("NIBBLE_PLACEMENT", str(costs))
+    monkeypatch.setenv("NIBBLE_PRETEND", "copy_us=1000,slowdown=100")  # a plan would choose the CPU
+    settings = {"data": "digits", "epochs": 2, "threads": 1, "progress": False}
+    rules = "pretend, fc1.weight_gradient=cpu"
+    whole = nibble.train("mlp-64-32-10", place=rules, out=tmp_path / "whole", **settings)
+    for mode in ("resume", "continue"):
+        out = tmp_path / mode
+        nibble.train("mlp-64-32-10", place=rules, stop_after=1, out=out, **settings)
+        run = nibble.train("mlp-64-32-10", place="auto(cpu,pretend)", mode=mode, out=out, **settings)
+        assert run.settings["place"] == whole.settings["place"] and not costs.exists()
+        assert run.summary["weights_hash"] == whole.summary["weights_hash"]
+    planned = nibble.train("mlp-64-32-10", place="auto(cpu,pretend)", mode="continue", out=tmp_path / "new", **settings)
+    assert costs.exists() and planned.settings["place"] == "cpu"
+
+
+def test_a_placed_sweep_goes_on_under_its_rules(nibble, monkeypatch, tmp_path):
+    costs = tmp_path / "costs.json"
+    monkeypatch.setenv("NIBBLE_PLACEMENT", str(costs))
+    how = {"data": "digits", "threads": 1, "place": "auto(cpu,pretend)", "out": tmp_path / "sweep"}
+    run = nibble.Run(nibble.sweep("mlp-64-32-10", [], epochs=1, **how)["run"][0])
+    costs.unlink()
+    (run.folder / "summary.json").unlink()
+    assert nibble.sweep("mlp-64-32-10", [], epochs=1, **how)["run"] == [str(run.folder)]
+    assert not costs.exists() and run.is_complete
+
+
 def test_networks_and_arrays_of_ones_own(nibble, tmp_path):
     random = np.random.default_rng(0)
     x = random.integers(0, 256, (200, 6, 6, 1)).astype(np.uint8)
