@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "apps/nibble/verb.h"
-#include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "report/comparison.h"
 #include "tasks/compare_models.h"
@@ -46,12 +44,6 @@ void print_list(const std::vector<DifferentPicture>& list, const Dataset& data) 
     fmt::print("and {} more: --json has all\n", list.size() - kMostListed);
 }
 
-void write_pictures(const std::string& path, const Dataset& data, const ModelComparison& found) {
-  AtomicFile file(path);
-  file.stream() << draw_pictures(data, found.different, path.ends_with(".html"));
-  file.commit();
-}
-
 void run_models(const CompareFlags& flags) {
   if (flags.runs.size() != 2) {
     throw Error("compare", "models", std::to_string(flags.runs.size()), "2");
@@ -63,7 +55,7 @@ void run_models(const CompareFlags& flags) {
                    {.image_size = flags.image_size, .input = input_of(first.network).shape});
   const ModelComparison found =
       compare_models(std::move(first), open_model(flags.runs[1]).model, data, flags.device);
-  if (!flags.pictures.empty()) write_pictures(flags.pictures, data, found);
+  if (!flags.pictures.empty()) write_pictures(flags.pictures, data, found.different);
   if (flags.is_json) {
     Json json{{"models", flags.runs}, {"data", flags.data}};
     json.update(Json::parse(to_json(found)));

@@ -277,8 +277,9 @@ void describe_model(const DescribeFlags& flags) {
     if (!about.file || !is_integer_network(about.network)) {
       throw Error("describe", "--tables", flags.model, "a .nib model of integers");
     }
-    fmt::print("{}", rescale_tables(integer_form(std::move(about.file->model))));
-    return;
+    const Model form = integer_form(std::move(about.file->model));
+    if (flags.is_json) return fmt::print("{}\n", rescale_tables_json(form));
+    return fmt::print("{}", rescale_tables(form));
   }
   about.layers = layers_of(about.network);
   about.total = total_of(about.layers);
@@ -338,7 +339,7 @@ void add_describe(CLI::App& app) {
                     "what can be done with each operation: trained, run, emitted, read, written")
           ->excludes(model)
           ->excludes(tables);
-  CLI::Option* json = verb.add_flag("--json", flags->is_json, "print JSON")->excludes(tables);
+  CLI::Option* json = verb.add_flag("--json", flags->is_json, "print JSON");
   verb.add_flag("--markdown", flags->is_markdown, "of --operations: print docs/operations.md")
       ->needs(operations)
       ->excludes(json);

@@ -10,6 +10,7 @@
 #include "apps/nibble/verb_parts.h"
 #include "nibble/graph/model_file.h"
 #include "tasks/emit_folder.h"
+#include "tasks/json.h"
 #include "tasks/shared_options.h"
 
 namespace nibble {
@@ -21,6 +22,7 @@ struct EmitFlags {
   std::string target = "c99";
   EmitRequest request;
   EmitTrainingFlags training;
+  bool is_json = false;
 };
 
 void run(const EmitFlags& flags) {
@@ -32,11 +34,11 @@ void run(const EmitFlags& flags) {
     start.model = read_model(flags.model).model;
   }
   const EmitOutcome made = emit_folder(start, flags.folder, flags.request);
+  if (flags.is_json) return fmt::print("{}\n", Json::parse(to_json(made)).dump(2));
   fmt::print("{}\n", made.figures.plan);
   fmt::print("RAM         {:>10} bytes\nparameters  {:>10} bytes\nproducts    {:>10}\n",
              made.figures.arena_bytes, made.figures.parameter_bytes, made.figures.macs);
-  if (flags.training.is_on)
-    fmt::print("training    {:>10} bytes of RAM\n", made.training.state_bytes);
+  if (made.training) fmt::print("training    {:>10} bytes of RAM\n", made.training->state_bytes);
   fmt::print("wrote {} files to {}: 'make check' there runs {} test vectors\n", made.files,
              flags.folder, flags.request.vectors);
 }
@@ -63,6 +65,7 @@ void add_emit(CLI::App& app) {
       ->check(CLI::Range(1, 65536));
   add_training_flags(verb, flags->training);
   verb.add_flag("--force", flags->request.is_forced, "write into a folder that holds other files");
+  verb.add_flag("--json", flags->is_json, "print JSON: files, ram, flash, macs, plan");
   verb.footer(
       "Examples:\n"
       "  nibble emit digits.nib -o digits && make -C digits check\n"

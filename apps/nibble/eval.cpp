@@ -23,7 +23,6 @@ namespace {
 struct EvalFlags {
   std::string model;
   EvaluateChoices choices;
-  int threads = 0;
   bool is_json = false;
   bool has_confusion = false;
 };
@@ -58,7 +57,7 @@ void print_json(const Findings& findings, const std::string& model, const std::s
 }
 
 void run(EvalFlags& flags) {
-  use_threads(flags.threads);
+  use_threads(flags.choices.threads);
   const std::filesystem::path path = model_file_of(flags.model);
   Model model = read_model(path).model;
   const std::string network = model.network.name;
@@ -92,30 +91,7 @@ void add_eval(CLI::App& app) {
                   "a .nib file, or a run folder (its best model, else its last)")
       ->type_name("")
       ->required();
-  verb.add_option("--data", flags->choices.data,
-                  "digits, mnist, fashion-mnist, cifar10, or a path: arrays, folders of pictures,\n"
-                  "archives (.tar), a folder with val_map.txt there or beside it; for integer\n"
-                  "models also one of MLPerf's tensors")
-      ->required();
-  verb.add_option("--split", flags->choices.split, "test or train")
-      ->check(CLI::IsMember({"test", "train"}));
-  verb.add_option("--policy", flags->choices.policy,
-                  "formats of activations and sums instead of the model's own (TOML)")
-      ->type_name("FILE");
-  verb.add_option("--shifts", flags->choices.shifts,
-                  "of an integer model: frozen, as in the file, or exact, from each batch of 256")
-      ->check(CLI::IsMember({"frozen", "exact"}));
-  verb.add_option("--oracle", flags->choices.oracle,
-                  "of an integer model: count the answers that an MLPerf accuracy log shares")
-      ->type_name("LOG");
-  verb.add_option("--image-size", flags->choices.image_size, "side of the pictures of a folder")
-      ->check(positive());
-  add_skip_broken_option(verb, flags->choices.skips_broken);
-  add_threads_option(verb, flags->threads);
-  add_device_option(verb, flags->choices.device);
-  verb.add_flag("--engine", flags->choices.is_engine,
-                "run an integer-trained model in the engine instead of the trainer's own code:\n"
-                "the same answers, bit for bit; other models of integers run there anyway");
+  add_evaluate_options(verb, flags->choices);
   verb.add_flag("--confusion", flags->has_confusion, "print which classes were taken for which");
   verb.add_flag("--json", flags->is_json,
                 "print JSON: images, correct, top1, top5, loss, confusion, oracle");

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "graph/rescale_factors.h"
+#include "tasks/json.h"
 
 namespace nibble {
 namespace {
@@ -20,29 +23,71 @@ std::string heading_of(const Node& node, const Rescale& rescale) {
   return text + "\n";
 }
 
-}  // namespace
+struct RescaleTable {
+  const Node* node = nullptr;
+  const Rescale* rescale = nullptr;
+  std::vector<NormalizedFactor> factors;  // of every channel, or of all together
+};
 
-std::string rescale_tables(const Model& model) {
-  std::string text =
-      "factor = multiplier / 2^31 * 2^shift, multiplier in [2^30, 2^31): CMSIS-NN's convention\n";
+std::vector<RescaleTable> tables_of(const Model& model) {
+  std::vector<RescaleTable> tables;
   const std::vector<Parameter> parameters = parameters_of(model.network);
   for (std::size_t i = 0; i < model.network.nodes.size(); ++i) {
     const Node& node = model.network.nodes[i];
     const auto* rescale = std::get_if<Rescale>(&node.op);
     if (rescale == nullptr) continue;
-    text += heading_of(node, *rescale);
-    text += fmt::format("{:>7} {:>11} {:>6}  {}\n", "channel", "multiplier", "shift", "factor");
+    tables.push_back({.node = &node, .rescale = rescale, .factors = {}});
     const Tensor& tensor = model.parameters[find_parameter(parameters, i, "multiplier")];
-    const std::span<const std::int32_t> multipliers = tensor.as<std::int32_t>();
-    for (std::size_t c = 0; c < multipliers.size(); ++c) {
-      const NormalizedFactor factor = normalized_factor(multipliers[c], rescale->shift);
+    for (const std::int32_t multiplier : tensor.as<std::int32_t>())
+      tables.back().factors.push_back(normalized_factor(multiplier, rescale->shift));
+  }
+  return tables;
+}
+
+double value_of(const NormalizedFactor& factor) {
+  return std::ldexp(static_cast<double>(factor.multiplier), factor.shift - 31);
+}
+
+}  // namespace
+
+std::string rescale_tables(const Model& model) {
+  std::string text =
+      "factor = multiplier / 2^31 * 2^shift, multiplier in [2^30, 2^31): CMSIS-NN's convention\n";
+  for (const RescaleTable& table : tables_of(model)) {
+    text += heading_of(*table.node, *table.rescale);
+    text += fmt::format("{:>7} {:>11} {:>6}  {}\n", "channel", "multiplier", "shift", "factor");
+    for (std::size_t c = 0; c < table.factors.size(); ++c) {
+      const NormalizedFactor& factor = table.factors[c];
       text += fmt::format("{:>7} {:>11} {:>6}  {:.9g}\n",
-                          rescale->is_per_channel ? std::to_string(c) : "all", factor.multiplier,
-                          factor.shift,
-                          std::ldexp(static_cast<double>(factor.multiplier), factor.shift - 31));
+                          table.rescale->is_per_channel ? std::to_string(c) : "all",
+                          factor.multiplier, factor.shift, value_of(factor));
     }
   }
   return text;
+}
+
+std::string rescale_tables_json(const Model& model) {
+  Json list = Json::array();
+  for (const RescaleTable& table : tables_of(model)) {
+    const Scaling& scaling = table.node->value.format.scaling;
+    const bool has_scale = scaling.kind == ScaleKind::given;
+    Json entry{{"name", table.node->name},
+               {"low", table.rescale->low},
+               {"high", table.rescale->high},
+               {"scale", has_scale ? Json(scaling.scale) : Json()},
+               {"zero", has_scale ? Json(scaling.zero) : Json()},
+               {"is_per_channel", table.rescale->is_per_channel},
+               {"multipliers", Json::array()},
+               {"shifts", Json::array()},
+               {"factors", Json::array()}};
+    for (const NormalizedFactor& factor : table.factors) {
+      entry["multipliers"].push_back(factor.multiplier);
+      entry["shifts"].push_back(factor.shift);
+      entry["factors"].push_back(value_of(factor));
+    }
+    list.push_back(std::move(entry));
+  }
+  return list.dump(2);
 }
 
 }  // namespace nibble

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/engine/engine.h"
+#include "tasks/json.h"
 #include "tasks/random_examples.h"
 #include "tasks/shared_options.h"
 
@@ -31,6 +33,7 @@ struct TuneFlags {
   int threads = 0;
   std::string device = "cpu";
   int rounds = 15;
+  bool is_json = false;
 };
 
 // An engine with some tuning, what enters it and what came out last.
@@ -140,8 +143,8 @@ void keep_confirmed(std::map<std::string, ProductCut>& cuts, TuningTrial& usual,
 
 struct TuningOutcome {
   bool has_gain = false;
-  double usual = 0;  // median seconds of a whole run
-  double tuned = 0;
+  std::optional<double> usual;  // median seconds of a whole run; none: no cut was worth one
+  std::optional<double> tuned;
 };
 
 TuningOutcome tuned_against_usual(const std::map<std::string, ProductCut>& cuts, TuningTrial& usual,
@@ -158,6 +161,37 @@ TuningOutcome tuned_against_usual(const std::map<std::string, ProductCut>& cuts,
               shows_gain(times[0], times[1]) && medians[1] <= (1 - kWorthwhileGain) * medians[0],
           .usual = medians[0],
           .tuned = medians[1]};
+}
+
+std::string outcome_text(const TuningOutcome& outcome, std::size_t cuts, int turns) {
+  if (!outcome.usual) return "no gain: no other cut of a layer is faster";
+  const double usual = 1e3 * *outcome.usual;
+  const double tuned = 1e3 * *outcome.tuned;
+  if (!outcome.has_gain)
+    return fmt::format(
+        "no gain: {:.4g} ms with other cuts, {:.4g} as usual (medians of {} runs in turns)", tuned,
+        usual, turns);
+  return fmt::format(
+      "{} shapes of layers have a better cut: {:.4g} ms instead of {:.4g}, {:.1f} % less "
+      "(medians of {} runs in turns)",
+      cuts, tuned, usual, 100 * (1 - tuned / usual), turns);
+}
+
+void print_outcome(const TuningOutcome& outcome, const std::map<std::string, ProductCut>& cuts,
+                   int turns, const std::string& said, const std::filesystem::path& path) {
+  const auto ms = [](const std::optional<double>& seconds) {
+    return seconds ? Json(1e3 * *seconds) : Json();
+  };
+  Json json{{"file", path.string()},
+            {"has_gain", outcome.has_gain},
+            {"tuned_ms", ms(outcome.tuned)},
+            {"usual_ms", ms(outcome.usual)},
+            {"runs", outcome.usual ? turns : 0},
+            {"cuts", Json::array()},
+            {"said", said}};
+  for (const auto& [shape, cut] : cuts)
+    json["cuts"].push_back({{"shape", shape}, {"pixels", cut.pixels}, {"outputs", cut.outputs}});
+  fmt::print("{}\n", json.dump(2));
 }
 
 // What the file has of other models' shapes stays.
@@ -184,23 +218,16 @@ void run(const TuneFlags& flags) {
   const int turns = std::max(kLeastTurns, 2 * flags.rounds + 1);
   std::map<std::string, ProductCut> cuts = find_cuts(usual, flags);
   if (!cuts.empty()) keep_confirmed(cuts, usual, flags, turns);
-  if (cuts.empty()) {
-    fmt::print("no gain: no other cut of a layer is faster\n");
-  } else if (const TuningOutcome outcome = tuned_against_usual(cuts, usual, flags, turns);
-             outcome.has_gain) {
-    fmt::print(
-        "{} shapes of layers have a better cut: {:.4g} ms instead of {:.4g}, {:.1f} % less "
-        "(medians of {} runs in turns)\n",
-        cuts.size(), 1e3 * outcome.tuned, 1e3 * outcome.usual,
-        100 * (1 - outcome.tuned / outcome.usual), turns);
-    kept.cuts.insert(cuts.begin(), cuts.end());
-  } else {
-    fmt::print(
-        "no gain: {:.4g} ms with other cuts, {:.4g} as usual (medians of {} runs in turns)\n",
-        1e3 * outcome.tuned, 1e3 * outcome.usual, turns);
-  }
+  TuningOutcome outcome;
+  if (!cuts.empty()) outcome = tuned_against_usual(cuts, usual, flags, turns);
+  if (!outcome.has_gain) cuts.clear();
+  kept.cuts.insert(cuts.begin(), cuts.end());
   write_tuning(path, kept);
-  fmt::print("wrote {}\n", path.string());
+  const std::string said = outcome_text(outcome, cuts.size(), turns);
+  if (flags.is_json)
+    print_outcome(outcome, cuts, turns, said, path);
+  else
+    fmt::print("{}\nwrote {}\n", said, path.string());
 }
 
 }  // namespace
@@ -216,6 +243,7 @@ void add_tune(CLI::App& app) {
   verb.add_option("--rounds", flags->rounds, "runs of each way (15)")->check(CLI::Range(1, 1000));
   verb.add_option("--output", flags->output, "instead of this machine's file in the cache folder")
       ->type_name("FILE");
+  verb.add_flag("--json", flags->is_json, "print JSON: has_gain, tuned_ms, usual_ms, cuts …");
   verb.footer(
       "Writes a text file of one line a shape of layer, which later runs on this machine use by\n"
       "themselves: the number of pixels of a block and of outputs of a panel, on GPUs those of a\n"

@@ -36,6 +36,7 @@ void print_operations(TableForm form);
 // and shift of each channel in CMSIS-NN's convention, and the zero point and the scale of its
 // format.
 std::string rescale_tables(const Model& model);
+std::string rescale_tables_json(const Model& model);
 
 // The options of nibble emit that belong to training on the device.
 struct EmitTrainingFlags {

@@ -22,12 +22,23 @@ from nibble.statistics import Statistics, stats
 
 if TYPE_CHECKING:
     from nibble import mlperf, plot
-    from nibble.catalog import check_data, datasets, preprocess
+    from nibble.catalog import check_data, datasets, export_data, get_data, preprocess
     from nibble.conversion import convert
     from nibble.data import dataset
     from nibble.engine import Engine
     from nibble.evaluation import Evaluation, compare, emit, evaluate
-    from nibble.inspection import Tuning, describe, doctor, operations, report, signature, signatures, tune
+    from nibble.inspection import (
+        Tuning,
+        describe,
+        doctor,
+        measure_formats,
+        operations,
+        report,
+        rescale_tables,
+        signature,
+        signatures,
+        tune,
+    )
     from nibble.limits import set_limits
     from nibble.mlperf import LoadGenRun, loadgen
     from nibble.model import Model, load
@@ -56,8 +67,11 @@ _NETWORKS = {
     "doctor": "inspection",
     "emit": "evaluation",
     "evaluate": "evaluation",
+    "export_data": "catalog",
+    "get_data": "catalog",
     "load": "model",
     "loadgen": "mlperf",
+    "measure_formats": "inspection",
     "networks": "network",
     "operations": "inspection",
     "place": "placement",
@@ -65,6 +79,7 @@ _NETWORKS = {
     "quantize_network": "quantization",
     "recipes": "training",
     "report": "inspection",
+    "rescale_tables": "inspection",
     "set_limits": "limits",
     "signature": "inspection",
     "signatures": "inspection",
@@ -100,11 +115,14 @@ __all__ = [
     "emit",
     "encode",
     "evaluate",
+    "export_data",
     "formats",
+    "get_data",
     "has_cuda",
     "load",
     "loadgen",
     "matmul",
+    "measure_formats",
     "mlperf",
     "networks",
     "operations",
@@ -115,6 +133,7 @@ __all__ = [
     "quantize_network",
     "recipes",
     "report",
+    "rescale_tables",
     "set_limits",
     "signature",
     "signatures",

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any
 
-from nibble.command import check_end, last_line, run_command
-from nibble.errors import InputError
+from nibble import _networks
+from nibble.command import check_end, error_of, run_command
+from nibble.data import known_data
 from nibble.inspection import said
 from nibble.model import Model
 from nibble.paths import as_path
@@ -36,10 +38,39 @@ def check_data(*names: str | os.PathLike[str]) -> list[dict[str, Any]]:
     for words in [[name] for name in names] or [[]]:
         done = run_command("data", "check", *words, options={"json": True})
         if not done.stdout:
-            raise InputError(last_line(done.stderr))
+            raise error_of(done.returncode, done.stderr)
         found = json.loads(done.stdout)
         rows += found if isinstance(found, list) else [found]
     return rows
+
+
+def get_data(name: str) -> Path:
+    """Where a data set is, which is downloaded where it is not here yet: what ``nibble data get`` does. Where that cannot
+    be, the logger ``nibble`` is told what to put where.
+
+    >>> nibble.get_data("digits") == Path(next(each["path"] for each in nibble.datasets() if each["name"] == "digits"))
+    True
+    """
+    done = run_command("data", "get", name, options={})
+    if done.returncode != 0:
+        for line in done.stdout.splitlines():
+            logging.getLogger("nibble").warning("%s: %s", name, line)
+    check_end(done)
+    return Path(next(each["path"] for each in datasets() if each["name"] == name))
+
+
+def export_data(data: Any, *, out: str | os.PathLike[str]) -> dict[str, int]:
+    """Writes a data set as folders of classes with a PNG for each picture, and counts them by split: what
+    ``nibble data export`` does. data: a name, a path or arrays, as everywhere.
+
+    >>> nibble.export_data("digits", out=workspace / "digits")
+    {'train': 1437, 'test': 360}
+    >>> nibble.evaluate(digits_model, workspace / "digits").correct == nibble.evaluate(digits_model, "digits").correct
+    True
+    """
+    with known_data(data) as name:
+        train, test = _networks.export_pictures(name, os.fspath(out))
+    return {"train": train, "test": test}
 
 
 def preprocess(

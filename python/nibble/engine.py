@@ -46,7 +46,8 @@ class Engine(_networks.Engine):
 
     device: "cpu", "cuda" or "cuda:1" (a GPU), "reference" (the definitions) or "check(cpu,reference)" (both, an error at the
     first difference).
-    threads: of one run; None: all cores. max_batch: the batch that is expected; larger ones run, too.
+    threads: of one run; None: all cores. max_batch: the batch that is expected; larger ones run, too. lanes: submitted
+    batches that run at a time. unpacked: 4-bit weights and values lie in bytes, twice as large.
 
     ``run(x, out=None)`` gives the integers that the network answers with, ``answers(x)`` the real numbers that they
     stand for. x is a NumPy array, a torch tensor or anything with ``__dlpack__``: one example or a batch, with channels
@@ -63,11 +64,18 @@ class Engine(_networks.Engine):
     """
 
     def __init__(
-        self, model: Model | Path, *, device: str = "cpu", threads: int | None = None, max_batch: int = 1
+        self,
+        model: Model | Path,
+        *,
+        device: str = "cpu",
+        threads: int | None = None,
+        max_batch: int = 1,
+        lanes: int = 1,
+        unpacked: bool = False,
     ) -> None:
         self._model = opened(model)
         self._max_batch = max_batch
-        super().__init__(self._model._core, device, threads or 0, max_batch, False)
+        super().__init__(self._model._core, device, threads or 0, max_batch, False, lanes, unpacked)
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -98,7 +106,7 @@ class Engine(_networks.Engine):
         Of an array that does not say its shape, at most max_batch examples.
         """
         batch = max(1, *x.shape[:1]) if len(getattr(x, "shape", ())) > 0 else self._max_batch
-        return _networks.Engine(self._model._core, self.device, self.threads, batch, True).layer_values(x)
+        return _networks.Engine(self._model._core, self.device, self.threads, batch, True, 1, False).layer_values(x)
 
     def submit(self, x: Any) -> Pending:
         """As run, without waiting: any number of batches may be on their way, x unchanged until they end.
@@ -114,7 +122,14 @@ class Engine(_networks.Engine):
         return future
 
     def bench(self, batch: int = 1, seconds: float = 3.0) -> dict[str, Any]:
-        """What ``nibble bench --json`` prints: images_per_second, median_ms, peak_gops, answers, steps …"""
+        """What ``nibble bench --json`` prints: images_per_second, median_ms, peak_gops, answers, steps …
+
+        Of an engine with several lanes also throughput, with as many batches on their way.
+
+        >>> found = nibble.Engine(digits_model, threads=1, lanes=2).bench(batch=4, seconds=0.01)
+        >>> found["batch"], found["throughput"]["lanes"], found["throughput"]["from_host"] > 0
+        (4, 2, True)
+        """
         found: dict[str, Any] = json.loads(self.bench_json(batch, seconds))
         return found
 

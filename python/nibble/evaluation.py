@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from nibble import _networks
-from nibble.data import known_data
+from nibble.data import arrays_of, known_data
 from nibble.errors import UsageError
 from nibble.model import Model, Path, opened
+from nibble.options import as_options
+from nibble.paths import as_policy_file
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Evaluation:
     top5: float | None = None
     confusion: list[list[int]] | None = None  # of label (down) and answer (across)
     class_names: list[str] | None = None
+    oracle: dict[str, Any] | None = None  # log, compared, agreed: the answers that another log shares
 
 
 def evaluate(
@@ -33,26 +37,59 @@ def evaluate(
     data: Any,
     *,
     split: str = "test",
+    policy: Mapping[str, str] | Path | None = None,
     shifts: str = "frozen",
+    oracle: Path | None = None,
+    image_size: int | None = None,
+    skip_broken: bool = False,
+    threads: int | None = None,
     device: str = "cpu",
     engine: bool = False,
 ) -> Evaluation:
     """How a model of floats or of integers does on data: what ``nibble eval --json`` prints.
 
-    Arrays without a name are taken as the train split: with (x, y) it is that one which is counted.
+    Arrays without a name are taken as the train split: with (x, y) it is that one which is counted. policy: formats of
+    activations and sums in place of the model's own, by role or as a file. oracle: an accuracy log of MLPerf. image_size,
+    skip_broken: of folders of pictures, their side and whether those that cannot be read are left out.
 
     >>> nibble.evaluate(digits_model, "digits").images
     360
+    >>> found = nibble.evaluate(digits_float, "digits", policy={"activation": "e2m1"}, threads=1)
+    >>> found.loss > nibble.evaluate(digits_float, "digits").loss
+    True
     """
-    from nibble.data import arrays_of
-
     if not isinstance(data, (str, os.PathLike)):
         data = arrays_of(data, opened(model).input_shape)
         if not any(name.startswith(("test", "x_test")) for name in data):
             split = "train"
-    with known_data(data, "arrays") as name:
-        found = json.loads(_networks.evaluate(opened(model)._core, name, split, shifts, device, engine))
+    with ExitStack() as stack:
+        options = {
+            "data": stack.enter_context(known_data(data, "arrays")),
+            "split": split,
+            "policy": stack.enter_context(as_policy_file(policy)),
+            "shifts": shifts,
+            "oracle": oracle,
+            "image_size": image_size,
+            "skip_broken": skip_broken,
+            "threads": threads,
+            "device": device,
+            "engine": engine,
+        }
+        found = json.loads(_networks.evaluate(opened(model)._core, as_options(options)))
     return Evaluation(**{key: found[key] for key in Evaluation.__dataclass_fields__ if key in found})
+
+
+class ArenaPlan(list[dict[str, Any]]):
+    """A row for each value in the arena of emitted C: value, offset, bytes, first and last (the layers between which it is
+    used); ``str`` gives the table that the command prints."""
+
+    def __str__(self) -> str:
+        width = min(max([5, *(len(row["value"]) for row in self)]), 80)
+        lines = [f"{'value':<{width}}  {'offset':>8}  {'bytes':>8}  steps"]
+        for row in self:
+            place = f"{row['value']:<{width}}  {row['offset']:>8}  {row['bytes']:>8}"
+            lines.append(f"{place}  {row['first']} to {row['last']}")
+        return "\n".join(lines) + "\n"
 
 
 @dataclass(frozen=True)
@@ -64,7 +101,7 @@ class Emitted:
     ram: int
     flash: int
     macs: int
-    plan: str  # table of the arena's pieces
+    plan: ArenaPlan  # what lies where in it
     training_ram: int | None = None  # of the training step, where there is one
 
 
@@ -90,6 +127,8 @@ def emit(
     >>> emitted = nibble.emit(digits_model, workspace / "c", prefix="digits")
     >>> (workspace / "c" / "digits.c").exists(), emitted.flash > 0
     (True, True)
+    >>> [(row["value"], row["offset"]) for row in emitted.plan if row["last"] == "fc"]
+    [('pool2', 400), ('fc', 0)]
     >>> learns = nibble.emit("mlp-64-32-10", workspace / "t", train=True, data="digits", train_steps=2)
     >>> learns.training_ram > 0, (workspace / "t" / "net_train.c").exists()
     (True, True)
@@ -104,10 +143,14 @@ def emit(
     if train:
         shared = {"prefix": prefix, "target": target, "batch": batch, "vectors": vectors, "ram": ram, "flash": flash}
         return _emitted_with_training(model, folder, {**shared, "force": force, "train": True, **training})
-    figures = _networks.emit(
-        opened(model)._core, os.fspath(folder), prefix, target == "dsp", batch, vectors, ram, flash, force
-    )
-    return Emitted(os.fspath(folder), *figures)
+    core = opened(model)._core
+    made = _networks.emit(core, os.fspath(folder), prefix, target == "dsp", batch, vectors, ram, flash, force)
+    return _emitted(folder, made)
+
+
+def _emitted(folder: Path, text: str) -> Emitted:
+    found = json.loads(text)
+    return Emitted(os.fspath(folder), **{**found, "plan": ArenaPlan(found["plan"])})
 
 
 def _emitted_with_training(model: Model | Path, folder: Path, options: dict[str, Any]) -> Emitted:
@@ -115,28 +158,31 @@ def _emitted_with_training(model: Model | Path, folder: Path, options: dict[str,
     from nibble.paths import as_path
 
     with as_path(model) as path:
-        text = check_end(run_command("emit", path, options={"output": folder, **options}))
-    figures = {name: int(value) for name, value in re.findall(r"^(RAM|parameters|products|training) +(\d+)", text, re.M)}
-    return Emitted(
-        folder=os.fspath(folder),
-        files=int(text.rpartition("wrote ")[2].split()[0]),
-        ram=figures["RAM"],
-        flash=figures["parameters"],
-        macs=figures["products"],
-        plan=text.partition("\nRAM ")[0],
-        training_ram=figures["training"],
-    )
+        return _emitted(folder, check_end(run_command("emit", path, options={"output": folder, "json": True, **options})))
 
 
-def compare(*models_or_runs: Model | Path, data: Any = None, device: str = "cpu") -> dict[str, Any]:
+def compare(
+    *models_or_runs: Model | Path,
+    data: Any = None,
+    device: str = "cpu",
+    image_size: int | None = None,
+    pictures: Path | None = None,
+) -> dict[str, Any]:
     """Runs or their folders: settings that differ, results, whether the weights are equal. With data, the answers of two models.
 
-    What ``nibble compare --json`` prints.
+    What ``nibble compare --json`` prints. image_size: the side of the pictures of a folder. pictures: an ``.html`` or
+    ``.svg`` to write, with those on which two models differ.
 
     >>> nibble.compare(digits_model, digits_model, data="digits")["agreement"]
     1.0
+    >>> found = nibble.compare(digits_model, digits_float, data="digits", pictures=workspace / "differ.svg")
+    >>> found["agreed"] + len(found["different"]), (workspace / "differ.svg").exists()
+    (360, True)
     """
     if data is None:
+        for name, value in (("pictures", pictures), ("image_size", image_size)):
+            if value is not None:
+                raise UsageError(f"[compare] {name}: got it with runs, expected two models and data=…")
         if any(isinstance(each, Model) for each in models_or_runs):
             raise UsageError("[compare] got a model without data, expected data=…, or runs alone")
         if len(models_or_runs) < 2:
@@ -148,5 +194,7 @@ def compare(*models_or_runs: Model | Path, data: Any = None, device: str = "cpu"
         raise UsageError(f"[compare] models: got {len(models_or_runs)}, expected two beside data")
     first, second = models_or_runs
     with known_data(data, "arrays") as name:
-        found = json.loads(_networks.compare_models(opened(first)._core, opened(second)._core, name, device))
+        cores = opened(first)._core, opened(second)._core
+        page = "" if pictures is None else os.fspath(pictures)
+        found = json.loads(_networks.compare_models(*cores, name, device, image_size or 0, page))
     return found

@@ -5,15 +5,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
+from nibble._core import Format
 from nibble.command import check_end, run_command
+from nibble.data import as_array
 from nibble.model import Model
 from nibble.paths import What, as_path
 from nibble.training import Run
+
 
 def said(*words: str | os.PathLike[str], **options: Any) -> Any:
     """What the command prints with --json."""
@@ -33,6 +40,41 @@ def describe(what: What) -> dict[str, Any]:
     with as_path(what) as path:
         found: dict[str, Any] = said("describe", path)
     return found
+
+
+def rescale_tables(model: Model | str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Of every rescale of a model of integers: multipliers and shifts of its channels as CMSIS-NN has them, and the factors
+    that they stand for, multiplier / 2^31 * 2^shift: what ``nibble describe --tables --json`` prints.
+
+    >>> table = nibble.rescale_tables(digits_model)[0]
+    >>> table["name"], len(table["multipliers"]) == len(table["shifts"]) == len(table["factors"])
+    ('relu1', True)
+    """
+    with as_path(model) as path:
+        found: list[dict[str, Any]] = said("describe", path, tables=True)
+    return found
+
+
+def measure_formats(
+    x: Any = "normal", formats: Iterable[str | Format] = (), *, rounding: str = "nearest-even", seed: int = 0
+) -> dict[str, Any]:
+    """What formats do to an array, the fewest bits first: bits_per_element, sqnr_db, max_abs_error, share_saturated …: what
+    ``nibble formats --on --json`` prints.
+
+    x: an array, a ``.npy`` file, or 2^20 numbers that are made: "normal", "uniform". formats: none are a choice of them.
+
+    >>> found = nibble.measure_formats(np.linspace(-1, 1, 1000), ["e4m3", "int8(scale=absmax)"])
+    >>> [(row["name"], round(row["sqnr_db"])) for row in found["formats"]]
+    [('e4m3', 33), ('int8(scale=absmax)', 48)]
+    """
+    names = [str(each) for each in formats]
+    with ExitStack() as stack:
+        source = x
+        if not isinstance(x, (str, os.PathLike)):
+            source = Path(stack.enter_context(TemporaryDirectory())) / "array.npy"
+            np.save(source, as_array(x).astype(np.float32))
+        found: dict[str, Any] = said("formats", *names, on=source, rounding=rounding, seed=seed)
+    return found if source is x else {**found, "on": "array"}
 
 
 def operations() -> list[dict[str, Any]]:
@@ -73,7 +115,11 @@ class Tuning:
     """How a model's layers are best cut on this machine."""
 
     file: Path  # which engines on this machine use from now on; with output= where NIBBLE_TUNING names it
-    cuts: list[str]  # a line a shape of layer whose gain was confirmed
+    cuts: list[dict[str, Any]]  # shape, pixels and outputs of every shape of layer that gains; none: no gain
+    has_gain: bool
+    tuned_ms: float | None  # medians of runs in turns, with other cuts and as usual; None where no cut was worth a run
+    usual_ms: float | None
+    runs: int  # of each
     words: str  # the command's own
 
 
@@ -83,14 +129,12 @@ def tune(model: Model | str | os.PathLike[str], **options: Any) -> Tuning:
     Keywords are the command's options: batch=16, threads=1, device="cuda", rounds=15, output="mine.txt".
 
     >>> tuning = nibble.tune(digits_model, threads=1, rounds=1, output=workspace / "tuning.txt")
-    >>> tuning.file.name, all(isinstance(cut, str) for cut in tuning.cuts)
+    >>> tuning.file.name, tuning.has_gain == (len(tuning.cuts) > 0)
     ('tuning.txt', True)
     """
     with as_path(model) as path:
-        words = check_end(run_command("tune", path, options=options))
-    file = Path(words.rpartition("wrote ")[2].strip())
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return Tuning(file, [line for line in lines if not line.startswith("#")], words)
+        found = said("tune", path, **options)
+    return Tuning(Path(found.pop("file")), words=found.pop("said"), **found)
 
 
 def hashes_of(text: str) -> Mapping[str, str]:
@@ -104,19 +148,20 @@ def hashes_of(text: str) -> Mapping[str, str]:
     return {name: code for code, _, name in split}
 
 
-def signature(device: str = "cpu") -> str:
-    """One hash of all arithmetic, the same on every machine that computes the same; seconds.
+def signature(device: str = "cpu", *, long: bool = False) -> str:
+    """One hash of all arithmetic, the same on every machine that computes the same; seconds. long: another hash, with 50
+    steps of VGG-small-7, which take up to hours.
 
     >>> nibble.signature("cuda") == nibble.signature()  # doctest: +SKIP
     True
     """
-    return check_end(run_command("signature", options={"device": device})).strip()
+    return check_end(run_command("signature", options={"device": device, "long": long})).strip()
 
 
-def signatures(device: str = "cpu") -> Mapping[str, str]:
+def signatures(device: str = "cpu", *, long: bool = False) -> Mapping[str, str]:
     """The hashes that a signature is made of: of each format, rounding, accumulator and training, and of all.
 
     >>> nibble.signatures()["fp32 nearest-even"]  # doctest: +SKIP
     'acc1420d5bc4de11'
     """
-    return hashes_of(check_end(run_command("signature", options={"device": device, "verbose": True})))
+    return hashes_of(check_end(run_command("signature", options={"device": device, "verbose": True, "long": long})))

@@ -2,6 +2,7 @@
 """The engine on arrays of every kind gives the command's integers."""
 
 import asyncio
+import json
 import threading
 
 import numpy as np
@@ -132,6 +133,24 @@ def test_what_it_tells(engine, quantized, quantized_path, pictures, command):
     found = engine.bench(seconds=0.05)
     assert f"answers {found['answers']}" in command("bench", quantized_path, "--seconds", "0.05")
     assert [row["name"] for row in found["steps"]] == [step.name for step in engine.layers()]
+
+
+def test_lanes_and_unpacked_weights_are_the_commands(nibble, float_run, command, tmp_path):
+    model = nibble.quantize_network(float_run.model, "digits", weights="int4", samples=64, progress=False)
+    model.save(tmp_path / "q4.nib")
+    for lanes, unpacked in ((2, False), (1, True)):
+        engine = nibble.Engine(model, threads=1, max_batch=4, lanes=lanes, unpacked=unpacked)
+        found = engine.bench(batch=4, seconds=0.01)
+        words = ("--batch", 4, "--threads", 1, "--seconds", 0.01, "--lanes", lanes, *["--unpacked"] * unpacked)
+        said = json.loads(command("bench", tmp_path / "q4.nib", *words, "--json"))
+        for key in ("answers", "weight_bytes", "arena_bytes", "batch", "threads"):
+            assert found[key] == said[key], key
+        assert found.keys() == said.keys() and found["throughput"]["lanes"] == lanes
+        assert (found["throughput"]["from_host"] > 0) == (lanes > 1) == (said["throughput"]["from_host"] > 0)
+    assert engine.weight_bytes > nibble.Engine(model).weight_bytes
+    for wrong in (0, 65):
+        with pytest.raises(nibble.errors.UsageError, match=r"\[engine\] lanes: got \d+, expected 1 to 64"):
+            nibble.Engine(model, lanes=wrong)
 
 
 def test_mistakes_are_one_line(nibble, engine, float_run, quantized, tmp_path):

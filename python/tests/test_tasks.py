@@ -2,8 +2,10 @@
 """What is done with models and runs: evaluate, compare, emit, sweep, plot; the command itself."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,18 +20,78 @@ def test_evaluations_are_the_commands(nibble, float_run, quantized, quantized_pa
     assert quantized.evaluate("digits", split="train").images == 1437
 
 
-def test_models_are_compared(nibble, float_run, quantized, quantized_path, command):
+def test_evaluations_take_what_the_command_takes(nibble, float_run, quantized, quantized_path, command, tmp_path):
+    def said(model, data, *words):
+        found = json.loads(command("eval", model, "--data", data, *words, "--json"))
+        return found["images"], found["correct"], found["loss"], found.get("oracle")
+
+    def told(*arguments, **options):
+        found = nibble.evaluate(*arguments, **options)
+        return found.images, found.correct, found.loss, found.oracle
+
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[round]]\nrole = ["activation"]\nformat = "e2m1"\nrounding = "toward-zero"\n')
+    expected = said(float_run.folder, "digits", "--policy", policy)
+    assert told(float_run, "digits", policy=policy, threads=1) == expected != said(float_run.folder, "digits")
+    assert told(float_run, "digits", policy={"activation": "e2m1/toward-zero"}) == expected
+    log = tmp_path / "mlperf_log_accuracy.json"
+    answers = [{"seq_id": i, "qsl_idx": i, "data": "00000000", "count": 1} for i in range(360)]
+    log.write_text(json.dumps(answers))
+    found = told(quantized, "digits", oracle=log)
+    assert found == said(quantized_path, "digits", "--oracle", log) and found[3]["compared"] == 360 > found[3]["agreed"] > 0
+    pictures = tmp_path / "pictures"
+    nibble.export_data("digits", out=pictures)
+    (next((pictures / "test").iterdir()) / "0.png").write_bytes(b"no picture")
+    expected = said(float_run.folder, pictures, "--skip-broken", "--image-size", 8)
+    assert told(float_run, pictures, skip_broken=True, image_size=8) == expected
+    with pytest.raises(nibble.Error, match="cannot|broken|PNG|picture"):
+        nibble.evaluate(float_run, pictures)
+    with pytest.raises(nibble.errors.UsageError, match=r"\[eval\] --image-size: got 0"):
+        nibble.evaluate(float_run, pictures, image_size=0)
+    with pytest.raises(nibble.errors.UsageError, match="--threads"):
+        nibble.evaluate(float_run, "digits", threads=0)
+    before = nibble.Engine(quantized).threads
+    nibble.evaluate(quantized, "digits", threads=before + 1)
+    assert nibble.Engine(quantized).threads == before  # of that call alone
+
+
+def test_models_are_compared(nibble, float_run, quantized, quantized_path, command, tmp_path):
     said = json.loads(command("compare", float_run.folder / "model.nib", quantized_path, "--data", "digits", "--json"))
     found = nibble.compare(float_run.model, quantized, data="digits")
     assert found == {key: said[key] for key in found}
+    for name in ("a.svg", "a.html"):
+        page = tmp_path / name
+        command("compare", float_run.folder / "model.nib", quantized_path, "--data", "digits", "--pictures", page)
+        nibble.compare(float_run.model, quantized, data="digits", pictures=tmp_path / f"b{page.suffix}")
+        assert page.read_bytes() == (tmp_path / f"b{page.suffix}").read_bytes()
+    folder = tmp_path / "pictures"
+    nibble.export_data("digits", out=folder)
+    words = ("--data", folder, "--image-size", 8, "--json")
+    said = json.loads(command("compare", float_run.folder / "model.nib", quantized_path, *words))
+    assert nibble.compare(float_run.model, quantized, data=folder, image_size=8)["top1"] == said["top1"]
+    with pytest.raises(nibble.errors.UsageError, match=r"\[load_dataset\] image size for digits: got 8"):
+        nibble.compare(float_run.model, quantized, data="digits", image_size=8)
+    with pytest.raises(nibble.errors.UsageError, match=r"\[compare\] pictures: got it with runs"):
+        nibble.compare(float_run, float_run, pictures=tmp_path / "c.svg")
+
+
+def check_figures(emitted, said):
+    """They are those that the command prints, and the plan's rows its table."""
+    assert said.startswith(f"{emitted.plan}\nRAM ")
+    for name, value in (("RAM", emitted.ram), ("parameters", emitted.flash), ("products", emitted.macs)):
+        assert re.search(rf"^{name} +{value}\b", said, re.M)
+    assert len(emitted.plan) == str(emitted.plan).count("\n") - 1 > 0
+    most = max(row["offset"] + row["bytes"] for row in emitted.plan)
+    assert most <= emitted.ram < most + 4  # whole words
 
 
 def test_c_is_emitted(nibble, quantized, quantized_path, command, tmp_path):
-    command("emit", quantized_path, "-o", tmp_path / "a", "--prefix", "digits")
+    said = command("emit", quantized_path, "-o", tmp_path / "a", "--prefix", "digits")
     emitted = nibble.emit(quantized_path, tmp_path / "b", prefix="digits")
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
     assert emitted.files == len(list((tmp_path / "b").iterdir())) and emitted.ram > 0
+    check_figures(emitted, said)
     with pytest.raises(nibble.Error, match=r"\[emit\] output folder .* expected an empty one"):
         quantized.emit(tmp_path / "b")
     with pytest.raises(nibble.Error, match=r"\[emit\]"):
@@ -44,6 +106,7 @@ def test_training_is_emitted(nibble, command, tmp_path):
     for file in (tmp_path / "a").iterdir():
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
     assert emitted.files == len(list((tmp_path / "b").iterdir())) and f"{emitted.training_ram} bytes of RAM" in said
+    check_figures(emitted, said)
     with pytest.raises(nibble.Error, match=r"\[emit\] data: got it without train=True"):
         nibble.emit("mlp-64-32-10", tmp_path / "c", data="digits")
 
@@ -59,15 +122,62 @@ def test_what_the_command_prints_is_data(nibble, quantized, quantized_path, floa
     assert nibble.check_data("digits") == json.loads(command("data", "check", "digits", "--json"))
     with pytest.raises(nibble.Error, match=r"\[data\] data set: got 'nowhere'"):
         nibble.check_data("nowhere")
+    assert nibble.get_data("digits") == Path(next(each["path"] for each in nibble.datasets() if each["name"] == "digits"))
+    with pytest.raises(nibble.errors.UsageError, match=r"\[data\] data set: got 'nowhere'"):
+        nibble.get_data("nowhere")
     command("report", float_run.folder, "-o", tmp_path / "a.svg")
     nibble.report(float_run.folder, out=tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
+def test_formats_are_measured(nibble, command, tmp_path):
+    x = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    words = ("e4m3", "nf4", "--rounding", "stochastic", "--seed", 3)
+    said = json.loads(command("formats", "--on", tmp_path / "x.npy", *words, "--json"))
+    found = nibble.measure_formats(x, ["e4m3", nibble.Format("nf4")], rounding="stochastic", seed=3)
+    assert found == {**said, "on": "array"} and [row["name"] for row in found["formats"]] == ["nf4", "e4m3"]
+    assert nibble.measure_formats(tmp_path / "x.npy")["elements"] == x.size
+    assert nibble.measure_formats("uniform", ["e4m3"]) == json.loads(command("formats", "--on", "uniform", "e4m3", "--json"))
+    with pytest.raises(nibble.errors.UsageError, match="abacus"):
+        nibble.measure_formats(x, ["abacus"])
+
+
+def test_rescales_are_tables(nibble, quantized, quantized_path, float_run, command):
+    said = command("describe", quantized_path, "--tables")
+    found = nibble.rescale_tables(quantized)
+    for table in found:
+        assert re.search(rf"^{table['name']}: {table['low']} to {table['high']}(, scale .*, zero point {table['zero']})?$", said, re.M)
+    rows = [line.split() for line in said.splitlines() if line.split()[:1] and (line.split()[0] == "all" or line.split()[0].isdigit())]
+    shown = [each for table in found for each in zip(table["multipliers"], table["shifts"], table["factors"], strict=True)]
+    assert [(int(row[1]), int(row[2])) for row in rows] == [each[:2] for each in shown]
+    assert all(f"{factor:.9g}" == row[3] for row, (*_, factor) in zip(rows, shown, strict=True))
+    with pytest.raises(nibble.errors.UsageError, match="a .nib model of integers"):
+        nibble.rescale_tables(float_run.model)
+
+
+def test_data_sets_are_exported(nibble, pictures, command, tmp_path):
+    command("data", "export", "digits", "--out", tmp_path / "a")
+    assert nibble.export_data("digits", out=tmp_path / "b") == {"train": 1437, "test": 360}
+    files = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*.png"))
+    assert files == sorted(path.relative_to(tmp_path / "b") for path in (tmp_path / "b").rglob("*.png"))
+    assert len(files) == 1797 and all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in files)
+    labels = np.arange(len(pictures)) % 2
+    assert nibble.export_data((pictures, labels), out=tmp_path / "c") == {"train": len(pictures), "test": 0}
+    again = nibble.dataset(tmp_path / "c")
+    assert np.array_equal(again["x_train"], np.concatenate([pictures[labels == 0], pictures[labels == 1]]))
+    with pytest.raises(nibble.Error, match=r"\["):
+        nibble.export_data("digits", out=tmp_path / "a")
+
+
 def test_models_are_tuned(nibble, quantized, tmp_path):
     tuning = nibble.tune(quantized, threads=1, rounds=1, output=tmp_path / "tuning.txt")
     lines = tuning.file.read_text().splitlines()
-    assert lines[0].startswith("# nibble tuning of") and tuning.cuts == lines[1:]
+    assert lines[0].startswith("# nibble tuning of") and tuning.has_gain == (len(tuning.cuts) > 0)
+    assert [f"{cut['shape']}: pixels {cut['pixels']}, outputs {cut['outputs']}" for cut in tuning.cuts] == lines[1:]
+    assert (tuning.tuned_ms is None) == (tuning.usual_ms is None) == (tuning.runs == 0)
+    if tuning.runs > 0:
+        assert f"{tuning.tuned_ms:.4g} ms" in tuning.words and f"{tuning.usual_ms:.4g}" in tuning.words
     with pytest.raises(nibble.Error, match="rounds"):
         nibble.tune(quantized, rounds=0)
 
@@ -182,6 +292,20 @@ def test_placements_are_data_and_pictures(nibble, tmp_path, monkeypatch):
     assert len(nibble.plot.placement(plan).axes[0].patches) == len(plan["units"])
     with pytest.raises(nibble.Error, match="no-such-network"):
         nibble.place("no-such-network", data="digits")
+
+
+def test_what_is_placed_may_be_an_object(nibble, float_run, monkeypatch, tmp_path):
+    monkeypatch.setenv("NIBBLE_PLACEMENT", str(tmp_path / "costs.json"))
+    network = nibble.Network("mine", input=(6,)).add("linear", name="fc", features=2).add("softmax_cross_entropy")
+    data = np.zeros((20, 6), np.uint8), np.arange(20) % 2
+    (tmp_path / "mine.toml").write_text(network.toml)
+    np.savez(tmp_path / "mine.npz", images=data[0], labels=data[1])
+    shown = lambda plan: [(unit["node"], unit["pass"]) for unit in plan["units"]]
+    for what, images in ((network, data), (tmp_path / "mine.toml", tmp_path / "mine.npz"), (network, [data])):
+        plan = nibble.place(what, data=images, batch=10, threads=1)
+        assert plan["batch"] == 10 and ("fc", "weight_gradient") in shown(plan)
+    how = {"data": "digits", "arith": "float", "threads": 1, "policy": {"weight": "e4m3"}, "from_": float_run}
+    assert shown(nibble.place(float_run.model, **how)) == shown(nibble.place("convnet-8x8", **how))
 
 
 def test_plots(nibble, float_run, quantized):

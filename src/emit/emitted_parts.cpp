@@ -50,7 +50,9 @@ EmittedParts::EmittedParts(Model integers, const EmitSettings& settings)
 EmitFigures EmittedParts::figures() const {
   EmitFigures figures{.arena_bytes = static_cast<std::int64_t>(plan.arena_bytes),
                       .parameter_bytes = bytes_of(parameters),
-                      .plan = plan_text(view, plan)};
+                      .values = arena_values(view, plan),
+                      .plan = {}};
+  figures.plan = plan_text(figures.values);
   for (const std::int64_t each : view.macs) figures.macs += each;
   return figures;
 }

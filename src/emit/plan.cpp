@@ -167,17 +167,26 @@ std::size_t largest_step(const EmitPlan& plan) {
   return largest;
 }
 
-std::string plan_text(const NetworkView& view, const EmitPlan& plan) {
-  std::size_t width = 5;
+std::vector<ArenaValue> arena_values(const NetworkView& view, const EmitPlan& plan) {
+  std::vector<ArenaValue> values;
   for (const ArenaPiece& piece : plan.pieces) {
-    width = std::clamp(piece.name.size(), width, kMostColumn);
+    values.push_back({.name = piece.name,
+                      .offset = static_cast<std::int64_t>(piece.offset),
+                      .bytes = static_cast<std::int64_t>(piece.bytes),
+                      .first = view.node(plan.steps[piece.first].last).name,
+                      .last = view.node(plan.steps[piece.last].last).name});
   }
+  return values;
+}
+
+std::string plan_text(std::span<const ArenaValue> values) {
+  std::size_t width = 5;
+  for (const ArenaValue& each : values) width = std::clamp(each.name.size(), width, kMostColumn);
   std::string text =
       fmt::format("{:<{}}  {:>8}  {:>8}  steps\n", "value", width, "offset", "bytes");
-  for (const ArenaPiece& piece : plan.pieces) {
-    text += fmt::format("{:<{}}  {:>8}  {:>8}  {} to {}\n", piece.name, width, piece.offset,
-                        piece.bytes, view.node(plan.steps[piece.first].last).name,
-                        view.node(plan.steps[piece.last].last).name);
+  for (const ArenaValue& each : values) {
+    text += fmt::format("{:<{}}  {:>8}  {:>8}  {} to {}\n", each.name, width, each.offset,
+                        each.bytes, each.first, each.last);
   }
   return text;
 }

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "emit/steps.h"
 #include "emit/storage.h"
+#include "nibble/emit/emit.h"
 
 namespace nibble::inline emit {
 
@@ -41,7 +43,10 @@ bool is_pointwise(const NetworkView& view, const EmitStep& step);
 // The step whose pieces need the most memory.
 std::size_t largest_step(const EmitPlan& plan);
 
-// A table of pieces: where they lie, how large they are, who uses them.
-std::string plan_text(const NetworkView& view, const EmitPlan& plan);
+// Pieces: where they lie, how large they are, who uses them.
+std::vector<ArenaValue> arena_values(const NetworkView& view, const EmitPlan& plan);
+
+// The same as a table.
+std::string plan_text(std::span<const ArenaValue> values);
 
 }  // namespace nibble::inline emit

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ std::string class_name(const Dataset& data, std::int32_t label);
 // must be pictures of one or three channels.
 std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture> list,
                           bool is_html);
+
+// The same into a file: a page where its name ends in .html, SVG otherwise.
+void write_pictures(const std::filesystem::path& path, const Dataset& data,
+                    std::span<const DifferentPicture> list);
 
 struct ModelComparison {
   std::int64_t images = 0;

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ostream>
 
+#include "core/atomic_file.h"
 #include "nibble/core/error.h"
 #include "report/svg.h"
 
@@ -95,6 +97,13 @@ std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture>
   return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
          "<title>Nibble: answers that differ</title></head>\n<body>\n" +
          picture + "</body></html>\n";
+}
+
+void write_pictures(const std::filesystem::path& path, const Dataset& data,
+                    std::span<const DifferentPicture> list) {
+  AtomicFile file(path);
+  file.stream() << draw_pictures(data, list, path.extension() == ".html");
+  file.commit();
 }
 
 }  // namespace nibble::inline tasks

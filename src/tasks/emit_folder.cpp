@@ -14,6 +14,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
 #include "nibble/engine/engine.h"
+#include "tasks/json.h"
 #include "tasks/random_examples.h"
 
 namespace nibble::inline tasks {
@@ -87,6 +88,23 @@ EmitOutcome emit_folder(const TrainingStart& start, const fs::path& folder,
   outcome.figures = std::move(network.figures);
   outcome.files = network.files.size();
   return outcome;
+}
+
+std::string to_json(const EmitOutcome& made) {
+  Json json{{"files", made.files},
+            {"ram", made.figures.arena_bytes},
+            {"flash", made.figures.parameter_bytes},
+            {"macs", made.figures.macs},
+            {"plan", Json::array()}};
+  for (const ArenaValue& each : made.figures.values) {
+    json["plan"].push_back({{"value", each.name},
+                            {"offset", each.offset},
+                            {"bytes", each.bytes},
+                            {"first", each.first},
+                            {"last", each.last}});
+  }
+  if (made.training) json["training_ram"] = made.training->state_bytes;
+  return json.dump();
 }
 
 }  // namespace nibble::inline tasks

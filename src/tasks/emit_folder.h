@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "nibble/emit/emit.h"
 #include "nibble/emit/emit_training.h"
@@ -21,7 +22,7 @@ struct EmitRequest {
 
 struct EmitOutcome {
   EmitFigures figures;
-  TrainingFigures training;
+  std::optional<TrainingFigures> training;
   std::size_t files = 0;
 };
 
@@ -31,5 +32,8 @@ void check_emit_folder(const std::filesystem::path& folder, const EmitRequest& r
 // The examples are for training alone.
 EmitOutcome emit_folder(const TrainingStart& start, const std::filesystem::path& folder,
                         const EmitRequest& request);
+
+// files, ram, flash, macs, plan: the values of the arena; training_ram of the training step.
+std::string to_json(const EmitOutcome& made);
 
 }  // namespace nibble::inline tasks

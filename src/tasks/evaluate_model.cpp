@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "nibble/float_training/train.h"
 #include "nibble/integer_training/train_integers.h"
 #include "tasks/json.h"
+#include "tasks/shared_options.h"
 #include "tasks/train_flags.h"
 
 namespace nibble::inline tasks {
@@ -86,6 +88,33 @@ void check_choices(const EvaluateChoices& choices, bool is_integer, bool is_trai
 }
 
 }  // namespace
+
+void add_evaluate_options(CLI::App& verb, EvaluateChoices& choices) {
+  verb.add_option("--data", choices.data,
+                  "digits, mnist, fashion-mnist, cifar10, or a path: arrays, folders of pictures,\n"
+                  "archives (.tar), a folder with val_map.txt there or beside it; for integer\n"
+                  "models also one of MLPerf's tensors")
+      ->required();
+  verb.add_option("--split", choices.split, "test or train")
+      ->check(CLI::IsMember({"test", "train"}));
+  verb.add_option("--policy", choices.policy,
+                  "formats of activations and sums instead of the model's own (TOML)")
+      ->type_name("FILE");
+  verb.add_option("--shifts", choices.shifts,
+                  "of an integer model: frozen, as in the file, or exact, from each batch of 256")
+      ->check(CLI::IsMember({"frozen", "exact"}));
+  verb.add_option("--oracle", choices.oracle,
+                  "of an integer model: count the answers that an MLPerf accuracy log shares")
+      ->type_name("LOG");
+  verb.add_option("--image-size", choices.image_size, "side of the pictures of a folder")
+      ->check(positive());
+  add_skip_broken_option(verb, choices.skips_broken);
+  add_threads_option(verb, choices.threads);
+  add_device_option(verb, choices.device);
+  verb.add_flag("--engine", choices.is_engine,
+                "run an integer-trained model in the engine instead of the trainer's own code:\n"
+                "the same answers, bit for bit; other models of integers run there anyway");
+}
 
 Findings evaluate_model(Model model, const EvaluateChoices& choices) {
   const bool is_trained = is_integer_model(model);

@@ -12,6 +12,10 @@
 #include "nibble/run_folder/metrics.h"
 #include "nibble/run_folder/progress.h"
 
+namespace CLI {
+class App;
+}
+
 namespace nibble::inline tasks {
 
 struct EvaluateChoices {
@@ -24,8 +28,11 @@ struct EvaluateChoices {
   bool skips_broken = false;    // see LoadOptions
   std::string device = "cpu";
   bool is_engine = false;  // an integer-trained model by the engine, not by the trainer's own code
+  int threads = 0;         // for use_threads
   ProgressStyle progress = ProgressStyle::silent;
 };
+
+void add_evaluate_options(CLI::App& verb, EvaluateChoices& choices);
 
 // What was found, and how far a log agrees with it.
 struct Findings {

@@ -32,12 +32,22 @@ struct EmittedFile {
   std::string text;
 };
 
+// Where a value lies in the arena, and the layers between which it is used, both included.
+struct ArenaValue {
+  std::string name;
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+  std::string first;
+  std::string last;
+};
+
 // What emitted code needs, in bytes and products.
 struct EmitFigures {
   std::int64_t arena_bytes = 0;
   std::int64_t parameter_bytes = 0;
-  std::int64_t macs = 0;  // of one example
-  std::string plan;       // table of the arena's pieces
+  std::int64_t macs = 0;           // of one example
+  std::vector<ArenaValue> values;  // of the arena
+  std::string plan;                // the same as a table
 };
 
 struct EmittedNetwork {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays as a data set that every task finds by its name, and data sets as arrays.
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
 
+#include "data/picture_export.h"
 #include "nibble/data/dataset.h"
 #include "python/src/array.h"
 #include "python/src/errors.h"
@@ -47,6 +50,16 @@ nb::dict arrays_of_dataset(const std::string& name) {
   return arrays;
 }
 
+// How many pictures of train and of test there are.
+nb::tuple exported(const std::string& name, const std::filesystem::path& out) {
+  ExportedPictures made;
+  {
+    const nb::gil_scoped_release others_may_run;
+    made = export_pictures(name, out);
+  }
+  return nb::make_tuple(made.train, made.test);
+}
+
 }  // namespace
 
 void bind_data(nb::module_& module) {
@@ -63,6 +76,8 @@ void bind_data(nb::module_& module) {
           },
           nb::arg("name"), nb::arg("arrays"));
   module.def("dataset", arrays_of_dataset, nb::arg("name"));
+  module.def("export_pictures", exported, nb::arg("name"), nb::arg("out"),
+             nb::sig("def export_pictures(name: str, out: str) -> tuple[int, int]"));
 }
 
 }  // namespace nibble::python

@@ -23,6 +23,7 @@ namespace nibble::python {
 namespace {
 
 constexpr std::string_view kRun = "run";
+constexpr int kMostLanes = 64;  // as of nibble bench
 
 // What was queued on the GPU before, on the current stream, must have ended: the engine has streams
 // of its own.
@@ -166,7 +167,11 @@ std::string bench(const EngineObject& self, std::int64_t batch, double seconds) 
   const nb::gil_scoped_release others_may_run;
   return measure_engine(
       self.engine(),
-      {.batch = batch, .seconds = seconds, .device = self.device, .threads = self.threads});
+      {.batch = batch,
+       .seconds = seconds,
+       .device = self.device,
+       .threads = self.threads,
+       .lanes = self.lanes});
 }
 
 }  // namespace
@@ -176,22 +181,31 @@ void bind_engine(nb::module_& module) {
       .def(
           "__init__",
           [](EngineObject* self, const ModelObject& model, const std::string& device, int threads,
-             std::int64_t max_batch, bool keeps_layers) {
+             std::int64_t max_batch, bool keeps_layers, int lanes, bool unpacked) {
             if (threads < 0) throw Error("engine", "threads", std::to_string(threads), "1 or more");
+            if (lanes < 1 || lanes > kMostLanes)
+              throw Error("engine", "lanes", std::to_string(lanes),
+                          "1 to " + std::to_string(kMostLanes));
             const nb::gil_scoped_release others_may_run;
             new (self) EngineObject(model, {.device = device,
                                             .max_batch = max_batch,
                                             .threads = threads > 0 ? threads : thread_count(),
-                                            .keeps_layers = keeps_layers});
+                                            .lanes = lanes,
+                                            .keeps_layers = keeps_layers,
+                                            .packs_halves = !unpacked});
           },
           nb::arg("model"), nb::arg("device"), nb::arg("threads"), nb::arg("max_batch"),
-          nb::arg("keeps_layers"))
-      .def("run", run, nb::arg("x").none(), nb::arg("out") = nb::none(),
-           nb::sig("def run(self, x: typing.Any, out: typing.Any = None) -> typing.Any"))
+          nb::arg("keeps_layers"), nb::arg("lanes"), nb::arg("unpacked"))
+      .def(
+          "run", run, nb::arg("x").none(), nb::arg("out") = nb::none(),
+          nb::sig("def run(self, x: typing.Any, out: typing.Any = None) -> typing.Any"),
+          "The integers that the network answers with, for one example or a batch; into out, where "
+          "it is given.")
       .def("submit_into", submit, nb::arg("x").none(), nb::arg("future"),
            nb::sig("def submit_into(self, x: typing.Any, future: typing.Any) -> None"))
       .def("answers", answers, nb::arg("x").none(),
-           nb::sig("def answers(self, x: typing.Any) -> typing.Any"))
+           nb::sig("def answers(self, x: typing.Any) -> typing.Any"),
+           "As run, but the real numbers that the integers stand for, as float32.")
       .def("layer_values", layer_values, nb::arg("x").none(),
            nb::sig("def layer_values(self, x: typing.Any) -> dict[str, typing.Any]"))
       .def("bench_json", bench, nb::arg("batch"), nb::arg("seconds"))
@@ -202,12 +216,14 @@ void bind_engine(nb::module_& module) {
       .def_prop_ro(
           "output", [](const EngineObject& self) { return described(self.engine().output()); },
           nb::sig("def output(self) -> tuple[str, tuple[int, ...], str, int, int, int]"))
-      .def_prop_ro("weight_bytes",
-                   [](const EngineObject& self) { return self.engine().weight_bytes(); })
-      .def_prop_ro("arena_bytes",
-                   [](const EngineObject& self) { return self.engine().arena_bytes(); })
-      .def_ro("threads", &EngineObject::threads)
-      .def_ro("device", &EngineObject::device);
+      .def_prop_ro(
+          "weight_bytes", [](const EngineObject& self) { return self.engine().weight_bytes(); },
+          "Of the weights, as they lie in memory.")
+      .def_prop_ro(
+          "arena_bytes", [](const EngineObject& self) { return self.engine().arena_bytes(); },
+          "Of all values of one run, for max_batch examples.")
+      .def_ro("threads", &EngineObject::threads, "Of one run.")
+      .def_ro("device", &EngineObject::device, "As it was asked for.");
 }
 
 }  // namespace nibble::python

@@ -60,7 +60,8 @@ EngineObject::EngineObject(const ModelObject& model, const EngineOptions& option
       reader(answers->network(), answers->engine().input()),
       device(options.device),
       memory(memory_of(options.device)),
-      threads(options.threads) {}
+      threads(options.threads),
+      lanes(options.lanes) {}
 
 EngineObject::~EngineObject() {
   const nb::gil_scoped_release others_may_run;  // what was submitted ends with Python's help

@@ -29,6 +29,7 @@ struct EngineObject {
   std::string device;
   Device memory;  // it takes arrays there, beside those of the host
   int threads;
+  int lanes;
 };
 
 // Examples of an array as the engine wants them, where they lie if that is possible.
