@@ -216,13 +216,15 @@ class Run(TwiceCase):
         text = self.folder / "net.toml"
         text.write_text(f'input = [3, 3, 2]\nlayers = [{PLAIN.replace("10", "3")} {{ op = "squared_error" }},\n]\n')
         for rounding in ("nearest", "stochastic"):
-            flags = ["--epochs", "3", "--val", "60", "--shift-rounding", f"error={rounding}", "--crop", "1", "--flip", "--mu", "3", "--overwrite"]
+            flags = ["--epochs", "3", "--val", "60", "--shift-rounding", f"error={rounding}", "--crop", "1", "--flip",
+                     "--mu", "3", "--overwrite"]
             folder, _, _ = self.train("run", "--arith", "int8", "--data", data, *flags, network=text)
             settings = Settings(epochs=3, batch=64, val=60, error_rounding=rounding, crop=1, flip=True, mu="3")
             self.compare_model(folder, x, y, len(x), settings)
 
     def test_images_set_aside(self):
-        self.compare(NORMALIZED, ["--update", "sgd", "--epochs", 1, "--val", 0.15, "--crop", 1], epochs=1, val=0.15, crop=1, **NORMALIZED_SGD)
+        flags = ["--update", "sgd", "--epochs", 1, "--val", 0.15, "--crop", 1]
+        self.compare(NORMALIZED, flags, epochs=1, val=0.15, crop=1, **NORMALIZED_SGD)
         self.compare(PLAIN, ["--epochs", 1, "--val", 501, "--calibration", 100], epochs=1, val=501, calibration=100)
 
     def test_roundings_of_layers(self):
