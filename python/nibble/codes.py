@@ -30,7 +30,11 @@ class Encoded:
     packed: bool = False
 
     def decode(self) -> Any:
-        """The values: float32, or float64 where the format has values that float32 lacks."""
+        """The values: float32, or float64 where the format has values that float32 lacks.
+
+        >>> nibble.encode(np.float32([0.1, 3.14159]), "e4m3").decode()
+        array([0.1015625, 3.25     ], dtype=float32)
+        """
         return decode(self)
 
     @property

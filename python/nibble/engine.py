@@ -104,6 +104,10 @@ class Engine(_networks.Engine):
         """The integers of every layer by its name, as an engine that fuses nothing has them.
 
         Of an array that does not say its shape, at most max_batch examples.
+
+        >>> values = nibble.Engine(digits_model).values(np.zeros((2, 8, 8, 1), np.uint8))
+        >>> values["conv1"].shape
+        (2, 8, 8, 16)
         """
         batch = max(1, *x.shape[:1]) if len(getattr(x, "shape", ())) > 0 else self._max_batch
         return _networks.Engine(self._model._core, self.device, self.threads, batch, True, 1, False).layer_values(x)

@@ -62,7 +62,12 @@ class LoadGenRun:
         return _latencies(self.figures, "(?:_per)?_query") or _latencies(self.figures, "")
 
     def table(self, name: str) -> Columns:
-        """A table of the run as columns: "batches", "latencies" or "slices" (of a second)."""
+        """A table of the run as columns: "batches", "latencies" or "slices" (of a second).
+
+        >>> run = nibble.loadgen(digits_model, "digits", out=workspace / "tables", seconds=0.2, threads=1)
+        >>> sum(run.table("latencies")["samples"]) > 0
+        True
+        """
         if not (self.folder / f"{name}.csv").exists():
             raise InputError(f"[loadgen] {self.folder}: got no table {name!r}, expected batches, latencies or slices")
         return read_columns(self.folder / f"{name}.csv")

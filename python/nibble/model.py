@@ -69,21 +69,39 @@ class Model:
         return self._core.parameters()
 
     def save(self, path: Path) -> None:
-        """Writes a ``.nib`` file, beside and then renamed."""
+        """Writes a ``.nib`` file, beside and then renamed.
+
+        >>> digits_model.save(workspace / "saved.nib")
+        >>> nibble.load(workspace / "saved.nib").nbytes == digits_model.nbytes
+        True
+        """
         self._core.save(os.fspath(path))
 
     def to_onnx(self, path: Path) -> None:
-        """Writes a model of integers as ONNX, with QuantizeLinear and DequantizeLinear."""
+        """Writes a model of integers as ONNX, with QuantizeLinear and DequantizeLinear.
+
+        >>> digits_model.to_onnx(workspace / "written.onnx")
+        >>> nibble.load(workspace / "written.onnx").input_shape
+        (8, 8, 1)
+        """
         self._core.save_onnx(os.fspath(path))
 
     def evaluate(self, data: Any, **options: Any) -> Evaluation:
-        """As nibble.evaluate."""
+        """As nibble.evaluate.
+
+        >>> digits_model.evaluate("digits") == nibble.evaluate(digits_model, "digits")
+        True
+        """
         from nibble.evaluation import evaluate
 
         return evaluate(self, data, **options)
 
     def emit(self, folder: Path, **options: Any) -> Emitted:
-        """As nibble.emit."""
+        """As nibble.emit.
+
+        >>> digits_model.emit(workspace / "emitted").macs
+        84224
+        """
         from nibble.evaluation import emit
 
         return emit(self, folder, **options)

@@ -49,14 +49,22 @@ class Network:
 
     @classmethod
     def from_toml(cls, text: str, source: str = "network") -> Network:
-        """A network from its text form."""
+        """A network from its text form.
+
+        >>> nibble.Network.from_toml("input = [8]\\nlayers = [{ op = 'linear', features = 2 }]", "two").input_shape
+        (8,)
+        """
         name, toml, shape = _networks.checked_network(text, source)
         network = cls(name, input=shape)
         network._text = toml
         return network
 
     def add(self, op: str, **settings: Any) -> Network:
-        """Adds a layer; ``from_=…`` names what it takes, where that is not the layer before it. Gives the network."""
+        """Adds a layer; ``from_=…`` names what it takes, where that is not the layer before it. Gives the network.
+
+        >>> nibble.Network("residual", input=(8,)).add("linear", name="fc", features=8).add("add", from_=["fc", "input"])
+        Network('residual', 2 layers)
+        """
         if self._text is not None:
             raise _frozen()
         keys = {"op": op, **{key.rstrip("_"): value for key, value in settings.items()}}

@@ -65,7 +65,11 @@ class Run:
         return load(self.folder)
 
     def evaluate(self, data: Any, **options: Any) -> Evaluation:
-        """As nibble.evaluate, of its model."""
+        """As nibble.evaluate, of its model.
+
+        >>> digits_run.evaluate("digits").top1 == digits_run.summary["test"]["top1"]
+        True
+        """
         return evaluate(self.model, data, **options)
 
     def __fspath__(self) -> str:

@@ -153,7 +153,9 @@ void bind_format(nb::module_& module) {
       .def(
           "values", [](const FormatObject& self) { return to_numpy(values_of(self)); },
           nb::sig("def values(self) -> \"numpy.typing.NDArray[numpy.float64]\""),
-          "All values of the element but NaN, ascending; formats of at most 16 bits.");
+          "All values of the element but NaN, ascending; formats of at most 16 bits.\n\n"
+          ">>> nibble.Format(\"e2m1\").values()[-3:]\n"
+          "array([3., 4., 6.])");
   module.def("formats", list_formats, nb::sig("def formats() -> list[tuple[str, str, str]]"),
              "Name, family and summary of every named format.");
 }

@@ -4,6 +4,7 @@
 import doctest
 import importlib
 import inspect
+import re
 import struct
 import zlib
 from pathlib import Path
@@ -39,11 +40,10 @@ def pictures_folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_examples(nibble, name, float_run, quantized, pictures_folder, tmp_path, request):
-    if name == "mlperf" and not request.getfixturevalue("has_loadgen"):
-        pytest.skip("this build has no LoadGen")
-    known = {
+@pytest.fixture
+def known(nibble, float_run, quantized, pictures_folder, tmp_path):
+    """What examples may use."""
+    return {
         "nibble": nibble,
         "np": np,
         "digits_model": quantized,
@@ -52,6 +52,12 @@ def test_examples(nibble, name, float_run, quantized, pictures_folder, tmp_path,
         "pictures_folder": pictures_folder,
         "workspace": tmp_path,
     }
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name, known, request):
+    if name == "mlperf" and not request.getfixturevalue("has_loadgen"):
+        pytest.skip("this build has no LoadGen")
     if name == "plot":
         pytest.importorskip("matplotlib")
     if name.startswith(("torch", "qtorch")):
@@ -74,6 +80,25 @@ def check_examples(module, least):
     assert [name for name, each in functions.items() if ">>> " not in (each.__doc__ or "")] == []
 
 
+def members(owner):
+    """What a class offers, by name, what it has from other classes of the package, too."""
+    for name in dir(owner):
+        base = next((base for base in owner.__mro__ if name in vars(base)), owner)
+        if name[0] != "_" and base.__module__.partition(".")[0] == "nibble":
+            yield name, vars(base)[name].__func__ if isinstance(vars(base)[name], classmethod) else vars(base)[name]
+
+
+def said_of(member):
+    """What stands behind the signature that nanobind writes, too."""
+    text = inspect.getdoc(member) or ""
+    return re.sub(r"^\w*\(self[^\n]*\) -> .+\n*", "", text)
+
+
+def is_of_extension(member):
+    """Where doctest finds no examples."""
+    return callable(member) and not inspect.isfunction(member) and not inspect.isclass(member)
+
+
 def undocumented(module):
     """Classes and their public methods that say nothing; what a base class has said need not be said again."""
     for name, each in public(module).items():
@@ -81,8 +106,8 @@ def undocumented(module):
             continue
         if not each.__doc__:
             yield name
-        for member in vars(each):
-            if not member.startswith("_") and callable(getattr(each, member)) and not inspect.getdoc(getattr(each, member)):
+        for member, own in members(each):
+            if (callable(own) or isinstance(own, property)) and not said_of(own):
                 yield f"{name}.{member}"
 
 
@@ -91,6 +116,30 @@ def test_every_function_has_an_example(nibble):
     check_examples(importlib.import_module("nibble.integers"), 4)
     check_examples(importlib.import_module("nibble.mlperf"), 6)
     check_examples(importlib.import_module("nibble.plot"), 4)
+
+
+# What nibble.Engine uses of its base and shows otherwise.
+HIDDEN = {"Engine.submit_into", "Engine.layer_values", "Engine.bench_json", "Engine.steps"}
+
+
+def test_every_method_has_an_example(nibble):
+    classes = {name: each for name, each in public(nibble).items() if inspect.isclass(each)}
+    methods = {f"{name}.{member}": own for name, each in classes.items() for member, own in members(each) if callable(own)}
+    methods = {name: own for name, own in methods.items() if not inspect.isclass(own) and name not in HIDDEN}
+    assert len(methods) >= 20
+    assert [name for name, own in methods.items() if ">>> " not in (inspect.getdoc(own) or "")] == []
+
+
+def test_examples_of_the_extensions(nibble, known):
+    classes = {name: each for name, each in public(nibble).items() if inspect.isclass(each)}
+    own = {f"{name}.{member}": each for name, owner in classes.items() for member, each in members(owner) if is_of_extension(each)}
+    tried = set()
+    for name, each in own.items():
+        examples = doctest.DocTestParser().get_doctest(inspect.getdoc(each), known, name, None, None)
+        runner = doctest.DocTestRunner()
+        assert runner.run(examples).failed == 0, name
+        tried |= {name} if examples.examples else set()
+    assert tried >= {"Engine.run", "Engine.answers", "Format.values"}
 
 
 def test_every_function_beside_torch_has_an_example(nibble):

@@ -200,22 +200,34 @@ void bind_engine(nb::module_& module) {
           "run", run, nb::arg("x").none(), nb::arg("out") = nb::none(),
           nb::sig("def run(self, x: typing.Any, out: typing.Any = None) -> typing.Any"),
           "The integers that the network answers with, for one example or a batch; into out, where "
-          "it is given.")
+          "it is given.\n\n"
+          ">>> engine = nibble.Engine(digits_model)\n"
+          ">>> out = np.empty((3, 10), np.int32)\n"
+          ">>> engine.run(np.zeros((3, 8, 8, 1), np.uint8), out) is out\n"
+          "True")
       .def("submit_into", submit, nb::arg("x").none(), nb::arg("future"),
-           nb::sig("def submit_into(self, x: typing.Any, future: typing.Any) -> None"))
+           nb::sig("def submit_into(self, x: typing.Any, future: typing.Any) -> None"),
+           "What submit does, by a future that is there.")
       .def("answers", answers, nb::arg("x").none(),
            nb::sig("def answers(self, x: typing.Any) -> typing.Any"),
-           "As run, but the real numbers that the integers stand for, as float32.")
+           "As run, but the real numbers that the integers stand for, as float32.\n\n"
+           ">>> answers = nibble.Engine(digits_model).answers(np.zeros((3, 8, 8, 1), np.uint8))\n"
+           ">>> answers.shape, answers.dtype\n"
+           "((3, 10), dtype('float32'))")
       .def("layer_values", layer_values, nb::arg("x").none(),
-           nb::sig("def layer_values(self, x: typing.Any) -> dict[str, typing.Any]"))
-      .def("bench_json", bench, nb::arg("batch"), nb::arg("seconds"))
-      .def("steps", steps, nb::sig("def steps(self) -> list[tuple[str, str, str, int, bool]]"))
+           nb::sig("def layer_values(self, x: typing.Any) -> dict[str, typing.Any]"),
+           "What values gives, of an engine that keeps layers.")
+      .def("bench_json", bench, nb::arg("batch"), nb::arg("seconds"), "What bench reads.")
+      .def("steps", steps, nb::sig("def steps(self) -> list[tuple[str, str, str, int, bool]]"),
+           "What layers reads.")
       .def_prop_ro(
           "input", [](const EngineObject& self) { return described(self.engine().input()); },
-          nb::sig("def input(self) -> tuple[str, tuple[int, ...], str, int, int, int]"))
+          nb::sig("def input(self) -> tuple[str, tuple[int, ...], str, int, int, int]"),
+          "What inputs reads.")
       .def_prop_ro(
           "output", [](const EngineObject& self) { return described(self.engine().output()); },
-          nb::sig("def output(self) -> tuple[str, tuple[int, ...], str, int, int, int]"))
+          nb::sig("def output(self) -> tuple[str, tuple[int, ...], str, int, int, int]"),
+          "What outputs reads.")
       .def_prop_ro(
           "weight_bytes", [](const EngineObject& self) { return self.engine().weight_bytes(); },
           "Of the weights, as they lie in memory.")

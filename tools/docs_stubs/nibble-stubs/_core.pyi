@@ -66,4 +66,9 @@ class Format:
         """The format without its scaling."""
 
     def values(self) -> numpy.typing.NDArray[numpy.float64]:
-        """All values of the element but NaN, ascending; formats of at most 16 bits."""
+        """
+        All values of the element but NaN, ascending; formats of at most 16 bits.
+
+        >>> nibble.Format("e2m1").values()[-3:]
+        array([3., 4., 6.])
+        """
