@@ -11,7 +11,6 @@
 #include "graph/parameters.h"
 #include "laws/rescale.h"
 #include "laws/rescale_ties.h"
-#include "laws/small_rescale.h"
 
 namespace nibble::inline engine {
 namespace {
@@ -123,7 +122,10 @@ class ProgramMaker {
                   .high = group.high,
                   .is_wide = group.is_wide,
                   .has_wide_sums = group.has_wide_sums};
-    if (group.addend.is_given()) law.addend_low = bounds_[group.addend.node].value.low;
+    if (group.addend.is_given()) {
+      law.addend_low = bounds_[group.addend.node].value.low;
+      law.addend_high = bounds_[group.addend.node].value.high;
+    }
     if (const std::size_t own = group.addend.rescale; own != kNoNode) {
       law.addend_multiplier = integers(own, "multiplier");
       law.addend_shift = static_cast<int>(rescale_at(own).shift);
@@ -136,18 +138,7 @@ class ProgramMaker {
     law.has_ties = std::ranges::any_of(law.multiplier, [&](std::int64_t m) {
       return nibble::has_ties(most, magnitude_of(m), law.shift);
     });
-    law.is_small = is_small(law);
     return law;
-  }
-
-  // Whether few bits are enough for all that the law does.
-  bool is_small(const FinishLaw& law) const {
-    const RescaleRange y{law.low, law.high};
-    if (law.addend == kNoNode)
-      return fits_words({law.sum.low, law.sum.high}, law.multiplier, law.shift, y);
-    const Interval& a = bounds_[law.addend].value;
-    return !law.is_wide &&
-           fits_halves(law.multiplier, law.shift, y, {a.low, a.high}, law.addend_multiplier);
   }
 
   std::vector<std::int64_t> bias_of(const FusedGroup& group) const {

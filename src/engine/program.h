@@ -29,7 +29,8 @@ struct ProgramValue {
 struct FinishLaw {
   std::vector<std::int64_t> bias = {};  // as multipliers are; empty: none
   std::size_t addend = kNoNode;         // the value a
-  std::int64_t addend_low = 0;          // the least that it can be
+  std::int64_t addend_low = 0;          // the least that it can be, and the most
+  std::int64_t addend_high = 0;
   std::vector<std::int64_t> addend_multiplier = {1};
   int addend_shift = 0;
   std::vector<std::int64_t> multiplier = {1};
@@ -41,7 +42,6 @@ struct FinishLaw {
   bool is_wide = true;         // products with m or f need 64 bits
   bool has_wide_sums = false;  // even the sums do
   bool has_ties = true;        // false: no product with m is half-way between two results
-  bool is_small = false;       // fits_words or, with an addend, fits_halves
 };
 
 // The largest of windows of y.

@@ -126,7 +126,8 @@ TEST(SmallRescales, WordsAreExactWhereTheyFit) {
 std::int64_t rescaled_by_halves(std::int64_t x, std::int64_t a, std::int64_t f, int t,
                                 std::int64_t m, int s) {
   const std::int64_t first = std::min<std::int64_t>(f, 32767);
-  const std::int64_t z = x + ((a * first + a * (f - first) + (t == 0 ? 0 : 1LL << (t - 1))) >> t);
+  const std::int64_t half = t == 0 ? 0 : 1LL << (t - 1);
+  const std::int64_t z = x + ((a * first + a * (f - first) + half) >> t);
   const std::int64_t factor = m << word_multiplier_shift(s);
   const std::int64_t upper = (((z & 0xFFFF) * factor) >> 16) + (z >> 16) * factor;
   const int last = last_word_shift(s);
@@ -139,11 +140,15 @@ TEST(SmallRescales, HalvesAreExactWhereTheyFit) {
   for (int s = 1; s <= 24; ++s) {
     for (const std::int64_t m : {0, 1, 2, 3, 77, 3641, 16383, 16384, 32767, 32768}) {
       for (const std::int64_t f : {0, 1, 3, 32767, 32768, 65'534, 65'535}) {
-        if (!fits_halves(std::array{m}, s, y, {0, 255}, std::array{f})) continue;
-        ++fitting;
-        for (std::int64_t x = -500'000; x <= 500'000; x += 9973) {
-          for (const std::int64_t a : {0, 1, 15, 254, 255}) {
-            for (const int t : {0, 1, 10}) {
+        for (const int t : {0, 1, 10}) {
+          const bool fits = fits_halves(std::array{m}, s, y, {0, 255}, std::array{f}, t);
+          const bool fits_signed = fits_halves(std::array{m}, s, y, {-128, 127}, std::array{f}, t);
+          ASSERT_LE(fits_signed, fits);
+          if (!fits) continue;
+          ++fitting;
+          for (std::int64_t x = -500'000; x <= 500'000; x += 9973) {
+            for (const std::int64_t a : {-128, -127, -64, -2, -1, 0, 1, 15, 127, 254, 255}) {
+              if (a < 0 && !fits_signed) continue;
               const std::int64_t z = x + rounded_shift(a * f, t);
               ASSERT_EQ(std::clamp(rescaled_by_halves(x, a, f, t, m, s), y.low, y.high),
                         std::clamp(rounded_shift(z * m, s), y.low, y.high))
@@ -154,15 +159,20 @@ TEST(SmallRescales, HalvesAreExactWhereTheyFit) {
       }
     }
   }
-  EXPECT_GT(fitting, 300);
-  const auto fits = [](std::int64_t m, int s, RescaleRange to, RescaleRange a, std::int64_t f) {
-    return fits_halves(std::array{m}, s, to, a, std::array{f});
+  EXPECT_GT(fitting, 900);
+  const auto fits = [](std::int64_t m, int s, RescaleRange to, RescaleRange a, std::int64_t f,
+                       int t = 0) {
+    return fits_halves(std::array{m}, s, to, a, std::array{f}, t);
   };
   EXPECT_TRUE(fits(16'383, 16, y, {0, 255}, 65'534));
   EXPECT_FALSE(fits(16'384, 16, y, {0, 255}, 65'534));
   EXPECT_FALSE(fits(16'383, 16, y, {0, 255}, 65'535));
   EXPECT_TRUE(fits(0, 16, y, {0, 255}, 65'535));
-  EXPECT_FALSE(fits(1, 16, y, {-1, 255}, 1));
+  EXPECT_TRUE(fits(1, 16, y, {-128, 127}, 1));
+  EXPECT_FALSE(fits(1, 16, y, {-128, 127}, 1, 1));  // -1/2
+  EXPECT_FALSE(fits(1, 16, y, {-128, 127}, 3, 8));  // -384/256
+  EXPECT_TRUE(fits(1, 16, y, {-128, 127}, 3, 9));   // half of 2^9 is no product
+  EXPECT_TRUE(fits(0, 16, y, {-128, 127}, 1, 1));
   EXPECT_FALSE(fits(1, 16, {-1, 255}, {0, 255}, 1));
   EXPECT_FALSE(fits(1, 24, y, {0, 255}, 1));
 }

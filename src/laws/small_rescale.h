@@ -7,6 +7,7 @@
 #include <span>
 
 #include "laws/rescale.h"
+#include "laws/rescale_ties.h"
 
 namespace nibble::inline laws {
 
@@ -43,21 +44,26 @@ constexpr bool fits_words(RescaleRange sum, std::span<const std::int64_t> multip
 }
 
 // Whether clamp(R((x + R(a·f, t))·m, s), y) takes products of words alone, all sums and products
-// being below 2^31. What is added is (a·f' + a·f" + 2^(t-1)) >> t, f = f' + f" two words; the total
+// being below 2^31. What is added is (a·f' + a·f" + 2^(t-1)) >> t, f = f' + f" two words, and a the
+// word a + zero less zero·f in the end: half up, as R does it but for ties below 0. The total
 // z = z"·2^16 + z' times m' = m·2^k is rounded from ((z'·m') >> 16) + z"·m', cut to a word that
 // has a byte before its last bits. Where m is 0 f does not matter.
 constexpr bool fits_halves(std::span<const std::int64_t> multipliers, int shift, RescaleRange y,
-                           RescaleRange addend, std::span<const std::int64_t> factors) {
+                           RescaleRange addend, std::span<const std::int64_t> factors,
+                           int addend_shift) {
   constexpr std::int64_t kMost = 32767;
   constexpr int kBelowByte = 7;
   if (shift < 1 || last_word_shift(shift) > kBelowByte || y.low != 0 || y.high > 255) return false;
-  if (addend.low < 0 || addend.high > 255) return false;
+  if (addend.low < -255 || addend.high > 255) return false;
+  const auto most_below = static_cast<std::uint64_t>(std::max<std::int64_t>(-addend.low, 0));
   const std::size_t columns = std::max(multipliers.size(), factors.size());
   for (std::size_t i = 0; i < columns; ++i) {
     const std::int64_t m = multipliers[multipliers.size() == 1 ? 0 : i];
     const std::int64_t f = factors[factors.size() == 1 ? 0 : i];
     if (m < 0 || m > kMost >> word_multiplier_shift(shift)) return false;
-    if (m != 0 && (f < 0 || f > 2 * kMost)) return false;
+    if (m == 0) continue;
+    if (f < 0 || f > 2 * kMost) return false;
+    if (has_ties(most_below, static_cast<std::uint64_t>(f), addend_shift)) return false;
   }
   return true;
 }

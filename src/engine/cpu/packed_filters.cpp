@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "laws/small_rescale.h"
+
 namespace nibble::inline engine {
 namespace {
 
@@ -55,6 +57,24 @@ std::int32_t one_of(const std::vector<std::int64_t>& list, std::int64_t channel)
                                                     : list[static_cast<std::size_t>(channel)]);
 }
 
+// Those of the panel's outputs, or the one of all.
+std::span<const std::int64_t> of_panel(const std::vector<std::int64_t>& list,
+                                       const FilterPanel& panel) {
+  if (list.size() == 1) return list;
+  return std::span(list).subspan(static_cast<std::size_t>(panel.first_output),
+                                 static_cast<std::size_t>(panel.outputs));
+}
+
+// Whether few bits are enough for all that the law does to these outputs.
+bool has_small_law(const FinishLaw& law, const FilterPanel& panel) {
+  const std::span multipliers = of_panel(law.multiplier, panel);
+  const RescaleRange y{law.low, law.high};
+  if (law.addend == kNoNode)
+    return fits_words({law.sum.low, law.sum.high}, multipliers, law.shift, y);
+  return !law.is_wide && fits_halves(multipliers, law.shift, y, {law.addend_low, law.addend_high},
+                                     of_panel(law.addend_multiplier, panel), law.addend_shift);
+}
+
 }  // namespace
 
 std::int64_t panel_groups_of(const Conv2d& window) {
@@ -82,6 +102,7 @@ PackedFilters::PackedFilters(const ProductSpec& spec, const FilterShape& shape)
       FilterPanel panel{.first_output = g * per_group + o, .outputs = std::min(width, outputs - o)};
       panel.blocks = static_cast<int>((panel.outputs + kFilterOutputs - 1) / kFilterOutputs);
       panel.first_channel = g * (spec.in.channels / groups);
+      panel.is_small = has_small_law(spec.finish, panel);
       pack_panel(spec, shape, panel);
       panels_.push_back(panel);
     }

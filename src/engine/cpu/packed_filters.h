@@ -32,6 +32,7 @@ struct FilterPanel {
   std::int64_t first_channel = 0;  // of the group, in bytes of a pixel
   std::size_t offset = 0;          // of its weights
   std::size_t bytes = 0;           // when expanded
+  bool is_small = false;           // as RescaleTile has it
 };
 
 class PackedFilters {

@@ -15,7 +15,7 @@ RescaleTile rescale_of(const ProductSpec& spec, const PackedFilters& filters, st
                    .zero = spec.out.zero,
                    .is_wide = spec.finish.is_wide,
                    .has_ties = spec.finish.has_ties,
-                   .is_small = spec.finish.is_small,
+                   .is_small = outputs.is_small,
                    .storage = spec.out.storage,
                    .out = out + spec.out.channel_bytes(outputs.first_output),
                    .stride = spec.out.stride};

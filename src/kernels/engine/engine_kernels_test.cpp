@@ -154,7 +154,7 @@ TEST(EngineKernels, RescalesOfEveryKindAndShiftAreExact) {
 TEST(EngineKernels, RescalesOfFewBitsAreExact) {
   Random random(12);
   for (const FilterStorage addend : {FilterStorage::none, FilterStorage::u8, FilterStorage::u4}) {
-    int count = 0, small = 0;
+    int count = 0, small = 0, small_with_zero = 0;
     for (const FilterStorage storage : {FilterStorage::u8, FilterStorage::u4}) {
       for (int shift = 1; shift <= 24; ++shift) {
         for (int turn = 0; turn < 30; ++turn) {
@@ -165,11 +165,14 @@ TEST(EngineKernels, RescalesOfFewBitsAreExact) {
           for (const EngineKernelsPath& path : fast_paths()) rescale.expect_definition_on(path);
           if (HasFatalFailure()) return;
           ++count;
-          small += rescale.tile().is_small ? 1 : 0;
+          if (!rescale.tile().is_small) continue;
+          ++small;
+          small_with_zero += rescale.tile().addend.zero > 0 ? 1 : 0;
         }
       }
     }
     EXPECT_GT(small, count / 6) << "addend " << static_cast<int>(addend);
+    EXPECT_TRUE(addend != FilterStorage::u8 || small_with_zero > count / 20);
   }
 }
 

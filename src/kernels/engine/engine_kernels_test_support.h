@@ -347,15 +347,18 @@ class RandomRescale {
     FilterAddend& addend = tile_.addend;
     const bool is_byte = what_.addend == FilterStorage::u8;
     addend.storage = what_.addend;
-    addend.zero = is_byte && random.is_one_of(8) ? 128 : 0;
-    addend.shift = random.word(0, 12);
+    // A sign and a tie do not go together: shifts of 0, or long ones of odd products.
+    addend.zero = is_byte && random.is_one_of(3) ? 64 * random.word(1, 2) : 0;
+    addend.shift = addend.zero > 0 && random.is_one_of(2) ? 0 : random.word(0, 12);
     addend.stride = is_byte ? kFilterColumns : kFilterColumns / 2;
     addend_ = random.bytes(addend.stride * what_.pixels);
     const std::int64_t most = 65'534 >> random.between(0, 12);
     addend_most_ = ((is_byte ? 255 : 15) * 65'535) >> addend.shift;
-    for (int o = 0; o < kFilterColumns; ++o)
-      addend_multiplier_.push_back(random.is_one_of(4) ? static_cast<std::int32_t>(most)
-                                                       : random.word(0, static_cast<int>(most)));
+    for (int o = 0; o < kFilterColumns; ++o) {
+      const std::int64_t factor = random.is_one_of(4) ? most : random.between(0, most);
+      addend_multiplier_.push_back(static_cast<std::int32_t>(
+          addend.zero > 0 ? std::min<std::int64_t>(factor | 1, 65'533) : factor));
+    }
   }
   void set_small() {
     const auto [least, most] = std::ranges::minmax(sums_);
@@ -372,8 +375,9 @@ class RandomRescale {
     const int last = addend.storage == FilterStorage::u8 ? 255 : 15;
     largest += ((last * std::ranges::max(factors)) >> addend.shift) + 1;
     tile_.is_wide = largest * std::ranges::max(multipliers) + half_step(tile_.shift) > INT32_MAX;
-    tile_.is_small = !tile_.is_wide && fits_halves(multipliers, tile_.shift, y,
-                                                   {-addend.zero, last - addend.zero}, factors);
+    tile_.is_small =
+        !tile_.is_wide && fits_halves(multipliers, tile_.shift, y,
+                                      {-addend.zero, last - addend.zero}, factors, addend.shift);
   }
 
   // (|sum| + |addend|)·multiplier <= limit, with some at the limit.

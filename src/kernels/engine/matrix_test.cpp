@@ -177,9 +177,9 @@ TEST(FilterMatrix, IsRescaledAsTilesAre) {
   std::vector<std::int32_t> multipliers, factors;
   for (int o = 0; o < kFilterColumns; ++o) {
     multipliers.push_back(random.is_one_of(8) ? 0 : random.word(7, 60));
-    factors.push_back(random.word(0, 100));
+    factors.push_back(random.is_one_of(8) ? random.word(32'768, 65'534) : random.word(0, 100));
   }
-  int small = 0;
+  int small = 0, small_with_addend = 0;
   const auto is_small = [&](const RescaleTile& tile) {
     const std::vector<std::int64_t> m(multipliers.begin(), multipliers.end());
     constexpr std::int64_t kMostSum = (1 << 22) - 1;
@@ -188,8 +188,8 @@ TEST(FilterMatrix, IsRescaledAsTilesAre) {
     const RescaleRange a{-tile.addend.zero, 255 - tile.addend.zero};
     const bool fits = tile.addend.storage == FilterStorage::none
                           ? fits_words({-kMostSum, kMostSum}, m, tile.shift, y)
-                          : !tile.is_wide && fits_halves(m, tile.shift, y, a, f);
-    small += fits ? 1 : 0;
+                          : !tile.is_wide && fits_halves(m, tile.shift, y, a, f, tile.addend.shift);
+    (tile.addend.storage == FilterStorage::none ? small : small_with_addend) += fits ? 1 : 0;
     return fits;
   };
   const std::vector<std::uint8_t> addends = random.bytes(100 * kFilterColumns);
@@ -223,7 +223,8 @@ TEST(FilterMatrix, IsRescaledAsTilesAre) {
       }
     }
   }
-  EXPECT_GT(small, 24);  // of 72 to which nothing is added
+  EXPECT_GT(small, 24);             // of 72 to which nothing is added
+  EXPECT_GT(small_with_addend, 4);  // of 36
 }
 
 // Windows of 3×3 in pictures with a column and a row of zeros between them, from some row on.

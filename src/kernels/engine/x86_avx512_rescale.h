@@ -38,8 +38,9 @@ void with_avx512_rescale(const RescaleTile& tile, const Body& body) {
     return for_out.template operator()<Addend, narrow, false>();
   };
   if (width_of(tile) == halves) {
-    return tile.addend.storage == u8 ? for_out.template operator()<u8, halves, true, false>()
-                                     : for_out.template operator()<u4, halves, true, false>();
+    if (tile.addend.storage == u4) return for_out.template operator()<u4, halves, true, false>();
+    return tile.addend.zero == 0 ? for_out.template operator()<u8, halves, true, false>()
+                                 : for_out.template operator()<u8, halves, true, true>();
   }
   if (width_of(tile) == words) {
     return is_positive(tile) ? for_out.template operator()<none, words, true>()

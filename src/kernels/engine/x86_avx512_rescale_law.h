@@ -20,11 +20,13 @@ namespace {  // a copy for each file: they are compiled with flags of their own
 enum class RescaleWidth { words, halves, narrow, upper, upper_words, shifted, wide };
 
 // Of 16 columns: multipliers, those of odd columns in even lanes, those of what is added. By
-// halves: multipliers of lower halves, of upper halves, and factors as sums of two words.
+// halves: multipliers of lower halves, of upper halves, and factors as sums of two words; from what
+// the products with these start, half a step less zero times the factor.
 struct RescaleMultipliers {
   __m512i first;
   __m512i second;
   __m512i of_addend;
+  __m512i start;
 };
 
 inline constexpr bool takes_upper(RescaleWidth width) {
@@ -42,9 +44,9 @@ inline bool is_positive(const RescaleTile& tile) {
 inline RescaleWidth width_of(const RescaleTile& tile) {
   const bool rounds_up = is_positive(tile) || !tile.has_ties;
   if (tile.addend.storage != FilterStorage::none)
-    return tile.is_wide                                                  ? RescaleWidth::wide
-           : tile.is_small && is_positive(tile) && tile.addend.zero == 0 ? RescaleWidth::halves
-                                                                         : RescaleWidth::narrow;
+    return tile.is_wide                         ? RescaleWidth::wide
+           : tile.is_small && is_positive(tile) ? RescaleWidth::halves
+                                                : RescaleWidth::narrow;
   if (tile.is_small && rounds_up && tile.storage != FilterStorage::s32) return RescaleWidth::words;
   if (!tile.is_wide) return RescaleWidth::narrow;
   // |sum|·multiplier is at most (2^31 - 1)².
@@ -330,20 +332,21 @@ class Avx512Rescale {
     return b < 2 ? _mm512_and_si512(x, _mm512_set1_epi16(15)) : _mm512_srli_epi16(x, 4);
   }
 
-  static Multipliers by_halves(__m512i multiplier, __m512i factor) {
+  Multipliers by_halves(__m512i multiplier, __m512i factor) const {
     factor = _mm512_maskz_mov_epi32(_mm512_test_epi32_mask(multiplier, multiplier), factor);
     const __m512i first = _mm512_min_epi32(factor, _mm512_set1_epi32(32767));
     const __m512i second = _mm512_sub_epi32(factor, first);
     return {multiplier, _mm512_slli_epi32(multiplier, 16),
-            _mm512_or_si512(first, _mm512_slli_epi32(second, 16))};
+            _mm512_or_si512(first, _mm512_slli_epi32(second, 16)),
+            _mm512_sub_epi32(addend_shift_.half, _mm512_mullo_epi32(factor, addend_zero_))};
   }
 
   // floor(total·multiplier / 2^16), the total's lower half without a sign: half a step has no bit
   // below 2^16, so that it can be added later.
   [[gnu::always_inline]] __m512i halves(__m512i sum, const Multipliers& by,
                                         const std::uint8_t* data, int b) const {
-    const __m512i added =
-        _mm512_dpwssd_epi32(addend_shift_.half, doubled_addend_of(data, b), by.of_addend);
+    const __m512i start = SignedAddend ? by.start : addend_shift_.half;
+    const __m512i added = _mm512_dpwssd_epi32(start, doubled_addend_of(data, b), by.of_addend);
     const __m512i total = _mm512_add_epi32(sum, _mm512_srav_epi32(added, addend_shift_.shift));
     return _mm512_dpwssd_epi32(_mm512_mulhi_epu16(total, by.first), total, by.second);
   }
@@ -362,7 +365,7 @@ class Avx512Rescale {
 
   [[gnu::always_inline]] Multipliers multipliers_of(int block) const {
     if constexpr (kHalves) return kept_[block];
-    Multipliers result{_mm512_loadu_si512(tile_.multiplier + block * 16), {}, {}};
+    Multipliers result{_mm512_loadu_si512(tile_.multiplier + block * 16), {}, {}, {}};
     if constexpr (takes_upper(Width)) result.second = kept_[block].second;
     if constexpr (Addend != FilterStorage::none)
       result.of_addend = _mm512_loadu_si512(tile_.addend.multiplier + block * 16);
@@ -372,6 +375,7 @@ class Avx512Rescale {
     by.first = in_register(by.first);
     if constexpr (takes_upper(Width) || kHalves) by.second = in_register(by.second);
     if constexpr (Addend != FilterStorage::none) by.of_addend = in_register(by.of_addend);
+    if constexpr (kHalves && SignedAddend) by.start = in_register(by.start);
     return by;
   }
   // Those of two blocks, as their words will lie.

@@ -90,7 +90,7 @@ class WaitingSums {
     }
   }
 
-  alignas(64) std::byte law_[2496];
+  alignas(64) std::byte law_[2752];
   int window_;
   std::int64_t steps_;
   int apart_ = 1;
