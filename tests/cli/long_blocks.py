@@ -25,16 +25,18 @@ OF_DATA = {
 # Courses on CIFAR-10 have one epoch over `few.npz`, the first pictures of it.
 ONE_EPOCH = {"--epochs": "1", "--overwrite": ""}
 LESS = (
-    (r"nibble train cifar10-", {}, {"--data": "few.npz", **ONE_EPOCH}),
+    (r"nibble train cifar10-", {"--data cifar10-png": "--data few.npz"}, {"--data": "few.npz", **ONE_EPOCH}),
     (r"nibble train .*cifar10", {"cifar10": "few.npz"}, ONE_EPOCH),
     (r"nibble train .*mnist", {r"--epochs \d+": "--epochs 1"}, ONE_EPOCH),
-    (r"nibble sweep (mnist|fashion)-", {"--seeds 3": "--seeds 1"}, {"--epochs": "1"}),
+    # Twins that average their weights from a late epoch on have no course of one.
+    (r"nibble sweep (mnist|fashion)-", {"--seeds 3": "--seeds 1", r" --twin \S+-twin-fp32": ""}, {"--epochs": "1"}),
     (r"nibble quantize .*--recipe", {"cifar10": "few.npz"}, {"--samples": "64", "--finetune": "1"}),
     (r"nibble train \w", {}, {"--overwrite": ""}),
     (r"nibble tune", {}, {"--output": "tuning.txt"}),
 )
 
-# Where a fail is an answer, too: of Server's runs a machine that is too slow makes invalid ones.
+# Where a fail is an answer, too: of Server's runs a machine that is too slow makes invalid ones, and two runs of ten seconds
+# differ by more than the 10 % of TEST01 and TEST04 where others share it (117.7 and 127.7 % were seen); loadgen_test checks both.
 MAY_FAIL = (r"--scenario Server", r"loadgen test0[14]")
 
 # Models and files that pages speak of, by the commands that make them; {data} is the folder of data sets.
