@@ -52,7 +52,7 @@ Session::Session(const Recipe& recipe)
       network_(with_formats(recipe.network, recipe.policy)),
       rounder_(network_, recipe.seed),
       placement_(recipe),
-      tape_(network_, recipe.policy, rounder_, &placement_),
+      tape_(network_, recipe.policy, rounder_, &placement_, recipe.optimizer.trains_steps),
       optimizer_(recipe.optimizer, network_, recipe.policy, rounder_, tape_.parameters()),
       loss_scale_{recipe.policy.loss_scale.start, 0} {
   if (recipe.start) {

@@ -25,7 +25,7 @@ void add_to(float* sum, const float* addend, std::int64_t count) {
 }  // namespace
 
 Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder,
-           const FloatPlacement* placement)
+           const FloatPlacement* placement, bool trains_steps)
     : network_(network),
       shapes_(infer_shapes(network)),
       layers_(network.nodes.size()),
@@ -56,6 +56,7 @@ Tape::Tape(const Network& network, const PrecisionPolicy& policy, Rounder& round
     needs.push_back(needs_of(layers_[i].get()));
     needs[i].makes_output_again =
         layers_[i] && layers_[i]->makes_output_again() && value_rules_[i] == nullptr;
+    if (is<FakeQuantize>(network.nodes[i].op) && !trains_steps) needs[i].has_parameters = false;
   }
   memory_.emplace(network, std::move(needs));
 

@@ -20,9 +20,10 @@ namespace nibble::inline float_training {
 
 class Tape {
  public:
-  // All of them must outlive the tape. Without a placement the CPU computes everything.
+  // All of them must outlive the tape. Without a placement the CPU computes everything. Steps of
+  // fake quantization that are not trained have no gradient.
   Tape(const Network& network, const PrecisionPolicy& policy, Rounder& rounder,
-       const FloatPlacement* placement = nullptr);
+       const FloatPlacement* placement = nullptr, bool trains_steps = true);
 
   // In the order of parameters_of; values and gradients are made here, values are not set.
   const std::vector<LayerParameter*>& parameters() const { return parameters_; }

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "float_training/losses.h"
 #include "float_training/test_networks.h"
@@ -131,6 +133,27 @@ TEST(Tape, RoundedValuesTakeNoMemoryOfTheirOwn) {
     return static_cast<double>(tape.pool().peak_bytes());
   };
   EXPECT_LT(peak_of(R"({op="fake_quantize", low=0, high=255}, )"), 1.5 * peak_of(""));
+}
+
+// Nobody asks for the error of what is rounded first, then.
+TEST(Tape, StepsThatAreNotTrainedTakeNoErrorOfTheInput) {
+  const Network network = network_of(
+      {"first",
+       R"({op="fake_quantize", low=-1000000, high=1000000}, {op="conv2d", channels=1, kernel=1},
+                   {op="fake_quantize", low=-1000000, high=1000000}, {op="conv2d", channels=1, kernel=1})",
+       "[16, 16, 8]"});
+  TapeUnderTest trained(network, 4);
+  TapeUnderTest fixed(network, 4, {}, nullptr, false);
+  trained.run();
+  fixed.run();
+  EXPECT_LT(fixed.pool().peak_bytes(), trained.pool().peak_bytes());
+  const std::vector<Parameter> parameters = parameters_of(network);
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    if (parameters[p].kind == "step") continue;
+    EXPECT_TRUE(std::ranges::equal(trained.parameter(p).gradient.as<float>(),
+                                   fixed.parameter(p).gradient.as<float>()))
+        << parameters[p].name;
+  }
 }
 
 TEST(Tape, ReluPassesWhereRoundingMadeAZero) {

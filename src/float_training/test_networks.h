@@ -25,11 +25,11 @@ inline float test_value(std::size_t stream, std::size_t i) {
 class TapeUnderTest {
  public:
   TapeUnderTest(const Network& network, std::int64_t images, const PrecisionPolicy& policy = {},
-                const FloatPlacement* placement = nullptr)
+                const FloatPlacement* placement = nullptr, bool trains_steps = true)
       : network_(network),
         policy_(policy),
         rounder_(network_, 9),
-        tape_(network_, policy_, rounder_, placement),
+        tape_(network_, policy_, rounder_, placement, trains_steps),
         images_(images) {
     const Shape& shape = input_of(network_).shape;
     batch_ = Tensor(DType::f32, shape.rank() == 3 ? Shape{images, shape[0], shape[1], shape[2]}

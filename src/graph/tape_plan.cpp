@@ -28,7 +28,7 @@ TapePlan plan_tape(const Network& network, std::span<const LayerNeeds> needs) {
       plan.home[i] = plan.home[first];
       plan.is_made_again[plan.home[first]] = false;  // it is another value now
     }
-    plan.is_made_again[i] = layer.makes_output_again && layer.keeps_inputs && layer.has_parameters;
+    plan.is_made_again[i] = layer.makes_output_again && layer.keeps_inputs;
     plan.wants_error[i] = layer.has_parameters;
     for (const std::size_t input : inputs) {
       if (input != first || plan.home[i] == i) ++plan.readers[plan.home[input]];

@@ -17,7 +17,7 @@ struct LayerNeeds {
   bool keeps_output = false;
   bool works_in_place = false;      // output may be the first input's memory, and its error too
   bool makes_output_again = false;  // from inputs, which it keeps; the output may go till then
-  bool has_parameters = false;
+  bool has_parameters = false;      // that are trained
 };
 
 // Of a layer by its own words; null computes nothing.

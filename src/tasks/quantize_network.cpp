@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "core/hash.h"
+#include "data/picture_set.h"
 #include "epoch_loop/training_data.h"
 #include "foreign/layer_directory/nodes_to_layers.h"
 #include "nibble/core/error.h"
@@ -19,6 +21,8 @@
 
 namespace nibble::inline tasks {
 namespace {
+
+constexpr std::int64_t kHeldOfFineTuning = std::int64_t{32} << 20;  // bytes of pictures, a split
 
 // On the train split of --data, with the engine's rounding in every step.
 Model fine_tuned(const Model& fake, const QuantizeChoices& choices, const QuantizeManner& manner,
@@ -72,6 +76,8 @@ QuantizedNetwork quantize_network(const Model& model, const QuantizeChoices& cho
                        .input = input_of(model.network).shape,
                        .skips_broken = choices.skips_broken,
                        .takes_unlabelled = true};
+  // A batch and its values take most of what there is.
+  if (choices.fine_tuning > 0) pictures.most_in_memory = most_in_memory(kHeldOfFineTuning);
   const Dataset calib = load_dataset(choices.calib, Split::train, pictures);
   pictures.takes_unlabelled = false;
   check_answers(choices, calib);
