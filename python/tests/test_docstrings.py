@@ -107,7 +107,8 @@ def undocumented(module):
         if not each.__doc__:
             yield name
         for member, own in members(each):
-            if (callable(own) or isinstance(own, property)) and not said_of(own):
+            said = (said_of(vars(base)[member]) for base in each.__mro__ if member in vars(base))
+            if (callable(own) or isinstance(own, property)) and not any(said):
                 yield f"{name}.{member}"
 
 

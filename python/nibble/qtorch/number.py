@@ -41,6 +41,7 @@ class Number:
 
     @property
     def format(self) -> str:
+        """Its name in Nibble."""
         raise NotImplementedError(f"{type(self).__name__} has no format")
 
 

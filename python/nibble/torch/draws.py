@@ -118,6 +118,7 @@ class DrawsModule(torch.nn.Module):
 
     @property
     def step(self) -> int:
+        """Of the next draw: how many calls have drawn."""
         return self.draws.step
 
     @step.setter

@@ -99,6 +99,7 @@ class Rounder:
 
     @property
     def is_stochastic(self) -> bool:
+        """Whether rounding draws."""
         return self.rounding.startswith("stochastic")
 
     @property

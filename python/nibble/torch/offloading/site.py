@@ -33,6 +33,7 @@ class Traffic:
 
     @property
     def bytes(self) -> int:
+        """Both ways."""
         return self.bytes_sent + self.bytes_fetched
 
 
