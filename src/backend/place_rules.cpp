@@ -96,7 +96,7 @@ std::string to_string(const std::vector<PlaceRule>& rules) {
     if (!text.empty()) text += ", ";
     if (!rule.is_for_all()) {
       text += rule.nodes;
-      if (rule.pass) text += "." + std::string(word_of(*rule.pass));
+      if (rule.pass) text.append(".").append(word_of(*rule.pass));
       text += "=";
     }
     text += rule.device;
