@@ -236,8 +236,9 @@ TEST(BatchNorm, FrozenBiasesAreHeldByLargeShiftsAlone) {
                                 .shift = static_cast<std::int32_t>(sign * shift)};
           return std::int64_t{frozen_norm_bias(statistics, scale, sum_shift)};
         };
-        const Real exact = std::ldexp((Real{1} * most_shift * deviation) / magnitude + kNormMeanMost,
-                                      sum_shift - kNormUnitBits);
+        const Real exact =
+            std::ldexp((Real{1} * most_shift * deviation) / magnitude + kNormMeanMost,
+                       sum_shift - kNormUnitBits);
         EXPECT_LT(std::abs(bias_of(most_shift)), kNormBiasMost);
         EXPECT_NEAR(static_cast<double>(bias_of(most_shift)), static_cast<double>(sign * exact), 1);
         const auto above = static_cast<std::int64_t>((most_ratio + 1) * magnitude);

@@ -165,13 +165,11 @@ std::string bench(const EngineObject& self, std::int64_t batch, double seconds) 
                 std::to_string(batch) + " and " + std::to_string(seconds), "more than 0");
   }
   const nb::gil_scoped_release others_may_run;
-  return measure_engine(
-      self.engine(),
-      {.batch = batch,
-       .seconds = seconds,
-       .device = self.device,
-       .threads = self.threads,
-       .lanes = self.lanes});
+  return measure_engine(self.engine(), {.batch = batch,
+                                        .seconds = seconds,
+                                        .device = self.device,
+                                        .threads = self.threads,
+                                        .lanes = self.lanes});
 }
 
 }  // namespace

@@ -78,9 +78,9 @@ std::string compared_models(const ModelObject& first, const ModelObject& second,
 }
 
 std::string emitted(const ModelObject& model, const std::filesystem::path& folder,
-                  const std::string& prefix, bool uses_dsp, std::int64_t batch,
-                  std::int64_t vectors, std::optional<std::int64_t> ram,
-                  std::optional<std::int64_t> flash, bool is_forced) {
+                    const std::string& prefix, bool uses_dsp, std::int64_t batch,
+                    std::int64_t vectors, std::optional<std::int64_t> ram,
+                    std::optional<std::int64_t> flash, bool is_forced) {
   const nb::gil_scoped_release others_may_run;
   TrainingStart start;
   start.model = copy_of(model.model());
