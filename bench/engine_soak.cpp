@@ -128,7 +128,8 @@ void run(const SoakFlags& flags) {
       threads.emplace_back([&, i] { soak.work(end, static_cast<std::uint64_t>(i)); });
     for (std::thread& each : threads) each.join();
   };
-  round(std::min(0.2 * flags.seconds, 5.0));  // all sizes have been there
+  // A while until all sizes have been there and threads have the heaps that they keep.
+  round(std::max(std::min(0.2 * flags.seconds, 5.0), 0.05 * flags.seconds));
   const HeldMegabytes before = soak.held();
   round(flags.seconds);
   const HeldMegabytes after = soak.held();

@@ -6,7 +6,7 @@
   bench/float_twin.py cifar10-resnet26-fp32 --out runs/r26 --weights r26.npz
   nibble convert r26.npz r26.nib --network resnet26-32x32                    (the same network for all other verbs)
 
-Network, batch, rate, momentum, decay, smoothing, augmentation and the pictures' mean and deviation are the recipe's, the
+Network, batch, rate, momentum (Nesterov's or not), decay, smoothing, augmentation and the pictures' mean and deviation are the recipe's, the
 schedule is one cycle. A recipe by NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual. Weights begin as
 He et al. have them; all parameters decay, as is PyTorch's way; batch norms answer by running statistics. Products are tf32
 (--bf16: bf16, with sums and batch norms in fp32). The last batch of an epoch has what is left, as in integers. A loss that
@@ -150,6 +150,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     for name, usual in USUAL.items():
         parser.add_argument("--" + name.replace("_", "-"), type=float, help=f"instead of the recipe's, or of {usual}")
+    parser.add_argument("--nesterov", action="store_true", help="though the recipe has plain momentum")
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--weights", type=Path, help="an .npz that the trained weights are written to")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run: settings.json, epochs.csv, summary.json")
@@ -162,6 +163,7 @@ def main():
     for name, usual in USUAL.items():
         asked = getattr(arguments, name)
         recipe[name] = asked if asked is not None else recipe.get(name, usual)
+    recipe["nesterov"] = arguments.nesterov or recipe.get("nesterov", False)
     epochs, batch = arguments.epochs or recipe["epochs"], arguments.batch or recipe["batch"]
     torch.manual_seed(arguments.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
@@ -189,9 +191,14 @@ def main():
         with torch.no_grad():
             sums.add_(torch.stack((loss * len(labels), (answers.argmax(1) == labels).float().sum())))
             gradients = torch._foreach_add(gradients, parameters, alpha=recipe["weight_decay"])
+            added = torch._foreach_mul(gradients, rate)
             torch._foreach_mul_(momenta, recipe["momentum"])
-            torch._foreach_add_(momenta, torch._foreach_mul(gradients, rate))
-            torch._foreach_sub_(parameters, momenta)
+            torch._foreach_add_(momenta, added)
+            if recipe["nesterov"]:
+                torch._foreach_add_(added, momenta, alpha=recipe["momentum"])
+                torch._foreach_sub_(parameters, added)
+            else:
+                torch._foreach_sub_(parameters, momenta)
 
     @torch.no_grad()
     def evaluated():

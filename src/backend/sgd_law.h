@@ -28,7 +28,8 @@ NIBBLE_HOST_DEVICE constexpr SgdStep sgd_step_of(const SgdUpdate& rule, int sum_
           .decay = decays ? rule.decay.mantissa : 0,
           .decay_shift = -rule.decay.exponent,
           .momentum = rule.momentum,
-          .rounding = rounding};
+          .rounding = rounding,
+          .looks_ahead = rule.looks_ahead};
 }
 
 // What follows a step: the numbers of a tensor go down by `halvings` places (-1: up by one), and

@@ -29,8 +29,10 @@ TEST(EveryNetwork, TrainsAsTheDefinitionsSayUnderEveryRule) {
 }
 
 TEST(EveryNetwork, TrainsAsTheDefinitionsSayUnderTheRuleSgd) {
-  IntegerOptions options{
-      .update = SgdUpdate{.rate = {20000, -16}, .decay = {20000, -24}, .has_norm_decay = true}};
+  IntegerOptions options{.update = SgdUpdate{.rate = {20000, -16},
+                                             .decay = {20000, -24},
+                                             .has_norm_decay = true,
+                                             .looks_ahead = true}};
   options.roundings.all.gradient = ShiftRounding::stochastic;
   for (const NamedCase& each : networks(false)) expect_agreement(each, options, 2, 2);
 }

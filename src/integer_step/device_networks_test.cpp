@@ -153,7 +153,8 @@ TEST(DeviceNetworks, RandomNormalizedOnesAgree) {
                                .decay = {draws.in(0, 1) * 30000, -26},
                                .momentum = draws.in(0, 255),
                                .fraction_bits = draws.in(1, 16),
-                               .has_norm_decay = seed % 3 == 0};
+                               .has_norm_decay = seed % 3 == 0,
+                               .looks_ahead = seed % 4 == 1};
     options.roundings.all = {kRoundings[draws.in(0, 2)], kRoundings[draws.in(0, 2)],
                              kRoundings[draws.in(0, 2)]};
     expect_agreement(one, options, 3, draws.in(1, 37), kCpuAndCuda);

@@ -35,7 +35,9 @@ Json json_of(const SgdUpdate& rule, const IntegerRecipe& recipe) {
                {"momentum_256ths", rule.momentum},
                {"fraction_bits", rule.fraction_bits},
                {"weight_decay", recipe.weight_decay}};
-  if (rule.has_norm_decay) told["decay_norms"] = true;  // runs without it go on as they were told
+  // Runs without these go on as they were told.
+  if (rule.has_norm_decay) told["decay_norms"] = true;
+  if (rule.looks_ahead) told["nesterov"] = true;
   return told;
 }
 

@@ -49,7 +49,7 @@ void refuse_keys(TomlReader& table, std::initializer_list<std::string_view> keys
 }
 
 void read_update(TomlReader& table, ShiftUpdate& update, IntegerRecipe& recipe) {
-  refuse_keys(table, {"rate", "schedule", "momentum", "weight_decay", "decay_norms"}, "sgd");
+  refuse_keys(table, {"rate", "schedule", "momentum", "nesterov", "weight_decay", "decay_norms"}, "sgd");
   take_word(table, "mu", recipe.mu, parse_mu);
   take_word(table, "bias_mu", recipe.bias_mu, parse_mu);
   take_integer(table, "momentum16", update.momentum, {.most = kMostMomentum});
@@ -62,6 +62,7 @@ void read_update(TomlReader& table, SgdUpdate& update, IntegerRecipe& recipe) {
   recipe.rate = positive(table, "rate", recipe.rate);
   recipe.weight_decay = positive(table, "weight_decay", recipe.weight_decay, true);
   update.has_norm_decay = table.boolean("decay_norms").value_or(update.has_norm_decay);
+  update.looks_ahead = table.boolean("nesterov").value_or(update.looks_ahead);
   take_word(table, "schedule", recipe.schedule,
             [](const std::string& text) { return parse_schedule(text); });
   if (table.find("momentum") != nullptr) update.momentum = in_256ths(share(table, "momentum", 0));

@@ -94,6 +94,7 @@ TEST(IntegerRecipes, ReadTheKeysOfTheSecondRule) {
 rate = 0.1
 weight_decay = 5e-4
 decay_norms = true
+nesterov = true
 momentum = 0.5
 schedule = "warmup(1)+cosine"
 fraction_bits = 8
@@ -101,7 +102,8 @@ shift_rounding = ["gradient=nearest"]
 )",
                                                     "r");
   EXPECT_EQ(recipe.options.update,
-            UpdateRule(SgdUpdate{.momentum = 128, .fraction_bits = 8, .has_norm_decay = true}));
+            UpdateRule(SgdUpdate{
+                .momentum = 128, .fraction_bits = 8, .has_norm_decay = true, .looks_ahead = true}));
   EXPECT_EQ(recipe.rate, 0.1);
   EXPECT_EQ(recipe.weight_decay, 5e-4);
   EXPECT_EQ(to_string(recipe.schedule), "warmup(1)+cosine");

@@ -46,6 +46,7 @@ void check_update_flags(const TrainFlags& flags, const IntegerFlags& integers,
   const bool is_sgd = std::holds_alternative<SgdUpdate>(recipe.options.update);
   for (const auto& [flag, is_given] : {std::pair{"--lr", flags.rate.has_value()},
                                        std::pair{"--momentum", flags.momentum.has_value()},
+                                       std::pair{"--nesterov", flags.has_nesterov},
                                        std::pair{"--weight-decay", flags.weight_decay.has_value()},
                                        std::pair{"--decay-norms", integers.has_norm_decay},
                                        std::pair{"--schedule", flags.schedule.has_value()}}) {
@@ -73,6 +74,7 @@ void take_sgd(const TrainFlags& flags, const IntegerFlags& integers, IntegerReci
   if (flags.weight_decay) recipe.weight_decay = *flags.weight_decay;
   if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
   if (flags.momentum) update.momentum = in_256ths(*flags.momentum);
+  if (flags.has_nesterov) update.looks_ahead = true;
   if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
   if (integers.has_norm_decay) update.has_norm_decay = true;
 }

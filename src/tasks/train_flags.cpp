@@ -119,6 +119,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--optimizer", flags.optimizer, "sgd, adam, adamw");
   verb.add_option("--lr", flags.rate, "learning rate")->check(positive());
   verb.add_option("--momentum", flags.momentum, "of sgd")->check(CLI::Range(0.0, 1.0));
+  verb.add_flag("--nesterov", flags.has_nesterov, "of sgd: steps look ahead by the new momentum");
   verb.add_option("--weight-decay", flags.weight_decay, "added to gradients (adamw: decoupled)")
       ->check(not_negative());
   verb.add_option("--schedule", flags.schedule,
@@ -239,12 +240,16 @@ Recipe recipe_of(const TrainFlags& flags) {
     recipe.optimizer.kind = optimizer_by_name(*flags.optimizer);
     recipe.optimizer.rate = recipe.optimizer.kind == OptimizerKind::sgd ? 0.01 : 0.001;
   }
-  if (flags.momentum && recipe.optimizer.kind != OptimizerKind::sgd) {
-    throw CLI::ValidationError("--momentum", fmt::format("is of sgd, and the optimizer is {}",
-                                                         name_of(recipe.optimizer.kind)));
+  for (const auto& [flag, is_given] : {std::pair{"--momentum", flags.momentum.has_value()},
+                                       std::pair{"--nesterov", flags.has_nesterov}}) {
+    if (is_given && recipe.optimizer.kind != OptimizerKind::sgd) {
+      throw CLI::ValidationError(
+          flag, fmt::format("is of sgd, and the optimizer is {}", name_of(recipe.optimizer.kind)));
+    }
   }
   take_number("--lr", flags.rate, recipe.optimizer.rate);
   take_number("--momentum", flags.momentum, recipe.optimizer.momentum);
+  if (flags.has_nesterov) recipe.optimizer.has_nesterov = true;
   take_number("--weight-decay", flags.weight_decay, recipe.optimizer.weight_decay);
   take(flags.average_from, recipe.averaging.start);
   if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);

@@ -30,6 +30,7 @@ struct TrainFlags {
   std::optional<std::string> optimizer;
   std::optional<double> rate;
   std::optional<double> momentum;
+  bool has_nesterov = false;
   std::optional<double> weight_decay;
   std::optional<std::string> schedule;
   std::optional<std::string> initialization;

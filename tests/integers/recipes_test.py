@@ -11,7 +11,7 @@ from twice_case import NORMALIZED_SGD, TwiceCase
 
 # Keys of recipes that are settings by another name; the others have the same one or say nothing of the numbers here.
 NAMES = {"rate": "lr"}
-SETTINGS = ("rate", "schedule", "momentum", "weight_decay", "decay_norms", "crop", "flip", "average_from")
+SETTINGS = ("rate", "schedule", "momentum", "nesterov", "weight_decay", "decay_norms", "crop", "flip", "average_from")
 OTHERS = ("summary", "follows", "arith", "network", "data", "epochs", "batch")
 
 

@@ -43,6 +43,7 @@ class Settings:
     momentum: float = 0.9
     weight_decay: float = 0.0
     decay_norms: bool = False
+    nesterov: bool = False
     shifts: str = "exact"
     val: float = 0
     freeze: tuple = ()
@@ -147,7 +148,8 @@ class Step(Evaluation):
         else:
             is_norm = parameter.kind in ("scale", "shift")
             decay = self.decay if is_weight or is_norm and settings.decay_norms else (0, 0)
-            move_by_sgd(parameter, gradient, exponent, self.rate, decay, round(256 * settings.momentum), *rounding)
+            momentum256 = round(256 * settings.momentum)
+            move_by_sgd(parameter, gradient, exponent, self.rate, decay, momentum256, settings.nesterov, *rounding)
         if is_weight and settings.update == "sgd":
             move_exponent(parameter)
         if parameter.kind in ("weight", "bias"):

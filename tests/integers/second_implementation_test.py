@@ -182,6 +182,10 @@ class Run(TwiceCase):
         self.compare(SHORTCUT, flags, epochs=2, lr=0.2, schedule="onecycle", weight_decay=0.0005, decay_norms=True, crop=2,
                      flip=True, cutout=3, **NORMALIZED_SGD)
 
+    def test_nesterov(self):
+        flags = ["--update", "sgd", "--epochs", 2, "--lr", 0.2, "--momentum", 0.8, "--nesterov", "--weight-decay", 0.001]
+        self.compare(SHORTCUT, flags, epochs=2, lr=0.2, momentum=0.8, nesterov=True, weight_decay=0.001, **NORMALIZED_SGD)
+
     def test_dropout(self):
         for seed, rounding in ((1, "nearest"), (5, "stochastic")):
             flags = ["--epochs", 1, "--seed", seed, "--shift-rounding", f"error={rounding}"]

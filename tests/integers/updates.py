@@ -53,7 +53,7 @@ def move_by_shift(parameter, gradient, mu, momentum16, has_decay, rounding, draw
     parameter.settle()
 
 
-def move_by_sgd(parameter, gradient, exponent, rate, decay, momentum256, rounding, drawn):
+def move_by_sgd(parameter, gradient, exponent, rate, decay, momentum256, looks_ahead, rounding, drawn):
     """Rate and decay are (mantissa, exponent); the fine weights move, within +-2^30."""
 
     def scaled(x, s):
@@ -62,10 +62,10 @@ def move_by_sgd(parameter, gradient, exponent, rate, decay, momentum256, roundin
         return clamp(shift(x, s, rounding, drawn) if s > 0 else clamp(x, 2**30) << min(-s, 31), 2**30)
 
     unit = parameter.exponent - parameter.fraction_bits
-    u = scaled(clamp(gradient, 2**47) * rate[0], unit - (exponent + rate[1]))
-    d = scaled(parameter.fine * decay[0], -decay[1])
-    parameter.momentum = clamp(truncated(parameter.momentum * momentum256, 256) + u + d, 2**30)
-    parameter.fine = clamp(parameter.fine - parameter.momentum, 2**30)
+    a = scaled(clamp(gradient, 2**47) * rate[0], unit - (exponent + rate[1])) + scaled(parameter.fine * decay[0], -decay[1])
+    parameter.momentum = clamp(truncated(parameter.momentum * momentum256, 256) + a, 2**30)
+    change = truncated(parameter.momentum * momentum256, 256) + a if looks_ahead else parameter.momentum
+    parameter.fine = clamp(parameter.fine - change, 2**30)
 
 
 def move_exponent(parameter):

@@ -45,6 +45,7 @@ struct SgdUpdate {
   int momentum = 230;           // 256ths of the last step that remain
   int fraction_bits = 16;       // 1 to 16
   bool has_norm_decay = false;  // γ and β of batch norms decay as weights do
+  bool looks_ahead = false;     // Nesterov's momentum
   bool operator==(const SgdUpdate&) const = default;
 };
 

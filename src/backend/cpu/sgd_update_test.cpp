@@ -80,6 +80,21 @@ TEST(SgdUpdate, CountsTheExponentOfTheGradient) {
   });
 }
 
+// m·M/256 + u of the new m: 30 + 15 where momentum has 30.
+TEST(SgdUpdate, NesterovLooksAheadByTheNewMomentum) {
+  const SgdUpdate rule{
+      .rate = {24576, -15}, .momentum = 128, .fraction_bits = 4, .looks_ahead = true};
+  on_all([&](std::string_view name) {
+    FineTensor tensor(name, kNearest, {1600, -1600, 0}, 4);
+    WeightsState state = tensor.step(rule, {10, 1, -1}, -10);
+    EXPECT_THAT(state.momentum, ElementsAre(30, 3, -3));
+    EXPECT_THAT(state.fine, ElementsAre(1600 - 45, -1600 - 4, 4));
+    state = tensor.step(rule, {0, 0, 10}, -10);
+    EXPECT_THAT(state.momentum, ElementsAre(15, 1, 29));
+    EXPECT_THAT(state.fine, ElementsAre(1555 - 7, -1604, 4 - (14 + 30)));
+  });
+}
+
 TEST(SgdUpdate, DecayTakesAShareOfTheNumberAndNoneOfABias) {
   const SgdUpdate rule{.decay = {16384, -20}, .momentum = 0, .fraction_bits = 4};  // 1/64
   on_all([&](std::string_view name) {
@@ -155,7 +170,10 @@ TEST(SgdUpdate, NothingOverflows) {
   const std::int64_t huge = std::int64_t{1} << 62;
   for (const int exponent : {-200, -40, 0, 40, 200}) {
     for (const ShiftRounding rounding : {ShiftRounding::nearest, ShiftRounding::stochastic}) {
-      const SgdUpdate rule{.rate = {32767, -3}, .decay = {32767, -15}, .momentum = 255};
+      const SgdUpdate rule{.rate = {32767, -3},
+                           .decay = {32767, -15},
+                           .momentum = 255,
+                           .looks_ahead = exponent % 80 == 0};
       on_all([&](std::string_view name) {
         FineTensor tensor(name, case_of(0, rounding), {127 << 16, -(127 << 16), 0, 0}, 16);
         for (std::uint32_t step = 0; step < 4; ++step) {
@@ -183,14 +201,15 @@ TEST(SgdUpdate, EveryPathIsTheDefinition) {
       fine.push_back(draws.in(-127 << bits, 127 << bits));
       sums.push_back(draws.in(-(1 << 30), 1 << 30) >> draws.in(0, 30));
     }
-    const auto states = [&](std::string_view name) {
+    const auto states = [&](std::string_view name, bool looks_ahead) {
       FineTensor tensor(name, of, fine, fraction_bits);
       std::vector<std::vector<std::int32_t>> all;
       for (std::uint32_t step = 0; step < 4; ++step) {
         const SgdUpdate rule{.rate = {20000 + 1000 * std::int64_t{step}, -22},
                              .decay = {30000, -24},
                              .momentum = 230,
-                             .fraction_bits = fraction_bits};
+                             .fraction_bits = fraction_bits,
+                             .looks_ahead = looks_ahead};
         WeightsState state = tensor.step(rule, sums, -30 - static_cast<int>(step) * 3, step);
         all.push_back(std::move(state.fine));
         all.push_back(std::move(state.momentum));
@@ -199,10 +218,13 @@ TEST(SgdUpdate, EveryPathIsTheDefinition) {
       }
       return all;
     };
-    const auto wanted = states("reference");
-    EXPECT_NE(wanted.back()[0], -9);
-    for (const std::string& each : more_backends()) EXPECT_EQ(states(each), wanted) << each;
-    on_every_path([&] { EXPECT_EQ(states("cpu"), wanted); });
+    for (const bool looks_ahead : {false, true}) {
+      const auto wanted = states("reference", looks_ahead);
+      EXPECT_NE(wanted.back()[0], -9);
+      for (const std::string& each : more_backends())
+        EXPECT_EQ(states(each, looks_ahead), wanted) << each;
+      on_every_path([&] { EXPECT_EQ(states("cpu", looks_ahead), wanted); });
+    }
   }
 }
 

@@ -87,13 +87,14 @@ void move(ReferenceWeights& own, const ReferenceSums& sums, const SgdUpdate& tol
     const std::uint32_t draw = draw32(random, i);
     const std::int64_t gradient =
         std::clamp(sums.data[i], -kMostSum, kMostSum) * rule.rate.mantissa;
-    std::int64_t step = state.momentum[i] * std::int64_t{rule.momentum} / 256;
-    step += scaled(own.of, gradient, shift, draw);
+    std::int64_t added = scaled(own.of, gradient, shift, draw);
     if (own.of.norm != NormPart::none ? rule.has_norm_decay : !own.of.is_bias)
-      step += scaled(own.of, state.fine[i] * rule.decay.mantissa, -rule.decay.exponent, draw);
-    step = std::clamp(step, -kLimit, kLimit);
+      added += scaled(own.of, state.fine[i] * rule.decay.mantissa, -rule.decay.exponent, draw);
+    const auto kept = [&](std::int64_t last) { return last * rule.momentum / 256; };
+    const std::int64_t momentum = std::clamp(kept(state.momentum[i]) + added, -kLimit, kLimit);
+    const std::int64_t step = rule.looks_ahead ? kept(momentum) + added : momentum;
     const std::int64_t fine = std::clamp(state.fine[i] - step, -kLimit, kLimit);
-    state.momentum[i] = static_cast<std::int32_t>(step);
+    state.momentum[i] = static_cast<std::int32_t>(momentum);
     state.fine[i] = static_cast<std::int32_t>(fine);
     largest = std::max(largest, fine < 0 ? -fine : fine);
   }

@@ -268,6 +268,13 @@ TEST_P(IntegerLoopsOf, StepsWithMomentumEqualTheDefinition) {
   for (const SgdStep& step :
        {SgdStep{.rate = 32767, .shift = 1, .momentum = 230},
         SgdStep{.rate = 16384, .shift = 32, .decay = 29999, .decay_shift = 33, .momentum = 255},
+        SgdStep{.rate = 16384,
+        .shift = 30,
+        .decay = 29999,
+        .decay_shift = 20,
+        .momentum = 255,
+        .looks_ahead = true},
+        SgdStep{.rate = 32767, .shift = 1, .momentum = 131, .looks_ahead = true},
         SgdStep{.rate = 20000, .shift = 62, .decay = 16384, .decay_shift = 1}}) {
     compare([&](const IntegerLoops& loops, std::size_t n) {
       return after(loops.sgd_step, step, values<std::int32_t>(n, n), n);

@@ -210,11 +210,15 @@ struct Loops {
     return below < -limit ? -limit : below;
   }
 
-  template <class X>
-  static std::uint32_t sgd_step(const SgdStep& step, const X* __restrict gradient,
-                                const std::uint32_t* __restrict draws,
-                                std::int32_t* __restrict fine, std::int32_t* __restrict momentum,
-                                std::size_t n) {
+  [[gnu::always_inline]] static std::int64_t in_256ths(std::int64_t product) {
+    return (product + ((product >> 63) & 255)) >> 8;  // toward zero
+  }
+
+  template <class X, bool kLooksAhead>
+  static std::uint32_t sgd_step_by(const SgdStep& step, const X* __restrict gradient,
+                                   const std::uint32_t* __restrict draws,
+                                   std::int32_t* __restrict fine,
+                                   std::int32_t* __restrict momentum, std::size_t n) {
     constexpr auto kLimit = static_cast<std::int64_t>(StochasticPart::kLimit);
     constexpr std::int64_t kMostGradient = std::int64_t{1} << 47;
     const StochasticPart of_gradient(step.shift);
@@ -225,19 +229,25 @@ struct Loops {
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t sum = sizeof(X) > 4 ? within(gradient[i], kMostGradient) : gradient[i];
-      const std::int64_t before = momentum[i] * kept;
       const std::int64_t number = fine[i];
-      const std::int64_t m =
-          within(((before + ((before >> 63) & 255)) >> 8) + of_gradient(sum * rate, draws[i]) +
-                     of_number(number * decay, draws[i]),
-                 kLimit);
-      const std::int64_t moved = within(number - m, kLimit);
+      const std::int64_t added =
+          of_gradient(sum * rate, draws[i]) + of_number(number * decay, draws[i]);
+      const std::int64_t m = within(in_256ths(momentum[i] * kept) + added, kLimit);
+      const std::int64_t change = kLooksAhead ? in_256ths(m * kept) + added : m;
+      const std::int64_t moved = within(number - change, kLimit);
       momentum[i] = static_cast<std::int32_t>(m);
       fine[i] = static_cast<std::int32_t>(moved);
       const std::int64_t magnitude = moved < 0 ? -moved : moved;
       largest = magnitude > largest ? magnitude : largest;
     }
     return static_cast<std::uint32_t>(largest);
+  }
+
+  template <class X>
+  static std::uint32_t sgd_step(const SgdStep& step, const X* gradient, const std::uint32_t* draws,
+                                std::int32_t* fine, std::int32_t* momentum, std::size_t n) {
+    return step.looks_ahead ? sgd_step_by<X, true>(step, gradient, draws, fine, momentum, n)
+                            : sgd_step_by<X, false>(step, gradient, draws, fine, momentum, n);
   }
 
   static std::int64_t shift_nearest(const std::int32_t* __restrict x, std::int8_t* __restrict w,
