@@ -44,6 +44,28 @@ def test_arrays_calibrate_like_files(nibble, float_run, tmp_path):
     assert len(hashes) == 1
 
 
+def quantized_as_its_file(nibble, torch, module, pictures, path):
+    """The model of a module, which has the bits that its ONNX file gives."""
+    model = nibble.quantize_network(module, pictures, progress=False)
+    if hasattr(torch, "export") and find_spec("onnxscript"):
+        program = torch.export.export(module.eval(), (pictures[:1],))
+        assert nibble.quantize_network(program, pictures, progress=False).weights_hash == model.weights_hash
+        torch.onnx.export(program, (), str(path), dynamo=True, external_data=False)
+    else:
+        torch.onnx.export(module.eval(), (pictures[:1],), str(path), opset_version=13)
+    assert nibble.quantize_network(path, pictures.numpy(), progress=False).weights_hash == model.weights_hash
+    return model
+
+
+def test_torchvisions_networks(nibble, tmp_path):
+    torch = pytest.importorskip("torch")
+    models = pytest.importorskip("torchvision").models
+    torch.manual_seed(0)
+    for make in (models.resnet18, models.mobilenet_v2):
+        model = quantized_as_its_file(nibble, torch, make(weights=None).eval(), torch.rand(4, 3, 64, 64), tmp_path / "m.onnx")
+        assert nibble.Engine(model).answers(np.zeros((2, 3, 64, 64), np.float32)).shape == (2, 1000)
+
+
 def test_modules(nibble, tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("torch.onnx")
@@ -57,17 +79,9 @@ def test_modules(nibble, tmp_path):
         torch.nn.Linear(8 * 4 * 4, 10),
     )
     pictures = torch.rand(32, 3, 8, 8)
-    model = nibble.quantize_network(module, pictures, progress=False)
+    nibble.quantize_network(module, pictures, progress=False)
     assert module.training  # as it was
-    path = str(tmp_path / "m.onnx")
-    if hasattr(torch, "export") and find_spec("onnxscript"):
-        program = torch.export.export(module.eval(), (pictures[:1],))
-        assert nibble.quantize_network(program, pictures, progress=False).weights_hash == model.weights_hash
-        torch.onnx.export(program, (), path, dynamo=True, external_data=False)
-    else:
-        torch.onnx.export(module.eval(), (pictures[:1],), path, opset_version=13)
-    again = nibble.quantize_network(tmp_path / "m.onnx", pictures.numpy(), progress=False)
-    assert model.weights_hash == again.weights_hash
+    model = quantized_as_its_file(nibble, torch, module, pictures, tmp_path / "m.onnx")
     with torch.no_grad():
         expected = module(pictures).argmax(1).numpy()
     answers = nibble.Engine(model).answers(pictures.numpy())
