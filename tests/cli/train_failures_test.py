@@ -110,6 +110,7 @@ class Options(Refused):
     def test_options_that_do_nothing(self):
         self.refused("epoch from which weights are averaged: got 2, expected at most 1", "--average-from", "2")
         self.refused("--momentum: is of sgd, and the optimizer is adam", "--momentum", "0.9", code=2)
+        self.refused("--nesterov: is of sgd, and the optimizer is adam", "--nesterov", code=2)
         self.refused("--stop-after: got 2, expected at most 1, the epochs", "--stop-after", "2", code=2)
         self.fails(2, "NETWORK|RECIPE", "train", "--epochs", "3")
         self.refused("residual bits: got a network without adds", "--arith", "int8", "--residual-bits", "1",

@@ -386,8 +386,8 @@ class Refusals(IntegerCase):
             self.refused(2, f"{option}: is an option of integer training: give --arith int8, too", option, value)
 
     def test_options_of_the_other_update_rule(self):
-        for option, value in (("--lr", "0.1"), ("--schedule", "cosine"), ("--weight-decay", "0.1"), ("--momentum", "0.9")):
-            self.refused(2, f"{option}: is of --update sgd: the rule shift has --mu", "--arith", "int8", option, value)
+        for option in (("--lr", "0.1"), ("--schedule", "cosine"), ("--weight-decay", "0.1"), ("--momentum", "0.9"), ("--nesterov",)):
+            self.refused(2, f"{option[0]}: is of --update sgd: the rule shift has --mu", "--arith", "int8", *option)
         for option in (("--mu", "5"), ("--bias-mu", "1"), ("--momentum16", "1"), ("--decay",)):
             self.refused(2, f"{option[0]}: is of --update shift: the rule sgd has --lr", "--arith", "int8", "--update", "sgd",
                          *option)
