@@ -6,13 +6,13 @@
   bench/float_twin.py cifar10-resnet26-fp32 --out runs/r26 --weights r26.npz
   nibble convert r26.npz r26.nib --network resnet26-32x32                    (the same network for all other verbs)
 
-Network, batch, rate, momentum (Nesterov's or not), decay, smoothing, augmentation and the pictures' mean and deviation are the recipe's, the
-schedule is one cycle. A recipe by NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual. Weights begin as
-He et al. have them; all parameters decay, as is PyTorch's way; batch norms answer by running statistics, those of averaged
-weights by 8,192 augmented pictures. Products are tf32
-(--bf16: bf16, with sums and batch norms in fp32). The last batch of an epoch has what is left, as in integers. A loss that
-is no number ends the run with status 1. It needs PyTorch with CUDA, and CIFAR-10 in $NIBBLE_DATA or ~/.cache/nibble, where
-`nibble data get cifar10` brings it.
+Network, batch, rate, momentum (Nesterov's or not), decay, smoothing, augmentation and the pictures' mean and deviation are the
+recipe's, the schedule is one cycle, its own where it has one; where courses in integers take the mean of their weights, so does
+this one. A recipe by NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual, and there is no mean. Weights begin
+as He et al. have them; all parameters decay, as is PyTorch's way; batch norms answer by running statistics, those of a mean by
+statistics of 8,192 augmented pictures. Products are tf32 (--bf16: bf16, with sums and batch norms in fp32). The last batch of an
+epoch has what is left, as in integers. A loss that is no number ends the run with status 1. It needs PyTorch with CUDA, and
+CIFAR-10 in $NIBBLE_DATA or ~/.cache/nibble, where `nibble data get cifar10` brings it.
 """
 
 import argparse
@@ -148,6 +148,17 @@ def cycle_of(schedule):
     return (*numbers, *CYCLE[len(numbers):])
 
 
+def settings_of(recipe, arguments):
+    """What the command says, else the recipe, else what is usual: of a course in integers that has a rate, too, the mean of
+    the last quarter's weights."""
+    epochs = arguments.epochs or recipe["epochs"]
+    has_mean = recipe.get("arith") == "int8" and "rate" in recipe and epochs >= 4
+    usual = {**USUAL, "nesterov": False, "schedule": "onecycle", "average_from": epochs - epochs // 4 + 1 if has_mean else 0}
+    told = {name: getattr(arguments, name) for name in (*usual, "batch")}
+    own = {name: value for name, value in recipe.items() if name != "schedule" or value.startswith("onecycle")}
+    return {**usual, **own, **{name: value for name, value in told.items() if value is not None}, "epochs": epochs}
+
+
 def rate_at(share, top, peak, start, floor):
     if share < peak:
         return top * (start + (1 - start) * (1 - math.cos(math.pi * share / peak)) / 2)
@@ -163,7 +174,7 @@ def main():
     for name, usual in USUAL.items():
         parser.add_argument("--" + name.replace("_", "-"), type=float, help=f"instead of the recipe's, or of {usual}")
     parser.add_argument("--schedule", help="onecycle(peak,start,floor) in place of the recipe's one cycle")
-    parser.add_argument("--nesterov", action="store_true", help="though the recipe has plain momentum")
+    parser.add_argument("--nesterov", action="store_true", default=None, help="though the recipe has plain momentum")
     parser.add_argument("--average-from", type=int, help="epoch, from 1, whose weights are the first of the mean (the recipe's; 0: none)")
     parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--weights", type=Path, help="an .npz that the trained weights are written to")
@@ -174,16 +185,9 @@ def main():
         sys.exit(f"float_twin: got {arguments.recipe}, expected a recipe of recipes/, as cifar10-resnet20-int8")
     recipe = tomllib.loads(text.read_text())
     network = tomllib.loads((ROOT / "networks" / f"{recipe['network']}.toml").read_text())
-    for name, usual in USUAL.items():
-        asked = getattr(arguments, name)
-        recipe[name] = asked if asked is not None else recipe.get(name, usual)
-    recipe["nesterov"] = arguments.nesterov or recipe.get("nesterov", False)
-    recipe["schedule"] = arguments.schedule or recipe.get("schedule", "onecycle")
+    recipe = settings_of(recipe, arguments)
+    epochs, batch, average_from = (recipe[name] for name in ("epochs", "batch", "average_from"))
     cycle = cycle_of(recipe["schedule"])
-    if arguments.average_from is not None:
-        recipe["average_from"] = arguments.average_from
-    average_from = recipe.get("average_from", 0)
-    epochs, batch = arguments.epochs or recipe["epochs"], arguments.batch or recipe["batch"]
     torch.manual_seed(arguments.seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
 
@@ -263,7 +267,7 @@ def main():
     settings = {"command": " ".join(sys.argv), "machine": {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__},
                 "arithmetic": "bf16" if arguments.bf16 else "tf32",
                 **{key: value for key, value in recipe.items() if key not in ("summary", "follows", "arith")},
-                "recipe": f"{arguments.recipe}, in floats", "epochs": epochs, "batch": batch, "seed": arguments.seed}
+                "recipe": f"{arguments.recipe}, in floats", "seed": arguments.seed}
     (arguments.out / "settings.json").write_text(json.dumps(settings, indent=2) + "\n")
     rows = ["epoch,step,learning_rate,train_loss,train_top1,test_loss,test_top1,seconds"]
     steps, started = -(-len(train[0]) // batch), time.time()
