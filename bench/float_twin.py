@@ -152,10 +152,13 @@ def settings_of(recipe, arguments):
     """What the command says, else the recipe, else what is usual: of a course in integers that has a rate, too, the mean of
     the last quarter's weights."""
     epochs = arguments.epochs or recipe["epochs"]
-    has_mean = recipe.get("arith") == "int8" and "rate" in recipe and epochs >= 4
-    usual = {**USUAL, "nesterov": False, "schedule": "onecycle", "average_from": epochs - epochs // 4 + 1 if has_mean else 0}
+    has_mean = recipe.get("arith") == "int8" and "rate" in recipe
+    last_quarter = epochs - epochs // 4 + 1 if epochs >= 4 else 0
+    usual = {**USUAL, "nesterov": False, "schedule": "onecycle", "average_from": last_quarter if has_mean else 0}
     told = {name: getattr(arguments, name) for name in (*usual, "batch")}
     own = {name: value for name, value in recipe.items() if name != "schedule" or value.startswith("onecycle")}
+    if own.get("average_from", 0) > epochs:
+        own["average_from"] = last_quarter
     return {**usual, **own, **{name: value for name, value in told.items() if value is not None}, "epochs": epochs}
 
 

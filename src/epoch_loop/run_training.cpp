@@ -50,6 +50,14 @@ TrainResult run_in(RunFolder* folder, const RunSettings& settings, const Trainin
 
 }  // namespace
 
+std::int64_t usual_average_start(std::int64_t epochs) {
+  return epochs >= 4 ? epochs - epochs / 4 + 1 : 0;
+}
+
+std::int64_t average_start_within(std::int64_t told, std::int64_t epochs) {
+  return told <= epochs ? told : usual_average_start(epochs);
+}
+
 void check_average_start(std::int64_t first_epoch, std::int64_t epochs) {
   if (first_epoch <= epochs) return;
   throw Error("train", "epoch from which weights are averaged", std::to_string(first_epoch),

@@ -18,6 +18,12 @@ namespace nibble::inline epoch_loop {
 using MakeLearner =
     std::function<std::unique_ptr<Learner>(const RunSettings& settings, const TrainingData& data)>;
 
+// The first epoch, from 1, of an average of the last quarter; 0, none, of fewer than 4 epochs.
+std::int64_t usual_average_start(std::int64_t epochs);
+
+// What a recipe says, or the usual start where the run now ends before it.
+std::int64_t average_start_within(std::int64_t told, std::int64_t epochs);
+
 // Throws where an average of weights would begin after the last epoch; 0: there is none.
 void check_average_start(std::int64_t first_epoch, std::int64_t epochs);
 

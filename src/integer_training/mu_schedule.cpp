@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "epoch_loop/run_training.h"
 #include "graph/batch_norm.h"
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"
@@ -75,7 +76,7 @@ void set_usual_course(IntegerRecipe& recipe) {
   recipe.mu = {.first = first};
   if (recipe.epochs >= 4)
     recipe.mu.later = {{recipe.epochs / 2, first - 1}, {recipe.epochs * 3 / 4, first - 2}};
-  recipe.average_from = recipe.epochs >= 4 ? recipe.epochs - recipe.epochs / 4 + 1 : 0;
+  recipe.average_from = usual_average_start(recipe.epochs);
   if (!has_batch_norm(recipe.network)) return;
   use_sgd(recipe);
   recipe.options.roundings.all.error = ShiftRounding::stochastic;  // to the nearest, it collapses

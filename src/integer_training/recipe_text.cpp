@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "epoch_loop/run_settings_text.h"
+#include "epoch_loop/run_training.h"
 #include "graph/toml_reader.h"
 #include "integer_step/choose_place.h"
 #include "nibble/core/error.h"
@@ -49,7 +50,8 @@ void refuse_keys(TomlReader& table, std::initializer_list<std::string_view> keys
 }
 
 void read_update(TomlReader& table, ShiftUpdate& update, IntegerRecipe& recipe) {
-  refuse_keys(table, {"rate", "schedule", "momentum", "nesterov", "weight_decay", "decay_norms"}, "sgd");
+  refuse_keys(table, {"rate", "schedule", "momentum", "nesterov", "weight_decay", "decay_norms"},
+              "sgd");
   take_word(table, "mu", recipe.mu, parse_mu);
   take_word(table, "bias_mu", recipe.bias_mu, parse_mu);
   take_integer(table, "momentum16", update.momentum, {.most = kMostMomentum});
@@ -128,6 +130,8 @@ IntegerRecipe parse_integer_recipe(std::string_view toml, std::string_view sourc
   recipe.epochs = changes.epochs.value_or(recipe.epochs);
   set_usual_course(recipe);
   read_choices(table, recipe);
+  if (changes.epochs)
+    recipe.average_from = average_start_within(recipe.average_from, recipe.epochs);
   table.finish();
   recipe.options.seed = recipe.seed;
   return recipe;

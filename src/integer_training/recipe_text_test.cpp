@@ -120,6 +120,23 @@ TEST(IntegerRecipes, TheUsualCourseFollowsTheEpochs) {
   EXPECT_EQ(other.average_from, 7);
 }
 
+TEST(IntegerRecipes, AnAverageThatBeginsBehindTheEpochsAskedForIsTheUsualOne) {
+  const std::string text =
+      "arith = \"int8\"\nnetwork = \"lenet\"\nepochs = 20\naverage_from = 17\n";
+  const auto start_of = [&](std::int64_t epochs) {
+    return parse_integer_recipe(text, "r", {.epochs = epochs}).average_from;
+  };
+  EXPECT_EQ(start_of(18), 17);
+  EXPECT_EQ(start_of(17), 17);
+  EXPECT_EQ(start_of(16), 13);
+  EXPECT_EQ(start_of(3), 0);
+  // Where nobody asked for other epochs it is a mistake of the recipe.
+  const IntegerRecipe too_late = parse_integer_recipe(
+      "arith = \"int8\"\nnetwork = \"lenet\"\nepochs = 16\naverage_from = 17\n", "r");
+  EXPECT_THAT(error_of([&] { check_integers(too_late); }),
+              HasSubstr("got 17, expected at most 16"));
+}
+
 TEST(IntegerRecipes, BadInputNamesLineAndKey) {
   const auto error_in = [](const std::string& line) {
     return error_of(

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/name.h"
+#include "epoch_loop/run_training.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline tasks {
@@ -137,6 +138,7 @@ void plan_twin(const SweepFlags& flags, SweepPlan& plan) {
   of_twin.data = settings_of(plan.base).data;
   Recipe twin = recipe_of(of_twin);
   static_cast<RunSettings&>(twin) = settings_of(plan.base);
+  twin.averaging.start = average_start_within(twin.averaging.start, twin.epochs);
   twin.name = flags.twin;
   const std::string name = twin.policy.rules.empty() ? "fp32" : flags.twin;
   add_run(plan, {name}, name, std::move(twin));

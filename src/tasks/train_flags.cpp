@@ -12,6 +12,7 @@
 #include "core/name.h"
 #include "core/nearest_name.h"
 #include "core/text_file.h"
+#include "epoch_loop/run_training.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
@@ -251,7 +252,6 @@ Recipe recipe_of(const TrainFlags& flags) {
   take_number("--momentum", flags.momentum, recipe.optimizer.momentum);
   if (flags.has_nesterov) recipe.optimizer.has_nesterov = true;
   take_number("--weight-decay", flags.weight_decay, recipe.optimizer.weight_decay);
-  take(flags.average_from, recipe.averaging.start);
   if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
   if (flags.initialization) recipe.initialization = initialization_by_name(*flags.initialization);
   if (flags.policy) recipe.policy = load_policy(*flags.policy);
@@ -267,6 +267,10 @@ Recipe recipe_of(const TrainFlags& flags) {
                                "got it alone, expected --place with a device beside it");
   if (flags.is_fast) recipe.is_fast = true;
   take_run_flags(flags, recipe);
+  if (flags.average_from)
+    recipe.averaging.start = *flags.average_from;
+  else if (flags.epochs)
+    recipe.averaging.start = average_start_within(recipe.averaging.start, recipe.epochs);
   return recipe;
 }
 

@@ -121,6 +121,14 @@ class Sweep(TrainCase):
         told = json.loads(self.done_quietly("sweep", "digits-convnet-int8", *twin, "--epochs", "1", "--seeds", "2"))
         self.assertEqual([(cell["arith"], len(cell["top1"])) for cell in told], [("fp32", 2), ("int8", 2)])
 
+    def test_a_twin_takes_the_mean_of_the_epochs_that_are_swept(self):
+        twin = self.folder / "twin.toml"
+        twin.write_text('network = "convnet-8x8"\nepochs = 9\naverage_from = 8\n')
+        self.done_quietly("sweep", "digits-convnet-int8", "--epochs", "4", "--batch", "64", "--twin", twin, "--json", "--out",
+                          self.folder / "twins")
+        told = json.loads((self.folder / "twins" / "fp32-seed1" / "settings.json").read_text())
+        self.assertEqual((told["epochs"], told["average_from"]), (4, 4))
+
     def test_an_interrupted_sweep_goes_on(self):
         process = subprocess.Popen([NIBBLE, *self.options("100")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not process.stderr.readline().startswith(b"run 2/3"):

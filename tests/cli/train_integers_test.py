@@ -228,6 +228,18 @@ class Recipes(IntegerCase):
         self.done("report", twin, self.folder / "int8", "-o", page)
         self.assertIn("int8", page.read_text())
 
+    def test_fewer_epochs_bring_the_average_forward(self):
+        recipe = self.folder / "mine.toml"
+        averaged = self.RECIPE.replace("epochs = 1", "epochs = 9\naverage_from = 8")
+        recipe.write_text(averaged)
+        for name, epochs, start in (("four", "4", 4), ("three", "3", 0)):
+            folder, _, _ = self.train(name, "--epochs", epochs, network=recipe)
+            self.assertEqual(self.settings(folder)["average_from"], start)
+        by_flag, _, _ = self.train("flag", "--epochs", "4", "--average-from", "4", network=recipe)
+        self.assertEqual(self.hash_of(by_flag), self.hash_of(self.folder / "four"))
+        refusal = "epoch from which weights are averaged: got 8, expected at most 4"
+        self.fails(1, refusal, "train", recipe, "--epochs", "4", "--average-from", "8", "--out", self.folder / "none")
+
     def test_wrong_keys_are_one_line(self):
         recipe = self.folder / "mine.toml"
         for line, words in (("epoch = 1", "mine.toml:7: 'epoch'"), ("rate = 0.1", "mine.toml:7: rate"), ("momentum16 = 20", "momentum16: got 20"),

@@ -173,6 +173,15 @@ class Run(TrainCase):
         folder, _, _ = self.train("run", "--epochs", "1", network="digits-mlp-fp32")
         self.assertIn("digits-mlp-fp32", (folder / "settings.json").read_text())
 
+    def test_fewer_epochs_bring_the_average_of_a_recipe_forward(self):
+        recipe = self.folder / "mine.toml"
+        recipe.write_text('network = "mlp-64-32-10"\nepochs = 9\naverage_from = 8\n')
+        for name, epochs, start in (("eight", "8", 8), ("five", "5", 5), ("three", "3", None)):
+            folder, _, _ = self.train(name, "--epochs", epochs, network=recipe)
+            self.assertEqual(json.loads((folder / "settings.json").read_text()).get("average_from"), start)
+        refusal = "epoch from which weights are averaged: got 8, expected at most 5"
+        self.fails(1, refusal, "train", recipe, *quick("--epochs", "5", "--average-from", "8", "--out", self.folder / "none"))
+
 
 class Interruptions(TrainCase):
     OPTIONS = ("--epochs", "4", "--round", "weight=e4m3", "--round", "gradient=e5m2/stochastic", "--average-from", "3")
