@@ -137,6 +137,11 @@ TEST(IntegerRecipes, AnAverageThatBeginsBehindTheEpochsAskedForIsTheUsualOne) {
               HasSubstr("got 17, expected at most 16"));
 }
 
+// The figure of the recipe was measured by it.
+TEST(IntegerRecipes, ResNet20IsTheMeanFromEpoch113On) {
+  EXPECT_EQ(load_integer_recipe("cifar10-resnet20-int8").average_from, 113);
+}
+
 TEST(IntegerRecipes, BadInputNamesLineAndKey) {
   const auto error_in = [](const std::string& line) {
     return error_of(
