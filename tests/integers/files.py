@@ -33,7 +33,7 @@ def model_of(path):
     (size,) = struct.unpack_from("<Q", data)
     header = json.loads(data[8:8 + size])
     network = json.loads(header.pop("__metadata__")["network"])
-    kinds = {"I8": np.int8, "I32": np.int32, "I64": np.int64, "F32": np.float32}
+    kinds = {"I8": np.int8, "I32": np.int32, "I64": np.int64, "U8": np.uint8, "F32": np.float32}
     tensors = {}
     for name, tensor in header.items():
         begin, end = (8 + size + offset for offset in tensor["data_offsets"])

@@ -8,7 +8,9 @@ import numpy as np
 from batch_norm import BatchNorm
 from laws import (DROPOUT, ROUNDING_STREAMS, aligned_sum, augmented, bit_width, byte_table, clamp, draws_of_all, exponent_for,
                   first_weights, in_training, largest, loss_error, moments_of, order_of, shift, to_nearest)
+from dequantized import dequantized
 from files import exponent_of
+from folded import folded, unfaked
 from layers import Bias, Product, Tensor
 from plain_layers import PLAIN_LAYERS
 from rates import rate_at, step_rates
@@ -247,8 +249,17 @@ def pictures_of(images, table, exponent):
     return Tensor(np.stack([table[images[..., c], c] for c in range(images.shape[-1])], axis=-1), exponent)
 
 
+def start_of(nodes, tensors):
+    """What integer training begins with of a model: its own integers, or floats that nothing is left to fold in."""
+    if any(node["op"] == "rescale" for node in nodes):
+        nodes, tensors = dequantized(nodes, tensors)
+    if "int8" in nodes[0].get("value", {"format": ""})["format"]:
+        return nodes, tensors
+    return folded(*unfaked(nodes, tensors))
+
+
 def start_from(network, nodes, tensors):
-    """Begins with the parameters of a model of integer training, or of one of floats without batch norms."""
+    """Begins with the parameters of what start_of gave."""
     for layer in network.layers:
         for kind in ("weight", "bias", "scale", "shift"):
             if f"{layer.name}.{kind}" not in tensors:

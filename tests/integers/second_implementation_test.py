@@ -140,9 +140,7 @@ class BatchNorms(TrainCase):
 class Run(TwiceCase):
     def compare(self, layers, flags, loss="softmax_cross_entropy", start=None, **settings):
         """Trains by the command and again; compares parameters, exponents, statistics and answers. The second model."""
-        text = self.folder / "net.toml"
-        text.write_text(f'input = [8, 8, 1]\nlayers = [{layers}  {{ op = "{loss}" }},\n]\n')
-        folder, _, _ = self.train("run", "--arith", "int8", "--overwrite", *map(str, flags), network=text)
+        folder, _, _ = self.train("run", "--arith", "int8", "--overwrite", *map(str, flags), network=self.network(layers, loss))
         return self.compare_model(folder, IMAGES, LABELS, TRAIN_IMAGES, Settings(**{"batch": 64, **settings}), start)
 
     def test_shifts(self):
@@ -217,8 +215,7 @@ class Run(TwiceCase):
         data.mkdir()
         np.save(data / "images.npy", x)
         np.save(data / "targets.npy", y)
-        text = self.folder / "net.toml"
-        text.write_text(f'input = [3, 3, 2]\nlayers = [{PLAIN.replace("10", "3")} {{ op = "squared_error" }},\n]\n')
+        text = self.network(PLAIN.replace("10", "3"), "squared_error", (3, 3, 2))
         for rounding in ("nearest", "stochastic"):
             flags = ["--epochs", "3", "--val", "60", "--shift-rounding", f"error={rounding}", "--crop", "1", "--flip",
                      "--mu", "3", "--overwrite"]
@@ -239,9 +236,7 @@ class Run(TwiceCase):
 
     def test_starts(self):
         """From floats, from the integers that came of them, and with batch norms; the usual course of mu is another."""
-        text = self.folder / "floats.toml"
-        text.write_text(f'input = [8, 8, 1]\nlayers = [{RESIDUAL}  {{ op = "softmax_cross_entropy" }},\n]\n')
-        floats = self.train("floats", "--epochs", "1", "--lr", "0.01", network=text)[0] / "model.nib"
+        floats = self.train("floats", "--epochs", "1", "--lr", "0.01", network=self.network(RESIDUAL))[0] / "model.nib"
         for file, epochs, mu, bits in ((floats, 4, "0,-1@2,-2@3", 8), (self.folder / "run" / "model.nib", 1, "0", 0)):
             start = self.folder / "start.nib"
             start.write_bytes(file.read_bytes())

@@ -3,7 +3,7 @@
 
 import numpy as np
 from files import ANSWERED, exponent_of, model_of
-from second_implementation import trained
+from second_implementation import start_of, trained
 from train_case import TrainCase
 
 # What the rule sgd, and batch norms, take where flags say nothing else.
@@ -17,13 +17,29 @@ def nodes_of(path):
     return network["nodes"], tensors
 
 
+def plain(nodes):
+    """Nodes up to the answer without the formats of their numbers."""
+    formats = ("value", "weight", "bias_value", "weight_steps")
+    return [{key: value for key, value in node.items() if key not in formats} for node in nodes
+            if node["op"] not in ("softmax_cross_entropy", "squared_error")]
+
+
 class TwiceCase(TrainCase):
+    def network(self, layers, loss="softmax_cross_entropy", shape=(8, 8, 1)):
+        """The path of a network, usually for the digits."""
+        text = self.folder / "net.toml"
+        text.write_text(f'input = {list(shape)}\nlayers = [{layers}  {{ op = "{loss}" }},\n]\n')
+        return text
+
     def compare_model(self, folder, images, labels, train_images, settings, start=None):
         """Trains by the first images; compares parameters, exponents, statistics and answers for the last. The second model.
 
         `start` is the file of a model to begin with."""
         network, tensors = model_of(folder / "model.nib")
-        model = trained(network, images[:train_images], labels[:train_images], settings, start and nodes_of(start))
+        if start:
+            start = start_of(*nodes_of(start))
+            self.assertEqual(plain(start[0]), plain(network["nodes"]))
+        model = trained(network, images[:train_images], labels[:train_images], settings, start)
         own = model.tensors()
         self.assertEqual(own.keys(), tensors.keys())
         for name, tensor in tensors.items():
