@@ -14,6 +14,7 @@ from folded import folded, unfaked
 from layers import Bias, Product, Tensor
 from plain_layers import PLAIN_LAYERS
 from rates import rate_at, step_rates
+from reports import BATCH, classes_of, losses_of, report_of
 from updates import Average, Parameter, move_by_sgd, move_by_shift, move_exponent, mu_after
 
 
@@ -208,6 +209,7 @@ class Network:
         return values
 
     def train(self, step, pictures, labels):
+        """One step; its answers."""
         answers = self.run(step, pictures)[-1]
         if self.loss["op"] == "squared_error":
             error = step.error_of_squares(answers, labels)
@@ -224,6 +226,7 @@ class Network:
             for index, error in zip(layer.inputs, passed):
                 if learns[index]:
                     errors[index] = step.meeting(index, [errors[index], error]) if index in errors else error
+        return answers
 
 
 @dataclass
@@ -232,11 +235,21 @@ class Model:
     exponents: list
     table: np.ndarray  # None of floats
     averages: list
+    epochs: list  # (mean loss, right answers) as trained
 
     def values(self, images):
         """The frozen mantissas of all nodes."""
         pictures = pictures_of(images, self.table, self.exponents[0])
         return [value.mantissas for value in self.network.run(Frozen(self.exponents), pictures)]
+
+    def frozen_report(self, images, labels):
+        answers = Tensor(self.values(images)[-1], self.exponents[-1])
+        return report_of([answers], labels, self.network.loss["op"])
+
+    def batch_report(self, images, labels):
+        """By shifts and statistics of batches; frozen ones are lost."""
+        pictures = (pictures_of(images[i:i + BATCH], self.table, self.exponents[0]) for i in range(0, len(images), BATCH))
+        return report_of([self.network.run(Evaluation(), each)[-1] for each in pictures], labels, self.network.loss["op"])
 
     def tensors(self):
         """What the model's file has, by name."""
@@ -293,14 +306,21 @@ def trained(description, images, labels, settings, start=None):
     samples = 1 << (min(window, 4096).bit_length() - 1) if window else 0
     wanted, names = {}, [node["name"] for node in description["nodes"]]
     averages = [Average(parameter, settings.update) for parameter in network.parameters] if samples else []
+    epochs = []
     for step in range(settings.epochs * steps_an_epoch):
         epoch, place = divmod(step, steps_an_epoch)
         if place == 0:
             order = learned[order_of(count, settings.seed, epoch)]
+            loss, right = 0.0, 0
         chosen = order[place * settings.batch:(place + 1) * settings.batch]
         points = Step(settings, step, steps_an_epoch, len(chosen), wanted, names)
         pictures = augmented(images, chosen, settings.seed, epoch, settings.crop, settings.flip, settings.cutout)
-        network.train(points, pictures_of(pictures, table, exponent), labels[chosen])
+        answers = network.train(points, pictures_of(pictures, table, exponent), labels[chosen])
+        loss += round(sum(losses_of(answers, labels[chosen], network.loss["op"])) * 2**20) / 2**20
+        if labels.ndim == 1:
+            right += int(np.trace(classes_of(answers, labels[chosen])[0]))
+        if place == steps_an_epoch - 1:
+            epochs.append((loss / count, right))
         k = step - (settings.epochs * steps_an_epoch - window)
         if samples and k >= 0 and (k + 1) * samples // window != k * samples // window:
             for average in averages:
@@ -313,4 +333,4 @@ def trained(description, images, labels, settings, start=None):
         examples = augmented(images, calibrating, settings.seed, 2**32 - 1, settings.crop, settings.flip,
                              settings.cutout)
     values = network.run(Evaluation(), pictures_of(examples, table, exponent))
-    return Model(network, [value.exponent for value in values], table, averages)
+    return Model(network, [value.exponent for value in values], table, averages, epochs)
