@@ -17,6 +17,7 @@
 #include "apps/nibble/verb_parts.h"
 #include "core/hash.h"
 #include "core/name.h"
+#include "graph/batch_norm.h"
 #include "graph/integer_form.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/integer_bounds.h"
@@ -194,6 +195,8 @@ void print_text(Description& about) {
   fmt::print("\nweights {}\n", hex(weights_hash(about.file->model)));
   for (const auto& [key, value] : about.file->origin)
     fmt::print("{}: {}\n", well_formed(key), well_formed(value));
+  const std::string held = sentence_of(held_norms(about.file->model));
+  if (!held.empty()) fmt::print("warning: {}\n", held);
   if (const auto certificate = certificate_of(about)) print_certificate(*certificate);
 }
 
@@ -251,6 +254,11 @@ void print_json(Description& about) {
                {"weights_hash", about.file ? Json(hex(weights_hash(about.file->model))) : Json()},
                {"origin", about.file ? Json(about.file->origin) : Json()},
                {"layers", std::move(layers)}};
+  if (about.file && is_integer_network(about.network) && has_batch_norm(about.network)) {
+    json["held_channels"] = Json::object();
+    for (const HeldNorm& each : held_norms(about.file->model))
+      json["held_channels"][each.name] = each.channels;
+  }
   if (const auto certificate = certificate_of(about)) json["certificate"] = json_of(*certificate);
   fmt::print("{}\n", json.dump(2));
 }

@@ -93,6 +93,7 @@ void print_result(const TrainResult& result, const TrainVerbFlags& flags) {
   print("test", result.test);
   print("unaveraged", result.unaveraged_test);
   for (const NamedEvaluation& each : result.more) print(each.name, each.evaluation);
+  for (const std::string& each : result.warnings) fmt::print("{:<14} {}\n", "warning", each);
   fmt::print("{:<14} {}\n", "weights", hex(result.weights_hash));
   fmt::print("{:<14} {:.1f} s, {} epochs, {} steps\n", "time", result.seconds, result.epochs,
              result.steps);

@@ -83,6 +83,9 @@ class Learner {
   // Other ways to look at the same model, each with a name for tables.
   virtual std::vector<NamedEvaluation> more(const Model&, const Dataset&) const { return {}; }
 
+  // A line for each thing that is wrong with a model and no error.
+  virtual std::vector<std::string> warnings(const Model&) const { return {}; }
+
   virtual std::string kind() const = 0;           // of checkpoints: "float training"
   virtual std::string settings_json() const = 0;  // all that decides the numbers, an object
   virtual Origin origin() const { return {}; }    // more words for model files

@@ -81,6 +81,7 @@ std::string summary_json(const TrainResult& result, const RunSettings& settings,
     json["unaveraged_test"] = evaluation_json(*result.unaveraged_test, names_from);
   for (const NamedEvaluation& each : result.more)
     json[each.name] = evaluation_json(each.evaluation, names_from);
+  if (!result.warnings.empty()) json["warnings"] = result.warnings;
   return json.dump(2);
 }
 

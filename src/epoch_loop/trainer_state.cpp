@@ -107,6 +107,7 @@ void Trainer::finish(TrainResult& result) {
   if (data_.test && is_averaged)
     result.unaveraged_test = learner_.evaluate(learner_.snapshot(), *data_.test);
   if (data_.test) result.more = learner_.more(model, *data_.test);
+  result.warnings = learner_.warnings(model);
   if (!is_first()) return;
   folder_->write_summary(summary_json(result, settings_, data_.train));
   folder_->replace_old_run();

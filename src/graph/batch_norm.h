@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "nibble/core/tensor.h"
 #include "nibble/graph/network.h"
@@ -48,6 +50,19 @@ std::string fault_of(const NormTensors& norm);
 // `weight` is that of the product, whose outputs are negated where the scale is below zero;
 // `has_sums` where the norm was trained on its sums, and not on values of 8 bits.
 FrozenNorm frozen_norm(const NormTensors& norm, Tensor& weight, bool has_sums, int value_exponent);
+
+// A frozen batch norm of integer training with channels whose bias is held at its bound: what they
+// answer is too near to 0.
+struct HeldNorm {
+  std::string name;
+  std::int64_t channels = 0;
+};
+
+// Of the whole model, of norms that fault_of finds nothing in.
+std::vector<HeldNorm> held_norms(const Model& model);
+
+// "3 channels (norm1: 2, norm4: 1) …", or empty.
+std::string sentence_of(const std::vector<HeldNorm>& held);
 
 // A product that gives its input, of one image's shape.
 std::pair<Op, Tensor> product_of_ones(const Shape& shape);

@@ -2,7 +2,10 @@
 // A batch norm of integer training once it is frozen.
 #include "graph/batch_norm.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "graph/rescale_factors.h"
@@ -18,10 +21,25 @@ struct FrozenChannel {
   NormScale scale;
   int sum_shift = 0;
 
+  std::int32_t bias() const { return frozen_norm_bias(statistics, scale, sum_shift); }
   std::int64_t multiplier(int places) const {
     return frozen_norm_multiplier(statistics, scale, places - sum_shift);
   }
 };
+
+// `weight` is that of the product whose sums are normalized; null where values are.
+std::vector<FrozenChannel> channels_of(const NormTensors& norm, const Tensor* weight) {
+  const auto scales = norm.scale.as<std::int32_t>();
+  const auto shifts = norm.shift.as<std::int32_t>();
+  const auto means = norm.mean.as<std::int64_t>();
+  const auto variances = norm.variance.as<std::int64_t>();
+  std::vector<int> sum_shifts(scales.size());
+  if (weight != nullptr) sum_shifts = norm_sum_shifts(weight->as<std::int8_t>(), scales.size());
+  std::vector<FrozenChannel> channels;
+  for (std::size_t c = 0; c < scales.size(); ++c)
+    channels.push_back({{means[c], variances[c]}, {scales[c], shifts[c]}, sum_shifts[c]});
+  return channels;
+}
 
 void negate_output(Tensor& weight, std::size_t output, std::size_t outputs) {
   const auto all = weight.as<std::int8_t>();
@@ -58,25 +76,15 @@ std::string fault_of(const NormTensors& norm) {
 // value_exponent) brings it back: places are as many as the largest multiplier and a shift of 62
 // allow.
 FrozenNorm frozen_norm(const NormTensors& norm, Tensor& weight, bool has_sums, int value_exponent) {
-  const auto scales = norm.scale.as<std::int32_t>();
-  const auto shifts = norm.shift.as<std::int32_t>();
-  const auto means = norm.mean.as<std::int64_t>();
-  const auto variances = norm.variance.as<std::int64_t>();
-  const std::size_t count = scales.size();
-  std::vector<int> sum_shifts(count);
-  if (has_sums) sum_shifts = norm_sum_shifts(weight.as<std::int8_t>(), count);
-
+  const std::vector<FrozenChannel> channels = channels_of(norm, has_sums ? &weight : nullptr);
+  const std::size_t count = channels.size();
   FrozenNorm frozen{.bias = Tensor(DType::i32, norm.scale.shape()),
                     .multipliers = Tensor(DType::i32, norm.scale.shape())};
-  std::vector<FrozenChannel> channels;
   for (std::size_t c = 0; c < count; ++c) {
-    channels.push_back({{means[c], variances[c]}, {scales[c], shifts[c]}, sum_shifts[c]});
-    const FrozenChannel& channel = channels.back();
-    frozen.bias.as<std::int32_t>()[c] =
-        frozen_norm_bias(channel.statistics, channel.scale, channel.sum_shift);
-    if (scales[c] < 0) negate_output(weight, c, count);
+    frozen.bias.as<std::int32_t>()[c] = channels[c].bias();
+    if (channels[c].scale.scale < 0) negate_output(weight, c, count);
   }
-  int places = *std::ranges::max_element(sum_shifts);
+  int places = std::ranges::max_element(channels, {}, &FrozenChannel::sum_shift)->sum_shift;
   const auto fits = [&](int tried) {
     return tried + 1 + value_exponent <= kMaxRescaleShift &&
            std::ranges::all_of(channels, [&](const FrozenChannel& each) {
@@ -90,6 +98,44 @@ FrozenNorm frozen_norm(const NormTensors& norm, Tensor& weight, bool has_sums, i
   }
   frozen.shift = places + 1 + value_exponent;
   return frozen;
+}
+
+std::vector<HeldNorm> held_norms(const Model& model) {
+  const std::vector<Parameter> parameters = parameters_of(model.network);
+  const auto tensor_of = [&](std::size_t node, std::string_view kind) -> const Tensor& {
+    return model.parameters[find_parameter(parameters, node, kind)];
+  };
+  std::vector<HeldNorm> held;
+  for (std::size_t i = 0; i < model.network.nodes.size(); ++i) {
+    const Node& node = model.network.nodes[i];
+    if (!is<BatchNorm>(node.op)) continue;
+    const NormTensors norm{.scale = tensor_of(i, "scale"),
+                           .shift = tensor_of(i, "shift"),
+                           .mean = tensor_of(i, "mean"),
+                           .variance = tensor_of(i, "variance")};
+    if (!fault_of(norm).empty()) continue;
+    const bool has_sums = is_normalized_product(model.network, node.inputs[0]);
+    const Tensor* weight = has_sums ? &tensor_of(node.inputs[0], "weight") : nullptr;
+    if (has_sums && weight->dtype() != DType::i8) continue;
+    const auto count = std::ranges::count_if(
+        channels_of(norm, weight),
+        [](const FrozenChannel& each) { return is_held_norm_bias(each.bias()); });
+    if (count > 0) held.push_back({node.name, count});
+  }
+  return held;
+}
+
+std::string sentence_of(const std::vector<HeldNorm>& held) {
+  std::int64_t channels = 0;
+  std::string names;
+  for (const HeldNorm& each : held) {
+    channels += each.channels;
+    names += fmt::format("{}{}: {}", names.empty() ? "" : ", ", each.name, each.channels);
+  }
+  if (channels == 0) return {};
+  return fmt::format(
+      "{} channel{} of batch norms ({}) with a frozen bias held at 2^30: answers too near to 0",
+      channels, channels == 1 ? "" : "s", names);
 }
 
 std::pair<Op, Tensor> product_of_ones(const Shape& shape) {

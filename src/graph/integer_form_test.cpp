@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/test_support.h"
+#include "graph/batch_norm.h"
 #include "graph/defined_network.h"
 #include "graph/test_network_maker.h"
 #include "laws/rescale.h"
@@ -95,6 +96,49 @@ TEST(IntegerForm, KeepsLiftedSumsSmall) {
   for (const NodeBounds& bounds : prove_bounds(integer_form(product_model(0, -28, 7, 127)))) {
     EXPECT_TRUE(bounds.value.is_within(-100000, 100000));
   }
+}
+
+// 300 weights of 127 have sums of 23 bits, so that a norm's bias counts in 2^8 of them.
+Model normalized_model(std::int64_t scale, std::int64_t shift, std::int64_t deviation) {
+  NetworkMaker maker({300}, int8_of(0));
+  maker.add(Linear{.features = 2});
+  maker.with(tensor_of<std::int8_t>({2, 300}, Integers(600, 127)));
+  maker.add(BatchNorm{});
+  maker.with(tensor_of<std::int32_t>({2}, {scale, 1 << 16}));
+  maker.with(tensor_of<std::int32_t>({2}, {shift, 0}));
+  maker.with(tensor_of<std::int64_t>({2}, {0, 0}));
+  maker.with(tensor_of<std::int64_t>({2}, {deviation * deviation, deviation * deviation}));
+  Model model = maker.model();
+  model.network.nodes[1].weight = int8_of(0);
+  model.network.nodes[2].value = int8_of(0);
+  return model;
+}
+
+TEST(IntegerForm, CountsTheChannelsOfNormsWhoseBiasIsHeld) {
+  constexpr std::int64_t kDeviation = std::int64_t{1} << 28;
+  constexpr std::int64_t kScale = 1 << 10;
+  constexpr std::int64_t kMost = kScale << 9;  // |β/γ|, times 2^(28 - 15 + 8), is 2^30
+  for (const std::int64_t shift : {kMost, kMost + kScale, -kMost}) {
+    for (const std::int64_t scale : {kScale, -kScale}) {
+      const Model model = normalized_model(scale, shift, kDeviation);
+      const std::vector<HeldNorm> held = held_norms(model);
+      ASSERT_EQ(held.size(), 1U);
+      EXPECT_EQ(held[0].name, "n2");
+      EXPECT_EQ(held[0].channels, 1);
+      EXPECT_EQ(sentence_of(held),
+                "1 channel of batch norms (n2: 1) with a frozen bias held at 2^30: answers too "
+                "near to 0");
+      const Model form = integer_form(copy_of(model));
+      EXPECT_EQ(std::abs(form.parameters[1].as<std::int32_t>()[0]), 1 << 30);
+    }
+  }
+  EXPECT_TRUE(held_norms(normalized_model(kScale, kMost - 1, kDeviation)).empty());
+  EXPECT_EQ(sentence_of({}), "");
+  EXPECT_EQ(sentence_of({{"a", 2}, {"b", 1}}),
+            "3 channels of batch norms (a: 2, b: 1) with a frozen bias held at 2^30: answers too "
+            "near to 0");
+  // What a stranger wrote into it is refused elsewhere.
+  EXPECT_TRUE(held_norms(normalized_model(0, kMost, kDeviation)).empty());
 }
 
 TEST(IntegerForm, NamesAllLayersWithoutOne) {

@@ -174,6 +174,11 @@ std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Data
   return {{"batch_shifts", evaluate(model, data, ShiftRule::exact)}};
 }
 
+std::vector<std::string> IntegerLearner::warnings(const Model& model) const {
+  const std::string held = sentence_of(held_norms(model));
+  return held.empty() ? std::vector<std::string>{} : std::vector{held};
+}
+
 std::size_t IntegerLearner::peak_bytes() const {
   return session_.steadily([&] { return session_.tape().peak_bytes(); });
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "epoch_loop/learner.h"
@@ -56,6 +57,7 @@ class IntegerLearner final : public Learner {
   std::optional<Model> average() const override;
   Evaluation evaluate(const Model& model, const Dataset& data) const override;
   std::vector<NamedEvaluation> more(const Model& model, const Dataset& data) const override;
+  std::vector<std::string> warnings(const Model& model) const override;
 
   std::string kind() const override { return "integer training"; }
   std::string settings_json() const override { return to_json(recipe_); }

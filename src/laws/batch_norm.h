@@ -93,7 +93,8 @@ struct NormScale {
   }
 };
 
-// γ after an update: never so small that β·σ/γ leaves the sums' range; it keeps its sign there.
+// γ after an update, in magnitude at least 2^-8: one nearer to 0 stays there with the sign it had.
+// That does not bound β·σ/γ: a frozen bias beyond its bound is held, too.
 NIBBLE_HOST_DEVICE constexpr std::int32_t held_norm_scale(std::int32_t moved, std::int32_t before) {
   constexpr std::int32_t kLeast = kNormScaleLeast;  // a GPU has no address of the other
   if (moved >= kLeast || moved <= -kLeast) return moved;
@@ -223,6 +224,10 @@ NIBBLE_HOST_DEVICE constexpr std::int32_t frozen_norm_bias(const NormStatistics&
       quotient_to_nearest(Int128{difference} * (std::int64_t{1} << sum_shift),
                           static_cast<std::uint64_t>(magnitude) << kNormUnitBits);
   return static_cast<std::int32_t>(std::clamp(bias, -kNormBiasMost, kNormBiasMost));
+}
+
+NIBBLE_HOST_DEVICE constexpr bool is_held_norm_bias(std::int32_t bias) {
+  return bias == kNormBiasMost || bias == -kNormBiasMost;
 }
 
 // What is then rounded; a negative γ negates bias and multiplier, since R is odd.

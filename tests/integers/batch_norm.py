@@ -10,6 +10,7 @@ from layers import Layer, Tensor
 from updates import LEAST_SCALE
 
 MOST = 127 * 2**16
+MOST_BIAS = 2**30
 
 
 def sign(x):
@@ -67,7 +68,7 @@ def scale_gradient(channel, errors, products):
 
 def frozen_bias(channel, scale, offset):
     bias = nearest_quotient((offset * channel.deviation - scale * channel.mean) << channel.lift, abs(scale) << 15)
-    return min(max(bias, -2**30), 2**30)
+    return min(max(bias, -MOST_BIAS), MOST_BIAS)
 
 
 def frozen_multiplier(channel, scale, z):
@@ -143,6 +144,11 @@ class BatchNorm(Layer):
             signed = sign(scale) * sums[..., i] + frozen_bias(channel, scale, offset)
             columns.append(clamp(shift(signed * multipliers[i], z + 1 + exponent)))
         return Tensor(np.stack(columns, axis=-1), exponent)
+
+    def held(self):
+        """How many channels have a frozen bias at its bound."""
+        numbers = zip(self.channels, self.scale.fine.tolist(), self.shift.fine.tolist())
+        return sum(abs(frozen_bias(*each)) == MOST_BIAS for each in numbers)
 
     def tensors(self):
         means, variances = (np.array([getattr(c, name) for c in self.channels]) for name in ("mean", "variance"))

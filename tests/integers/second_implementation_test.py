@@ -267,6 +267,27 @@ class Run(TwiceCase):
         held = [scale for average in model.averages for scale in average.held]
         self.assertEqual(set(held), {-2**8, 2**8})
 
+    def test_frozen_biases_that_are_held(self):
+        """A scale that decays to its bound, for pictures of one brightness say nothing of the targets, which keep a shift large."""
+        rng, data = np.random.default_rng(1), self.folder / "data"
+        x = np.broadcast_to(rng.integers(0, 256, (32, 1, 1, 1), np.uint8), (32, 16, 16, 3)).copy()
+        y = np.full((32, 4), 90, np.float32)
+        data.mkdir()
+        np.save(data / "images.npy", x)
+        np.save(data / "targets.npy", y)
+        text = self.network('{ op = "flatten" }, { op = "linear", name = "fc", features = 4 }, { op = "batch_norm", name = "norm" },',
+                            "squared_error", (16, 16, 3))
+        flags = ["--update", "sgd", "--lr", "0.1", "--schedule", "constant", "--weight-decay", "0.1", "--decay-norms", "--freeze", "fc",
+                 "--epochs", "30", "--average-from", "0", "--batch", "8"]
+        folder, said, _ = self.train("run", "--arith", "int8", "--data", data, *flags, network=text)
+        settings = Settings(epochs=30, batch=8, lr=0.1, schedule="constant", weight_decay=0.1, decay_norms=True, freeze=("fc",),
+                            **NORMALIZED_SGD)
+        self.compare_model(folder, x, y, len(x), settings, held=1)
+        warning = "1 channel of batch norms (norm: 1) with a frozen bias held at 2^30: answers too near to 0"
+        self.assertIn(f"warning        {warning}\n", said)
+        self.assertEqual(self.summary(folder)["warnings"], [warning])
+        self.assertIn(f"\nwarning: {warning}\n", self.done("describe", folder / "model.nib").decode())
+
 
 if __name__ == "__main__":
     main()

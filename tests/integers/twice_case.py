@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the command trained beside what the second implementation makes of the same pictures."""
 
+import json
+
 import numpy as np
+from batch_norm import BatchNorm
 from files import ANSWERED, exponent_of, model_of
 from second_implementation import start_of, trained
 from train_case import TrainCase
@@ -31,10 +34,10 @@ class TwiceCase(TrainCase):
         text.write_text(f'input = {list(shape)}\nlayers = [{layers}  {{ op = "{loss}" }},\n]\n')
         return text
 
-    def compare_model(self, folder, images, labels, train_images, settings, start=None):
+    def compare_model(self, folder, images, labels, train_images, settings, start=None, held=0):
         """Trains by the first images; compares parameters, exponents, statistics and answers for the last. The second model.
 
-        `start` is the file of a model to begin with."""
+        `start` is the file of a model to begin with, `held` says how many channels of batch norms have a frozen bias at its bound."""
         network, tensors = model_of(folder / "model.nib")
         if start:
             start = start_of(*nodes_of(start))
@@ -54,6 +57,10 @@ class TwiceCase(TrainCase):
                 self.assertEqual(model.exponents[layer.index], exponent_of(node["value"]), layer.name)
             if hasattr(layer, "weight"):
                 self.assertEqual(layer.weight.exponent, exponent_of(node["weight"]), layer.name)
+        norms = [layer for layer in model.network.layers if isinstance(layer, BatchNorm)]
+        told = json.loads(self.done("describe", folder / "model.nib", "--json")).get("held_channels", {})
+        self.assertEqual(told, {norm.name: norm.held() for norm in norms if norm.held()})
+        self.assertEqual(sum(told.values()), held)
         shown = images[-ANSWERED:]
         self.done("run", folder / "model.nib", "--input", self.save("pictures.npy", shown), "--output", self.output)
         np.testing.assert_array_equal(model.values(shown)[-1].reshape(len(shown), -1), np.load(self.output))

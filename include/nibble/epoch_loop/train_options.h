@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "nibble/cluster/communicator.h"
@@ -48,6 +49,7 @@ struct TrainResult {
   std::optional<Evaluation> test;
   std::optional<Evaluation> unaveraged_test;  // the last weights, where the model is an average
   std::vector<NamedEvaluation> more = {};     // of the test split
+  std::vector<std::string> warnings = {};     // of the model, a line each
   std::size_t peak_value_bytes = 0;           // of values, errors and partial gradients
 };
 
