@@ -38,7 +38,10 @@ void run(const EmitFlags& flags) {
   fmt::print("{}\n", made.figures.plan);
   fmt::print("RAM         {:>10} bytes\nparameters  {:>10} bytes\nproducts    {:>10}\n",
              made.figures.arena_bytes, made.figures.parameter_bytes, made.figures.macs);
-  if (made.training) fmt::print("training    {:>10} bytes of RAM\n", made.training->state_bytes);
+  if (made.training) {
+    fmt::print("training    {:>10} bytes of RAM\n", made.training->state_bytes);
+    fmt::print("update           shift, by mu, whatever rule trained the model\n");
+  }
   fmt::print("wrote {} files to {}: 'make check' there runs {} test vectors\n", made.files,
              flags.folder, flags.request.vectors);
 }

@@ -11,10 +11,11 @@
 namespace nibble {
 
 void add_training_flags(CLI::App& verb, EmitTrainingFlags& flags) {
-  CLI::Option* train =
-      verb.add_flag("--train", flags.is_on,
-                    "also the training step, as nibble train --arith int8 has it;\n"
-                    "MODEL may then be a network, with its first weights");
+  CLI::Option* train = verb.add_flag(
+      "--train", flags.is_on,
+      "also the training step, as nibble train --arith int8 --update shift has it\n"
+      "with its usual settings, whatever rule trained the model; MODEL may then be a\n"
+      "network, with its first weights");
   TrainEmitSettings& settings = flags.settings;
   verb.add_option("--data", flags.data, "data set of the training check (the model's)")
       ->needs(train);

@@ -116,6 +116,7 @@ EmittedTraining emit_training(const Model& start, const Dataset& examples,
 }
 
 TrainingStart training_start(const IntegerRecipe& recipe) {
+  check_trainable_layers(recipe.network);
   TrainingData data = load_training_data(recipe);
   IntegerRecipe completed = recipe;
   static_cast<RunSettings&>(completed) = complete(recipe, data);

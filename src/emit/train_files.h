@@ -13,6 +13,9 @@
 
 namespace nibble::inline emit {
 
+// Throws one line that names all layers without an emitted form.
+void check_trainable_layers(const Network& network);
+
 // Throws one line: a model that is not of integer training, settings without an emitted form, or
 // all layers without one.
 void check_trainable(const Model& start, const TrainEmitSettings& settings);

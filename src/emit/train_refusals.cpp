@@ -14,23 +14,6 @@
 namespace nibble::inline emit {
 namespace {
 
-void check_layers(const Network& network) {
-  std::string refused;
-  for (const Node& node : network.nodes) {
-    if (support_of(node.op, Capability::emit_training).is_there) continue;
-    refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
-  }
-  if (!refused.empty())
-    throw Error("emit", "layers to train", refused, "layers with emitted training");
-  if (!is_loss(network.nodes.back().op)) {
-    throw Error("emit", fmt::format("last layer of {}", network.name),
-                std::string(name_of(network.nodes.back().op)), "a loss");
-  }
-  const auto* loss = std::get_if<SoftmaxCrossEntropy>(&network.nodes.back().op);
-  if (loss != nullptr && loss->smoothing > 0)
-    throw Error("emit", fmt::format("loss of {}", network.name), "smoothing", "none");
-}
-
 void check_options(const IntegerOptions& options) {
   std::string refused;
   const auto refuse = [&](bool is_given, std::string_view what) {
@@ -59,10 +42,27 @@ void check_terms(const Node& node, std::string_view sums, std::int64_t terms) {
 
 }  // namespace
 
+void check_trainable_layers(const Network& network) {
+  std::string refused;
+  for (const Node& node : network.nodes) {
+    if (support_of(node.op, Capability::emit_training).is_there) continue;
+    refused += fmt::format("{}{} ({})", refused.empty() ? "" : ", ", node.name, name_of(node.op));
+  }
+  if (!refused.empty())
+    throw Error("emit", "layers to train", refused, "layers with emitted training");
+  if (!is_loss(network.nodes.back().op)) {
+    throw Error("emit", fmt::format("last layer of {}", network.name),
+                std::string(name_of(network.nodes.back().op)), "a loss");
+  }
+  const auto* loss = std::get_if<SoftmaxCrossEntropy>(&network.nodes.back().op);
+  if (loss != nullptr && loss->smoothing > 0)
+    throw Error("emit", fmt::format("loss of {}", network.name), "smoothing", "none");
+}
+
 void check_trainable(const Model& start, const TrainEmitSettings& settings) {
   if (!is_c_identifier(settings.prefix))
     throw Error("emit", "prefix", in_quotes(settings.prefix), "a C identifier");
-  check_layers(start.network);
+  check_trainable_layers(start.network);
   check_options(settings.options);
   if (!is_integer_model(start)) {
     throw Error("emit", "weights to train", "a model without int8 weights and exponents",

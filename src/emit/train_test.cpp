@@ -265,6 +265,13 @@ TEST_F(TrainingInC, RefusesSettingsInOneLine) {
   EXPECT_EQ(refusal(kResidual, settings),
             "[emit] settings of training: got shifts that are not exact, momentum, fraction bits, "
             "weight decay, expected the trainer's usual ones");
+  settings.options = {.frozen = {"*"}};
+  settings.options.form = CrossEntropyForm::whole_octaves;
+  settings.options.roundings.all.error = ShiftRounding::stochastic;
+  settings.options.update = SgdUpdate{};
+  EXPECT_EQ(refusal(kResidual, settings),
+            "[emit] settings of training: got a loss of whole octaves, other roundings, the update "
+            "rule sgd, frozen layers, expected the trainer's usual ones");
   EXPECT_EQ(refusal(kResidual, {.prefix = "9lives"}),
             "[emit] prefix: got '9lives', expected a C identifier");
   EXPECT_EQ(refusal(kResidual, {.batch = 0}), "[emit] batch: got 0, expected 1 to 1024");

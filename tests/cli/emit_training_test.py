@@ -15,6 +15,13 @@ layers = [
   { op = "linear", features = 10 }, { op = "softmax_cross_entropy" },
 ]
 """
+NORMALIZED = """
+input = [8, 8, 1]
+layers = [
+  { op = "conv2d", channels = 2, kernel = 3 }, { op = "batch_norm", name = "first" }, { op = "relu" }, { op = "flatten" },
+  { op = "linear", features = 10 }, { op = "batch_norm", name = "second" }, { op = "softmax_cross_entropy" },
+]
+"""
 
 
 @unittest.skipIf(shutil.which("gcc") is None or shutil.which("make") is None, "no gcc or no make")
@@ -32,11 +39,14 @@ class EmitTraining(Case):
         self.assertEqual(self.check(out), "0 of 10 test vectors differ\n0 hashes of trained weights differ\n")
         self.assertIn("## Training it", (out / "README.md").read_text())
 
-    def test_a_model_goes_on(self):
+    def test_a_model_of_any_rule_goes_on_by_shifts(self):
         run_folder, out = self.folder / "run", self.folder / "c"
-        self.done("train", "mlp-64-32-10", "--data", "digits", "--arith", "int8", "--epochs", 1, "--quiet", "--out", run_folder)
-        self.done("emit", run_folder / "model.nib", "-o", out, "--prefix", "digits", "--train", "--train-batch", 5,
-                  "--train-steps", 30, "--train-images", 33, "--seed", 7)
+        self.done("train", "mlp-64-32-10", "--data", "digits", "--arith", "int8", "--update", "sgd", "--epochs", 1, "--quiet",
+                  "--out", run_folder)
+        text = self.done("emit", run_folder / "model.nib", "-o", out, "--prefix", "digits", "--train", "--train-batch", 5,
+                         "--train-steps", 30, "--train-images", 33, "--seed", 7).decode()
+        self.assertRegex(text, r"(?m)^update +shift, by mu, whatever rule trained the model$")
+        self.assertIn("of its rule `shift`, whatever rule trained the first weights", (out / "README.md").read_text())
         header = (out / "digits_train.h").read_text()
         for words in ("DIGITS_TRAIN_BATCH 5 ", "DIGITS_TRAIN_SEED UINT64_C(7)"):
             self.assertIn(words, header)
@@ -59,6 +69,9 @@ class EmitTraining(Case):
         network.write_text(SIDE_BY_SIDE)
         self.fails(1, "got p (concat), q (concat), expected layers with emitted training", "emit", network, "-o", out,
                    "--train", "--data", "digits")
+        network.write_text(NORMALIZED)
+        self.fails(1, "layers to train: got first (batch_norm), second (batch_norm), expected layers with emitted training", "emit",
+                   network, "-o", out, "--train", "--data", "digits")
         self.fails(1, "--data: got none", "emit", "lenet", "-o", out, "--train")
         self.fails(1, "network: got 'lenat'", "emit", "lenat", "-o", out, "--train", "--data", "digits")
         self.fails(1, "batch: got 2000, expected 1 to 1024", "emit", "mlp-64-32-10", "-o", out, "--train", "--data",
