@@ -160,7 +160,9 @@ void check_course(const IntegerRecipe& recipe) {
   constexpr double kMost = 1e3;
   check("learning rate", recipe.rate, kLeast, kMost);
   check("weight decay", recipe.weight_decay, 0, 1);
-  check("momentum in 256ths", sgd->momentum, 0, 255);
+  if (sgd->momentum < 0 || sgd->momentum > 255) {
+    throw Error("train", "momentum", fmt::format("{}/256", sgd->momentum), "0 to 255/256");
+  }
   check("fraction bits of the rule sgd", sgd->fraction_bits, 1, 16);
   if (std::holds_alternative<PlateauRate>(recipe.schedule.rate)) {
     throw Error("train", "schedule of the rule sgd", to_string(recipe.schedule),

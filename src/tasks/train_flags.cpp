@@ -119,7 +119,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--batch", flags.batch, "images a step")->check(CLI::Range(1, kMostImages));
   verb.add_option("--optimizer", flags.optimizer, "sgd, adam, adamw");
   verb.add_option("--lr", flags.rate, "learning rate")->check(positive());
-  verb.add_option("--momentum", flags.momentum, "of sgd")->check(CLI::Range(0.0, 1.0));
+  verb.add_option("--momentum", flags.momentum, "of sgd")->check(within(0, 1));
   verb.add_flag("--nesterov", flags.has_nesterov, "of sgd: steps look ahead by the new momentum");
   verb.add_option("--weight-decay", flags.weight_decay, "added to gradients (adamw: decoupled)")
       ->check(not_negative());
@@ -143,7 +143,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
       ->check(CLI::Range(0, 1024));
   verb.add_option("--smoothing", flags.smoothing,
                   "share of a label's target that all classes get in equal parts (0)")
-      ->check(CLI::Range(0.0, 0.999));
+      ->check(within(0, 0.999));
   verb.add_option("--image-size", flags.image_size, "side of the pictures of a folder")
       ->check(positive());
   add_skip_broken_option(verb, flags.skips_broken);

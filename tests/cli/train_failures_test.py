@@ -175,8 +175,8 @@ class Policies(Refused):
 
     def test_wrong_usage(self):
         for option, value in (("--epochs", "-1"), ("--epochs", "1000000000000000000"), ("--batch", "0"), ("--lr", "0"),
-                              ("--lr", "nan"), ("--lr", "inf"), ("--val", "nan"), ("--seed", "x"), ("--threads", "0"),
-                              ("--optimiser", "sgd")):
+                              ("--lr", "nan"), ("--lr", "inf"), ("--val", "nan"), ("--momentum", "nan"),
+                              ("--smoothing", "nan"), ("--seed", "x"), ("--threads", "0"), ("--optimiser", "sgd")):
             self.refused(option, option, value, code=2)
         self.fails(2, "--data", "train", self.network)
         self.refused("'sdg', expected sgd, adam, adamw", "--optimizer", "sdg")

@@ -405,8 +405,9 @@ class Refusals(IntegerCase):
                          *option)
         for words, *options in (("schedule of the rule sgd: got plateau(0.1,5)", "--schedule", "plateau(0.1,5)"),
                                 ("fraction bits of the rule sgd: got 0, expected 1 to 16", "--fraction-bits", "0"),
-                                ("momentum in 256ths: got 256, expected 0 to 255", "--momentum", "1")):
+                                ("momentum: got 256/256, expected 0 to 255/256", "--momentum", "1")):
             self.refused(1, words, "--arith", "int8", "--update", "sgd", *options)
+        self.refused(2, "--momentum: got nan, expected 0 to 1", "--arith", "int8", "--update", "sgd", "--momentum", "nan")
 
     def test_wrong_words(self):
         self.refused(2, "--arith", "--arith", "int9")
