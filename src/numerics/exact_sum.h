@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a quire: exact sums of products, for operands known to be in range.
+// A quire: a fixed-point number wide enough that sums of products are exact.
 #pragma once
 
 #include <array>
@@ -29,7 +29,9 @@ NIBBLE_HOST_DEVICE inline Significand significand_of(double x) {
   return {integer >> zeros, (field == 0 ? 1 : field) - 1075 + zeros};
 }
 
-// A fixed-point number of 1088 bits: multiples of 2^-512. Quire says which operands are in range.
+// Holds sums of products a·b where a and b are multiples of 2^-256 below 2^256 (every fp32 value
+// and every posit of 32 bits is), which nobody checks: products are multiples of 2^-512 below
+// 2^512, and 64 more bits leave room for 2^63 of them.
 class ExactSum {
  public:
   static constexpr int kLowestExponent = -512;
@@ -50,7 +52,7 @@ class ExactSum {
   }
   NIBBLE_HOST_DEVICE void add(double a) { add_product(a, 1.0); }
 
-  NIBBLE_HOST_DEVICE int sign() const {
+  NIBBLE_HOST_DEVICE int sign() const {  // -1, 0, +1
     if (words_[kWords - 1] >> 63) return -1;
     for (const std::uint64_t word : words_) {
       if (word != 0) return 1;
@@ -58,6 +60,8 @@ class ExactSum {
     return 0;
   }
 
+  // The sum rounded to odd in 53 bits: any later rounding to 51 bits or fewer is then as if from
+  // the exact sum. Exact where 53 bits suffice.
   NIBBLE_HOST_DEVICE double to_double_odd() const {
     const int sum_sign = sign();
     if (sum_sign == 0) return 0.0;
