@@ -7,7 +7,7 @@ TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 PRESET ?= dev
 FUZZ_SECONDS ?= 30
 PHASE := tools/phase
-SOURCES = $$(git ls-files -co --exclude-standard '*.h' '*.cpp' '*.inc' '*.cu' '*.cuh')
+SOURCES = $$(git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh')
 
 ifneq ($(wildcard ../shared/data),)
 export NIBBLE_DATA ?= $(abspath ../shared/data)

@@ -14,7 +14,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import resource
 import statistics
 import subprocess
 import tempfile
@@ -48,11 +47,6 @@ def read_with_torchvision(paths):
     chain = transforms.Compose([transforms.Resize(256), transforms.CenterCrop(224)])
     for path in paths:
         assert np.asarray(chain(Image.open(path).convert("RGB"))).shape == (224, 224, 3)
-
-
-def busy_seconds(who):
-    usage = resource.getrusage(who)
-    return usage.ru_utime + usage.ru_stime
 
 
 def torchvision_turn(pool, paths, workers):

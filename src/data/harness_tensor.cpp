@@ -11,7 +11,6 @@
 
 #include "core/atomic_file.h"
 #include "core/npy_header.h"
-#include "data/file_bytes.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline data {
@@ -96,10 +95,6 @@ Tensor parse_harness_tensor(std::span<const std::byte> file, const Shape& pictur
   for_each_place(picture,
                  [&](std::size_t from, std::size_t to) { tensor.data()[to] = bytes[from]; });
   return tensor;
-}
-
-Tensor read_harness_tensor(const std::filesystem::path& path, const Shape& picture) {
-  return parse_harness_tensor(read_file_bytes(path, "read_harness_tensor"), picture, path.string());
 }
 
 void write_harness_tensor(const std::filesystem::path& path, ConstTensorView picture) {

@@ -19,7 +19,6 @@ bool is_harness_tensor(std::span<const std::byte> file);
 // another number of bytes; `name` is used in errors.
 Tensor parse_harness_tensor(std::span<const std::byte> file, const Shape& picture,
                             const std::string& name);
-Tensor read_harness_tensor(const std::filesystem::path& path, const Shape& picture);
 
 // An i8 or u8 picture (height, width, channels); written beside and renamed.
 void write_harness_tensor(const std::filesystem::path& path, ConstTensorView picture);

@@ -48,7 +48,7 @@ TEST(HarnessTensor, IsWrittenAsNumpyDoes) {
   const std::string header = std::string("\x93NUMPY\x01\x00\x76\x00", 10) +
                              "{'descr': '|S150528', 'fortran_order': False, 'shape': (), }";
   EXPECT_EQ(bytes.substr(0, 128), header + std::string(127 - header.size(), ' ') + "\n");
-  const Tensor back = read_harness_tensor(folder.path() / "x.npy", {224, 224, 3});
+  const Tensor back = parse_harness_tensor(bytes_of(bytes), {224, 224, 3}, "x.npy");
   EXPECT_TRUE(std::ranges::equal(back.as<std::int8_t>(), std::as_const(picture).as<std::int8_t>()));
   EXPECT_EQ(folder.files(), 1);
 }

@@ -70,13 +70,7 @@ NIBBLE_HOST_DEVICE constexpr UInt128 magnitude_of_wide(Int128 x) {
   return x < 0 ? 0 - static_cast<UInt128>(x) : static_cast<UInt128>(x);
 }
 
-// n / d toward zero, d from 1 to 2^63; the quotient must fit.
-NIBBLE_HOST_DEVICE constexpr std::int64_t quotient_toward_zero(Int128 n, std::uint64_t d) {
-  return with_sign_of(n < 0 ? -1 : 1,
-                      static_cast<std::uint64_t>(quotient(magnitude_of_wide(n), d)));
-}
-
-// n / d to the nearest, halves away from zero.
+// n / d to the nearest, halves away from zero, d from 1 to 2^63; the quotient must fit.
 NIBBLE_HOST_DEVICE constexpr std::int64_t quotient_to_nearest(Int128 n, std::uint64_t d) {
   return with_sign_of(n < 0 ? -1 : 1,
                       static_cast<std::uint64_t>(quotient(magnitude_of_wide(n) + d / 2, d)));

@@ -13,9 +13,6 @@ struct MatrixProductShape {
   std::int64_t columns = 0;
 };
 
-// So many products of any int8 values add up within int32: (2^31 - 1) / 128².
-inline constexpr std::int64_t kSafeProductDepth = 131071;
-
 // c = a·b, all dense and row by row. Any int8 values, -128 too; what leaves int32 wraps around.
 void multiply_matrices(std::span<const std::int8_t> a, std::span<const std::int8_t> b,
                        const MatrixProductShape& shape, std::span<std::int32_t> c);
