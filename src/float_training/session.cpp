@@ -127,20 +127,21 @@ void Session::check_parameters() const {
 
 // The same step again, looking at every value: it gives the same numbers.
 void Session::explain_loss(const Batcher& batch, double loss) {
-  const auto fail = [&](std::string_view culprit) {
-    throw Error("train", fmt::format("loss at step {}", steps_ + 1),  // as the tables count
-                fmt::format("{}, first in {}", loss, culprit),
-                "a finite number; a smaller learning rate may help");
-  };
-  if (const std::string name = broken_parameter(); !name.empty()) fail("parameter " + name);
-  std::string first;
-  tape_.set_watcher([&](std::size_t node, ConstTensorView value) {
-    if (first.empty() && !is_finite(value.as<float>())) first = network_.nodes[node].name;
-  });
-  tape_.forward(pass_for(batch.images().shape()[0]), batch.images());
-  tape_.set_watcher(nullptr);
-  fail("layer " + (first.empty() ? network_.nodes.back().name : first));
-  throw Error("train", "loss is not finite");
+  std::string culprit;
+  if (const std::string name = broken_parameter(); !name.empty()) {
+    culprit = "parameter " + name;
+  } else {
+    tape_.set_watcher([&](std::size_t node, ConstTensorView value) {
+      if (culprit.empty() && !is_finite(value.as<float>()))
+        culprit = "layer " + network_.nodes[node].name;
+    });
+    tape_.forward(pass_for(batch.images().shape()[0]), batch.images());
+    tape_.set_watcher(nullptr);
+    if (culprit.empty()) culprit = "layer " + network_.nodes.back().name;
+  }
+  throw Error("train", fmt::format("loss at step {}", steps_ + 1),  // as the tables count
+              fmt::format("{}, first in {}", loss, culprit),
+              "a finite number; a smaller learning rate may help");
 }
 
 Model Session::snapshot() const {
