@@ -8,12 +8,11 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <ostream>
 #include <string_view>
 #include <utility>
 
 #include "apps/nibble/format_samples.h"
-#include "core/atomic_file.h"
+#include "core/text_file.h"
 #include "report/svg.h"
 
 namespace nibble {
@@ -209,9 +208,7 @@ std::string picture(const std::vector<PlottedRow>& rows) {
 void plot_formats(const std::vector<std::string>& formats, const std::string& path) {
   const std::string svg = picture(rows_of(formats.empty() ? kPlottedChoice : formats));
   if (path == "-") return fmt::print("{}", svg);
-  AtomicFile file(path);
-  file.stream() << svg;
-  file.commit();
+  write_text_file(path, svg);
 }
 
 }  // namespace nibble

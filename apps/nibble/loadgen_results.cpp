@@ -7,11 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
-#include "core/atomic_file.h"
+#include "core/text_file.h"
 #include "loadgen/compliance.h"
 #include "loadgen/load_page.h"
 #include "loadgen/load_result.h"
@@ -100,9 +99,7 @@ void write_page(const LoadReportFlags& flags) {
   for (const std::string& folder : flags.runs) runs.push_back(read_load_record(folder));
   const std::string page = load_page(runs);
   if (flags.output == "-") return fmt::print("{}", page);
-  AtomicFile file(flags.output);
-  file.stream() << page;
-  file.commit();
+  write_text_file(flags.output, page);
   fmt::print("{}\n", flags.output);
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "apps/nibble/verb.h"
-#include "core/atomic_file.h"
+#include "core/text_file.h"
 #include "integer_step/choose_place.h"
 #include "nibble/core/error.h"
 #include "tasks/integer_flags.h"
@@ -39,9 +39,7 @@ void show_plan(const AnyRecipe& recipe, const PlaceFlags& flags) {
   else
     fmt::print("{}", table_of(plan));
   if (flags.report.empty()) return;
-  AtomicFile file(flags.report);
-  file.stream() << plan_page(recipe.network, plan);
-  file.commit();
+  write_text_file(flags.report, plan_page(recipe.network, plan));
 }
 
 void run(PlaceFlags& flags) {

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
 #include "core/hash.h"
+#include "core/text_file.h"
 #include "nibble/graph/model_file.h"
 #include "tasks/json.h"
 #include "tasks/open_model.h"
@@ -43,9 +43,7 @@ void check_outputs(const QuantizeVerbFlags& flags) {
 }
 
 void write_report(const QuantizeVerbFlags& flags, const QuantizeReport& report) {
-  AtomicFile file(flags.report);
-  file.stream() << quantize_report_html(report);
-  file.commit();
+  write_text_file(flags.report, quantize_report_html(report));
 }
 
 // Beside the model that will come of it, which removes it.

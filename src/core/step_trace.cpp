@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/atomic_file.h"
+#include "core/text_file.h"
 
 namespace nibble::inline core {
 namespace {
@@ -93,9 +93,7 @@ void StepTrace::write(const std::filesystem::path& path, const std::string& abou
   const Json file{{"traceEvents", std::move(events)},
                   {"displayTimeUnit", "ns"},
                   {"otherData", {{"about", about}}}};
-  AtomicFile out(path);
-  out.stream() << file.dump() << '\n';
-  out.commit();
+  write_text_file(path, file.dump() + '\n');
 }
 
 }  // namespace nibble::inline core

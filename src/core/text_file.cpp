@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files of text that people write.
+// Small files of text that people read and write.
 #include "core/text_file.h"
 
 #include <fmt/format.h>
@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <ostream>
 #include <system_error>
 
+#include "core/atomic_file.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline core {
@@ -34,6 +36,12 @@ std::string read_text_file(const fs::path& path, std::string_view op) {
   std::ifstream in(path, std::ios::binary);
   if (!in.is_open()) fail(std::generic_category().message(errno != 0 ? errno : EIO));
   return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+void write_text_file(const fs::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.stream() << text;
+  file.commit();
 }
 
 }  // namespace nibble::inline core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts: small files that people write, and those of the tree inside the library.
+// Texts: small files that people read and write, and those of the tree inside the library.
 #pragma once
 
 #include <filesystem>
@@ -12,6 +12,9 @@ namespace nibble::inline core {
 // The whole file. What is missing, no regular file or longer than 16 MiB is an error of `op` that
 // names the path.
 std::string read_text_file(const std::filesystem::path& path, std::string_view op);
+
+// The file appears whole or not at all; an error names the path.
+void write_text_file(const std::filesystem::path& path, std::string_view text);
 
 // So that a program needs no files (nibble_embed_texts).
 struct EmbeddedText {

@@ -30,5 +30,14 @@ TEST(TextFile, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(reason("."), HasSubstr("not a regular file"));
 }
 
+TEST(TextFile, IsReplacedWholeAndLeavesNothingBeside) {
+  const TemporaryFolder folder;
+  const std::string text("a\n\0b", 4);
+  folder.put("x", "an older and longer text");
+  write_text_file(folder.path() / "x", text);
+  EXPECT_EQ(folder.content_of("x"), text);
+  EXPECT_EQ(folder.files(), 1);
+}
+
 }  // namespace
 }  // namespace nibble::inline core

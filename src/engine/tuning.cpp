@@ -11,7 +11,6 @@
 #include <sstream>
 #include <vector>
 
-#include "core/atomic_file.h"
 #include "core/isa.h"
 #include "core/system_field.h"
 #include "core/text_file.h"
@@ -94,9 +93,7 @@ std::string to_text(const Tuning& tuning) {
 
 void write_tuning(const fs::path& path, const Tuning& tuning) {
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
-  AtomicFile file(path);
-  file.stream() << to_text(tuning);
-  file.commit();
+  write_text_file(path, to_text(tuning));
 }
 
 std::string TuningFile::to_string() const {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/atomic_file.h"
 #include "core/hash.h"
+#include "core/text_file.h"
 #include "data/file_bytes.h"
 #include "data/harness_tensor.h"
 #include "data/picture_set.h"
@@ -146,12 +146,12 @@ std::vector<std::string> names_of(const LabelledPictures& pictures) {
 
 void write_list(const fs::path& folder, const LabelledPictures& pictures,
                 const std::vector<std::string>& names) {
-  AtomicFile file(folder / kList);
+  std::string lines;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::int32_t label = pictures.list.label(i);
-    file.stream() << fmt::format("{}\t{}\n", names[i], label < 0 ? "-" : std::to_string(label));
+    lines += fmt::format("{}\t{}\n", names[i], label < 0 ? "-" : std::to_string(label));
   }
-  file.commit();
+  write_text_file(folder / kList, lines);
 }
 
 }  // namespace

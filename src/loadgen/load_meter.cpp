@@ -8,9 +8,8 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <ostream>
 
-#include "core/atomic_file.h"
+#include "core/text_file.h"
 
 namespace nibble::inline loadgen {
 namespace {
@@ -43,12 +42,6 @@ void share_out(std::chrono::nanoseconds since, std::chrono::nanoseconds time, co
     since += here;
     time -= here;
   }
-}
-
-void write_lines(const std::filesystem::path& path, const std::string& lines) {
-  AtomicFile file(path);
-  file.stream() << lines;
-  file.commit();
 }
 
 }  // namespace
@@ -128,18 +121,18 @@ void LoadMeter::write(const std::filesystem::path& folder, int lanes) const {
                          slice.most_waiting, static_cast<double>(slice.busy_ns) / slice_ns / lanes,
                          static_cast<double>(device_ns[i]) / slice_ns / devices);
   }
-  write_lines(folder / "slices.csv", lines);
+  write_text_file(folder / "slices.csv", lines);
   lines = "samples,batches\n";
   for (std::size_t size = 1; size < all.sizes_.size(); ++size) {
     if (all.sizes_[size] > 0) lines += fmt::format("{},{}\n", size, all.sizes_[size]);
   }
-  write_lines(folder / "batches.csv", lines);
+  write_text_file(folder / "batches.csv", lines);
   lines = "most_ms,samples\n";
   for (std::size_t bucket = 0; bucket < all.latencies_.size(); ++bucket) {
     if (all.latencies_[bucket] > 0)
       lines += fmt::format("{:.6g},{}\n", 1e-6 * end_of(bucket), all.latencies_[bucket]);
   }
-  write_lines(folder / "latencies.csv", lines);
+  write_text_file(folder / "latencies.csv", lines);
 }
 
 }  // namespace nibble::inline loadgen

@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <ostream>
-
-#include "core/atomic_file.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "report/html_page.h"
 #include "report/html_sections.h"
@@ -56,9 +54,7 @@ std::string top1_svg(const std::vector<RunRecord>& runs) {
 
 void write_report(const std::filesystem::path& path, const std::vector<RunRecord>& runs) {
   const std::string text = path.extension() == ".svg" ? top1_svg(runs) : report_html(runs);
-  AtomicFile file(path);
-  file.stream() << text;
-  file.commit();
+  write_text_file(path, text);
 }
 
 }  // namespace nibble::inline report

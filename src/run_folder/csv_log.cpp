@@ -11,11 +11,10 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
-#include <ostream>
 #include <system_error>
 
-#include "core/atomic_file.h"
 #include "core/name.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline run_folder {
@@ -149,9 +148,7 @@ void cut_after_epoch(const fs::path& path, std::int64_t last_epoch) {
     begin = kept = end;
   }
   if (kept == text.size()) return;
-  AtomicFile file(path);
-  file.stream().write(text.data(), static_cast<std::streamsize>(kept));
-  file.commit();
+  write_text_file(path, std::string_view(text).substr(0, kept));
 }
 
 }  // namespace nibble::inline run_folder

@@ -10,13 +10,12 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <system_error>
 #include <vector>
 
-#include "core/atomic_file.h"
 #include "core/temporary.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "run_folder/csv_log.h"
 #include "run_folder/run_files.h"
@@ -51,10 +50,9 @@ void write_json(const fs::path& path, std::string_view json) {
   if (!nlohmann::json::accept(json)) {
     throw Error("run", path.string(), "text that is no JSON", "JSON");
   }
-  AtomicFile file(path);
-  file.stream() << json;
-  if (!json.ends_with('\n')) file.stream() << '\n';
-  file.commit();
+  std::string text(json);
+  if (!json.ends_with('\n')) text += '\n';
+  write_text_file(path, text);
 }
 
 std::string text_of(const EpochRow& row) {

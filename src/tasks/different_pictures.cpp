@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ostream>
 
-#include "core/atomic_file.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "report/svg.h"
 
@@ -101,9 +100,7 @@ std::string draw_pictures(const Dataset& data, std::span<const DifferentPicture>
 
 void write_pictures(const std::filesystem::path& path, const Dataset& data,
                     std::span<const DifferentPicture> list) {
-  AtomicFile file(path);
-  file.stream() << draw_pictures(data, list, path.extension() == ".html");
-  file.commit();
+  write_text_file(path, draw_pictures(data, list, path.extension() == ".html"));
 }
 
 }  // namespace nibble::inline tasks

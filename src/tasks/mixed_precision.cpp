@@ -8,11 +8,10 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <optional>
-#include <ostream>
 #include <span>
 #include <string_view>
 
-#include "core/atomic_file.h"
+#include "core/text_file.h"
 #include "nibble/core/error.h"
 #include "nibble/emit/emit.h"
 #include "nibble/quantization/quantize_model.h"
@@ -36,12 +35,6 @@ FloatBatches scan_batches(const FloatBatches& batches) {
   const std::size_t count = std::min(kScanBatches, batches.size());
   for (std::size_t i = 0; i < count; ++i) some.add(batches.at(i * batches.size() / count));
   return some;
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.stream() << text;
-  file.commit();
 }
 
 void add_layers(const BitPlan& plan, QuantizeSettings& settings) {
@@ -194,7 +187,8 @@ std::vector<LayerSensitivity> choose_layers(const MixedPrecision& flags, const M
     layers = scan_sensitivity(folded, settings, batches, kBits);
   }
   if (flags.scans && !is_silent) fmt::print("{}\n", sensitivity_text(layers));
-  if (!flags.scan_plot.empty()) write_text(flags.scan_plot, sensitivity_plot(layers, ChartTheme{}));
+  if (!flags.scan_plot.empty())
+    write_text_file(flags.scan_plot, sensitivity_plot(layers, ChartTheme{}));
   if (has_target) {
     const bool is_held = flags.target_size > 0;
     const BitPlan plan = target ? plan_for_size(is_held ? as_held(layers, folded) : layers, *target,
@@ -204,7 +198,7 @@ std::vector<LayerSensitivity> choose_layers(const MixedPrecision& flags, const M
     if (!is_silent) fmt::print("chosen: {}\n\n", bit_plan_text(plan));
     add_layers(plan, settings);
   }
-  if (!flags.plan.empty()) write_text(flags.plan, layer_bits_text(settings.layers));
+  if (!flags.plan.empty()) write_text_file(flags.plan, layer_bits_text(settings.layers));
   if (!shows_scan) layers.clear();
   return layers;
 }

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <system_error>
 
-#include "core/atomic_file.h"
 #include "core/hash.h"
+#include "core/text_file.h"
 #include "epoch_loop/training_data.h"
 #include "nibble/core/error.h"
 #include "tasks/json.h"
@@ -65,9 +65,7 @@ void claim_folder(const SweepFlags& flags, const SweepPlan& plan) {
     }
     return;
   }
-  AtomicFile file(path);
-  file.stream() << json.dump(2) << "\n";
-  file.commit();
+  write_text_file(path, json.dump(2) + "\n");
 }
 
 }  // namespace nibble::inline tasks

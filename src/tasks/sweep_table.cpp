@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/atomic_file.h"
 #include "core/name.h"
+#include "core/text_file.h"
 #include "report/bar_chart.h"
 #include "run_folder/csv_log.h"
 #include "tasks/json.h"
@@ -29,12 +29,6 @@ double deviation_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double x : values) sum += (x - mean) * (x - mean);
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
-}
-
-void write_part(const std::filesystem::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.stream() << text;
-  file.commit();
 }
 
 std::string csv_of(const SweepTable& table) {
@@ -100,8 +94,8 @@ std::string name_of_first(const SweepRow& row) {
 
 void write_table(const std::filesystem::path& folder, const SweepTable& table,
                  const std::string& title) {
-  write_part(folder / "sweep.csv", csv_of(table));
-  write_part(folder / "sweep.svg", chart_of(table, title));
+  write_text_file(folder / "sweep.csv", csv_of(table));
+  write_text_file(folder / "sweep.svg", chart_of(table, title));
 }
 
 void print_table(const SweepTable& table, bool is_json) {

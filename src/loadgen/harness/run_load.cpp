@@ -7,10 +7,8 @@
 #include <loadgen.h>
 #include <test_settings.h>
 
-#include <ostream>
 #include <system_error>
 
-#include "core/atomic_file.h"
 #include "core/text_file.h"
 #include "core/warning.h"
 #include "inference/example_source.h"
@@ -71,15 +69,9 @@ void check_options(const LoadRunOptions& options) {
   }
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.stream() << text;
-  file.commit();
-}
-
 // LoadGen numbers the samples that are left, so that the data's own labels are another's.
 void write_labels(const fs::path& folder, const std::vector<std::int32_t>& labels) {
-  write_text(folder / kRunLabels, fmt::format("{}\n", fmt::join(labels, "\n")));
+  write_text_file(folder / kRunLabels, fmt::format("{}\n", fmt::join(labels, "\n")));
 }
 
 // What the rules of a submission forbid; empty: nothing that is known.
@@ -131,7 +123,7 @@ mlperf::TestMode loadgen_mode(LoadMode mode) {
 // By LoadGen's own reader, which begins with the mlperf.conf that is compiled into it.
 mlperf::TestSettings settings_of(const LoadRunOptions& options, const LoadConf& conf) {
   const fs::path path = options.out / "user.conf";
-  write_text(path, conf.text());
+  write_text_file(path, conf.text());
   mlperf::TestSettings settings;
   if (settings.FromConfig(path.string(), conf.benchmark(),
                           std::string(name_of(options.scenario))) != 0) {
@@ -271,7 +263,7 @@ LoadResult run_load(const LoadRunOptions& options) {
   description.in_time_for_ms = 1e-6 * static_cast<double>(plan.in_time_for.count());
   description.lanes = plan.lanes;
   description.threads = plan.threads;
-  write_text(options.out / "settings.json", to_json(description));
+  write_text_file(options.out / "settings.json", to_json(description));
 
   mlperf::LogSettings logs;
   logs.log_output.outdir = options.out.string();
