@@ -58,6 +58,18 @@ __device__ __forceinline__ std::uint32_t pair_of(std::int16_t low, std::int16_t 
   return __byte_perm(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(high), 0x5410);
 }
 
+// Byte i of word k becomes byte k of word i.
+__device__ __forceinline__ void turn_words(std::uint32_t (&words)[4]) {
+  const std::uint32_t even = __byte_perm(words[0], words[1], 0x5140);
+  const std::uint32_t odd = __byte_perm(words[0], words[1], 0x7362);
+  const std::uint32_t even2 = __byte_perm(words[2], words[3], 0x5140);
+  const std::uint32_t odd2 = __byte_perm(words[2], words[3], 0x7362);
+  words[0] = __byte_perm(even, even2, 0x5410);
+  words[1] = __byte_perm(even, even2, 0x7632);
+  words[2] = __byte_perm(odd, odd2, 0x5410);
+  words[3] = __byte_perm(odd, odd2, 0x7632);
+}
+
 inline Grid grid_of(const DeviceQueue& queue, std::uint64_t threads) {
   constexpr unsigned int kThreads = 256;
   constexpr std::uint64_t kBlocks = 8;  // of a multiprocessor

@@ -9,18 +9,6 @@
 
 namespace nibble::cuda {
 
-// Byte i of word k becomes byte k of word i.
-__device__ __forceinline__ void turn_words(std::uint32_t (&words)[4]) {
-  const std::uint32_t even = __byte_perm(words[0], words[1], 0x5140);
-  const std::uint32_t odd = __byte_perm(words[0], words[1], 0x7362);
-  const std::uint32_t even2 = __byte_perm(words[2], words[3], 0x5140);
-  const std::uint32_t odd2 = __byte_perm(words[2], words[3], 0x7362);
-  words[0] = __byte_perm(even, even2, 0x5410);
-  words[1] = __byte_perm(even, even2, 0x7632);
-  words[2] = __byte_perm(odd, odd2, 0x5410);
-  words[3] = __byte_perm(odd, odd2, 0x7632);
-}
-
 // 64 images by 128 channels on their way through shared memory, by four warps of which each has 16
 // images: image after image in lines of 128 bytes, in an order of 16-byte chunks by which neither
 // those who write nor those who read meet in a bank.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of pictures, 16 channels of a pixel a thread.
+#include "backend/cuda/chunks.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "engine/cuda/device_value.cuh"
 #include "engine/cuda/window_jobs.h"
@@ -45,18 +46,6 @@ __device__ __forceinline__ std::uint32_t four_of(std::int32_t byte) {
   return (static_cast<std::uint32_t>(byte) & 255u) * 0x01010101u;
 }
 
-// Byte i of four words becomes word i.
-__device__ __forceinline__ void turn(std::uint32_t (&words)[4]) {
-  const std::uint32_t low01 = __byte_perm(words[0], words[1], 0x5140);
-  const std::uint32_t low23 = __byte_perm(words[2], words[3], 0x5140);
-  const std::uint32_t high01 = __byte_perm(words[0], words[1], 0x7362);
-  const std::uint32_t high23 = __byte_perm(words[2], words[3], 0x7362);
-  words[0] = __byte_perm(low01, low23, 0x5410);
-  words[1] = __byte_perm(low01, low23, 0x7632);
-  words[2] = __byte_perm(high01, high23, 0x5410);
-  words[3] = __byte_perm(high01, high23, 0x7632);
-}
-
 // Four taps of a channel are side by side where they meet their weights.
 __global__ void __launch_bounds__(256) depthwise(const __grid_constant__ GroupedJob job) {
   start_kernel();
@@ -90,7 +79,7 @@ __global__ void __launch_bounds__(256) depthwise(const __grid_constant__ Grouped
       for (int w = 0; w < 4; ++w) {
         std::uint32_t words[4] = {values[0].word[w], values[1].word[w], values[2].word[w],
                                   values[3].word[w]};
-        turn(words);
+        turn_words(words);
         const Quad four = Quad::of(__ldg(weights + w));
 #pragma unroll
         for (int i = 0; i < 4; ++i)
