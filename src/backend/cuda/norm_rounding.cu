@@ -2,10 +2,11 @@
 // Normalized values and the errors that are passed on, rounded number by number.
 #include <climits>
 
+#include "backend/cuda/block_totals.cuh"
+#include "backend/cuda/chunk_rules.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/norm_laws.cuh"
 #include "backend/cuda/octets.cuh"
-#include "backend/cuda/rounding.cuh"
 
 namespace nibble::cuda {
 namespace {

@@ -3,10 +3,10 @@
 #include <bit>
 #include <type_traits>
 
+#include "backend/cuda/block_totals.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/norm_laws.cuh"
 #include "backend/cuda/octets.cuh"
-#include "backend/cuda/rounding.cuh"
 
 namespace nibble::cuda {
 namespace {

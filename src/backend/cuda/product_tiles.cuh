@@ -13,6 +13,7 @@
 //   for_each_quad_of_sums(memory, ending), four columns of some rows a thread (fragments.cuh).
 #pragma once
 
+#include "backend/cuda/block_totals.cuh"
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/device_params.h"
 #include "backend/cuda/kernel_start.cuh"

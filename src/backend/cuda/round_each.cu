@@ -2,6 +2,7 @@
 // Rounds sums that are made number by number.
 #include <algorithm>
 
+#include "backend/cuda/block_totals.cuh"
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/round_sources.h"

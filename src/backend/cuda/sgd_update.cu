@@ -4,6 +4,7 @@
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/update_parts.cuh"
 #include "backend/sgd_law.h"
+#include "core/philox_draws.h"
 #include "laws/batch_norm.h"
 
 namespace nibble::cuda {

@@ -2,13 +2,14 @@
 // Losses, sums of errors, and values turned for gradients.
 #include <vector>
 
+#include "backend/cuda/block_totals.cuh"
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/job_list.cuh"
 #include "backend/cuda/kernel_start.cuh"
-#include "backend/cuda/rounding.cuh"
 #include "backend/cuda/training_kernels.h"
 #include "backend/cuda/turned.cuh"
 #include "backend/loss_laws.h"
+#include "core/philox_draws.h"
 #include "cuda/before_ampere.cuh"
 
 namespace nibble::cuda {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Updates of weights by their gradients by the rule "shift", and weights filled up for products.
+#include "backend/cuda/chunk_rules.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "backend/cuda/update_parts.cuh"
 #include "backend/update_law.h"
+#include "laws/integer_laws.h"
 
 namespace nibble::cuda {
 namespace {

@@ -2,9 +2,9 @@
 // What updates by either rule share.
 #pragma once
 
+#include "backend/cuda/block_totals.cuh"
 #include "backend/cuda/chunks.cuh"
 #include "backend/cuda/job_list.cuh"
-#include "backend/cuda/rounding.cuh"
 #include "backend/cuda/training_kernels.h"
 
 namespace nibble::cuda {
