@@ -13,6 +13,7 @@
 #include "graph/fake_quantize.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
+#include "quantization/integer_parts.h"
 
 namespace nibble::inline quantization {
 namespace {
@@ -80,10 +81,6 @@ void check(ConstTensorView weight, const IntegerGrid& grid) {
   }
 }
 
-// Of the largest step of a weight. Channels that died in training have weights near 0; with steps
-// of their own what is added to them would leave 32 bits.
-constexpr float kLeastStep = 1.0F / 4096;
-
 }  // namespace
 
 std::vector<float> weight_steps(ConstTensorView weight, bool is_per_channel,
@@ -113,10 +110,9 @@ ProductSteps product_steps(const Node& node, const Tensor& weight, int bits,
   ProductSteps result{
       .format = parse_format(bits == 8 ? "int8(symmetric)" : "int" + std::to_string(bits)),
       .steps = {}};
-  result.steps = weight_steps(weight.view(), settings.is_per_channel, grid_of(node, result.format),
-                              settings.fits_weights ? WeightMethod::mse : WeightMethod::max);
-  const float least = std::ranges::max(result.steps) * kLeastStep;
-  for (float& each : result.steps) each = std::max(each, least);
+  result.steps = counted_steps(
+      weight_steps(weight.view(), settings.is_per_channel, grid_of(node, result.format),
+                   settings.fits_weights ? WeightMethod::mse : WeightMethod::max));
   return result;
 }
 
