@@ -211,6 +211,11 @@ const FinishLaw* ProgramStep::finish() const {
   return mean == nullptr ? nullptr : &mean->finish;
 }
 
+const LargestLaw* ProgramStep::largest() const {
+  const auto* product = std::get_if<ProductLaw>(&law);
+  return product == nullptr || !product->largest ? nullptr : &*product->largest;
+}
+
 std::vector<std::size_t> ProgramStep::reads() const {
   std::vector<std::size_t> values = inputs;
   if (const FinishLaw* after = finish(); after != nullptr && after->addend != kNoNode)

@@ -82,7 +82,15 @@ struct ProgramStep {
   std::variant<ProductLaw, MeanLaw, SingleLaw> law;
 
   const FinishLaw* finish() const;         // null: a single operation
+  const LargestLaw* largest() const;       // the windows that end a product; null: there are none
   std::vector<std::size_t> reads() const;  // inputs and addend
+
+  // The operation, where it stands by itself and is one of these; else null.
+  template <class Operation>
+  const Operation* single() const {
+    const auto* alone = std::get_if<SingleLaw>(&law);
+    return alone == nullptr ? nullptr : std::get_if<Operation>(&alone->op);
+  }
 };
 
 struct EngineProgram {

@@ -19,20 +19,8 @@ const Conv2d* conv_of(const ProgramStep& step) {
   return law == nullptr ? nullptr : std::get_if<Conv2d>(&law->op);
 }
 
-// The windows that end a product; null: there are none.
-const LargestLaw* largest_of(const ProgramStep& step) {
-  const auto* law = std::get_if<ProductLaw>(&step.law);
-  return law == nullptr || !law->largest ? nullptr : &*law->largest;
-}
-
 bool is_linear(const ProgramStep& step) {
   return std::holds_alternative<ProductLaw>(step.law) && conv_of(step) == nullptr;
-}
-
-template <class Operation>
-const Operation* single(const ProgramStep& step) {
-  const auto* law = std::get_if<SingleLaw>(&step.law);
-  return law == nullptr ? nullptr : std::get_if<Operation>(&law->op);
 }
 
 // False: a product whose panels end within groups of 64 channels.
@@ -65,7 +53,7 @@ void ValuePlaces::find_readers() {
 // Only linear layers know how the picture lies.
 bool ValuePlaces::is_alias(const ProgramStep& step) const {
   const std::vector<Reader>& readers = readers_[step.output];
-  if (single<Flatten>(step) == nullptr || options_.keeps_layers || readers.empty()) return false;
+  if (step.single<Flatten>() == nullptr || options_.keeps_layers || readers.empty()) return false;
   return std::ranges::all_of(readers,
                              [](const Reader& r) { return is_linear(*r.step) && !r.takes_addend; });
 }
@@ -74,7 +62,7 @@ void ValuePlaces::find_packed() {
   may_pack_.resize(program_.values.size());
   for (std::size_t i = may_pack_.size(); i-- > 0;) may_pack_[i] = may_pack(i);
   for (const ProgramStep& step : program_.steps) {
-    if (const LargestLaw* largest = largest_of(step))
+    if (const LargestLaw* largest = step.largest())
       may_pack_[largest->pooled] = may_pack_[step.output];
   }
 }
@@ -94,7 +82,7 @@ bool ValuePlaces::takes_packed(const Reader& reader) const {
   const ProgramStep& step = *reader.step;
   if (reader.takes_addend) return has_whole_panels(step);
   if (const Conv2d* conv = conv_of(step)) return conv->groups == 1;
-  if (single<MaxPool>(step) != nullptr) return may_pack_[step.output];
+  if (step.single<MaxPool>() != nullptr) return may_pack_[step.output];
   return is_linear(step) || is_alias(step);
 }
 
@@ -121,7 +109,7 @@ void ValuePlaces::place_values() {
 bool ValuePlaces::replaces_addend(const ProgramStep& step) const {
   const FinishLaw* law = step.finish();
   if (!std::holds_alternative<ProductLaw>(step.law) || law->addend == kNoNode || law->addend == 0 ||
-      largest_of(step) != nullptr) {
+      step.largest() != nullptr) {
     return false;
   }
   const Place& from = places_[law->addend];
@@ -143,10 +131,10 @@ Place ValuePlaces::place_of(std::size_t value) const {
   place.width = what.picture.width;
   place.channels = what.picture.channels;
   // The largest of some is kept as all of them are.
-  const LargestLaw* largest = giver == nullptr ? nullptr : largest_of(*giver);
+  const LargestLaw* largest = giver == nullptr ? nullptr : giver->largest();
   const ValueInfo& kept = largest == nullptr ? what.info : program_.values[largest->pooled].info;
   set_storage(place, {kept.low, kept.high}, may_pack_[value]);
-  if (giver != nullptr && single<MaxPool>(*giver) != nullptr) {
+  if (giver != nullptr && giver->single<MaxPool>() != nullptr) {
     const Place& in = places_[giver->inputs[0]];
     place.storage = in.storage;
     place.zero = in.zero;

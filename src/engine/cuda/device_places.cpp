@@ -15,12 +15,6 @@ namespace {
 constexpr std::size_t kDeviceAlignment = 256;
 constexpr std::int64_t kMostChunks = INT32_MAX;  // of a batch, counted by kernels
 
-template <class Operation>
-const Operation* single_op(const ProgramStep& step) {
-  const auto* law = std::get_if<SingleLaw>(&step.law);
-  return law == nullptr ? nullptr : std::get_if<Operation>(&law->op);
-}
-
 // A convolution whose windows are gathered, zeros outside of the picture included.
 bool gathers_outside(const ProgramStep& step) {
   const auto* law = std::get_if<ProductLaw>(&step.law);
@@ -29,11 +23,6 @@ bool gathers_outside(const ProgramStep& step) {
 }
 
 }  // namespace
-
-const LargestLaw* largest_law(const ProgramStep& step) {
-  const auto* law = std::get_if<ProductLaw>(&step.law);
-  return law == nullptr || !law->largest ? nullptr : &*law->largest;
-}
 
 DevicePlaces::DevicePlaces(const EngineProgram& program, const EngineOptions& options,
                            bool is_copied)
@@ -65,7 +54,7 @@ void DevicePlaces::find_readers() {
 // Only linear layers know how the picture lies.
 bool DevicePlaces::is_alias(const ProgramStep& step) const {
   const std::vector<const ProgramStep*>& readers = readers_[step.output];
-  if (single_op<Flatten>(step) == nullptr || keeps_layers_ || readers.empty() ||
+  if (step.single<Flatten>() == nullptr || keeps_layers_ || readers.empty() ||
       is_addend_[step.output]) {
     return false;
   }
@@ -89,9 +78,8 @@ void DevicePlaces::place_value(std::size_t value) {
   place.set_storage({what.info.low, what.info.high});
   if (giver == nullptr) return;
   // The largest of some is kept as all of them are.
-  if (const LargestLaw* largest = largest_law(*giver))
-    place.set_storage_as(places_[largest->pooled]);
-  if (single_op<MaxPool>(*giver) != nullptr) place.set_storage_as(places_[giver->inputs[0]]);
+  if (const LargestLaw* largest = giver->largest()) place.set_storage_as(places_[largest->pooled]);
+  if (giver->single<MaxPool>() != nullptr) place.set_storage_as(places_[giver->inputs[0]]);
 }
 
 // Few channels of bytes that one convolution reads.
@@ -150,7 +138,7 @@ void DevicePlaces::plan_memory() {
     if (is_alias(step)) continue;
     ++now;
     give(step.output);
-    if (const LargestLaw* largest = largest_law(step)) give(largest->pooled);
+    if (const LargestLaw* largest = step.largest()) give(largest->pooled);
     for (const std::size_t input : step.reads()) items[home_[input]].last = now;
   }
   items[home_.back()].last = now + 1;

@@ -50,7 +50,4 @@ class DevicePlaces {
   std::size_t arena_bytes_ = 0;
 };
 
-// The windows that end a product; null: there are none.
-const LargestLaw* largest_law(const ProgramStep& step);
-
 }  // namespace nibble::inline engine

@@ -26,7 +26,7 @@ DeviceWork work_of(const DeviceParts& parts, const ProgramStep& step, std::strin
 std::int64_t bytes_of(const DevicePlaces& places, const ProgramStep& step) {
   std::int64_t bytes = places[step.output].image_bytes();
   for (const std::size_t value : step.reads()) bytes += places[value].image_bytes();
-  if (const LargestLaw* largest = largest_law(step))
+  if (const LargestLaw* largest = step.largest())
     bytes += 2 * places[largest->pooled].image_bytes();
   return bytes;
 }
