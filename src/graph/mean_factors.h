@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sums of a pool are multiplied with, so that they are means of what is inside of the
-// picture.
+// How the sums of a pool become means: in which unit, and what they are multiplied with, so that
+// they are means of what is inside of the picture.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "laws/integer_laws.h"
 #include "nibble/graph/op.h"
 
 namespace nibble::inline graph {
+
+// Units of a sum that its mean is one of.
+inline double parts_of_mean(const SumPool& pool) {
+  return static_cast<double>(pool.mean_bits > 0 ? std::int64_t{1} << pool.mean_bits
+                                                : pool.kernel.y * pool.kernel.x);
+}
 
 class MeanFactors {
  public:

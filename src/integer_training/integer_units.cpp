@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/mean_factors.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 
@@ -24,11 +25,6 @@ Units times(Units units, double factor) {
 Units divided(Units units, double divisor) {
   for (double& each : units) each /= divisor;
   return units;
-}
-
-double parts_of(const SumPool& pool) {
-  return pool.mean_bits > 0 ? std::ldexp(1.0, static_cast<int>(pool.mean_bits))
-                            : static_cast<double>(pool.kernel.y * pool.kernel.x);
 }
 
 std::size_t last_extent(const Shape& shape) {
@@ -83,7 +79,7 @@ class UnitFinder {
       result[c] = unit_at(input(), c) / unit_at(factors, c);
     return result;
   }
-  Units of_inputs(const Node&, const SumPool& op) { return divided(input(), parts_of(op)); }
+  Units of_inputs(const Node&, const SumPool& op) { return divided(input(), parts_of_mean(op)); }
   Units of_inputs(const Node&, const Flatten&) {
     Units units = input();
     if (units.size() <= 1) return units;
@@ -112,7 +108,7 @@ class UnitFinder {
     for (std::size_t c = 0; c < result.size(); ++c) result[c] *= unit_at(units, c);
     return result;
   }
-  Units back(const SumPool& op, std::size_t) { return times(units_[index_], parts_of(op)); }
+  Units back(const SumPool& op, std::size_t) { return times(units_[index_], parts_of_mean(op)); }
   Units back(const Flatten&, std::size_t) {
     Units units = units_[index_];
     if (units.size() > 1)

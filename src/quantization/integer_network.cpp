@@ -13,6 +13,7 @@
 
 #include "graph/fake_quantize.h"
 #include "graph/integer_form.h"
+#include "graph/mean_factors.h"
 #include "graph/model_parts.h"
 #include "graph/model_writer.h"
 #include "graph/node_error.h"
@@ -248,9 +249,7 @@ class NetworkWriter {
   IntegerValue mean(const SumPool& pool, std::string name) {
     IntegerValue value = settled(in());
     value.is_rounded = false;
-    const std::int64_t parts =
-        pool.mean_bits > 0 ? std::int64_t{1} << pool.mean_bits : pool.kernel.y * pool.kernel.x;
-    for (double& unit : value.unit) unit /= static_cast<double>(parts);
+    for (double& unit : value.unit) unit /= parts_of_mean(pool);
     value.node = to_.add({.name = std::move(name), .op = pool, .inputs = {value.node}});
     return value;
   }

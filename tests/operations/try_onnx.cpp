@@ -9,6 +9,7 @@
 #include "core/test_support.h"
 #include "foreign/onnx/test_graph.h"
 #include "foreign/onnx/value_units.h"
+#include "graph/mean_factors.h"
 #include "graph/test_network_maker.h"
 #include "nibble/foreign/onnx.h"
 #include "tests/operations/definitions.h"
@@ -225,7 +226,7 @@ void try_onnx_out(const OperationCase& each) {
   const bool is_trained = is_integer_trained(model.network);
   const Definitions definitions(model, is_trained ? Numbers::reals : Numbers::integers);
   double unit = is_trained ? 1 : unit_of(model.network.nodes[output_of(model.network)]);
-  if (const auto* sums = std::get_if<SumPool>(&each.op)) unit /= parts_of(*sums);  // as a mean
+  if (const auto* sums = std::get_if<SumPool>(&each.op)) unit /= parts_of_mean(*sums);  // as a mean
   Dice dice(7);
   for (int example = 0; example < 3; ++example) {
     const Reals input =

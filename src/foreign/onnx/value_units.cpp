@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "graph/mean_factors.h"
 #include "graph/parameters.h"
 
 namespace nibble::inline foreign {
@@ -25,7 +26,7 @@ Units times(const Units& a, const Units& b) {
 Units unit_before(const Op& op, const Units& own, const Units& factors) {
   if (is<Rescale>(op)) return times(factors, own);
   if (const auto* pool = std::get_if<SumPool>(&op)) {
-    return times({parts_of(*pool)}, own);
+    return times({parts_of_mean(*pool)}, own);
   }
   if (is<Conv2d>(op) || is<Linear>(op)) return {1};
   return own;
@@ -43,11 +44,6 @@ std::optional<CodeFormat> code_format(const Precision& precision) {
   return CodeFormat{.scale = scaling.kind == ScaleKind::given ? scaling.scale : 1.0F,
                     .zero = scaling.zero,
                     .is_signed = grid->is_signed};
-}
-
-double parts_of(const SumPool& pool) {
-  return pool.mean_bits > 0 ? std::ldexp(1.0, static_cast<int>(pool.mean_bits))
-                            : static_cast<double>(pool.kernel.y * pool.kernel.x);
 }
 
 Units factors_of(const Rescale& op, const std::vector<std::int64_t>& multipliers) {

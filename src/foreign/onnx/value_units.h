@@ -23,9 +23,6 @@ struct CodeFormat {
 };
 std::optional<CodeFormat> code_format(const Precision& precision);
 
-// Units of a sum that its mean is one of.
-double parts_of(const SumPool& pool);
-
 // The real factors multiplier / 2^shift of a rescale.
 Units factors_of(const Rescale& op, const std::vector<std::int64_t>& multipliers);
 

@@ -14,6 +14,7 @@
 #include "foreign/onnx/strided_copy.h"
 #include "foreign/onnx/value_units.h"
 #include "graph/integer_form.h"
+#include "graph/mean_factors.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 
@@ -194,7 +195,7 @@ class QdqWriter {
   Written of(const SumPool& op) {
     Written result = pooled("AveragePool", op);
     graph_.with("count_include_pad", std::int64_t{op.mean_bits > 0 ? 0 : 1});
-    for (double& unit : result.unit) unit /= parts_of(op);
+    for (double& unit : result.unit) unit /= parts_of_mean(op);
     return result;
   }
   template <class Pool>
