@@ -19,6 +19,7 @@
 #include "core/name.h"
 #include "graph/batch_norm.h"
 #include "graph/integer_form.h"
+#include "graph/model_parts.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/integer_bounds.h"
 #include "nibble/graph/model_file.h"
@@ -112,8 +113,7 @@ std::string words_of(const Precision& precision) {
 // Of the value, and of the weight where there is one in another format.
 std::string formats_of(const Node& node) {
   const std::string value = words_of(node.value);
-  const bool has_weight = is<Conv2d>(node.op) || is<Linear>(node.op);
-  return has_weight && node.weight != node.value
+  return is_product(node.op) && node.weight != node.value
              ? fmt::format("{}, weight {}", value, words_of(node.weight))
              : value;
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/model_parts.h"
 #include "graph/node_error.h"
 #include "laws/integer_laws.h"
 
@@ -232,7 +233,7 @@ class PassWriter {
     for (std::size_t k = 0; k < layer(node).routes.size(); ++k) {
       if (layer(node).routes[k].is_wanted) write_route(node, k, error);
     }
-    if (is_weighted(op(node))) {
+    if (is_product(op(node))) {
       call("", "train_weight_step",
            {static_data(node), "count", value(inputs(node)[0]), error, "s->weights", "mu"});
     }

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "graph/integer_form.h"
+#include "graph/model_parts.h"
 #include "graph/node_error.h"
 
 namespace nibble::inline emit {
@@ -106,7 +107,7 @@ std::string layer_description(const Network& network, const TrainPlan& plan, std
   const Op& op = network.nodes[node].op;
   const Picture& in = plan.pictures[network.nodes[node].inputs[0]];
   const Picture& out = plan.pictures[node];
-  if (is_weighted(op)) return declared("train_product", node, product_fields(network, plan, node));
+  if (is_product(op)) return declared("train_product", node, product_fields(network, plan, node));
   if (const auto* pool = std::get_if<MaxPool>(&op)) {
     const std::string fields = pool_fields(in, out, {pool->kernel, pool->stride, pool->padding});
     return declared("train_pool", node, fields + line("mark_log", plan.layers[node].mark_log));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "emit/train_code.h"
+#include "graph/model_parts.h"
 #include "laws/integer_laws.h"
 
 namespace nibble::inline emit {
@@ -48,11 +49,11 @@ std::vector<std::string_view> training_kernels(const Network& network, const Tra
   const auto add = [&](bool is_needed, std::string_view name) {
     if (is_needed) kernels.push_back(name);
   };
-  add(goes_back(is_weighted) || goes_back(is<MaxPool>) || has(is_average), "train_window");
-  add(has(is_weighted), "train_product");
-  add(goes_back(is_weighted), "train_product_back");
-  add(has(is_weighted) || has_bias, "train_update");
-  add(has(is_weighted), "train_weight_update");
+  add(goes_back(is_product) || goes_back(is<MaxPool>) || has(is_average), "train_window");
+  add(has(is_product), "train_product");
+  add(goes_back(is_product), "train_product_back");
+  add(has(is_product) || has_bias, "train_update");
+  add(has(is_product), "train_weight_update");
   add(has_bias, "train_bias_update");
   add(has(is_rectifier) || has(is<MaxPool>), "train_marks");
   add(goes_back(is_rectifier) || goes_back(is<MaxPool>), "train_marks_back");

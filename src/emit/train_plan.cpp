@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/checked.h"
+#include "graph/model_parts.h"
 
 namespace nibble::inline emit {
 namespace {
@@ -19,7 +20,7 @@ class Planner {
     readers_.resize(network.nodes.size());
     wants_error_.resize(plan_.answer + 1);
     for (std::size_t i = 1; i <= plan_.answer; ++i) {
-      wants_error_[i] = is_weighted(op(i)) || is<Bias>(op(i));
+      wants_error_[i] = is_product(op(i)) || is<Bias>(op(i));
       for (const std::size_t input : network.nodes[i].inputs) {
         readers_[input].push_back(i);
         if (wants_error_[input]) wants_error_[i] = true;
@@ -71,7 +72,7 @@ class Planner {
   // Whether a layer with weights reads it, flattened or not, and so keeps it for its gradient.
   bool is_kept(std::size_t node) const {
     return std::ranges::any_of(readers_[node], [&](std::size_t reader) {
-      return is_weighted(op(reader)) || (is_alias(reader) && is_kept(reader));
+      return is_product(op(reader)) || (is_alias(reader) && is_kept(reader));
     });
   }
 
@@ -84,7 +85,7 @@ class Planner {
     layer.value = is_alias(node) || is_in_place ? source : new_buffer(elements(node), node);
     use(layer.value, node);
     for (const std::size_t each : network_.nodes[node].inputs) {
-      use(plan_.layers[each].value, is_weighted(op(node)) ? back_time(node) : node);
+      use(plan_.layers[each].value, is_product(op(node)) ? back_time(node) : node);
     }
     if (!wants_error_[node]) return;
     if (is_rectifier(op(node))) {
@@ -113,7 +114,7 @@ class Planner {
     const std::size_t time = back_time(node);
     use(layer.error, time);
     const bool moves =
-        is_weighted(op(node)) || is<MaxPool>(op(node)) || is_average(op(node)) || is_box(op(node));
+        is_product(op(node)) || is<MaxPool>(op(node)) || is_average(op(node)) || is_box(op(node));
     bool is_taken = moves;  // whether the layer's own error is of no use to a further input
     for (const std::size_t input : network_.nodes[node].inputs) {
       ErrorRoute route{.is_wanted = wants_error_[input], .buffer = *layer.error, .joins = {}};
@@ -147,10 +148,6 @@ class Planner {
 
 }  // namespace
 
-bool is_weighted(const Op& op) {
-  return is<Conv2d>(op) || is<Linear>(op);
-}
-
 bool is_rectifier(const Op& op) {
   return is<Relu>(op) || is<Relu6>(op);
 }
@@ -170,13 +167,13 @@ bool TrainPlan::sends_errors() const {
 }
 
 bool TrainPlan::rounds_value(const Network& network, std::size_t node) const {
-  return is_weighted(network.nodes[node].op) || is_average(network.nodes[node].op);
+  return is_product(network.nodes[node].op) || is_average(network.nodes[node].op);
 }
 
 bool TrainPlan::rounds_error(const Network& network, std::size_t node) const {
   const Op& op = network.nodes[node].op;
   const std::vector<ErrorRoute>& routes = layers[node].routes;
-  return (is_weighted(op) || is_average(op) || is<MaxPool>(op)) && !routes.empty() &&
+  return (is_product(op) || is_average(op) || is<MaxPool>(op)) && !routes.empty() &&
          routes[0].is_wanted;
 }
 

@@ -42,7 +42,6 @@ struct TrainPlan {
   bool rounds_error(const Network& network, std::size_t node) const;
 };
 
-bool is_weighted(const Op& op);   // conv2d, linear
 bool is_rectifier(const Op& op);  // relu, relu6
 bool is_average(const Op& op);
 bool is_box(const Op& op);  // slice, pad

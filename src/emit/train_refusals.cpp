@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "emit/c_text.h"
+#include "graph/model_parts.h"
 #include "graph/node_error.h"
 #include "graph/operation_table.h"
 #include "laws/integer_laws.h"
@@ -80,7 +81,7 @@ void check_trainable(const Model& start, const TrainEmitSettings& settings) {
 void check_sums(const Network& network, const TrainPlan& plan, std::int64_t batch) {
   for (std::size_t i = 1; i <= plan.answer; ++i) {
     const Node& node = network.nodes[i];
-    if (!is_weighted(node.op)) continue;
+    if (!is_product(node.op)) continue;
     const Picture& in = plan.pictures[node.inputs[0]];
     const Picture& out = plan.pictures[i];
     std::int64_t taps = 1;

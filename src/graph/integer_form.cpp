@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "graph/batch_norm.h"
+#include "graph/model_parts.h"
 #include "graph/node_error.h"
 #include "graph/operation_table.h"
 #include "laws/block_exponent.h"
@@ -53,7 +54,7 @@ class FormWriter {
     if (is<Dropout>(node.op)) return places_[node.inputs[0]];
     if (is_normalized_product(from_.network, i)) return kInItsNorm;
     if (is<BatchNorm>(node.op)) return write_batch_norm(i);
-    if (is<Conv2d>(node.op) || is<Linear>(node.op)) return write_product(i);
+    if (is_product(node.op)) return write_product(i);
     if (is<Bias>(node.op)) return write_bias(i);
     if (is<Relu6>(node.op)) return write_relu6();
     if (is<AveragePool>(node.op) || is<GlobalAveragePool>(node.op)) return write_mean();
@@ -289,8 +290,7 @@ class FormWriter {
 
 bool has_frozen_shifts(const Network& network) {
   return std::ranges::any_of(network.nodes, [](const Node& node) {
-    return (is<Conv2d>(node.op) || is<Linear>(node.op) || is<BatchNorm>(node.op)) &&
-           exponent_of(node.value).has_value();
+    return (is_product(node.op) || is<BatchNorm>(node.op)) && exponent_of(node.value).has_value();
   });
 }
 

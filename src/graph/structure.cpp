@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/model_parts.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
 
@@ -70,7 +71,7 @@ bool is_node_name(std::string_view name) {
 }
 
 bool has_weight(const Op& op) {
-  return is<Conv2d>(op) || is<Linear>(op);
+  return is_product(op);
 }
 
 void check_node(const Node& node, std::size_t index) {

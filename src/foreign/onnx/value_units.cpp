@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/mean_factors.h"
+#include "graph/model_parts.h"
 #include "graph/parameters.h"
 
 namespace nibble::inline foreign {
@@ -28,7 +29,7 @@ Units unit_before(const Op& op, const Units& own, const Units& factors) {
   if (const auto* pool = std::get_if<SumPool>(&op)) {
     return times({parts_of_mean(*pool)}, own);
   }
-  if (is<Conv2d>(op) || is<Linear>(op)) return {1};
+  if (is_product(op)) return {1};
   return own;
 }
 
