@@ -6,16 +6,12 @@
 
 #include "graph/node_error.h"
 #include "laws/rescale.h"
+#include "laws/wide_division.h"
 
 namespace nibble::inline emit {
 namespace {
 
-__extension__ typedef __int128 Wide;
 constexpr std::int64_t kMostProduct = std::int64_t{1} << 62;
-
-Interval hull(const Interval& a, const Interval& b) {
-  return {std::min(a.low, b.low), std::max(a.high, b.high)};
-}
 
 class StepMaker {
  public:
@@ -42,7 +38,7 @@ class StepMaker {
     EmitStep step;
     step.first = step.last = node;
     for (const std::size_t input : view_.node(node).inputs) step.inputs.push_back({.node = input});
-    step.finish.sums = hull(view_.bounds[node].value, view_.bounds[node].partial);
+    step.finish.sums = view_.bounds[node].value.joined_with(view_.bounds[node].partial);
     return step;
   }
 
@@ -107,7 +103,7 @@ class StepMaker {
   // Whatever the order, the operands of a long sum stay within 32 bits.
   void check_many(const EmitStep& step) const {
     if (!is_sum_of_many(view_.node(step.first))) return;
-    Wide most = 0;
+    Int128 most = 0;
     for (const StepTerm& input : step.inputs) {
       const Interval& range = view_.bounds[input.node].value;
       most += std::max(magnitude_of(range.low), magnitude_of(range.high));
@@ -122,14 +118,14 @@ class StepMaker {
 }  // namespace
 
 Interval StepFinish::reach() const {
-  Wide least = std::min<Wide>(sums.low, 0) * factor + std::min<Wide>(addend.range.low, 0);
-  Wide most = std::max<Wide>(sums.high, 0) * factor + std::max<Wide>(addend.range.high, 0);
+  Int128 least = std::min<Int128>(sums.low, 0) * factor + std::min<Int128>(addend.range.low, 0);
+  Int128 most = std::max<Int128>(sums.high, 0) * factor + std::max<Int128>(addend.range.high, 0);
   if (!bias.empty()) {
-    least += std::min<Wide>(std::ranges::min(bias), 0);
-    most += std::max<Wide>(std::ranges::max(bias), 0);
+    least += std::min<Int128>(std::ranges::min(bias), 0);
+    most += std::max<Int128>(std::ranges::max(bias), 0);
   }
-  return {static_cast<std::int64_t>(std::max<Wide>(least, -kMostProduct)),
-          static_cast<std::int64_t>(std::min<Wide>(most, kMostProduct))};
+  return {static_cast<std::int64_t>(std::max<Int128>(least, -kMostProduct)),
+          static_cast<std::int64_t>(std::min<Int128>(most, kMostProduct))};
 }
 
 std::vector<std::size_t> EmitStep::reads() const {

@@ -13,17 +13,13 @@
 #include "graph/node_error.h"
 #include "graph/parameters.h"
 #include "laws/rescale.h"
+#include "laws/wide_division.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline graph {
 namespace {
 
-__extension__ typedef __int128 Wide;
-constexpr Wide kMost = Wide{1} << 62;
-
-Interval hull_of(const Interval& a, const Interval& b) {
-  return {std::min(a.low, b.low), std::max(a.high, b.high)};
-}
+constexpr Int128 kMost = Int128{1} << 62;
 
 // Intervals of channels, along the last axis. Those that are all alike are kept once, and so is the
 // hull of very many: the cost of a proof depends on the weights of a file, not on its extents.
@@ -39,7 +35,7 @@ class Channels {
     const std::size_t size = size_ + more.size_;
     if (!is_alike() || !more.is_alike() || list_[0] != more.list_[0]) {
       if (size > kMostApart) {
-        list_ = {hull_of(hull(), more.hull())};
+        list_ = {hull().joined_with(more.hull())};
       } else {
         list_.resize(size_, list_[0]);
         for (std::size_t c = 0; c < more.size_; ++c) list_.push_back(more[c]);
@@ -60,7 +56,7 @@ class Channels {
   const Interval& operator[](std::size_t channel) const { return list_[is_alike() ? 0 : channel]; }
   Interval hull() const {
     Interval all = list_.front();
-    for (const Interval& each : list_) all = hull_of(all, each);
+    for (const Interval& each : list_) all = all.joined_with(each);
     return all;
   }
 
@@ -110,7 +106,7 @@ class BoundsProver {
   }
 
  private:
-  std::int64_t checked(Wide value) const {
+  std::int64_t checked(Int128 value) const {
     if (value >= kMost || value <= -kMost)
       fail_node(*node_, "sum or product", "beyond 62 bits", "less");
     return static_cast<std::int64_t>(value);
@@ -168,11 +164,11 @@ class BoundsProver {
     std::vector<Interval> result(width());
     Interval& partial = bounds_[index_].partial;
     const std::int64_t per_group = static_cast<std::int64_t>(width()) / groups;
-    const Wide widest_sum = widest(reach) * taps * depth;  // times a weight, 2^7
-    const auto all_sums = widest_sum < Wide{1} << 24   ? &sums_of<std::int32_t>
-                          : widest_sum < Wide{1} << 54 ? &sums_of<std::int64_t>
-                                                       : &sums_of<Wide>;
-    const std::vector<Sums<Wide>> sums = all_sums(reach, weights, depth, per_group);
+    const Int128 widest_sum = widest(reach) * taps * depth;  // times a weight, 2^7
+    const auto all_sums = widest_sum < Int128{1} << 24   ? &sums_of<std::int32_t>
+                          : widest_sum < Int128{1} << 54 ? &sums_of<std::int64_t>
+                                                         : &sums_of<Int128>;
+    const std::vector<Sums<Int128>> sums = all_sums(reach, weights, depth, per_group);
     for (std::size_t o = 0; o < result.size(); ++o) {
       const std::int64_t b = bias.empty() ? 0 : bias[o];
       result[o] = {checked(sums[o].low + b), checked(sums[o].high + b)};
@@ -190,9 +186,9 @@ class BoundsProver {
 
   // Of all outputs; `Number` holds what may come.
   template <class Number>
-  static std::vector<Sums<Wide>> sums_of(const Channels& reach,
-                                         const std::vector<std::int8_t>& weights,
-                                         std::int64_t depth, std::int64_t per_group) {
+  static std::vector<Sums<Int128>> sums_of(const Channels& reach,
+                                           const std::vector<std::int8_t>& weights,
+                                           std::int64_t depth, std::int64_t per_group) {
     std::vector<Number> lows, highs;
     for (std::size_t c = 0; c < reach.size(); ++c) {
       lows.push_back(static_cast<Number>(reach[c].low));
@@ -201,7 +197,7 @@ class BoundsProver {
     const std::size_t outputs =
         reach.size() / static_cast<std::size_t>(depth) * static_cast<std::size_t>(per_group);
     const std::size_t count = weights.size() / outputs;
-    std::vector<Sums<Wide>> result;
+    std::vector<Sums<Int128>> result;
     for (std::size_t o = 0; o < outputs; ++o) {
       const std::size_t first =
           o / static_cast<std::size_t>(per_group) * static_cast<std::size_t>(depth);
@@ -232,7 +228,7 @@ class BoundsProver {
     sums = sum;
   }
 
-  static Wide widest(const Channels& channels) {  // the largest magnitude
+  static Int128 widest(const Channels& channels) {  // the largest magnitude
     const Interval all = channels.hull();
     return std::max(std::abs(all.low), std::abs(all.high));
   }
@@ -240,7 +236,7 @@ class BoundsProver {
   Channels of(const Bias&) const {
     const std::vector<std::int64_t> bias = integers("bias");
     return in().mapped(true, [&](const Interval& x, std::size_t c) -> Interval {
-      return {checked(Wide{x.low} + bias[c]), checked(Wide{x.high} + bias[c])};
+      return {checked(Int128{x.low} + bias[c]), checked(Int128{x.high} + bias[c])};
     });
   }
 
@@ -254,7 +250,7 @@ class BoundsProver {
 
   Channels of(const SumPool& op) const {
     if (op.mean_bits > 0) return means(op);
-    const Wide count = Wide{op.kernel.y} * op.kernel.x;
+    const Int128 count = Int128{op.kernel.y} * op.kernel.x;
     const bool has_border = op.padding.y > 0 || op.padding.x > 0;
     return (has_border ? with_zero(in()) : in()).mapped([&](const Interval& x) -> Interval {
       return {checked(count * x.low), checked(count * x.high)};
@@ -263,11 +259,11 @@ class BoundsProver {
   Channels means(const SumPool& op) const {
     const Shape& from = shapes_[node_->inputs[0]];
     const Shape& to = shapes_[index_];
-    Wide least = INT64_MAX, most = 0;  // of count·factor
+    Int128 least = INT64_MAX, most = 0;  // of count·factor
     MeanFactors(op, {from[0], from[1]}, {to[0], to[1]})
         .visit_kinds([&](std::int64_t count, std::int64_t factor) {
-          least = std::min(least, Wide{count} * factor);
-          most = std::max(most, Wide{count} * factor);
+          least = std::min(least, Int128{count} * factor);
+          most = std::max(most, Int128{count} * factor);
         });
     return in().mapped([&](const Interval& x) -> Interval {
       return {checked(x.low * (x.low < 0 ? most : least)),
@@ -280,7 +276,7 @@ class BoundsProver {
     for (std::size_t k = 1; k < node_->inputs.size(); ++k) {
       const Channels& other = in(k);
       result = result.mapped(!other.is_alike(), [&](const Interval& x, std::size_t c) -> Interval {
-        return {checked(Wide{x.low} + other[c].low), checked(Wide{x.high} + other[c].high)};
+        return {checked(Int128{x.low} + other[c].low), checked(Int128{x.high} + other[c].high)};
       });
     }
     return result;
@@ -306,7 +302,7 @@ class BoundsProver {
       const std::int64_t m = multipliers[is_by_channel ? c : 0];
       if (m < 0 || m > kMaxInteger)
         fail_node(*node_, "multiplier", std::to_string(m), fmt::format("0 to {}", kMaxInteger));
-      const Interval p{checked(Wide{x.low} * m), checked(Wide{x.high} * m)};
+      const Interval p{checked(Int128{x.low} * m), checked(Int128{x.high} * m)};
       product = {std::min(product.low, p.low), std::max(product.high, p.high)};
       const auto rounded = [&](std::int64_t number) {
         return std::clamp(rounded_shift(number, static_cast<int>(op.shift)), op.low, op.high);
@@ -334,7 +330,7 @@ class BoundsProver {
       fail_node(*node_, "table", fmt::format("{} to {}", least, most),
                 "0 to 2^31 - 1, the first above 0");
     }
-    (void)checked((Wide{2} * op.high + static_cast<std::int64_t>(width())) *
+    (void)checked((Int128{2} * op.high + static_cast<std::int64_t>(width())) *
                   most);  // 2·high·t + Σ t
     return {width(), {0, op.high}};
   }
@@ -355,6 +351,10 @@ class BoundsProver {
 };
 
 }  // namespace
+
+Interval Interval::joined_with(const Interval& other) const {
+  return {std::min(low, other.low), std::max(high, other.high)};
+}
 
 int Interval::signed_bits() const {
   const std::uint64_t most = std::max(magnitude_of(high), low < 0 ? magnitude_of(low) - 1 : 0);

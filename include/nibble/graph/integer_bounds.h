@@ -18,7 +18,8 @@ struct Interval {
   bool is_within(std::int64_t least, std::int64_t most) const {
     return low >= least && high <= most;
   }
-  int signed_bits() const;  // of two's complement that holds both ends
+  Interval joined_with(const Interval& other) const;  // the least that holds both
+  int signed_bits() const;                            // of two's complement that holds both ends
 };
 
 struct NodeBounds {
