@@ -9,9 +9,8 @@
 #include <cerrno>
 #include <chrono>
 #include <string>
-#include <system_error>
 
-#include "nibble/core/error.h"
+#include "core/temporary.h"
 #include "report/event_record.h"
 
 namespace nibble::inline report {
@@ -28,20 +27,13 @@ double now() {
   return std::chrono::duration<double>(since).count();
 }
 
-[[noreturn]] void fail(const char* action, const fs::path& path, int code) {
-  throw Error(
-      "write",
-      fmt::format("cannot {} {}: {}", action, path.string(), std::generic_category().message(code)),
-      ErrorKind::system);
-}
-
 // A file of its own, also for the second sink of a second.
 int create(const fs::path& folder, fs::path& path) {
   for (auto seconds = static_cast<std::int64_t>(now());; ++seconds) {
     path = folder / fmt::format("events.out.tfevents.{}.nibble", seconds);
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0) return descriptor;
-    if (errno != EEXIST) fail("create", path, errno);
+    if (errno != EEXIST) fail_write("create", path, errno);
   }
 }
 
@@ -73,7 +65,7 @@ struct TensorBoardSink::State {
   }
 
   void flush() {
-    if (const int code = drain(); code != 0) fail("write", path, code);
+    if (const int code = drain(); code != 0) fail_write("write", path, code);
   }
 
   void add(const std::string& record) {

@@ -46,12 +46,6 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-[[noreturn]] void fail_run_file(const char* action, const fs::path& path,
-                                const std::error_code& code) {
-  throw Error("run", fmt::format("cannot {} {}: {}", action, path.string(), code.message()),
-              ErrorKind::system);
-}
-
 void rename_entry(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
@@ -59,6 +53,11 @@ void rename_entry(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace
+
+void fail_run_file(const char* action, const fs::path& path, const std::error_code& code) {
+  throw Error("run", fmt::format("cannot {} {}: {}", action, path.string(), code.message()),
+              ErrorKind::system);
+}
 
 std::vector<fs::path> files_of_run(const fs::path& folder) {
   std::vector<fs::path> files;

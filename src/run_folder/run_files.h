@@ -4,12 +4,17 @@
 #pragma once
 
 #include <filesystem>
+#include <system_error>
 #include <vector>
 
 namespace nibble::inline run_folder {
 
 std::vector<std::filesystem::path> files_of_run(const std::filesystem::path& folder);
 void remove_run_file(const std::filesystem::path& path);
+
+// "[run] cannot ACTION PATH: REASON"
+[[noreturn]] void fail_run_file(const char* action, const std::filesystem::path& path,
+                                const std::error_code& code);
 
 // A run that was stopped before its first checkpoint: nothing of it is worth keeping.
 bool is_barely_begun(const std::filesystem::path& folder);

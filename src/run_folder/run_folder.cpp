@@ -35,12 +35,6 @@ constexpr std::string_view kIntegerHeader =
     "epoch,layer,tensor,shift,share_saturated,share_at_rails,share_moved,misses,batches";
 constexpr std::string_view kHistogramHeader = "epoch,layer,role,low,high,counts";
 
-[[noreturn]] void fail(const std::string& action, const fs::path& path,
-                       const std::error_code& code) {
-  throw Error("run", fmt::format("cannot {} {}: {}", action, path.string(), code.message()),
-              ErrorKind::system);
-}
-
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
@@ -103,7 +97,7 @@ void add_rows(std::optional<CsvLog>& table, const fs::path& path, std::string_vi
 struct RunFolder::State {
   explicit State(const fs::path& folder)
       : lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (lock < 0) fail("open", folder, {errno, std::generic_category()});
+    if (lock < 0) fail_run_file("open", folder, {errno, std::generic_category()});
     // File systems without locks answer otherwise, and go without.
     if (::flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(lock);
@@ -146,8 +140,9 @@ RunFolder::RunFolder(const fs::path& folder, RunFolderMode mode) : folder_(folde
   if (mode == RunFolderMode::resume && !is_there(folder)) throw cannot_be_resumed();
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) fail("create", folder, error);
-  if (!fs::is_directory(folder)) fail("create", folder, {ENOTDIR, std::generic_category()});
+  if (error) fail_run_file("create", folder, error);
+  if (!fs::is_directory(folder))
+    fail_run_file("create", folder, {ENOTDIR, std::generic_category()});
   state_ = std::make_unique<State>(folder);
   recover_replacement(folder);
   const bool is_barely = is_barely_begun(folder);
