@@ -294,10 +294,6 @@ bool has_frozen_shifts(const Network& network) {
   });
 }
 
-bool is_real(DType type) {
-  return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
-}
-
 // Of a float network the first few layers are named; it has to be quantized as a whole.
 void refuse_floats(const Model& model) {
   constexpr std::size_t kNamed = 5;
@@ -305,7 +301,7 @@ void refuse_floats(const Model& model) {
   std::string layers;
   std::size_t count = 0;
   for (std::size_t p = 0; p < std::min(parameters.size(), model.parameters.size()); ++p) {
-    if (parameters[p].kind != "weight" || !is_real(model.parameters[p].dtype())) continue;
+    if (parameters[p].kind != "weight" || !is_float(model.parameters[p].dtype())) continue;
     if (count++ >= kNamed) continue;
     layers += (layers.empty() ? "" : ", ") + model.network.nodes[parameters[p].node].name;
   }

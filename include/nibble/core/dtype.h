@@ -32,6 +32,10 @@ constexpr std::size_t size_of(DType type) {
   return 0;
 }
 
+constexpr bool is_float(DType type) {
+  return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
+}
+
 std::string_view name_of(DType type);
 
 // The DType of a C++ type; f16 and bf16 have none, their bits travel as std::uint16_t.

@@ -75,10 +75,6 @@ Tensor as_floats(const Tensor& tensor) {
   return floats;
 }
 
-bool is_float(DType type) {
-  return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
-}
-
 // The shape of the parameter as PyTorch has it.
 Shape torch_shape(const Parameter& parameter) {
   const Shape& shape = parameter.shape;
