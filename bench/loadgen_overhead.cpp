@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/stopwatch.h"
 #include "engine/runner.h"
 #include "inference/harness_test_support.h"
 #include "loadgen/harness/batch_plan.h"
@@ -150,11 +151,6 @@ double measure(Scenario scenario, mlperf::SystemUnderTest& system, SampleLibrary
   mlperf::StartTest(&counted, &samples, settings, logs, "");
   std::filesystem::remove_all(folder);
   return counted.samples_per_second();
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 void compare(Scenario scenario, const std::string& device, const Examples& examples,
