@@ -3,6 +3,7 @@
 #include "graph/network_json.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/name.h"
 #include "graph/node_error.h"
 #include "graph/op_fields.h"
 #include "nibble/core/error.h"
@@ -67,7 +69,7 @@ OrderedJson json_of(const Node& node) {
   return json;
 }
 
-// An object whose keys are taken one by one; all must be there and none may be left.
+// An object whose keys, literals, are taken one by one; all must be there and none may be left.
 class ObjectReader {
  public:
   ObjectReader(const Parsed& json, const std::string& place) : json_(json), place_(place) {
@@ -76,13 +78,7 @@ class ObjectReader {
 
   template <class T>
   void operator()(const char* key, T& member) {
-    ++taken_;
-    const auto found = json_.find(key);
-    if (found == json_.end()) {
-      throw Error("network", fmt::format("{}.{}", place_, key), "nothing", "a value",
-                  ErrorKind::input);
-    }
-    read(fmt::format(".{}", key), *found, member);
+    read(fmt::format(".{}", key), take(key), member);
   }
 
   template <class T>
@@ -90,14 +86,31 @@ class ObjectReader {
     if (json_.contains(key)) (*this)(key, member);
   }
 
+  const Parsed& list(const char* key) {
+    const Parsed& values = take(key);
+    if (!values.is_array()) fail(fmt::format(".{}", key), values, "a list");
+    return values;
+  }
+
   void finish() const {
-    if (json_.size() != taken_) {
-      throw Error("network", place_ + ": keys", std::to_string(json_.size()),
-                  std::to_string(taken_), ErrorKind::input);
+    for (const auto& each : json_.items()) {
+      if (std::ranges::find(taken_, each.key()) != taken_.end()) continue;
+      throw Error("network", place_ + ": key", in_quotes(each.key()),
+                  fmt::format("{}", fmt::join(taken_, ", ")), ErrorKind::input);
     }
   }
 
  private:
+  const Parsed& take(const char* key) {
+    taken_.emplace_back(key);
+    const auto found = json_.find(key);
+    if (found == json_.end()) {
+      throw Error("network", fmt::format("{}.{}", place_, key), "nothing", "a value",
+                  ErrorKind::input);
+    }
+    return *found;
+  }
+
   [[noreturn]] void fail(const std::string& key, const Parsed& got,
                          std::string_view expected) const {
     const bool is_short = got.is_primitive() && !got.is_string();
@@ -181,7 +194,7 @@ class ObjectReader {
 
   const Parsed& json_;
   std::string place_;
-  std::size_t taken_ = 0;
+  std::vector<std::string_view> taken_;
 };
 
 Node node_from(const Parsed& json, const std::string& place) {
@@ -263,12 +276,9 @@ Network network_from_json(std::string_view text, const std::string& source) {
   ObjectReader object(json, source);
   object("name", network.name);
   object("class_names", network.class_names);
-  const auto nodes = json.find("nodes");
-  if (nodes == json.end() || !nodes->is_array() || json.size() != 3) {
-    throw Error("network", source, "other keys", "name, class_names and a list of nodes",
-                ErrorKind::input);
-  }
-  for (const Parsed& node : *nodes) {
+  const Parsed& nodes = object.list("nodes");
+  object.finish();
+  for (const Parsed& node : nodes) {
     network.nodes.push_back(
         node_from(node, fmt::format("{}: nodes[{}]", source, network.nodes.size())));
   }

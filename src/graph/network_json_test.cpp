@@ -42,7 +42,7 @@ TEST(NetworkJson, WrongKeysAndTypesAreNamed) {
               HasSubstr("expected a 64-bit integer"));
   EXPECT_THAT(error_with("\"features\":2,", ""), HasSubstr("nodes[1].features: got nothing"));
   EXPECT_THAT(error_with("\"features\":2", "\"features\":2,\"more\":1"),
-              HasSubstr("nodes[1]: keys: got 8, expected 7"));
+              HasSubstr("nodes[1]: key: got 'more', expected name, op, inputs, features, bias, "));
   EXPECT_THAT(error_with("\"share\":0.5", "\"share\":1e300"), HasSubstr("a finite number"));
   EXPECT_THAT(error_with("\"inputs\":[0]", "\"inputs\":[-1]"), HasSubstr("0 or more"));
   EXPECT_THAT(error_with("\"inputs\":[0]", "\"inputs\":[7]"), HasSubstr("one before itself"));
@@ -52,7 +52,9 @@ TEST(NetworkJson, WrongKeysAndTypesAreNamed) {
   EXPECT_THAT(error_with("\"shape\":[4]", "\"shape\":[-4]"), HasSubstr("nodes[0].shape: "));
   EXPECT_THAT(error_with("\"class_names\":[]", "\"class_names\":[[]]"), HasSubstr("a string"));
   EXPECT_THAT(error_with("\"class_names\"", "\"class\""), HasSubstr("x.nib.class_names"));
-  EXPECT_THAT(error_with("\"nodes\"", "\"knots\""), HasSubstr("a list of nodes"));
+  EXPECT_THAT(error_with("\"nodes\"", "\"knots\""), HasSubstr("x.nib.nodes: got nothing"));
+  EXPECT_THAT(error_with("\"class_names\"", "\"k\":1,\"class_names\""),
+              HasSubstr("x.nib: key: got 'k', expected name, class_names, nodes"));
   EXPECT_THAT(error_with("\"bias\":false", "\"bias\":0"), HasSubstr("true or false"));
 }
 
