@@ -196,9 +196,10 @@ void Engine::run_timed(std::span<const std::byte> input, std::int64_t batch,
 
 void Engine::run_layers(std::span<const std::byte> input, std::int64_t batch,
                         const LayerVisitor& visit) const {
-  if (!parts_->keeps_layers || batch > parts_->max_batch)
-    throw Error("engine", "layers", "an engine that fuses, or a larger batch",
-                "keeps_layers, max_batch");
+  if (!parts_->keeps_layers) throw Error("engine", "keeps_layers", "false", "true");
+  if (batch > parts_->max_batch)
+    throw Error("engine", "batch", std::to_string(batch),
+                fmt::format("at most max_batch, {}", parts_->max_batch));
   parts_->check_input(input, batch);
   // A device may take fewer examples at a time: each layer's are put together.
   std::vector<std::vector<std::byte>> layers(parts_->values.size());

@@ -51,8 +51,19 @@ TEST(EngineErrors, RefusesInputsOfTheWrongSize) {
   EXPECT_EQ(run(0, 0, 0), "[engine] batch: got 0, expected 1 or more");
   EXPECT_EQ(run(7, -1, 1), "[engine] batch: got -1, expected 1 or more");
   EXPECT_THAT(run(14, std::int64_t{1} << 62, 2), HasSubstr("got 14 bytes"));
-  EXPECT_THAT(error_of([&] { engine.run_layers(input, 2, [](const auto&, auto) {}); }),
-              HasSubstr("keeps_layers"));
+}
+
+TEST(EngineErrors, RefusesLayersThatAreNotKeptAndTooManyExamplesOfThem) {
+  NetworkMaker maker({7}, integers_format("int8"));
+  maker.add(ArgMax{});
+  const auto error = [&](bool keeps_layers, std::int64_t batch) {
+    const Engine engine(maker.model(), {.max_batch = 2, .keeps_layers = keeps_layers});
+    const std::vector<std::byte> input(static_cast<std::size_t>(7 * batch));
+    return error_of([&] { engine.run_layers(input, batch, [](const auto&, auto) {}); });
+  };
+  EXPECT_EQ(error(true, 2), "no error");
+  EXPECT_EQ(error(false, 2), "[engine] keeps_layers: got false, expected true");
+  EXPECT_EQ(error(true, 3), "[engine] batch: got 3, expected at most max_batch, 2");
 }
 
 TEST(EngineErrors, RefusesInputsBeyondTheirRange) {
