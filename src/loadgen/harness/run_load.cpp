@@ -205,9 +205,10 @@ std::vector<PlannedEngine> plan_all(const LoadRunOptions& options, const Model& 
 
 std::size_t classes_logged(const LoadRunOptions& options, const AnswerEngine& engine) {
   if (!options.logs_five) return 1;
-  if (engine.gives_class() || engine.engine().output().shape.elements() < 5) {
-    throw Error("loadgen", "five classes", "a network that gives fewer", "one class");
-  }
+  if (engine.gives_class())
+    throw Error("loadgen", "--top5", "a network that gives a class alone", "5 answers or more");
+  if (const std::int64_t answers = engine.engine().output().shape.elements(); answers < 5)
+    throw Error("loadgen", "--top5", fmt::format("a network of {} answers", answers), "5 or more");
   return 5;
 }
 
