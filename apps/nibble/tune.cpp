@@ -107,8 +107,10 @@ std::map<std::string, ProductCut> find_cuts(TuningTrial& usual, const TuneFlags&
     for (const auto& each : best) tuning.cuts[each.first] = cut;
     TuningTrial trial(flags, tuning);
     if (trial.answers() != usual.answers())
-      throw Error("tune", "answers", "others", "the same however layers are cut",
-                  ErrorKind::internal);
+      throw Error("tune",
+                  fmt::format("answers with layers cut into {} pixels by {} outputs", cut.pixels,
+                              cut.outputs),
+                  "others", "those of the usual cut", ErrorKind::internal);
     for (const auto& [shape, seconds] : medians_by_shape(trial, flags.rounds)) {
       if (seconds >= best[shape]) continue;
       best[shape] = seconds;

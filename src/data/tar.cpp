@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/name.h"
 #include "data/file_bytes.h"
 #include "nibble/core/error.h"
 
@@ -67,8 +68,8 @@ std::optional<Header> parse_header(std::span<const std::byte> block, const std::
   if (std::ranges::all_of(block, [](std::byte byte) { return byte == std::byte{0}; }))
     return std::nullopt;
   if (octal(field(block, kSumAt, kSumSize)) != sum_of(block)) {
-    throw Error("read_tar", where + ": checksum", "another sum", fmt::format("{:o}", sum_of(block)),
-                ErrorKind::input);
+    throw Error("read_tar", where + ": checksum", in_quotes(field(block, kSumAt, kSumSize)),
+                fmt::format("{:o}", sum_of(block)), ErrorKind::input);
   }
   const std::optional<std::uint64_t> size = octal(field(block, kSizeAt, kSizeSize));
   if (!size) {

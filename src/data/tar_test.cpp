@@ -92,6 +92,9 @@ TEST(Tar, WrongHeadersAreRefused) {
     changed[at] = static_cast<char>(changed[at] ^ 1);
     EXPECT_NE(error_of_tar(changed), "no error") << at;
   }
+  std::string summed = bytes;
+  summed[148] = '7';  // the first digit of the checksum
+  EXPECT_THAT(error_of_tar(summed), HasSubstr("checksum: got '7"));
   EXPECT_THAT(error_of_tar(tar_header("a", "77777777777", '0') + kTarEnd),
               HasSubstr("size: got 858993"));
   EXPECT_THAT(error_of_tar(tar_header("a", "12x", '0') + kTarEnd), HasSubstr("no octal number"));

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/name.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline inference {
@@ -49,6 +50,15 @@ LoggedAnswers first_of_each(const LoggedClasses& logged) {
   return answers;
 }
 
+// Of an entry's key, for an error.
+std::string words_of(const nlohmann::json& entry, const char* key) {
+  if (!entry.is_object()) return fmt::format("no object but {}", entry.type_name());
+  const auto value = entry.find(key);
+  if (value == entry.end()) return "nothing";
+  if (value->is_string()) return in_quotes(value->get_ref<const std::string&>());
+  return value->is_primitive() ? value->dump() : value->type_name();
+}
+
 }  // namespace
 
 LoggedClasses parse_logged_classes(std::string_view text, const std::string& name) {
@@ -59,11 +69,11 @@ LoggedClasses parse_logged_classes(std::string_view text, const std::string& nam
   }
   LoggedClasses answers;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    const auto fail = [&](std::string_view what, std::string_view expected) {
-      throw Error("accuracy log", fmt::format("{}: answer {}: {}", name, i, what), "another",
-                  expected, ErrorKind::input);
-    };
     const auto& entry = json[i];
+    const auto fail = [&](const char* key, std::string_view expected) {
+      throw Error("accuracy log", fmt::format("{}: answer {}: {}", name, i, key),
+                  words_of(entry, key), expected, ErrorKind::input);
+    };
     const auto index = entry.is_object() ? entry.find("qsl_idx") : entry.end();
     if (index == entry.end() || !index->is_number_unsigned() ||
         index->get<std::uint64_t>() > std::numeric_limits<std::int32_t>::max()) {

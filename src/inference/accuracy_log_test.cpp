@@ -38,6 +38,12 @@ TEST(AccuracyLog, WhatIsWrongIsNamed) {
     const std::string text = std::string(R"([{"qsl_idx":1,"data":)") + data + "}]";
     EXPECT_THAT(error(text.c_str()), HasSubstr("answer 0: data")) << data;
   }
+  EXPECT_EQ(error("[{}]"),
+            "[accuracy log] log: answer 0: qsl_idx: got nothing, expected an index from 0");
+  EXPECT_EQ(error(R"([{"qsl_idx":1,"data":"0F"}])"),
+            "[accuracy log] log: answer 0: data: got '0F', expected 8 or 16 hex digits of a class");
+  EXPECT_THAT(error(R"([{"qsl_idx":1.5}])"), HasSubstr("got 1.5, expected"));
+  EXPECT_THAT(error("[[]]"), HasSubstr("got no object but array, expected"));
   EXPECT_THAT(error_of([] { read_accuracy_log("/nowhere"); }), HasSubstr("cannot open /nowhere"));
 }
 

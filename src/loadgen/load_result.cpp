@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "core/name.h"
 #include "data/file_bytes.h"
 #include "nibble/core/error.h"
 
@@ -113,8 +114,9 @@ LoadResult parse_detail_log(std::string_view text, const std::string& name) {
     const auto key = json.is_object() ? json.find("key") : json.end();
     const auto value = json.is_object() ? json.find("value") : json.end();
     if (json.is_discarded() || key == json.end() || !key->is_string() || value == json.end()) {
-      throw Error("loadgen", fmt::format("{} line {}", name, number), "another",
-                  "JSON with a key and a value", ErrorKind::input);
+      throw Error("loadgen", fmt::format("{} line {}", name, number),
+                  in_quotes(line.substr(kMark.size())), "JSON with a key and a value",
+                  ErrorKind::input);
     }
     const auto& word = key->get_ref<const std::string&>();
     if (word.starts_with("error")) ++result.errors;

@@ -60,7 +60,7 @@ TEST(LoadResults, KnowTheSettingsThatHeldAndTheEstimatesOfStreams) {
 
 TEST(LoadResults, NameTheLineThatIsWrong) {
   EXPECT_EQ(error_of([] { parse_detail_log("\n:::MLLOG {\"key\": 1}\n", "log"); }),
-            "[loadgen] log line 2: got another, expected JSON with a key and a value");
+            "[loadgen] log line 2: got '{\"key\": 1}', expected JSON with a key and a value");
   EXPECT_THAT(error_of([] { read_load_result("/nowhere"); }),
               ::testing::HasSubstr("cannot read /nowhere/mlperf_log_detail.txt: No such file"));
 }

@@ -32,7 +32,8 @@ double noise_by_hand(const Model& model, const std::string& name, const IntegerG
   Model other = copy_of(model);
   for (std::size_t p = 0; p < other.parameters.size(); ++p) {
     if (parameters_of(model.network)[p].name != name + ".weight") continue;
-    const auto steps = weight_steps(model.parameters[p].view(), true, grid, WeightMethod::mse);
+    const auto steps =
+        weight_steps(name, model.parameters[p].view(), true, grid, WeightMethod::mse);
     const auto weights = other.parameters[p].as<float>();
     const std::size_t run = weights.size() / steps.size();
     for (std::size_t i = 0; i < weights.size(); ++i) {

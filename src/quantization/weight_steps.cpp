@@ -66,26 +66,28 @@ float cheapest_step(std::span<const float> weights, float widest, const IntegerG
   return best;
 }
 
-void check(ConstTensorView weight, const IntegerGrid& grid) {
+void check(const std::string& layer, ConstTensorView weight, const IntegerGrid& grid) {
   if (grid.low >= 0 || grid.high <= 0 || grid.low < -32768 || grid.high > 32767) {
-    throw Error("quantize", "grid of weights", fmt::format("{} to {}", grid.low, grid.high),
+    throw Error("quantize", "grid of weights of " + layer,
+                fmt::format("{} to {}", grid.low, grid.high),
                 "integers of at most 16 bits on both sides of 0");
   }
   if (weight.shape().rank() == 0 || weight.elements() == 0) {
-    throw Error("quantize", "weights", weight.shape().to_string(), "one at least",
+    throw Error("quantize", "weights of " + layer, weight.shape().to_string(), "one at least",
                 ErrorKind::input);
   }
   const auto weights = weight.as<float>();
   if (!std::ranges::all_of(weights, [](float w) { return std::isfinite(w); })) {
-    throw Error("quantize", "weights", "NaN or infinity", "finite numbers", ErrorKind::input);
+    throw Error("quantize", "weights of " + layer, "NaN or infinity", "finite numbers",
+                ErrorKind::input);
   }
 }
 
 }  // namespace
 
-std::vector<float> weight_steps(ConstTensorView weight, bool is_per_channel,
-                                const IntegerGrid& grid, WeightMethod method) {
-  check(weight, grid);
+std::vector<float> weight_steps(const std::string& layer, ConstTensorView weight,
+                                bool is_per_channel, const IntegerGrid& grid, WeightMethod method) {
+  check(layer, weight, grid);
   const auto weights = weight.as<float>();
   std::vector<float> steps(is_per_channel ? static_cast<std::size_t>(weight.shape()[0]) : 1);
   const std::size_t row = weights.size() / steps.size();
@@ -111,7 +113,7 @@ ProductSteps product_steps(const Node& node, const Tensor& weight, int bits,
       .format = parse_format(bits == 8 ? "int8(symmetric)" : "int" + std::to_string(bits)),
       .steps = {}};
   result.steps = counted_steps(
-      weight_steps(weight.view(), settings.is_per_channel, grid_of(node, result.format),
+      weight_steps(node.name, weight.view(), settings.is_per_channel, grid_of(node, result.format),
                    settings.fits_weights ? WeightMethod::mse : WeightMethod::max));
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "graph/fake_quantize.h"
@@ -19,9 +20,9 @@ enum class WeightMethod : std::uint8_t {
 
 // One step for each output channel, the first axis of f32 weights, or one for all. Weights that are
 // all zero take the largest step of the other channels, 1 where there is none: it moves neither the
-// common shift of the rescale factors nor the bias out of 32 bits.
-std::vector<float> weight_steps(ConstTensorView weight, bool is_per_channel,
-                                const IntegerGrid& grid, WeightMethod method);
+// common shift of the rescale factors nor the bias out of 32 bits. Errors name the layer.
+std::vector<float> weight_steps(const std::string& layer, ConstTensorView weight,
+                                bool is_per_channel, const IntegerGrid& grid, WeightMethod method);
 
 // Of the weight of a conv2d or linear.
 struct ProductSteps {

@@ -97,13 +97,15 @@ MemoryHandle CudaBackend::take(const Picture& picture, std::int64_t images, Valu
 
 Slot CudaBackend::new_slot() {
   if (slots_ == kMostSlots)
-    throw Error("cuda", "tensors", "more", "at most " + std::to_string(kMostSlots));
+    throw Error("cuda", "tensors", std::to_string(slots_ + 1),
+                "at most " + std::to_string(kMostSlots));
   return {slots_++};
 }
 
 ShiftPoint CudaBackend::new_point(const ShiftPointCase& point) {
   if (cases_.size() == kMostPoints)
-    throw Error("cuda", "shift points", "more", "at most " + std::to_string(kMostPoints));
+    throw Error("cuda", "shift points", std::to_string(cases_.size() + 1),
+                "at most " + std::to_string(kMostPoints));
   cases_.push_back(point);
   return {static_cast<std::int32_t>(cases_.size()) - 1};
 }
