@@ -65,8 +65,8 @@ struct ValueObserver {
 // max: all values fit. percentile: P % of them do (of their magnitudes for symmetric grids; each
 // end by itself for affine ones), or all where that is no more than 0. entropy: the least
 // divergence among ranges whose steps are no finer than the bins of the histogram: in finer ones no
-// loss would be seen. mse: the least expected (x - fake_quantized(x))². The last two search 160
-// ranges an end. A layer of zeros alone has the range 0 to 0.
+// loss would be seen. mse: the least expected (x - fake_quantized(x))². Both try 160 values of an
+// end. average: what MovingRange has. A layer of zeros alone has the range 0 to 0.
 RealRange range_of(const ValueObserver& observer, const RangeMethod& method,
                    const GridChoice& choice);
 
