@@ -129,7 +129,7 @@ format:  ## lay out the sources with clang-format
 	@tools/setup --lint
 	@clang-format -i $(SOURCES)
 
-lint:  ## check layers, names of types, the tour, layout, clang-tidy
+lint:  ## check layers, names of types, the tour, layout, links, clang-tidy
 	@tools/setup --lint
 	@tools/check_layers.py
 	@tools/check_types.py
@@ -138,6 +138,7 @@ lint:  ## check layers, names of types, the tour, layout, clang-tidy
 	  clang-format $$file | cmp -s - $$file || { echo "$$file: not laid out by clang-format (make format)"; code=1; }; \
 	done; exit $$code
 	@cmake --preset dev
+	@tools/check_links.py build/dev/links.txt
 	@run-clang-tidy -quiet -p build/dev -j $(JOBS) "$(CURDIR)/(src|apps)/"
 
 clean:  ## remove the build folder
