@@ -2,13 +2,13 @@
 # The functions that every CMakeLists.txt of the tree uses.
 #
 #   nibble_add_module(core [COMPUTES] [INTERNAL] SOURCES a.cpp … DEPENDS nibble::x … PRIVATE_DEPENDS fmt::fmt …)
-#   nibble_add_isa_sources(nibble_format_kernels ISA avx2 FILES round/x86_avx2.cpp …)
-#   nibble_add_cuda_sources(nibble_format_kernels FILES round/cuda.cu …)  nibble_add_wgmma_sources(…)
+#   nibble_add_isa_sources(nibble_format_kernels ISA avx2 FILES quantize/x86_avx2.cpp …)
+#   nibble_add_cuda_sources(nibble_format_kernels FILES quantize/cuda/round.cu …)  nibble_add_wgmma_sources(…)
 #   nibble_embed_texts(nibble_graph FUNCTION network_texts FILES a.toml …)
 #   nibble_add_test(core_test SOURCES a_test.cpp … DEPENDS nibble::core LABELS quick)
 #   nibble_add_gpu_test(name_test SOURCES … DEPENDS …)  nibble_add_gpu_bench(name_bench …)  nibble_use_still_gpu(test)
 #   nibble_add_python_test(name SCRIPT x.py ARGS … LABELS quick [ORACLES])
-#   nibble_add_bench(round_bench SOURCES round_bench.cpp DEPENDS nibble::format_kernels)
+#   nibble_add_bench(formats_bench SOURCES formats_bench.cpp DEPENDS nibble::format_kernels)
 #   nibble_add_fuzzer(npy_fuzz SOURCES npy_fuzz.cpp DEPENDS nibble::core)
 
 # What all code of the project is compiled with. Contraction would change bits between machines.

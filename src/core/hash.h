@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 64-bit content hashes (XXH3) for signatures, checkpoints and files.
+// Content hashes: XXH3 in 64 bits for signatures, checkpoints and files of our own, SHA-256 for
+// what comes from strangers.
 #pragma once
 
 #include <array>
@@ -38,9 +39,8 @@ class Hasher {
 
 std::string hex(std::uint64_t hash);  // 16 lower-case digits
 
-// SHA-256 (FIPS 180-4): for what comes from strangers, where XXH3 could be forged.
-
-// Of a sequence of pieces; independent of how the bytes were cut.
+// SHA-256 (FIPS 180-4), where XXH3 could be forged, of a sequence of pieces; independent of how the
+// bytes were cut.
 class Sha256 {
  public:
   void add(std::span<const std::byte> bytes);

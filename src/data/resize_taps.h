@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of the triangle filter along one axis; nibble/data/picture.h has them in words.
+// The weights of the triangle filter along one axis; data/picture.h has them in words.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of two models side by side, and what differs between runs.
+// Answers of two models side by side, their pictures, and what differs between runs as JSON.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace nibble::inline tasks {
 
-// The pictures that two models answer differently, as a page.
+// A picture that two models answer differently.
 struct DifferentPicture {
   std::int64_t index = 0;
   std::int32_t label = 0;
@@ -49,9 +49,8 @@ ModelComparison compare_models(Model first, Model second, const Dataset& data,
 
 std::string to_json(const ModelComparison& found);
 
-// What differs between runs, and what came of it, as data.
-
-// Every list has one entry a run, null where a run has none.
+// What differs between runs, and what came of it. Every list has one entry a run, null where a run
+// has none.
 std::string comparison_json(const std::vector<RunRecord>& runs);
 
 }  // namespace nibble::inline tasks

@@ -58,9 +58,9 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags);
 // --place, or --device, which means the same; both are refused. With --memory behind it.
 std::optional<std::string> place_of_flags(const TrainFlags& flags);
 
-// The options that say nothing of the arithmetic.
 // The network that a program has made, or the one of that name.
 void take_network(const TrainFlags& flags, RunSettings& settings);
+// The options that say nothing of the arithmetic.
 void take_run_flags(const TrainFlags& flags, RunSettings& settings);
 
 // The recipe, or one made of the network with usual settings, changed as the options say. Of a
