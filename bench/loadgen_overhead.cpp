@@ -34,7 +34,7 @@
 #include "engine/runner.h"
 #include "inference/harness_test_support.h"
 #include "loadgen/harness/batch_plan.h"
-#include "loadgen/harness/official_scenario.h"
+#include "loadgen/harness/load_settings.h"
 #include "loadgen/harness/systems.h"
 #include "nibble/core/parallel.h"
 
