@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "bench/float_memory.h"
+#include "bench/float_steps.h"
 #include "bench/integer_bench.h"
 #include "bench/integer_runner.h"
 #include "bench/stopwatch.h"

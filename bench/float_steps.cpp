@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of float training.
-#include "bench/float_memory.h"
+#include "bench/float_steps.h"
 
 #include "bench/float_runner.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A build without oneDNN has no float training.
-#include "bench/float_memory.h"
+#include "bench/float_steps.h"
 #include "nibble/core/error.h"
 
 namespace nibble {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What integer training is held against in memory, where this build has float training.
+// Steps of float training, which integer training is held against in memory, where this build has
+// float training.
 #pragma once
 
 #include <cstdint>
