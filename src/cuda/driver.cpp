@@ -10,7 +10,6 @@
 
 #include "core/device_name.h"
 #include "core/system_field.h"
-#include "cuda/upload.h"
 #include "nibble/core/error.h"
 #include "nibble/cuda/device.h"
 

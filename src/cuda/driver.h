@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What NVIDIA's driver tells of itself and of the GPUs that it drives, whatever the build has, and
-// GPUs by name.
+// What NVIDIA's driver tells of itself and of the GPUs that it drives, which of them this build has
+// kernels for, and GPUs by name.
 #pragma once
 
 #include <filesystem>
@@ -23,6 +23,9 @@ std::string why_no_device();
 // Which GPU that is, and by which driver: "NVIDIA H200 GPU-0123456789abcdef0123456789abcdef, driver
 // 570.124.06, CUDA 12.8". Throws where there is no such GPU.
 std::string identity_of(int device);
+
+// Whether this build has machine code that the device runs.
+bool has_kernels(int device);
 
 // The number of "cuda" (0) or "cuda:1" (1); throws where there is no such GPU.
 int usable_device(std::string_view name);

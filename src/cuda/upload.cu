@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cuda/driver.h"
 #include "cuda/errors.h"
 
 namespace nibble::cuda {

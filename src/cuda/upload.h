@@ -11,7 +11,4 @@ namespace nibble::cuda {
 // Queues the bytes; `from` may change once the call is over. `to` is aligned to 4 bytes.
 void upload(void* to, const void* from, std::size_t bytes, const Place& place);
 
-// Whether this build has machine code that the device runs.
-bool has_kernels(int device);
-
 }  // namespace nibble::cuda
