@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "kernels/accumulate/sum_words.h"
 #include "nibble/kernels/accumulate.h"
 #include "numerics/words.h"
 #include "python/src/arguments.h"
@@ -21,15 +22,8 @@ namespace {
 
 constexpr std::string_view kMatmul = "matmul";
 
-constexpr Words<SumMethod, 4> kMethods = {{{SumMethod::separate, "separate"},
-                                           {SumMethod::fused, "fused"},
-                                           {SumMethod::kahan, "kahan"},
-                                           {SumMethod::quire, "quire"}}};
-constexpr Words<SumOrder, 2> kOrders = {
-    {{SumOrder::sequential, "sequential"}, {SumOrder::pairwise, "pairwise"}}};
-
 template <class Enum, std::size_t kCount>
-Enum word_argument(const Words<Enum, kCount>& words, nb::handle object, std::string_view name) {
+Enum word_argument(const WordTable<Enum, kCount>& words, nb::handle object, std::string_view name) {
   const std::string_view text = text_of(object, kMatmul, name);
   if (const auto value = value_of(words, text)) return *value;
   throw Error(kMatmul, name, "'" + std::string(text) + "'", list_of(words));
@@ -85,8 +79,8 @@ nb::object multiply_arrays(nb::handle a, nb::handle b, nb::handle format, nb::ha
   }
   accumulator.rounding = parse_rounding(text_of(rounding, kMatmul, "rounding"));
   accumulator.overflow = parse_overflow(text_of(overflow, kMatmul, "overflow"));
-  accumulator.method = word_argument(kMethods, method, "method");
-  accumulator.order = word_argument(kOrders, order, "order");
+  accumulator.method = word_argument(kSumMethods, method, "method");
+  accumulator.order = word_argument(kSumOrders, order, "order");
   accumulator.chunk =
       static_cast<int>(integer_of(chunk, kMatmul, "chunk", std::numeric_limits<int>::max()));
   accumulator.random = random_of(seed, step, stream, kMatmul);

@@ -69,6 +69,11 @@ TEST(Policy, BadInputNamesLineAndKey) {
       HasSubstr("clamped_gradient"));
   EXPECT_THAT(parse("[[round]]\nrole = [\"accumulator\", \"weight\"]\nformat = \"fp16\"\n"),
               HasSubstr("rule of its own"));
+  EXPECT_THAT(parse("[[round]]\nrole = \"accumulator\"\nformat = \"fp16\"\nmethod = \"kahn\"\n"),
+              HasSubstr("got 'kahn', expected separate, fused, kahan or quire"));
+  EXPECT_THAT(
+      parse("[[round]]\nrole = \"activation\"\nformat = \"e4m3\"\nclamped_gradient = \"zeros\"\n"),
+      HasSubstr("got 'zeros', expected pass or zero"));
 }
 
 TEST(Policy, ARuleThatFitsNoLayerIsRefused) {

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 
 #include "core/name.h"
 #include "graph/layer_text.h"
+#include "kernels/accumulate/sum_words.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline float_training {
@@ -17,8 +19,8 @@ namespace {
 
 constexpr std::string_view kOp = "policy";
 constexpr std::array<std::string_view, 4> kKinds = {"weight", "bias", "scale", "shift"};
-constexpr std::array<std::string_view, 4> kMethods = {"separate", "fused", "kahan", "quire"};
-constexpr std::array<std::string_view, 2> kOrders = {"sequential", "pairwise"};
+constexpr WordTable<bool, 2> kClampedGradients = {{{false, "pass"}, {true, "zero"}}};
+constexpr WordTable<bool, 2> kLayerScales = {{{false, "none"}, {true, "wage"}}};
 
 // A word, or a list of words.
 std::vector<std::string> words_of(TomlReader& table, std::string_view key) {
@@ -28,14 +30,14 @@ std::vector<std::string> words_of(TomlReader& table, std::string_view key) {
   return {*table.string(key)};
 }
 
-template <std::size_t N>
-std::size_t place_of(TomlReader& table, std::string_view key,
-                     const std::array<std::string_view, N>& words) {
-  const std::string got = table.string(key).value_or(std::string(words[0]));
-  const auto found = std::ranges::find(words, got);
-  if (found == words.end())
-    table.fail(key, "'" + got + "'", fmt::format("{}", fmt::join(words, ", ")));
-  return static_cast<std::size_t>(found - words.begin());
+// The first where the key is not there.
+template <class Enum, std::size_t kCount>
+Enum read_choice(TomlReader& table, std::string_view key, const WordTable<Enum, kCount>& words) {
+  const std::optional<std::string> got = table.string(key);
+  if (!got) return words.front().first;
+  const std::optional<Enum> value = value_of(words, *got);
+  if (!value) table.fail(key, "'" + *got + "'", list_of(words));
+  return *value;
 }
 
 Accumulator read_accumulator(TomlReader& table, const Precision& precision) {
@@ -49,8 +51,8 @@ Accumulator read_accumulator(TomlReader& table, const Precision& precision) {
       table.fail("product_format", error.reason(), input_kind(error));
     }
   }
-  accumulator.method = static_cast<SumMethod>(place_of(table, "method", kMethods));
-  accumulator.order = static_cast<SumOrder>(place_of(table, "order", kOrders));
+  accumulator.method = read_choice(table, "method", kSumMethods);
+  accumulator.order = read_choice(table, "order", kSumOrders);
   accumulator.chunk =
       static_cast<int>(table.integer("chunk", {.least = 0, .most = 1 << 20}).value_or(0));
   return accumulator;
@@ -79,14 +81,12 @@ PolicyRule read_rule(TomlReader& table) {
     table.fail("format", "nothing", "a format, as 'nibble formats' lists them");
   rule.rounding.precision = read_precision(table, "");
   rule.rounding.is_normalized = table.boolean("normalize").value_or(false);
-  rule.rounding.zeroes_clamped =
-      place_of(table, "clamped_gradient", std::array<std::string_view, 2>{"pass", "zero"}) == 1;
+  rule.rounding.zeroes_clamped = read_choice(table, "clamped_gradient", kClampedGradients);
   if (rule.rounding.zeroes_clamped &&
       rule.rounding.precision.format.scaling.kind != ScaleKind::none) {
     table.fail("clamped_gradient", "zero with a format whose range follows the data", "pass");
   }
-  rule.rounding.has_wage_scale =
-      place_of(table, "layer_scale", std::array<std::string_view, 2>{"none", "wage"}) == 1;
+  rule.rounding.has_wage_scale = read_choice(table, "layer_scale", kLayerScales);
   const bool is_accumulator = std::ranges::find(rule.roles, Role::accumulator) != rule.roles.end();
   if (is_accumulator && rule.roles.size() > 1)
     table.fail("role", "accumulator beside others", "a rule of its own");

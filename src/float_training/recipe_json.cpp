@@ -2,18 +2,16 @@
 // All settings that decide the numbers of a run, as JSON.
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "epoch_loop/run_settings_text.h"
+#include "kernels/accumulate/sum_words.h"
 #include "nibble/float_training/recipe.h"
 
 namespace nibble::inline float_training {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::array<std::string_view, 4> kJsonMethods = {"separate", "fused", "kahan", "quire"};
 
 Json optimizer_json(const OptimizerSettings& optimizer) {
   Json json{{"kind", name_of(optimizer.kind)},
@@ -44,9 +42,8 @@ Json rule_json(const PolicyRule& rule) {
   if (rule.rounding.has_wage_scale) json["layer_scale"] = "wage";
   if (rule.rounding.zeroes_clamped) json["clamped_gradient"] = "zero";
   if (rule.rounding.accumulator) {
-    json["method"] = kJsonMethods[static_cast<std::size_t>(rule.rounding.accumulator->method)];
-    json["order"] =
-        rule.rounding.accumulator->order == SumOrder::pairwise ? "pairwise" : "sequential";
+    json["method"] = word_of(kSumMethods, rule.rounding.accumulator->method);
+    json["order"] = word_of(kSumOrders, rule.rounding.accumulator->order);
     json["chunk"] = rule.rounding.accumulator->chunk;
     json["product_format"] = to_string(rule.rounding.accumulator->product_format);
   }

@@ -12,10 +12,10 @@
 namespace nibble::inline numerics {
 namespace {
 
-constexpr Words<Compat, 4> kNames = {{{Compat::none, "none"},
-                                      {Compat::qtorch, "qtorch"},
-                                      {Compat::qtorch_bits, "qtorch-bits"},
-                                      {Compat::qtorch_plus, "qtorch+"}}};
+constexpr WordTable<Compat, 4> kNames = {{{Compat::none, "none"},
+                                          {Compat::qtorch, "qtorch"},
+                                          {Compat::qtorch_bits, "qtorch-bits"},
+                                          {Compat::qtorch_plus, "qtorch+"}}};
 
 }  // namespace
 

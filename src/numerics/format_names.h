@@ -26,21 +26,21 @@ std::optional<Format> format_by_name(std::string_view name);
 // The named tables of `codebook(NAME)`: nf4, new_format, act_format.
 std::optional<CodebookElement> codebook_by_name(std::string_view name);
 
-inline constexpr Words<Specials, 5> kSpecialsWords = {{{Specials::ieee, "ieee"},
-                                                       {Specials::finite, "finite"},
-                                                       {Specials::fn, "fn"},
-                                                       {Specials::fnuz, "fnuz"},
-                                                       {Specials::p3109, "p3109"}}};
+inline constexpr WordTable<Specials, 5> kSpecialsWords = {{{Specials::ieee, "ieee"},
+                                                           {Specials::finite, "finite"},
+                                                           {Specials::fn, "fn"},
+                                                           {Specials::fnuz, "fnuz"},
+                                                           {Specials::p3109, "p3109"}}};
 
-inline constexpr Words<ScaleRule, 4> kScaleRuleWords = {{{ScaleRule::floor, "floor"},
-                                                         {ScaleRule::ceil, "ceil"},
-                                                         {ScaleRule::even, "even"},
-                                                         {ScaleRule::rceil, "rceil"}}};
+inline constexpr WordTable<ScaleRule, 4> kScaleRuleWords = {{{ScaleRule::floor, "floor"},
+                                                             {ScaleRule::ceil, "ceil"},
+                                                             {ScaleRule::even, "even"},
+                                                             {ScaleRule::rceil, "rceil"}}};
 
 // Scales that come from the data; a given one is a number.
-inline constexpr Words<ScaleKind, 4> kScaleKindWords = {{{ScaleKind::power_of_two, "pow2"},
-                                                         {ScaleKind::absmax, "absmax"},
-                                                         {ScaleKind::minmax, "minmax"},
-                                                         {ScaleKind::two_level, "two-level"}}};
+inline constexpr WordTable<ScaleKind, 4> kScaleKindWords = {{{ScaleKind::power_of_two, "pow2"},
+                                                             {ScaleKind::absmax, "absmax"},
+                                                             {ScaleKind::minmax, "minmax"},
+                                                             {ScaleKind::two_level, "two-level"}}};
 
 }  // namespace nibble::inline numerics

@@ -11,18 +11,18 @@
 namespace nibble::inline numerics {
 namespace {
 
-constexpr Words<RoundingMode, 7> kModes = {{{RoundingMode::nearest_even, "nearest-even"},
-                                            {RoundingMode::nearest_away, "nearest-away"},
-                                            {RoundingMode::toward_zero, "toward-zero"},
-                                            {RoundingMode::up, "up"},
-                                            {RoundingMode::down, "down"},
-                                            {RoundingMode::to_odd, "to-odd"},
-                                            {RoundingMode::stochastic, "stochastic"}}};
+constexpr WordTable<RoundingMode, 7> kModes = {{{RoundingMode::nearest_even, "nearest-even"},
+                                                {RoundingMode::nearest_away, "nearest-away"},
+                                                {RoundingMode::toward_zero, "toward-zero"},
+                                                {RoundingMode::up, "up"},
+                                                {RoundingMode::down, "down"},
+                                                {RoundingMode::to_odd, "to-odd"},
+                                                {RoundingMode::stochastic, "stochastic"}}};
 
-constexpr Words<Overflow, 4> kOverflows = {{{Overflow::native, "native"},
-                                            {Overflow::saturate, "saturate"},
-                                            {Overflow::infinity, "infinity"},
-                                            {Overflow::nan, "nan"}}};
+constexpr WordTable<Overflow, 4> kOverflows = {{{Overflow::native, "native"},
+                                                {Overflow::saturate, "saturate"},
+                                                {Overflow::infinity, "infinity"},
+                                                {Overflow::nan, "nan"}}};
 
 std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";

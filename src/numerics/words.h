@@ -12,10 +12,10 @@
 namespace nibble::inline numerics {
 
 template <class Enum, std::size_t kCount>
-using Words = std::array<std::pair<Enum, std::string_view>, kCount>;
+using WordTable = std::array<std::pair<Enum, std::string_view>, kCount>;
 
 template <class Enum, std::size_t kCount>
-constexpr std::string_view word_of(const Words<Enum, kCount>& words, Enum value) {
+constexpr std::string_view word_of(const WordTable<Enum, kCount>& words, Enum value) {
   for (const auto& [candidate, word] : words) {
     if (candidate == value) return word;
   }
@@ -23,7 +23,8 @@ constexpr std::string_view word_of(const Words<Enum, kCount>& words, Enum value)
 }
 
 template <class Enum, std::size_t kCount>
-constexpr std::optional<Enum> value_of(const Words<Enum, kCount>& words, std::string_view text) {
+constexpr std::optional<Enum> value_of(const WordTable<Enum, kCount>& words,
+                                       std::string_view text) {
   for (const auto& [value, word] : words) {
     if (word == text) return value;
   }
@@ -32,7 +33,7 @@ constexpr std::optional<Enum> value_of(const Words<Enum, kCount>& words, std::st
 
 // "a, b or c", for the message that says what was expected.
 template <class Enum, std::size_t kCount>
-std::string list_of(const Words<Enum, kCount>& words) {
+std::string list_of(const WordTable<Enum, kCount>& words) {
   std::string list(words.front().second);
   for (std::size_t i = 1; i < kCount; ++i) {
     list.append(i + 1 < kCount ? ", " : " or ").append(words[i].second);
