@@ -158,6 +158,19 @@ def test_threads_share_a_model():
     assert all(torch.equal(a, b) for a, b in zip(found, expected))
 
 
+@pytest.mark.parametrize("wire", ["fp32", "int8"])
+@pytest.mark.parametrize("backend", BACKENDS, ids=str)
+def test_inference_mode(backend, wire):
+    model = nt.offload(small_network(), backend, wire=wire).eval()
+    x = torch.randn(4, 1, 8, 8)
+    with torch.inference_mode():
+        found = model(x.clone())
+    y = model(x)
+    assert torch.equal(found, y)
+    y.sum().backward()
+    assert all(p.grad.abs().sum() > 0 for p in model.parameters())
+
+
 def test_errors_say_what_was_expected():
     with pytest.raises(ValueError, match="wire: got 'int4', expected one of 'int8', 'fp16'"):
         nt.offload(small_network(), "cpu", wire="int4")

@@ -43,7 +43,8 @@ class Residents:
             return send(tensor)
         copy: Optional[_Copy] = self._copies.get(name)
         if copy is None or not copy.is_of(tensor):
-            copy = self._copies[name] = _Copy(tensor, send(tensor))
+            with torch.inference_mode(False):  # training goes on with what evaluation has sent
+                copy = self._copies[name] = _Copy(tensor, send(tensor))
         return copy.sent
 
     def forget(self) -> None:
