@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 import nibble.torch as nt
 from torch import nn
 from torch_devices import DEVICES
-from torch_offloaded import BACKENDS, far, small_network, train
+from torch_offloaded import BACKENDS, Far, far, small_network, train
 
 OPTIMIZERS = [
     lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
@@ -188,7 +188,7 @@ def test_errors_say_what_was_expected():
 
 
 def test_another_accelerator_is_a_backend_by_name():
-    nt.register_backend("far", lambda device: far)
+    nt.register_backend("far", lambda device: Far())
     model = nt.offload(small_network(), "far:0", wire="fp32").eval()
     x = torch.randn(2, 1, 8, 8)
     assert torch.allclose(model(x), nt.onload(copy.deepcopy(model))(x), atol=1e-5)

@@ -4,12 +4,13 @@
 import torch
 
 import nibble.torch as nt
+from nibble.torch.offloading.backend import backend_of
 from torch import nn
 from torch_devices import DEVICES
 
 
 class Far(nt.Backend):
-    """The CPU as a device with memory of its own: what is sent and fetched is copied."""
+    """The CPU as a device with memory of its own, by the two methods that one must have: all is done when a call returns."""
 
     runs_ahead = True
 
@@ -21,8 +22,8 @@ class Far(nt.Backend):
         return lambda: copies
 
 
-far = Far()
-BACKENDS = ["cpu", far] + DEVICES[1:]
+far = backend_of("pool")
+BACKENDS = ["cpu", "pool", Far()] + DEVICES[1:]
 
 
 def convolution(kernel=3, cls=nt.OffloadConv2d, dtype=torch.float32, **options):

@@ -4,6 +4,7 @@
 from .backend import Backend, CudaBackend, register_backend
 from .layers import OffloadConv2d, OffloadLinear
 from .model import offload, onload, traffic
+from .pool import PoolBackend
 from .site import Traffic
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "CudaBackend",
     "OffloadConv2d",
     "OffloadLinear",
+    "PoolBackend",
     "Traffic",
     "offload",
     "onload",

@@ -24,8 +24,8 @@ MOST_TAPS = 1 << 28  # inputs below elements of a weight that are written out, 1
 
 
 class Backend:
-    """The CPU itself: nothing is copied. For another device override `send` and `fetch`, and the products where
-    torch has none for it.
+    """The CPU itself: nothing is copied. For another device override `send` and `fetch`, the products where torch
+    has none for it, and `ask` where torch's calls wait for what they compute, though the device need not be waited for.
     """
 
     host = "cpu"  # the kind of device that the model is on
@@ -39,6 +39,13 @@ class Backend:
     def memory(self, shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
         """New memory of the host, of the kind that `send` is quickest with."""
         return torch.empty(shape, dtype=dtype)
+
+    def ask(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        """Has `work` done, which computes with the device's tensors: all that does runs in such calls, one after the
+        other, and so does `fetch`. The result gives what `work` gave.
+        """
+        done = work()
+        return lambda: done
 
     def fetch(self, *tensors: Optional[torch.Tensor]) -> Callable[[], Tuple[Any, ...]]:
         """Begins to bring tensors to the host; the result waits for them and gives them. None stays None."""
@@ -158,8 +165,8 @@ _made: Dict[str, Backend] = {}
 def register_backend(kind: str, maker: Callable[[str], Backend]) -> None:
     """From now on `device="kind"` or `"kind:1"` is what `maker` makes of that text, once.
 
-    >>> nt.register_backend("pool", lambda device: nt.Backend())
-    >>> nt.offload(torch.nn.Linear(4, 8), device="pool:1")(torch.ones(2, 4)).shape
+    >>> nt.register_backend("another", lambda device: nt.Backend())
+    >>> nt.offload(torch.nn.Linear(4, 8), device="another:1")(torch.ones(2, 4)).shape
     torch.Size([2, 8])
     """
     _makers[kind] = maker

@@ -33,7 +33,7 @@ def offload(
 
     The model stays on the CPU: parameters, results and gradients are the CPU's, optimizers and state_dict as before.
 
-    device   "cuda", "cuda:1", "cpu", what `register_backend` knows, or a Backend
+    device   "cuda", "cuda:1", "cpu", "pool", "pool:4", what `register_backend` knows, or a Backend
     layers   patterns such as "layer3.*" of names, and the classes nn.Conv2d and nn.Linear; None: all of both
     wire     how values and errors cross: "int8" (with one exponent a tensor, errors rounded stochastically),
              "fp16" (with one exponent a tensor) or "fp32"; biases and gradients of weights cross as they are

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, ContextManager, Dict, Optional, Tuple
+import functools
+from typing import Any, ContextManager, List, Optional, Tuple
 
 import torch
 from torch.autograd.function import once_differentiable
@@ -12,7 +13,7 @@ from torch.autograd.function import once_differentiable
 from ...errors import StateError
 from .. import ops
 from .products import Product
-from .site import Site
+from .site import Made, Site
 from .wire import Wire, scaled
 
 EXACT = Wire("fp64")  # no type is wider: biases and gradients of weights, which are few, cross as they are
@@ -49,19 +50,23 @@ class _Pass(torch.autograd.Function):
             there = site.send(x, site.wire)
             kernel = site.parameter("weight", weight, site.wire)
             shift = None if bias is None else site.parameter("bias", bias, EXACT).payload
-            (values, scale), (weights, weight_scale) = there.operand(dtype), kernel.operand(dtype)
-            scales = scale, weight_scale
-            is_plain = scales == (None, None)
-            fused = shift.to(dtype) if is_plain and shift is not None else None
-            with backend.computing(site.compute):
-                result = backend.forward(product, values, weights, fused)
-            if not is_plain and shift is not None:
-                result, scales = product.add_bias(scaled(result, *scales), shift), (None, None)
+
+            def make() -> List[Made]:
+                (values, scale), (weights, weight_scale) = there.operand(dtype), kernel.operand(dtype)
+                scales = scale, weight_scale
+                is_plain = scales == (None, None)
+                fused = shift.to(dtype) if is_plain and shift is not None else None
+                with backend.computing(site.compute):
+                    result = backend.forward(product, values, weights, fused)
+                if not is_plain and shift is not None:
+                    result, scales = product.add_bias(scaled(result, *scales), shift), (None, None)
+                return [Made(result, site.wire, x.dtype, scales=scales)]
+
             ctx.site, ctx.product, ctx.dtype = site, product, dtype
             ctx.there, ctx.kernel = there._replace(payload=None), kernel._replace(payload=None)
             ctx.types = x.dtype, weight.dtype, None if bias is None else bias.dtype
             ctx.save_for_backward(there.payload, kernel.payload)
-            return site.fetch(result, site.wire, x.dtype, scales=scales)()
+            return site.fetch(make)()[0]
 
     @staticmethod
     @once_differentiable
@@ -71,20 +76,25 @@ class _Pass(torch.autograd.Function):
         there, kernel = ctx.there._replace(payload=saved[0]), ctx.kernel._replace(payload=saved[1])
         mask = ctx.needs_input_grad[:3]
         key = site.draws.next(site.wire.name == "int8")
-        fetched: Dict[int, Callable[[], torch.Tensor]] = {}
         with _without_autocast():
             arrived = site.send(error, site.wire, key)
-            operands, scales = zip(*(parcel.operand(ctx.dtype) for parcel in (arrived, there, kernel)))
-            factors = scales[2], scales[1], None
-            # The gradient of the input first and by itself where its way back can run beside the rest.
-            for part in _parts(mask, backend.runs_ahead):
+            operands = backend.ask(lambda: [parcel.operand(ctx.dtype) for parcel in (arrived, there, kernel)])
+
+            def make(part: Tuple[bool, ...]) -> List[Made]:
+                values, scales = zip(*operands())
+                ways = (site.wire, key, scales[2]), (EXACT, None, scales[1]), (EXACT, None, None)
                 with backend.computing(site.compute, has_weights=part[1]):
-                    gradients = backend.backward(product, *operands, part)
-                for i in range(3):
-                    if part[i]:
-                        wire, own_key = (site.wire, key) if i == 0 else (EXACT, None)
-                        fetched[i] = site.fetch(gradients[i], wire, ctx.types[i], own_key, (scales[0], factors[i]))
-            return (*(fetched[i]() if i in fetched else None for i in range(3)), None, None)
+                    gradients = backend.backward(product, *values, part)
+                return [
+                    Made(gradient, wire, dtype, own_key, (scales[0], factor))
+                    for gradient, (wire, own_key, factor), dtype, is_asked in zip(gradients, ways, ctx.types, part)
+                    if is_asked
+                ]
+
+            # The gradient of the input first and by itself where its way back can run beside the rest.
+            waits = [site.fetch(functools.partial(make, part)) for part in _parts(mask, backend.runs_ahead)]
+            found = iter([gradient for wait in waits for gradient in wait()])
+            return (*(next(found) if is_asked else None for is_asked in mask), None, None)
 
 
 def _parts(mask: Tuple[bool, ...], is_split: bool) -> Tuple[Tuple[bool, ...], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -35,6 +35,16 @@ class Traffic:
     def bytes(self) -> int:
         """Both ways."""
         return self.bytes_sent + self.bytes_fetched
+
+
+class Made(NamedTuple):
+    """A tensor of the device that the host wants: by which wire, in which type, times which scales."""
+
+    tensor: torch.Tensor
+    wire: Wire
+    dtype: torch.dtype
+    key: Optional[Key] = None  # of int8's draws
+    scales: Tuple[Optional[float], ...] = ()
 
 
 class Site:
@@ -82,24 +92,36 @@ class Site:
         """On the device, sent where it has changed since the last time."""
         return self.residents.get(name, tensor, lambda changed: self.send(changed, wire))
 
-    def fetch(
-        self,
-        tensor: torch.Tensor,
-        wire: Wire,
-        dtype: torch.dtype,
-        key: Optional[Key] = None,
-        scales: Tuple[Optional[float], ...] = (),
-    ) -> Callable[[], torch.Tensor]:
-        """Begins to bring the tensor times the scales; the result waits for it. What has a scale takes these along."""
+    def fetch(self, make: Callable[[], Sequence[Made]]) -> Callable[[], List[torch.Tensor]]:
+        """Has the device make tensors and begins to bring them; the result waits for them."""
+        departing = self.backend.ask(lambda: self._depart(make()))
+
+        def arrive() -> List[torch.Tensor]:
+            parcels, wait = departing()
+            found = iter(wait())
+            return [
+                parcel.arrived(next(found), next(found)).unpacked(dtype, *scales, memory=self.backend.memory)
+                for parcel, dtype, scales in parcels
+            ]
+
+        return arrive
+
+    def _depart(self, made: Sequence[Made]) -> Tuple[List[Any], Callable[[], Tuple[Any, ...]]]:
+        """On the device; what is unpacked how on the host, and what waits for it."""
+        parcels = [self._packed(*each) for each in made]
+        with _counting:
+            self.traffic.bytes_fetched += sum(parcel.nbytes for parcel, *_ in parcels)
+            self.traffic.fetched += len(parcels)
+        return parcels, self.backend.fetch(*(part for parcel, *_ in parcels for part in (parcel.payload, parcel.peak)))
+
+    def _packed(
+        self, tensor: torch.Tensor, wire: Wire, dtype: torch.dtype, key: Optional[Key], scales: Tuple[Optional[float], ...]
+    ) -> Tuple[Parcel, torch.dtype, Tuple[Optional[float], ...]]:
+        """What has a scale takes the others along."""
         if not wire.rounds(tensor):
             tensor = scaled(tensor, *scales)
             tensor, scales = tensor.to(_narrow(tensor, dtype)), ()
-        parcel = wire.pack(tensor, key, 2 * self.stream + BACK)
-        with _counting:
-            self.traffic.bytes_fetched += parcel.nbytes
-            self.traffic.fetched += 1
-        wait = self.backend.fetch(parcel.payload, parcel.peak)
-        return lambda: parcel.arrived(*wait()).unpacked(dtype, *scales, memory=self.backend.memory)
+        return wire.pack(tensor, key, 2 * self.stream + BACK), dtype, scales
 
     def __repr__(self) -> str:
         compute = "" if self.compute is None else f", compute={self.compute}"
