@@ -4,6 +4,7 @@
 import copy
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch")
 import nibble.torch as nt
 from torch import nn
 from torch_devices import DEVICES
-from torch_offloaded import BACKENDS, Far, far, small_network, train
+from torch_offloaded import BACKENDS, Far, close, far, small_network, train
 
 OPTIMIZERS = [
     lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
@@ -139,23 +140,45 @@ def test_lowered_layers_may_be_offloaded_before():
     assert "nibble_lowering" in dict(far_away[0].named_modules())
 
 
-def test_threads_share_a_model():
-    model = nt.offload(small_network(), far, wire="int8").eval()
+def by_threads(count, work):
+    """What work gives for each number, all in threads that begin at once."""
+    begin = threading.Barrier(count)
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(lambda i: (begin.wait(), work(i))[1], range(count)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=str)
+def test_threads_share_a_model(backend):
+    plain = small_network().eval()
+    model = nt.offload(plain, backend, wire="fp32", compute="fp32")
+    parts, errors = torch.randn(8, 4, 1, 8, 8), torch.randn(8, 4, 10)
+
+    def steps(model, i):
+        for _ in range(5):
+            y = model(parts[i])
+            y.backward(errors[i], retain_graph=True)  # adds to what other threads add to
+            found = [y.detach(), *torch.autograd.grad(y, tuple(model.parameters()), errors[i])]
+        return found
+
+    expected = [steps(plain, i) for i in range(len(parts))]
+    found = by_threads(len(parts), lambda i: steps(model, i))
+    assert all(close(a, b, 1e-5) for a, b in zip(found, expected))
+    assert close([p.grad for p in model.parameters()], [p.grad for p in plain.parameters()], 1e-5)
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=str)
+def test_threads_share_a_model_of_a_narrow_wire(backend):
+    model = nt.offload(small_network(), backend, wire="int8").eval()
     parts = torch.randn(8, 4, 1, 8, 8)
     expected = [model(part) for part in parts]
-    found = [None] * len(parts)
 
-    def work(i):
+    def steps(i):
         for _ in range(5):
-            found[i] = model(parts[i])
-            found[i].sum().backward()
+            y = model(parts[i])
+            y.sum().backward()
+        return y
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(parts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(torch.equal(a, b) for a, b in zip(found, expected))
+    assert all(map(torch.equal, by_threads(len(parts), steps), expected))
 
 
 @pytest.mark.parametrize("wire", ["fp32", "int8"])
