@@ -77,7 +77,6 @@ class Progress:
         self.path = path and Path(path)
         self.parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
         self.generator = generator
-        self.draws = [layer.site.draws for layer in model.modules() if hasattr(layer, "site")]
 
     def load(self) -> int:
         """Epochs that were trained before."""
@@ -87,17 +86,14 @@ class Progress:
         for name, part in self.parts.items():
             part.load_state_dict(found[name])
         self.generator.set_state(found["generator"])
-        for draws, step in zip(self.draws, found["draws"]):
-            draws.step = step
         return found["epoch"]
 
     def save(self, epoch: int) -> None:
         if self.path is None:
             return
         state = {name: part.state_dict() for name, part in self.parts.items()}
-        draws = [each.step for each in self.draws]
         unfinished = self.path.with_suffix(".part")
-        torch.save({**state, "generator": self.generator.get_state(), "draws": draws, "epoch": epoch}, unfinished)
+        torch.save({**state, "generator": self.generator.get_state(), "epoch": epoch}, unfinished)
         os.replace(unfinished, self.path)
 
 

@@ -118,6 +118,25 @@ def test_state_dicts_copies_and_pickles():
     assert torch.equal(pickle.loads(pickle.dumps(near))(x), expected)
 
 
+def test_state_dicts_go_on_with_the_draws(tmp_path):
+    sgd = lambda p: torch.optim.SGD(p, 0.1)
+    begin = lambda: nt.offload(small_network(), "cpu", wire="int8")
+    whole = train(begin(), sgd, 3)
+    torch.save(whole.state_dict(), tmp_path / "model.pt")
+    saved = torch.load(tmp_path / "model.pt", weights_only=True)
+    plain, resumed, without = small_network(), begin(), begin()
+    plain.load_state_dict(saved)
+    assert list(saved) == list(plain.state_dict())
+    nn.Sequential(resumed).load_state_dict(nn.Sequential(whole).state_dict())  # under another name
+    assert [layer.site.draws.step for layer in (resumed[0], resumed[3], resumed[5])] == [3, 3, 3]
+    resumed.load_state_dict(saved)
+    without.load_state_dict(dict(saved))  # the tensors alone
+    expected, found, other = (list(train(model, sgd, 2).state_dict().values()) for model in (whole, resumed, without))
+    assert all(map(torch.equal, found, expected)) and not all(map(torch.equal, other, expected))
+    resumed.load_state_dict(plain.state_dict())
+    assert resumed[0].site.draws.step == 5  # a plain model says nothing of it
+
+
 def test_onload_undoes():
     model = small_network()
     offloaded = nt.offload(model, "cpu")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Tuple, Union
 
 import torch
 from torch import nn
@@ -15,9 +15,31 @@ from .products import Convolution, MatrixProduct
 from .site import Site
 
 Size = Union[int, Tuple[int, int]]
+DRAWN = "drawn"  # in what a state dict tells of a layer
 
 
-class OffloadConv2d(nn.Conv2d):
+class _Offloaded(nn.Module):
+    """The step of the layer's draws stands in a state dict where torch keeps the versions of modules: so its keys are those
+    of the plain layer, which loads it.
+    """
+
+    site: Site
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        if hasattr(destination, "_metadata") and self.site.draws.seed is not None:
+            destination._metadata[prefix[:-1]][DRAWN] = self.site.draws.step
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Dict[str, Any], *rest: Any) -> None:
+        if DRAWN in local_metadata:
+            self.site.draws.step = local_metadata[DRAWN]
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, {self.site}"
+
+
+class OffloadConv2d(_Offloaded, nn.Conv2d):
     """torch.nn.Conv2d, computed elsewhere: `accelerator`, `wire` and `compute` as `offload` takes them."""
 
     def __init__(
@@ -54,11 +76,8 @@ class OffloadConv2d(nn.Conv2d):
         out = run_pass(self.site, product, x, self.weight, self.bias)
         return out.squeeze(0) if single else out
 
-    def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, {self.site}"
 
-
-class OffloadLinear(nn.Linear):
+class OffloadLinear(_Offloaded, nn.Linear):
     """torch.nn.Linear, computed elsewhere: `accelerator`, `wire` and `compute` as `offload` takes them."""
 
     def __init__(
@@ -82,9 +101,6 @@ class OffloadLinear(nn.Linear):
         if input.numel() == 0:
             return super().forward(input)
         return run_pass(self.site, MatrixProduct(), input, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, {self.site}"
 
 
 def _padded(layer: nn.Conv2d, x: torch.Tensor) -> Tuple[torch.Tensor, Tuple[int, int]]:
