@@ -35,13 +35,14 @@ LAYERS = [
 class Clock:
     """How long the parts of a pass take, with the device at rest before and after."""
 
-    def __init__(self, device: torch.device) -> None:
-        self.is_gpu = device.type == "cuda"
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
         self.now = PASSES[0]
         self.times: dict = defaultdict(list)
 
     def rest(self) -> None:
-        if self.is_gpu:
+        self.backend.ask(lambda: None)()
+        if self.backend.device.type == "cuda":
             torch.cuda.synchronize()
 
     @contextmanager
@@ -58,6 +59,8 @@ class Clock:
 
 
 class TimedBackend(Backend):
+    """With the products of threads of its own in the thread that measures them."""
+
     runs_ahead = True  # so that the two gradients are asked for one after the other
 
     def __init__(self, inner: Backend, clock: Clock) -> None:
@@ -84,9 +87,10 @@ class TimedSite(Site):
         with self.clock.part("load"):
             return super().send(tensor, wire, key)
 
-    def fetch(self, *arguments, **words):
+    def fetch(self, make):
+        made = make()
         with self.clock.part("unload"):
-            found = super().fetch(*arguments, **words)()
+            found = super().fetch(lambda: made)()
         return lambda: found
 
 
@@ -130,7 +134,7 @@ def print_layers(device: str, batch: int, turns: int, wires) -> None:
             before = nt.traffic(layer).bytes
             whole = timed(lambda: run_passes(layer, x, error), turns)
             moved = (nt.traffic(layer).bytes - before) / turns / 1e6
-            clock = Clock(backend_of(device).device)
+            clock = Clock(backend_of(device))
             layer.site = TimedSite(clock, TimedBackend(backend_of(device), clock), wire, "fp32")
             for turn in range(WARM + turns):
                 if turn == WARM:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import statistics
+import threading
 import time
 from collections import defaultdict
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ WARM = 3
 
 
 class PartsClock:
-    """Seconds by part; one that is called inside another is not the other's."""
+    """Seconds by part; one that is called inside another is not the other's. Other threads' are not the host's."""
 
     def __init__(self) -> None:
         self.seconds: dict = defaultdict(float)
@@ -34,6 +35,9 @@ class PartsClock:
 
     @contextmanager
     def part(self, name: str):
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         now = self._now()
         if self.open:
             outer, since = self.open[-1]
@@ -69,10 +73,13 @@ def clocked(device: str, clock: PartsClock):
     """The layers' own functions, with a clock around them."""
     backend = backend_of(device)
 
-    def fetch(*tensors):
-        with clock.part("fetch"):
-            wait = type(backend).fetch(backend, *tensors)
-        return clock.timed(wait, "wait")
+    def begins(name, part):
+        def begin(*arguments):
+            with clock.part(part):
+                wait = getattr(type(backend), name)(backend, *arguments)
+            return clock.timed(wait, "wait")
+
+        return begin
 
     where = lambda self, x, *rest: "pack" if x.device.type == "cpu" else "pack there"
     parts = [(wire.Wire, "pack", where), (wire.Parcel, "operand", "operands"), (wire.Parcel, "unpacked", "unpack")]
@@ -83,11 +90,11 @@ def clocked(device: str, clock: PartsClock):
         setattr(owner, name, clock.timed(getattr(owner, name), part))
     for name, own in directions:
         setattr(passes._Pass, name, staticmethod(clock.timed(own.__func__, REST)))
-    backend.fetch = fetch
+    backend.fetch, backend.ask = begins("fetch", "fetch"), begins("ask", REST)
     try:
         yield
     finally:
-        del backend.fetch
+        del backend.fetch, backend.ask
         for name, own in directions:
             setattr(passes._Pass, name, own)
         for owner, name, own in kept:
@@ -102,7 +109,7 @@ def print_parts(device: str, turns: int, steps: dict) -> None:
     print(f"milliseconds of a step, means of {turns}; products on {device}")
     print(f"{'wire':8}{'':8}{'step':>8}{'model':>8}" + "".join(f"{part:>11}" for part in PARTS))
     for name, step in steps.items():
-        for waits in (False, True) if device != "cpu" and name != "plain" else (False,):
+        for waits in (False, True) if backend_of(device).device.type == "cuda" and name != "plain" else (False,):
             clock = PartsClock()
             with clocked(device, clock):
                 for _ in range(WARM):
