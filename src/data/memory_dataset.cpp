@@ -3,7 +3,10 @@
 #include "nibble/data/dataset.h"
 
 #include <mutex>
+#include <ranges>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/name.h"
 #include "data/array_set.h"
@@ -13,8 +16,14 @@
 namespace nibble::inline data {
 namespace {
 
+struct KeptSet {
+  std::string name;
+  std::thread::id maker;
+  std::shared_ptr<const ArraySet> set;
+};
+
 std::mutex sets_mutex;
-std::map<std::string, std::shared_ptr<const ArraySet>, std::less<>> sets_in_memory;
+std::vector<KeptSet> sets_in_memory;  // the newest last
 
 ArraySet set_of(const std::string& name, std::map<std::string, Tensor> arrays) {
   const auto kept = std::make_shared<const std::map<std::string, Tensor>>(std::move(arrays));
@@ -27,26 +36,30 @@ ArraySet set_of(const std::string& name, std::map<std::string, Tensor> arrays) {
 
 }  // namespace
 
-MemoryDataset::MemoryDataset(std::string name, std::map<std::string, Tensor> arrays)
-    : name_(std::move(name)) {
-  check_name("data", "name of arrays", name_);
-  if (find_known_dataset(name_) != nullptr)
-    throw Error("data", "name of arrays", "'" + name_ + "'", "none that a known data set has");
+MemoryDataset::MemoryDataset(const std::string& name, std::map<std::string, Tensor> arrays) {
+  check_name("data", "name of arrays", name);
+  if (find_known_dataset(name) != nullptr)
+    throw Error("data", "name of arrays", "'" + name + "'", "none that a known data set has");
+  set_ = std::make_shared<const ArraySet>(set_of(name, std::move(arrays)));
   const std::lock_guard lock(sets_mutex);
-  const auto set = std::make_shared<const ArraySet>(set_of(name_, std::move(arrays)));
-  if (!sets_in_memory.emplace(name_, set).second)
-    throw Error("data", "name of arrays", "'" + name_ + "' twice at once", "another name");
+  sets_in_memory.push_back({.name = name, .maker = std::this_thread::get_id(), .set = set_});
 }
 
 MemoryDataset::~MemoryDataset() {
   const std::lock_guard lock(sets_mutex);
-  sets_in_memory.erase(name_);
+  std::erase_if(sets_in_memory, [&](const KeptSet& each) { return each.set == set_; });
 }
 
 std::shared_ptr<const ArraySet> find_in_memory(std::string_view name) {
+  const std::thread::id here = std::this_thread::get_id();
   const std::lock_guard lock(sets_mutex);
-  const auto found = sets_in_memory.find(name);
-  return found == sets_in_memory.end() ? nullptr : found->second;
+  std::shared_ptr<const ArraySet> found;
+  for (const KeptSet& each : std::views::reverse(sets_in_memory)) {
+    if (each.name != name) continue;
+    if (each.maker == here) return each.set;
+    if (!found) found = each.set;
+  }
+  return found;
 }
 
 Dataset read_from_memory(const ArraySet& set, Split split, bool takes_unlabelled) {

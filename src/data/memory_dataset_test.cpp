@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <thread>
+
 #include "nibble/core/error.h"
 
 namespace nibble {
@@ -31,9 +34,46 @@ TEST(MemoryDataset, IsFoundByNameWhileItLives) {
     EXPECT_EQ(data.name, "mine");
     EXPECT_TRUE(has_split("mine", Split::train));
     EXPECT_FALSE(has_split("mine", Split::test));
-    EXPECT_THROW(MemoryDataset("mine", arrays_of(true)), Error);
   }
   EXPECT_THROW(load_dataset("mine", Split::train), Error);
+}
+
+std::int64_t size_of_mine() {
+  return load_dataset("mine", Split::train, {.takes_unlabelled = true}).size();
+}
+
+std::map<std::string, Tensor> pictures(std::int64_t count) {
+  std::map<std::string, Tensor> arrays;
+  arrays["images"] = Tensor(DType::u8, {count, 2, 2});
+  return arrays;
+}
+
+TEST(MemoryDataset, OfOneNameTheLastIsFoundWhileItLives) {
+  const MemoryDataset outer("mine", pictures(1));
+  {
+    const MemoryDataset inner("mine", pictures(2));
+    EXPECT_EQ(size_of_mine(), 2);
+  }
+  EXPECT_EQ(size_of_mine(), 1);
+}
+
+TEST(MemoryDataset, OfOneNameAThreadFindsItsOwn) {
+  const MemoryDataset first("mine", pictures(1));
+  std::thread([] {
+    EXPECT_EQ(size_of_mine(), 1);
+    const MemoryDataset own("mine", pictures(2));
+    EXPECT_EQ(size_of_mine(), 2);
+    std::thread([] { EXPECT_EQ(size_of_mine(), 2); }).join();
+  }).join();
+  const MemoryDataset second("other", pictures(3));
+  EXPECT_EQ(size_of_mine(), 1);
+}
+
+TEST(MemoryDataset, IsFoundByItsThreadBesideOnesOfOthers) {
+  const MemoryDataset here("mine", pictures(1));
+  std::optional<MemoryDataset> there;
+  std::thread([&] { there.emplace("mine", pictures(2)); }).join();
+  EXPECT_EQ(size_of_mine(), 1);
 }
 
 TEST(MemoryDataset, WithoutLabelsIsForCalibrationAlone) {

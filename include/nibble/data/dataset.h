@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,18 +78,22 @@ Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptio
 // Whether load_dataset would look for that split: one's own data may have a train split alone.
 bool has_split(std::string_view name_or_path, Split split);
 
-// Arrays of a program as a data set: while this lives, load_dataset and has_split know its name.
+struct ArraySet;
+
+// Arrays of a program as a data set: while this lives, load_dataset and has_split know its name. Of
+// several with one name a thread finds the last that it has made itself, else the last of all: work
+// in a callback and in other threads needs no names of its own.
 class MemoryDataset {
  public:
   // The arrays have the names that an .npz has, see load_dataset; `images` alone is taken for
-  // calibration. Throws where the name is taken.
-  MemoryDataset(std::string name, std::map<std::string, Tensor> arrays);
+  // calibration. Throws where the name is that of a known data set.
+  MemoryDataset(const std::string& name, std::map<std::string, Tensor> arrays);
   ~MemoryDataset();
   MemoryDataset(const MemoryDataset&) = delete;
   MemoryDataset& operator=(const MemoryDataset&) = delete;
 
  private:
-  std::string name_;
+  std::shared_ptr<const ArraySet> set_;
 };
 
 // XXH3 of the image bytes followed by the labels as 32-bit little-endian integers or by the targets
