@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from nibble.data import arrays_of
 from nibble.errors import (
     DeviceError,
     Error,
@@ -27,6 +26,7 @@ from nibble.errors import (
     PlatformError,
     UsageError,
 )
+from nibble.gathering import NAMES, arrays_of
 from nibble.options import as_words
 
 PROGRAM = Path(__file__).with_name("bin") / "nibble"
@@ -105,7 +105,7 @@ def check_end(done: subprocess.CompletedProcess[str]) -> str:
 @contextmanager
 def as_data_file(data: Any, shape: tuple[int, ...] | None = None) -> Iterator[str]:
     """The name or path of data, written for the time being where it is arrays; shape is that of one example."""
-    if isinstance(data, (str, PathLike)):
+    if isinstance(data, NAMES):
         yield fspath(data)
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from nibble import _networks
-from nibble.data import arrays_of, known_data
+from nibble.data import known_data
 from nibble.errors import UsageError
+from nibble.gathering import NAMES, gathered
 from nibble.model import Model, Path, opened
 from nibble.options import as_options
 from nibble.paths import as_policy_file
@@ -58,13 +59,13 @@ def evaluate(
     >>> found.loss > nibble.evaluate(digits_float, "digits").loss
     True
     """
-    if not isinstance(data, (str, os.PathLike)):
-        data = arrays_of(data, opened(model).input_shape)
-        if not any(name.startswith(("test", "x_test")) for name in data):
-            split = "train"
+    model = opened(model)
+    data = gathered(data, model.input_shape)
+    if not isinstance(data, NAMES) and not any(name.startswith(("test", "x_test")) for name in data):
+        split = "train"
     with ExitStack() as stack:
         options = {
-            "data": stack.enter_context(known_data(data, "arrays")),
+            "data": stack.enter_context(known_data(data)),
             "split": split,
             "policy": stack.enter_context(as_policy_file(policy)),
             "shifts": shifts,
@@ -75,7 +76,7 @@ def evaluate(
             "device": device,
             "engine": engine,
         }
-        found = json.loads(_networks.evaluate(opened(model)._core, as_options(options)))
+        found = json.loads(_networks.evaluate(model._core, as_options(options)))
     return Evaluation(**{key: found[key] for key in Evaluation.__dataclass_fields__ if key in found})
 
 
@@ -193,7 +194,7 @@ def compare(
     if len(models_or_runs) != 2:
         raise UsageError(f"[compare] models: got {len(models_or_runs)}, expected two beside data")
     first, second = models_or_runs
-    with known_data(data, "arrays") as name:
+    with known_data(data) as name:
         cores = opened(first)._core, opened(second)._core
         page = "" if pictures is None else os.fspath(pictures)
         found = json.loads(_networks.compare_models(*cores, name, device, image_size or 0, page))

@@ -16,7 +16,7 @@ import numpy as np
 
 from nibble._core import Format
 from nibble.command import check_end, run_command
-from nibble.data import as_array
+from nibble.gathering import as_array
 from nibble.model import Model
 from nibble.paths import What, as_path
 from nibble.training import Run

@@ -14,8 +14,9 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from nibble import _networks
-from nibble.data import arrays_of, known_data
+from nibble.data import known_data
 from nibble.errors import UsageError
+from nibble.gathering import arrays_of
 from nibble.model import Model, Path, load
 from nibble.options import as_options
 from nibble.progress import Bar
