@@ -193,9 +193,8 @@ def compare(
         return found
     if len(models_or_runs) != 2:
         raise UsageError(f"[compare] models: got {len(models_or_runs)}, expected two beside data")
-    first, second = models_or_runs
-    with known_data(data) as name:
-        cores = opened(first)._core, opened(second)._core
+    first, second = map(opened, models_or_runs)
+    with known_data(data, shape=first.input_shape) as name:
         page = "" if pictures is None else os.fspath(pictures)
-        found = json.loads(_networks.compare_models(*cores, name, device, image_size or 0, page))
+        found = json.loads(_networks.compare_models(first._core, second._core, name, device, image_size or 0, page))
     return found

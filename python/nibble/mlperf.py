@@ -13,7 +13,8 @@ from nibble import _networks
 from nibble.command import as_data_file, check_end, error_of, last_line, run_command
 from nibble.data import known_data
 from nibble.errors import InputError
-from nibble.model import Model
+from nibble.gathering import NAMES
+from nibble.model import Model, opened
 from nibble.paths import as_path
 from nibble.tables import Columns, read_columns, read_object
 
@@ -85,7 +86,7 @@ def loadgen(model: Model | str | os.PathLike[str], data: Any, *, out: str | os.P
     """
     folder = Path(out)
     old = _written(folder / DETAIL_LOG)
-    shape = model.input_shape if isinstance(model, Model) else None
+    shape = None if isinstance(data, NAMES) else opened(model).input_shape
     with as_path(model) as model_path, as_data_file(data, shape) as data_path:
         done = run_command("loadgen", model_path, options={"data": data_path, "out": folder, **options})
     is_valid = done.returncode == 0

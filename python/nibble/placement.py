@@ -12,7 +12,7 @@ from nibble.command import as_data_file, check_end, run_command
 from nibble.model import Model, Path
 from nibble.network import Network
 from nibble.paths import as_path
-from nibble.training import input_shape, rules_of
+from nibble.training import rules_of, shape_for
 
 
 def place(
@@ -39,7 +39,7 @@ def place(
     ``plan["chosen"]`` is then ``all on cpu`` where there is no other device.
     """
     with ExitStack() as stack:
-        given = {"data": stack.enter_context(as_data_file(data, input_shape(what)))}
+        given = {"data": stack.enter_context(as_data_file(data, shape_for(data, what)))}
         if from_ is not None:
             given["from"] = stack.enter_context(as_path(from_))
         network = Network.from_toml(what.toml, what.name) if isinstance(what, Model) else what

@@ -17,7 +17,7 @@ from nibble.network import Network
 from nibble.options import Options, as_options
 from nibble.paths import as_path
 from nibble.tables import Columns, number
-from nibble.training import Run, input_shape, rules_of
+from nibble.training import Run, rules_of, shape_for
 
 Job = dict[str, Any]
 TEXTS = ("format", "rounding")  # axes whose labels stay texts
@@ -44,7 +44,7 @@ def _call(job: Job) -> Iterator[tuple[str, str | None, Options]]:
     what, options = job["what"], dict(job["options"])
     with ExitStack() as stack:
         if options.get("data") is not None:
-            known = known_data(options["data"], job["data_name"], input_shape(what))
+            known = known_data(options["data"], job["data_name"], shape_for(options["data"], what))
             options["data"] = stack.enter_context(known)
         if options.get("from_") is not None:
             options["from_"] = stack.enter_context(as_path(options["from_"]))

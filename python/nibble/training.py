@@ -13,8 +13,9 @@ from nibble import _networks
 from nibble.data import known_data
 from nibble.errors import Interrupted, UsageError
 from nibble.evaluation import Evaluation, evaluate
-from nibble.model import Model, Path, load
-from nibble.network import Network, networks
+from nibble.gathering import NAMES
+from nibble.model import Model, Path, load, opened
+from nibble.network import Network
 from nibble.options import as_options
 from nibble.paths import as_path
 from nibble.progress import Bar
@@ -110,10 +111,23 @@ def rules_of(policy: Mapping[str, str] | Path | None) -> dict[str, Any]:
     return {"policy": policy}
 
 
-def input_shape(what: object) -> tuple[int, ...] | None:
-    """Of one example, where it is known before a file is read."""
-    network = networks.get(what) if isinstance(what, str) else what
-    return network.input_shape if isinstance(network, (Network, Model)) else None
+def shape_for(
+    data: Any, what: Network | Model | Path | None, from_: Model | Path | None = None
+) -> tuple[int, ...] | None:
+    """Of one example, as the network of a recipe, a network or a model takes it; None where the data has a name and is read
+    as it is.
+
+    >>> from nibble.training import shape_for
+    >>> shape_for([], "digits-convnet-fp32"), shape_for("digits", "digits-convnet-fp32")
+    ((8, 8, 1), None)
+    """
+    if isinstance(data, NAMES):
+        return None
+    if what is None and from_ is not None:
+        return opened(from_).input_shape
+    if isinstance(what, (Network, Model)):
+        return what.input_shape
+    return _networks.input_shape("" if what is None else os.fspath(what))
 
 
 def train(
@@ -141,13 +155,14 @@ def train(
 ) -> Run:
     """Trains a network or a recipe, into the run folder that ``nibble train`` writes, to the same weights.
 
-    what: a name of nibble.networks or nibble.recipes, a ``.toml`` file, or a Network. data: a name, a path, arrays by the
-    names of an ``.npz`` (x_train, y_train, x_test, y_test), (x, y), or batches, as a torch DataLoader has them. arith:
-    "float" or "int8". policy: formats by role, as {"weight,activation": "e4m3", "error": "e5m2/stochastic"}, or a file.
-    mode: "fresh", "overwrite", "resume" or "continue". from_: a model, a file or a run to start from. ranks: processes of
-    this machine that share each batch of integers, started by the command; data is then a name or a path. profile: a file
-    for the trace of one step. callbacks are called with the numbers of every epoch, of ranks the row of ``Run.history``.
-    Further keywords are the command's options with _ for -: lr, schedule, optimizer, val, patience, mu, momentum16, …
+    what: a name of nibble.networks or nibble.recipes, a ``.toml`` file, or a Network. data: a name, a path, arrays by
+    the names of an ``.npz`` (x_train, y_train, x_test, y_test), (x, y), batches, as a torch DataLoader has them, which
+    are read once, or (train, test) of either. arith: "float" or "int8". policy: formats by role, as
+    {"weight,activation": "e4m3", "error": "e5m2/stochastic"}, or a file. mode: "fresh", "overwrite", "resume" or
+    "continue". from_: a model, a file or a run to start from. ranks: processes of this machine that share each batch of
+    integers, started by the command; data is then a name or a path. profile: a file for the trace of one step.
+    callbacks are called with the numbers of every epoch, of ranks the row of ``Run.history``. Further keywords are the
+    command's options with _ for -: lr, schedule, optimizer, val, patience, mu, momentum16, …
 
     Ctrl-C leaves a checkpoint and raises nibble.errors.Interrupted, a KeyboardInterrupt; mode="resume" goes on to the very
     weights of a run that was not interrupted. After stop_after epochs it ends so, too, without an error.
@@ -170,13 +185,12 @@ def train(
         **rules_of(policy),
         **options,
     }
-    if ranks != 1 and not (data is None or isinstance(data, (str, os.PathLike))):
+    if ranks != 1 and not (data is None or isinstance(data, NAMES)):
         raise UsageError(f"[train] data: got arrays with ranks={ranks}, expected a name or a path that all of them read")
     listeners = list(callbacks)
-    shape = input_shape(what if what is not None else from_)
     with ExitStack() as stack:
         if data is not None:
-            given["data"] = stack.enter_context(known_data(data, data_name, shape))
+            given["data"] = stack.enter_context(known_data(data, data_name, shape_for(data, what, from_)))
         if from_ is not None:
             given["from"] = stack.enter_context(as_path(from_))
         bar = stack.enter_context(Bar("train", epochs, progress))

@@ -268,6 +268,21 @@ def test_loadgen_runs_models_and_arrays(nibble, has_loadgen, quantized, quantize
         nibble.loadgen(tmp_path / "nothing.nib", "digits", out=tmp_path / "c")
 
 
+def test_loadgen_takes_channels_first(nibble, quantized_path, monkeypatch, tmp_path):
+    """By the model's shape, a path's as well."""
+    seen = []
+
+    def refuse(verb, model, options):
+        seen.append(np.load(options["data"])["images"].shape)
+        raise nibble.errors.UsageError("enough")
+
+    monkeypatch.setattr(nibble.mlperf, "run_command", refuse)
+    for model in (quantized_path, nibble.load(quantized_path)):
+        with pytest.raises(nibble.errors.UsageError, match="enough"):
+            nibble.loadgen(model, (np.zeros((3, 1, 8, 8), np.uint8), np.arange(3)), out=tmp_path)
+    assert seen == [(3, 8, 8, 1)] * 2
+
+
 def test_answers_under_loadgen_are_scored(nibble, has_loadgen, quantized, tmp_path):
     if not has_loadgen:
         pytest.skip("this build has no LoadGen")

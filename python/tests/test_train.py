@@ -93,6 +93,31 @@ def test_networks_and_arrays_of_ones_own(nibble, tmp_path):
     assert run.evaluate((x, y)).images == 200
 
 
+def test_pictures_with_channels_first_are_turned(nibble, float_run, tmp_path):
+    """By what the network of a recipe, a file, a model or a name takes."""
+    random = np.random.default_rng(0)
+    x, y = random.integers(0, 256, (200, 5, 7, 3)).astype(np.uint8), np.arange(200) % 2
+    network = nibble.Network("turned", input=(5, 7, 3)).add("flatten").add("linear", features=2)
+    (tmp_path / "network.toml").write_text(network.add("softmax_cross_entropy").toml)
+    (tmp_path / "recipe.toml").write_text(f'network = "{tmp_path / "network.toml"}"\nepochs = 1\n')
+    (tmp_path / "integers.toml").write_text(f'arith = "int8"\nnetwork = "{tmp_path / "network.toml"}"\nepochs = 1\n')
+    settings = {"epochs": 1, "progress": False}
+    expected = nibble.train(network, data=(x, y), out=tmp_path / "a", **settings)
+    turned = x.transpose(0, 3, 1, 2), y
+    for what in ("network.toml", "recipe.toml", "integers.toml"):
+        run = nibble.train(tmp_path / what, data=turned, out=tmp_path / what[:-5], **settings)
+        assert run.settings["data_hash"] == expected.settings["data_hash"], what
+    for number, start in enumerate((expected, expected.folder / "model.nib", expected.model)):
+        run = nibble.train(from_=start, data=turned, out=tmp_path / f"from{number}", **settings)
+        assert run.settings["data_hash"] == expected.settings["data_hash"]
+    table = nibble.sweep(tmp_path / "recipe.toml", [], data=(turned, turned), epochs=1, out=tmp_path / "sweep")
+    assert nibble.Run(table["run"][0]).settings["data_hash"] == expected.settings["data_hash"]
+    assert expected.evaluate(turned) == expected.evaluate((x, y))
+    assert nibble.compare(expected.model, expected.model, data=(turned, turned))["agreed"] == 200
+    with pytest.raises(nibble.Error, match="no-such"):
+        nibble.train("no-such", data=turned, out=tmp_path / "none", **settings)
+
+
 def test_an_error_in_a_callback_comes_through(nibble, tmp_path):
     def stop(row):
         raise LookupError("enough")

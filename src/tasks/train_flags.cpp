@@ -203,6 +203,12 @@ PrecisionPolicy load_policy(const std::string& path) {
   return parse_policy(read_text_file(path, "policy"), path);
 }
 
+Network trained_network(const std::string& what) {
+  TrainFlags flags;
+  flags.what = what;
+  return base_of(flags).network;
+}
+
 void take_network(const TrainFlags& flags, RunSettings& settings) {
   if (flags.network) {
     settings.network = *flags.network;

@@ -58,6 +58,9 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags);
 // --place, or --device, which means the same; both are refused. With --memory behind it.
 std::optional<std::string> place_of_flags(const TrainFlags& flags);
 
+// What is trained: the network of a recipe or the one itself, by name or path.
+Network trained_network(const std::string& what);
+
 // The network that a program has made, or the one of that name.
 void take_network(const TrainFlags& flags, RunSettings& settings);
 // The options that say nothing of the arithmetic.

@@ -24,6 +24,7 @@
 #include "tasks/convert_model.h"
 #include "tasks/keyword_options.h"
 #include "tasks/open_model.h"
+#include "tasks/train_flags.h"
 
 namespace nibble::python {
 namespace {
@@ -128,6 +129,10 @@ void bind_model(nb::module_& module) {
       },
       nb::arg("toml"), nb::arg("source"),
       nb::sig("def checked_network(toml: str, source: str) -> tuple[str, str, tuple[int, ...]]"));
+  // Of one example of what is trained: a recipe or a network, by name or path.
+  module.def(
+      "input_shape", [](const std::string& what) { return input_shape(trained_network(what)); },
+      nb::arg("what"), nb::sig("def input_shape(what: str) -> tuple[int, ...]"));
 }
 
 }  // namespace nibble::python
