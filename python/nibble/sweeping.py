@@ -12,6 +12,7 @@ from typing import Any
 from nibble import _networks
 from nibble.data import known_data
 from nibble.errors import Interrupted, UsageError
+from nibble.gathering import gathered
 from nibble.model import Path
 from nibble.network import Network
 from nibble.options import Options, as_options
@@ -44,8 +45,7 @@ def _call(job: Job) -> Iterator[tuple[str, str | None, Options]]:
     what, options = job["what"], dict(job["options"])
     with ExitStack() as stack:
         if options.get("data") is not None:
-            known = known_data(options["data"], job["data_name"], shape_for(options["data"], what))
-            options["data"] = stack.enter_context(known)
+            options["data"] = stack.enter_context(known_data(options["data"], job["data_name"]))
         if options.get("from_") is not None:
             options["from_"] = stack.enter_context(as_path(options["from_"]))
         is_network = isinstance(what, Network)
@@ -106,6 +106,8 @@ def sweep(
     """
     folder = FilePath(out).absolute()
     options = {**rules_of(policy), "twin": twin, "seeds": seeds, "seed": seed, **settings}
+    if options.get("data") is not None:  # a generator is read once
+        options["data"] = gathered(options["data"], shape_for(options["data"], what))
     if formats is not None:
         options |= {"formats": list(formats) or ["fp32"], "roundings": list(roundings), "roles": list(roles)}
     if vary is not None:

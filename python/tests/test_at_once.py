@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of several calls at once: in a callback, in threads, in the runs of a sweep."""
+"""Arrays of several calls at once: in a callback, in threads, in the runs of a sweep. Generators are read once."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
+import pytest
 
 WHAT = "mlp-64-32-10"
 
@@ -44,3 +45,24 @@ def test_a_sweep_on_threads(nibble, tmp_path):
         found = nibble.sweep(WHAT, ["e4m3"], map=pool.map, out=tmp_path / "threads", **settings)
     hashes = lambda table: [nibble.Run(folder).summary["weights_hash"] for folder in table["run"]]
     assert found["top1"] == expected["top1"] and hashes(found) == hashes(expected)
+
+
+def batches(data):
+    for begin in range(0, len(data[0]), 20):
+        yield tuple(each[begin : begin + 20] for each in data)
+
+
+def test_a_sweep_reads_a_generator_once(nibble, tmp_path):
+    train, test = drawn(1), drawn(2)
+    expected = nibble.sweep(WHAT, ["e4m3"], data=(train, test), epochs=1, out=tmp_path / "a")
+    found = nibble.sweep(WHAT, ["e4m3"], data=(batches(train), batches(test)), epochs=1, out=tmp_path / "b")
+    assert found["top1"] == expected["top1"]
+
+
+def test_a_loader_that_shuffles_is_other_data(nibble, tmp_path):
+    x, y = drawn(1)
+    settings = {"epochs": 2, "out": tmp_path / "run", "progress": False}
+    nibble.train(WHAT, data=[(x, y)], stop_after=1, **settings)
+    with pytest.raises(nibble.Error, match="data_hash"):
+        nibble.train(WHAT, data=[(x[::-1], y[::-1])], mode="resume", **settings)
+    assert nibble.train(WHAT, data=[(x, y)], mode="resume", **settings).is_complete
