@@ -4,20 +4,16 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
-import tempfile
 from contextlib import ExitStack
 from html import escape
-from importlib.util import find_spec
-from pathlib import Path as FilePath
 from typing import Any
 
 from nibble import _networks
 from nibble.data import known_data
-from nibble.errors import UsageError
-from nibble.gathering import arrays_of
-from nibble.model import Model, Path, load
+from nibble.exporting import float_model
+from nibble.gathering import gathered
+from nibble.model import Model, Path
 from nibble.options import as_options
 from nibble.progress import Bar
 
@@ -46,62 +42,6 @@ class QuantizedModel(Model):
 
 def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _exported(module: Any, calibration: Any, example: Any) -> Model:
-    """A torch.nn.Module or a torch.export.ExportedProgram as a model, by way of ONNX."""
-    import torch
-
-    is_program = not isinstance(module, torch.nn.Module)
-    if example is None and not is_program:
-        if isinstance(calibration, (str, os.PathLike)):
-            raise UsageError("[quantize] example: got none beside a data set's name, expected one input of the module")
-        example = torch.as_tensor(arrays_of(calibration)["images"][:1]).float()
-    with tempfile.TemporaryDirectory() as folder:
-        path = FilePath(folder) / f"{type(module).__name__}.onnx"
-        if is_program:
-            _write_program(module, path)
-        else:
-            was_training = module.training
-            try:
-                _write_module(module.eval(), example, path)
-            finally:
-                module.train(was_training)
-        return load(path)
-
-
-def _write_module(module: Any, example: Any, path: FilePath) -> None:
-    """Through torch.export where torch has it and onnxscript is installed; older versions trace."""
-    import torch
-
-    if hasattr(torch, "export") and find_spec("onnxscript") is not None:
-        _write_program(torch.export.export(module, (example,)), path)
-        return
-    options: dict[str, Any] = {"dynamo": False} if hasattr(torch, "export") else {}
-    torch.onnx.export(module, (example,), str(path), input_names=["input"], opset_version=13, **options)
-
-
-def _write_program(program: Any, path: FilePath) -> None:
-    import torch
-
-    told = logging.getLogger("torch.onnx")
-    level = told.level
-    told.setLevel(logging.ERROR)  # it warns of packages that nobody has asked for
-    try:
-        torch.onnx.export(
-            program, (), str(path), input_names=["input"], dynamo=True, external_data=False, verbose=False
-        )
-    finally:
-        told.setLevel(level)
-
-
-def float_model(model: Any, calibration: Any = None, example: Any = None) -> tuple[Model, str]:
-    """The model of a path, of a torch.nn.Module or itself, and what to call its origin."""
-    if isinstance(model, Model):
-        return model, model.name
-    if isinstance(model, (str, os.PathLike)):
-        return load(model), os.fspath(model)
-    return _exported(model, calibration, example), type(model).__name__
 
 
 def quantize_network(
@@ -141,6 +81,7 @@ def quantize_network(
     >>> model.is_float, model.errors[0]["name"], model.evaluate("digits").images
     (False, 'conv1', 360)
     """
+    calibration = gathered(calibration)
     source_model, source = float_model(model, calibration, example)
     shape = source_model.input_shape
     given = {

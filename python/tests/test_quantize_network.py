@@ -88,6 +88,54 @@ def test_modules(nibble, tmp_path):
     assert (answers.argmax(1) == expected).mean() > 0.9
 
 
+def small_module(torch):
+    torch.manual_seed(0)
+    layers = torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(4 * 6 * 6, 5)
+    return torch.nn.Sequential(*layers)
+
+
+def test_modules_take_every_form_of_calibration(nibble):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch.onnx")
+    module, x, y = small_module(torch), torch.rand(24, 3, 6, 6), torch.arange(24) % 5
+    halves = [(x[:16], y[:16]), (x[16:], y[16:])]
+    from torch.utils.data import DataLoader, TensorDataset
+
+    expected = nibble.quantize_network(module, x, progress=False).weights_hash
+    forms = {
+        "pair": (x, y),
+        "images": {"images": x},
+        "x_train": {"x_train": x, "y_train": y, "x_test": x[:8], "y_test": y[:8]},
+        "train_images": {"train_images": x, "train_labels": y},
+        "splits": ((x, y), (x[:8], y[:8])),
+        "batches": halves,
+        "inputs": [x[:16], x[16:]],
+        "generator": (batch for batch in halves),
+        "loader": DataLoader(TensorDataset(x, y), batch_size=10),
+        "loader of inputs": DataLoader(TensorDataset(x), batch_size=10),
+        "loaders": (DataLoader(TensorDataset(x, y), batch_size=10), DataLoader(TensorDataset(x[:8], y[:8]))),
+    }
+    found = {name: nibble.quantize_network(module, data, progress=False).weights_hash for name, data in forms.items()}
+    assert found == dict.fromkeys(forms, expected)
+    with pytest.raises(nibble.errors.UsageError, match=r"\[quantize\] calibration: got arrays x, y, expected one of images"):
+        nibble.quantize_network(module, {"x": x, "y": y}, progress=False)
+    with pytest.raises(nibble.errors.UsageError, match=r"\[quantize\] example: got none beside a data set's name"):
+        nibble.quantize_network(module, "digits", progress=False)
+
+
+def test_the_example_lies_where_the_module_does(nibble):
+    torch = pytest.importorskip("torch")
+    from nibble import exporting
+
+    images = np.arange(12, dtype=np.uint8).reshape(2, 6)[:, ::-1]
+    for device in ("cpu", "meta"):
+        norm = torch.nn.BatchNorm1d(6, affine=False, device=device)  # buffers alone
+        for module in (torch.nn.Linear(6, 2, device=device), norm):
+            example = exporting.example_of(module, {"images": images})
+            assert (example.device.type, example.dtype, example.shape) == (device, torch.float32, (1, 6))
+    assert exporting.example_of(torch.nn.ReLU(), {"images": images}).tolist() == [[5, 4, 3, 2, 1, 0]]
+
+
 def test_models_of_integers_as_modules(nibble, quantized, quantized_path, pictures):
     torch = pytest.importorskip("torch")
     from nibble.torch import EngineModule

@@ -14,7 +14,7 @@ import nibble
 SETTINGS = Path(__file__).resolve().parents[2] / "pyproject.toml"
 FOLDER = Path(nibble.__file__).parent
 NETWORKS = (
-    "catalog command conversion data engine evaluation inspection limits mlperf model network options paths placement plot progress quantization ranks sweeping training"
+    "catalog command conversion data engine evaluation exporting inspection limits mlperf model network options paths placement plot progress quantization ranks sweeping training"
 ).split()
 
 

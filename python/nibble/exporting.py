@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of torch, by way of ONNX."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from nibble.errors import UsageError
+from nibble.gathering import NAMES
+from nibble.model import Model, load
+
+EXAMPLES = ("images", "train_images", "x_train")  # where calibration finds pictures
+
+
+def example_of(module: Any, calibration: Any) -> Any:
+    """The first of the calibration, as floats where the module is."""
+    import torch
+
+    if isinstance(calibration, NAMES):
+        raise UsageError("[quantize] example: got none beside a data set's name, expected one input of the module")
+    name = next((name for name in EXAMPLES if name in calibration), None)
+    if name is None:
+        raise UsageError(f"[quantize] calibration: got arrays {', '.join(calibration)}, expected one of {', '.join(EXAMPLES)}")
+    device = next((each.device for each in chain(module.parameters(), module.buffers())), "cpu")
+    return torch.from_numpy(np.array(calibration[name][:1], np.float32)).to(device)
+
+
+def _exported(module: Any, calibration: Any, example: Any) -> Model:
+    """A torch.nn.Module or a torch.export.ExportedProgram as a model, by way of ONNX."""
+    import torch
+
+    is_program = not isinstance(module, torch.nn.Module)
+    if example is None and not is_program:
+        example = example_of(module, calibration)
+    with tempfile.TemporaryDirectory() as folder:
+        path = FilePath(folder) / f"{type(module).__name__}.onnx"
+        if is_program:
+            _write_program(module, path)
+        else:
+            was_training = module.training
+            try:
+                _write_module(module.eval(), example, path)
+            finally:
+                module.train(was_training)
+        return load(path)
+
+
+def _write_module(module: Any, example: Any, path: FilePath) -> None:
+    """Through torch.export where torch has it and onnxscript is installed; older versions trace."""
+    import torch
+
+    if hasattr(torch, "export") and find_spec("onnxscript") is not None:
+        _write_program(torch.export.export(module, (example,)), path)
+        return
+    options: dict[str, Any] = {"dynamo": False} if hasattr(torch, "export") else {}
+    torch.onnx.export(module, (example,), str(path), input_names=["input"], opset_version=13, **options)
+
+
+def _write_program(program: Any, path: FilePath) -> None:
+    import torch
+
+    told = logging.getLogger("torch.onnx")
+    level = told.level
+    told.setLevel(logging.ERROR)  # it warns of packages that nobody has asked for
+    try:
+        torch.onnx.export(
+            program, (), str(path), input_names=["input"], dynamo=True, external_data=False, verbose=False
+        )
+    finally:
+        told.setLevel(level)
+
+
+def float_model(model: Any, calibration: Any, example: Any) -> tuple[Model, str]:
+    """The model of a path, of a torch.nn.Module or itself, and what to call its origin."""
+    if isinstance(model, Model):
+        return model, model.name
+    if isinstance(model, (str, os.PathLike)):
+        return load(model), os.fspath(model)
+    return _exported(model, calibration, example), type(model).__name__
