@@ -67,8 +67,8 @@ std::vector<std::vector<std::string>> shown_settings(const QuantizeChoices& flag
 }
 
 void print_epoch(const FineTunedEpoch& epoch) {
-  fmt::print("epoch {}: loss {:.4f}, train {:.2f} %, {:.1f} s\n", epoch.epoch, epoch.loss,
-             100 * epoch.top1, epoch.seconds);
+  const std::string score = epoch.top1 ? fmt::format(", train {:.2f} %", 100 * *epoch.top1) : "";
+  fmt::print("epoch {}: loss {:.4f}{}, {:.1f} s\n", epoch.epoch, epoch.loss, score, epoch.seconds);
 }
 
 // Values of a batch go back to the system when they are freed: glibc would keep those below 32 MiB

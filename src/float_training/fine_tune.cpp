@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,9 @@
 
 namespace nibble::inline float_training {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kBetweenTold{100};
 
 Recipe recipe_for(const Model& start, const Dataset& data, const FineTuneOptions& options) {
   Recipe recipe;
@@ -60,29 +64,35 @@ class FineTuning {
         batcher_(data, input_of(recipe.network)) {}
 
   Model run() {
-    std::optional<InterruptGuard> guard;
-    if (has_checkpoint()) {
-      guard.emplace();
-      resume();
-    }
+    const InterruptGuard guard;
+    if (has_checkpoint()) resume();
     while (epoch_ < recipe_.epochs) {
       if (options_.before_epoch && seen_.images == 0)
         session_.take_steps(options_.before_epoch(session_.snapshot()));
       train_epoch();
-      const auto images = static_cast<double>(seen_.images);
-      const FineTunedEpoch row{.epoch = ++epoch_,
-                               .loss = seen_.loss / images,
-                               .top1 = static_cast<double>(seen_.correct) / images,
-                               .seconds = seen_.seconds};
+      const FineTunedEpoch row = so_far();
+      ++epoch_;
       seen_ = {};
       save();
       if (options_.after_epoch) options_.after_epoch(row);
     }
+    if (interrupt_requested()) stop();  // in the last batch
     return session_.snapshot();
   }
 
  private:
   bool has_checkpoint() const { return !options_.checkpoint.empty(); }
+
+  FineTunedEpoch so_far() const {
+    const auto images = static_cast<double>(seen_.images);
+    FineTunedEpoch row{.epoch = epoch_ + 1,
+                       .loss = seen_.loss / images,
+                       .top1 = {},
+                       .seconds = seen_.seconds,
+                       .share = images / static_cast<double>(data_.size())};
+    if (!data_.has_targets()) row.top1 = static_cast<double>(seen_.correct) / images;
+    return row;
+  }
 
   void train_epoch() {
     const std::vector<std::int32_t> order = epoch_order(
@@ -94,7 +104,7 @@ class FineTuning {
     const double seconds_before = seen_.seconds;
     for (auto begin = static_cast<std::size_t>(seen_.images); begin < order.size();
          begin += batch) {
-      if (has_checkpoint() && interrupt_requested()) stop();
+      if (interrupt_requested()) stop();
       const std::size_t end = std::min(begin + batch, order.size());
       batcher_.load(std::span(order).subspan(begin, end - begin), recipe_.augment,
                     {recipe_.seed, static_cast<std::uint32_t>(epoch_)});
@@ -106,13 +116,19 @@ class FineTuning {
       seen_.loss += step.loss_sum;
       seen_.correct += step.correct;
       seen_.seconds = seconds_before + progress.seconds();
-      const auto images = static_cast<double>(end);
-      const std::array values = {
-          ProgressValue{"loss", seen_.loss / images},
-          ProgressValue{"top1", static_cast<double>(seen_.correct) / images}};
-      progress.update(seen_.images, values);
+      const FineTunedEpoch row = so_far();
+      const std::array values = {ProgressValue{"loss", row.loss},
+                                 ProgressValue{"top1", row.top1.value_or(0)}};
+      progress.update(seen_.images, std::span(values).first(row.top1 ? 2 : 1));
+      tell(row);
     }
     session_.check_parameters();
+  }
+
+  void tell(const FineTunedEpoch& so_far) {
+    if (!options_.during_epoch || Clock::now() - told_ < kBetweenTold) return;
+    options_.during_epoch(so_far);
+    told_ = Clock::now();
   }
 
   // All that decides the numbers; the network and the weights of the start are among the settings.
@@ -153,11 +169,12 @@ class FineTuning {
 
   [[noreturn]] void stop() const {
     save();
-    throw Interrupted(
-        interrupt_signal(),
-        fmt::format(
-            "interrupted in epoch {} of {} of fine-tuning; the same command goes on from {}",
-            epoch_ + 1, recipe_.epochs, options_.checkpoint.string()));
+    throw Interrupted(interrupt_signal(),
+                      fmt::format("interrupted in epoch {} of {} of fine-tuning; {}",
+                                  std::min(epoch_ + 1, recipe_.epochs), recipe_.epochs,
+                                  has_checkpoint() ? "the same command goes on from " +
+                                                         options_.checkpoint.string()
+                                                   : "nothing is kept without a checkpoint"));
   }
 
   const Recipe& recipe_;
@@ -167,6 +184,7 @@ class FineTuning {
   Batcher batcher_;
   std::int64_t epoch_ = 0;  // done
   SeenImages seen_;
+  Clock::time_point told_;
 };
 
 }  // namespace

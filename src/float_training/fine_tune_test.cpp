@@ -35,7 +35,8 @@ TEST(FineTune, BringsBackWhatFourBitsLost) {
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[2].epoch, 3);
   EXPECT_LT(rows[2].loss, rows[0].loss);
-  EXPECT_GT(rows[2].top1, 0.9);
+  EXPECT_GT(rows[2].top1.value(), 0.9);
+  EXPECT_EQ(rows[2].share, 1);
   EXPECT_GT(top1(model), top1(start));
   EXPECT_GT(top1(model), top1(before) - 0.02);
   const std::vector<Parameter> parameters = parameters_of(model.network);
@@ -87,6 +88,35 @@ TEST(FineTune, GoesOnFromItsCheckpointToTheSameWeights) {
   EXPECT_EQ(last, 3);
   // With everything done nothing is left to train.
   EXPECT_EQ(weights_hash(fine_tune(start, data, options)), whole);
+}
+
+TEST(FineTune, EndsWithinABatchAtASignalWithoutACheckpointToo) {
+  const Model start = quantized_digits(float_digits(1));
+  const Dataset data = load_dataset("digits", Split::train);
+  std::int64_t whole = 0;
+  FineTuneOptions options{.epochs = 100000, .batch = 8};
+  options.after_epoch = [&](const FineTunedEpoch&) { ++whole; };
+  options.during_epoch = [&](const FineTunedEpoch& so_far) {
+    EXPECT_EQ(so_far.epoch, whole + 1);
+    EXPECT_GT(so_far.share, 0);
+    EXPECT_LE(so_far.share, 1);
+    ::raise(SIGINT);
+  };
+  try {
+    fine_tune(start, data, options);
+    ADD_FAILURE() << "not interrupted";
+  } catch (const Interrupted& interrupted) {
+    EXPECT_EQ(interrupted.signal(), SIGINT);
+    EXPECT_THAT(interrupted.what(), HasSubstr("nothing is kept without a checkpoint"));
+  }
+  EXPECT_EQ(whole, 0);
+}
+
+TEST(FineTune, ASignalInTheLastEpochIsNotForgotten) {
+  const Model start = quantized_digits(float_digits(1));
+  const FineTuneOptions options{.epochs = 1,
+                                .after_epoch = [](const FineTunedEpoch&) { ::raise(SIGINT); }};
+  EXPECT_THROW(fine_tune(start, load_dataset("digits", Split::train), options), Interrupted);
 }
 
 TEST(FineTune, ACheckpointOfOtherDataIsNotTaken) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "nibble/data/augment.h"
 #include "nibble/data/dataset.h"
@@ -16,10 +17,11 @@
 namespace nibble::inline float_training {
 
 struct FineTunedEpoch {
-  std::int64_t epoch = 0;  // from 1
-  double loss = 0;         // means over the epoch's images, as they were trained
-  double top1 = 0;         // a share; 0 for a regression
+  std::int64_t epoch = 0;      // from 1
+  double loss = 0;             // means over the epoch's images, as they were trained
+  std::optional<double> top1;  // a share; none of a regression
   double seconds = 0;
+  double share = 1;  // of its images that are done
 };
 
 struct FineTuneOptions {
@@ -31,18 +33,21 @@ struct FineTuneOptions {
   std::uint64_t seed = 1;  // of order and augmentation
   ProgressStyle progress = ProgressStyle::silent;
   std::function<void(const FineTunedEpoch&)> after_epoch = {};
+  // Called between batches, ten times a second at most, with the epoch as far as it is.
+  std::function<void(const FineTunedEpoch& so_far)> during_epoch = {};
   // Called before each epoch with the model as it is: the steps of the one that it gives, of the
   // same layers, are taken, and do not learn. Empty: steps learn as weights do.
   std::function<Model(const Model& now)> before_epoch = {};
-  // Written after each epoch and at a signal, which then is thrown as Interrupted. The same call
-  // goes on from it to the same weights; one of other settings, data or weights counts as none.
-  // Whoever has the result removes it. Empty: none.
+  // Written after each epoch and at a signal. The same call goes on from it to the same weights;
+  // one of other settings, data or weights counts as none. Whoever has the result removes it.
+  // Empty: none.
   std::filesystem::path checkpoint = {};
 };
 
 // The model with other numbers and the very same network, whose formats and steps hold while it
 // trains. Without a loss of its own, softmax cross-entropy (for targets squared error) is trained.
-// The weights do not depend on the number of threads.
+// The weights do not depend on the number of threads. SIGINT and SIGTERM end it within a batch, as
+// Interrupted.
 Model fine_tune(const Model& start, const Dataset& data, const FineTuneOptions& options = {});
 
 }  // namespace nibble::inline float_training
