@@ -1,30 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bar for what takes long, by tqdm where it is installed: in a notebook it is a widget."""
+"""How far it is, for what takes long: a bar by tqdm, in a notebook a widget; without tqdm a line for every step."""
 
 from __future__ import annotations
 
+import sys
 from types import TracebackType
 from typing import Any
 
 
+def _tqdm() -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm
+
+
 class Bar:
-    """Counts up to a total; without tqdm, or unwanted, it shows nothing."""
+    """Counts up to a total; unwanted it shows nothing."""
 
-    def __init__(self, label: str, total: int | None, wanted: bool) -> None:
-        self._bar: Any = None
-        if wanted:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError:
-                return
-            self._bar = tqdm(total=total, desc=label, leave=False)
+    def __init__(self, label: str, wanted: bool) -> None:
+        self._label = label
+        self._tqdm = _tqdm() if wanted else None
+        self._has_lines = wanted and self._tqdm is None
+        self._bar: Any = None  # of tqdm, once the total is known: a widget's cannot change
 
-    def tell(self, words: str, done: int | None = None) -> None:
-        """How far it is; words stand beside the bar."""
-        if self._bar is None:
+    def tell(self, words: str, done: float, total: float) -> None:
+        """So much of the total is done; words stand beside the bar, or behind the numbers in a line."""
+        if self._has_lines:
+            print(f"{self._label} {done:g}/{total:g}: {words}", file=sys.stderr, flush=True)
+        self.move(words, done, total)
+        if self._bar is not None:
+            self._bar.refresh()  # the next update may be far
+
+    def move(self, words: str, done: float, total: float) -> None:
+        """As tell, for less than a step: lines do not show it."""
+        if self._tqdm is None:
             return
+        if self._bar is None:
+            self._bar = self._tqdm(total=total, desc=self._label, leave=False)
         self._bar.set_postfix_str(words, refresh=False)
-        self._bar.update(1 if done is None else done - self._bar.n)
+        self._bar.update(round(done, 2) - self._bar.n)
 
     def __enter__(self) -> Bar:
         return self

@@ -16,12 +16,22 @@ from nibble.gathering import gathered
 from nibble.model import Model, Path
 from nibble.options import as_options
 from nibble.progress import Bar
+from nibble.tables import Columns
 
 
 class QuantizedModel(Model):
     """A model of integers, with what quantization lost on the way to it."""
 
-    def __init__(self, core: _networks.Model, fake: Model, errors: list[dict[str, Any]], scan: list[dict[str, Any]]):
+    def __init__(
+        self,
+        core: _networks.Model,
+        fake: Model,
+        errors: list[dict[str, Any]],
+        scan: list[dict[str, Any]],
+        history: Columns,
+        calibrated: int,
+        seconds: float,
+    ) -> None:
         super().__init__(core)
         self.fake = fake
         """Floats that round as the integers do."""
@@ -29,6 +39,12 @@ class QuantizedModel(Model):
         """Of every layer, float against quantized: name, op, sqnr_db, worst_channel, …"""
         self.scan = scan
         """What each layer's weight in 8 to 2 bits does, where ``scan=True`` asked for it."""
+        self.history = history
+        """Columns of fine-tuning: epoch, train_loss, train_top1, seconds; a row for each epoch of this call."""
+        self.calibrated = calibrated
+        """How many images have shown the ranges."""
+        self.seconds = seconds
+        """What quantization took, without the scan and fine-tuning."""
 
     def _repr_html_(self) -> str:
         keys = list(self.errors[0]) if self.errors else []
@@ -42,6 +58,30 @@ class QuantizedModel(Model):
 
 def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class _Course:
+    """How far quantization is, each stage and each epoch of fine-tuning a step, and what the epochs have said."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+        self._rows: list[dict[str, Any]] = []
+
+    def tell(self, stage: str, epochs: int, row: dict[str, Any] | None, is_over: bool) -> None:
+        """A stage that begins; or the row of an epoch of fine-tuning as far as it is, and whether it is over."""
+        done = {"calibration": 0, "rounding": 1, "fine-tuning": 2, "integers": epochs + 2}[stage]
+        if row is None:
+            self._bar.tell(stage, done, epochs + 3)
+            return
+        done_of_it = row["epoch"] - 1 + row.pop("share")
+        show = self._bar.tell if is_over else self._bar.move
+        show(f"{stage}, loss {row['train_loss']:.4f}", done + done_of_it, epochs + 3)
+        if is_over:
+            self._rows.append(row)
+
+    def history(self) -> Columns:
+        """A column for each number of an epoch."""
+        return {name: [row[name] for row in self._rows] for name in self._rows[0]} if self._rows else {}
 
 
 def quantize_network(
@@ -73,13 +113,20 @@ def quantize_network(
     """Makes a float model one of integers: what ``nibble quantize`` makes, bit for bit.
 
     model: a ``.nib`` or ``.onnx`` file, a Model, a torch.export.ExportedProgram, or a torch.nn.Module, which is exported
-    (``example`` is one input of it; the first of the calibration otherwise). calibration: a data set's name or path, an array of inputs, (x, y), or
-    an iterable of batches, which show the ranges. Keywords are the command's options, with _ for -: weights="int4",
-    activations="uint8", method="mse", recipe="int4-weights", finetune=3 with data=… and lr, crop, flip, seed, …
+    (``example`` is one input of it; the first of the calibration otherwise). calibration: a data set's name or path, an
+    array of inputs, (x, y), or an iterable of batches, which show the ranges. Keywords are the command's options, with _ for
+    -: weights="int4", activations="uint8", method="mse", recipe="int4-weights", finetune=3 with data=… and lr, crop, flip,
+    seed, …
+
+    Ctrl-C ends fine-tuning within a batch, as nibble.errors.Interrupted, a KeyboardInterrupt: with checkpoint=FILE, which is
+    yours to remove, the same call goes on from there to the same weights. Other stages come to their end first.
 
     >>> model = nibble.quantize_network(digits_float, "digits", weights="int4", samples=64, progress=False)
     >>> model.is_float, model.errors[0]["name"], model.evaluate("digits").images
     (False, 'conv1', 360)
+    >>> model = nibble.quantize_network(digits_float, "digits", finetune=1, samples=64, progress=False)
+    >>> model.history["epoch"], model.calibrated
+    ([1], 64)
     """
     calibration = gathered(calibration)
     source_model, source = float_model(model, calibration, example)
@@ -107,8 +154,9 @@ def quantize_network(
         given["calib"] = stack.enter_context(known_data(calibration, "calibration", shape))
         if data is not None:
             given["data"] = stack.enter_context(known_data(data, "arrays", shape))
-        bar = stack.enter_context(Bar("quantize", None, progress))
-        integers, fake, errors, scanned, _, _ = _networks.quantize_network(
-            source_model._core, source, as_options(given), os.fspath(checkpoint), lambda stage, _: bar.tell(stage)
+        course = _Course(stack.enter_context(Bar("quantize", progress)))
+        integers, fake, errors, scanned, calibrated, seconds = _networks.quantize_network(
+            source_model._core, source, as_options(given), os.fspath(checkpoint), course.tell
         )
-    return QuantizedModel(integers, Model(fake), json.loads(errors), json.loads(scanned))
+    found = json.loads(errors), json.loads(scanned)
+    return QuantizedModel(integers, Model(fake), *found, course.history(), calibrated, seconds)

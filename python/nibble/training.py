@@ -193,11 +193,14 @@ def train(
             given["data"] = stack.enter_context(known_data(data, data_name, shape_for(data, what, from_)))
         if from_ is not None:
             given["from"] = stack.enter_context(as_path(from_))
-        bar = stack.enter_context(Bar("train", epochs, progress))
+        bar = stack.enter_context(Bar("train", progress))
 
-        def tell(row: dict[str, float]) -> None:
+        def tell(row: dict[str, float] | None, total: int) -> None:
+            if row is None:
+                bar.move("", 0, total)
+                return
             row["epoch"] = int(row.pop("epoch_number", row.get("epoch", 0)))
-            bar.tell(f"loss {row['train_loss']:.4f}", int(row["epoch"]))
+            bar.tell(f"loss {row['train_loss']:.4f}", row["epoch"], total)
             for listener in listeners:
                 listener(row)
 
@@ -209,7 +212,8 @@ def train(
             given |= {"checkpoint_every": checkpoint_every, "stop_after": stop_after, "ranks": ranks}
             given |= {"no_layer_statistics": not layer_statistics, "profile": os.fspath(profile) or None}
             path = "" if what is None else stack.enter_context(as_path(what))
-            train_on_ranks(path, given, folder=folder, mode=mode, tell=tell)
+            of_rank = lambda row: tell(row, Run(folder).settings["epochs"])
+            train_on_ranks(path, given, folder=folder, mode=mode, tell=of_rank)
             return Run(folder)
         folder, _, signal, done, steps = _networks.train(*common, layer_statistics, os.fspath(profile), tell)
     if signal != 0:

@@ -4,7 +4,6 @@
 import multiprocessing
 import sys
 import threading
-import types
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -24,36 +23,6 @@ def test_data_loaders_train(nibble, tmp_path):
         for i, data in enumerate((loader, (x, y)))
     ]
     assert runs[0].summary["weights_hash"] == runs[1].summary["weights_hash"]
-
-
-def test_bars_count_what_is_done(nibble, tmp_path, monkeypatch):
-    """By a tqdm that remembers; one that is installed takes the same calls."""
-    bars = []
-
-    class Bar:
-        def __init__(self, total=None, desc="", leave=True):
-            self.total, self.n, self.is_closed, self.words = total, 0, False, []
-            bars.append(self)
-
-        def set_postfix_str(self, words, refresh=True):
-            self.words.append(words)
-
-        def update(self, count):
-            self.n += count
-
-        def close(self):
-            self.is_closed = True
-
-    module = types.ModuleType("tqdm.auto")
-    module.tqdm = Bar
-    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
-    monkeypatch.setitem(sys.modules, "tqdm.auto", module)
-    run = nibble.train("mlp-64-32-10", data="digits", epochs=3, out=tmp_path / "run")
-    assert [(bar.n, bar.total, bar.is_closed) for bar in bars] == [(3, 3, True)] and all(bars[0].words)
-    nibble.quantize_network(run.model, "digits", samples=64)
-    assert len(bars) == 2 and bars[1].is_closed and bars[1].n > 0
-    nibble.train("mlp-64-32-10", data="digits", epochs=1, out=tmp_path / "silent", progress=False)
-    assert len(bars) == 2
 
 
 def test_the_installed_tqdm_draws(nibble, tmp_path, capsys):

@@ -35,6 +35,7 @@ Model fine_tuned(const Model& fake, const QuantizeChoices& choices, const Quanti
       .checkpoint = manner.checkpoint};
   options.optimizer.rate = choices.rate;
   options.after_epoch = manner.after_epoch;
+  options.during_epoch = manner.during_epoch;
   if (choices.recollects) options.before_epoch = with_new_ranges;
   return fine_tune(fake, data, options);
 }

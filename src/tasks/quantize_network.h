@@ -23,6 +23,7 @@ struct QuantizeManner {
   bool is_silent = false;  // otherwise what is tried for the bits of layers is printed
   std::function<void(std::string_view stage)> on_stage = {};  // "calibration", "rounding", …
   std::function<void(const FineTunedEpoch&)> after_epoch = {};
+  std::function<void(const FineTunedEpoch& so_far)> during_epoch = {};
   std::filesystem::path checkpoint = {};  // of fine-tuning; whoever has the result removes it
 };
 

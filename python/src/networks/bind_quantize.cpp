@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantization of whole networks, by the options of the command.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -23,32 +24,61 @@ ModelObject kept(Model model, const Origin& origin) {
       std::make_shared<const ModelFile>(ModelFile{.model = std::move(model), .origin = origin})};
 }
 
-QuantizedNetwork quantized(const ModelObject& model, const std::string& source,
-                           const std::vector<KeywordOption>& options, const std::string& checkpoint,
-                           const nb::object& progress) {
-  const nb::gil_scoped_release others_may_run;
-  const auto tell = [&](std::string_view stage, double share) {
+// What Python is told: the stage and how many epochs of fine-tuning there are; of these an epoch as
+// far as it is, and whether it is over.
+class Teller {
+ public:
+  Teller(const nb::object& progress, const QuantizeChoices& choices)
+      : progress_(progress), choices_(choices) {}
+
+  void begin(std::string_view stage) const {
     const nb::gil_scoped_acquire lock;
-    if (!progress.is_none()) progress(std::string(stage), share);
-  };
+    progress_(std::string(stage), choices_.fine_tuning, nb::none(), false);
+  }
+
+  void tell(const FineTunedEpoch& epoch, bool is_over) const {
+    const nb::gil_scoped_acquire lock;
+    nb::dict row;
+    row["epoch"] = epoch.epoch;
+    row["train_loss"] = epoch.loss;
+    row["train_top1"] = epoch.top1;
+    row["seconds"] = epoch.seconds;
+    row["share"] = epoch.share;
+    progress_("fine-tuning", choices_.fine_tuning, row, is_over);
+  }
+
+  QuantizeManner manner(const std::string& checkpoint) const {
+    return {.is_silent = true,
+            .on_stage = [this](std::string_view stage) { begin(stage); },
+            .after_epoch = [this](const FineTunedEpoch& epoch) { tell(epoch, true); },
+            .during_epoch = [this](const FineTunedEpoch& epoch) { tell(epoch, false); },
+            .checkpoint = checkpoint};
+  }
+
+ private:
+  const nb::object& progress_;
+  const QuantizeChoices& choices_;
+};
+
+struct QuantizeCall {
+  const ModelObject& model;
+  const std::string& source;
+  const std::vector<KeywordOption>& options;
+  const std::string& checkpoint;
+};
+
+QuantizedNetwork quantized(const QuantizeCall& call, const nb::object& progress) {
+  const nb::gil_scoped_release others_may_run;
   QuantizedNetwork made;
   QuantizeChoices choices;
-  choices.model = source;
+  choices.model = call.source;
   with_keywords(
-      "quantize", options, [&](CLI::App& verb) { add_quantize_options(verb, choices); },
+      "quantize", call.options, [&](CLI::App& verb) { add_quantize_options(verb, choices); },
       [&](CLI::App& verb) {
         finish_quantize_options(verb, choices);
         use_threads(choices.threads);
-        made = quantize_network(model.model(), choices,
-                                {.is_silent = true,
-                                 .on_stage = [&](std::string_view stage) { tell(stage, 0); },
-                                 .after_epoch =
-                                     [&](const FineTunedEpoch& epoch) {
-                                       tell("fine-tuning",
-                                            static_cast<double>(epoch.epoch) /
-                                                static_cast<double>(choices.fine_tuning));
-                                     },
-                                 .checkpoint = checkpoint});
+        const Teller teller(progress, choices);
+        made = quantize_network(call.model.model(), choices, teller.manner(call.checkpoint));
       });
   return made;
 }
@@ -56,7 +86,7 @@ QuantizedNetwork quantized(const ModelObject& model, const std::string& source,
 nb::tuple quantize(const ModelObject& model, const std::string& source,
                    const std::vector<KeywordOption>& options, const std::string& checkpoint,
                    const nb::object& progress) {
-  QuantizedNetwork made = quantized(model, source, options, checkpoint, progress);
+  QuantizedNetwork made = quantized({model, source, options, checkpoint}, progress);
   return nb::make_tuple(kept(std::move(made.integers), made.origin),
                         kept(std::move(made.fake), made.origin), error_table_json(made.errors),
                         made.scan.empty() ? std::string("[]") : sensitivity_json(made.scan),
@@ -67,7 +97,7 @@ nb::tuple quantize(const ModelObject& model, const std::string& source,
 
 void bind_quantize_network(nb::module_& module) {
   module.def("quantize_network", quantize, nb::arg("model"), nb::arg("source"), nb::arg("options"),
-             nb::arg("checkpoint"), nb::arg("progress").none(),
+             nb::arg("checkpoint"), nb::arg("progress"),
              nb::sig("def quantize_network(model: Model, source: str, "
                      "options: list[tuple[str, list[str]]], checkpoint: str, "
                      "progress: typing.Any) -> tuple[Model, Model, str, str, int, float]"));

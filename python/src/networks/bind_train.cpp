@@ -25,10 +25,14 @@ namespace {
 
 namespace nb = nanobind;
 
-// Tells Python of every epoch: what its row has.
+// Tells Python how many epochs there will be, then of every one what its row has.
 class EpochSink final : public EventSink {
  public:
-  explicit EpochSink(const nb::object& callback) : callback_(callback) {}
+  EpochSink(const nb::object& callback, std::int64_t epochs)
+      : callback_(callback), epochs_(epochs) {
+    const nb::gil_scoped_acquire lock;
+    callback_(nb::none(), epochs_);
+  }
 
   void scalar(std::string_view tag, std::int64_t step, double value) override {
     const bool is_of_epoch = !tag.starts_with("batch/") && tag.find('/') == tag.rfind('/');
@@ -49,11 +53,12 @@ class EpochSink final : public EventSink {
     for (const auto& [name, value] : row_) row[name.c_str()] = value;
     row["step"] = step_;
     row_.clear();
-    callback_(row);
+    callback_(row, epochs_);
   }
 
  private:
   const nb::object& callback_;
+  std::int64_t epochs_;
   std::map<std::string, double> row_;
   std::int64_t step_ = 0;
 };
@@ -87,7 +92,7 @@ struct Trained {
   TrainResult result;
 };
 
-TrainOptions options_of(const TrainCall& call, const std::string& folder,
+TrainOptions options_of(const TrainCall& call, const std::string& folder, std::int64_t epochs,
                         const nb::object& callback) {
   return {.folder = folder,
           .mode = mode_of(call.mode),
@@ -96,10 +101,11 @@ TrainOptions options_of(const TrainCall& call, const std::string& folder,
           .stop_after = call.stop_after,
           .has_layer_statistics = call.has_layer_statistics,
           .profile = call.profile,
-          .make_events = [&callback](const RunFolder& run, std::optional<std::int64_t> resumed_at) {
+          .make_events = [&callback, epochs](const RunFolder& run,
+                                             std::optional<std::int64_t> resumed_at) {
             auto fan = std::make_unique<EventFan>();
             fan->add(tensorboard_sink(run, resumed_at));
-            fan->add(std::make_unique<EpochSink>(callback));
+            fan->add(std::make_unique<EpochSink>(callback, epochs));
             return std::unique_ptr<EventSink>(std::move(fan));
           }};
 }
@@ -136,8 +142,9 @@ Trained trained(const TrainCall& call, const nb::object& callback) {
   const nb::gil_scoped_release others_may_run;
   Trained made;
   with_recipe(call, [&](AnyRecipe& recipe) {
-    made.folder = folder_of(call, settings_of(recipe));
-    made.result = train_any(recipe, options_of(call, made.folder, callback));
+    const RunSettings& settings = settings_of(recipe);
+    made.folder = folder_of(call, settings);
+    made.result = train_any(recipe, options_of(call, made.folder, settings.epochs, callback));
   });
   return made;
 }
