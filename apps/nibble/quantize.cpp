@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -15,7 +14,6 @@
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
 #include "core/hash.h"
-#include "core/text_file.h"
 #include "nibble/graph/model_file.h"
 #include "tasks/json.h"
 #include "tasks/open_model.h"
@@ -42,28 +40,9 @@ void check_outputs(const QuantizeVerbFlags& flags) {
   }
 }
 
-void write_report(const QuantizeVerbFlags& flags, const QuantizeReport& report) {
-  write_text_file(flags.report, quantize_report_html(report));
-}
-
 // Beside the model that will come of it, which removes it.
 std::filesystem::path checkpoint_of(const QuantizeVerbFlags& flags) {
   return flags.out + ".checkpoint";
-}
-
-std::vector<std::vector<std::string>> shown_settings(const QuantizeChoices& flags) {
-  std::vector<std::vector<std::string>> rows = {{"model", flags.model},
-                                                {"calibrated on", flags.calib},
-                                                {"weights", flags.weights},
-                                                {"activations", flags.activations},
-                                                {"method", flags.method}};
-  if (flags.edge_bits > 0) rows.push_back({"edges", fmt::format("{} bits", flags.edge_bits)});
-  if (flags.learns_rounding) rows.push_back({"rounding of weights", "learned"});
-  if (flags.fine_tuning > 0) {
-    rows.push_back(
-        {"fine-tuned", fmt::format("{} epochs, rate {}", flags.fine_tuning, flags.rate)});
-  }
-  return rows;
 }
 
 void print_epoch(const FineTunedEpoch& epoch) {
@@ -95,14 +74,8 @@ void run(const QuantizeVerbFlags& flags) {
   const Outcome before = outcome_of_floats(model, made.test ? &*made.test : nullptr);
   const Outcome after =
       outcome_of_integers(made.integers, made.test ? &*made.test : nullptr, flags.choices.device);
-  if (!flags.report.empty()) {
-    write_report(flags, {.model = made.integers.network.name,
-                         .settings = shown_settings(flags.choices),
-                         .floats = before,
-                         .integers = after,
-                         .errors = made.errors,
-                         .scan = made.scan});
-  }
+  if (!flags.report.empty())
+    write_quantize_report(flags.report, flags.choices, made, before, after);
   if (flags.is_json) {
     Json json{{"model", flags.out},
               {"weights_hash", hex(weights_hash(made.integers))},

@@ -38,7 +38,7 @@ class QuantizedModel(Model):
         self.errors = errors
         """Of every layer, float against quantized: name, op, sqnr_db, worst_channel, …"""
         self.scan = scan
-        """What each layer's weight in 8 to 2 bits does, where ``scan=True`` asked for it."""
+        """What each layer's weight in 8 to 2 bits does, where ``scan=True`` or ``report=`` asked for it."""
         self.history = history
         """Columns of fine-tuning: epoch, train_loss, train_top1, seconds; a row for each epoch of this call."""
         self.calibrated = calibrated
@@ -106,6 +106,7 @@ def quantize_network(
     scan: bool = False,
     finetune: int | None = None,
     checkpoint: Path = "",
+    report: Path = "",
     example: Any = None,
     progress: bool = True,
     **options: Any,
@@ -114,9 +115,9 @@ def quantize_network(
 
     model: a ``.nib`` or ``.onnx`` file, a Model, a torch.export.ExportedProgram, or a torch.nn.Module, which is exported
     (``example`` is one input of it; the first of the calibration otherwise). calibration: a data set's name or path, an
-    array of inputs, (x, y), or an iterable of batches, which show the ranges. Keywords are the command's options, with _ for
-    -: weights="int4", activations="uint8", method="mse", recipe="int4-weights", finetune=3 with data=… and lr, crop, flip,
-    seed, …
+    array of inputs, (x, y), or an iterable of batches, which show the ranges. report: a page to write, with what each layer
+    lost. Keywords are the command's options, with _ for -: weights="int4", activations="uint8", method="mse",
+    recipe="int4-weights", finetune=3 with data=… and lr, crop, flip, seed, …
 
     Ctrl-C ends fine-tuning within a batch, as nibble.errors.Interrupted, a KeyboardInterrupt: with checkpoint=FILE, which is
     yours to remove, the same call goes on from there to the same weights. Other stages come to their end first.
@@ -124,9 +125,10 @@ def quantize_network(
     >>> model = nibble.quantize_network(digits_float, "digits", weights="int4", samples=64, progress=False)
     >>> model.is_float, model.errors[0]["name"], model.evaluate("digits").images
     (False, 'conv1', 360)
-    >>> model = nibble.quantize_network(digits_float, "digits", finetune=1, samples=64, progress=False)
-    >>> model.history["epoch"], model.calibrated
-    ([1], 64)
+    >>> tuned = {"finetune": 1, "samples": 64, "report": workspace / "lost.html", "progress": False}
+    >>> model = nibble.quantize_network(digits_float, "digits", **tuned)
+    >>> model.history["epoch"], model.calibrated, (workspace / "lost.html").exists()
+    ([1], 64, True)
     """
     calibration = gathered(calibration)
     source_model, source = float_model(model, calibration, example)
@@ -156,7 +158,7 @@ def quantize_network(
             given["data"] = stack.enter_context(known_data(data, "arrays", shape))
         course = _Course(stack.enter_context(Bar("quantize", progress)))
         integers, fake, errors, scanned, calibrated, seconds = _networks.quantize_network(
-            source_model._core, source, as_options(given), os.fspath(checkpoint), course.tell
+            source_model._core, source, as_options(given), os.fspath(checkpoint), os.fspath(report), course.tell
         )
     found = json.loads(errors), json.loads(scanned)
     return QuantizedModel(integers, Model(fake), *found, course.history(), calibrated, seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What quantization tells while it goes on and at its end: progress, as that of training, epochs, figures, Ctrl-C."""
+"""What quantization tells while it goes on and at its end: progress, as that of training, epochs, figures, the page, Ctrl-C."""
 
 import re
 import signal
@@ -37,6 +37,17 @@ def test_a_regression_has_no_top1(nibble, command, tmp_path):
     run = nibble.train(network, data=(x, y), epochs=1, out=tmp_path / "run", progress=False)
     model = nibble.quantize_network(run, (x, y), finetune=2, progress=False)
     assert model.history["train_top1"] == [None, None] and model.history["train_loss"][0] > 0
+
+
+def test_the_page_is_the_commands(nibble, float_run, command, tmp_path):
+    source = float_run.folder / "model.nib"
+    words = ["--samples", "64", "--report", tmp_path / "a.html"]
+    command("quantize", source, "-o", tmp_path / "a.nib", "--calib", "digits", *words)
+    model = nibble.quantize_network(source, "digits", samples=64, report=tmp_path / "b.html", progress=False)
+    pages = [re.sub(r"<td>\d+</td></tr>", "", (tmp_path / name).read_text(encoding="utf-8")) for name in ("a.html", "b.html")]
+    assert pages[0] == pages[1] and "Sensitivity" in pages[0] and model.scan
+    with pytest.raises(nibble.errors.PlatformError, match="nowhere"):
+        nibble.quantize_network(source, "digits", report=tmp_path / "nowhere" / "a.html", progress=False)
 
 
 class FakeBar:

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <vector>
 
+#include "core/text_file.h"
 #include "report/bar_chart.h"
 #include "report/html_page.h"
 
@@ -26,6 +28,21 @@ double tenths(double x) {
 
 std::vector<std::string> row_of(const std::string& name, const Outcome& outcome) {
   return {name, score_text(outcome), fmt::format("{}", outcome.bytes), rate_text(outcome)};
+}
+
+std::vector<std::vector<std::string>> shown_settings(const QuantizeChoices& choices) {
+  std::vector<std::vector<std::string>> rows = {{"model", choices.model},
+                                                {"calibrated on", choices.calib},
+                                                {"weights", choices.weights},
+                                                {"activations", choices.activations},
+                                                {"method", choices.method}};
+  if (choices.edge_bits > 0) rows.push_back({"edges", fmt::format("{} bits", choices.edge_bits)});
+  if (choices.learns_rounding) rows.push_back({"rounding of weights", "learned"});
+  if (choices.fine_tuning > 0) {
+    rows.push_back(
+        {"fine-tuned", fmt::format("{} epochs, rate {}", choices.fine_tuning, choices.rate)});
+  }
+  return rows;
 }
 
 std::string errors_section(std::span<const NodeError> errors) {
@@ -84,14 +101,17 @@ std::string sensitivity_plot(std::span<const LayerSensitivity> layers, const Cha
   return draw(chart, groups);
 }
 
-std::string quantize_report_html(const QuantizeReport& report) {
-  std::string body = html_table(
-      {"network", report.floats.top1 ? "top-1" : "loss", "bytes of parameters", "images/s"},
-      {row_of("float", report.floats), row_of("integers", report.integers)});
-  body += "<h2>Settings</h2>\n" + html_table({"setting", "value"}, report.settings);
-  body += errors_section(report.errors);
-  if (!report.scan.empty()) body += scan_section(report.scan);
-  return html_page(report.model + " in integers", body, "nibble quantize");
+void write_quantize_report(const std::filesystem::path& path, const QuantizeChoices& choices,
+                           const QuantizedNetwork& made, const Outcome& floats,
+                           const Outcome& integers) {
+  std::string body =
+      html_table({"network", floats.top1 ? "top-1" : "loss", "bytes of parameters", "images/s"},
+                 {row_of("float", floats), row_of("integers", integers)});
+  body += "<h2>Settings</h2>\n" + html_table({"setting", "value"}, shown_settings(choices));
+  body += errors_section(made.errors);
+  if (!made.scan.empty()) body += scan_section(made.scan);
+  write_text_file(path,
+                  html_page(made.integers.network.name + " in integers", body, "nibble quantize"));
 }
 
 }  // namespace nibble::inline tasks

@@ -9,9 +9,12 @@
 #include <string>
 #include <utility>
 
+#include "core/atomic_file.h"
 #include "python/src/networks/bind.h"
 #include "tasks/keyword_options.h"
 #include "tasks/quantize_network.h"
+#include "tasks/quantize_outcome.h"
+#include "tasks/quantize_report.h"
 #include "tasks/shared_options.h"
 
 namespace nibble::python {
@@ -65,7 +68,15 @@ struct QuantizeCall {
   const std::string& source;
   const std::vector<KeywordOption>& options;
   const std::string& checkpoint;
+  const std::string& report;  // a page; empty: none
 };
+
+void write_report(const QuantizeCall& call, const QuantizeChoices& choices,
+                  const QuantizedNetwork& made) {
+  const Dataset* test = made.test ? &*made.test : nullptr;
+  write_quantize_report(call.report, choices, made, outcome_of_floats(call.model.model(), test),
+                        outcome_of_integers(made.integers, test, choices.device));
+}
 
 QuantizedNetwork quantized(const QuantizeCall& call, const nb::object& progress) {
   const nb::gil_scoped_release others_may_run;
@@ -77,16 +88,19 @@ QuantizedNetwork quantized(const QuantizeCall& call, const nb::object& progress)
       [&](CLI::App& verb) {
         finish_quantize_options(verb, choices);
         use_threads(choices.threads);
+        choices.mixed.is_reported = !call.report.empty();
+        if (!call.report.empty()) AtomicFile{call.report};  // or it cannot be written after hours
         const Teller teller(progress, choices);
         made = quantize_network(call.model.model(), choices, teller.manner(call.checkpoint));
+        if (!call.report.empty()) write_report(call, choices, made);
       });
   return made;
 }
 
 nb::tuple quantize(const ModelObject& model, const std::string& source,
                    const std::vector<KeywordOption>& options, const std::string& checkpoint,
-                   const nb::object& progress) {
-  QuantizedNetwork made = quantized({model, source, options, checkpoint}, progress);
+                   const std::string& report, const nb::object& progress) {
+  QuantizedNetwork made = quantized({model, source, options, checkpoint, report}, progress);
   return nb::make_tuple(kept(std::move(made.integers), made.origin),
                         kept(std::move(made.fake), made.origin), error_table_json(made.errors),
                         made.scan.empty() ? std::string("[]") : sensitivity_json(made.scan),
@@ -97,9 +111,9 @@ nb::tuple quantize(const ModelObject& model, const std::string& source,
 
 void bind_quantize_network(nb::module_& module) {
   module.def("quantize_network", quantize, nb::arg("model"), nb::arg("source"), nb::arg("options"),
-             nb::arg("checkpoint"), nb::arg("progress"),
+             nb::arg("checkpoint"), nb::arg("report"), nb::arg("progress"),
              nb::sig("def quantize_network(model: Model, source: str, "
-                     "options: list[tuple[str, list[str]]], checkpoint: str, "
+                     "options: list[tuple[str, list[str]]], checkpoint: str, report: str, "
                      "progress: typing.Any) -> tuple[Model, Model, str, str, int, float]"));
 }
 
