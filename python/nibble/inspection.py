@@ -19,6 +19,7 @@ from nibble.command import check_end, run_command
 from nibble.gathering import as_array
 from nibble.model import Model
 from nibble.paths import What, as_path
+from nibble.tables import numbers_of
 from nibble.training import Run
 
 
@@ -73,7 +74,7 @@ def measure_formats(
         if not isinstance(x, (str, os.PathLike)):
             source = Path(stack.enter_context(TemporaryDirectory())) / "array.npy"
             np.save(source, as_array(x).astype(np.float32))
-        found: dict[str, Any] = said("formats", *names, on=source, rounding=rounding, seed=seed)
+        found: dict[str, Any] = numbers_of(said("formats", *names, on=source, rounding=rounding, seed=seed))
     return found if source is x else {**found, "on": "array"}
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -97,8 +98,11 @@ def errors(model: QuantizedModel, axes: Any = None) -> Any:
     """
     axes = _axes(axes, f"{model.name}: SQNR in dB")
     names = [row["name"] for row in model.errors]
-    sqnrs = [float(row["sqnr_db"]) for row in model.errors]
-    axes.barh(range(len(names)), sqnrs)
+    sqnrs = [row["sqnr_db"] for row in model.errors]
+    axes.barh(range(len(names)), [sqnr if math.isfinite(sqnr) else 0 for sqnr in sqnrs])
+    for place, sqnr in enumerate(sqnrs):
+        if sqnr == math.inf:
+            axes.text(0, place, " exact", va="center")
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     return axes.figure

@@ -16,7 +16,7 @@ from nibble.gathering import gathered
 from nibble.model import Model, Path
 from nibble.options import as_options
 from nibble.progress import Bar
-from nibble.tables import Columns
+from nibble.tables import Columns, numbers_of
 
 
 class QuantizedModel(Model):
@@ -36,7 +36,7 @@ class QuantizedModel(Model):
         self.fake = fake
         """Floats that round as the integers do."""
         self.errors = errors
-        """Of every layer, float against quantized: name, op, sqnr_db, worst_channel, …"""
+        """Of every layer, float against quantized: name, op, sqnr_db (infinite where nothing was lost), worst_channel, …"""
         self.scan = scan
         """What each layer's weight in 8 to 2 bits does, where ``scan=True`` or ``report=`` asked for it."""
         self.history = history
@@ -160,5 +160,5 @@ def quantize_network(
         integers, fake, errors, scanned, calibrated, seconds = _networks.quantize_network(
             source_model._core, source, as_options(given), os.fspath(checkpoint), os.fspath(report), course.tell
         )
-    found = json.loads(errors), json.loads(scanned)
+    found = numbers_of(json.loads(errors)), numbers_of(json.loads(scanned))
     return QuantizedModel(integers, Model(fake), *found, course.history(), calibrated, seconds)

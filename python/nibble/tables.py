@@ -31,6 +31,20 @@ def number(text: str) -> Any:
     return text
 
 
+def numbers_of(found: Any) -> Any:
+    """What the command has said as JSON, which has no infinite numbers: the words for them as floats, but for names.
+
+    >>> from nibble.tables import numbers_of
+    >>> numbers_of([{"name": "inf", "sqnr_db": "inf", "choices": [{"bits": 8, "sqnr_db": "-inf"}]}])
+    [{'name': 'inf', 'sqnr_db': inf, 'choices': [{'bits': 8, 'sqnr_db': -inf}]}]
+    """
+    if isinstance(found, list):
+        return [numbers_of(each) for each in found]
+    if isinstance(found, dict):
+        return {name: each if name in ("name", "op") else numbers_of(each) for name, each in found.items()}
+    return float(found) if found in ("inf", "-inf", "nan") else found
+
+
 def columns_of(text: str, source: object) -> Columns:
     """The columns of a table with a head; source is named where it is none.
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What quantization tells while it goes on and at its end: progress, as that of training, epochs, figures, the page, Ctrl-C."""
 
+import math
 import re
 import signal
 import subprocess
@@ -37,6 +38,29 @@ def test_a_regression_has_no_top1(nibble, command, tmp_path):
     run = nibble.train(network, data=(x, y), epochs=1, out=tmp_path / "run", progress=False)
     model = nibble.quantize_network(run, (x, y), finetune=2, progress=False)
     assert model.history["train_top1"] == [None, None] and model.history["train_loss"][0] > 0
+
+
+@pytest.fixture
+def exact(nibble, tmp_path):
+    """Black and white by weights of one size: nothing is lost."""
+    network = nibble.Network("exact", input=(4, 4, 1)).add("flatten").add("linear", name="fc", features=4)
+    np.savez(tmp_path / "exact.npz", **{"fc.weight": 2 * np.eye(4, 16, dtype=np.float32)})
+    floats = nibble.convert(tmp_path / "exact.npz", network=network)
+    pictures = 255 * np.random.default_rng(0).integers(0, 2, (64, 4, 4, 1)).astype(np.uint8)
+    return nibble.quantize_network(floats, pictures, scan=True, bias_correction=False, progress=False)
+
+
+def test_infinite_ratios_are_numbers(nibble, exact):
+    assert [(row["name"], row["sqnr_db"], row["worst_sqnr_db"]) for row in exact.errors][0] == ("flatten1", math.inf, math.inf)
+    assert {each["sqnr_db"] for row in exact.scan for each in row["choices"]} == {math.inf}
+    found = nibble.measure_formats(np.ones(8, np.float32), ["e4m3"])
+    assert found["formats"][0]["sqnr_db"] == math.inf
+
+
+def test_exact_layers_have_a_word_for_a_bar(nibble, exact):
+    pytest.importorskip("matplotlib")
+    axes = nibble.plot.errors(exact).axes[0]
+    assert [text.get_text().strip() for text in axes.texts] == ["exact"] * len(exact.errors)
 
 
 def test_the_page_is_the_commands(nibble, float_run, command, tmp_path):
