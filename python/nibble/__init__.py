@@ -21,7 +21,7 @@ from nibble.rounding import quantize
 from nibble.statistics import Statistics, stats
 
 if TYPE_CHECKING:
-    from nibble import mlperf, plot
+    from nibble import integers, mlperf, plot, qtorch, torch
     from nibble.catalog import check_data, datasets, export_data, get_data, preprocess
     from nibble.conversion import convert
     from nibble.data import dataset
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from nibble.quantization import QuantizedModel, quantize_network
     from nibble.sweeping import sweep
     from nibble.training import Run, recipes, train
+
+# Modules that are loaded when they are asked for.
+_MODULES = ("integers", "mlperf", "plot", "qtorch", "torch")
 
 # What stands on nibble._networks, whose libraries are loaded when the first of these is asked for.
 _NETWORKS = {
@@ -147,7 +150,7 @@ Format.__module__ = "nibble"  # where pickles look for it
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("mlperf", "plot"):
+    if name in _MODULES:
         return import_module(f"nibble.{name}")
     if name not in _NETWORKS:
         raise AttributeError(f"module 'nibble' has no attribute '{name}'")

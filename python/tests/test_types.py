@@ -74,12 +74,13 @@ def test_users_are_told_what_they_get(tmp_path):
         "reveal_type(nibble.quantize(np.ones(3, np.float32), 'e4m3'))\n"
         "reveal_type(nibble.stats(1, 'e4m3').sqnr_db)\n"
         "nibble.quantize(1, 'e4m3', rounding=3)\n"
+        "reveal_type(nibble.integers.SAFE_DEPTH)\n"
         "import nibble.torch as nt\n"
         "nt.quantizer('e4m3', hooks=3)\n"
         "nt.quantizer(['e4m3'])\n"
     )
     checked = run("mypy", "--cache-dir", str(tmp_path / "cache"), "user.py", folder=tmp_path)
-    assert "ndarray" in checked.stdout and "float" in checked.stdout
+    assert "ndarray" in checked.stdout and "float" in checked.stdout and 'type is "int"' in checked.stdout, checked.stdout
     assert 'Argument "rounding" to "quantize" has incompatible type' in checked.stdout, checked.stdout
     assert 'Argument "hooks" to "quantizer" has incompatible type' in checked.stdout, checked.stdout
     assert 'Argument 1 to "quantizer" has incompatible type' in checked.stdout, checked.stdout
