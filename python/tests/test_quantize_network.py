@@ -136,16 +136,21 @@ def test_the_example_lies_where_the_module_does(nibble):
     assert exporting.example_of(torch.nn.ReLU(), {"images": images}).tolist() == [[5, 4, 3, 2, 1, 0]]
 
 
-def test_models_of_integers_as_modules(nibble, quantized, quantized_path, pictures):
+@pytest.mark.parametrize("arith", ["quantized", "int8"])
+def test_models_of_integers_as_modules(arith, nibble, quantized, pictures, tmp_path):
     torch = pytest.importorskip("torch")
     from nibble.torch import EngineModule
 
-    module = EngineModule(quantized).eval()
+    model = quantized
+    if arith == "int8":
+        model = nibble.train("convnet-8x8", data="digits", arith="int8", epochs=1, out=tmp_path / "run", progress=False).model
+    model.save(tmp_path / "model.nib")
+    module = EngineModule(model).eval()
     x = torch.from_numpy(pictures)
-    expected = nibble.Engine(quantized).answers(pictures)
-    assert torch.equal(module(x), torch.from_numpy(expected))
+    expected = nibble.Engine(model).answers(pictures)
+    assert torch.equal(module(x), torch.from_numpy(expected)) and len(np.unique(expected)) > 10
     assert list(module.parameters()) == [] and "integers" in repr(module)
-    for other in (EngineModule(quantized_path), copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+    for other in (EngineModule(tmp_path / "model.nib"), copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
         assert torch.equal(torch.nn.Sequential(other, torch.nn.Softmax(1))(x), module(x).softmax(1))
 
 
