@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/host_ranges.h"
 #include "core/name.h"
 #include "graph/batch_norm.h"
 #include "graph/pooled_rectifier.h"
@@ -248,7 +249,9 @@ Values IntegerTape::forward(const StepContext& step, const InputBatch& batch) {
     forward_node(step, i);
     memory_->end_forward(i, step.is_training);
   }
-  return value_on(answer_, answer_backend());
+  const Values answers = value_on(answer_, answer_backend());
+  if (!step.is_training) leave_host_range();  // else the way back does
+  return answers;
 }
 
 void IntegerTape::forward_node(const StepContext& step, std::size_t node) {
