@@ -51,7 +51,7 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
                                Communicator* cluster, Placement placement)
     : network_(network),
       options_(options),
-      cluster_(cluster),
+      cluster_(cluster != nullptr && cluster->size() > 1 ? cluster : nullptr),
       tape_(network, options.roundings, std::move(placement), options.frozen),
       loss_point_(tape_.answer_backend().new_point(
           {"loss", options.roundings.all.error, kIntegerLossStream})) {

@@ -49,7 +49,8 @@ void check_integer_form(const Network& network);
 
 class IntegerSession {
  public:
-  // The network must outlive the session and end in a loss; `cluster` null: alone.
+  // The network must outlive the session and end in a loss; `cluster` null or of one process:
+  // alone.
   IntegerSession(const Network& network, const IntegerOptions& options,
                  Communicator* cluster = nullptr);
   IntegerSession(const Network& network, const IntegerOptions& options, Communicator* cluster,

@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "cluster/local.h"
 #include "core/test_support.h"
 #include "integer_step/test_random_train_network.h"
 #include "placement/one_hash_test_support.h"
@@ -76,6 +77,16 @@ TEST(StepGraph, SaysWhatCrossesInNetworksByChance) {
     ++tried;
   }
   EXPECT_GT(tried, 15);
+}
+
+// With one process nobody waits for another one's shifts: what is planned is what runs.
+TEST(StepGraph, HasTheUnitsOfAProcessThatIsAlone) {
+  const Network network = named("lenet");
+  IntegerSession session(network, options_for(network), &local_communicator());
+  SeenUnits units;
+  session.tape().set_watcher(&units);
+  run_steps(session, 1, 2);
+  EXPECT_EQ(units.units, units_of(graph_of(network, 2)));
 }
 
 // Convolutions on the device, with the batch norms that read their sums; all else on the host.
