@@ -8,13 +8,20 @@
 #include <vector>
 
 #include "core/hash.h"
+#include "core/test_support.h"
 #include "graph/batch_norm.h"
+#include "integer_step/choose_place.h"
 #include "integer_step/integer_session_test_support.h"
 #include "nibble/core/parallel.h"
+#include "placement/integer_work.h"
 #include "placement/placement_test_support.h"
 #include "placement/step_trial.h"
 
 namespace nibble::inline placement {
+
+// Sanitizers see in a few placements all that they can.
+inline constexpr int kByChance = kIsSanitized ? 4 : 50;
+inline constexpr int kResumed = kIsSanitized ? 2 : 6;
 
 inline Network named(std::string_view name) {
   for (const NamedNetwork& each : named_networks()) {
@@ -65,6 +72,7 @@ inline void expect_one_hash(const Network& network, int placements, std::string_
                             int steps, std::int64_t images) {
   const StepGraph graph = graph_of(network, images);
   const std::uint64_t wanted = hash_after(network, Placement(make_backend("cpu")), steps, images);
+  EXPECT_NE(hash_after(network, Placement(make_backend("cpu")), 0, images), wanted);
   EXPECT_EQ(hash_after(network, Placement(make_backend(second)), steps, images), wanted);
   const Backends backends = two(second);
   Draws draws(7);
@@ -110,6 +118,24 @@ inline void expect_one_hash_resumed(const Network& network, int placements, std:
         session_on(placement_of_sides(network, graph, random_sides(graph, draws), backends));
     hand_over(*moved, *next);
     moved = std::move(next);
+  }
+}
+
+// Under the rules of each placement that auto would try, as a run reads them.
+inline void expect_one_hash_of_auto(const Network& network, std::string_view second, int steps,
+                                    std::int64_t images) {
+  const PlanRequest request{
+      .devices = {"cpu", std::string(second)}, .images = images, .uses_cache = false};
+  IntegerOptions options = options_for(network);
+  const StepPlan plan = plan_step(network, options, request);
+  EXPECT_GE(plan.candidates.size(), 2U);
+  testing::Test::RecordProperty("candidates", static_cast<int>(plan.candidates.size()));
+  const std::uint64_t wanted = hash_after(network, Placement(make_backend("cpu")), steps, images);
+  for (const PlanCandidate& each : plan.candidates) {
+    choose_place(rules_of(network, plan.graph, each.sides, plan.devices), options);
+    IntegerSession session(network, options);
+    run_steps(session, steps, images);
+    EXPECT_EQ(hash_of_weights(session), wanted) << each.name;
   }
 }
 
