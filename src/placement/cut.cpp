@@ -113,8 +113,8 @@ Sides cut_within(const StepGraph& graph, const StepCosts& costs, std::int64_t mo
   };
   Sides sides = cheapest_cut(graph, costs);
   if (fits(sides)) return sides;
-  // A microsecond a byte. A unit may be worth more, and what passes pays nothing: where no cut fits,
-  // the moves below begin with everything on the first device.
+  // A microsecond a byte. A unit may be worth more, and what passes pays nothing: where no cut
+  // fits, the moves below begin with everything on the first device.
   constexpr std::int64_t kMostPenalty = 1'000'000;
   std::int64_t low = 0;
   std::int64_t high = kMostPenalty;
