@@ -29,7 +29,7 @@ def _link_on_site(match, folder):
     name = there.relative_to(ROOT).as_posix()
     if name in AT_THE_ROOT:
         page = AT_THE_ROOT[name]
-    elif name.startswith("docs/"):
+    elif name.startswith("docs/") and not there.is_dir():
         page = name.removeprefix("docs/")
     else:
         return f"`{name}`"
