@@ -83,11 +83,12 @@ wheels:  ## manylinux wheels for the Pythons that are found, as dist/*.whl, each
 	@tools/setup --wheels
 	@NIBBLE_WITH_CUDA=$(if $(filter ON,$(CUDA)),ON tools/wheels dist/cuda,OFF tools/wheels dist)
 
-docs:  ## the documentation as a site, build/site: no broken link, looked at in chromium
+docs:  ## the documentation as a site, build/site: no broken link, looked at and searched in chromium
 	@tools/docs build/site
 
-docs-test:  ## the site, every notebook from its first cell to its last, and the pages' shell blocks, long ones too
+docs-test:  ## the site and its checks, every notebook from its first cell to its last, and the pages' shell blocks, long ones too
 	@tools/docs build/site
+	@build/docs-venv/bin/python -B tests/tools/check_site_test.py
 	@tools/notebooks_test
 	@NIBBLE_BIN=$(CURDIR)/build/dev/bin/nibble /usr/bin/python3 -B tests/cli/long_pages.py
 

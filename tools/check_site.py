@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at pages of the site in chromium: a blank page, one without its theme or without search is a failure, and so is an
-example of the reference that was taken for a quotation, or a name of the package that the reference leaves out.
+"""Looks at pages of the site in chromium and searches it there: a blank page, one without its theme or a word that is not found
+is a failure, and so is an example of the reference that was taken for a quotation, or a name of the package that the
+reference leaves out.
 
 usage: check_site.py SITE [--keep FOLDER]
 
-Needs Pillow. Skipped, and says so, where there is no chromium.
+Needs Pillow and chromium.
 """
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -17,45 +19,91 @@ import tempfile
 import threading
 from contextlib import contextmanager
 from functools import partial
+from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote
 
 from docs_reference import anchors
 from PIL import Image
 
-PAGES = ["index.html", "torch.html", "reference.html", "formats/index.html"]
-PAGES += ["headers/engine.html", "notebooks/formats.html"]
+PAGES = ["index.html", "torch.html", "reference.html", "formats/index.html", "headers/engine.html"]  # beside all notebooks
+# What is asked of the search, and a page that has to be among its answers.
+SEARCHES = {
+    "quire": "formats/posits.html",
+    "LoadGen": "mlperf.html",
+    "SWALP": "notebooks/low_precision_training.html",
+    "quantize_network": "reference.html",
+    "max_batch": "headers/engine.html",
+}
 WIDTH, HEIGHT = 1280, 900
 LEAST_INK = 0.01  # share of pixels that are neither the background nor the bar of the theme
+SECONDS = 20  # for the answers to one word
+
+# The search works in a thread of the browser's own: this page is not loaded to its end, and so not printed, until there are
+# answers or SECONDS are over.
+ASKING = """<!doctype html><iframe width="1280" height="900" src="/index.html?q=WORD"></iframe><img src="/wait"><script>
+const look = setInterval(() => {
+  const links = document.querySelector("iframe").contentDocument.querySelectorAll("a.md-search-result__link");
+  if (links.length === 0) return;
+  clearInterval(look);
+  document.body.dataset.found = JSON.stringify([...links].map((link) => new URL(link.href).pathname));
+  fetch("/found");
+}, 100);
+</script>"""
+
+
+def fail(text):
+    sys.exit(f"check_site: {text}")
+
+
+def chromium():
+    return shutil.which("chromium") or shutil.which("google-chrome") or fail("there is no chromium, which tools/setup installs")
 
 
 def ask(browser, address, *options):
     """What chromium prints."""
     with tempfile.TemporaryDirectory() as profile:
         command = [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
-        command += [
-            "--hide-scrollbars",
-            f"--window-size={WIDTH},{HEIGHT}",
-            "--virtual-time-budget=5000",
-            *options,
-            address,
-        ]
+        command += ["--hide-scrollbars", f"--window-size={WIDTH},{HEIGHT}", *options, address]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+
+
+class Site(SimpleHTTPRequestHandler):
+    """The files of a site, and the page that asks its search."""
+
+    def do_GET(self):
+        path, _, word = self.path.partition("?")
+        if path == "/ask":
+            self.send(200, ASKING.replace("WORD", word).encode())
+        elif path == "/wait":
+            self.server.has_found.wait(SECONDS)
+            self.send(204)
+        elif path == "/found":
+            self.server.has_found.set()
+            self.send(204)
+        else:
+            super().do_GET()
+
+    def send(self, code, text=b""):
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *arguments):
+        pass
 
 
 @contextmanager
 def served(site):
-    """The address at which a folder can be seen meanwhile."""
-    handler = partial(QuietHandler, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    """The server of a site, and the address at which it can be seen meanwhile."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Site, directory=str(site))) as server:
+        server.has_found = threading.Event()
+        server.handle_error = lambda *_: None  # a browser that has seen enough hangs up
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield server, f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *arguments):
-        pass
 
 
 def what_is_wrong(image):
@@ -71,12 +119,36 @@ def what_is_wrong(image):
     return None
 
 
-def check_reference(page):
+def check_pages(site, pages, folder):
+    """Pictures of pages, which stay in the folder."""
+    browser = chromium()
+    folder.mkdir(parents=True, exist_ok=True)
+    with served(site) as (_, address):
+        for name in pages:
+            to = folder / (name.replace("/", "-").removesuffix(".html") + ".png")
+            ask(browser, f"{address}/{name}", "--virtual-time-budget=5000", f"--screenshot={to}")
+            if wrong := what_is_wrong(Image.open(to)):
+                fail(f"{name}: {wrong}")
+
+
+def check_search(site, searches):
+    browser = chromium()
+    with served(site) as (server, address):
+        for word, page in searches.items():
+            server.has_found.clear()
+            shown = re.search(r'data-found="([^"]*)"', ask(browser, f"{address}/ask?{quote(word)}", "--dump-dom"))
+            found = [name.removeprefix("/") for name in json.loads(unescape(shown.group(1)))] if shown else []
+            if page not in found:
+                fail(f"search for {word}: got {', '.join(found[:5]) or 'no answer'}, expected {page} among them")
+
+
+def check_reference(site):
+    page = (site / "reference.html").read_text(encoding="utf-8")
     if re.search(r"(<blockquote>\s*){3}", page):
-        sys.exit("check_site: reference.html has examples (>>>) that are no blocks of code")
+        fail("reference.html has examples (>>>) that are no blocks of code")
     shown = set(re.findall(r'id="(nibble[^"]*)"', page))
     if absent := [name for name in anchors() if name not in shown]:
-        sys.exit(f"check_site: reference.html leaves out {', '.join(absent)}")
+        fail(f"reference.html leaves out {', '.join(absent)}")
 
 
 def main():
@@ -84,23 +156,12 @@ def main():
     parser.add_argument("site", type=Path)
     parser.add_argument("--keep", type=Path, help="where the pictures go")
     given = parser.parse_args()
-    check_reference((given.site / "reference.html").read_text(encoding="utf-8"))
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        print("check_site: skipped, there is no chromium")
-        return
-    with tempfile.TemporaryDirectory() as scratch, served(given.site) as address:
-        folder = given.keep or Path(scratch)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in PAGES:
-            to = folder / (name.replace("/", "-").removesuffix(".html") + ".png")
-            ask(browser, f"{address}/{name}", f"--screenshot={to}")
-            if wrong := what_is_wrong(Image.open(to)):
-                sys.exit(f"check_site: {name}: {wrong}")
-        search = re.search(r'class="md-search"[^>]*', ask(browser, f"{address}/index.html", "--dump-dom"))
-        if search is None or "hidden" in search.group(0):
-            sys.exit("check_site: index.html has no search that can be used")
-    print(f"check_site: {len(PAGES)} pages look like pages, and can be searched")
+    check_reference(given.site)
+    pages = PAGES + sorted(path.relative_to(given.site).as_posix() for path in given.site.glob("notebooks/*.html"))
+    with tempfile.TemporaryDirectory() as scratch:
+        check_pages(given.site, pages, given.keep or Path(scratch))
+    check_search(given.site, SEARCHES)
+    print(f"check_site: {len(pages)} pages look like pages, {len(SEARCHES)} words are found")
 
 
 if __name__ == "__main__":
