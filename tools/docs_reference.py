@@ -14,6 +14,7 @@ HEADINGS = {
     "Arrays": "_core rounding codes statistics product formats integers",
     "Networks": "engine model quantization training network data catalog evaluation conversion inspection sweeping placement "
     "limits",
+    "Options as keywords": "keywords",
     "LoadGen": "mlperf",
     "Pictures": "plot",
     "Errors": "errors",
@@ -24,6 +25,7 @@ WHOLE = "integers", "mlperf", "plot", "errors"
 ALSO = {
     "engine": "Value Step Pending",
     "evaluation": "Emitted",
+    "keywords": "TrainOptions SweepOptions PlaceOptions QuantizeOptions LoadGenOptions TuneOptions",
     "torch.lower_report": "Report LayerReport",
     "torch.quantizer": "QuantizerFunction",
 }

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from nibble.model import Model
 from nibble.paths import What, as_path
 from nibble.tables import numbers_of
 from nibble.training import Run
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nibble.keywords import TuneOptions
 
 
 def said(*words: str | os.PathLike[str], **options: Any) -> Any:
@@ -124,10 +129,11 @@ class Tuning:
     words: str  # the command's own
 
 
-def tune(model: Model | str | os.PathLike[str], **options: Any) -> Tuning:
+def tune(model: Model | str | os.PathLike[str], **options: Unpack[TuneOptions]) -> Tuning:
     """Finds how layers are best cut on this machine, as ``nibble tune`` does: it changes speed, never a number.
 
-    Keywords are the command's options: batch=16, threads=1, device="cuda", rounds=15, output="mine.txt".
+    Keywords are the command's options (nibble.keywords.TuneOptions): batch=16, threads=1, device="cuda", rounds=15,
+    output="mine.txt".
 
     >>> tuning = nibble.tune(digits_model, threads=1, rounds=1, output=workspace / "tuning.txt")
     >>> tuning.file.name, tuning.has_gain == (len(tuning.cuts) > 0)

@@ -7,7 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
 from nibble.command import as_data_file, check_end, error_of, last_line, run_command
@@ -17,6 +17,11 @@ from nibble.gathering import NAMES
 from nibble.model import Model, opened
 from nibble.paths import as_path
 from nibble.tables import Columns, read_columns, read_object
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nibble.keywords import LoadGenOptions
 
 DETAIL_LOG = "mlperf_log_detail.txt"
 ACCURACY_LOG = "mlperf_log_accuracy.json"
@@ -74,11 +79,18 @@ class LoadGenRun:
         return read_columns(self.folder / f"{name}.csv")
 
 
-def loadgen(model: Model | str | os.PathLike[str], data: Any, *, out: str | os.PathLike[str], **options: Any) -> LoadGenRun:
+def loadgen(
+    model: Model | str | os.PathLike[str],
+    data: Any,
+    *,
+    out: str | os.PathLike[str],
+    **options: Unpack[LoadGenOptions],
+) -> LoadGenRun:
     """Runs a model of integers under LoadGen as ``nibble loadgen`` does, in a process of its own, and gives what it found.
 
-    data     names, paths or arrays, as everywhere; out is the run's folder. Keywords are the command's options:
-             scenario="Server", mode="accuracy", seconds=10, target_qps=900, threads=4, device="cuda", …
+    data     names, paths or arrays, as everywhere; out is the run's folder. Keywords are the command's options
+             (nibble.keywords.LoadGenOptions): scenario="Server", mode="accuracy", seconds=10, target_qps=900, threads=4,
+             device="cuda", …
 
     >>> run = nibble.loadgen(digits_model, "digits", out=workspace / "offline", seconds=0.2, threads=1)
     >>> run.scenario, run.samples_per_second > 1000, sorted(run.latency_ms)[:2]

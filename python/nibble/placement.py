@@ -6,13 +6,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nibble.command import as_data_file, check_end, run_command
 from nibble.model import Model, Path
 from nibble.network import Network
 from nibble.paths import as_path
 from nibble.training import rules_of, shape_for
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nibble.keywords import PlaceOptions
 
 
 def place(
@@ -21,7 +26,7 @@ def place(
     data: Any,
     from_: Model | Path | None = None,
     policy: Mapping[str, str] | Path | None = None,
-    **options: Any,
+    **options: Unpack[PlaceOptions],
 ) -> dict[str, Any]:
     """Measures the passes of a step of training (int8, or ``arith="float"``) on both devices and finds who should
     compute what: what ``nibble place --json`` prints. what: a network or a recipe, by name, path or as an object; of a

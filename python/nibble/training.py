@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
 from nibble.data import known_data
@@ -21,6 +21,11 @@ from nibble.paths import as_path
 from nibble.progress import Bar
 from nibble.ranks import train_on_ranks
 from nibble.tables import Columns, read_columns, read_object
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nibble.keywords import TrainOptions
 
 
 class Run:
@@ -151,7 +156,7 @@ def train(
     profile: Path = "",
     data_name: str = "arrays",
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[TrainOptions],
 ) -> Run:
     """Trains a network or a recipe, into the run folder that ``nibble train`` writes, to the same weights.
 
@@ -162,7 +167,7 @@ def train(
     "continue". from_: a model, a file or a run to start from. ranks: processes of this machine that share each batch of
     integers, started by the command; data is then a name or a path. profile: a file for the trace of one step.
     callbacks are called with the numbers of every epoch, of ranks the row of ``Run.history``. Further keywords are the
-    command's options with _ for -: lr, schedule, optimizer, val, patience, mu, momentum16, …
+    command's options with _ for - (nibble.keywords.TrainOptions): lr, schedule, val, mu, …
 
     Ctrl-C leaves a checkpoint and raises nibble.errors.Interrupted, a KeyboardInterrupt; mode="resume" goes on to the very
     weights of a run that was not interrupted. After stop_after epochs it ends so, too, without an error.

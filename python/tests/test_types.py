@@ -78,12 +78,22 @@ def test_users_are_told_what_they_get(tmp_path):
         "import nibble.torch as nt\n"
         "nt.quantizer('e4m3', hooks=3)\n"
         "nt.quantizer(['e4m3'])\n"
+        "nibble.train('lenet', data='digits', lr='fast')\n"
+        "nibble.train('lenet', data='digits', learning_rate=0.1)\n"
+        "nibble.train('lenet', data='digits', lr=1, schedule='cosine', crop=4, flip=True, mu='5,4@100', round=['error=e5m2'])\n"
+        "nibble.loadgen('model.nib', 'digits', out='run', scenario='Serve')\n"
+        "nibble.tune('model.nib', threads='all')\n"
     )
     checked = run("mypy", "--cache-dir", str(tmp_path / "cache"), "user.py", folder=tmp_path)
     assert "ndarray" in checked.stdout and "float" in checked.stdout and 'type is "int"' in checked.stdout, checked.stdout
     assert 'Argument "rounding" to "quantize" has incompatible type' in checked.stdout, checked.stdout
     assert 'Argument "hooks" to "quantizer" has incompatible type' in checked.stdout, checked.stdout
     assert 'Argument 1 to "quantizer" has incompatible type' in checked.stdout, checked.stdout
+    assert 'Argument "lr" to "train" has incompatible type "str"' in checked.stdout, checked.stdout
+    assert 'Unexpected keyword argument "learning_rate" for "train"' in checked.stdout, checked.stdout
+    assert 'Argument "scenario" to "loadgen" has incompatible type' in checked.stdout, checked.stdout
+    assert 'Argument "threads" to "tune" has incompatible type "str"' in checked.stdout, checked.stdout
+    assert "user.py:11" not in checked.stdout, checked.stdout  # the call of train that is right
 
 
 def test_the_marker_is_there():
