@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures by matplotlib, which ``pip install nibble-nn[plot]`` brings along."""
+"""Pictures by matplotlib, which the extra ``plot`` brings along: ``pip install '.[plot]'``, or a wheel's file in place of the dot."""
 
 from __future__ import annotations
 

@@ -43,6 +43,17 @@ def run_blocks(page, known):
 
 
 @in_the_tree
+def test_no_page_installs_by_name():
+    """The name is not registered: whoever takes it would be installed."""
+    pages = [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]
+    pages += [each for ending in ("py", "ipynb") for each in (DOCS.parent / "python").rglob(f"*.{ending}")]
+    named = re.compile(r"pip install[^`\n]* ['\"]?nibble(-nn)?(-cuda)?(\[|['\"]?\s|`)")
+    assert named.search("pip install 'nibble-nn[plot]'") and len(pages) > 100
+    found = [str(page) for page in pages if page != Path(__file__) and named.search(page.read_text(encoding="utf-8"))]
+    assert found == []
+
+
+@in_the_tree
 def test_the_first_page():
     known = {}
     assert len(run_blocks("../README.md", known)) == 1

@@ -4,7 +4,7 @@
 # Lines of a shell that no machine runs by itself: (pattern of "PAGE: line", reason). The first that fits counts.
 NEVER_RUN = (
     (r"^docs/demo\.md", "what `make demo` prints; demo_test runs it"),
-    (r": make (demo|test|targets)\b|run_target", "a target of make by itself"),
+    (r": make (demo|test|targets|wheel)\b|run_target", "a target of make by itself"),
     (r"imagenet|resnet50\.", "ImageNet, or float weights for it"),
     (r"resnet18\.onnx", "a model that does not come with Nibble"),
     (r"(hang|big|upload)\.nib", "a stranger's file; hostile_test reads such ones"),
