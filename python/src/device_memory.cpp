@@ -45,6 +45,13 @@ dlpack::ManagedVersioned* allocate(const dlpack::ExchangeApi& api, std::size_t b
   return made;
 }
 
+// Torch that finds no GPU or no driver refuses to tell a stream; it has queued nothing, so that the
+// default one serves.
+void throw_where_torch_has_gpu(const Torch& torch) {
+  nb::python_error error;
+  if (nb::cast<bool>(torch.module.attr("cuda").attr("is_available")())) throw error;
+}
+
 }  // namespace
 
 DeviceInput::DeviceInput(const Array& array, std::string_view function, Type type)
@@ -99,11 +106,12 @@ cuda::Place place_on(int device) {
   if (module == nullptr) return place;
   if (const dlpack::ExchangeApi* api = module->exchange; api != nullptr) {
     if (api->current_stream(dlpack::kCuda, place.device, &place.stream) != 0)
-      throw nb::python_error();
+      throw_where_torch_has_gpu(*module);
   } else if (module->current_stream.is_valid()) {
-    const nb::object stream = module->current_stream(place.device);
-    place.stream = PyLong_AsVoidPtr(stream.ptr());
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    const nb::object stream =
+        nb::steal(PyObject_CallFunction(module->current_stream.ptr(), "i", place.device));
+    if (stream.is_valid()) place.stream = PyLong_AsVoidPtr(stream.ptr());
+    if (PyErr_Occurred() != nullptr) throw_where_torch_has_gpu(*module);
   }
   return place;
 }
