@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA graphs capture the operations that torch.library knows; a replay works on what lies in the inputs by then."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import nibble
+import nibble.torch as nt
+from nibble.torch import ops
+from torch_devices import DEVICES, same_bits
+
+pytestmark = [
+    pytest.mark.skipif(len(DEVICES) < 2, reason="needs a GPU and a build with CUDA"),
+    pytest.mark.skipif(not ops.HAS_OPS, reason="torch before 2.4 registers no operations"),
+]
+
+FORMATS = ["posit(8,1)", "e4m3", "mxfp4", "int8(scale=absmax)"]
+
+
+def captured(call):
+    """A graph of the call, and the tensor that every replay writes."""
+    call()  # before the capture, as torch asks: what is loaded or made once
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = call()
+    return graph, result
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_graphs_capture_roundings(format):
+    x = torch.randn(4096, device="cuda")
+    rest = (format, "nearest-even", "native", "none", None, 0)
+    graph, rounded = captured(lambda: torch.ops.nibble.quantize(x, *rest))
+    for scale in (1, 100):
+        x.copy_(scale * torch.randn(4096))
+        graph.replay()
+        torch.cuda.synchronize()
+        assert same_bits(rounded, nibble.quantize(x.cpu(), format))
+
+
+@pytest.mark.parametrize("format", ["fp16", "e4m3"])
+def test_graphs_capture_products(format):
+    a, b = torch.randn(33, 70, device="cuda"), torch.randn(70, 40, device="cuda")
+    words = (format, "", "nearest-even", "native", "separate", "sequential", 0, None, 0)
+    graph, product = captured(lambda: torch.ops.nibble.matmul(a, b, *words))
+    for scale in (1, 10):
+        a.copy_(scale * torch.randn(33, 70))
+        graph.replay()
+        torch.cuda.synchronize()
+        assert same_bits(product, nibble.matmul(a.cpu(), b.cpu(), accumulator=format))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_compiled_roundings_are_replayed(format):
+    """By mode="reduce-overhead", which captures what the compiler leaves to the operations."""
+    eager = nt.Quantizer(format)
+    compiled = torch.compile(lambda x: eager(2 * x) + 1, fullgraph=True, mode="reduce-overhead")
+    with torch.no_grad():
+        for _ in range(6):
+            x = torch.randn(1000, device="cuda")
+            assert same_bits(compiled(x).clone(), eager(2 * x) + 1)
