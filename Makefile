@@ -18,7 +18,7 @@ GPU_PROGRAMS := device_quantize_test device_accumulate_test device_backend_test 
   device_accumulate_bench cuda_training_bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test timings full bench frozen gpu-test gpu-pack wheel wheels docs docs-test fuzz tsan aarch64 targets format lint clean
+.PHONY: help setup demo test timings full bench frozen gpu-test gpu-pack torch-test wheel wheels docs docs-test fuzz tsan aarch64 targets format lint clean
 .NOTPARALLEL:
 
 help:  ## this list
@@ -74,6 +74,14 @@ gpu-pack:  ## here, for a machine with a GPU and nothing else: gpu-pack, which `
 	@cmake --preset dev
 	@cmake --build --preset dev -j $(JOBS) --target nibble $(GPU_PROGRAMS) engine_soak loadgen_overhead
 	@tools/gpu_pack build/dev gpu-pack
+
+torch-test:  ## what speaks of torch with PyTorch 2 on the CPU, from PyPI (0.8 GB with CUDA 13 here, else 2.8); TORCH=FOLDER: an environment that has it
+	@tools/setup
+	@cmake --preset dev
+	@cmake --build --preset dev -j $(JOBS) \
+	  --target nibble nibble_python nibble_python_stub nibble_networks nibble_networks_stub
+	@ctest --preset dev -R '^python\.wheel$$'
+	@tools/torch_test $(TORCH)
 
 wheel:  ## the Python package as dist/*.whl; pip install takes it anywhere
 	@tools/setup
