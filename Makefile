@@ -57,8 +57,8 @@ bench:  ## speeds of the release build as shares of the machine's limits
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target bench
 
-frozen:  ## RUN=FOLDER DATA=NAME: a run of integer training answers as its trainer did, in the engine and as C
-	@tools/check_frozen.py $(RUN) $(DATA)
+frozen:  ## RUN=FOLDER DATA=NAME [TARGETS="cortex-m4 rv32imac"]: a run of integer training answers as its trainer did, in the engine and as C
+	@tools/check_frozen.py $(RUN) $(DATA) --targets $(TARGETS)
 
 gpu-test:  ## on a machine with a GPU: its kernels against the CPU, all 2^32 inputs, Python, the tables of speed
 ifneq ($(wildcard gpu-pack/bin),)

@@ -21,7 +21,9 @@ layers = [
 
 class FrozenRun(TrainCase):
     def check(self, folder):
-        command = [ROOT / "tools" / "check_frozen.py", folder, "digits", "--vectors", "5"]
+        has_arm = shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm")
+        self.targets = ["x86-64-gcc-O2", *(["cortex-m4"] if has_arm else [])]
+        command = [ROOT / "tools" / "check_frozen.py", folder, "digits", "--vectors", "5", "--targets", *self.targets]
         return subprocess.run(command, capture_output=True, text=True, env=os.environ)
 
     @unittest.skipUnless(shutil.which("cc") and shutil.which("make"), "no C compiler")
@@ -31,7 +33,8 @@ class FrozenRun(TrainCase):
         folder, _, _ = self.train("run", "--arith", "int8", "--epochs", "1", network=text)
         process = self.check(folder)
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertRegex(process.stdout, r"the engine: \d+ of 360 right.*\nC in .*: 0 of 5 test vectors differ\n$")
+        self.assertRegex(process.stdout, r"the engine: \d+ of 360 right.*\nC in .*: 0 of 5 test vectors differ\n" +
+                         "".join(f"C on {name}: equal  check 0\n" for name in self.targets) + "$")
         summary = self.summary(folder)
         summary["test"]["loss"] += 1e-9
         (folder / "summary.json").write_text(json.dumps(summary))
