@@ -5,7 +5,8 @@
 usage: check_purity.py BUILD_DIR [objdump]
 
 Disassembles what was built of src/laws, src/backend and its cpu, src/integer_step, src/kernels/products,
-src/kernels/integer_loops, src/kernels/normalization, src/kernels/engine and src/engine/cpu, tests and benchmarks aside.
+src/kernels/integer_loops, src/kernels/normalization, src/kernels/engine and src/engine/cpu, tests and benchmarks aside, and
+what makes the model of a run of integers: the mean of its weights and its frozen answers.
 Arithmetic, comparison, conversion and rounding of floats are refused; moving, shuffling and masking of registers is no
 arithmetic.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 
 FOLDERS = ("src/laws", "src/backend", "src/backend/cpu", "src/integer_step", "src/kernels/products",
            "src/kernels/integer_loops", "src/kernels/normalization", "src/kernels/engine", "src/engine/cpu")
+SOURCES = ("src/integer_training/integer_averager.cpp", "src/integer_training/frozen_answers.cpp")  # compiled apart
 NOT_THE_STEP = re.compile(r"(_test|_bench|_fuzz|peak\w*)\.cpp\.o$")
 UNITY = re.compile(r"^unity_(\w+)_\d+_cxx\.cxx\.o$")
 
@@ -98,11 +100,12 @@ def folder_of(path):
 
 
 def objects_of(build):
-    """The objects of the step below a build folder: those of the folders' sources."""
+    """The objects below a build folder that have to be pure, each with its folder or, where it stands alone, its source."""
     for path in sorted([*build.rglob("*.cpp.o"), *build.rglob("unity_*_cxx.cxx.o")]):
         folder = folder_of(path.relative_to(build))
-        if folder in FOLDERS:
-            yield folder, path
+        source = f"{folder}/{path.name.removesuffix('.o')}"
+        if folder in FOLDERS or source in SOURCES:
+            yield folder if folder in FOLDERS else source, path
 
 
 def main():
@@ -114,8 +117,8 @@ def main():
     problems = []
     objects = 0
     instructions = 0
-    missing = set(FOLDERS)
-    for folder, path in objects_of(build):
+    missing = {*FOLDERS, *SOURCES}
+    for place, path in objects_of(build):
         done = subprocess.run([objdump, "-d", "-C", str(path)], capture_output=True, text=True)
         if done.returncode != 0:
             problems.append(f"{path.relative_to(build)}: {done.stderr.strip()}")
@@ -124,9 +127,9 @@ def main():
         objects += 1
         instructions += count
         if count > 0:
-            missing.discard(folder)
+            missing.discard(place)
         problems += [f"{path.relative_to(build)}: {name} in {symbol}" for symbol, name in found]
-    problems += [f"{folder}: no object with code" for folder in sorted(missing)]
+    problems += [f"{place}: no object with code" for place in sorted(missing)]
     for problem in problems:
         print(problem)
     print(f"check_purity: {objects} objects, {instructions} instructions, {len(problems)} problems")

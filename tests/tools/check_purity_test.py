@@ -30,6 +30,10 @@ FOLDERS = {  # where CMake leaves the objects of the folders
     "src/kernels/engine": "src/kernels/CMakeFiles/nibble_integer_kernels.dir/engine",
     "src/engine/cpu": "src/engine/CMakeFiles/nibble_engine.dir/cpu",
 }
+SOURCES = {  # and those of single sources
+    "src/integer_training/integer_averager.cpp": "src/integer_training/CMakeFiles/nibble_integer_training.dir/integer_averager.cpp.o",
+    "src/integer_training/frozen_answers.cpp": "src/integer_training/CMakeFiles/nibble_integer_training.dir/frozen_answers.cpp.o",
+}
 
 spec = importlib.util.spec_from_file_location("check_purity", TOOL)
 tool = importlib.util.module_from_spec(spec)
@@ -50,6 +54,7 @@ def run_on(text, folder="src/integer_step", name="x.cpp", absent=None, flags=())
     """Exit code and output of the tool on a build with this source in the folder, pure code in all."""
     with tempfile.TemporaryDirectory() as build:
         objects = {f"{where}/pure.cpp.o": object_of(INTEGER) for key, where in FOLDERS.items() if key != absent}
+        objects |= {where: object_of(INTEGER) for key, where in SOURCES.items() if key != absent}
         if text is not None:
             objects[f"{FOLDERS.get(folder, folder)}/{name}.o"] = object_of(text, flags)
         for path, content in objects.items():
@@ -81,7 +86,7 @@ class CheckPurity(unittest.TestCase):
         code, output = run_on("#include <map>\n#include <vector>\nstd::map<int, std::vector<int>> all;\n"
                               "void run(int i, int x) { all[i].push_back(x / 3); }\n")
         self.assertEqual(code, 0, output)
-        self.assertIn(f"{len(FOLDERS) + 1} objects", output)
+        self.assertIn(f"{len(FOLDERS) + len(SOURCES) + 1} objects", output)
 
     def test_moved_floats_pass(self):
         code, output = run_on("struct F { float a, b, c, d; };\nvoid run(F* to, const F* from) { *to = *from; }\n"
@@ -121,6 +126,13 @@ class CheckPurity(unittest.TestCase):
             with self.subTest(folder):
                 self.expect_caught("float run(float a) { return a + 1; }\n", folder=folder)
 
+    def test_sources_that_stand_alone(self):
+        for source, place in SOURCES.items():
+            name = Path(source).name
+            code, output = run_on("float run(float a) { return a + 1; }\n", folder=str(Path(place).parent), name=name)
+            self.assertEqual(code, 1, output)
+            self.assertRegex(output, rf"{name}\.o: \S+ in run")
+
     def test_tests_and_other_folders_are_not_the_step(self):
         text = "float run(float a) { return a + 1; }\n"
         self.assertEqual(run_on(text, name="x_test.cpp")[0], 0)
@@ -128,10 +140,10 @@ class CheckPurity(unittest.TestCase):
         self.assertEqual(run_on(text, folder="src/kernels/CMakeFiles/nibble_format_kernels.dir/quantize")[0], 0)
 
     def test_a_folder_without_objects_fails(self):
-        for folder in FOLDERS:
-            code, output = run_on(None, absent=folder)
+        for place in (*FOLDERS, *SOURCES):
+            code, output = run_on(None, absent=place)
             self.assertEqual(code, 1)
-            self.assertIn(f"{folder}: no object with code", output)
+            self.assertIn(f"{place}: no object with code", output)
 
     def test_names_of_instructions(self):
         floats = ("addss vaddps vsubpd mulsd vdivph vsqrtss minps vmaxsd cmpltss vcmpeqps ucomiss vcomisd vucomish cvtsi2sd "
