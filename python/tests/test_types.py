@@ -93,7 +93,7 @@ def test_users_are_told_what_they_get(tmp_path):
     assert 'Unexpected keyword argument "learning_rate" for "train"' in checked.stdout, checked.stdout
     assert 'Argument "scenario" to "loadgen" has incompatible type' in checked.stdout, checked.stdout
     assert 'Argument "threads" to "tune" has incompatible type "str"' in checked.stdout, checked.stdout
-    assert "user.py:11" not in checked.stdout, checked.stdout  # the call of train that is right
+    assert "user.py:12" not in checked.stdout, checked.stdout  # the call of train that is right
 
 
 def test_the_marker_is_there():
