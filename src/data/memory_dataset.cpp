@@ -3,7 +3,6 @@
 #include "nibble/data/dataset.h"
 
 #include <mutex>
-#include <ranges>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -54,10 +53,10 @@ std::shared_ptr<const ArraySet> find_in_memory(std::string_view name) {
   const std::thread::id here = std::this_thread::get_id();
   const std::lock_guard lock(sets_mutex);
   std::shared_ptr<const ArraySet> found;
-  for (const KeptSet& each : std::views::reverse(sets_in_memory)) {
-    if (each.name != name) continue;
-    if (each.maker == here) return each.set;
-    if (!found) found = each.set;
+  for (auto each = sets_in_memory.rbegin(); each != sets_in_memory.rend(); ++each) {
+    if (each->name != name) continue;
+    if (each->maker == here) return each->set;
+    if (!found) found = each->set;
   }
   return found;
 }

@@ -94,7 +94,7 @@ class ShardReader {
       if (!each.word.empty()) words.push_back(each.word);
     }
     std::ranges::sort(words);
-    words.erase(std::ranges::unique(words).begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
     return words;
   }
 

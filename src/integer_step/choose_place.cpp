@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 
 #include "core/device_name.h"
 
@@ -16,7 +15,7 @@ void choose_place(std::string_view text, IntegerOptions& options) {
   if (is_auto(text)) return;
   std::vector<PlaceRule> rules = parse_place(text);
   const auto is_for_all = [](const PlaceRule& rule) { return rule.is_for_all(); };
-  const auto last = std::ranges::find_if(rules | std::views::reverse, is_for_all);
+  const auto last = std::find_if(rules.rbegin(), rules.rend(), is_for_all);
   if (last != rules.rend()) {
     options.device = last->device;
     rules.erase(rules.begin(), last.base());  // what stands before it decides nothing

@@ -19,7 +19,7 @@ constexpr std::size_t kFirstUnit = 2;
 std::vector<std::size_t> groups_of(const StepGraph& graph) {
   std::vector<std::size_t> groups = graph.group;
   std::ranges::sort(groups);
-  groups.erase(std::ranges::unique(groups).begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
   return groups;
 }
 
