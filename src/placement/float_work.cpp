@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/hash.h"
+#include "float_training/float_device.h"
 #include "float_training/session.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
@@ -18,7 +19,9 @@ namespace {
 class FloatWork final : public PlannedWork {
  public:
   FloatWork(const Recipe& recipe, const PlanRequest& request)
-      : recipe_(with_whole_policy(recipe)), devices_(request.devices), images_(request.images) {}
+      : recipe_(with_whole_policy(recipe)), devices_(request.devices), images_(request.images) {
+    if (devices_[1] != devices_[0]) make_float_device(devices_[1]);  // throws where there is none
+  }
 
   const Network& network() const override { return recipe_.network; }
 
@@ -58,7 +61,7 @@ std::unique_ptr<PlannedWork> float_work(const Recipe& recipe, const PlanRequest&
 }
 
 StepPlan plan_step(const Recipe& recipe, const PlanRequest& request) {
-  return plan_work(*float_work(recipe, request), request);
+  return plan_steadily([&](const PlanRequest& each) { return float_work(recipe, each); }, request);
 }
 
 }  // namespace nibble::inline placement

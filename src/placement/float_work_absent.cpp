@@ -11,7 +11,7 @@ std::unique_ptr<PlannedWork> float_work(const Recipe& recipe, const PlanRequest&
 }
 
 StepPlan plan_step(const Recipe& recipe, const PlanRequest& request) {
-  return plan_work(*float_work(recipe, request), request);
+  return plan_steadily([&](const PlanRequest& each) { return float_work(recipe, each); }, request);
 }
 
 }  // namespace nibble::inline placement

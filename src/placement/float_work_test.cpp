@@ -150,6 +150,19 @@ TEST_F(FloatPlan, IsNeverSlowerThanOneDeviceAndSaysRulesThatFloatsTake) {
   EXPECT_FALSE(plan_step(other, request).is_from_cache);
 }
 
+TEST_F(FloatPlan, ADeviceThatIsLostLeavesAllToTheCpu) {
+  const Recipe recipe = digits_recipe();
+  expect_plans_outlive_a_device(
+      [&] {
+        return plan_step(recipe, {.devices = {"cpu", "pretend"}, .images = 2});
+      },
+      folder_.path() / "costs.json", 5);
+  EXPECT_NE(error_of([&] {
+              plan_step(recipe, {.devices = {"cpu", "cuda:63"}, .images = 2});
+            }),
+            "no error");
+}
+
 TEST_F(FloatPlan, TheCpuComesFirst) {
   EXPECT_NE(error_of([] {
               plan_step(digits_recipe(), {.devices = {"pretend", "cpu"}, .images = 4});

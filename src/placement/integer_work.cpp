@@ -60,7 +60,8 @@ std::unique_ptr<PlannedWork> integer_work(const Network& network, const IntegerO
 
 StepPlan plan_step(const Network& network, const IntegerOptions& options,
                    const PlanRequest& request) {
-  return plan_work(*integer_work(network, options, request), request);
+  return plan_steadily(
+      [&](const PlanRequest& each) { return integer_work(network, options, each); }, request);
 }
 
 }  // namespace nibble::inline placement

@@ -3,22 +3,29 @@
 #include "placement/measure_crowding.h"
 
 #include <algorithm>
-#include <atomic>
+#include <exception>
 #include <thread>
 
 namespace nibble::inline placement {
 namespace {
 
-// The median of steps while the other one makes steps, too, on a thread of its own.
+// The median of steps while the other one makes steps, too, on a thread of its own. Throws what
+// either throws.
 Nanoseconds step_beside(TimedSteps& steps, TimedSteps& other) {
   constexpr int kSteps = 3;
-  std::atomic<bool> is_over = false;
-  std::jthread beside([&] {
-    while (!is_over) other.step();
-  });
+  std::exception_ptr failure;  // of the other one
   std::vector<Nanoseconds> times;
-  for (int i = 0; i < kSteps; ++i) times.push_back(steps.step());
-  is_over = true;
+  {
+    const std::jthread beside([&](const std::stop_token& end) {
+      try {
+        while (!end.stop_requested()) other.step();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+    for (int i = 0; i < kSteps; ++i) times.push_back(steps.step());
+  }
+  if (failure) std::rethrow_exception(failure);
   return median_of(times);
 }
 

@@ -2,11 +2,17 @@
 // Graphs, costs and sides by chance, for tests of plans.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "backend/backend_test_support.h"
-#include "placement/costs.h"
+#include "core/warning.h"
+#include "placement/plan.h"
 
 namespace nibble::inline placement {
 
@@ -62,6 +68,34 @@ void for_all_sides(const StepGraph& graph, const Body& body) {
     Sides sides;
     for (std::size_t i = 0; i < units; ++i) sides.push_back(bits >> i & 1U);
     if (keeps_groups(graph, sides)) body(sides);
+  }
+}
+
+// Planned again and again with a device that lasts a little longer each time, until it outlives a
+// plan: all of it stays on the CPU, in one line, and no costs are kept. `plan` must keep costs in
+// `cache`.
+template <class Plan>
+void expect_plans_outlive_a_device(const Plan& plan, const std::filesystem::path& cache,
+                                   int least_moments) {
+  take_warnings();
+  for (int lost_after = 1, moments = 0;; lost_after = 2 * lost_after + 1, ++moments) {
+    SCOPED_TRACE(lost_after);
+    setenv("NIBBLE_PRETEND", ("lost_after=" + std::to_string(lost_after)).c_str(), 1);
+    const StepPlan found = plan();
+    unsetenv("NIBBLE_PRETEND");
+    const std::vector<std::string> told = take_warnings();
+    EXPECT_EQ(std::filesystem::exists(cache), told.empty());
+    if (told.empty()) {
+      EXPECT_EQ(found.devices[1], "pretend");
+      EXPECT_GE(moments, least_moments);
+      return;
+    }
+    EXPECT_EQ(told.size(), 1U);
+    EXPECT_NE(told[0].find("all stays on the CPU"), std::string::npos) << told[0];
+    EXPECT_NE(told[0].find("none any more"), std::string::npos) << told[0];
+    EXPECT_EQ(found.rules, "cpu");
+    EXPECT_EQ(found.candidates.size(), 1U);
+    EXPECT_EQ(found.why, "cpu or pretend failed while steps were planned");
   }
 }
 

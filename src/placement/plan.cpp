@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "backend/lost_device.h"
 #include "backend/place_rules.h"
 #include "core/warning.h"
 #include "nibble/core/error.h"
@@ -32,11 +33,10 @@ bool is_pure(const StepGraph& graph, const Sides& sides) {
 }
 
 void take_costs(const PlannedWork& work, const PlanRequest& request, StepPlan& plan) {
-  const std::string hardware = hardware_fingerprint(request.devices);
   if (request.uses_cache) {
     plan.graph = work.graph();
-    const auto found =
-        cached_costs(cost_cache_path(), hardware, work.name(), plan.graph.units.size());
+    const auto found = cached_costs(cost_cache_path(), hardware_fingerprint(request.devices),
+                                    work.name(), plan.graph.units.size());
     if (found) {
       plan.costs = *found;
       plan.is_from_cache = true;
@@ -46,9 +46,12 @@ void take_costs(const PlannedWork& work, const PlanRequest& request, StepPlan& p
   MeasuredStep measured = work.measure();
   plan.graph = std::move(measured.graph);
   plan.costs = std::move(measured.costs);
-  if (!request.uses_cache) return;
+}
+
+void keep_costs(const PlannedWork& work, const PlanRequest& request, const StepPlan& plan) {
+  if (!request.uses_cache || plan.is_from_cache) return;
   try {
-    cache_costs(cost_cache_path(), hardware, work.name(), plan.costs);
+    cache_costs(cost_cache_path(), hardware_fingerprint(request.devices), work.name(), plan.costs);
   } catch (const Error& error) {  // the plan is as good, it is measured again the next time
     warn(fmt::format("costs are not kept: {}", error.what()));
   }
@@ -174,7 +177,26 @@ StepPlan plan_work(const PlannedWork& work, const PlanRequest& request) {
   add_candidates(request, plan);
   try_candidates(work, plan);
   choose(plan);
+  keep_costs(work, request, plan);
   plan.rules = rules_of(work.network(), plan.graph, plan.best().sides, plan.devices);
+  return plan;
+}
+
+StepPlan plan_steadily(const WorkMaker& make_work, const PlanRequest& request) {
+  const std::array<std::string, 2> cpu_alone = {"cpu", "cpu"};
+  std::unique_ptr<PlannedWork> work = make_work(request);
+  try {
+    return plan_work(*work, request);
+  } catch (const Error& error) {
+    if (!is_of_device(error) || request.devices == cpu_alone) throw;
+    warn(fmt::format("all stays on the CPU, for a device failed while steps were planned: {}",
+                     error.what()));
+  }
+  const PlanRequest alone{.devices = cpu_alone, .images = request.images, .uses_cache = false};
+  work = make_work(alone);
+  StepPlan plan = plan_work(*work, alone);
+  plan.why = fmt::format("{} or {} failed while steps were planned", request.devices[0],
+                         request.devices[1]);
   return plan;
 }
 

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,12 @@ struct StepPlan {
 
 // Never one whose real steps are slower than those with everything on one device.
 StepPlan plan_work(const PlannedWork& work, const PlanRequest& request);
+
+// The same of what `make_work` makes for a request, which throws where a device is not there. Where
+// one is lost or has too little memory later, it says so in a line: the plan is that of the CPU
+// alone, and no costs are kept.
+using WorkMaker = std::function<std::unique_ptr<PlannedWork>(const PlanRequest& request)>;
+StepPlan plan_steadily(const WorkMaker& make_work, const PlanRequest& request);
 
 // As --place takes it.
 std::string rules_of(const Network& network, const StepGraph& graph, const Sides& sides,

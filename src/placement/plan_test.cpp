@@ -8,6 +8,7 @@
 
 #include "core/test_support.h"
 #include "integer_step/choose_place.h"
+#include "nibble/core/parallel.h"
 #include "nibble/graph/network_text.h"
 #include "placement/cut.h"
 #include "placement/placement_test_support.h"
@@ -15,6 +16,15 @@
 
 namespace nibble::inline placement {
 namespace {
+
+constexpr std::string_view kTinyNetwork = R"(
+input = [4, 4, 1]
+layers = [
+  { op = "conv2d", name = "a", channels = 4, kernel = 3, padding = 1 },
+  { op = "relu" }, { op = "flatten" },
+  { op = "linear", name = "b", features = 3 },
+  { op = "softmax_cross_entropy" },
+])";
 
 Network digits_network() {
   for (const NamedNetwork& each : named_networks()) {
@@ -62,6 +72,22 @@ TEST_F(PlanTest, NothingFitsNoMemory) {
   for (const PlanCandidate& each : plan.candidates)
     EXPECT_LE(memory_of_second(plan.graph, each.sides), 2000);
   EXPECT_EQ(plan.candidates[0].name, "all on reference");
+}
+
+TEST_F(PlanTest, ADeviceThatIsLostLeavesAllToTheCpu) {
+  const Network network = parse_network(kTinyNetwork, "tiny");
+  set_thread_count(1);
+  expect_plans_outlive_a_device(
+      [&] {
+        return plan_step(network, {}, {.devices = {"cpu", "pretend"}, .images = 2});
+      },
+      folder_.path() / "costs.json", 9);
+  set_thread_count(0);
+  // One that was never there is an error.
+  EXPECT_NE(error_of([&] {
+              plan_step(network, {}, {.devices = {"cpu", "cuda:63"}, .images = 2});
+            }),
+            "no error");
 }
 
 TEST(Plan, RulesSayTheSameAgain) {

@@ -121,6 +121,22 @@ class Place(Case):
         self.fails(2, "got it with cpu", *run, "--place", "cpu", "--memory", "2GB")
         self.fails(1, "a size such as 2GB", *run, "--place", "auto", "--memory", "2XB")
 
+    def test_a_device_that_is_lost_while_it_is_planned_leaves_all_to_the_cpu(self):
+        for arithmetic, operations in (("int8", "300"), ("float", "40")):
+            lost = {"NIBBLE_PRETEND": "lost_after=" + operations}
+            words = ("--arith", arithmetic, "--place", "auto(cpu,pretend)")
+            text, told = self.command("place", SMALL, "--data", "digits", "--batch", "16", "--threads", "1", *words,
+                                      **lost)
+            self.assertRegex(text, r"(?m)^all on cpu +[\d.]+ +[\d.]+ +0  <- taken$")
+            self.assertRegex(text, r"cpu or pretend failed while steps were planned\n--place 'cpu'\n$")
+            self.assertEqual(told.count("all stays on the CPU"), 1)
+            self.assertFalse((self.folder / "costs.json").exists())
+            _, told = self.command("train", SMALL, "--data", "digits", "--epochs", "1", "--threads", "1", "--out",
+                                   self.folder / "run", "--overwrite", *words, **lost)
+            self.assertEqual(told.count("all stays on the CPU"), 1)
+            self.assertIn("nibble: placed all on cpu", told)
+            self.assertNotIn("went on", told)
+
     def test_refusals(self):
         place = ("place", SMALL, "--data", "digits")
         self.fails(1, "auto(A,B)", *place, "--place", "conv1=cpu")
