@@ -94,6 +94,10 @@ class Pages(unittest.TestCase):
                     self.assertNotRegex(line, INDENTED_CODE, where)
             self.assertFalse(is_fenced, page)
 
+    def test_nothing_waits_to_be_filled_in(self):
+        for page in PAGES:
+            for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+                self.assertNotRegex(line, r"@@|\b(?:TODO|FIXME|XXX)\b", f"{page.relative_to(ROOT)}:{number}: {line}")
 
     def test_python_is_run_with_the_package(self):
         """By test_guide: of a page either the examples, which all have a prompt, or whole blocks."""
