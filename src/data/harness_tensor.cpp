@@ -78,16 +78,17 @@ Tensor parse_harness_tensor(std::span<const std::byte> file, const Shape& pictur
                             const std::string& name) {
   const std::optional<Layout> layout = layout_of(file);
   if (!layout) {
-    throw Error("read_harness_tensor", name, "another file", "a .npy of no axis and the type |Sn",
-                ErrorKind::input);
+    throw Error("parse_harness_tensor", name,
+                fmt::format("{} bytes with another header", file.size()),
+                "a .npy of no axis and the type |Sn", ErrorKind::input);
   }
   if (picture.rank() != 3)
-    throw Error("read_harness_tensor", name + ": for an input", picture.to_string(), "(h, w, c)",
+    throw Error("parse_harness_tensor", name + ": for an input", picture.to_string(), "(h, w, c)",
                 ErrorKind::input);
   Tensor tensor(DType::i8, picture);
   const std::size_t there = file.size() - layout->offset;
   if (layout->bytes != tensor.bytes() || there != tensor.bytes()) {
-    throw Error("read_harness_tensor", name + ": bytes",
+    throw Error("parse_harness_tensor", name + ": bytes",
                 fmt::format("{}, |S{}", there, layout->bytes),
                 fmt::format("{} of {}", tensor.bytes(), picture.to_string()), ErrorKind::input);
   }

@@ -74,7 +74,7 @@ TEST(HarnessTensor, OtherSizesAreRefused) {
     return error_of([&] { parse_harness_tensor(bytes_of(file), shape, "x"); });
   };
   EXPECT_EQ(error(string_of("|S6", "abcdef"), {1, 2, 2}),
-            "[read_harness_tensor] x: bytes: got 6, |S6, expected 4 of (1, 2, 2)");
+            "[parse_harness_tensor] x: bytes: got 6, |S6, expected 4 of (1, 2, 2)");
   EXPECT_THAT(error(string_of("|S4", "abc"), {1, 2, 2}), HasSubstr("got 3, |S4"));
   EXPECT_THAT(error(string_of("|S3", "abcd"), {1, 2, 2}), HasSubstr("got 4, |S3"));
   EXPECT_THAT(error(string_of("|S4", "abcd"), {4}), HasSubstr("expected (h, w, c)"));

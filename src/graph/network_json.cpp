@@ -83,7 +83,11 @@ class ObjectReader {
 
   template <class T>
   void optional(const char* key, T& member) {
-    if (json_.contains(key)) (*this)(key, member);
+    if (json_.contains(key)) {
+      (*this)(key, member);
+    } else {
+      taken_.emplace_back(key);
+    }
   }
 
   const Parsed& list(const char* key) {
