@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nibble import _networks
+from nibble.arguments import as_file, as_name
 from nibble.command import check_end, error_of, run_command
 from nibble.data import known_data
 from nibble.inspection import said
@@ -68,8 +69,9 @@ def export_data(data: Any, *, out: str | os.PathLike[str]) -> dict[str, int]:
     >>> nibble.evaluate(digits_model, workspace / "digits").correct == nibble.evaluate(digits_model, "digits").correct
     True
     """
+    folder = as_name("data", "out", out, "a path")
     with known_data(data) as name:
-        train, test = _networks.export_pictures(name, os.fspath(out))
+        train, test = _networks.export_pictures(name, folder)
     return {"train": train, "test": test}
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nibble.arguments import as_file, as_name
 from nibble.errors import (
     DeviceError,
     Error,
@@ -47,7 +48,7 @@ def command_line(*words: str | PathLike[str], options: Mapping[str, Any]) -> lis
     """The program and its words."""
     if not PROGRAM.exists():
         raise PlatformError("[command] got a package that was built without it, expected one with bin/nibble")
-    return [fspath(PROGRAM), *(fspath(word) for word in words), *as_words(options)]
+    return [fspath(PROGRAM), *(as_file("command", "argument", word) for word in words), *as_words(options)]
 
 
 def environment() -> dict[str, str]:
@@ -106,7 +107,7 @@ def check_end(done: subprocess.CompletedProcess[str]) -> str:
 def as_data_file(data: Any, shape: tuple[int, ...] | None = None) -> Iterator[str]:
     """The name or path of data, written for the time being where it is arrays; shape is that of one example."""
     if isinstance(data, NAMES):
-        yield fspath(data)
+        yield as_name("data", "data", data)
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "arrays.npz"

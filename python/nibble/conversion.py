@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path as FilePath
 
 from nibble import _networks
+from nibble.arguments import as_list, as_name
 from nibble.model import Model, Path
 from nibble.network import Network
 from nibble.options import as_options
@@ -42,11 +42,14 @@ def convert(
     >>> nibble.convert(workspace / "zeros.npz", network="mlp-64-32-10")
     <nibble.Model 'mlp-64-32-10': floats, 9640 bytes>
     """
-    options = {"mean": mean and [*mean], "deviation": deviation and [*deviation], "input_size": input_size}
+    lists = {"mean": mean, "deviation": deviation}
+    numbers = {name: each if each is None else as_list("convert", name, each, "numbers") for name, each in lists.items()}
+    options = {**numbers, "input_size": input_size}
+    target = None if to is None else as_name("convert", "to", to, "a path")
     with as_path(source) as path, as_path(network if network is not None else "") as name:
         given = as_options({**options, "network": name or None})
-        model, notes = _networks.convert(path, None if to is None else os.fspath(to), given)
+        model, notes = _networks.convert(as_name("convert", "source", path), target, given)
     for note in notes:
         logging.getLogger("nibble").info("%s: %s", path, note)
     is_for_others = isinstance(source, Model) or path.endswith(".nib")
-    return Model(model) if to is None or not is_for_others else FilePath(to)
+    return Model(model) if target is None or not is_for_others else FilePath(target)

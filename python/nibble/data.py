@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from nibble import _networks
+from nibble.arguments import as_name
 from nibble.gathering import NAMES, arrays_of
 
 
@@ -21,7 +22,7 @@ def dataset(name: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     >>> digits["x_train"].shape, digits["x_train"].dtype, digits["y_test"][:3]
     ((1437, 8, 8, 1), dtype('uint8'), array([2, 3, 4], dtype=int32))
     """
-    arrays: dict[str, NDArray[Any]] = _networks.dataset(os.fspath(name))
+    arrays: dict[str, NDArray[Any]] = _networks.dataset(as_name("data", "name", name))
     return arrays
 
 
@@ -29,9 +30,9 @@ def dataset(name: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
 def known_data(data: Any, name: str = "arrays", shape: tuple[int, ...] | None = None) -> Iterator[str]:
     """The name by which Nibble finds the data: its own, or that of arrays which are kept meanwhile."""
     if isinstance(data, NAMES):
-        yield os.fspath(data)
+        yield as_name("data", "data", data)
         return
-    kept = _networks.MemoryDataset(name, arrays_of(data, shape))
+    kept = _networks.MemoryDataset(as_name("data", "data_name", name), arrays_of(data, shape))
     try:
         yield name
     finally:

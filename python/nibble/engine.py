@@ -10,7 +10,10 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from nibble import _networks
+from nibble.arguments import as_count, as_flag, as_number, as_text
 from nibble.model import Model, Path, opened
+
+MOST_THREADS = (1 << 31) - 1
 
 
 class Value(NamedTuple):
@@ -73,9 +76,13 @@ class Engine(_networks.Engine):
         lanes: int = 1,
         unpacked: bool = False,
     ) -> None:
+        where = as_text("engine", "device", device)
+        count = as_count("engine", "threads", 0 if threads is None else threads, MOST_THREADS)
+        at_once = as_count("engine", "lanes", lanes, MOST_THREADS)
+        in_bytes = as_flag("engine", "unpacked", unpacked)
+        self._max_batch = as_count("engine", "max_batch", max_batch)
         self._model = opened(model)
-        self._max_batch = max_batch
-        super().__init__(self._model._core, device, threads or 0, max_batch, False, lanes, unpacked)
+        super().__init__(self._model._core, where, count, self._max_batch, False, at_once, in_bytes)
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -109,7 +116,8 @@ class Engine(_networks.Engine):
         >>> values["conv1"].shape
         (2, 8, 8, 16)
         """
-        batch = max(1, *x.shape[:1]) if len(getattr(x, "shape", ())) > 0 else self._max_batch
+        shape = getattr(x, "shape", ())
+        batch = max(1, shape[0]) if isinstance(shape, tuple) and len(shape) > 0 else self._max_batch
         return _networks.Engine(self._model._core, self.device, self.threads, batch, True, 1, False).layer_values(x)
 
     def submit(self, x: Any) -> Pending:
@@ -134,7 +142,7 @@ class Engine(_networks.Engine):
         >>> found["batch"], found["throughput"]["lanes"], found["throughput"]["from_host"] > 0
         (4, 2, True)
         """
-        found: dict[str, Any] = json.loads(self.bench_json(batch, seconds))
+        found: dict[str, Any] = json.loads(self.bench_json(as_count("bench", "batch", batch), as_number("bench", "seconds", seconds)))
         return found
 
     def __repr__(self) -> str:

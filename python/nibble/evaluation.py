@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from nibble import _networks
+from nibble.arguments import as_count, as_flag, as_name, as_text
 from nibble.data import known_data
 from nibble.errors import UsageError
 from nibble.gathering import NAMES, gathered
 from nibble.model import Model, Path, opened
 from nibble.options import as_options
 from nibble.paths import as_policy_file
+
+MOST_EXAMPLES = 65536  # of emitted C
 
 
 @dataclass(frozen=True)
@@ -136,17 +139,19 @@ def emit(
     """
     if training and not train:
         raise UsageError(f"[emit] {next(iter(training))}: got it without train=True, expected both")
-    if target not in ("c99", "dsp"):
+    if as_text("emit", "target", target) not in ("c99", "dsp"):
         raise UsageError(f"[emit] target: got {target!r}, expected 'c99' or 'dsp'")
-    for name, value in (("batch", batch), ("vectors", vectors)):
-        if not 1 <= value <= 65536:
-            raise UsageError(f"[emit] {name}: got {value}, expected 1 to 65536")
+    batch = as_count("emit", "batch", batch, MOST_EXAMPLES, 1)
+    vectors = as_count("emit", "vectors", vectors, MOST_EXAMPLES, 1)
     if train:
         shared = {"prefix": prefix, "target": target, "batch": batch, "vectors": vectors, "ram": ram, "flash": flash}
         return _emitted_with_training(model, folder, {**shared, "force": force, "train": True, **training})
+    words = as_name("emit", "folder", folder, "a path"), as_text("emit", "prefix", prefix), target == "dsp"
+    most_ram = None if ram is None else as_count("emit", "ram", ram)
+    most_flash = None if flash is None else as_count("emit", "flash", flash)
+    replaces = as_flag("emit", "force", force)
     core = opened(model)._core
-    made = _networks.emit(core, os.fspath(folder), prefix, target == "dsp", batch, vectors, ram, flash, force)
-    return _emitted(folder, made)
+    return _emitted(folder, _networks.emit(core, *words, batch, vectors, most_ram, most_flash, replaces))
 
 
 def _emitted(folder: Path, text: str) -> Emitted:
@@ -188,13 +193,14 @@ def compare(
             raise UsageError("[compare] got a model without data, expected data=…, or runs alone")
         if len(models_or_runs) < 2:
             raise UsageError(f"[compare] runs: got {len(models_or_runs)}, expected two or more")
-        runs = [os.fspath(each) for each in models_or_runs if not isinstance(each, Model)]
+        runs = [as_name("compare", "run", each, "a Run or its folder") for each in models_or_runs]
         found: dict[str, Any] = json.loads(_networks.compare_runs(runs))
         return found
     if len(models_or_runs) != 2:
         raise UsageError(f"[compare] models: got {len(models_or_runs)}, expected two beside data")
+    page = "" if pictures is None else as_name("compare", "pictures", pictures, "a path")
+    how = as_text("compare", "device", device), as_count("compare", "image_size", 0 if image_size is None else image_size), page
     first, second = map(opened, models_or_runs)
     with known_data(data, shape=first.input_shape) as name:
-        page = "" if pictures is None else os.fspath(pictures)
-        found = json.loads(_networks.compare_models(first._core, second._core, name, device, image_size or 0, page))
+        found = json.loads(_networks.compare_models(first._core, second._core, name, *how))
     return found

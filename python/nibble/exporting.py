@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import tempfile
 from importlib.util import find_spec
 from itertools import chain
@@ -13,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from nibble.arguments import mistaken
 from nibble.errors import UsageError
 from nibble.gathering import NAMES
 from nibble.model import Model, load
 
+FORMS = "a path, a nibble.Model, a torch.nn.Module or a torch.export.ExportedProgram"
 EXAMPLES = ("images", "train_images", "x_train")  # where calibration finds pictures
 
 
@@ -84,4 +87,13 @@ def float_model(model: Any, calibration: Any, example: Any) -> tuple[Model, str]
         return model, model.name
     if isinstance(model, (str, os.PathLike)):
         return load(model), os.fspath(model)
+    if not _is_torchs(model):
+        raise mistaken("quantize", "model", model, FORMS)
     return _exported(model, calibration, example), type(model).__name__
+
+
+def _is_torchs(model: Any) -> bool:
+    """Whether it is a module or an exported program; there is none before somebody has imported torch."""
+    torch = sys.modules.get("torch")
+    kinds = (getattr(torch, "nn", None), "Module"), (getattr(torch, "export", None), "ExportedProgram")
+    return any(isinstance(model, getattr(owner, name)) for owner, name in kinds if hasattr(owner, name))

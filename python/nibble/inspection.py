@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nibble._core import Format
+from nibble.arguments import as_list
 from nibble.command import check_end, run_command
 from nibble.gathering import as_array
 from nibble.model import Model
@@ -73,7 +74,7 @@ def measure_formats(
     >>> [(row["name"], round(row["sqnr_db"])) for row in found["formats"]]
     [('e4m3', 33), ('int8(scale=absmax)', 48)]
     """
-    names = [str(each) for each in formats]
+    names = [str(each) for each in as_list("formats", "formats", formats, "a list of formats")]
     with ExitStack() as stack:
         source = x
         if not isinstance(x, (str, os.PathLike)):

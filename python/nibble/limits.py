@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from nibble import _networks
+from nibble.arguments import as_text
 
 
 def set_limits(text: str = "") -> str:
@@ -16,4 +17,4 @@ def set_limits(text: str = "") -> str:
     >>> nibble.set_limits().startswith("memory=68719476736,")
     True
     """
-    return _networks.set_limits(text)
+    return _networks.set_limits(as_text("limits", "text", text))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
+from nibble.arguments import as_file, as_name, as_text
 from nibble.command import as_data_file, check_end, error_of, last_line, run_command
 from nibble.data import known_data
 from nibble.errors import InputError
@@ -96,7 +97,7 @@ def loadgen(
     >>> run.scenario, run.samples_per_second > 1000, sorted(run.latency_ms)[:2]
     ('Offline', True, ['50.00', '90.00'])
     """
-    folder = Path(out)
+    folder = Path(as_name("loadgen", "out", out, "a path"))
     old = _written(folder / DETAIL_LOG)
     shape = None if isinstance(data, NAMES) else opened(model).input_shape
     with as_path(model) as model_path, as_data_file(data, shape) as data_path:
@@ -123,7 +124,7 @@ def read_run(folder: str | os.PathLike[str]) -> LoadGenRun:
     >>> nibble.mlperf.read_run(workspace / "read").figures == run.figures
     True
     """
-    is_valid, reason, figures = _networks.load_result(os.fspath(folder))
+    is_valid, reason, figures = _networks.load_result(as_file("loadgen", "folder", folder))
     return LoadGenRun(Path(folder), is_valid, reason, figures)
 
 
@@ -153,7 +154,7 @@ Log = LoadGenRun | str | os.PathLike[str]
 
 
 def _folder(run: Log) -> str:
-    return os.fspath(run.folder if isinstance(run, LoadGenRun) else run)
+    return as_file("loadgen", "run", run.folder if isinstance(run, LoadGenRun) else run, "a LoadGenRun or its folder")
 
 
 def _log(run: Log) -> str:
@@ -173,8 +174,9 @@ def score(log: Log, data: Any, *, split: str = "test", oracle: Log | None = None
     >>> found.correct == nibble.evaluate(digits_model, "digits").correct
     True
     """
+    part = as_text("score", "split", split)
     with known_data(data) as name:
-        found = _networks.load_score(_log(log), name, split, None if oracle is None else _log(oracle))
+        found = _networks.load_score(_log(log), name, part, None if oracle is None else _log(oracle))
     return Score(*found) if oracle is not None else Score(*found[:4])
 
 

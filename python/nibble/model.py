@@ -7,11 +7,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
+from nibble.arguments import as_file, mistaken
 
 if TYPE_CHECKING:
     from nibble.evaluation import Emitted, Evaluation
 
 Path = str | os.PathLike[str]
+MODEL = "a nibble.Model or a path"
 
 
 class Model:
@@ -21,6 +23,8 @@ class Model:
     """
 
     def __init__(self, core: _networks.Model) -> None:
+        if not isinstance(core, _networks.Model):
+            raise mistaken("model", "core", core, "what nibble.load, training or quantization gives")
         self._core = core
 
     @property
@@ -75,7 +79,7 @@ class Model:
         >>> nibble.load(workspace / "saved.nib").nbytes == digits_model.nbytes
         True
         """
-        self._core.save(os.fspath(path))
+        self._core.save(as_file("save", "path", path))
 
     def to_onnx(self, path: Path) -> None:
         """Writes a model of integers as ONNX, with QuantizeLinear and DequantizeLinear.
@@ -84,7 +88,7 @@ class Model:
         >>> nibble.load(workspace / "written.onnx").input_shape
         (8, 8, 1)
         """
-        self._core.save_onnx(os.fspath(path))
+        self._core.save_onnx(as_file("to_onnx", "path", path))
 
     def evaluate(self, data: Any, **options: Any) -> Evaluation:
         """As nibble.evaluate.
@@ -118,7 +122,7 @@ def load(path: Path) -> Model:
     >>> nibble.load(workspace / "digits.nib").weights_hash == digits_model.weights_hash
     True
     """
-    return Model(_networks.Model.open(os.fspath(path)))
+    return Model(_networks.Model.open(as_file("load", "model", path, MODEL)))
 
 
 def opened(model: Model | Path) -> Model:

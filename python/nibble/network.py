@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nibble import _networks
+from nibble.arguments import as_count, as_list, as_text, mistaken
 
 
 def _toml(value: Any) -> str:
@@ -17,7 +18,15 @@ def _toml(value: Any) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(each) for each in value) + "]"
-    return json.dumps(str(value), ensure_ascii=False)
+    if not isinstance(value, str):
+        raise mistaken("network", "a key", value, "a text, a number, True, False or a list of them")
+    return json.dumps(as_text("network", "a key", value), ensure_ascii=False)
+
+
+def _reals(**lists: Any) -> dict[str, Any]:
+    """Lists of numbers, as far as they are given."""
+    expected = "a list of numbers"
+    return {name: as_list("network", name, each, expected) for name, each in lists.items() if each is not None}
 
 
 class Network:
@@ -41,7 +50,10 @@ class Network:
         mean: list[float] | None = None,
         deviation: list[float] | None = None,
     ) -> None:
-        keys = {"name": name, "input": list(input), "classes": classes, "mean": mean, "deviation": deviation}
+        extents = as_list("network", "input", input, "integers, as (height, width, channels)")
+        shape = [as_count("network", "input", extent) for extent in extents]
+        names = None if classes is None else as_list("network", "classes", classes, "a list of names")
+        keys = {"name": as_text("network", "name", name), "input": shape, "classes": names, **_reals(mean=mean, deviation=deviation)}
         self.name = name
         self._head = "".join(f"{key} = {_toml(value)}\n" for key, value in keys.items() if value is not None)
         self._layers: list[str] = []
@@ -54,7 +66,7 @@ class Network:
         >>> nibble.Network.from_toml("input = [8]\\nlayers = [{ op = 'linear', features = 2 }]", "two").input_shape
         (8,)
         """
-        name, toml, shape = _networks.checked_network(text, source)
+        name, toml, shape = _networks.checked_network(as_text("network", "text", text), as_text("network", "source", source))
         network = cls(name, input=shape)
         network._text = toml
         return network
@@ -67,7 +79,7 @@ class Network:
         """
         if self._text is not None:
             raise _frozen()
-        keys = {"op": op, **{key.rstrip("_"): value for key, value in settings.items()}}
+        keys = {"op": as_text("network", "op", op), **{key.rstrip("_"): value for key, value in settings.items()}}
         self._layers.append("{ " + ", ".join(f"{key} = {_toml(value)}" for key, value in keys.items()) + " }")
         return self
 

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from nibble._core import Format
-from nibble.errors import ArgumentTypeError
+from nibble.arguments import as_name, as_text, mistaken
 
 Options = list[tuple[str, list[str]]]
 
@@ -29,6 +29,7 @@ def as_options(keywords: Mapping[str, Any]) -> Options:
     for name, value in keywords.items():
         if value is None or value is False:
             continue
+        as_text("options", "name", name)
         words: list[str] = []
         if isinstance(value, (list, tuple)):
             words = [_word(name, each) for each in value]
@@ -40,11 +41,10 @@ def as_options(keywords: Mapping[str, Any]) -> Options:
 
 def _word(name: str, value: Any) -> str:
     if isinstance(value, os.PathLike):
-        return os.fsdecode(value)
+        return as_name("options", name, value)
     if not isinstance(value, (str, Real, Format)):
-        kind = type(value).__name__
-        raise ArgumentTypeError(f"[options] {name}: got an object of type {kind}, expected a text, a number or a path")
-    return str(value)
+        raise mistaken("options", name, value, "a text, a number or a path")
+    return as_text("options", name, str(value))
 
 
 def as_words(keywords: Mapping[str, Any]) -> list[str]:

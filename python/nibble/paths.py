@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from nibble.errors import ArgumentTypeError
+from nibble._core import Format
+from nibble.arguments import as_file, as_name, as_text, mistaken
 from nibble.model import Model
 from nibble.network import Network
 
@@ -21,19 +22,27 @@ What = Model | Network | str | os.PathLike[str]
 def as_path(what: What) -> Iterator[str]:
     """The path or name of a model or a network, written for the time being where it is an object."""
     if isinstance(what, (str, os.PathLike)):
-        yield os.fspath(what)
+        yield as_file("path", "model or network", what)
         return
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(what, Model):
             path = Path(folder) / "model.nib"
             what.save(path)
         elif not isinstance(what, Network):
-            expected = "a name, a path, a nibble.Network or a nibble.Model"
-            raise ArgumentTypeError(f"[path] model or network: got an object of type {type(what).__name__}, expected {expected}")
+            raise mistaken("path", "model or network", what, "a name, a path, a nibble.Network or a nibble.Model")
         else:
             path = Path(folder) / f"{what.name}.toml"
             path.write_text(what.toml, encoding="utf-8")
         yield os.fspath(path)
+
+
+def as_rules(policy: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Roles and their formats, as texts."""
+    expected = "a text, as 'e4m3/stochastic'"
+    return [
+        (as_text("policy", "roles", roles), str(how) if isinstance(how, Format) else as_text("policy", str(roles), how, expected))
+        for roles, how in policy.items()
+    ]
 
 
 def policy_text(policy: Mapping[str, str]) -> str:
@@ -50,7 +59,7 @@ def policy_text(policy: Mapping[str, str]) -> str:
     rounding = "stochastic"
     """
     lines = []
-    for roles, rounding in policy.items():
+    for roles, rounding in as_rules(policy):
         number_format, slash, how = rounding.rpartition("/") if "/" in rounding else (rounding, "", "")
         lines += ["[[round]]", f"role = {json.dumps(roles.split(','))}", f"format = {json.dumps(number_format)}"]
         lines += [f"rounding = {json.dumps(how)}"] if slash else []
@@ -61,7 +70,7 @@ def policy_text(policy: Mapping[str, str]) -> str:
 def as_policy_file(policy: Mapping[str, str] | str | os.PathLike[str] | None) -> Iterator[str | None]:
     """The path of a policy, written for the time being where it is formats by role."""
     if not isinstance(policy, Mapping):
-        yield None if policy is None else os.fspath(policy)
+        yield None if policy is None else as_name("policy", "policy", policy, "formats by role, or a path")
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "policy.toml"

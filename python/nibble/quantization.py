@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import ExitStack
 from html import escape
 from typing import Any
 
 from nibble import _networks
+from nibble.arguments import as_name
 from nibble.data import known_data
 from nibble.exporting import float_model
 from nibble.gathering import gathered
@@ -130,6 +130,7 @@ def quantize_network(
     >>> model.history["epoch"], model.calibrated, (workspace / "lost.html").exists()
     ([1], 64, True)
     """
+    files = as_name("quantize", "checkpoint", checkpoint, "a path"), as_name("quantize", "report", report, "a path")
     calibration = gathered(calibration)
     source_model, source = float_model(model, calibration, example)
     shape = source_model.input_shape
@@ -158,7 +159,7 @@ def quantize_network(
             given["data"] = stack.enter_context(known_data(data, "arrays", shape))
         course = _Course(stack.enter_context(Bar("quantize", progress)))
         integers, fake, errors, scanned, calibrated, seconds = _networks.quantize_network(
-            source_model._core, source, as_options(given), os.fspath(checkpoint), os.fspath(report), course.tell
+            source_model._core, source, as_options(given), *files, course.tell
         )
     found = numbers_of(json.loads(errors)), numbers_of(json.loads(scanned))
     return QuantizedModel(integers, Model(fake), *found, course.history(), calibrated, seconds)

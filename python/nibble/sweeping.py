@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from nibble import _networks
+from nibble.arguments import as_flag, as_list, as_name, as_text, mistaken
 from nibble.data import known_data
 from nibble.errors import Interrupted, UsageError
 from nibble.gathering import gathered
@@ -18,7 +19,7 @@ from nibble.network import Network
 from nibble.options import Options, as_options
 from nibble.paths import as_path
 from nibble.tables import Columns, number
-from nibble.training import Run, rules_of, shape_for
+from nibble.training import WHAT, Run, rules_of, shape_for
 
 Job = dict[str, Any]
 TEXTS = ("format", "rounding")  # axes whose labels stay texts
@@ -32,9 +33,12 @@ def _varied(vary: Mapping[str, Iterable[Any]]) -> list[str]:
     ['fraction-bits=0', 'fraction-bits=8', 'flip=true']
     """
     shown = {True: "true", False: "false"}
+    if not isinstance(vary, Mapping):
+        raise mistaken("sweep", "vary", vary, "values by option")
+    lists = {as_text("sweep", "vary", name): as_list("sweep", f"vary {name}", values, "a list") for name, values in vary.items()}
     return [
         f"{name.removesuffix('_').replace('_', '-')}={shown[value] if isinstance(value, bool) else value}"
-        for name, values in vary.items()
+        for name, values in lists.items()
         for value in values
     ]
 
@@ -49,7 +53,7 @@ def _call(job: Job) -> Iterator[tuple[str, str | None, Options]]:
         if options.get("from_") is not None:
             options["from_"] = stack.enter_context(as_path(options["from_"]))
         is_network = isinstance(what, Network)
-        yield "" if is_network else os.fspath(what), what.toml if is_network else None, as_options(options)
+        yield "" if is_network else as_name("sweep", "what", what, WHAT), what.toml if is_network else None, as_options(options)
 
 
 def run_job(job: Job) -> float:
@@ -104,15 +108,20 @@ def sweep(
     >>> table["mu"], table["fraction_bits"], table["seed"]
     (['fp32', 5, 4], [None, 0, 0], [1, 1, 1])
     """
-    folder = FilePath(out).absolute()
+    if not callable(map):
+        raise mistaken("sweep", "map", map, "a function of a function and a list")
+    folder = FilePath(as_name("sweep", "out", out, "a path")).absolute()
     options = {**rules_of(policy), "twin": twin, "seeds": seeds, "seed": seed, **settings}
     if options.get("data") is not None:  # a generator is read once
         options["data"] = gathered(options["data"], shape_for(options["data"], what))
     if formats is not None:
-        options |= {"formats": list(formats) or ["fp32"], "roundings": list(roundings), "roles": list(roles)}
+        lists = {"formats": formats, "roundings": roundings, "roles": roles}
+        options |= {name: as_list("sweep", name, each, "a list of texts") for name, each in lists.items()}
+        options["formats"] = options["formats"] or ["fp32"]
     if vary is not None:
         options["vary"] = _varied(vary)
-    shared = {"what": what, "options": options, "data_name": data_name, "layer_statistics": layer_statistics}
+    has_layers = as_flag("sweep", "layer_statistics", layer_statistics)
+    shared = {"what": what, "options": options, "data_name": data_name, "layer_statistics": has_layers}
     with _call(shared) as call:
         axes, rows, folders, first, count = _networks.plan_sweep(*call, os.fspath(folder))
     table: Columns = {name: [] for name in (*(axis.replace("-", "_") for axis in axes), "seed", "run")}

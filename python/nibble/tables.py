@@ -74,6 +74,8 @@ def read_columns(path: Path) -> Columns:
 
 def read_object(path: Path) -> dict[str, Any]:
     """The object that a file of JSON holds."""
+    if not path.exists():
+        raise InputError(f"[run] {path}: got no file, expected the folder of a run, which has it")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
+from nibble.arguments import as_count, as_file, as_flag, as_list, as_name, as_text, mistaken
 from nibble.data import known_data
 from nibble.errors import Interrupted, UsageError
 from nibble.evaluation import Evaluation, evaluate
@@ -17,7 +18,7 @@ from nibble.gathering import NAMES
 from nibble.model import Model, Path, load, opened
 from nibble.network import Network
 from nibble.options import as_options
-from nibble.paths import as_path
+from nibble.paths import as_path, as_rules
 from nibble.progress import Bar
 from nibble.ranks import train_on_ranks
 from nibble.tables import Columns, read_columns, read_object
@@ -27,12 +28,15 @@ if TYPE_CHECKING:
 
     from nibble.keywords import TrainOptions
 
+MOST_PROCESSES = (1 << 31) - 1
+WHAT = "a name, a path or a nibble.Network"
+
 
 class Run:
     """The folder of a run: what ``nibble train`` leaves, as data. Columns are what pandas.DataFrame takes."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = FilePath(folder)
+        self.folder = FilePath(as_file("run", "folder", folder))
 
     @property
     def history(self) -> Columns:
@@ -112,7 +116,7 @@ recipes = _Recipes()
 def rules_of(policy: Mapping[str, str] | Path | None) -> dict[str, Any]:
     """A policy as options: a file, or formats by role."""
     if isinstance(policy, Mapping):
-        return {"round": [f"{roles}={rounding}" for roles, rounding in policy.items()]}
+        return {"round": [f"{roles}={rounding}" for roles, rounding in as_rules(policy)]}
     return {"policy": policy}
 
 
@@ -132,7 +136,7 @@ def shape_for(
         return opened(from_).input_shape
     if isinstance(what, (Network, Model)):
         return what.input_shape
-    return _networks.input_shape("" if what is None else os.fspath(what))
+    return _networks.input_shape("" if what is None else as_name("train", "what", what, WHAT))
 
 
 def train(
@@ -190,9 +194,18 @@ def train(
         **rules_of(policy),
         **options,
     }
-    if ranks != 1 and not (data is None or isinstance(data, NAMES)):
+    if as_count("train", "ranks", ranks, MOST_PROCESSES) != 1 and not (data is None or isinstance(data, NAMES)):
         raise UsageError(f"[train] data: got arrays with ranks={ranks}, expected a name or a path that all of them read")
-    listeners = list(callbacks)
+    listeners = as_list("train", "callbacks", callbacks, "a list of functions")
+    for each in listeners:
+        if not callable(each):
+            raise mistaken("train", "callbacks", each, "functions alone")
+    network = what.toml if isinstance(what, Network) else None
+    name = "" if what is None or isinstance(what, Network) else as_name("train", "what", what, WHAT)
+    folder, trace = as_name("train", "out", out, "a path"), as_name("train", "profile", profile, "a path")
+    ends = as_count("train", "checkpoint_every", checkpoint_every), as_count("train", "stop_after", stop_after)
+    how = folder, as_text("train", "mode", mode), *ends
+    has_layers = as_flag("train", "layer_statistics", layer_statistics)
     with ExitStack() as stack:
         if data is not None:
             given["data"] = stack.enter_context(known_data(data, data_name, shape_for(data, what, from_)))
@@ -209,18 +222,16 @@ def train(
             for listener in listeners:
                 listener(row)
 
-        network = what.toml if isinstance(what, Network) else None
-        name = "" if what is None or isinstance(what, Network) else os.fspath(what)
-        common = (name, network, as_options(given), os.fspath(out), mode, checkpoint_every, stop_after)
+        common = (name, network, as_options(given), *how)
         if ranks != 1:
             folder = _networks.planned_folder(*common, ranks)
             given |= {"checkpoint_every": checkpoint_every, "stop_after": stop_after, "ranks": ranks}
-            given |= {"no_layer_statistics": not layer_statistics, "profile": os.fspath(profile) or None}
+            given |= {"no_layer_statistics": not layer_statistics, "profile": trace or None}
             path = "" if what is None else stack.enter_context(as_path(what))
             of_rank = lambda row: tell(row, Run(folder).settings["epochs"])
             train_on_ranks(path, given, folder=folder, mode=mode, tell=of_rank)
             return Run(folder)
-        folder, _, signal, done, steps = _networks.train(*common, layer_statistics, os.fspath(profile), tell)
+        folder, _, signal, done, steps = _networks.train(*common, has_layers, trace, tell)
     if signal != 0:
         raise Interrupted(
             f"[train] interrupted after {done} epochs, {steps} steps: mode='resume', out={folder!r} goes on from the checkpoint"

@@ -195,7 +195,7 @@ void bind_engine(nb::module_& module) {
           nb::arg("model"), nb::arg("device"), nb::arg("threads"), nb::arg("max_batch"),
           nb::arg("keeps_layers"), nb::arg("lanes"), nb::arg("unpacked"))
       .def(
-          "run", run, nb::arg("x").none(), nb::arg("out") = nb::none(),
+          "run", run, nb::arg("x") = nb::none(), nb::arg("out") = nb::none(),
           nb::sig("def run(self, x: typing.Any, out: typing.Any = None) -> typing.Any"),
           "The integers that the network answers with, for one example or a batch; into out, where "
           "it is given.\n\n"
@@ -206,7 +206,7 @@ void bind_engine(nb::module_& module) {
       .def("submit_into", submit, nb::arg("x").none(), nb::arg("future"),
            nb::sig("def submit_into(self, x: typing.Any, future: typing.Any) -> None"),
            "What submit does, by a future that is there.")
-      .def("answers", answers, nb::arg("x").none(),
+      .def("answers", answers, nb::arg("x") = nb::none(),
            nb::sig("def answers(self, x: typing.Any) -> typing.Any"),
            "As run, but the real numbers that the integers stand for, as float32.\n\n"
            ">>> answers = nibble.Engine(digits_model).answers(np.zeros((3, 8, 8, 1), np.uint8))\n"
