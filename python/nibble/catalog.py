@@ -15,7 +15,7 @@ from nibble.command import check_end, error_of, run_command
 from nibble.data import known_data
 from nibble.inspection import said
 from nibble.model import Model
-from nibble.paths import as_path
+from nibble.paths import as_model_path
 
 
 def datasets() -> list[dict[str, Any]]:
@@ -85,6 +85,6 @@ def preprocess(
     >>> len(list(tensors.glob("*.npy")))
     2
     """
-    with as_path(model) as path:
+    with as_model_path(model) as path:
         check_end(run_command("data", "preprocess", path, options={"data": data, "out": out, **options}))
     return Path(out)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from nibble import _networks
 from nibble.arguments import as_count, as_flag, as_number, as_text
-from nibble.model import Model, Path, opened
+from nibble.model import Model, Path, opened_to_run
 
 MOST_THREADS = (1 << 31) - 1
 
@@ -81,7 +81,7 @@ class Engine(_networks.Engine):
         at_once = as_count("engine", "lanes", lanes, MOST_THREADS)
         in_bytes = as_flag("engine", "unpacked", unpacked)
         self._max_batch = as_count("engine", "max_batch", max_batch)
-        self._model = opened(model)
+        self._model = opened_to_run(model)
         super().__init__(self._model._core, where, count, self._max_batch, False, at_once, in_bytes)
 
     @property

@@ -15,7 +15,7 @@ from nibble.arguments import as_count, as_flag, as_name, as_text
 from nibble.data import known_data
 from nibble.errors import UsageError
 from nibble.gathering import NAMES, gathered
-from nibble.model import Model, Path, opened
+from nibble.model import Model, Path, opened, opened_to_run
 from nibble.options import as_options
 from nibble.paths import as_policy_file
 
@@ -150,7 +150,7 @@ def emit(
     most_ram = None if ram is None else as_count("emit", "ram", ram)
     most_flash = None if flash is None else as_count("emit", "flash", flash)
     replaces = as_flag("emit", "force", force)
-    core = opened(model)._core
+    core = opened_to_run(model)._core
     return _emitted(folder, _networks.emit(core, *words, batch, vectors, most_ram, most_flash, replaces))
 
 
@@ -161,9 +161,9 @@ def _emitted(folder: Path, text: str) -> Emitted:
 
 def _emitted_with_training(model: Model | Path, folder: Path, options: dict[str, Any]) -> Emitted:
     from nibble.command import check_end, run_command
-    from nibble.paths import as_path
+    from nibble.paths import as_model_path
 
-    with as_path(model) as path:
+    with as_model_path(model) as path:
         return _emitted(folder, check_end(run_command("emit", path, options={"output": folder, "json": True, **options})))
 
 

@@ -19,7 +19,7 @@ from nibble.arguments import as_list
 from nibble.command import check_end, run_command
 from nibble.gathering import as_array
 from nibble.model import Model
-from nibble.paths import What, as_path
+from nibble.paths import What, as_model_path
 from nibble.tables import numbers_of
 from nibble.training import Run
 
@@ -44,7 +44,7 @@ def describe(what: What) -> dict[str, Any]:
     >>> nibble.describe(digits_model)["weights_hash"] == digits_model.weights_hash
     True
     """
-    with as_path(what) as path:
+    with as_model_path(what) as path:
         found: dict[str, Any] = said("describe", path)
     return found
 
@@ -57,7 +57,7 @@ def rescale_tables(model: Model | str | os.PathLike[str]) -> list[dict[str, Any]
     >>> table["name"], len(table["multipliers"]) == len(table["shifts"]) == len(table["factors"])
     ('relu1', True)
     """
-    with as_path(model) as path:
+    with as_model_path(model) as path:
         found: list[dict[str, Any]] = said("describe", path, tables=True)
     return found
 
@@ -140,7 +140,7 @@ def tune(model: Model | str | os.PathLike[str], **options: Unpack[TuneOptions]) 
     >>> tuning.file.name, tuning.has_gain == (len(tuning.cuts) > 0)
     ('tuning.txt', True)
     """
-    with as_path(model) as path:
+    with as_model_path(model) as path:
         found = said("tune", path, **options)
     return Tuning(Path(found.pop("file")), words=found.pop("said"), **found)
 

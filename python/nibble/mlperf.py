@@ -16,7 +16,7 @@ from nibble.data import known_data
 from nibble.errors import InputError
 from nibble.gathering import NAMES
 from nibble.model import Model, opened
-from nibble.paths import as_path
+from nibble.paths import as_model_path
 from nibble.tables import Columns, read_columns, read_object
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def loadgen(
     folder = Path(as_name("loadgen", "out", out, "a path"))
     old = _written(folder / DETAIL_LOG)
     shape = None if isinstance(data, NAMES) else opened(model).input_shape
-    with as_path(model) as model_path, as_data_file(data, shape) as data_path:
+    with as_model_path(model) as model_path, as_data_file(data, shape) as data_path:
         done = run_command("loadgen", model_path, options={"data": data_path, "out": folder, **options})
     is_valid = done.returncode == 0
     said = last_line(done.stdout)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
-from nibble.arguments import as_file, mistaken
+from nibble.arguments import as_file, as_text, mistaken
+from nibble.errors import Error
 
 if TYPE_CHECKING:
     from nibble.evaluation import Emitted, Evaluation
@@ -85,7 +87,7 @@ class Model:
         """Writes a model of integers as ONNX, with QuantizeLinear and DequantizeLinear.
 
         >>> digits_model.to_onnx(workspace / "written.onnx")
-        >>> nibble.load(workspace / "written.onnx").input_shape
+        >>> nibble.Engine(workspace / "written.onnx").inputs[0].shape
         (8, 8, 1)
         """
         self._core.save_onnx(as_file("to_onnx", "path", path))
@@ -118,13 +120,38 @@ class Model:
 def load(path: Path) -> Model:
     """A model from a ``.nib``, an ``.onnx``, the folder of a run (its best model, else its last) or a layer directory.
 
+    A quantized ``.onnx`` is one of integers, as nibble.convert makes it; one of which that can make none is of floats that
+    are rounded as the file says.
+
     >>> digits_model.save(workspace / "digits.nib")
     >>> nibble.load(workspace / "digits.nib").weights_hash == digits_model.weights_hash
     True
+    >>> digits_model.to_onnx(workspace / "digits.onnx")
+    >>> nibble.load(workspace / "digits.onnx").is_float
+    False
     """
-    return Model(_networks.Model.open(as_file("load", "model", path, MODEL)))
+    try:
+        return load_to_run(path)
+    except Error:
+        return Model(_networks.Model.open(as_file("load", "model", path, MODEL)))
+
+
+def load_to_run(path: Path) -> Model:
+    """The same for what runs integers alone: says why a quantized ``.onnx`` is none."""
+    file = as_file("load", "model", path, MODEL)
+    if not file.endswith(".onnx"):
+        return Model(_networks.Model.open(file))
+    core, notes = _networks.convert(as_text("load", "model", file), None, [])
+    for note in notes:
+        logging.getLogger("nibble").info("%s: %s", file, note)
+    return Model(core)
 
 
 def opened(model: Model | Path) -> Model:
     """The model itself, or the one at a path."""
     return model if isinstance(model, Model) else load(model)
+
+
+def opened_to_run(model: Model | Path) -> Model:
+    """The same for what runs integers alone."""
+    return model if isinstance(model, Model) else load_to_run(model)

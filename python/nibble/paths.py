@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nibble._core import Format
 from nibble.arguments import as_file, as_name, as_text, mistaken
-from nibble.model import Model
+from nibble.model import Model, load_to_run
 from nibble.network import Network
 
 What = Model | Network | str | os.PathLike[str]
@@ -34,6 +34,15 @@ def as_path(what: What) -> Iterator[str]:
             path = Path(folder) / f"{what.name}.toml"
             path.write_text(what.toml, encoding="utf-8")
         yield os.fspath(path)
+
+
+@contextmanager
+def as_model_path(model: What) -> Iterator[str]:
+    """The same for a process that takes no ``.onnx``: that becomes what nibble.load makes of it."""
+    if isinstance(model, (str, os.PathLike)) and as_file("path", "model", model).endswith(".onnx"):
+        model = load_to_run(model)
+    with as_path(model) as path:
+        yield path
 
 
 def as_rules(policy: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -189,6 +189,47 @@ def test_onnx_is_written(quantized, tmp_path):
     assert session.run(None, {session.get_inputs()[0].name: np.zeros((1, 1, 8, 8), np.float32)})[0].shape == (1, 10)
 
 
+def test_quantized_onnx_is_one_of_integers(nibble, quantized, has_loadgen, tmp_path):
+    path = tmp_path / "q.onnx"
+    quantized.to_onnx(path)
+    x = np.random.default_rng(0).integers(-127, 128, (20, 8, 8, 1)).astype(np.int8)
+    expected = nibble.Engine(quantized).run(x)
+    for model in (path, nibble.load(path), nibble.convert(path)):
+        assert np.array_equal(nibble.Engine(model).run(x), expected)
+    assert not nibble.load(path).is_float and nibble.load(path).weights_hash == nibble.convert(path).weights_hash
+    assert nibble.emit(path, tmp_path / "c").macs == 84224
+    assert nibble.describe(path)["multiply_accumulates"] == 84224 and nibble.rescale_tables(path)
+    if has_loadgen:
+        assert nibble.loadgen(path, "digits", out=tmp_path / "run", seconds=0.05, threads=1).figures
+    with pytest.raises(nibble.errors.InputError, match="got a model of integers, expected floats"):
+        nibble.quantize_network(path, "digits", progress=False)
+    with pytest.raises(nibble.Error, match="nowhere.onnx"):
+        nibble.load(tmp_path / "nowhere.onnx")
+
+
+def test_floats_of_onnx_stay_floats(nibble, quantized, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    weight = onnx.numpy_helper.from_array(np.eye(4, 8, dtype=np.float32), "weight")
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, size]) for name, size in (("x", 8), ("y", 4))]
+    node = onnx.helper.make_node("Gemm", ["x", "weight"], ["y"], transB=1)
+    graph = onnx.helper.make_graph([node], "line", values[:1], values[1:], [weight])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)]), tmp_path / "f.onnx")
+    assert nibble.load(tmp_path / "f.onnx").is_float
+    with pytest.raises(nibble.Error, match="layers in floats"):
+        nibble.Engine(tmp_path / "f.onnx")
+    quantized.to_onnx(tmp_path / "q.onnx")
+    model = onnx.load(tmp_path / "q.onnx")
+    first = next(node for node in model.graph.node if node.op_type == "QuantizeLinear")
+    reader = next(node for node in model.graph.node if first.output[0] in node.input)
+    for node in model.graph.node:  # the picture is read as floats
+        node.input[:] = [first.input[0] if name == reader.output[0] else name for name in node.input]
+    onnx.save(model, tmp_path / "part.onnx")
+    assert nibble.load(tmp_path / "part.onnx").is_float
+    with pytest.raises(nibble.Error) as refused:
+        nibble.Engine(tmp_path / "part.onnx")
+    assert "\n" not in str(refused.value) and "nibble quantize" not in str(refused.value)
+
+
 def test_written_onnx_comes_back_to_the_same_integers(nibble, quantized, command, tmp_path):
     quantized.to_onnx(tmp_path / "q.onnx")
     command("convert", tmp_path / "q.onnx", tmp_path / "q.nib")

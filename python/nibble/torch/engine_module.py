@@ -43,9 +43,9 @@ class EngineModule(torch.nn.Module):
     ) -> None:
         super().__init__()
         import nibble
-        from nibble.model import opened
+        from nibble.model import opened_to_run
 
-        self.model = opened(model)
+        self.model = opened_to_run(model)
         self._options: Dict[str, Any] = {"device": device, "threads": threads, "max_batch": max_batch}
         self.engine = nibble.Engine(self.model, **self._options)
 
