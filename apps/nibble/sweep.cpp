@@ -79,8 +79,7 @@ class SweepRuns {
   std::size_t count() const { return plan_.runs.size() * seeds(); }
   std::uint64_t seed_of(std::size_t i) const { return first_seed_ + i % seeds(); }
   fs::path folder_of(std::size_t i) const {
-    return fs::path(flags_.out) /
-           fmt::format("{}-seed{}", plan_.runs[i / seeds()].folder, seed_of(i));
+    return tasks::folder_of(plan_, flags_.out, i / seeds(), i % seeds());
   }
 
   const SweepFlags& flags_;
@@ -103,13 +102,11 @@ void run(SweepFlags& flags, bool is_json) {
   if (signal != 0)
     throw Interrupted(static_cast<int>(signal), "interrupted; the same command goes on");
   runs.read_results();
-  const RunSettings& base = settings_of(plan.base);
-  write_table(flags.out, plan.table, fmt::format("{} on {}", base.network.name, base.data));
+  write_results(flags.out, plan);
   print_table(plan.table, is_json);
   if (!is_json)
-    fmt::print(
-        "\n{0}/sweep.csv, {0}/sweep.svg; 'nibble report {0}/*/' lays the runs over each other\n",
-        flags.out);
+    fmt::print("\n{0}/sweep.csv, {0}/sweep.svg, {0}/report.html: all runs over each other\n",
+               flags.out);
 }
 
 }  // namespace

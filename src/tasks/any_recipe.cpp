@@ -37,6 +37,10 @@ RunSettings& settings_of(AnyRecipe& recipe) {
   return std::visit([](auto& each) -> RunSettings& { return each; }, recipe);
 }
 
+const RunSettings& settings_of(const AnyRecipe& recipe) {
+  return std::visit([](const auto& each) -> const RunSettings& { return each; }, recipe);
+}
+
 std::string json_of(const AnyRecipe& recipe) {
   return std::visit([](const auto& each) { return to_json(each); }, recipe);
 }

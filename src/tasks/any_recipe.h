@@ -17,6 +17,7 @@ using AnyRecipe = std::variant<Recipe, IntegerRecipe>;
 
 AnyRecipe any_recipe_of(const TrainFlags& flags, const IntegerFlags& integers);
 RunSettings& settings_of(AnyRecipe& recipe);
+const RunSettings& settings_of(const AnyRecipe& recipe);
 std::string json_of(const AnyRecipe& recipe);
 
 // With rules in the place of auto, which it tells where it has planned them. Sums of floats depend

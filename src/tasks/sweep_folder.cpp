@@ -10,6 +10,7 @@
 #include "core/text_file.h"
 #include "epoch_loop/training_data.h"
 #include "nibble/core/error.h"
+#include "report/html_report.h"
 #include "tasks/json.h"
 #include "tasks/sweep_plan.h"
 
@@ -66,6 +67,21 @@ void claim_folder(const SweepFlags& flags, const SweepPlan& plan) {
     return;
   }
   write_text_file(path, json.dump(2) + "\n");
+}
+
+fs::path folder_of(const SweepPlan& plan, const fs::path& sweep, std::size_t row, std::size_t n) {
+  return sweep / fmt::format("{}-seed{}", plan.runs[row].folder, settings_of(plan.base).seed + n);
+}
+
+void write_results(const fs::path& sweep, const SweepPlan& plan) {
+  const RunSettings& base = settings_of(plan.base);
+  write_table(sweep, plan.table, fmt::format("{} on {}", base.network.name, base.data));
+  std::vector<RunRecord> runs;
+  for (std::size_t row = 0; row < plan.runs.size(); ++row) {
+    for (std::size_t n = 0; n < plan.table.rows[row].top1.size(); ++n)
+      runs.push_back(read_run(folder_of(plan, sweep, row, n)));
+  }
+  write_report(sweep / "report.html", runs);
 }
 
 }  // namespace nibble::inline tasks

@@ -26,7 +26,7 @@ struct SweepTable {
   std::vector<SweepRow> rows;
 };
 
-// sweep.csv and sweep.svg
+// sweep.csv and sweep.svg.
 void write_table(const std::filesystem::path& folder, const SweepTable& table,
                  const std::string& title);
 
@@ -65,5 +65,12 @@ void check_data_of(SweepPlan& plan);
 
 // Makes the folder; one of another sweep is refused.
 void claim_folder(const SweepFlags& flags, const SweepPlan& plan);
+
+// The folder of the n-th run of a row.
+std::filesystem::path folder_of(const SweepPlan& plan, const std::filesystem::path& sweep,
+                                std::size_t row, std::size_t n);
+
+// Once all rows have their results: the table, and report.html, all runs over each other.
+void write_results(const std::filesystem::path& sweep, const SweepPlan& plan);
 
 }  // namespace nibble::inline tasks

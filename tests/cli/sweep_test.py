@@ -51,6 +51,9 @@ class Sweep(TrainCase):
         for row, path in zip(rows, runs):
             self.assertEqual(float(row["top1_mean"]), self.summary(path)["test"]["top1"])
         self.assertTrue(ElementTree.parse(folder / "sweep.svg").getroot().tag.endswith("svg"))
+        page = (folder / "report.html").read_text()
+        for path in runs:
+            self.assertIn(path.name, page)
 
         # Again: the same answer, and nothing is trained.
         before = self.stamps()

@@ -87,14 +87,13 @@ int trained_row(const std::string& what, const std::optional<std::string>& netwo
   return signal;
 }
 
-// sweep.csv and sweep.svg; a list of results by seed for every row.
+// sweep.csv, sweep.svg and report.html; a list of results by seed for every row.
 void table_written(const std::string& what, const std::optional<std::string>& network,
                    const std::vector<KeywordOption>& options, const std::string& folder,
                    const std::vector<std::vector<double>>& top1) {
   with_plan({what, network, options, folder}, [&](const SweepFlags&, SweepPlan& plan) {
     for (std::size_t i = 0; i < plan.runs.size(); ++i) plan.table.rows[i].top1 = top1.at(i);
-    const RunSettings& base = settings_of(plan.base);
-    write_table(folder, plan.table, fmt::format("{} on {}", base.network.name, base.data));
+    write_results(folder, plan);
   });
 }
 
