@@ -44,6 +44,18 @@ NIBBLE_HOST_DEVICE constexpr std::int64_t share_of(std::int64_t n, std::int64_t 
   return quotient;
 }
 
+// ⌊n / d⌋ where that is below 2^bits: n >= 0, d > 0, 0 <= bits <= 63. No step overflows: what is
+// taken off is at most what is there.
+NIBBLE_HOST_DEVICE constexpr std::int64_t quotient_of(std::int64_t n, std::int64_t d, int bits) {
+  std::int64_t quotient = 0;
+  for (int i = bits - 1; i >= 0; --i) {
+    if (n >> i < d) continue;
+    n -= d << i;
+    quotient |= std::int64_t{1} << i;
+  }
+  return quotient;
+}
+
 // x / 2^s toward zero, 0 <= s <= 63.
 NIBBLE_HOST_DEVICE constexpr std::int64_t shift_toward_zero(std::int64_t x, int s) {
   return with_sign_of(x, magnitude_of(x) >> s);

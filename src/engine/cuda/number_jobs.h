@@ -69,7 +69,7 @@ struct VectorJob {
   const std::int64_t* table;  // null: the index
   std::int64_t high;
   std::uint32_t images;
-  std::uint32_t unused;
+  std::int32_t bits;  // of `high`, which no result exceeds
 };
 void queue(DeviceQueue& queue, const VectorJob& job);
 

@@ -3,6 +3,7 @@
 #include "backend/cuda/kernel_start.cuh"
 #include "engine/cuda/device_value.cuh"
 #include "engine/cuda/number_jobs.h"
+#include "laws/integer_division.h"
 
 namespace nibble::cuda {
 namespace {
@@ -130,8 +131,9 @@ __global__ void __launch_bounds__(kVectorThreads) judge(const __grid_constant__ 
     std::int64_t sum = 0;
     for (std::uint32_t c = 0; c < job.in.channels; ++c) sum += entry(c);
     for (std::uint32_t c = 0; c < job.in.channels; ++c) {
-      set_number(job.out, to + c,
-                 static_cast<std::int32_t>((2 * job.high * entry(c) + sum) / (2 * sum)));
+      set_number(
+          job.out, to + c,
+          static_cast<std::int32_t>(quotient_of(2 * job.high * entry(c) + sum, 2 * sum, job.bits)));
     }
   }
 }

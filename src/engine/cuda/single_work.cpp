@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Means, pools and all that stands alone, on a GPU.
+#include <bit>
+
 #include "engine/cuda/device_work.h"
 #include "engine/cuda/finish_constants.h"
 #include "engine/cuda/number_jobs.h"
@@ -162,13 +164,14 @@ class SingleWork {
   DeviceWork of(const MaxPool& op) const { return largest_work(op, in_, out_); }
 
   DeviceWork judge(const std::int64_t* table, std::int64_t high) const {
+    const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(high)));
     return [=, in = in_, out = out_](const DeviceRun& run) {
       queue(run.queue, cuda::VectorJob{.in = in.in(run.arena),
                                        .out = out.in(run.arena),
                                        .table = table,
                                        .high = high,
                                        .images = run.images,
-                                       .unused = 0});
+                                       .bits = bits});
     };
   }
   DeviceWork of(const SoftmaxTable& op) const {
