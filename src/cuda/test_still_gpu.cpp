@@ -7,11 +7,14 @@
 #include <cuda_runtime_api.h>
 #include <cudaTypedefs.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string_view>
 
 namespace nibble::still_gpu {
@@ -19,16 +22,36 @@ namespace {
 
 constexpr std::size_t kGranule = std::size_t{1} << 21;
 
+struct Failure {
+  Call call;
+  std::size_t successes;  // before it
+};
+
 struct Gpu {
+  std::mutex mutex;  // of all else
   Counts counts;
   std::size_t memory_size = kMemory;
   std::map<std::uintptr_t, std::size_t> memory;
   std::map<std::uintptr_t, std::size_t> pinned;  // of the host
-  bool is_recording = false;
+  std::optional<Failure> failure;
+  std::function<void()> waiting;
 };
+thread_local bool is_recording = false;
 Gpu& gpu() {
   static Gpu one;
   return one;
+}
+
+std::unique_lock<std::mutex> alone() {
+  return std::unique_lock(gpu().mutex);
+}
+
+bool fails(Call call) {
+  std::optional<Failure>& failure = gpu().failure;
+  if (!failure || failure->call != call) return false;
+  if (failure->successes == 0) return true;
+  --failure->successes;
+  return false;
 }
 
 bool is_pinned(const void* address) {
@@ -45,6 +68,7 @@ cudaError_t wait() {
 }
 
 cudaError_t pin(void** data, std::size_t bytes) {
+  const auto lock = alone();
   *data = std::calloc(bytes, 1);
   gpu().pinned.emplace(reinterpret_cast<std::uintptr_t>(*data), bytes);
   return cudaSuccess;
@@ -52,7 +76,7 @@ cudaError_t pin(void** data, std::size_t bytes) {
 
 template <class Handle>
 cudaError_t make(Handle* handle) {
-  static std::uintptr_t last = 0;
+  static std::atomic<std::uintptr_t> last = 0;
   *handle = reinterpret_cast<Handle>(++last);
   return cudaSuccess;
 }
@@ -79,7 +103,23 @@ CUresult encode_windows(CUtensorMap* map, CUtensorMapDataType, cuuint32_t, void*
 }  // namespace
 
 Counts counts() {
+  const auto lock = alone();
   return gpu().counts;
+}
+
+void fail_after(Call call, std::size_t successes) {
+  const auto lock = alone();
+  gpu().failure = Failure{call, successes};
+}
+
+void fail_no_more() {
+  const auto lock = alone();
+  gpu().failure.reset();
+}
+
+void on_wait(std::function<void()> call) {
+  const auto lock = alone();
+  gpu().waiting = std::move(call);
 }
 
 void set_memory(std::size_t bytes) {
@@ -100,6 +140,7 @@ void set_memory(std::size_t bytes) {
 using namespace nibble::still_gpu;
 
 STILL(cudaMalloc, void** data, std::size_t bytes) {
+  const auto lock = alone();
   if (gpu().counts.allocated + bytes > gpu().memory_size) return cudaErrorMemoryAllocation;
   std::uintptr_t place = kGranule;  // the lowest that is free
   for (const auto& [begin, length] : gpu().memory) {
@@ -112,6 +153,7 @@ STILL(cudaMalloc, void** data, std::size_t bytes) {
   return cudaSuccess;
 }
 STILL(cudaFree, void* data) {
+  const auto lock = alone();
   const auto found = gpu().memory.find(reinterpret_cast<std::uintptr_t>(data));
   if (found == gpu().memory.end()) return data == nullptr ? cudaSuccess : cudaErrorInvalidValue;
   gpu().counts.allocated -= found->second;
@@ -119,6 +161,7 @@ STILL(cudaFree, void* data) {
   return cudaSuccess;
 }
 STILL(cudaMemGetInfo, std::size_t* left, std::size_t* all) {
+  const auto lock = alone();
   *left = gpu().memory_size - gpu().counts.allocated;
   *all = gpu().memory_size;
   return cudaSuccess;
@@ -130,12 +173,15 @@ STILL(cudaHostAlloc, void** data, std::size_t bytes, unsigned int) {
   return pin(data, bytes);
 }
 STILL(cudaFreeHost, void* data) {
+  const auto lock = alone();
   gpu().pinned.erase(reinterpret_cast<std::uintptr_t>(data));
   std::free(data);
   return cudaSuccess;
 }
 STILL(cudaMemcpyAsync, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
       cudaStream_t) {
+  const auto lock = alone();
+  if (fails(Call::copy)) return cudaErrorUnknown;
   const bool is_back = kind == cudaMemcpyDeviceToHost;
   if (is_back) std::memset(to, 0, bytes);
   if (is_back || kind == cudaMemcpyHostToDevice) {
@@ -150,27 +196,38 @@ STILL_SUCCEEDS(cudaMemsetAsync, void*, int, std::size_t, cudaStream_t)
 
 STILL(cudaLaunchKernelExC, const cudaLaunchConfig_t* config, const void*, void**) {
   if (config->gridDim.x == 0 || config->gridDim.y == 0) return cudaErrorInvalidConfiguration;
-  ++(gpu().is_recording ? gpu().counts.recorded : gpu().counts.launches);
+  const auto lock = alone();
+  ++(is_recording ? gpu().counts.recorded : gpu().counts.launches);
   return cudaSuccess;
 }
 STILL(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode) {
-  gpu().is_recording = true;
+  const auto lock = alone();
+  is_recording = true;
   gpu().counts.recorded = 0;
   return cudaSuccess;
 }
 STILL(cudaStreamEndCapture, cudaStream_t, cudaGraph_t* graph) {
-  gpu().is_recording = false;
+  is_recording = false;
   return make(graph);
 }
 STILL(cudaGraphInstantiate, cudaGraphExec_t* runnable, cudaGraph_t, unsigned long long) {
+  const auto lock = alone();
+  if (fails(Call::make_graph)) return cudaErrorUnknown;
+  ++gpu().counts.recordings;
+  ++gpu().counts.graphs;
   return make(runnable);
 }
 STILL(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t) {
+  const auto lock = alone();
   ++gpu().counts.replays;
   return cudaSuccess;
 }
 STILL_SUCCEEDS(cudaGraphDestroy, cudaGraph_t)
-STILL_SUCCEEDS(cudaGraphExecDestroy, cudaGraphExec_t)
+STILL(cudaGraphExecDestroy, cudaGraphExec_t) {
+  const auto lock = alone();
+  --gpu().counts.graphs;
+  return cudaSuccess;
+}
 
 STILL(cudaStreamCreateWithFlags, cudaStream_t* stream, unsigned int) {
   return make(stream);
@@ -179,9 +236,17 @@ STILL(cudaEventCreateWithFlags, cudaEvent_t* event, unsigned int) {
   return make(event);
 }
 STILL(cudaStreamSynchronize, cudaStream_t) {
-  return wait();
+  std::function<void()> waiting;
+  {
+    const auto lock = alone();
+    waiting = gpu().waiting;
+    wait();
+  }
+  if (waiting) waiting();
+  return cudaSuccess;
 }
 STILL(cudaEventSynchronize, cudaEvent_t) {
+  const auto lock = alone();
   return wait();
 }
 STILL_SUCCEEDS(cudaStreamDestroy, cudaStream_t)

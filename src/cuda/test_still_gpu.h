@@ -5,20 +5,31 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 namespace nibble::still_gpu {
 
 struct Counts {
-  std::size_t allocated = 0;  // bytes, now
-  std::size_t launches = 0;   // of kernels, outside of graphs
-  std::size_t replays = 0;    // of graphs
-  std::size_t recorded = 0;   // kernels of the graph that was recorded last
-  std::size_t waits = 0;      // of the host: for a stream, an event, or a copy of unpinned memory
-  std::size_t sent = 0;       // bytes of the host, to the GPU
+  std::size_t allocated = 0;   // bytes, now
+  std::size_t launches = 0;    // of kernels, outside of graphs
+  std::size_t replays = 0;     // of graphs
+  std::size_t recorded = 0;    // kernels of the graph that was recorded last
+  std::size_t recordings = 0;  // graphs that were made
+  std::size_t graphs = 0;      // that are there now
+  std::size_t waits = 0;       // of the host: for a stream, an event, or a copy of unpinned memory
+  std::size_t sent = 0;        // bytes of the host, to the GPU
 };
 Counts counts();
 
 inline constexpr std::size_t kMemory = std::size_t{139} << 30;  // of an H200
 void set_memory(std::size_t bytes = kMemory);                   // from now on
+
+// From now on so many calls succeed, and all after them fail, until fail_no_more().
+enum class Call { make_graph, copy };
+void fail_after(Call call, std::size_t successes);
+void fail_no_more();
+
+// Called by whoever waits for a stream from now on.
+void on_wait(std::function<void()> call);
 
 }  // namespace nibble::still_gpu

@@ -40,20 +40,23 @@ class CudaRunner final : public EngineRunner {
 
   void run(std::span<const std::byte> input, std::int64_t batch,
            std::span<std::byte> output) const override {
-    for_each_piece(input, batch, output,
-                   [](DeviceLane& lane, const std::byte* from, std::int64_t images, std::byte* to) {
-                     lane.run(from, images, to);
-                   });
+    for_each_piece(
+        input, batch, output,
+        [this](DeviceLane& lane, const std::byte* from, std::int64_t images, std::byte* to) {
+          lane.run(from, images, to);
+          pass_on(images);
+        });
   }
   void run_apart(ExamplesApart examples, std::size_t /*bytes*/,
                  std::span<std::byte> output) const override {
-    const LaneLoan loan(*this);
+    LaneLoan loan(*this);
     const auto most = static_cast<std::size_t>(plan_.images());
     for (std::size_t done = 0; done < examples.size(); done += most) {
-      loan.lane().run_apart(examples.subspan(done, std::min(most, examples.size() - done)),
-                            output.data() + done * plan_.answer().bytes);
+      const ExamplesApart piece = examples.subspan(done, std::min(most, examples.size() - done));
+      loan.lane().run_apart(piece, output.data() + done * plan_.answer().bytes);
+      pass_on(static_cast<std::int64_t>(piece.size()));
     }
-    if (loan.lane().finish()) return;
+    if (loan.finish()) return;
     for (const std::byte* each : examples) check_on_host({each, plan_.entry().bytes});
     refuse_change();
   }
@@ -108,49 +111,105 @@ class CudaRunner final : public EngineRunner {
   }
 
  private:
-  // A lane goes back even where its run throws: what it still does is in order before the next.
+  // A lane whose run threw before its end has launches, copies and complaints left: it goes, which
+  // waits for what is on its way, and does not come back.
   class LaneLoan {
    public:
     explicit LaneLoan(const CudaRunner& runner) : runner_(runner), lane_(runner.take()) {}
-    ~LaneLoan() { runner_.give(std::move(lane_)); }
+    ~LaneLoan() {
+      if (has_finished_) {
+        runner_.give(std::move(lane_));
+      } else {
+        lane_.reset();
+        runner_.forget_lane();
+      }
+    }
     LaneLoan(const LaneLoan&) = delete;
     LaneLoan& operator=(const LaneLoan&) = delete;
     DeviceLane& lane() const { return *lane_; }
+    bool finish() {
+      const bool is_right = lane_->finish();
+      has_finished_ = true;
+      return is_right;
+    }
 
    private:
     const CudaRunner& runner_;
     std::unique_ptr<DeviceLane> lane_;
+    bool has_finished_ = false;
   };
 
+  // A new one has recorded all sizes that others have met until then.
   std::unique_ptr<DeviceLane> take() const {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        std::unique_ptr<DeviceLane> lane = std::move(free_.back());
-        free_.pop_back();
-        return lane;
-      }
-      ++lanes_;
-      free_.reserve(lanes_);  // so that giving back takes no memory
+    if (std::unique_ptr<DeviceLane> lane = take_free()) return lane;
+    try {
+      auto lane = std::make_unique<DeviceLane>(plan_, device_);
+      lane->keep(known_sizes());
+      return lane;
+    } catch (...) {
+      forget_lane();
+      throw;
     }
-    return std::make_unique<DeviceLane>(plan_, device_);
   }
+  // Null: there is none, and room for one more to come back.
+  std::unique_ptr<DeviceLane> take_free() const {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+      free_.reserve(lanes_ + 1);  // so that giving back takes no memory
+      ++lanes_;
+      return nullptr;
+    }
+    std::unique_ptr<DeviceLane> lane = std::move(free_.back());
+    free_.pop_back();
+    return lane;
+  }
+  BatchSizes known_sizes() const {
+    const std::lock_guard lock(mutex_);
+    return sizes_;
+  }
+  // It records sizes that are new since it was taken.
   void give(std::unique_ptr<DeviceLane> lane) const {
     const std::lock_guard lock(mutex_);
+    if (!has_kept(*lane)) {
+      --lanes_;
+      return;
+    }
     free_.push_back(std::move(lane));
+  }
+  void forget_lane() const {
+    const std::lock_guard lock(mutex_);
+    --lanes_;
+  }
+
+  // A size that a lane has recorded: those that are free record it now, others when they come back,
+  // so that nobody allocates for it later.
+  void pass_on(std::int64_t images) const {
+    const std::lock_guard lock(mutex_);
+    if (sizes_.has(images)) return;
+    sizes_.add(images);
+    lanes_ -= std::erase_if(free_, [this](const auto& lane) { return !has_kept(*lane); });
+  }
+  // False: its GPU has no room; the lane is of no use any more.
+  bool has_kept(DeviceLane& lane) const {
+    try {
+      lane.keep(sizes_);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
   }
 
   // body(lane, first example, images, first answer), one piece behind the other.
   template <class Body>
   void for_each_piece(std::span<const std::byte> input, std::int64_t batch,
                       std::span<std::byte> output, const Body& body) const {
-    const LaneLoan loan(*this);
+    LaneLoan loan(*this);
     for (std::int64_t done = 0; done < batch; done += plan_.images()) {
       const auto at = static_cast<std::size_t>(done);
       body(loan.lane(), input.data() + at * plan_.entry().bytes,
            std::min(plan_.images(), batch - done), output.data() + at * plan_.answer().bytes);
     }
-    if (loan.lane().finish()) return;
+    if (loan.finish()) return;
     check_on_host(input);
     refuse_change();
   }
@@ -172,6 +231,7 @@ class CudaRunner final : public EngineRunner {
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<DeviceLane>> free_;
   mutable std::size_t lanes_ = 0;
+  mutable BatchSizes sizes_;
 };
 
 }  // namespace

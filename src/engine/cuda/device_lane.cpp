@@ -7,8 +7,6 @@
 namespace nibble::inline engine {
 namespace {
 
-constexpr std::size_t kMostSizes = 256;  // of batches whose graphs are kept
-
 // Points in time on a stream.
 class DeviceClock {
  public:
@@ -97,17 +95,26 @@ void DeviceLane::run_apart(ExamplesApart examples, std::byte* output) {
 }
 
 void DeviceLane::compute(std::int64_t images, std::byte* output) {
-  auto known = graphs_.find(images);
-  if (known == graphs_.end()) {
-    if (graphs_.size() == kMostSizes) graphs_.clear();
-    const DeviceRun all = run_of(images);
-    plan_.load(all, input_.as<>(), is_wrong_);
-    for (std::size_t step = 0; step < plan_.steps(); ++step) plan_.run_step(all, step);
-    plan_.store(all, output_.as<>());
-    known = graphs_.emplace(images, queue_.record()).first;
-  }
-  queue_.replay(*known->second);
+  const auto known = graphs_.find(images);
+  queue_.replay(known != graphs_.end() ? *known->second : record(images));
   queue_.copy(output, output_.as<>(), static_cast<std::size_t>(images) * plan_.answer().bytes);
+}
+
+const cuda::DeviceGraph& DeviceLane::record(std::int64_t images) {
+  const DeviceRun all = run_of(images);
+  plan_.load(all, input_.as<>(), is_wrong_);
+  for (std::size_t step = 0; step < plan_.steps(); ++step) plan_.run_step(all, step);
+  plan_.store(all, output_.as<>());
+  return *graphs_.emplace(images, queue_.record()).first->second;
+}
+
+void DeviceLane::keep(const BatchSizes& sizes) {
+  if (kept_version_ == sizes.version()) return;
+  std::erase_if(graphs_, [&](const auto& each) { return !sizes.has(each.first); });
+  for (const std::int64_t images : sizes.all()) {
+    if (!graphs_.contains(images)) record(images);
+  }
+  kept_version_ = sizes.version();
 }
 
 void DeviceLane::show(std::size_t value, std::int64_t images, const ResultWatcher& watch) {

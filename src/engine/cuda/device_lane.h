@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream of a GPU with the memory of one run at a time. Every size of batch is recorded at its
-// first run, and replayed from then on.
+// first run, or when another lane had it, and replayed from then on.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 #include "backend/cuda/device_pool.h"
 #include "backend/cuda/device_queue.h"
+#include "engine/cuda/batch_sizes.h"
 #include "engine/cuda/device_plan.h"
 #include "engine/runner.h"
 
@@ -37,10 +38,14 @@ class DeviceLane {
   // Whether all numbers since the last call were within the range of the input; waits.
   bool finish();
 
+  // Records what it has not of these sizes and forgets all others; nothing may be on its way.
+  void keep(const BatchSizes& sizes);
+
  private:
   DeviceRun run_of(std::int64_t images);
   void bring(const std::byte* input, std::int64_t images, std::size_t place = 0);
   void compute(std::int64_t images, std::byte* output);
+  const cuda::DeviceGraph& record(std::int64_t images);
   void load(const std::byte* input, std::int64_t images);
   void store(std::int64_t images, std::byte* output);
   void show(std::size_t value, std::int64_t images, const ResultWatcher& watch);
@@ -55,6 +60,7 @@ class DeviceLane {
   cuda::DeviceBuffer output_;
   std::uint32_t* is_wrong_ = nullptr;                                  // pinned
   std::map<std::int64_t, std::unique_ptr<cuda::DeviceGraph>> graphs_;  // by images
+  std::uint64_t kept_version_ = 0;                                     // of the sizes
 };
 
 }  // namespace nibble::inline engine

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sizes of batches that all lanes of an engine have recorded.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace nibble::inline engine {
+
+// The last kMost sizes that were new; a further one takes the place of the oldest.
+class BatchSizes {
+ public:
+  static constexpr std::size_t kMost = 256;
+
+  BatchSizes() { sizes_.reserve(kMost); }
+
+  bool has(std::int64_t images) const { return std::ranges::find(sizes_, images) != sizes_.end(); }
+  void add(std::int64_t images) {
+    if (sizes_.size() == kMost) sizes_.erase(sizes_.begin());
+    sizes_.push_back(images);
+    ++version_;
+  }
+  std::span<const std::int64_t> all() const { return sizes_; }
+  std::uint64_t version() const { return version_; }  // another one, other sizes
+
+ private:
+  std::vector<std::int64_t> sizes_;  // the oldest first
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace nibble::inline engine
