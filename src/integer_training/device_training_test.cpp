@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on a GPU: averages, frozen models, evaluations and checkpoints are those of the CPU.
+// Runs on a GPU: averages, frozen models, evaluations and checkpoints are those of the CPU. Engines
+// of engine_answers_test.cpp run there, too.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "backend/cuda/register.h"
+#include "engine/engine_test_support.h"
 #include "integer_step/choose_place.h"
 #include "integer_training/integer_run_test_support.h"
+#include "nibble/engine/cuda_engine.h"
 
 namespace nibble::inline integer_training {
 namespace {
+
+[[maybe_unused]] const bool is_known = [] {
+  register_cuda_engine();
+  tested_devices() = {"cuda"};
+  return true;
+}();
 
 constexpr std::int64_t kSteps = 50;
 constexpr std::string_view kNetwork = R"(

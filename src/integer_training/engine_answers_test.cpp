@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine gives the exact answers of the trainer's own frozen evaluation, on every path, with
-// any number of threads, whatever the batch.
+// The engine gives the exact answers of the trainer's own frozen evaluation, on every device and
+// path, with any number of threads, whatever the batch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/isa.h"
+#include "engine/engine_test_support.h"
 #include "graph/batch_norm.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/integer_run_test_support.h"
@@ -120,19 +121,26 @@ class EngineAnswers : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(EngineAnswers, AreTheTrainersOwn) {
-  for (const Isa isa : supported_isas()) {
-    set_isa(isa);
-    EXPECT_EQ(answers({.max_batch = 40, .threads = 2}), wanted_) << name_of(isa);
+  for (const std::string& device : tested_devices()) {
+    const std::span<const Isa> paths = supported_isas();
+    for (const Isa isa : device == "cpu" ? paths : paths.last(1)) {
+      set_isa(isa);
+      EXPECT_EQ(answers({.device = device, .max_batch = 40, .threads = 2}), wanted_)
+          << device << " " << name_of(isa);
+    }
   }
 }
 
 TEST_P(EngineAnswers, DoNotDependOnBatchThreadsOrFusion) {
-  for (const int threads : {1, 2, 3}) {
-    for (const std::int64_t batch : {1, 7, 40}) {
-      EXPECT_EQ(answers({.max_batch = batch, .threads = threads}), wanted_);
+  for (const std::string& device : tested_devices()) {
+    SCOPED_TRACE(device);
+    for (const int threads : {1, 2, 3}) {
+      for (const std::int64_t batch : {1, 7, 40}) {
+        EXPECT_EQ(answers({.device = device, .max_batch = batch, .threads = threads}), wanted_);
+      }
     }
+    EXPECT_EQ(answers({.device = device, .max_batch = 40, .keeps_layers = true}), wanted_);
   }
-  EXPECT_EQ(answers({.max_batch = 40, .keeps_layers = true}), wanted_);
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, EngineAnswers, ::testing::ValuesIn(kCases),
