@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/nibble/verb.h"
@@ -25,7 +26,12 @@ struct BenchFlags {
   double seconds = 3;
   bool is_json = false;
   bool has_layers = false;
+  bool is_packed = false;
   bool is_unpacked = false;
+
+  std::optional<bool> packs_halves() const {
+    return is_packed == is_unpacked ? std::nullopt : std::optional(is_packed);
+  }
 };
 
 std::string share_words(double rate, double peak) {
@@ -111,7 +117,7 @@ void run(const BenchFlags& flags) {
                                                    .max_batch = flags.batch,
                                                    .threads = thread_count(),
                                                    .lanes = flags.lanes,
-                                                   .packs_halves = !flags.is_unpacked});
+                                                   .packs_halves = flags.packs_halves()});
   const Json json = Json::parse(measure_engine(engine, {.batch = flags.batch,
                                                         .seconds = flags.seconds,
                                                         .device = flags.device,
@@ -139,8 +145,11 @@ void add_bench(CLI::App& app) {
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
       ->check(within(1e-9, 1e9));
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");
-  verb.add_flag("--unpacked", flags->is_unpacked,
-                "keep 4-bit weights and values in bytes, as int8");
+  CLI::Option* unpacked = verb.add_flag("--unpacked", flags->is_unpacked,
+                                        "keep 4-bit weights and values in bytes, as int8; so they "
+                                        "always lie on a GPU, and as usual where AMX multiplies");
+  verb.add_flag("--packed", flags->is_packed, "keep them in halves of bytes, on AMX as well")
+      ->excludes(unpacked);
   verb.add_flag("--json", flags->is_json,
                 "print JSON: images_per_second, median_ms, p99_ms, steps …");
   verb.footer(

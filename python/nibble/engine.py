@@ -50,13 +50,14 @@ class Engine(_networks.Engine):
     device: "cpu", "cuda" or "cuda:1" (a GPU), "reference" (the definitions) or "check(cpu,reference)" (both, an error at the
     first difference).
     threads: of one run; None: all cores. max_batch: the batch that is expected; larger ones run, too. lanes: submitted
-    batches that run at a time. unpacked: 4-bit weights and values lie in bytes, twice as large.
+    batches that run at a time. unpacked: 4-bit weights and values lie in bytes, twice as large, as they do anyway
+    where AMX multiplies and on a GPU.
 
     ``run(x, out=None)`` gives the integers that the network answers with, ``answers(x)`` the real numbers that they
     stand for. x is a NumPy array, a torch tensor or anything with ``__dlpack__``: one example or a batch, with channels
     last (or first, where only that fits). Integers of the input's type enter as they lie in memory, without a copy;
-    other integers are checked and copied; uint8 are bytes of pictures unless the network takes uint8; float32 are real
-    numbers, rounded as the network says. The result is of x's kind. While an engine runs, other Python threads go on.
+    other integers are checked and copied; uint8 are bytes of pictures unless the network takes uint8; floats of any width are
+    real numbers, rounded as the network says. The result is of x's kind. While an engine runs, other Python threads go on.
     Engines on a GPU take arrays of the host and of that GPU; tensors there get their answers there.
 
     >>> engine = nibble.Engine(digits_model)

@@ -147,7 +147,7 @@ def test_lanes_and_unpacked_weights_are_the_commands(nibble, float_run, command,
             assert found[key] == said[key], key
         assert found.keys() == said.keys() and found["throughput"]["lanes"] == lanes
         assert (found["throughput"]["from_host"] > 0) == (lanes > 1) == (said["throughput"]["from_host"] > 0)
-    assert engine.weight_bytes > nibble.Engine(model).weight_bytes
+    assert (engine.weight_bytes > nibble.Engine(model).weight_bytes) == (found["isa"] != "amx")  # there bytes are usual
     for wrong in (0, 65):
         with pytest.raises(nibble.errors.UsageError, match=r"\[engine\] lanes: got \d+, expected 1 to 64"):
             nibble.Engine(model, lanes=wrong)

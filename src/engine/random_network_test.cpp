@@ -61,7 +61,10 @@ class RandomNetworks : public ::testing::Test {
     for (const Isa isa : supported_isas()) {
       set_isa(isa);
       const auto [max_batch, batch, threads] = kChoices[choice++ % std::size(kChoices)];
-      const Engine engine(random.model(), {.max_batch = max_batch, .threads = threads});
+      const Engine engine(random.model(),
+                          {.max_batch = max_batch,
+                           .threads = threads,
+                           .packs_halves = seed % 2 == 0 ? std::nullopt : std::optional(true)});
       EXPECT_TRUE(answers_of(engine, examples.first(examples.input, batch), batch) ==
                   examples.first(examples.values.back(), batch))
           << name_of(isa) << " " << max_batch << " " << batch << " " << threads;

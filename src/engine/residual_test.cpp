@@ -29,7 +29,9 @@ class ResidualTest : public EngineFixture {
     }
     return maker.rescale(maker.last(), dice_.many(kept.channels, 1, 60), 14, kept.low, kept.high);
   }
-  std::size_t arena_of(const NetworkMaker& maker) { return Engine(maker.model()).arena_bytes(); }
+  std::size_t arena_of(const NetworkMaker& maker) {
+    return Engine(maker.model(), {.packs_halves = true}).arena_bytes();
+  }
 
   static constexpr Kept kCases[] = {{64, 0, 15}, {64, -128, 127}, {48, 0, 200}, {17, -128, 127}};
 };

@@ -42,7 +42,8 @@ TEST_F(ResNet50Int4Paths, AnswerTheSameWhateverTheThreadsAndBatches) {
     SCOPED_TRACE(name_of(isa));
     set_isa(isa);
     EXPECT_EQ(answers({.max_batch = 2, .threads = 1}), wanted);
-    EXPECT_EQ(answers({.max_batch = 2, .threads = 2, .packs_halves = false}), wanted);
+    for (const bool packs_halves : {false, true})
+      EXPECT_EQ(answers({.max_batch = 2, .threads = 2, .packs_halves = packs_halves}), wanted);
     EXPECT_EQ(answers({.threads = 3}), wanted);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "core/isa.h"
 #include "engine/engine_test_support.h"
+#include "kernels/engine/engine_kernels.h"
 
 namespace nibble::inline engine {
 
@@ -28,6 +29,8 @@ class EngineFixture : public ::testing::Test {
         SCOPED_TRACE(name_of(isa));
         for (const int threads : {1, 2, 3})
           check_options(maker, examples, {.max_batch = 3, .threads = threads});
+        if (engine_kernels().multiply_matrix != nullptr)  // bytes are usual there
+          check_options(maker, examples, {.max_batch = 3, .threads = 2, .packs_halves = true});
       }
     }
   }

@@ -40,7 +40,9 @@ struct EngineOptions {
   int lanes = 1;                   // submitted batches that run at a time
   bool keeps_layers = false;       // nothing is fused, so that every layer's integers can be seen
   const Tuning* tuning = nullptr;  // null: find_tuning()
-  bool packs_halves = true;        // false: 4-bit weights and values lie in bytes, twice as large
+  // Whether 4-bit weights and values lie in halves of bytes; false: in bytes, twice as large. None:
+  // whichever is faster on the path of the CPU. On a GPU they lie in bytes.
+  std::optional<bool> packs_halves = {};
   std::optional<Limits> limits = {};  // while it is loaded; none: those in force
 };
 

@@ -56,7 +56,7 @@ void check_output(const EngineObject& self, const Array& output, const Shape& sh
 }
 
 nb::object run(const EngineObject& self, nb::handle x, nb::handle out) {
-  const Array input(x, {kRun, "x"}, Access::read);
+  const Array input(x, {kRun, "x", kNumbers}, Access::read);
   const Examples examples(input, self);
   if (!out.is_none()) {
     const Array output(out, {kRun, "out"}, Access::write);
@@ -75,7 +75,7 @@ struct Submission {
   Submission(const EngineObject& self, nb::handle given, nb::handle told)
       : x(nb::borrow(given)),
         future(nb::borrow(told)),
-        array(x, {"submit", "x"}, Access::read),
+        array(x, {"submit", "x", kNumbers}, Access::read),
         examples(array, self),
         answers(self, examples, array) {}
 
@@ -114,7 +114,7 @@ void submit(const EngineObject& self, nb::handle x, nb::handle future) {
 }
 
 nb::object answers(const EngineObject& self, nb::handle x) {
-  const Array input(x, {"answers", "x"}, Access::read);
+  const Array input(x, {"answers", "x", kNumbers}, Access::read);
   const Examples examples(input, self);
   const ValueInfo& info = self.engine().output();
   Tensor integers(info.dtype, examples.shape_for(info.shape));
@@ -126,7 +126,7 @@ nb::object answers(const EngineObject& self, nb::handle x) {
 
 // The integers of every layer, by its name; of an engine that keeps layers.
 nb::dict layer_values(const EngineObject& self, nb::handle x) {
-  const Array input(x, {"layers", "x"}, Access::read);
+  const Array input(x, {"layers", "x", kNumbers}, Access::read);
   const Examples examples(input, self);
   const std::optional<cuda::Place> queue = queue_before(self, examples.is_on_gpu());
   std::vector<std::pair<std::string, Tensor>> layers;
@@ -185,12 +185,13 @@ void bind_engine(nb::module_& module) {
               throw Error("engine", "lanes", std::to_string(lanes),
                           "1 to " + std::to_string(kMostLanes));
             const nb::gil_scoped_release others_may_run;
-            new (self) EngineObject(model, {.device = device,
-                                            .max_batch = max_batch,
-                                            .threads = threads > 0 ? threads : thread_count(),
-                                            .lanes = lanes,
-                                            .keeps_layers = keeps_layers,
-                                            .packs_halves = !unpacked});
+            new (self) EngineObject(
+                model, {.device = device,
+                        .max_batch = max_batch,
+                        .threads = threads > 0 ? threads : thread_count(),
+                        .lanes = lanes,
+                        .keeps_layers = keeps_layers,
+                        .packs_halves = unpacked ? std::optional(false) : std::nullopt});
           },
           nb::arg("model"), nb::arg("device"), nb::arg("threads"), nb::arg("max_batch"),
           nb::arg("keeps_layers"), nb::arg("lanes"), nb::arg("unpacked"))

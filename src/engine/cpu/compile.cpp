@@ -87,7 +87,7 @@ class CpuCompiler {
         .out = places_[step.output],
         .is_linear = std::holds_alternative<Linear>(law.op),
         .weights = std::move(weights),
-        .has_small_weights = options_.packs_halves && law.has_small_weights && !law.is_depthwise,
+        .has_small_weights = packs_halves(options_) && law.has_small_weights && !law.is_depthwise,
         .finish = law.finish};
     if (const auto* conv = std::get_if<Conv2d>(&law.op)) spec.window = *conv;
     if (law.finish.addend != kNoNode) spec.addend = places_[law.finish.addend];

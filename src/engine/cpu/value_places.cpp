@@ -6,6 +6,7 @@
 
 #include "core/checked.h"
 #include "graph/arena.h"
+#include "kernels/engine/engine_kernels.h"
 
 namespace nibble::inline engine {
 namespace {
@@ -31,8 +32,12 @@ bool has_whole_panels(const ProgramStep& step) {
 
 }  // namespace
 
+bool packs_halves(const EngineOptions& options) {
+  return options.packs_halves.value_or(engine_kernels().multiply_matrix == nullptr);
+}
+
 ValuePlaces::ValuePlaces(const EngineProgram& program, const EngineOptions& options)
-    : program_(program), options_(options) {
+    : program_(program), options_(options), packs_halves_(packs_halves(options)) {
   find_readers();
   find_packed();
   place_values();
@@ -70,8 +75,8 @@ void ValuePlaces::find_packed() {
 // Whether all who read a value take halves of bytes; later values know it of theirs.
 bool ValuePlaces::may_pack(std::size_t value) const {
   const ProgramStep* giver = givers_[value];
-  if (giver == nullptr || readers_[value].empty() || options_.keeps_layers ||
-      !options_.packs_halves || !has_whole_panels(*giver)) {
+  if (giver == nullptr || readers_[value].empty() || options_.keeps_layers || !packs_halves_ ||
+      !has_whole_panels(*giver)) {
     return false;
   }
   return std::ranges::all_of(readers_[value],

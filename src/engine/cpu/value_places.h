@@ -12,6 +12,10 @@
 
 namespace nibble::inline engine {
 
+// Whether 4-bit weights and values lie in halves of bytes: as the options have it, else unless the
+// active path multiplies matrices, which takes longer to expand them than to read bytes.
+bool packs_halves(const EngineOptions& options);
+
 class ValuePlaces {
  public:
   // The program must outlive it.
@@ -47,6 +51,7 @@ class ValuePlaces {
 
   const EngineProgram& program_;
   const EngineOptions& options_;
+  bool packs_halves_;
   std::vector<std::vector<Reader>> readers_;  // by value
   std::vector<const ProgramStep*> givers_;    // by value; null: the input, or not stored
   std::vector<bool> may_pack_;                // by value: it may lie in halves of bytes
