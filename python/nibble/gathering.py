@@ -28,22 +28,29 @@ def _shown(given: Any) -> str:
     return f"an object of type {type(given).__name__}" + (f" with elements {given.dtype}" if _is_array(given) else "")
 
 
+def _on_host(values: Any) -> Any:
+    """A tensor as an array; NumPy has no bfloat16, which comes as float32 alike where a package adds it."""
+    if hasattr(values, "detach"):
+        tensor = values.detach().cpu()
+        return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+    return values.astype(np.float32) if getattr(values, "dtype", None) == "bfloat16" else values
+
+
 def as_array(values: Any, what: str = "array") -> NDArray[Any]:
-    """NumPy's view of an array or a tensor; float64 becomes float32.
+    """NumPy's view of an array or a tensor; floats of other widths become float32.
 
     >>> from nibble.gathering import as_array
     >>> as_array(np.ones(3)).dtype
     dtype('float32')
     """
     try:
-        if hasattr(values, "detach"):
-            values = values.detach().cpu().numpy()
-        array = np.asarray(values)
+        array = np.asarray(_on_host(values))
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):  # NumPy's words are of several lines
         array = None
     if array is None or array.dtype.kind not in "biuf":
         raise ArgumentTypeError(f"[data] {what}: got {_shown(values)}, expected an array of numbers")
-    return array.astype(np.float32) if array.dtype == np.float64 else array
+    with np.errstate(over="ignore"):  # what is beyond float32 becomes infinite
+        return array.astype(np.float32, copy=False) if array.dtype.kind == "f" else array
 
 
 def channels_last(images: NDArray[Any], shape: tuple[int, ...] | None) -> NDArray[Any]:

@@ -24,7 +24,11 @@ enum class Access { read, write };
 struct Argument {
   std::string_view function;
   std::string_view name;
+  std::string_view types = "float32, float16 or bfloat16";  // that it may be of
 };
+
+// The types of what is no more than numbers.
+inline constexpr std::string_view kNumbers = "floats or integers in the byte order of this machine";
 
 class Array {
  public:

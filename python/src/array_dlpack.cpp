@@ -130,7 +130,7 @@ void Array::take_dlpack(Argument argument, Access access) {
     throw TypeMistake(argument.function, name + "'s dtype",
                       "code " + std::to_string(tensor->dtype.code) + " of " +
                           std::to_string(tensor->dtype.bits) + " bits",
-                      "float32, float16 or bfloat16");
+                      std::string(argument.types));
   }
   dtype_ = *found;
   take_layout(argument, *tensor);

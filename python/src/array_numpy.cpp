@@ -75,7 +75,7 @@ void Array::take_numpy(Argument argument, Access access) {
     }
     if (!is_bfloat(object_)) {
       throw TypeMistake(argument.function, std::string(argument.name) + "'s dtype",
-                        dtype_text(object_), "float32, float16 or bfloat16");
+                        dtype_text(object_), std::string(argument.types));
     }
     bits = object_.attr("view")("uint16");
     take_buffer(bits, access);
@@ -83,7 +83,7 @@ void Array::take_numpy(Argument argument, Access access) {
   const std::optional<DType> found = dtype_of_format(loan_.buffer.format, loan_.buffer.itemsize);
   if (!found) {
     throw TypeMistake(argument.function, std::string(argument.name) + "'s dtype",
-                      dtype_text(object_), "float32, float16 or bfloat16");
+                      dtype_text(object_), std::string(argument.types));
   }
   dtype_ = bits.is_valid() ? DType::bf16 : *found;
   data_ = loan_.buffer.buf;

@@ -83,7 +83,7 @@ void Array::take_torch(Argument argument, Access access) {
   const std::optional<DType> found = module.dtype_of(type);
   if (!found) {
     throw TypeMistake(argument.function, name + "'s dtype", nb::cast<std::string>(nb::str(type)),
-                      "float32, float16 or bfloat16");
+                      std::string(argument.types));
   }
   dtype_ = *found;
   if (!attribute(object_, layout).is(module.strided)) {

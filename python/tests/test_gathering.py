@@ -44,6 +44,11 @@ def test_forms(data, expected):
     assert same(arrays_of(data), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
+def test_floats_become_float32(dtype):
+    assert arrays_of(np.ones(3, dtype))["images"].dtype == np.float32
+
+
 def test_loaders_of_torch():
     data = pytest.importorskip("torch.utils.data")
     import torch
@@ -54,8 +59,10 @@ def test_loaders_of_torch():
     assert same(arrays_of((loader(x, y), loader(x[:2], y[:2]))), SPLITS)
     with pytest.raises(nibble.errors.ArgumentTypeError, match="object of type TensorDataset"):
         arrays_of(loader(x).dataset)
-    with pytest.raises(nibble.errors.ArgumentTypeError, match="elements torch.bfloat16, expected an array of numbers"):
-        arrays_of(torch.ones(3, dtype=torch.bfloat16))
+    with pytest.raises(nibble.errors.ArgumentTypeError, match="elements torch.complex64, expected an array of numbers"):
+        arrays_of(torch.ones(3, dtype=torch.complex64))
+    for dtype in (torch.bfloat16, torch.float16, torch.float64):
+        assert same(arrays_of(torch.full((3,), 0.5, dtype=dtype)), {"images": np.full(3, 0.5, np.float32)})
 
 
 TYPES, USAGE = nibble.errors.ArgumentTypeError, nibble.errors.UsageError

@@ -26,7 +26,7 @@ class EngineModule(torch.nn.Module):
 
     model    a Model or a path, as `nibble.Engine` takes them, and so are device, threads and max_batch
     forward  takes what the engine takes: pictures of floats or bytes, channels first or last, on any device; integers on
-             the GPU where the engine runs are not copied
+             the GPU where the engine runs are not copied. Answers are floats of x's width, float32 for integers
 
     There is nothing to train: no parameters, no gradients. Copies and pickles have the model's bytes in them.
 
@@ -53,7 +53,7 @@ class EngineModule(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         values = x.detach()
         answers: torch.Tensor = self.engine.answers(values if self._reaches(x.device) else values.cpu())
-        return answers.to(x.device)
+        return answers.to(x.device, x.dtype if x.is_floating_point() else answers.dtype)
 
     def _reaches(self, device: torch.device) -> bool:
         """Whether the engine takes tensors there as they are."""

@@ -21,7 +21,7 @@ namespace {
 namespace nb = nanobind;
 
 Tensor tensor_of(const std::string& name, nb::handle object) {
-  const Array array(object, {"data", name}, Access::read);
+  const Array array(object, {"data", name, kNumbers}, Access::read);
   if (!array.is_on_cpu()) throw StateMistake("data", name, "an array on a GPU", "one on the CPU");
   Tensor gathered;
   const ConstTensorView values = dense(array, gathered);

@@ -2,10 +2,12 @@
 // An engine, and its examples and answers in memory of arrays.
 #include "python/src/networks/engine_arrays.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/device_name.h"
 #include "cuda/memory.h"
+#include "kernels/quantize/widening.h"
 #include "python/src/checks.h"
 #include "python/src/device_memory.h"
 #include "python/src/errors.h"
@@ -15,7 +17,7 @@
 namespace nibble::python {
 namespace {
 
-constexpr Argument kX{"run", "x"};
+constexpr Argument kX{"run", "x", kNumbers};
 
 // Engines that check each other take the host's alone.
 Device memory_of(const std::string& name) {
@@ -53,6 +55,28 @@ Tensor copy_on_host(const Array& array) {
   return copy;
 }
 
+template <class Word, class ToFloat>
+Tensor converted(ConstTensorView values, ToFloat to_float) {
+  Tensor floats(DType::f32, values.shape());
+  std::ranges::transform(values.as<Word>(), floats.as<float>().begin(), to_float);
+  return floats;
+}
+
+// Floats of other widths as fp32, which is what the network rounds.
+ConstTensorView in_fp32(ConstTensorView values, Tensor& storage) {
+  switch (values.dtype()) {
+    case DType::f64:
+      storage = converted<double>(values, [](double each) { return static_cast<float>(each); });
+      return storage.view();
+    case DType::f16:
+    case DType::bf16:
+      (void)as_floats(values, storage);
+      return storage.view();
+    default:
+      return values;
+  }
+}
+
 }  // namespace
 
 EngineObject::EngineObject(const ModelObject& model, const EngineOptions& options)
@@ -86,7 +110,8 @@ Examples::Examples(const Array& array, const EngineObject& self) {
   if (!array.is_on_cpu()) gathered = copy_on_host(array);
   const ConstTensorView values =
       array.is_on_cpu() ? dense(array, gathered) : std::as_const(gathered).view();
-  batch_ = self.reader.take(values, "x", copied_);
+  Tensor widened;
+  batch_ = self.reader.take(in_fp32(values, widened), "x", copied_);
   bytes_ = copied_;
 }
 
