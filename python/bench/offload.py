@@ -8,8 +8,9 @@
 
 Steps run in turns, so that all see the same machine. With `cpu` and a wire of fp32 the layers are torch's own; `passes` is the
 CPU without that shortcut, so that all is done that is done for an accelerator, but for copies; `pool` computes and copies on
-threads of its own. Shares are medians of the ratios of neighbouring steps, by the wall's clock and by the processor's. --check
-fails where `cpu` or `passes` takes more than 1.05 of the wall's in fp32. --variants has beside the plain model the whole model
+threads of its own. Shares are medians of the ratios of neighbouring steps, by the wall's clock and by the processor's, which
+other work on the machine slows down less; memory that was freed is used again. --check fails where `cpu` or `passes` takes more
+than 1.05 of the processor's in fp32. --variants has beside the plain model the whole model
 on the device and its convolutions offloaded naively, with copies of everything in fp32 for every pass; all wires then move
 convolutions alone. --layers takes the layers of ResNet-20 one by one: load, compute and unload of each pass beside the
 original's. --parts says where the time of a step goes: packing, copies, products, waiting, Python, the rest of the model.
@@ -30,12 +31,14 @@ from torch.nn import functional
 
 import nibble.torch as nt
 from offload_layers import print_layers
+from offload_memory import begin_again_with_kept_pages
 from offload_naive import naively_offloaded
 from offload_parts import print_parts
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 from train_offload import resnet20  # noqa: E402
 
+MOST = 1.05  # times the plain step
 PLAIN = "plain", "torch"  # like the others, a wire and where products are
 
 
@@ -55,7 +58,7 @@ def stepper(model, x, y):
 
 
 def both_clocks():
-    """The wall's and the processor's, which other work on the machine slows down less."""
+    """The wall's and the processor's."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
@@ -131,11 +134,12 @@ def main() -> None:
         milliseconds = 1e3 * np.median(times[key], axis=0)[0]
         moved = models[key][1]() / (given.turns + 1) / 1e6
         print(f"{key[0]:8}{key[1]:10}{milliseconds:10.2f}{share:10.3f}{of_processor:10.3f}{moved:11.2f}")
-        if given.check and key in (("fp32", "cpu"), ("fp32", "passes")) and share > 1.05:
-            dear.append(f"{' '.join(key)} got {share:.3f} times the plain step, expected at most 1.05")
+        if given.check and key in (("fp32", "cpu"), ("fp32", "passes")) and of_processor > MOST:
+            dear.append(f"{' '.join(key)} got {of_processor:.3f} times the plain step, expected at most {MOST}")
     if dear:
         sys.exit(f"offload: {', '.join(dear)}")
 
 
 if __name__ == "__main__":
+    begin_again_with_kept_pages()
     main()

@@ -24,6 +24,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from offload_memory import KEEPS_PAGES
+
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "train_offload.py"
 EPOCH = re.compile(r"^epoch (\d+): loss (\S+), test accuracy ([\d.]+)%, ([\d.]+) s", re.M)
 POOLS = "import torch, nibble; print(len({line.split()[-1] for line in open('/proc/self/maps') if 'gomp' in line}))"
@@ -103,9 +105,9 @@ def shares_of(names: list[str]) -> list[list[int]]:
 
 
 def environment_of_courses() -> dict:
-    """Memory that was freed is used again, for new pages cost more than what is computed there; and where torch and the
-    formats bring a pool of threads each, those of the one do not keep the other's cores busy while they wait."""
-    found = {**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 34)}
+    """Where torch and the formats bring a pool of threads each, those of the one do not keep the other's cores busy while
+    they wait."""
+    found = {**os.environ, **KEEPS_PAGES}
     pools = subprocess.run([sys.executable, "-c", POOLS], capture_output=True, text=True).stdout.strip()
     if pools not in ("0", "1"):
         found["GOMP_SPINCOUNT"] = "500"

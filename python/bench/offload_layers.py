@@ -87,10 +87,19 @@ class TimedSite(Site):
         with self.clock.part("load"):
             return super().send(tensor, wire, key)
 
-    def fetch(self, make):
-        made = make()
+    def send_as_is(self, tensor):
+        with self.clock.part("load"):
+            return super().send_as_is(tensor)
+
+    def fetch(self, make, *sent):
+        return self.unloaded(super().fetch, make())
+
+    def fetch_as_is(self, make, *sent):
+        return self.unloaded(super().fetch_as_is, make())
+
+    def unloaded(self, fetch, made):
         with self.clock.part("unload"):
-            found = super().fetch(lambda: made)()
+            found = fetch(lambda: made)()
         return lambda: found
 
 

@@ -85,18 +85,19 @@ def clocked(device: str, clock: PartsClock):
     parts = [(wire.Wire, "pack", where), (wire.Parcel, "operand", "operands"), (wire.Parcel, "unpacked", "unpack")]
     parts += [(backend, "send", "send"), (backend, "forward", "products"), (backend, "backward", "products")]
     kept = [(owner, name, vars(owner).get(name)) for owner, name, _ in parts]
-    directions = [(name, vars(passes._Pass)[name]) for name in ("forward", "backward")]
+    functions = passes._PlainPass, passes._PackedPass
+    directions = [(function, name, vars(function)[name]) for function in functions for name in ("forward", "backward")]
     for owner, name, part in parts:
         setattr(owner, name, clock.timed(getattr(owner, name), part))
-    for name, own in directions:
-        setattr(passes._Pass, name, staticmethod(clock.timed(own.__func__, REST)))
+    for function, name, own in directions:
+        setattr(function, name, staticmethod(clock.timed(own.__func__, REST)))
     backend.fetch, backend.ask = begins("fetch", "fetch"), begins("ask", REST)
     try:
         yield
     finally:
         del backend.fetch, backend.ask
-        for name, own in directions:
-            setattr(passes._Pass, name, own)
+        for function, name, own in directions:
+            setattr(function, name, own)
         for owner, name, own in kept:
             if own is None:
                 delattr(owner, name)

@@ -111,7 +111,7 @@ def test_errors_of_the_threads_are_the_callers():
     pool = PoolBackend()
     there = pool.send(torch.eye(3).to_sparse())
     with pytest.raises(RuntimeError, match="sparse"):
-        pool.ask(lambda: there + 1)()
+        pool.ask(lambda: there + 1, there)()
     assert pool.ask(lambda: 1)() == 1
 
 

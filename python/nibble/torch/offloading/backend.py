@@ -20,6 +20,7 @@ COMPUTES: Dict[str, torch.dtype] = {
     "fp16": torch.float16,
     "bf16": torch.bfloat16,
 }
+NOTHING_AROUND = contextlib.nullcontext()
 MOST_TAPS = 1 << 28  # inputs below elements of a weight that are written out, 1 GiB in fp32
 
 
@@ -40,9 +41,10 @@ class Backend:
         """New memory of the host, of the kind that `send` is quickest with."""
         return torch.empty(shape, dtype=dtype)
 
-    def ask(self, work: Callable[[], Any]) -> Callable[[], Any]:
+    def ask(self, work: Callable[[], Any], *sent: Optional[torch.Tensor]) -> Callable[[], Any]:
         """Has `work` done, which computes with the device's tensors: all that does runs in such calls, one after the
-        other, and so does `fetch`. The result gives what `work` gave.
+        other, and so does `fetch`. The result gives what `work` gave, or raises what went wrong there or on the way of
+        those tensors that were `sent` for it.
         """
         done = work()
         return lambda: done
@@ -65,7 +67,7 @@ class Backend:
 
     def computing(self, compute: Optional[str], has_weights: bool = False) -> ContextManager[Any]:
         """Around products, one with the gradient of weights among them or not: fp32 is not to be less."""
-        return contextlib.nullcontext()
+        return NOTHING_AROUND
 
     def __deepcopy__(self, memo: Any) -> Backend:
         return self  # copies of a layer use the same device
@@ -128,7 +130,7 @@ class CudaBackend(Backend):
 
     def computing(self, compute: Optional[str], has_weights: bool = False) -> ContextManager[Any]:
         if compute not in ("fp32", "tf32"):
-            return contextlib.nullcontext()
+            return NOTHING_AROUND
         # cuDNN's gradients of weights were off by 1.3e-5 of the largest where others are by 3e-7.
         return _float_products(compute == "tf32", may_be_cudnns=compute == "tf32" or not has_weights)
 
@@ -177,6 +179,9 @@ def register_backend(kind: str, maker: Callable[[str], Backend]) -> None:
 def backend_of(device: AnyBackend) -> Backend:
     if isinstance(device, Backend):
         return device
+    found = _made.get(device)
+    if found is not None:
+        return found
     device = str(device)
     kind = device.split(":")[0]
     if kind not in _makers:

@@ -105,7 +105,7 @@ class OffloadLinear(_Offloaded, nn.Linear):
 
 def _padded(layer: nn.Conv2d, x: torch.Tensor) -> Tuple[torch.Tensor, Tuple[int, int]]:
     """Zeros of equal number on both sides are the product's business; all other padding is done on the host."""
-    right, left, below, above = (layer._reversed_padding_repeated_twice[i] for i in (1, 0, 3, 2))
+    left, right, above, below = layer._reversed_padding_repeated_twice
     if layer.padding_mode == "zeros" and right == left and below == above:
         return x, (above, left)
     mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode

@@ -1,34 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forward and the backward pass of an offloaded layer, as autograd calls them."""
+"""The forward and the backward pass of an offloaded layer, as autograd calls them.
+
+Python that runs once a layer runs from cold caches, between products that fill them, at ten times its usual cost: where numbers
+cross as they are, little of it is run.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from typing import Any, ContextManager, List, Optional, Tuple
+from typing import Any, Callable, ContextManager, List, Optional, Sequence, Tuple
 
 import torch
 from torch.autograd.function import once_differentiable
 
 from ...errors import StateError
 from .. import ops
-from .products import Product
+from .backend import Backend
+from .products import Gradients, Product
 from .site import Made, Site
 from .wire import Wire, scaled
 
 EXACT = Wire("fp64")  # no type is wider: biases and gradients of weights, which are few, cross as they are
+OF_INPUT = (True, False, False)  # of the three gradients
 
+if hasattr(torch, "get_autocast_dtype"):  # torch 2.4 has one function for all devices
+    _is_autocasting, _autocast_type = torch.is_autocast_enabled, torch.get_autocast_dtype
+else:
 
-def _is_autocasting(device: str) -> bool:
-    if hasattr(torch, "get_autocast_dtype"):  # torch 2.4 has one function for all devices
-        return torch.is_autocast_enabled(device)
-    return torch.is_autocast_cpu_enabled() if device == "cpu" else torch.is_autocast_enabled()
+    def _is_autocasting(device: str) -> bool:
+        return torch.is_autocast_cpu_enabled() if device == "cpu" else torch.is_autocast_enabled()
 
-
-def _autocast_type(device: str) -> torch.dtype:
-    if hasattr(torch, "get_autocast_dtype"):
-        return torch.get_autocast_dtype(device)
-    return torch.get_autocast_cpu_dtype() if device == "cpu" else torch.get_autocast_gpu_dtype()
+    def _autocast_type(device: str) -> torch.dtype:
+        return torch.get_autocast_cpu_dtype() if device == "cpu" else torch.get_autocast_gpu_dtype()
 
 
 def _without_autocast() -> ContextManager[Any]:
@@ -40,7 +44,71 @@ def _without_autocast() -> ContextManager[Any]:
     return stack
 
 
-class _Pass(torch.autograd.Function):
+def _backward(run: Callable[..., Tuple[Any, ...]]) -> Any:
+    """A backward pass, which refuses to be differentiated; what guards it is taken only where it has something to do."""
+    once = once_differentiable(run)
+
+    def guarded(ctx: Any, error: torch.Tensor) -> Tuple[Any, ...]:
+        chosen = once if torch.is_grad_enabled() else run
+        if _is_autocasting("cpu") or _is_autocasting("cuda"):
+            with _without_autocast():
+                return chosen(ctx, error)
+        return chosen(ctx, error)
+
+    return staticmethod(guarded)
+
+
+def _gradients(
+    begin: Callable[..., Callable[[], Sequence[Any]]], make: Callable[..., Any], mask: Tuple[bool, ...], runs_ahead: bool
+) -> Sequence[Any]:
+    """What `make` gives for a mask, on the host; that of the input by itself where its way back can run beside the rest."""
+    if runs_ahead and mask[0] and any(mask[1:]):
+        wait, wait_for_rest = (begin(functools.partial(make, part)) for part in (OF_INPUT, (False, *mask[1:])))
+        return wait()[0], *wait_for_rest()[1:]
+    return begin(functools.partial(make, mask))()
+
+
+class _PlainPass(torch.autograd.Function):
+    """Numbers cross as they are and are what products take."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], site: Site, product: Product
+    ) -> torch.Tensor:
+        backend = site.backend
+        there = backend.send(x.detach())
+        kernel = site.parameter("weight", weight, site.wire).payload
+        shift = None if bias is None else site.parameter("bias", bias, EXACT).payload
+
+        def make() -> Tuple[torch.Tensor]:
+            with backend.computing(site.compute):
+                return (backend.forward(product, there, kernel, shift),)
+
+        ctx.site, ctx.product, ctx.backend = site, product, backend
+        ctx.save_for_backward(there, kernel)
+        found = site.fetch_as_is(make, there, kernel, shift)()
+        site.count(x, found)
+        return found[0]
+
+    @_backward
+    def backward(ctx: Any, error: torch.Tensor) -> Tuple[Any, ...]:
+        site, product, backend = ctx.site, ctx.product, ctx.backend
+        there, kernel = ctx.saved_tensors
+        arrived = backend.send(error.detach())
+
+        def make(part: Tuple[bool, ...]) -> Gradients:
+            with backend.computing(site.compute, has_weights=part[1]):
+                return backend.backward(product, arrived, there, kernel, part)
+
+        begin = lambda make: site.fetch_as_is(make, arrived)
+        found = _gradients(begin, make, ctx.needs_input_grad[:3], backend.runs_ahead)
+        site.count(error, found)
+        return (*found, None, None)
+
+
+class _PackedPass(torch.autograd.Function):
+    """By any wire to products of any type."""
+
     @staticmethod
     def forward(
         ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], site: Site, product: Product
@@ -66,45 +134,40 @@ class _Pass(torch.autograd.Function):
             ctx.there, ctx.kernel = there._replace(payload=None), kernel._replace(payload=None)
             ctx.types = x.dtype, weight.dtype, None if bias is None else bias.dtype
             ctx.save_for_backward(there.payload, kernel.payload)
-            return site.fetch(make)()[0]
+            return site.fetch(make, there.payload, kernel.payload, shift)()[0]
 
-    @staticmethod
-    @once_differentiable
+    @_backward
     def backward(ctx: Any, error: torch.Tensor) -> Tuple[Any, ...]:
         site, product = ctx.site, ctx.product
         backend, saved = site.backend, ctx.saved_tensors
         there, kernel = ctx.there._replace(payload=saved[0]), ctx.kernel._replace(payload=saved[1])
-        mask = ctx.needs_input_grad[:3]
         key = site.draws.next(site.wire.name == "int8")
-        with _without_autocast():
-            arrived = site.send(error, site.wire, key)
-            operands = backend.ask(lambda: [parcel.operand(ctx.dtype) for parcel in (arrived, there, kernel)])
+        arrived = site.send(error, site.wire, key)
+        parcels = arrived, there, kernel
+        operands = backend.ask(lambda: [parcel.operand(ctx.dtype) for parcel in parcels], arrived.payload)
 
-            def make(part: Tuple[bool, ...]) -> List[Made]:
-                values, scales = zip(*operands())
-                ways = (site.wire, key, scales[2]), (EXACT, None, scales[1]), (EXACT, None, None)
-                with backend.computing(site.compute, has_weights=part[1]):
-                    gradients = backend.backward(product, *values, part)
-                return [
-                    Made(gradient, wire, dtype, own_key, (scales[0], factor))
-                    for gradient, (wire, own_key, factor), dtype, is_asked in zip(gradients, ways, ctx.types, part)
-                    if is_asked
-                ]
+        def make(part: Tuple[bool, ...]) -> List[Optional[Made]]:
+            values, scales = zip(*operands())
+            ways = (site.wire, key, scales[2]), (EXACT, None, scales[1]), (EXACT, None, None)
+            with backend.computing(site.compute, has_weights=part[1]):
+                gradients = backend.backward(product, *values, part)
+            return [
+                Made(gradient, wire, dtype, own_key, (scales[0], factor)) if is_asked else None
+                for gradient, (wire, own_key, factor), dtype, is_asked in zip(gradients, ways, ctx.types, part)
+            ]
 
-            # The gradient of the input first and by itself where its way back can run beside the rest.
-            waits = [site.fetch(functools.partial(make, part)) for part in _parts(mask, backend.runs_ahead)]
-            found = iter([gradient for wait in waits for gradient in wait()])
-            return (*(next(found) if is_asked else None for is_asked in mask), None, None)
+        found = _gradients(site.fetch, make, ctx.needs_input_grad[:3], backend.runs_ahead)
+        return (*found, None, None)
 
 
-def _parts(mask: Tuple[bool, ...], is_split: bool) -> Tuple[Tuple[bool, ...], ...]:
-    if not is_split or not mask[0] or not any(mask[1:]):
-        return (mask,)
-    return (True, False, False), (False, *mask[1:])
-
-
-def _far_pass(*arguments: Any) -> torch.Tensor:
-    return _Pass.apply(*arguments)
+def _far_pass(
+    function: Any, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], site: Site, product: Product
+) -> torch.Tensor:
+    try:
+        return function.apply(x, weight, bias, site, product)
+    except Exception:
+        site.residents.forget()  # one of them may have been lost on its way
+        raise
 
 
 if ops.HAS_OPS:
@@ -114,11 +177,16 @@ if ops.HAS_OPS:
 def run_pass(
     site: Site, product: Product, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]
 ) -> torch.Tensor:
-    host = site.backend.host
+    backend = site.backend
+    host = backend.host
     if x.device.type != host:
         raise StateError(f"offload: got an input on {x.device}, expected one on {host}, where the model stays")
-    if _is_autocasting(host) and x.dtype == torch.float32:
-        x = x.to(_autocast_type(host))
-    if site.is_here(x, weight):
-        return product.forward(x, weight, bias)
-    return _far_pass(x, weight, bias, site, product)
+    function: Any = _PackedPass
+    if _is_autocasting("cpu") or _is_autocasting("cuda"):
+        if _is_autocasting(host) and x.dtype == torch.float32:
+            x = x.to(_autocast_type(host))
+    elif site.keeps_numbers(x, weight, bias):
+        if type(backend) is Backend:
+            return product.forward(x, weight, bias)  # nothing has to cross either: the layer is torch's own
+        function = _PlainPass
+    return _far_pass(function, x, weight, bias, site, product)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads of the CPU as an accelerator with memory of its own: what is tested on them holds on a GPU, which runs ahead, too."""
+"""Threads of the CPU in the place of an accelerator: they have memory of their own and work while the host goes on, as a GPU does,
+so that tests on them find what would go wrong on a GPU.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import os
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, Optional, Sequence, Tuple
 
 import torch
 
@@ -21,31 +23,21 @@ class Lane:
 
     def __init__(self, threads: Optional[int] = None) -> None:
         self._thread = ThreadPoolExecutor(1, "nibble-pool", _compute_by, (threads,))
-        self._raised: Optional[BaseException] = None  # by what nobody waits for
 
-    def do(self, work: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-        """Returns at once; the result waits for what the work gives, and raises what it raises."""
+    def do(self, work: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+        """Returns at once; the result waits for what the work gives, a given number of seconds or until it is there, and
+        raises what the work raised.
+        """
         return self._thread.submit(self._run, work, arguments).result
 
-    def begin(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Of what nobody waits for; what it raises, the next work raises."""
-        self._thread.submit(self._run_alone, work, arguments)
-
     def _run(self, work: Callable[..., Any], arguments: Tuple[Any, ...]) -> Any:
-        raised, self._raised = self._raised, None
-        if raised is not None:
-            raise raised
         return work(*arguments)
-
-    def _run_alone(self, work: Callable[..., Any], arguments: Tuple[Any, ...]) -> None:
-        try:
-            self._run(work, arguments)
-        except Exception as raised:
-            self._raised = raised
 
 
 def _compute_by(threads: Optional[int]) -> None:
-    """For the thread that calls it alone: torch would begin all later ones with that number, too."""
+    """Torch's threads for products of the calling thread. Threads that start later would get this number as well, so that
+    another thread sets theirs back.
+    """
     usual = torch.get_num_threads()  # without this call a new thread has as many as there are cores
     if threads is not None:
         torch.set_num_threads(threads)
@@ -74,18 +66,29 @@ class PoolBackend(Backend):
     def send(self, tensor: torch.Tensor) -> torch.Tensor:
         """Memory that is written to before anything that is asked for later."""
         with torch.inference_mode(False):  # in which another thread could not write there
-            there = self.memory(tensor.shape, tensor.dtype)
-        self._computing.begin(there.copy_, tensor)
+            there: Any = self.memory(tensor.shape, tensor.dtype)
+        there.written = self._computing.do(_write, there, tensor)  # raises for those alone who compute with this memory
         return there
 
-    def ask(self, work: Callable[[], Any]) -> Callable[[], Any]:
-        return self._computing.do(work)
+    def ask(self, work: Callable[[], Any], *sent: Optional[torch.Tensor]) -> Callable[[], Any]:
+        return self._computing.do(_compute_with, work, sent)
 
     def fetch(self, *tensors: Optional[torch.Tensor]) -> Callable[[], Tuple[Any, ...]]:
         return self._outward.do(self._copies, tensors)
 
     def _copies(self, tensors: Tuple[Optional[torch.Tensor], ...]) -> Tuple[Any, ...]:
         return tuple(None if each is None else self.memory(each.shape, each.dtype).copy_(each) for each in tensors)
+
+
+def _write(there: torch.Tensor, tensor: torch.Tensor) -> None:
+    there.copy_(tensor)
+
+
+def _compute_with(work: Callable[[], Any], sent: Sequence[Any]) -> Any:
+    for tensor in sent:
+        if tensor is not None:
+            tensor.written(0)  # which had its turn before
+    return work()
 
 
 def _begin_again(pool: Callable[[], Optional[PoolBackend]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -62,57 +62,77 @@ class Site:
             raise UsageError(f"compute: got {compute!r}, expected one of {', '.join(map(repr, COMPUTES))} or None")
         backend_of(device)
         self.device, self.wire, self.compute, self.stream = device, Wire(wire), compute, stream
+        self.compute_dtype = None if compute is None else COMPUTES[compute]
         self.draws = Draws(seed)
         self.residents = Residents()
         self.traffic = Traffic()
 
     @property
-    def backend(self) -> Any:
+    def backend(self) -> Backend:
         return backend_of(self.device)
 
-    def is_here(self, x: torch.Tensor, weight: torch.Tensor) -> bool:
-        """Whether nothing has to cross or to change: the layer is torch's own."""
+    def keeps_numbers(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
+        """Whether all cross as they are and are what products take."""
+        dtype = x.dtype
         return (
-            type(self.backend) is Backend
-            and max(x.element_size(), weight.element_size()) <= self.wire.bytes
-            and self.type_of_products(x) == x.dtype == weight.dtype
+            weight.dtype == dtype
+            and self.compute_dtype in (None, dtype)
+            and x.element_size() <= self.wire.bytes
+            and (bias is None or bias.dtype == dtype)
         )
 
     def type_of_products(self, x: torch.Tensor) -> torch.dtype:
-        return x.dtype if self.compute is None else COMPUTES[self.compute]
+        return self.compute_dtype or x.dtype
 
     def send(self, tensor: torch.Tensor, wire: Wire, key: Optional[Key] = None) -> Parcel:
-        parcel = wire.pack(tensor, key, 2 * self.stream + THERE, self.backend.memory)
+        backend = self.backend
+        parcel = wire.pack(tensor, key, 2 * self.stream + THERE, backend.memory)
         with _counting:
             self.traffic.bytes_sent += parcel.nbytes
             self.traffic.sent += 1
-        return parcel._replace(payload=self.backend.send(parcel.payload))
+        return parcel._replace(payload=backend.send(parcel.payload))
 
     def parameter(self, name: str, tensor: torch.Tensor, wire: Wire) -> Parcel:
         """On the device, sent where it has changed since the last time."""
-        return self.residents.get(name, tensor, lambda changed: self.send(changed, wire))
+        return self.residents.get(name, tensor, self.send, wire)
 
-    def fetch(self, make: Callable[[], Sequence[Made]]) -> Callable[[], List[torch.Tensor]]:
-        """Has the device make tensors and begins to bring them; the result waits for them."""
-        departing = self.backend.ask(lambda: self._depart(make()))
+    def fetch(
+        self, make: Callable[[], Sequence[Optional[Made]]], *sent: Optional[torch.Tensor]
+    ) -> Callable[[], List[Optional[torch.Tensor]]]:
+        """Has the device make tensors of what was sent and begins to bring them; the result waits for them."""
+        departing = self.backend.ask(lambda: self._depart(make()), *sent)
 
-        def arrive() -> List[torch.Tensor]:
+        def arrive() -> List[Optional[torch.Tensor]]:
             parcels, wait = departing()
             found = iter(wait())
-            return [
-                parcel.arrived(next(found), next(found)).unpacked(dtype, *scales, memory=self.backend.memory)
-                for parcel, dtype, scales in parcels
-            ]
+            return [each and self._unpacked(found, *each) for each in parcels]
 
         return arrive
 
-    def _depart(self, made: Sequence[Made]) -> Tuple[List[Any], Callable[[], Tuple[Any, ...]]]:
-        """On the device; what is unpacked how on the host, and what waits for it."""
-        parcels = [self._packed(*each) for each in made]
+    def fetch_as_is(
+        self, make: Callable[[], Sequence[Optional[torch.Tensor]]], *sent: Optional[torch.Tensor]
+    ) -> Callable[[], Tuple[Optional[torch.Tensor], ...]]:
+        backend = self.backend
+        departing = backend.ask(lambda: backend.fetch(*make()), *sent)
+        return lambda: departing()()
+
+    def count(self, sent: torch.Tensor, fetched: Sequence[Optional[torch.Tensor]]) -> None:
+        """What crosses as it is, both ways."""
+        nbytes = [each.numel() * each.element_size() for each in fetched if each is not None]
         with _counting:
-            self.traffic.bytes_fetched += sum(parcel.nbytes for parcel, *_ in parcels)
+            self.traffic.bytes_sent += sent.numel() * sent.element_size()
+            self.traffic.sent += 1
+            self.traffic.bytes_fetched += sum(nbytes)
+            self.traffic.fetched += len(nbytes)
+
+    def _depart(self, made: Sequence[Optional[Made]]) -> Tuple[List[Any], Callable[[], Tuple[Any, ...]]]:
+        """On the device; what is unpacked how on the host, and what waits for it."""
+        packed = [each and self._packed(*each) for each in made]
+        parcels = [each[0] for each in packed if each is not None]
+        with _counting:
+            self.traffic.bytes_fetched += sum(parcel.nbytes for parcel in parcels)
             self.traffic.fetched += len(parcels)
-        return parcels, self.backend.fetch(*(part for parcel, *_ in parcels for part in (parcel.payload, parcel.peak)))
+        return packed, self.backend.fetch(*(part for parcel in parcels for part in (parcel.payload, parcel.peak)))
 
     def _packed(
         self, tensor: torch.Tensor, wire: Wire, dtype: torch.dtype, key: Optional[Key], scales: Tuple[Optional[float], ...]
@@ -122,6 +142,11 @@ class Site:
             tensor = scaled(tensor, *scales)
             tensor, scales = tensor.to(_narrow(tensor, dtype)), ()
         return wire.pack(tensor, key, 2 * self.stream + BACK), dtype, scales
+
+    def _unpacked(
+        self, found: Iterator[Any], parcel: Parcel, dtype: torch.dtype, scales: Tuple[Optional[float], ...]
+    ) -> torch.Tensor:
+        return parcel.arrived(next(found), next(found)).unpacked(dtype, *scales, memory=self.backend.memory)
 
     def __repr__(self) -> str:
         compute = "" if self.compute is None else f", compute={self.compute}"
