@@ -197,6 +197,7 @@ STILL_SUCCEEDS(cudaMemsetAsync, void*, int, std::size_t, cudaStream_t)
 STILL(cudaLaunchKernelExC, const cudaLaunchConfig_t* config, const void*, void**) {
   if (config->gridDim.x == 0 || config->gridDim.y == 0) return cudaErrorInvalidConfiguration;
   const auto lock = alone();
+  if (fails(Call::launch)) return cudaErrorLaunchOutOfResources;
   ++(is_recording ? gpu().counts.recorded : gpu().counts.launches);
   return cudaSuccess;
 }
@@ -204,10 +205,14 @@ STILL(cudaStreamBeginCapture, cudaStream_t, cudaStreamCaptureMode) {
   const auto lock = alone();
   is_recording = true;
   gpu().counts.recorded = 0;
+  ++gpu().counts.captures;
   return cudaSuccess;
 }
 STILL(cudaStreamEndCapture, cudaStream_t, cudaGraph_t* graph) {
+  const auto lock = alone();
   is_recording = false;
+  --gpu().counts.captures;
+  ++gpu().counts.captured;
   return make(graph);
 }
 STILL(cudaGraphInstantiate, cudaGraphExec_t* runnable, cudaGraph_t, unsigned long long) {
@@ -222,7 +227,11 @@ STILL(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t) {
   ++gpu().counts.replays;
   return cudaSuccess;
 }
-STILL_SUCCEEDS(cudaGraphDestroy, cudaGraph_t)
+STILL(cudaGraphDestroy, cudaGraph_t) {
+  const auto lock = alone();
+  --gpu().counts.captured;
+  return cudaSuccess;
+}
 STILL(cudaGraphExecDestroy, cudaGraphExec_t) {
   const auto lock = alone();
   --gpu().counts.graphs;

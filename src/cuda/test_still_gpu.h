@@ -16,6 +16,8 @@ struct Counts {
   std::size_t recorded = 0;    // kernels of the graph that was recorded last
   std::size_t recordings = 0;  // graphs that were made
   std::size_t graphs = 0;      // that are there now
+  std::size_t captures = 0;    // that have begun and not ended
+  std::size_t captured = 0;    // what captures gave, and is there now
   std::size_t waits = 0;       // of the host: for a stream, an event, or a copy of unpinned memory
   std::size_t sent = 0;        // bytes of the host, to the GPU
 };
@@ -25,7 +27,7 @@ inline constexpr std::size_t kMemory = std::size_t{139} << 30;  // of an H200
 void set_memory(std::size_t bytes = kMemory);                   // from now on
 
 // From now on so many calls succeed, and all after them fail, until fail_no_more().
-enum class Call { make_graph, copy };
+enum class Call { make_graph, copy, launch };
 void fail_after(Call call, std::size_t successes);
 void fail_no_more();
 

@@ -240,7 +240,14 @@ std::unique_ptr<DeviceGraph> DeviceQueue::record() {
   const DeviceGuard guard(place_);
   cudaGraph_t recorded = nullptr;
   check("cuda", cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal));
-  issue(pending_);
+  try {
+    issue(pending_);
+  } catch (...) {  // what this thread does next would be recorded, or refused, for good
+    cudaStreamEndCapture(stream(), &recorded);
+    if (recorded != nullptr) cudaGraphDestroy(recorded);
+    cudaGetLastError();
+    throw;
+  }
   check("cuda", cudaStreamEndCapture(stream(), &recorded));
   cudaGraphExec_t runnable = nullptr;
   const cudaError_t made = cudaGraphInstantiate(&runnable, recorded, 0);

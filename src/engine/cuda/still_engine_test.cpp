@@ -197,7 +197,8 @@ TEST(StillEngine, OneSizeTooManyTakesThePlaceOfTheOldest) {
 
 TEST(StillEngine, ALaneWhoseRunFailedIsNotUsedAgain) {
   register_cuda_engine();
-  for (const still_gpu::Call call : {still_gpu::Call::make_graph, still_gpu::Call::copy}) {
+  for (const still_gpu::Call call :
+       {still_gpu::Call::make_graph, still_gpu::Call::copy, still_gpu::Call::launch}) {
     SCOPED_TRACE(static_cast<int>(call));
     StillEngine engine(4);
     engine.run_one();
@@ -207,6 +208,8 @@ TEST(StillEngine, ALaneWhoseRunFailedIsNotUsedAgain) {
     still_gpu::fail_no_more();
     EXPECT_GT(still_gpu::counts().waits, before.waits);  // for what was on its way
     EXPECT_LT(still_gpu::counts().allocated, before.allocated);
+    EXPECT_EQ(still_gpu::counts().captures, 0U);
+    EXPECT_EQ(still_gpu::counts().captured, 0U);
     engine.run_one(2);
     EXPECT_EQ(still_gpu::counts().recorded, before.recorded);  // and not what failed as well
     EXPECT_EQ(still_gpu::counts().allocated, before.allocated);
