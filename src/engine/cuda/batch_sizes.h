@@ -10,7 +10,7 @@
 
 namespace nibble::inline engine {
 
-// The last kMost sizes that were new; a further one takes the place of the oldest.
+// The kMost sizes that were met last; a further one takes the place of the least recent.
 class BatchSizes {
  public:
   static constexpr std::size_t kMost = 256;
@@ -18,16 +18,25 @@ class BatchSizes {
   BatchSizes() { sizes_.reserve(kMost); }
 
   bool has(std::int64_t images) const { return std::ranges::find(sizes_, images) != sizes_.end(); }
-  void add(std::int64_t images) {
+  // True: it is new.
+  bool meet(std::int64_t images) {
+    const auto known = std::ranges::find(sizes_, images);
+    if (known != sizes_.end()) {
+      std::rotate(known, known + 1, sizes_.end());
+      return false;
+    }
     if (sizes_.size() == kMost) sizes_.erase(sizes_.begin());
     sizes_.push_back(images);
     ++version_;
+    return true;
   }
   std::span<const std::int64_t> all() const { return sizes_; }
-  std::uint64_t version() const { return version_; }  // another one, other sizes
+  std::uint64_t version() const {
+    return version_;
+  }  // another one, other sizes; their order has none
 
  private:
-  std::vector<std::int64_t> sizes_;  // the oldest first
+  std::vector<std::int64_t> sizes_;  // the least recent first
   std::uint64_t version_ = 0;
 };
 

@@ -185,8 +185,7 @@ class CudaRunner final : public EngineRunner {
   // so that nobody allocates for it later.
   void pass_on(std::int64_t images) const {
     const std::lock_guard lock(mutex_);
-    if (sizes_.has(images)) return;
-    sizes_.add(images);
+    if (!sizes_.meet(images)) return;
     lanes_ -= std::erase_if(free_, [this](const auto& lane) { return !has_kept(*lane); });
   }
   // False: its GPU has no room; the lane is of no use any more.

@@ -178,7 +178,7 @@ TEST(StillEngine, ALaneThatIsBusyRecordsWhenItComesBack) {
   EXPECT_EQ(recordings() - before, 4U);
 }
 
-TEST(StillEngine, OneSizeTooManyTakesThePlaceOfTheOldest) {
+TEST(StillEngine, OneSizeTooManyTakesThePlaceOfTheLeastRecent) {
   register_cuda_engine();
   constexpr std::int64_t kMost = BatchSizes::kMost;
   StillLanes lanes(kMost + 1);
@@ -186,12 +186,17 @@ TEST(StillEngine, OneSizeTooManyTakesThePlaceOfTheOldest) {
   lanes.hold([&] { lanes.run(1); });  // two lanes
   for (std::int64_t batch = 2; batch <= kMost; ++batch) lanes.run(batch);
   EXPECT_EQ(still_gpu::counts().graphs, others + 2 * kMost);
-  lanes.run(kMost + 1);
-  EXPECT_EQ(still_gpu::counts().graphs, others + 2 * kMost);
-  const std::size_t before = recordings();
-  for (std::int64_t batch = 2; batch <= kMost + 1; ++batch) lanes.run(batch);
+  std::size_t before = recordings();
+  lanes.hold([&] { lanes.run(1); });
   EXPECT_EQ(recordings(), before);
+  lanes.run(kMost + 1);
+  EXPECT_EQ(recordings(), before + 2);
+  EXPECT_EQ(still_gpu::counts().graphs, others + 2 * kMost);
+  before = recordings();
   lanes.run(1);
+  for (std::int64_t batch = 3; batch <= kMost + 1; ++batch) lanes.run(batch);
+  EXPECT_EQ(recordings(), before);
+  lanes.run(2);
   EXPECT_EQ(recordings(), before + 2);
 }
 
