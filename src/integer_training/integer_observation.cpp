@@ -178,7 +178,8 @@ void observe_integers(const IntegerTape& tape, std::int64_t epoch, std::int64_t 
   const std::vector<PointState> states = tape.point_states();
   for (std::size_t i = 0; i < states.size(); ++i) {
     const PointState& state = states[i];
-    if (state.batches == 0) continue;
+    // Batch norms shift channel by channel: there is no shift of the tensor.
+    if (state.batches == 0 || state.shift == PointState::kUnknown) continue;
     const auto [layer, tensor] = parts_of(tape.points()[i].name);
     observation.integers.push_back({.epoch = epoch,
                                     .layer = layer,

@@ -11,6 +11,16 @@ from train_case import SMALL, TrainCase, main, quick
 FILES = {"settings.json", "epochs.csv", "layers.csv", "histograms.csv", "integers.csv", "checkpoint.safetensors",
          "model.nib", "summary.json"}
 NETWORK = "convnet-8x8"
+NORMED = """
+name = "normed"
+input = [8, 8, 1]
+layers = [
+  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu", name = "a" },
+  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm", name = "b" },
+  { op = "add", from = ["a", "b"] }, { op = "relu" }, { op = "max_pool", kernel = 2 },
+  { op = "flatten" }, { op = "linear", features = 10, bias = true }, { op = "softmax_cross_entropy" },
+]
+"""
 
 
 def fields_of(message):
@@ -63,6 +73,15 @@ class IntegerCase(TrainCase):
         more.setdefault("network", self.network)
         return self.train(name, "--arith", "int8", *options, **more)
 
+    def normed(self, name, *options, **more):
+        network = self.folder / "normed.toml"
+        network.write_text(NORMED)
+        return self.integers(name, "--update", "sgd", "--lr", "0.05", *options, network=network, **more)
+
+    @staticmethod
+    def told(folder):
+        return list(histograms_of(next(folder.glob("events.out.tfevents.*")).read_bytes()))
+
 
 class Run(IntegerCase):
     def test_the_run_folder_is_complete(self):
@@ -102,10 +121,38 @@ class Run(IntegerCase):
                 self.assertEqual(int(row[8]), 23 * int(row[0]))
                 self.assertLessEqual(int(row[7]), int(row[8]))
 
+    def test_batch_norms_have_no_shift_of_a_whole_tensor(self):
+        folder, _, _ = self.normed("run", "--epochs", "2")
+        rows = [row[1:4] for row in self.rows(folder, "integers.csv")]
+        norms = {"norm1", "b"}
+        self.assertEqual({(layer, tensor) for layer, tensor, _ in rows if layer in norms and tensor not in ("scale", "shift")},
+                         set())
+        self.assertIn(["add1", "value"], [row[:2] for row in rows])
+        self.assertTrue(all(int(shift) >= 0 for _, tensor, shift in rows if tensor in ("value", "error", "errors")), rows)
+        shown = {row[1] for row in self.rows(folder, "histograms.csv") if row[2] == "value"}
+        self.assertLessEqual(norms, shown)
+        told = {tag: histogram for tag, _, histogram in self.told(folder)}
+        self.assertGreaterEqual(told["shifts/value"][0], 0)
+        self.assertGreaterEqual(told["shifts/error"][0], 0)
+
+    def test_scales_and_shifts_of_batch_norms_are_shown_as_their_fine_numbers(self):
+        folder, _, _ = self.normed("run", "--epochs", "1")
+        rows = {tuple(row[1:3]): row[3:] for row in self.rows(folder, "integers.csv")}
+        told = {tag: histogram for tag, _, histogram in self.told(folder)}
+        for layer in ("norm1", "b"):
+            for tensor, start in (("scale", 1), ("shift", 0)):
+                shift, *others = rows[layer, tensor]
+                self.assertGreater(int(shift), 0)
+                self.assertEqual(set(others), {""})  # there are no mantissas
+                least, most, count = told[f"{tensor}/{layer}"]
+                self.assertEqual(count, 8)
+                self.assertTrue(start - 0.5 < least < most < start + 0.5, (least, most))
+                self.assertFalse(least.is_integer() and most.is_integer(), (least, most))
+                self.assertTrue((least * 2**16).is_integer() and (most * 2**16).is_integer(), (least, most))
+
     def test_tensorboard_gets_histograms_of_weights(self):
         folder, _, _ = self.integers("run", "--epochs", "2")
-        events = next(folder.glob("events.out.tfevents.*")).read_bytes()
-        told = {(tag, step): histogram for tag, step, histogram in histograms_of(events)}
+        told = {(tag, step): histogram for tag, step, histogram in self.told(folder)}
         layers = {row[1] for row in self.rows(folder, "layers.csv")}
         self.assertEqual({tag for tag, _ in told if tag.startswith("weight/")}, {f"weight/{name}" for name in layers})
         self.assertIn(("bias/conv1", 46), told)

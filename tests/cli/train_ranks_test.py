@@ -12,18 +12,9 @@ MPIRUN = sys.argv.pop(1)
 
 from case import NIBBLE  # noqa: E402: it reads no arguments, unittest does
 from train_case import TrainCase, main  # noqa: E402
+from train_integers_test import NORMED  # noqa: E402
 
 NETWORK = "convnet-8x8"
-NORMED = """
-name = "normed"
-input = [8, 8, 1]
-layers = [
-  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu", name = "a" },
-  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm", name = "b" },
-  { op = "add", from = ["a", "b"] }, { op = "relu" }, { op = "max_pool", kernel = 2 },
-  { op = "flatten" }, { op = "linear", features = 10, bias = true }, { op = "softmax_cross_entropy" },
-]
-"""
 THREE_READERS = """
 name = "three-readers"
 input = [8, 8, 1]
