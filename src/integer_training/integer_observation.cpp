@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "laws/batch_norm.h"
+
 namespace nibble::inline integer_training {
 namespace {
 
@@ -124,7 +126,20 @@ void add_layer(const Moment& now, const std::string& layer, const MantissaCounts
                                     .share_saturated = share(counts.at_rails(), elements)});
 }
 
+// γ and β are fine numbers: the mantissas beside them are only what they round to.
+void add_norm(const Moment& now, const TrainedTensor& tensor) {
+  const auto [layer, kind] = parts_of(tensor.name());
+  now.observation.integers.push_back(
+      {.epoch = now.epoch, .layer = layer, .tensor = kind, .shift = tensor.last_update().shift});
+  if (now.observation.events == nullptr) return;
+  std::vector<float> values;
+  for (const std::int32_t fine : tensor.read().fine)
+    values.push_back(std::ldexp(static_cast<float>(fine), kNormScaleExponent));
+  now.observation.events->histogram(kind + "/" + layer, now.step, values);
+}
+
 void add_weight(const Moment& now, const TrainedTensor& tensor) {
+  if (tensor.norm() != NormPart::none) return add_norm(now, tensor);
   const auto [layer, kind] = parts_of(tensor.name());
   const MantissaCounts counts(tensor.mantissas());
   const UpdateRecord update = tensor.last_update();

@@ -186,7 +186,7 @@ std::string integers_section(const ReportRuns& report) {
   if (html.empty()) return "";
   return "<h2>Integers</h2>\n"
          "<p class=\"note\">The shift of a value or an error brings sums back to 8 bits, that of "
-         "a weight brings its gradient down to μ bits. Shares are those of the epoch's last step. "
+         "a weight brings its gradient down to a step. Shares are those of the epoch's last step. "
          "Guesses are of shifts, of the whole run: one that missed cost time, not a bit.</p>\n" +
          html;
 }

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "report/html_sections.h"
 #include "report/report_test_support.h"
 
@@ -121,6 +123,25 @@ TEST(HtmlReport, ShowsIntegersOfTheRunsThatHaveThem) {
   const std::string both = report_html({full_run("a", "1"), integer_run("i"), integer_run("j")});
   EXPECT_EQ(count_of(both, "<h2>Integers"), 1u);
   EXPECT_EQ(count_of(both, "<tr class=\"integer\">"), 10u);
+}
+
+TEST(HtmlReport, ScalesAndShiftsOfBatchNormsHaveNoShares) {
+  RunRecord run = integer_run("i");
+  const std::size_t curves = count_of(report_html({run}), "class=\"curve\"");
+  for (const std::int64_t epoch : {1, 2}) {
+    for (const char* tensor : {"scale", "shift"})
+      run.integers.push_back({.epoch = epoch, .layer = "norm1", .tensor = tensor, .shift = 25});
+  }
+  std::ranges::stable_sort(run.integers, {}, &IntegerRecord::epoch);
+  const std::string html = report_html({run});
+  EXPECT_EQ(count_of(html, "class=\"curve\""), curves);
+  for (const char* tensor : {"scale", "shift"}) {
+    EXPECT_THAT(html,
+                HasSubstr(fmt::format("<td class=\"name\">norm1</td><td class=\"short\">{}</td>"
+                                      "<td class=\"number\">25</td><td class=\"number\">–</td>"
+                                      "<td class=\"number\">–</td><td class=\"number\">–</td>",
+                                      tensor)));
+  }
 }
 
 TEST(HtmlReport, RatesOfFloatsAndBitsOfIntegersDoNotShareAnAxis) {

@@ -54,7 +54,7 @@ struct RoundingRecord {
 struct IntegerRecord {
   std::int64_t epoch = 0;
   std::string layer = {};
-  std::string tensor = {};  // value, error, errors (where two meet), weight, bias
+  std::string tensor = {};  // value, error, errors (where two meet), weight, bias, scale, shift
   std::int64_t shift = 0;
   double share_saturated = kAbsent;
   double share_at_rails = kAbsent;
