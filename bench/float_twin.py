@@ -7,12 +7,12 @@
   nibble convert r26.npz r26.nib --network resnet26-32x32                    (the same network for all other verbs)
 
 Network, batch, rate, momentum (Nesterov's or not), decay, smoothing, augmentation and the pictures' mean and deviation are the
-recipe's, the schedule is one cycle, its own where it has one; where courses in integers take the mean of their weights, so does
-this one. A recipe by NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual, and there is no mean. Weights begin
-as He et al. have them; all parameters decay, as is PyTorch's way; batch norms answer by running statistics, those of a mean by
-statistics of 8,192 augmented pictures. Products are tf32 (--bf16: bf16, with sums and batch norms in fp32). The last batch of an
-epoch has what is left, as in integers. A loss that is no number ends the run with status 1. It needs PyTorch with CUDA, and
-CIFAR-10 in $NIBBLE_DATA or ~/.cache/nibble, where `nibble data get cifar10` brings it.
+recipe's, the schedule is one cycle, its own where it has one; where courses in integers by a rate take the mean of their weights,
+so does this one. A recipe by NITI's rule has no rate of its own: 0.05, 0.9 and 5e-4 are then usual, and there is no mean, though
+the course in integers has one. Weights begin as He et al. have them; all parameters decay, as is PyTorch's way; batch norms answer
+by running statistics, those of a mean by statistics of 8,192 augmented pictures. Products are tf32 (--bf16: bf16, with sums and
+batch norms in fp32). The last batch of an epoch has what is left, as in integers. A loss that is no number ends the run with
+status 1. It needs PyTorch with CUDA, and CIFAR-10 in $NIBBLE_DATA or ~/.cache/nibble, where `nibble data get cifar10` brings it.
 """
 
 import argparse
@@ -149,8 +149,8 @@ def cycle_of(schedule):
 
 
 def settings_of(recipe, arguments):
-    """What the command says, else the recipe, else what is usual: of a course in integers that has a rate, too, the mean of
-    the last quarter's weights."""
+    """What the command says, else the recipe, else what is usual: of a course in integers that has a rate, so not by NITI's
+    rule, the mean of the last quarter's weights, too."""
     epochs = arguments.epochs or recipe["epochs"]
     has_mean = recipe.get("arith") == "int8" and "rate" in recipe
     last_quarter = epochs - epochs // 4 + 1 if epochs >= 4 else 0
