@@ -2,6 +2,9 @@
 """Engines take floats of every width, and say of other elements what they take."""
 
 import asyncio
+import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -67,6 +70,59 @@ def test_modules_answer_in_the_floats_of_their_input(quantized, reals):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         features = torch.nn.functional.linear(torch.ones(1, 8), torch.eye(64, 8)).view(1, 8, 8, 1)
         assert features.dtype == torch.bfloat16 and head(module(features)).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.uint8, np.int64])
+def test_parts_of_large_batches_are_the_same_numbers(nibble, quantized, engine, dtype):
+    """Of more than 32,768 elements each thread takes a part."""
+    x = np.random.default_rng(8).integers(0, 17, (700, 8, 8, 1)).astype(dtype)
+    expected = np.concatenate([engine.run(x[i : i + 50]) for i in range(0, 700, 50)])
+    several = nibble.Engine(quantized, threads=3, max_batch=700)
+    for given in (x, x[:, :, :, 0], x.transpose(0, 3, 1, 2), np.repeat(x, 2, axis=2)[:, :, ::2]):
+        assert np.array_equal(several.run(given), expected)
+
+
+def test_mistakes_in_large_batches_are_those_of_the_whole(nibble, quantized):
+    several = nibble.Engine(quantized, threads=3)
+    x = np.zeros((700, 8, 8, 1), np.int64)
+    x[300:] = 1000 + np.arange(400).reshape(400, 1, 1, 1)
+    with pytest.raises(nibble.Error, match=r"\[input\] x: integer: got 1000, expected -127 to 127"):
+        several.run(x)
+    with pytest.raises(nibble.Error, match=r"\[input\] x: shape: got \(700, 8, 9, 1\), expected \(8, 8, 1\), or several"):
+        several.run(np.zeros((700, 8, 9, 1)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64])
+def test_other_threads_go_on_while_numbers_are_converted(nibble, engine, dtype):
+    """Where no thread gives Python's lock away by itself, another one counts during a call only if the call lets it; this
+    one ends between converting x and running.
+    """
+    x = np.zeros((4096, 8, 8, 1), dtype)
+    counted, has_begun, is_over = [0], threading.Event(), threading.Event()
+
+    def count():
+        while not is_over.is_set():
+            counted[0] += 1
+            has_begun.set()
+            time.sleep(0)
+
+    def counts_during_call():
+        before = counted[0]
+        try:
+            engine.run(x, np.empty(3, np.int32))
+        except nibble.Error:
+            return counted[0] - before
+
+    usual, other = sys.getswitchinterval(), threading.Thread(target=count)
+    other.start()
+    has_begun.wait()
+    sys.setswitchinterval(1000)
+    try:
+        assert any(counts_during_call() for _ in range(200))
+    finally:
+        sys.setswitchinterval(usual)
+        is_over.set()
+        other.join()
 
 
 @pytest.mark.parametrize("dtype", [bool, ">i4", ">f4", np.complex64, "U1", "datetime64[s]"])

@@ -8,6 +8,7 @@
 #include "core/device_name.h"
 #include "cuda/memory.h"
 #include "kernels/quantize/widening.h"
+#include "nibble/core/parallel.h"
 #include "python/src/checks.h"
 #include "python/src/device_memory.h"
 #include "python/src/errors.h"
@@ -18,6 +19,7 @@ namespace nibble::python {
 namespace {
 
 constexpr Argument kX{"run", "x", kNumbers};
+constexpr std::int64_t kOneThreads = 1 << 15;  // elements that are not worth a second thread
 
 // Engines that check each other take the host's alone.
 Device memory_of(const std::string& name) {
@@ -77,6 +79,39 @@ ConstTensorView in_fp32(ConstTensorView values, Tensor& storage) {
   }
 }
 
+ConstTensorView some_of(ConstTensorView values, std::int64_t begin, std::int64_t end) {
+  std::vector<std::int64_t> extents(values.shape().extents().begin(),
+                                    values.shape().extents().end());
+  const std::size_t bytes = values.bytes() / static_cast<std::size_t>(extents[0]);
+  extents[0] = end - begin;
+  return {values.data() + static_cast<std::size_t>(begin) * bytes, values.dtype(), Shape(extents)};
+}
+
+// As the reader takes all of them, a part of a large batch by each of so many threads.
+std::int64_t take(const ExampleReader& reader, ConstTensorView values, bool is_one, int threads,
+                  std::vector<std::byte>& integers) {
+  const auto take_part = [&](ConstTensorView part, std::vector<std::byte>& to) {
+    Tensor widened;
+    return reader.take(in_fp32(part, widened), "x", to);
+  };
+  const std::int64_t batch = is_one ? 1 : values.shape()[0];
+  const std::int64_t parts = std::min<std::int64_t>(threads, batch);
+  if (parts < 2 || values.shape().elements() <= kOneThreads) return take_part(values, integers);
+  std::vector<std::vector<std::byte>> found(static_cast<std::size_t>(parts));
+  try {
+    parallel_tasks(found.size(), [&](std::size_t i) {
+      const auto part = static_cast<std::int64_t>(i);
+      take_part(some_of(values, batch * part / parts, batch * (part + 1) / parts), found[i]);
+    });
+  } catch (const Error&) {
+    return take_part(values, integers);  // says what is wrong with the whole
+  }
+  for (const std::vector<std::byte>& each : found) {
+    integers.insert(integers.end(), each.begin(), each.end());
+  }
+  return batch;
+}
+
 }  // namespace
 
 EngineObject::EngineObject(const ModelObject& model, const EngineOptions& options)
@@ -108,10 +143,10 @@ Examples::Examples(const Array& array, const EngineObject& self) {
   }
   Tensor gathered;
   if (!array.is_on_cpu()) gathered = copy_on_host(array);
+  const nb::gil_scoped_release others_may_run;
   const ConstTensorView values =
       array.is_on_cpu() ? dense(array, gathered) : std::as_const(gathered).view();
-  Tensor widened;
-  batch_ = self.reader.take(in_fp32(values, widened), "x", copied_);
+  batch_ = take(self.reader, values, is_one_, self.threads, copied_);
   bytes_ = copied_;
 }
 
