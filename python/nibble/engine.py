@@ -50,8 +50,8 @@ class Engine(_networks.Engine):
     device: "cpu", "cuda" or "cuda:1" (a GPU), "reference" (the definitions) or "check(cpu,reference)" (both, an error at the
     first difference).
     threads: of one run; None: all cores. max_batch: the batch that is expected; larger ones run, too. lanes: submitted
-    batches that run at a time. unpacked: 4-bit weights and values lie in bytes, twice as large, as they do anyway
-    where AMX multiplies and on a GPU.
+    batches that run at a time. unpacked: 4-bit weights and values lie in bytes, twice as large (True), or in halves of
+    bytes (False); None: whichever is faster on this CPU, bytes where AMX multiplies. On a GPU they lie in bytes.
 
     ``run(x, out=None)`` gives the integers that the network answers with, ``answers(x)`` the real numbers that they
     stand for. x is a NumPy array, a torch tensor or anything with ``__dlpack__``: one example or a batch, with channels
@@ -75,12 +75,12 @@ class Engine(_networks.Engine):
         threads: int | None = None,
         max_batch: int = 1,
         lanes: int = 1,
-        unpacked: bool = False,
+        unpacked: bool | None = None,
     ) -> None:
         where = as_text("engine", "device", device)
         count = as_count("engine", "threads", 0 if threads is None else threads, MOST_THREADS)
         at_once = as_count("engine", "lanes", lanes, MOST_THREADS)
-        in_bytes = as_flag("engine", "unpacked", unpacked)
+        in_bytes = None if unpacked is None else as_flag("engine", "unpacked", unpacked)
         self._max_batch = as_count("engine", "max_batch", max_batch)
         self._model = opened_to_run(model)
         super().__init__(self._model._core, where, count, self._max_batch, False, at_once, in_bytes)
@@ -119,7 +119,7 @@ class Engine(_networks.Engine):
         """
         shape = getattr(x, "shape", ())
         batch = max(1, shape[0]) if isinstance(shape, tuple) and len(shape) > 0 else self._max_batch
-        return _networks.Engine(self._model._core, self.device, self.threads, batch, True, 1, False).layer_values(x)
+        return _networks.Engine(self._model._core, self.device, self.threads, batch, True, 1, None).layer_values(x)
 
     def submit(self, x: Any) -> Pending:
         """As run, without waiting: any number of batches may be on their way, x unchanged until they end.

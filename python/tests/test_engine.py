@@ -47,6 +47,9 @@ def test_out_is_written(engine, integers):
         engine.run(integers, out[:19])
     with pytest.raises(TypeError, match=r"\[run\] out's dtype"):
         engine.run(integers, np.empty((20, 10), np.float32))
+    for wrong in (bool, ">i4", np.complex64):
+        with pytest.raises(TypeError, match=r"out's dtype: got .*, expected int32$"):
+            engine.run(integers, np.empty((20, 10), wrong))
 
 
 def test_other_packages_arrays(engine, integers):
@@ -138,16 +141,21 @@ def test_what_it_tells(engine, quantized, quantized_path, pictures, command):
 def test_lanes_and_unpacked_weights_are_the_commands(nibble, float_run, command, tmp_path):
     model = nibble.quantize_network(float_run.model, "digits", weights="int4", samples=64, progress=False)
     model.save(tmp_path / "q4.nib")
-    for lanes, unpacked in ((2, False), (1, True)):
+    flags = {None: [], False: ["--packed"], True: ["--unpacked"]}
+    weights = {}
+    for lanes, unpacked in ((2, None), (1, False), (1, True)):
         engine = nibble.Engine(model, threads=1, max_batch=4, lanes=lanes, unpacked=unpacked)
         found = engine.bench(batch=4, seconds=0.01)
-        words = ("--batch", 4, "--threads", 1, "--seconds", 0.01, "--lanes", lanes, *["--unpacked"] * unpacked)
+        words = ("--batch", 4, "--threads", 1, "--seconds", 0.01, "--lanes", lanes, *flags[unpacked])
         said = json.loads(command("bench", tmp_path / "q4.nib", *words, "--json"))
         for key in ("answers", "weight_bytes", "arena_bytes", "batch", "threads"):
             assert found[key] == said[key], key
         assert found.keys() == said.keys() and found["throughput"]["lanes"] == lanes
         assert (found["throughput"]["from_host"] > 0) == (lanes > 1) == (said["throughput"]["from_host"] > 0)
-    assert (engine.weight_bytes > nibble.Engine(model).weight_bytes) == (found["isa"] != "amx")  # there bytes are usual
+        weights[unpacked] = engine.weight_bytes
+    assert weights[True] > weights[False] and weights[None] == weights[found["isa"] == "amx"]  # there bytes are usual
+    with pytest.raises(TypeError, match=r"\[engine\] unpacked: got an object of type int, expected True or False"):
+        nibble.Engine(model, unpacked=1)
     for wrong in (0, 65):
         with pytest.raises(nibble.errors.UsageError, match=r"\[engine\] lanes: got \d+, expected 1 to 64"):
             nibble.Engine(model, lanes=wrong)

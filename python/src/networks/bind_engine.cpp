@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The integer engine on arrays: what fits runs in its own memory, all else as `nibble run` takes
 // it.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <cstring>
@@ -42,8 +43,7 @@ void run_into(const EngineObject& self, const Examples& examples, std::byte* out
 }
 
 void check_output(const EngineObject& self, const Array& output, const Shape& shape) {
-  constexpr Argument kOut{kRun, "out"};
-  check_shape(output, shape, kOut);
+  check_shape(output, shape, {kRun, "out"});
   const DType dtype = self.engine().output().dtype;
   if (output.dtype() != dtype) {
     throw TypeMistake(kRun, "out's dtype", python_name(output.dtype()), python_name(dtype));
@@ -59,7 +59,8 @@ nb::object run(const EngineObject& self, nb::handle x, nb::handle out) {
   const Array input(x, {kRun, "x", kNumbers}, Access::read);
   const Examples examples(input, self);
   if (!out.is_none()) {
-    const Array output(out, {kRun, "out"}, Access::write);
+    const std::string type = python_name(self.engine().output().dtype);
+    const Array output(out, {kRun, "out", type}, Access::write);
     check_output(self, output, examples.shape_for(self.engine().output().shape));
     run_into(self, examples, output.data(), examples.is_on_gpu() || !output.is_on_cpu());
     note_written(output);
@@ -179,7 +180,7 @@ void bind_engine(nb::module_& module) {
       .def(
           "__init__",
           [](EngineObject* self, const ModelObject& model, const std::string& device, int threads,
-             std::int64_t max_batch, bool keeps_layers, int lanes, bool unpacked) {
+             std::int64_t max_batch, bool keeps_layers, int lanes, std::optional<bool> unpacked) {
             if (threads < 0) throw Error("engine", "threads", std::to_string(threads), "1 or more");
             if (lanes < 1 || lanes > kMostLanes)
               throw Error("engine", "lanes", std::to_string(lanes),
@@ -191,10 +192,10 @@ void bind_engine(nb::module_& module) {
                         .threads = threads > 0 ? threads : thread_count(),
                         .lanes = lanes,
                         .keeps_layers = keeps_layers,
-                        .packs_halves = unpacked ? std::optional(false) : std::nullopt});
+                        .packs_halves = unpacked ? std::optional(!*unpacked) : std::nullopt});
           },
           nb::arg("model"), nb::arg("device"), nb::arg("threads"), nb::arg("max_batch"),
-          nb::arg("keeps_layers"), nb::arg("lanes"), nb::arg("unpacked"))
+          nb::arg("keeps_layers"), nb::arg("lanes"), nb::arg("unpacked").none())
       .def(
           "run", run, nb::arg("x") = nb::none(), nb::arg("out") = nb::none(),
           nb::sig("def run(self, x: typing.Any, out: typing.Any = None) -> typing.Any"),
