@@ -7,12 +7,20 @@
 #include <utility>
 
 #include "backend/pretend/pretend_pace.h"
+#include "backend/pretend/pretend_room.h"
 #include "backend/pretend/work_queue.h"
 #include "float_training/float_device.h"
 #include "float_training/product_passes.h"
 
 namespace nibble::inline float_training {
 namespace {
+
+// All sessions of a process have the one device.
+PretendRoom& room_of_device() {
+  static PretendRoom room(0);
+  room.resize(pretend_options().memory);
+  return room;
+}
 
 // What the layers share.
 struct PretendWorker {
@@ -47,6 +55,7 @@ struct PretendWorker {
   }
 
   PretendPace pace{pretend_options()};
+  PretendRoom& room = room_of_device();
   PretendLane up;
   PretendLane down;
   BufferPool pool;
@@ -69,20 +78,22 @@ class PretendProducts final : public DeviceProducts {
   ~PretendProducts() override { worker_.queue.settle(); }
 
   void put_weight(WireParcel weight) override {
-    bring("weight", std::move(weight), type_, [this](Tensor values) {
+    bring("weight", std::move(weight), type_, weight_loan_, [this](Tensor values) {
       weight_.value = std::move(values);
       ++weight_.version;
     });
   }
   void put_bias(WireParcel bias) override {
-    bring("bias", std::move(bias), ProductType::fp32,
+    bring("bias", std::move(bias), ProductType::fp32, bias_loan_,
           [this](Tensor values) { bias_.value = std::move(values); });
   }
   void put_input(WireParcel input) override {
-    bring("input", std::move(input), type_, [this](Tensor values) { input_ = std::move(values); });
+    bring("input", std::move(input), type_, input_loan_,
+          [this](Tensor values) { input_ = std::move(values); });
   }
   void put_error(WireParcel error) override {
-    bring("error", std::move(error), type_, [this](Tensor values) { error_ = std::move(values); });
+    bring("error", std::move(error), type_, error_loan_,
+          [this](Tensor values) { error_ = std::move(values); });
   }
 
   Arrival forward(const Slices& slices, WireFormat wire) override {
@@ -129,8 +140,11 @@ class PretendProducts final : public DeviceProducts {
         .input = input_.as<float>().data(), .error = error_.as<float>().data(), .weight = weight_};
   }
 
+  // Its memory is that of the one before it, and more where that is too little.
   template <class Use>
-  void bring(const char* what, WireParcel parcel, ProductType type, Use use) {
+  void bring(const char* what, WireParcel parcel, ProductType type, PretendLoan& loan, Use use) {
+    loan.release();
+    loan = {worker_.room, parcel.coded.codes.elements() * static_cast<std::int64_t>(sizeof(float))};
     auto kept = std::make_shared<WireParcel>(std::move(parcel));
     const auto arrival = worker_.send(worker_.up, "up", name_ + " " + what, kept->bytes());
     worker_.queue.push([this, what, type, arrival, kept = std::move(kept), use = std::move(use)] {
@@ -164,6 +178,7 @@ class PretendProducts final : public DeviceProducts {
   PretendWorker& worker_;
   ProductType type_;
   std::string name_;
+  PretendLoan weight_loan_, bias_loan_, input_loan_, error_loan_;
   // Of the worker's thread.
   std::unique_ptr<ProductPasses> passes_;
   std::int64_t input_size_;

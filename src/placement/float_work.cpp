@@ -19,7 +19,10 @@ namespace {
 class FloatWork final : public PlannedWork {
  public:
   FloatWork(const Recipe& recipe, const PlanRequest& request)
-      : recipe_(with_whole_policy(recipe)), devices_(request.devices), images_(request.images) {
+      : recipe_(with_whole_policy(recipe)),
+        devices_(request.devices),
+        images_(request.images),
+        most_memory_(request.most_memory) {
     if (devices_[1] != devices_[0]) make_float_device(devices_[1]);  // throws where there is none
   }
 
@@ -32,13 +35,15 @@ class FloatWork final : public PlannedWork {
     step.seed = 0;
     step.epochs = 1;
     const std::string text = to_json(step) + to_toml(step.network);
-    return fmt::format("{} floats batch {} {}", step.network.name, images_,
-                       hex(hash_of(std::as_bytes(std::span(text)))));
+    return name_within(fmt::format("{} floats batch {} {}", step.network.name, images_,
+                                   hex(hash_of(std::as_bytes(std::span(text))))),
+                       most_memory_);
   }
   bool has_one_result() const override { return false; }
   StepGraph graph() const override { return float_step_graph(recipe_, images_); }
   MeasuredStep measure() const override {
-    return measure_float_step(recipe_, images_, devices_[1] == devices_[0] ? "" : devices_[1]);
+    return measure_float_step(recipe_, images_, devices_[1] == devices_[0] ? "" : devices_[1],
+                              most_memory_);
   }
   std::unique_ptr<TimedSteps> trial(const StepGraph& graph, const Sides& sides) const override {
     return std::make_unique<FloatTrial>(recipe_, rules_of(recipe_.network, graph, sides, devices_),
@@ -49,6 +54,7 @@ class FloatWork final : public PlannedWork {
   Recipe recipe_;
   std::array<std::string, 2> devices_;
   std::int64_t images_;
+  std::int64_t most_memory_;
 };
 
 }  // namespace

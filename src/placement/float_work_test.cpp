@@ -8,6 +8,7 @@
 
 #include "core/test_support.h"
 #include "float_training/float_placement.h"
+#include "nibble/core/parallel.h"
 #include "nibble/graph/network_text.h"
 #include "placement/cut.h"
 #include "placement/float_graph.h"
@@ -161,6 +162,21 @@ TEST_F(FloatPlan, ADeviceThatIsLostLeavesAllToTheCpu) {
               plan_step(recipe, {.devices = {"cpu", "cuda:63"}, .images = 2});
             }),
             "no error");
+}
+
+TEST_F(FloatPlan, ADeviceNeedsNoMoreMemoryThanThePlanMayUse) {
+  const Recipe recipe = digits_recipe();
+  const StepGraph graph = float_step_graph(recipe, 8);
+  set_thread_count(1);
+  expect_plans_within_a_device(
+      [&](std::int64_t most_memory) {
+        return plan_step(recipe, {.devices = {"cpu", "pretend"},
+                                  .images = 8,
+                                  .most_memory = most_memory,
+                                  .uses_cache = false});
+      },
+      memory_of_second(graph, all_on(graph, 1)));
+  set_thread_count(0);
 }
 
 TEST_F(FloatPlan, TheCpuComesFirst) {

@@ -14,21 +14,26 @@ namespace {
 class IntegerWork final : public PlannedWork {
  public:
   IntegerWork(const Network& network, const IntegerOptions& options, const PlanRequest& request)
-      : network_(network), options_(options), images_(request.images) {
+      : network_(network),
+        options_(options),
+        images_(request.images),
+        most_memory_(request.most_memory) {
     backends_[0] = make_backend(request.devices[0]);
     backends_[1] =
         request.devices[1] == request.devices[0] ? backends_[0] : make_backend(request.devices[1]);
   }
 
   const Network& network() const override { return network_; }
-  std::string name() const override { return work_name(network_, options_, images_); }
+  std::string name() const override {
+    return name_within(work_name(network_, options_, images_), most_memory_);
+  }
   bool has_one_result() const override { return true; }
   StepGraph graph() const override {
     const IntegerTape tape(network_, options_.roundings, Placement(backends_[0]), options_.frozen);
     return step_graph(network_, tape, images_);
   }
   MeasuredStep measure() const override {
-    return measure_step(network_, options_, images_, backends_);
+    return measure_step(network_, options_, images_, backends_, most_memory_);
   }
   std::unique_ptr<TimedSteps> trial(const StepGraph& graph, const Sides& sides) const override {
     return std::make_unique<StepTrial>(network_, options_, images_,
@@ -39,6 +44,7 @@ class IntegerWork final : public PlannedWork {
   const Network& network_;
   const IntegerOptions& options_;
   std::int64_t images_;
+  std::int64_t most_memory_;
   Backends backends_;
 };
 

@@ -3,144 +3,25 @@
 #include "placement/measure.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 
+#include "backend/lost_device.h"
+#include "placement/clocked_steps.h"
+#include "placement/cut.h"
 #include "placement/fit.h"
 #include "placement/measure_copies.h"
 #include "placement/measure_crowding.h"
+#include "placement/parts.h"
 
 namespace nibble::inline placement {
 namespace {
 
-constexpr int kWarmSteps = 2;
-constexpr int kWatchedATurn = 2;
-constexpr int kStepsATurn = 3;  // that nobody watches
-
-Values values_on(IntegerBackend& backend, const Picture& picture, std::int64_t images) {
-  return {.picture = picture,
-          .images = images,
-          .memory = backend.take(picture, images),
-          .exponent = backend.new_slot()};
-}
-
-// What waiting for next to nothing takes: the least that a device does, and the way there and back.
-Nanoseconds round_trip(IntegerBackend& backend) {
-  const Values numbers = values_on(backend, {1, 1, 16}, 1);
-  backend.begin({.all_images = 1});
-  backend.load(std::vector<std::int8_t>(16, 1), 0, numbers);
-  std::vector<Nanoseconds> times;
-  for (int i = 0; i < 31; ++i) {
-    backend.read_slots();
-    const Nanoseconds begin = now();
-    backend.pointwise(Rectify{}, {&numbers, 1}, numbers);
-    backend.start();
-    backend.read_slots();
-    times.push_back(now() - begin);
-  }
-  return median_of(times);
-}
-
-// Waits for the backend before and after a unit, so that the clock sees this unit alone.
-class UnitClock final : public StepWatcher {
- public:
-  explicit UnitClock(IntegerBackend& backend)
-      : idle_(backend.runs_ahead() ? round_trip(backend) : 0) {}
-
-  void begin(StepUnit, IntegerBackend& backend) override {
-    backend.read_slots();
-    begin_ = now();
-  }
-  void end(StepUnit unit, IntegerBackend& backend) override {
-    backend.start();
-    const Nanoseconds asked = now();
-    if (backend.runs_ahead()) backend.read_slots();
-    Spent& spent = step_[unit];
-    spent.all += std::max<Nanoseconds>(now() - begin_ - idle_, 0);
-    spent.ask += asked - begin_;
-  }
-  void end_step() {
-    for (const auto& [unit, spent] : step_) {
-      times_[unit].push_back(spent.all);
-      asks_[unit].push_back(spent.ask);
-    }
-    step_.clear();
-  }
-  void forget() { step_.clear(); }
-  Nanoseconds of(StepUnit unit) const { return median_in(times_, unit); }
-  Nanoseconds ask_of(StepUnit unit) const { return median_in(asks_, unit); }
-  Nanoseconds idle() const { return idle_; }
-
- private:
-  using Times = std::map<StepUnit, std::vector<Nanoseconds>>;
-  struct Spent {
-    Nanoseconds all = 0;
-    Nanoseconds ask = 0;
-  };
-
-  static Nanoseconds median_in(const Times& times, StepUnit unit) {
-    const auto found = times.find(unit);
-    return found == times.end() ? 0 : median_of(found->second);
-  }
-
-  Nanoseconds idle_;
-  Nanoseconds begin_ = 0;
-  std::map<StepUnit, Spent> step_;
-  Times times_;
-  Times asks_;
-};
-
-// Steps with everything on one device, some of them watched unit by unit.
-class PureSteps {
- public:
-  PureSteps(const Network& network, const IntegerOptions& options, std::int64_t images,
-            std::shared_ptr<IntegerBackend> backend)
-      : trial_(network, options, images, Placement(backend)), clock_(*backend) {
-    watch([&] {
-      for (int i = 0; i < kWarmSteps; ++i) trial_.step();
-    });
-    clock_.forget();
-  }
-
-  // First steps find caches that the other device, or watching, has used.
-  void take_turn() {
-    trial_.step();
-    watch([&] {
-      for (int i = 0; i < kWatchedATurn; ++i) {
-        trial_.step();
-        clock_.end_step();
-      }
-    });
-    trial_.step();
-    for (int i = 0; i < kStepsATurn; ++i) times_.push_back(trial_.step());
-  }
-
-  // What a step takes at this moment.
-  Nanoseconds again() { return trial_.usual_step(); }
-
-  StepTrial& trial() { return trial_; }
-  IntegerTape& tape() { return trial_.tape(); }
-  const UnitClock& clock() const { return clock_; }
-  Nanoseconds median() const { return median_of(times_); }
-
- private:
-  template <class Work>
-  void watch(const Work& work) {
-    trial_.tape().set_watcher(&clock_);
-    work();
-    trial_.tape().set_watcher(nullptr);
-  }
-
-  StepTrial trial_;
-  UnitClock clock_;
-  std::vector<Nanoseconds> times_;
-};
+constexpr std::int64_t kBytesAnImage = 64;  // of what links are measured by
 
 Nanoseconds copy_time(IntegerBackend& from, IntegerBackend& to, std::int64_t images) {
-  const Picture picture{1, 1, 64};
+  const Picture picture{1, 1, kBytesAnImage};
   const Values source = values_on(from, picture, images);
   const Values target = values_on(to, picture, images);
-  const std::vector<std::int8_t> mantissas(static_cast<std::size_t>(images * 64), 3);
+  const std::vector<std::int8_t> mantissas(static_cast<std::size_t>(images * kBytesAnImage), 3);
   from.load(mantissas, 0, source);
   Wire wire;
   std::vector<Nanoseconds> times;
@@ -156,70 +37,173 @@ Nanoseconds copy_time(IntegerBackend& from, IntegerBackend& to, std::int64_t ima
   return median_of(times);
 }
 
-void measure_wires(const Backends& backends, StepCosts& costs) {
+// The wire that a device has, and has again when this ends, be it by an error.
+class UsualWire {
+ public:
+  explicit UsualWire(IntegerBackend& device) : device_(device), kind_(device.wire()) {}
+  ~UsualWire() {
+    try {
+      device_.use_wire(kind_);
+    } catch (const Error&) {  // a lost device has none
+    }
+  }
+  UsualWire(const UsualWire&) = delete;
+  UsualWire& operator=(const UsualWire&) = delete;
+  WireKind kind() const { return kind_; }
+
+ private:
+  IntegerBackend& device_;
+  WireKind kind_;
+};
+
+void measure_wires(const Backends& backends, std::int64_t most_bytes, StepCosts& costs) {
   IntegerBackend& device = backends[1]->runs_ahead() ? *backends[1] : *backends[0];
-  costs.wire = device.wire();
+  const UsualWire usual(device);
+  costs.wire = usual.kind();
   for (const WireKind kind : {WireKind::pinned, WireKind::pageable, WireKind::mapped}) {
     if (!device.use_wire(kind)) continue;
-    costs.wires.push_back(
-        {kind,
-         {measure_link(*backends[0], *backends[1]), measure_link(*backends[1], *backends[0])}});
+    costs.wires.push_back({kind,
+                           {measure_link(*backends[0], *backends[1], most_bytes),
+                            measure_link(*backends[1], *backends[0], most_bytes)}});
     if (kind == costs.wire) costs.links = costs.wires.back().links;
   }
-  device.use_wire(costs.wire);
 }
+
+class StepMeasurer {
+ public:
+  StepMeasurer(const Network& network, const IntegerOptions& options, std::int64_t images,
+               const Backends& backends)
+      : network_(network), options_(options), images_(images), backends_(backends) {}
+
+  // Steps on each device in turns, so that both see the same slow and quick phases of the machine.
+  MeasuredStep measure_in_turns() {
+    std::vector<std::unique_ptr<ClockedSteps>> pure;
+    for (std::size_t side = 0; side < sides(); ++side) pure.push_back(steps_on(side));
+    begin(*pure[0]);
+    in_turns([&] {
+      for (const auto& each : pure) each->take_turn();
+    });
+    for (std::size_t side = 0; side < 2; ++side) {
+      const ClockedSteps& steps = *pure[std::min(side, sides() - 1)];
+      take_idle(side, steps.clock());
+      for (std::size_t i = 0; i < measured_.graph.units.size(); ++i) take_unit(i, side, steps);
+      fit_to_step(measured_.graph, static_cast<std::uint8_t>(side), steps.median(), costs());
+    }
+    if (sides() == 1) return std::move(measured_);
+    measure_wires(backends_, kMostBytes, costs());
+    measure_crowd(*pure[0], *pure[1]);
+    const Nanoseconds usual = pure[0]->median() + pure[1]->median();
+    measure_copies(
+        {network_, options_, images_, backends_, 0, {all_on(measured_.graph, 1)}}, measured_,
+        [&](Nanoseconds time) { return time * usual / (pure[0]->again() + pure[1]->again()); });
+    return std::move(measured_);
+  }
+
+  // The first device, then parts of a step on the second, one after the other. Their units count
+  // as long as they take one by one, for no whole step says how they overlap; nor does one say how
+  // the devices slow each other down, for the first one has a share in every part.
+  MeasuredStep measure_in_parts(std::int64_t most_memory) {
+    const std::unique_ptr<ClockedSteps> host = steps_on(0);
+    begin(*host);
+    in_turns([&] { host->take_turn(); });
+    take_idle(0, host->clock());
+    for (std::size_t i = 0; i < measured_.graph.units.size(); ++i) {
+      take_unit(i, 0, *host);
+      costs().units[i][1] = costs().units[i][0];  // the best guess for what fits into no part
+    }
+    fit_to_step(measured_.graph, 0, host->median(), costs());
+    const std::vector<Sides> parts = parts_within(measured_.graph, most_memory);
+    const std::int64_t room = most_memory == 0
+                                  ? memory_of_second(measured_.graph, all_on(measured_.graph, 1))
+                                  : most_memory;
+    measure_wires(backends_, std::min(kMostBytes, room / 2), costs());
+    for (const Sides& part : parts) measure_part(part);
+    measure_copies({network_, options_, images_, backends_, most_memory, parts}, measured_,
+                   [&](Nanoseconds time) { return time * host->median() / host->again(); });
+    return std::move(measured_);
+  }
+
+ private:
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 20;
+
+  std::size_t sides() const { return backends_[0] == backends_[1] ? 1 : 2; }
+  StepCosts& costs() { return measured_.costs; }
+
+  std::unique_ptr<ClockedSteps> steps_on(std::size_t side) const {
+    return std::make_unique<ClockedSteps>(network_, options_, images_, Placement(backends_[side]),
+                                          UnitClock::All{backends_[side]});
+  }
+  void begin(ClockedSteps& steps) {
+    measured_ = {};
+    measured_.graph = step_graph(network_, steps.tape(), images_);
+    costs().units.resize(measured_.graph.units.size());
+    costs().asks.resize(measured_.graph.units.size());
+  }
+  void take_idle(std::size_t side, const UnitClock& clock) {
+    costs().runs_ahead[side] = backends_[side]->runs_ahead();
+    measured_.idle[side] = clock.idle(*backends_[side]);
+    costs().wakes[side] = measured_.idle[side] / 2;
+  }
+  void take_unit(std::size_t unit, std::size_t side, const ClockedSteps& steps) {
+    const StepUnit& own = measured_.graph.units[unit].unit;
+    costs().units[unit][side] = steps.clock().of(own);
+    costs().asks[unit][side] = steps.clock().ask_of(own);
+  }
+  void measure_crowd(ClockedSteps& first, ClockedSteps& second) {
+    if (backends_[0]->shares_host() || backends_[1]->shares_host())
+      costs().crowded = measure_crowding(first.trial(), second.trial());
+  }
+  void measure_part(const Sides& part) {
+    constexpr int kTurnsOfAPart = 3;
+    ClockedSteps there(network_, options_, images_,
+                       placement_of_sides(network_, measured_.graph, part, backends_),
+                       {backends_[0], backends_[1]});
+    for (int turn = 0; turn < kTurnsOfAPart; ++turn) there.take_turn();
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      if (part[i] == 1) take_unit(i, 1, there);
+    }
+    take_idle(1, there.clock());
+  }
+
+  const Network& network_;
+  const IntegerOptions& options_;
+  std::int64_t images_;
+  const Backends& backends_;
+  MeasuredStep measured_;
+};
 
 }  // namespace
 
-LinkCost measure_link(IntegerBackend& from, IntegerBackend& to) {
-  constexpr std::int64_t kFew = 64;
-  constexpr std::int64_t kMany = 16384;  // images of 64 bytes
-  const StepContext step{.all_images = kMany};
+LinkCost measure_link(IntegerBackend& from, IntegerBackend& to, std::int64_t most_bytes) {
+  constexpr std::int64_t kFew = 64;  // images
+  const std::int64_t many = std::max(most_bytes / kBytesAnImage, 4 * kFew);
+  const StepContext step{.all_images = many};
   from.begin(step);
   to.begin(step);
-  const Nanoseconds few = copy_time(from, to, kFew);
-  const Nanoseconds many = copy_time(from, to, kMany);
+  const Nanoseconds short_time = copy_time(from, to, kFew);
+  const Nanoseconds long_time = copy_time(from, to, many);
+  const std::int64_t bytes = (many - kFew) * kBytesAnImage;
   LinkCost link;
-  link.picoseconds_a_byte = std::max<std::int64_t>((many - few) * 1000 / ((kMany - kFew) * 64), 0);
-  link.latency = std::max<Nanoseconds>(few - kFew * 64 * link.picoseconds_a_byte / 1000, 0);
+  link.picoseconds_a_byte = std::max<std::int64_t>((long_time - short_time) * 1000 / bytes, 0);
+  link.latency =
+      std::max<Nanoseconds>(short_time - kFew * kBytesAnImage * link.picoseconds_a_byte / 1000, 0);
   return link;
 }
 
 MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
-                          std::int64_t images, const Backends& backends) {
-  MeasuredStep measured;
-  const std::size_t sides = backends[0] == backends[1] ? 1 : 2;
-  std::vector<std::unique_ptr<PureSteps>> pure;
-  for (std::size_t side = 0; side < sides; ++side)
-    pure.push_back(std::make_unique<PureSteps>(network, options, images, backends[side]));
-  measured.graph = step_graph(network, pure[0]->tape(), images);
-  // In turns, so that both see the same slow and quick phases of the machine.
-  in_turns([&] {
-    for (const auto& each : pure) each->take_turn();
-  });
-  StepCosts& costs = measured.costs;
-  costs.units.resize(measured.graph.units.size());
-  costs.asks.resize(measured.graph.units.size());
-  for (std::size_t side = 0; side < 2; ++side) {
-    const PureSteps& steps = *pure[std::min(side, sides - 1)];
-    costs.runs_ahead[side] = backends[side]->runs_ahead();
-    measured.idle[side] = steps.clock().idle();
-    costs.wakes[side] = steps.clock().idle() / 2;
-    for (std::size_t i = 0; i < measured.graph.units.size(); ++i) {
-      costs.units[i][side] = steps.clock().of(measured.graph.units[i].unit);
-      costs.asks[i][side] = steps.clock().ask_of(measured.graph.units[i].unit);
+                          std::int64_t images, const Backends& backends, std::int64_t most_memory) {
+  StepMeasurer measurer(network, options, images, backends);
+  if (backends[0] == backends[1]) return measurer.measure_in_turns();
+  const IntegerTape tape(network, options.roundings, Placement(backends[0]), options.frozen);
+  const StepGraph graph = step_graph(network, tape, images);
+  if (most_memory == 0 || 2 * memory_of_second(graph, all_on(graph, 1)) <= most_memory) {
+    try {
+      return measurer.measure_in_turns();
+    } catch (const Error& error) {  // there may be room for one step at a time
+      if (!is_of_device(error)) throw;
     }
-    fit_to_step(measured.graph, static_cast<std::uint8_t>(side), steps.median(), costs);
   }
-  if (sides == 1) return measured;
-  measure_wires(backends, costs);
-  if (backends[0]->shares_host() || backends[1]->shares_host())
-    costs.crowded = measure_crowding(pure[0]->trial(), pure[1]->trial());
-  const Nanoseconds usual = pure[0]->median() + pure[1]->median();
-  measure_copies(network, options, images, backends, measured, [&](Nanoseconds time) {
-    return time * usual / (pure[0]->again() + pure[1]->again());
-  });
-  return measured;
+  return measurer.measure_in_parts(most_memory);
 }
 
 }  // namespace nibble::inline placement

@@ -10,11 +10,14 @@ namespace nibble::inline placement {
 
 // Medians of some steps with everything on the one and on the other, in turns, in proportion to
 // whole steps; copies in proportion to steps of mixtures. Both the same: one device, whose costs
-// stand twice.
+// stand twice. Where the second device has no room for two steps at once, or may hold no more than
+// `most_memory` bytes (0: any), it is measured in parts that fit, one at a time.
 MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
-                          std::int64_t images, const Backends& backends);
+                          std::int64_t images, const Backends& backends,
+                          std::int64_t most_memory = 0);
 
-// From copies of few and of many bytes.
-LinkCost measure_link(IntegerBackend& from, IntegerBackend& to);
+// From copies of few bytes and of so many.
+LinkCost measure_link(IntegerBackend& from, IntegerBackend& to,
+                      std::int64_t most_bytes = std::int64_t{1} << 20);
 
 }  // namespace nibble::inline placement

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "placement/fit.h"
+#include "placement/parts.h"
 
 namespace nibble::inline placement {
 namespace {
@@ -74,18 +75,19 @@ class CopyClock {
 
 }  // namespace
 
-void measure_copies(const Network& network, const IntegerOptions& options, std::int64_t images,
-                    const Backends& backends, MeasuredStep& measured,
+void measure_copies(const CopySteps& steps, MeasuredStep& measured,
                     const std::function<Nanoseconds(Nanoseconds)>& as_usual) {
   constexpr std::uint32_t kPlacements = 9;
   constexpr int kWarm = 2;  // which take memory: devices may have it for every second step
   constexpr int kSteps = 3;
   const StepGraph& graph = measured.graph;
-  CopyClock clock(backends, measured.idle);
+  CopyClock clock(steps.backends, measured.idle);
   std::vector<MixedStep> mixed;
   for (std::uint32_t number = 0; number < kPlacements; ++number) {
-    const Sides sides = sides_by_chance(graph, number);
-    StepTrial trial(network, options, images, placement_of_sides(network, graph, sides, backends));
+    const Sides sides = sides_by_chance_within(graph, number, steps.parts, steps.most_memory);
+    if (sides == all_on(graph, 0)) continue;
+    StepTrial trial(steps.network, steps.options, steps.images,
+                    placement_of_sides(steps.network, graph, sides, steps.backends));
     for (int i = 0; i < kWarm; ++i) trial.step();
     mixed.push_back({sides, as_usual(trial.usual_step())});
     trial.tape().placement().wire().set_observer(
@@ -97,7 +99,7 @@ void measure_copies(const Network& network, const IntegerOptions& options, std::
     for (std::size_t from = 0; from < 2; ++from)
       measured.costs.copies[i][from] = clock.of(graph.flows[i].tensor, from);
   }
-  measured.costs = fitted_to(mixed, graph, measured.costs);
+  if (!mixed.empty()) measured.costs = fitted_to(mixed, graph, measured.costs);
 }
 
 }  // namespace nibble::inline placement

@@ -12,6 +12,8 @@
 
 #include "backend/backend_test_support.h"
 #include "core/warning.h"
+#include "placement/cut.h"
+#include "placement/parts.h"
 #include "placement/plan.h"
 
 namespace nibble::inline placement {
@@ -96,6 +98,39 @@ void expect_plans_outlive_a_device(const Plan& plan, const std::filesystem::path
     EXPECT_EQ(found.rules, "cpu");
     EXPECT_EQ(found.candidates.size(), 1U);
     EXPECT_EQ(found.why, "cpu or pretend failed while steps were planned");
+  }
+}
+
+// Plans under limits, with a device that has hardly more memory than it may use: for measuring and
+// trying as for the plan. `plan(most_memory)` must use no cache; of `all` bytes everything needs.
+template <class Plan>
+void expect_plans_within_a_device(const Plan& plan, std::int64_t all) {
+  for (const std::int64_t share : {120, 30}) {  // hundredths
+    const std::int64_t most = all * share / 100;
+    SCOPED_TRACE(most);
+    take_warnings();
+    setenv("NIBBLE_PRETEND", ("memory=" + std::to_string(most + 4096)).c_str(), 1);
+    const StepPlan found = plan(most);
+    // Without a limit of its own, one step at a time.
+    StepPlan unlimited;
+    if (share > 100) unlimited = plan(0);
+    unsetenv("NIBBLE_PRETEND");
+    EXPECT_EQ(take_warnings(), std::vector<std::string>{});
+    for (const PlanCandidate& each : found.candidates) {
+      EXPECT_LE(memory_of_second(found.graph, each.sides), most) << each.name;
+      EXPECT_GT(each.measured, 0) << each.name;
+    }
+    const std::vector<Sides> parts = parts_within(found.graph, most);
+    EXPECT_EQ(parts.size() > 1, share < 100);
+    for (const Sides& part : parts) {  // each was measured there
+      Nanoseconds sum = 0;
+      for (std::size_t i = 0; i < part.size(); ++i) sum += part[i] * found.costs.units[i][1];
+      EXPECT_GT(sum, 0);
+    }
+    if (share > 100) {
+      ASSERT_GT(unlimited.candidates.size(), 1U);
+      EXPECT_EQ(unlimited.candidates[1].name, "all on pretend");
+    }
   }
 }
 

@@ -11,15 +11,16 @@
 #include "backend/place_rules.h"
 #include "core/warning.h"
 #include "nibble/core/error.h"
+#include "placement/candidate_turns.h"
 #include "placement/cost_cache.h"
 #include "placement/cut.h"
 #include "placement/local_search.h"
+#include "placement/parts.h"
 
 namespace nibble::inline placement {
 namespace {
 
 constexpr int kTurns = 7;                     // of real steps
-constexpr int kStepsInARow = 4;               // in a turn
 constexpr double kHopelessShare = 1.3;        // of the quickest's time: no second turn
 constexpr std::uint32_t kStartsByChance = 5;  // of the search for short time lines
 constexpr std::size_t kMostImproved = 4;      // of what it finds is tried: the time line errs, too
@@ -59,7 +60,7 @@ void keep_costs(const PlannedWork& work, const PlanRequest& request, const StepP
 
 void add_candidates(const PlanRequest& request, StepPlan& plan) {
   const auto fits = [&](const Sides& sides) {
-    return request.most_memory == 0 || memory_of_second(plan.graph, sides) <= request.most_memory;
+    return fits_within(plan.graph, sides, request.most_memory);
   };
   const auto add = [&](std::string name, Sides sides) {
     const bool is_known = std::ranges::any_of(
@@ -91,20 +92,6 @@ void add_candidates(const PlanRequest& request, StepPlan& plan) {
     add(i == 0 ? "time line" : fmt::format("time line, {}", i + 1), std::move(ends[i].second));
 }
 
-struct Runner {
-  PlanCandidate* candidate;
-  std::unique_ptr<TimedSteps> trial;
-  std::vector<Nanoseconds> times = {};
-
-  // Some steps in a row, of which the quickest counts, for the first one wakes threads that slept.
-  void take_turn() {
-    Nanoseconds least = trial->step();
-    for (int step = 1; step < kStepsInARow; ++step) least = std::min(least, trial->step());
-    times.push_back(least);
-    candidate->measured = median_of(times);
-  }
-};
-
 bool is_clearly_slower(const PlanCandidate& one, const PlanCandidate& other, double share) {
   return share * static_cast<double>(one.measured) > static_cast<double>(other.measured);
 }
@@ -122,30 +109,31 @@ PlanCandidate* quickest(StepPlan& plan, bool is_on_one) {
 
 // In turns, so that what else the machine does meets all. Who is far behind after the first turn
 // has no other; the best mixture and the best device have more where they are close.
-void try_candidates(const PlannedWork& work, StepPlan& plan) {
-  std::vector<Runner> runners;
-  for (PlanCandidate& each : plan.candidates) {
-    runners.push_back({&each, work.trial(plan.graph, each.sides)});
-    for (int i = 0; i < 2; ++i) runners.back().trial->step();
-  }
+void try_candidates(const PlannedWork& work, const PlanRequest& request, StepPlan& plan) {
+  CandidateTurns turns(work, plan, request.most_memory);
   for (int turn = 0; turn < kTurns; ++turn) {
-    for (Runner& each : runners) each.take_turn();
-    if (turn > 0) continue;
-    const PlanCandidate first = std::ranges::min(plan.candidates, {}, &PlanCandidate::measured);
-    std::erase_if(runners, [&](const Runner& each) {
-      return is_clearly_slower(*each.candidate, first, 1 / kHopelessShare);
-    });
+    for (PlanCandidate& each : plan.candidates) {
+      turns.take(each);
+      if (turn > 0) continue;
+      // At once, so that it makes room for the next.
+      for (const PlanCandidate& slow : plan.candidates) {
+        if (slow.measured > 0 && std::ranges::any_of(plan.candidates, [&](const auto& quick) {
+              return quick.measured > 0 && is_clearly_slower(slow, quick, 1 / kHopelessShare);
+            }))
+          turns.leave(slow);
+      }
+    }
   }
-  const auto pure = std::ranges::find(runners, quickest(plan, true), &Runner::candidate);
-  const auto mixed = std::ranges::find(runners, quickest(plan, false), &Runner::candidate);
-  if (pure == runners.end() || mixed == runners.end()) return;
+  PlanCandidate* pure = quickest(plan, true);
+  PlanCandidate* mixed = quickest(plan, false);
+  if (mixed == nullptr || turns.has_left(*pure) || turns.has_left(*mixed)) return;
   const Nanoseconds end = now() + kTimeOfTurns;
   for (int turn = kTurns; turn < kMostTurns && now() < end; ++turn) {
-    if (is_clearly_slower(*pure->candidate, *mixed->candidate, kCloseShare) ||
-        is_clearly_slower(*mixed->candidate, *pure->candidate, kCloseShare))
+    if (is_clearly_slower(*pure, *mixed, kCloseShare) ||
+        is_clearly_slower(*mixed, *pure, kCloseShare))
       return;
-    pure->take_turn();
-    mixed->take_turn();
+    turns.take(*pure);
+    turns.take(*mixed);
   }
 }
 
@@ -175,7 +163,7 @@ StepPlan plan_work(const PlannedWork& work, const PlanRequest& request) {
   plan.has_one_result = work.has_one_result();
   take_costs(work, request, plan);
   add_candidates(request, plan);
-  try_candidates(work, plan);
+  try_candidates(work, request, plan);
   choose(plan);
   keep_costs(work, request, plan);
   plan.rules = rules_of(work.network(), plan.graph, plan.best().sides, plan.devices);

@@ -11,7 +11,7 @@
 #include "nibble/core/parallel.h"
 #include "nibble/graph/network_text.h"
 #include "placement/cut.h"
-#include "placement/placement_test_support.h"
+#include "placement/one_hash_test_support.h"
 #include "placement/step_trial.h"
 
 namespace nibble::inline placement {
@@ -88,6 +88,22 @@ TEST_F(PlanTest, ADeviceThatIsLostLeavesAllToTheCpu) {
               plan_step(network, {}, {.devices = {"cpu", "cuda:63"}, .images = 2});
             }),
             "no error");
+}
+
+TEST_F(PlanTest, ADeviceNeedsNoMoreMemoryThanThePlanMayUse) {
+  const Network network = digits_network();
+  set_thread_count(1);
+  const StepGraph graph = graph_of(network, 8);
+  expect_plans_within_a_device(
+      [&](std::int64_t most_memory) {
+        return plan_step(network, {},
+                         {.devices = {"cpu", "pretend"},
+                          .images = 8,
+                          .most_memory = most_memory,
+                          .uses_cache = false});
+      },
+      memory_of_second(graph, all_on(graph, 1)));
+  set_thread_count(0);
 }
 
 TEST(Plan, RulesSayTheSameAgain) {

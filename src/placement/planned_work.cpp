@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace nibble::inline placement {
 
@@ -28,6 +29,10 @@ Nanoseconds now() {
 Nanoseconds median_of(std::vector<Nanoseconds> times) {
   std::ranges::sort(times);
   return times[times.size() / 2];
+}
+
+std::string name_within(std::string name, std::int64_t most_memory) {
+  return most_memory == 0 ? name : std::move(name) + " within " + std::to_string(most_memory);
 }
 
 }  // namespace nibble::inline placement

@@ -51,4 +51,7 @@ void in_turns(const Body& body) {
 
 Nanoseconds median_of(std::vector<Nanoseconds> times);
 
+// Of costs that were measured with so many bytes on the second device at most; 0: any.
+std::string name_within(std::string name, std::int64_t most_memory);
+
 }  // namespace nibble::inline placement

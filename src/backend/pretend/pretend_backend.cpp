@@ -15,13 +15,15 @@ namespace {
 
 class PretendMemory final : public Memory {
  public:
-  explicit PretendMemory(PretendDevice& device) : device_(device) {}
+  PretendMemory(PretendDevice& device, std::int64_t bytes)
+      : device_(device), loan_(device.lend(bytes)) {}
   ~PretendMemory() override { device_.give_back(std::move(inner)); }
 
   std::shared_ptr<MemoryHandle> inner = std::make_shared<MemoryHandle>();
 
  private:
   PretendDevice& device_;
+  PretendLoan loan_;
 };
 
 // Of the inner backend; asked for on its thread.
@@ -46,11 +48,13 @@ class PretendWeights final : public Weights {
   PretendWeights(PretendDevice& device, const WeightsCase& weights)
       : inner(device.now([&](CpuBackend& cpu) { return cpu.weights(weights); })),
         device_(device),
-        size_(static_cast<std::size_t>(weights.shape.elements())) {}
+        size_(static_cast<std::size_t>(weights.shape.elements())),
+        loan_(device.lend(weights.shape.elements())) {}
 
   ~PretendWeights() override { device_.settle(); }
 
   void write(const WeightsState& state) override {
+    if (!state.fine.empty()) hold_words();
     auto kept = std::make_shared<WeightsState>(
         WeightsState{copy_of(state.mantissas.view()), state.exponent, state.fine, state.momentum});
     device_.bring(bytes_of(state), [this, kept](CpuBackend&) { inner->write(*kept); });
@@ -77,11 +81,18 @@ class PretendWeights final : public Weights {
     return device_.read([&](CpuBackend&) { return inner->last_update(); });
   }
 
+  // Memory of fine numbers and momentum, which are where the weight is updated.
+  void hold_words() {
+    if (!words_) words_ = device_.lend(static_cast<std::int64_t>(2 * sizeof(std::int32_t) * size_));
+  }
+
   const std::unique_ptr<Weights> inner;
 
  private:
   PretendDevice& device_;
   std::size_t size_;
+  PretendLoan loan_;
+  std::optional<PretendLoan> words_;
 };
 
 Weights* inner_of(const Weights* weights) {
@@ -95,7 +106,9 @@ FrozenLine inner_of(const FrozenLine& line) {
 class PretendSums final : public Sums {
  public:
   PretendSums(PretendDevice& device, const WeightsCase& weights)
-      : inner(device.now([&](CpuBackend& cpu) { return cpu.sums(weights); })), device_(device) {}
+      : inner(device.now([&](CpuBackend& cpu) { return cpu.sums(weights); })),
+        device_(device),
+        loan_(device.lend(4 * weights.shape.elements())) {}  // as where 32 bits hold a sum
 
   int read(std::span<std::int64_t> sums) override {
     const int exponent = device_.read([&](CpuBackend&) { return inner->read(sums); });
@@ -126,6 +139,7 @@ class PretendSums final : public Sums {
 
  private:
   PretendDevice& device_;
+  PretendLoan loan_;
 };
 
 std::shared_ptr<Sums> inner_of(Sums& sums) {
@@ -240,7 +254,8 @@ class PretendBackend final : public IntegerBackend {
   bool shares_host() const override { return true; }
 
   MemoryHandle take(const Picture& picture, std::int64_t images, ValueStorage storage) override {
-    auto memory = std::make_shared<PretendMemory>(device_);
+    const std::int64_t each = storage == ValueStorage::s8 ? 1 : 2;
+    auto memory = std::make_shared<PretendMemory>(device_, images * picture.elements() * each);
     device_.later([inner = memory->inner, picture, images, storage](CpuBackend& cpu) {
       *inner = cpu.take(picture, images, storage);
     });
@@ -356,6 +371,7 @@ class PretendBackend final : public IntegerBackend {
   }
   void reduce(Sums&) override {}  // of one process
   void update(Weights& weights, Sums& sums) override {
+    static_cast<PretendWeights&>(weights).hold_words();
     device_.later([weights = inner_of(&weights), sums = inner_of(sums)](CpuBackend& cpu) {
       cpu.update(*weights, *sums);
     });

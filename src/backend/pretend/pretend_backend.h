@@ -17,10 +17,11 @@ struct PretendOptions {
   std::int64_t copy_picoseconds_a_byte = 0;  // and of every byte of it
   std::int64_t slowdown = 1;                 // how often an operation's own time passes
   std::int64_t lost_after = 0;               // operations until the device is gone; 0: never
+  std::int64_t memory = 0;                   // bytes that it has; 0: as many as are asked for
   bool operator==(const PretendOptions&) const = default;
 };
 
-// "copy_us=20,ps_a_byte=500,slowdown=2,lost_after=1000"
+// "copy_us=20,ps_a_byte=500,slowdown=2,lost_after=1000,memory=1000000"
 PretendOptions parse_pretend(std::string_view text);
 
 // What NIBBLE_PRETEND says, else nothing of it.

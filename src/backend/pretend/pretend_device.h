@@ -13,13 +13,21 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/pretend/pretend_pace.h"
+#include "backend/pretend/pretend_room.h"
 #include "backend/pretend/work_queue.h"
 
 namespace nibble::inline backend {
 
 class PretendDevice {
  public:
-  explicit PretendDevice(const PretendOptions& options) : pace_(options) {}
+  explicit PretendDevice(const PretendOptions& options) : pace_(options), room_(options.memory) {}
+
+  // Throws where there is too little, as a device does, which lends again what work in its queue
+  // still uses.
+  PretendLoan lend(std::int64_t bytes) {
+    if (!room_.has(bytes)) queue_.settle();
+    return {room_, bytes};
+  }
 
   // Waits for what was asked for, then calls on the inner backend.
   template <class Call>
@@ -94,6 +102,7 @@ class PretendDevice {
   void tell(TraceSpan span);
 
   PretendPace pace_;
+  PretendRoom room_;
   StepTrace* trace_ = nullptr;
   std::mutex spans_mutex_;
   std::vector<TraceSpan> spans_;  // of this trace so far

@@ -11,7 +11,8 @@ PretendOptions parse_pretend(std::string_view text) {
   const NamedNumber numbers[] = {{"copy_us", &options.copy_microseconds},
                                  {"ps_a_byte", &options.copy_picoseconds_a_byte},
                                  {"slowdown", &options.slowdown},
-                                 {"lost_after", &options.lost_after}};
+                                 {"lost_after", &options.lost_after},
+                                 {"memory", &options.memory}};
   read_numbers("NIBBLE_PRETEND", text, numbers);
   return options;
 }
