@@ -121,29 +121,19 @@ class Run(IntegerCase):
                 self.assertEqual(int(row[8]), 23 * int(row[0]))
                 self.assertLessEqual(int(row[7]), int(row[8]))
 
-    def test_batch_norms_have_no_shift_of_a_whole_tensor(self):
-        folder, _, _ = self.normed("run", "--epochs", "2")
-        rows = [row[1:4] for row in self.rows(folder, "integers.csv")]
-        norms = {"norm1", "b"}
-        self.assertEqual({(layer, tensor) for layer, tensor, _ in rows if layer in norms and tensor not in ("scale", "shift")},
-                         set())
-        self.assertIn(["add1", "value"], [row[:2] for row in rows])
-        self.assertTrue(all(int(shift) >= 0 for _, tensor, shift in rows if tensor in ("value", "error", "errors")), rows)
-        shown = {row[1] for row in self.rows(folder, "histograms.csv") if row[2] == "value"}
-        self.assertLessEqual(norms, shown)
-        told = {tag: histogram for tag, _, histogram in self.told(folder)}
-        self.assertGreaterEqual(told["shifts/value"][0], 0)
-        self.assertGreaterEqual(told["shifts/error"][0], 0)
-
-    def test_scales_and_shifts_of_batch_norms_are_shown_as_their_fine_numbers(self):
+    def test_batch_norms_have_no_shift_of_a_whole_tensor_and_no_mantissas(self):
         folder, _, _ = self.normed("run", "--epochs", "1")
         rows = {tuple(row[1:3]): row[3:] for row in self.rows(folder, "integers.csv")}
         told = {tag: histogram for tag, _, histogram in self.told(folder)}
+        self.assertTrue(all(int(row[0]) >= 0 for (_, tensor), row in rows.items() if tensor in ("value", "error", "errors")), rows)
+        self.assertGreaterEqual(min(told["shifts/value"][0], told["shifts/error"][0]), 0)
         for layer in ("norm1", "b"):
+            self.assertEqual([tensor for name, tensor in rows if name == layer], ["scale", "shift"])
+            self.assertIn(f"value/{layer}", told)
             for tensor, start in (("scale", 1), ("shift", 0)):
                 shift, *others = rows[layer, tensor]
                 self.assertGreater(int(shift), 0)
-                self.assertEqual(set(others), {""})  # there are no mantissas
+                self.assertEqual(set(others), {""})
                 least, most, count = told[f"{tensor}/{layer}"]
                 self.assertEqual(count, 8)
                 self.assertTrue(start - 0.5 < least < most < start + 0.5, (least, most))
@@ -401,6 +391,18 @@ class Resumption(IntegerCase):
         parts, _, _ = self.integers("parts", *options, "--resume", "--threads", "3", network=NETWORK)
         self.assertEqual(self.hash_of(parts), self.hash_of(whole))
         self.assertEqual((parts / "integers.csv").read_bytes(), (whole / "integers.csv").read_bytes())
+
+    def test_a_run_with_batch_norms_and_an_average_goes_on_too(self):
+        options = ("--epochs", "3", "--decay-norms", "--weight-decay", "0.001", "--average-from", "2")
+        whole, text, _ = self.normed("whole", *options)
+        self.assertIn("unaveraged", text)
+        for epochs in (1, 2):  # before the window and in it
+            parts = f"parts-{epochs}"
+            self.normed(parts, *options, "--stop-after", epochs, "--ranks", 2)
+            folder, _, _ = self.normed(parts, *options, "--resume", "--threads", "3")
+            self.assertEqual(self.hash_of(folder), self.hash_of(whole))
+            for name in ("layers.csv", "integers.csv"):
+                self.assertEqual((folder / name).read_bytes(), (whole / name).read_bytes(), (epochs, name))
 
     def refused(self, folder, words, *options):
         before = {path: path.read_bytes() for path in folder.iterdir()}

@@ -99,6 +99,15 @@ class Ranks(TrainCase):
             self.assertEqual(self.hash_of(parts), self.hash_of(whole))
             self.no_leftovers(parts)
 
+    def test_so_does_a_run_with_batch_norms_and_an_average(self):
+        self.network = self.folder / "normed.toml"
+        self.network.write_text(NORMED)
+        options = ("--epochs", "3", "--batch", "50", "--update", "sgd", "--lr", "0.05", "--average-from", "2")
+        whole, _, _ = self.on(1, "whole", *options)
+        self.on(3, "parts", *options, "--stop-after", "2")
+        parts, _, _ = self.on(2, "parts", *options, "--resume")
+        self.assertEqual(self.hash_of(parts), self.hash_of(whole))
+
     def test_processes_share_the_runs_of_a_sweep(self):
         def sweep(ranks):
             folder = self.folder / f"sweep{ranks}"
