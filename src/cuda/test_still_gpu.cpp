@@ -35,6 +35,7 @@ struct Gpu {
   std::map<std::uintptr_t, std::size_t> pinned;  // of the host
   std::optional<Failure> failure;
   std::function<void()> waiting;
+  std::function<void()> making;
 };
 thread_local bool is_recording = false;
 Gpu& gpu() {
@@ -120,6 +121,11 @@ void fail_no_more() {
 void on_wait(std::function<void()> call) {
   const auto lock = alone();
   gpu().waiting = std::move(call);
+}
+
+void on_graph(std::function<void()> call) {
+  const auto lock = alone();
+  gpu().making = std::move(call);
 }
 
 void set_memory(std::size_t bytes) {
@@ -216,10 +222,15 @@ STILL(cudaStreamEndCapture, cudaStream_t, cudaGraph_t* graph) {
   return make(graph);
 }
 STILL(cudaGraphInstantiate, cudaGraphExec_t* runnable, cudaGraph_t, unsigned long long) {
-  const auto lock = alone();
-  if (fails(Call::make_graph)) return cudaErrorUnknown;
-  ++gpu().counts.recordings;
-  ++gpu().counts.graphs;
+  std::function<void()> making;
+  {
+    const auto lock = alone();
+    if (fails(Call::make_graph)) return cudaErrorUnknown;
+    ++gpu().counts.recordings;
+    ++gpu().counts.graphs;
+    making = gpu().making;
+  }
+  if (making) making();
   return make(runnable);
 }
 STILL(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t) {

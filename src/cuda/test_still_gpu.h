@@ -31,7 +31,8 @@ enum class Call { make_graph, copy, launch };
 void fail_after(Call call, std::size_t successes);
 void fail_no_more();
 
-// Called by whoever waits for a stream from now on.
+// Called by whoever waits for a stream, or has made a graph, from now on.
 void on_wait(std::function<void()> call);
+void on_graph(std::function<void()> call);
 
 }  // namespace nibble::still_gpu

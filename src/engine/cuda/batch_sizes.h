@@ -31,9 +31,8 @@ class BatchSizes {
     return true;
   }
   std::span<const std::int64_t> all() const { return sizes_; }
-  std::uint64_t version() const {
-    return version_;
-  }  // another one, other sizes; their order has none
+  // Another one, other sizes: their order has none.
+  std::uint64_t version() const { return version_; }
 
  private:
   std::vector<std::int64_t> sizes_;  // the least recent first

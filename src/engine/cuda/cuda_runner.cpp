@@ -167,14 +167,22 @@ class CudaRunner final : public EngineRunner {
     const std::lock_guard lock(mutex_);
     return sizes_;
   }
-  // It records sizes that are new since it was taken.
+  // It records sizes that are new since it was taken, which takes its time: no other run waits for
+  // that.
   void give(std::unique_ptr<DeviceLane> lane) const {
-    const std::lock_guard lock(mutex_);
-    if (!has_kept(*lane)) {
-      --lanes_;
-      return;
+    try {
+      while (!is_back(lane)) lane->keep(known_sizes());
+    } catch (...) {  // its GPU has no room: the lane is of no use any more
+      lane.reset();
+      forget_lane();
     }
+  }
+  // False: there are sizes that it has not met.
+  bool is_back(std::unique_ptr<DeviceLane>& lane) const {
+    const std::lock_guard lock(mutex_);
+    if (lane->is_behind(sizes_)) return false;
     free_.push_back(std::move(lane));
+    return true;
   }
   void forget_lane() const {
     const std::lock_guard lock(mutex_);
@@ -182,20 +190,24 @@ class CudaRunner final : public EngineRunner {
   }
 
   // A size that a lane has recorded: those that are free record it now, others when they come back,
-  // so that nobody allocates for it later.
+  // so that nobody allocates for it later. One at a time, so that runs find the others.
   void pass_on(std::int64_t images) const {
-    const std::lock_guard lock(mutex_);
-    if (!sizes_.meet(images)) return;
-    lanes_ -= std::erase_if(free_, [this](const auto& lane) { return !has_kept(*lane); });
+    if (!is_new(images)) return;
+    while (std::unique_ptr<DeviceLane> lane = take_behind()) give(std::move(lane));
   }
-  // False: its GPU has no room; the lane is of no use any more.
-  bool has_kept(DeviceLane& lane) const {
-    try {
-      lane.keep(sizes_);
-      return true;
-    } catch (const std::exception&) {
-      return false;
-    }
+  bool is_new(std::int64_t images) const {
+    const std::lock_guard lock(mutex_);
+    return sizes_.meet(images);
+  }
+  // Null: those that are free have met all sizes.
+  std::unique_ptr<DeviceLane> take_behind() const {
+    const std::lock_guard lock(mutex_);
+    const auto found =
+        std::ranges::find_if(free_, [this](const auto& lane) { return lane->is_behind(sizes_); });
+    if (found == free_.end()) return nullptr;
+    std::unique_ptr<DeviceLane> lane = std::move(*found);
+    free_.erase(found);
+    return lane;
   }
 
   // body(lane, first example, images, first answer), one piece behind the other.

@@ -109,7 +109,7 @@ const cuda::DeviceGraph& DeviceLane::record(std::int64_t images) {
 }
 
 void DeviceLane::keep(const BatchSizes& sizes) {
-  if (kept_version_ == sizes.version()) return;
+  if (!is_behind(sizes)) return;
   std::erase_if(graphs_, [&](const auto& each) { return !sizes.has(each.first); });
   for (const std::int64_t images : sizes.all()) {
     if (!graphs_.contains(images)) record(images);

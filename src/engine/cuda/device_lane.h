@@ -40,6 +40,8 @@ class DeviceLane {
 
   // Records what it has not of these sizes and forgets all others; nothing may be on its way.
   void keep(const BatchSizes& sizes);
+  // Since it last kept sizes, others have come.
+  bool is_behind(const BatchSizes& sizes) const { return kept_version_ != sizes.version(); }
 
  private:
   DeviceRun run_of(std::int64_t images);

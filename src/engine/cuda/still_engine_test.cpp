@@ -178,6 +178,59 @@ TEST(StillEngine, ALaneThatIsBusyRecordsWhenItComesBack) {
   EXPECT_EQ(recordings() - before, 4U);
 }
 
+// Were it to wait for the lane that records, this test would not end.
+TEST(StillEngine, ARunWaitsForNoLaneThatRecords) {
+  register_cuda_engine();
+  for (const bool is_free : {true, false}) {  // the lane, when another one meets the size
+    SCOPED_TRACE(is_free);
+    StillLanes lanes;
+    const std::size_t before = recordings();
+    lanes.hold([&] { lanes.run(1); });  // two lanes
+    int made = 0;
+    const auto run = [&] {
+      still_gpu::on_graph([&] {
+        if (++made != 2) return;  // the first one is the run's own
+        std::thread([&] { lanes.run(3); }).join();
+      });
+      lanes.run(2);
+    };
+    is_free ? run() : lanes.hold(run);
+    still_gpu::on_graph({});
+    EXPECT_EQ(recordings() - before, is_free ? 9U : 6U);  // who recorded 2 has met 3, too
+    lanes.use_all();
+    const std::size_t held = still_gpu::counts().allocated;
+    lanes.hold([&] { lanes.hold([&] { lanes.run(3); }); });
+    for (int turn = 0; turn < 6; ++turn) lanes.run(turn % 3 + 1);
+    EXPECT_EQ(recordings() - before, StillLanes::kLanes * 3);
+    EXPECT_EQ(still_gpu::counts().allocated, held);
+  }
+}
+
+TEST(StillEngine, ALaneThatCannotRecordGoes) {
+  register_cuda_engine();
+  StillLanes lanes;
+  const std::size_t one = still_gpu::counts().allocated;
+  for (const bool is_free : {true, false}) {  // the lane, when another one meets the size
+    SCOPED_TRACE(is_free);
+    const std::int64_t batch = is_free ? 2 : 3;
+    lanes.hold([&] { lanes.run(1); });
+    const std::size_t two = still_gpu::counts().allocated;
+    EXPECT_GT(two, one);
+    const auto run = [&] {
+      still_gpu::fail_after(still_gpu::Call::make_graph, 1);
+      lanes.run(batch);
+    };
+    is_free ? run() : lanes.hold(run);
+    still_gpu::fail_no_more();
+    EXPECT_EQ(still_gpu::counts().allocated, one);
+    const std::size_t before = recordings();
+    lanes.run(batch);
+    EXPECT_EQ(recordings(), before);
+    lanes.hold([&] { lanes.run(1); });
+    EXPECT_EQ(still_gpu::counts().allocated, two);
+  }
+}
+
 TEST(StillEngine, OneSizeTooManyTakesThePlaceOfTheLeastRecent) {
   register_cuda_engine();
   constexpr std::int64_t kMost = BatchSizes::kMost;
