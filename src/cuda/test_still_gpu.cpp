@@ -31,6 +31,7 @@ struct Gpu {
   std::mutex mutex;  // of all else
   Counts counts;
   std::size_t memory_size = kMemory;
+  std::size_t most_graphs = kManyGraphs;
   std::map<std::uintptr_t, std::size_t> memory;
   std::map<std::uintptr_t, std::size_t> pinned;  // of the host
   std::optional<Failure> failure;
@@ -132,6 +133,11 @@ void set_memory(std::size_t bytes) {
   gpu().memory_size = bytes;
 }
 
+void set_most_graphs(std::size_t count) {
+  const auto lock = alone();
+  gpu().most_graphs = count;
+}
+
 }  // namespace nibble::still_gpu
 
 // The linker sends calls of a function to __wrap_ and its name.
@@ -226,6 +232,7 @@ STILL(cudaGraphInstantiate, cudaGraphExec_t* runnable, cudaGraph_t, unsigned lon
   {
     const auto lock = alone();
     if (fails(Call::make_graph)) return cudaErrorUnknown;
+    if (gpu().counts.graphs >= gpu().most_graphs) return cudaErrorMemoryAllocation;
     ++gpu().counts.recordings;
     ++gpu().counts.graphs;
     making = gpu().making;

@@ -26,6 +26,9 @@ Counts counts();
 inline constexpr std::size_t kMemory = std::size_t{139} << 30;  // of an H200
 void set_memory(std::size_t bytes = kMemory);                   // from now on
 
+inline constexpr std::size_t kManyGraphs = std::size_t{1} << 20;
+void set_most_graphs(std::size_t count = kManyGraphs);  // at a time, from now on
+
 // From now on so many calls succeed, and all after them fail, until fail_no_more().
 enum class Call { make_graph, copy, launch };
 void fail_after(Call call, std::size_t successes);

@@ -139,16 +139,26 @@ class CudaRunner final : public EngineRunner {
     bool has_finished_ = false;
   };
 
-  // A new one has recorded all sizes that others have met until then.
+  // A new one has recorded all sizes that others have met until then, or none where its GPU has no
+  // room for all: the run's own may fit.
   std::unique_ptr<DeviceLane> take() const {
     if (std::unique_ptr<DeviceLane> lane = take_free()) return lane;
     try {
-      auto lane = std::make_unique<DeviceLane>(plan_, device_);
-      lane->keep(known_sizes());
-      return lane;
+      if (std::unique_ptr<DeviceLane> lane = make_with(known_sizes())) return lane;
+      return std::make_unique<DeviceLane>(plan_, device_);
     } catch (...) {
       forget_lane();
       throw;
+    }
+  }
+  // Null: its GPU has no room; what it had taken is free again.
+  std::unique_ptr<DeviceLane> make_with(const BatchSizes& sizes) const {
+    auto lane = std::make_unique<DeviceLane>(plan_, device_);
+    try {
+      lane->keep(sizes);
+      return lane;
+    } catch (const std::exception&) {
+      return nullptr;
     }
   }
   // Null: there is none, and room for one more to come back.

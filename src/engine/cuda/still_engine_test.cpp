@@ -231,6 +231,30 @@ TEST(StillEngine, ALaneThatCannotRecordGoes) {
   }
 }
 
+TEST(StillEngine, ANewLaneWithoutRoomForAllSizesRunsItsOwn) {
+  register_cuda_engine();
+  const std::size_t others = still_gpu::counts().graphs;
+  StillLanes lanes;
+  for (std::int64_t batch = 1; batch <= 3; ++batch) lanes.run(batch);
+  const std::size_t one = still_gpu::counts().allocated;
+  for (const std::size_t room : {1U, 2U, 0U}) {  // for so many more
+    SCOPED_TRACE(room);
+    still_gpu::set_most_graphs(others + 3 + room);
+    lanes.hold([&] {
+      if (room > 0) {
+        lanes.run(3);
+      } else {
+        EXPECT_THROW(lanes.run(3), Error);
+      }
+    });
+    still_gpu::set_most_graphs();
+    EXPECT_EQ(still_gpu::counts().graphs, others + 3);  // it was for one run
+    EXPECT_EQ(still_gpu::counts().allocated, one);
+  }
+  lanes.hold([&] { lanes.run(3); });
+  EXPECT_EQ(still_gpu::counts().graphs, others + 6);
+}
+
 TEST(StillEngine, OneSizeTooManyTakesThePlaceOfTheLeastRecent) {
   register_cuda_engine();
   constexpr std::int64_t kMost = BatchSizes::kMost;
