@@ -25,9 +25,13 @@ FUNCTIONS = {
     ),
     "loadgen": ("mlperf", ""),
     "tune": ("inspection", "json"),
+    "eval": ("evaluation", "data confusion json limits"),
+    "emit": ("evaluation", "output json"),
+    "data preprocess": ("catalog", "data out"),
 }
-NAMES = {"quantize": "quantize_network"}  # of functions that are not called as the verb
-CLASSES = {"loadgen": "LoadGenOptions"}  # that are not called as the verb
+NAMES = {"quantize": "quantize_network", "eval": "evaluate", "data preprocess": "preprocess"}  # of functions that are not called as the verb
+CLASSES = {"loadgen": "LoadGenOptions", "emit": "EmitTrainingOptions", "data preprocess": "PreprocessOptions"}  # the same
+METHODS = {"eval": "EvaluateOptions", "emit": "EmitOptions"}  # that take the function's own keywords, too
 
 # By the kind of value that the help tells, where it is no text, and by the option, where Python takes more than the command.
 KINDS = {"FLOAT": "float", "INT": "int", "UINT": "int", "SIZE": "str | float"}
@@ -44,6 +48,7 @@ Written by tools/make_keywords.py from the help of the command.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any, Literal, TypedDict
 '''
@@ -63,14 +68,15 @@ def options_of(text):
 
 
 def help_of(command, verb):
-    return subprocess.run([command, verb, "--help"], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([command, *verb.split(), "--help"], capture_output=True, text=True, check=True).stdout
 
 
 def parameters(module, function):
-    """The names of a function's own parameters."""
+    """The names of a function's own parameters, and their types."""
     tree = ast.parse((SOURCES / f"{module}.py").read_text(encoding="utf-8"))
     found = next(each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == function)
-    return {each.arg for each in found.args.args + found.args.kwonlyargs}
+    types = {each.arg: ast.unparse(each.annotation) for each in found.args.args + found.args.kwonlyargs}
+    return {name: re.sub(r"\bPath\b", "str | PathLike[str]", text) for name, text in types.items()}
 
 
 def keyword(name):
@@ -98,12 +104,11 @@ def meaning_of(text):
     return re.sub(r"(?<!\w)'([^']+)'(?!\w)", r"`\1`", text)
 
 
-def class_of(name, base, verb, options):
-    """A class with a field for each option."""
-    said = f"Keywords of nibble.{NAMES.get(verb, verb)} beside its own: what ``nibble {verb} --help`` lists."
+def class_of(name, base, said, fields):
+    """A class with a field for each keyword."""
     lines = ["", "", f"class {name}({base}, total=False):", f'    """{said}"""']
-    for option, kind, meaning in options:
-        lines += ["", f"    {keyword(option)}: {type_of(option, kind)}"]
+    for field, kind, meaning in fields:
+        lines += ["", f"    {field}: {kind}"]
         text = textwrap.TextWrapper(118, initial_indent="    ", subsequent_indent="    ")
         text.break_on_hyphens = text.break_long_words = False
         lines += text.wrap(f'"""{meaning_of(meaning)}"""')
@@ -114,15 +119,20 @@ def written(helps):
     """The module, by the help of every verb. What takes all that nibble.train does has it from there."""
     lines, of_train = [], []
     for verb, (module, elsewhere) in FUNCTIONS.items():
-        without = parameters(module, NAMES.get(verb, verb))
+        function = NAMES.get(verb, verb)
+        has = parameters(module, function)
         listed = [each for each in options_of(helps[verb]) if each[0] not in elsewhere.split()]
-        own = [each for each in listed if keyword(each[0]) not in without]
-        base = "TypedDict"
+        own = [(keyword(name), type_of(name, kind), text) for name, kind, text in listed if keyword(name) not in has]
+        name, base, told = CLASSES.get(verb, f"{verb.capitalize()}Options"), "TypedDict", f"what ``nibble {verb} --help`` lists."
         if verb == "train":
             of_train = own
         elif all(each in own for each in of_train):
             base, own = "TrainOptions", [each for each in own if each not in of_train]
-        lines += class_of(CLASSES.get(verb, f"{verb.capitalize()}Options"), base, verb, own)
+        if own:
+            lines += class_of(name, base, f"Keywords of nibble.{function} beside its own: {told}", own)
+        if verb in METHODS:
+            all_else = [(keyword(name), has[keyword(name)], text) for name, _, text in listed if keyword(name) in has]
+            lines += class_of(METHODS[verb], name if own else "TypedDict", f"All keywords of nibble.{function}: {told}", all_else)
     return HEAD + "\n".join(lines) + "\n"
 
 

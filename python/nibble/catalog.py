@@ -7,7 +7,7 @@ import json
 import logging
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
 from nibble.arguments import as_file, as_name
@@ -16,6 +16,11 @@ from nibble.data import known_data
 from nibble.inspection import said
 from nibble.model import Model
 from nibble.paths import as_model_path
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nibble.keywords import PreprocessOptions
 
 
 def datasets() -> list[dict[str, Any]]:
@@ -76,10 +81,14 @@ def export_data(data: Any, *, out: str | os.PathLike[str]) -> dict[str, int]:
 
 
 def preprocess(
-    model: Model | str | os.PathLike[str], data: str | os.PathLike[str], *, out: str | os.PathLike[str], **options: Any
+    model: Model | str | os.PathLike[str],
+    data: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str],
+    **options: Unpack[PreprocessOptions],
 ) -> Path:
     """Writes pictures as the tensors that a model of integers takes, so that runs need not decode them: what
-    ``nibble data preprocess`` does. Keywords are its options; the same call again goes on where it stopped.
+    ``nibble data preprocess`` does. Keywords are its options (nibble.keywords.PreprocessOptions); the same call again goes on where it stopped.
 
     >>> tensors = nibble.preprocess(digits_model, pictures_folder, out=workspace / "tensors")
     >>> len(list(tensors.glob("*.npy")))

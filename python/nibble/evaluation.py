@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
 from nibble.arguments import as_count, as_flag, as_name, as_text
@@ -18,6 +18,11 @@ from nibble.gathering import NAMES, gathered
 from nibble.model import Model, Path, opened, opened_to_run
 from nibble.options import as_options
 from nibble.paths import as_policy_file
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nibble.keywords import EmitTrainingOptions
 
 MOST_EXAMPLES = 65536  # of emitted C
 
@@ -121,7 +126,7 @@ def emit(
     flash: int | None = None,
     force: bool = False,
     train: bool = False,
-    **training: Any,
+    **training: Unpack[EmitTrainingOptions],
 ) -> Emitted:
     """Writes a model of integers as a folder of plain C, as ``nibble emit`` does; ``make check`` there runs it.
 

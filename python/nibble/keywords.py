@@ -8,6 +8,7 @@ Written by tools/make_keywords.py from the help of the command.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any, Literal, TypedDict
 
@@ -314,3 +315,103 @@ class TuneOptions(TypedDict, total=False):
     limits: str | None
     """what files may ask for:
     memory=68719476736,values=268435456,macs=4398046511104,geometry=65536,nodes=65536,name=240,inflation=100"""
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """All keywords of nibble.evaluate: what ``nibble eval --help`` lists."""
+
+    split: str
+    """test or train"""
+
+    policy: Mapping[str, str] | str | PathLike[str] | None
+    """formats of activations and sums instead of the model's own (TOML)"""
+
+    shifts: str
+    """of an integer model: frozen, as in the file, or exact, from each batch of 256"""
+
+    oracle: str | PathLike[str] | None
+    """of an integer model: count the answers that an MLPerf accuracy log shares"""
+
+    image_size: int | None
+    """side of the pictures of a folder"""
+
+    skip_broken: bool
+    """leave out pictures that cannot be read, name and count them; all are read once before the work begins. Without
+    it such a picture is an error"""
+
+    threads: int | None
+    """threads (all cores)"""
+
+    device: str
+    """who computes; the integers do not depend on it (cpu): cpu; cuda or cuda:1, a GPU; reference, the definitions,
+    slowly; check(cpu,reference), both at once, which ends at the first difference"""
+
+    engine: bool
+    """run an integer-trained model in the engine instead of the trainer's own code: the same answers, bit for bit;
+    other models of integers run there anyway"""
+
+
+class EmitTrainingOptions(TypedDict, total=False):
+    """Keywords of nibble.emit beside its own: what ``nibble emit --help`` lists."""
+
+    data: Any
+    """data set of the training check (the model's)"""
+
+    seed: int | None
+    """of training's randomness (1)"""
+
+    train_batch: int | None
+    """images of a training step, at most (8)"""
+
+    train_steps: int | None
+    """steps of the training check (100)"""
+
+    train_images: int | None
+    """images of the training check (64)"""
+
+    limits: str | None
+    """what files may ask for:
+    memory=68719476736,values=268435456,macs=4398046511104,geometry=65536,nodes=65536,name=240,inflation=100"""
+
+
+class EmitOptions(EmitTrainingOptions, total=False):
+    """All keywords of nibble.emit: what ``nibble emit --help`` lists."""
+
+    prefix: str
+    """of all names in C (net)"""
+
+    target: str
+    """c99, or dsp: dual multiply-accumulates of Cortex-M4"""
+
+    ram: int | None
+    """most bytes of activations"""
+
+    flash: int | None
+    """most bytes of parameters"""
+
+    batch: int
+    """examples of one call (1)"""
+
+    vectors: int
+    """test vectors (10)"""
+
+    train: bool
+    """also the training step, as nibble train `arith` int8 `update` shift has it with its usual settings, whatever
+    rule trained the model; MODEL may then be a network, with its first weights"""
+
+    force: bool
+    """write into a folder that holds other files"""
+
+
+class PreprocessOptions(TypedDict, total=False):
+    """Keywords of nibble.preprocess beside its own: what ``nibble data preprocess --help`` lists."""
+
+    split: Literal["test", "train"] | None
+    """test or train, of folders that have both"""
+
+    skip_broken: bool
+    """leave out pictures that cannot be read, name and count them; all are read once before the work begins. Without
+    it such a picture is an error"""
+
+    threads: int | None
+    """threads (all cores)"""

@@ -12,7 +12,10 @@ from nibble.arguments import as_file, as_text, mistaken
 from nibble.errors import Error
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from nibble.evaluation import Emitted, Evaluation
+    from nibble.keywords import EmitOptions, EvaluateOptions
 
 Path = str | os.PathLike[str]
 MODEL = "a nibble.Model or a path"
@@ -92,7 +95,7 @@ class Model:
         """
         self._core.save_onnx(as_file("to_onnx", "path", path))
 
-    def evaluate(self, data: Any, **options: Any) -> Evaluation:
+    def evaluate(self, data: Any, **options: Unpack[EvaluateOptions]) -> Evaluation:
         """As nibble.evaluate.
 
         >>> digits_model.evaluate("digits") == nibble.evaluate(digits_model, "digits")
@@ -102,7 +105,7 @@ class Model:
 
         return evaluate(self, data, **options)
 
-    def emit(self, folder: Path, **options: Any) -> Emitted:
+    def emit(self, folder: Path, **options: Unpack[EmitOptions]) -> Emitted:
         """As nibble.emit.
 
         >>> digits_model.emit(workspace / "emitted").macs

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
 from nibble.arguments import as_name
@@ -17,6 +17,11 @@ from nibble.model import Model, Path
 from nibble.options import as_options
 from nibble.progress import Bar
 from nibble.tables import Columns, numbers_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nibble.keywords import QuantizeOptions
 
 
 class QuantizedModel(Model):
@@ -109,7 +114,7 @@ def quantize_network(
     report: Path = "",
     example: Any = None,
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[QuantizeOptions],
 ) -> QuantizedModel:
     """Makes a float model one of integers: what ``nibble quantize`` makes, bit for bit.
 

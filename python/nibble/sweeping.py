@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
 from nibble.arguments import as_flag, as_list, as_name, as_text, mistaken
@@ -20,6 +20,11 @@ from nibble.options import Options, as_options
 from nibble.paths import as_path
 from nibble.tables import Columns, number
 from nibble.training import WHAT, Run, rules_of, shape_for
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from nibble.keywords import SweepOptions
 
 Job = dict[str, Any]
 TEXTS = ("format", "rounding")  # axes whose labels stay texts
@@ -85,7 +90,7 @@ def sweep(
     policy: Mapping[str, str] | Path | None = None,
     layer_statistics: bool = True,
     data_name: str = "arrays",
-    **settings: Any,
+    **settings: Unpack[SweepOptions],
 ) -> Columns:
     """Trains ``what`` in many settings, once a seed, as ``nibble sweep`` does; gives columns: the settings, seed, run, top1.
 

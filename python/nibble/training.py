@@ -26,7 +26,7 @@ from nibble.tables import Columns, read_columns, read_object
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from nibble.keywords import TrainOptions
+    from nibble.keywords import EvaluateOptions, TrainOptions
 
 MOST_PROCESSES = (1 << 31) - 1
 WHAT = "a name, a path or a nibble.Network"
@@ -74,7 +74,7 @@ class Run:
         """The best model by validation, else the last."""
         return load(self.folder)
 
-    def evaluate(self, data: Any, **options: Any) -> Evaluation:
+    def evaluate(self, data: Any, **options: Unpack[EvaluateOptions]) -> Evaluation:
         """As nibble.evaluate, of its model.
 
         >>> digits_run.evaluate("digits").top1 == digits_run.summary["test"]["top1"]

@@ -21,7 +21,11 @@ CLASSES = {
     "quantize": keywords.QuantizeOptions,
     "loadgen": keywords.LoadGenOptions,
     "tune": keywords.TuneOptions,
+    "emit": keywords.EmitTrainingOptions,
+    "data preprocess": keywords.PreprocessOptions,
 }
+METHODS = {"eval": keywords.EvaluateOptions, "emit": keywords.EmitOptions}
+OF_METHODS = {"model", "data", "folder"}  # what they have of their own
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +39,7 @@ def tool():
 
 @pytest.mark.parametrize("verb", CLASSES)
 def test_every_option_is_a_keyword_and_the_reverse(verb, nibble, tool, command):
-    options = set(re.findall(r"^  (?:-\w,)?--([\w-]+)", command(verb, "--help"), re.M)) - {"help"}
+    options = set(re.findall(r"^  (?:-\w,)?--([\w-]+)", command(*verb.split(), "--help"), re.M)) - {"help"}
     otherwise = set(tool.FUNCTIONS[verb][1].split())
     assert otherwise <= options and len(options) > 4
     own = set(inspect.signature(getattr(nibble, tool.NAMES.get(verb, verb))).parameters)
@@ -43,8 +47,16 @@ def test_every_option_is_a_keyword_and_the_reverse(verb, nibble, tool, command):
     assert set(CLASSES[verb].__annotations__) == expected
 
 
+@pytest.mark.parametrize("verb", METHODS)
+def test_methods_take_all_that_their_function_takes(verb, nibble, tool):
+    function = inspect.signature(getattr(nibble, tool.NAMES.get(verb, verb))).parameters
+    own = {name for name, each in function.items() if each.kind is not inspect.Parameter.VAR_KEYWORD}
+    beside = set(CLASSES[verb].__annotations__) if verb in CLASSES else set()
+    assert set(METHODS[verb].__annotations__) - beside == own - OF_METHODS
+
+
 def test_the_module_is_what_the_help_tells(nibble, tool, command):
-    expected = tool.written({verb: command(verb, "--help") for verb in CLASSES})
+    expected = tool.written({verb: command(*verb.split(), "--help") for verb in tool.FUNCTIONS})
     assert Path(keywords.__file__).read_text(encoding="utf-8") == expected, "tools/make_keywords.py writes it anew"
 
 

@@ -96,6 +96,35 @@ def test_users_are_told_what_they_get(tmp_path):
     assert "user.py:12" not in checked.stdout, checked.stdout  # the call of train that is right
 
 
+MISSPELT = [
+    "nibble.quantize_network('m.nib', 'digits', finetunes=1)",
+    "nibble.sweep('lenet', ['e4m3'], out='sweep', epoch=1)",
+    "nibble.load('m.nib').evaluate('digits', splits='test')",
+    "nibble.load('m.nib').emit('c', prefixes='net')",
+    "nibble.Run('run').evaluate('digits', thread=1)",
+    "nibble.emit('lenet', 'c', train=True, train_step=2)",
+    "nibble.preprocess('m.nib', 'pictures', out='tensors', skip_brokens=True)",
+]
+RIGHT = [
+    "nibble.quantize_network('m.nib', 'digits', finetune=1, lr=0.1, flip=True)",
+    "nibble.sweep('lenet', ['e4m3'], out='sweep', epochs=1, lr=0.1, data='digits')",
+    "nibble.load('m.nib').evaluate('digits', split='test', policy={'activation': 'e2m1'})",
+    "nibble.load('m.nib').emit('c', prefix='net', train=True, train_steps=2)",
+    "nibble.Run('run').evaluate('digits', threads=1)",
+    "nibble.emit('lenet', 'c', train=True, train_steps=2)",
+    "nibble.preprocess('m.nib', 'pictures', out='tensors', skip_broken=True)",
+]
+
+
+def test_misspelt_options_are_refused(tmp_path):
+    pytest.importorskip("nibble._networks")
+    (tmp_path / "user.py").write_text("\n".join(["import nibble", *MISSPELT, *RIGHT, ""]))
+    checked = run("mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), "user.py", folder=tmp_path)
+    complaints = [line for line in checked.stdout.splitlines() if ": error: " in line]
+    assert [line.split(":")[1] for line in complaints] == [str(2 + i) for i in range(len(MISSPELT))], checked.stdout
+    assert all("Unexpected keyword argument" in line for line in complaints), checked.stdout
+
+
 def test_the_marker_is_there():
     assert (FOLDER / "py.typed").exists()
 
