@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Generator
+import os
+from collections.abc import Generator, Iterable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from nibble import _networks
-from nibble.arguments import as_count, as_flag, as_number, as_text
+from nibble.arguments import as_count, as_file, as_flag, as_list, as_number, as_text
 from nibble.model import Model, Path, opened_to_run
 
 MOST_THREADS = (1 << 31) - 1
@@ -120,6 +121,23 @@ class Engine(_networks.Engine):
         shape = getattr(x, "shape", ())
         batch = max(1, shape[0]) if isinstance(shape, tuple) and len(shape) > 0 else self._max_batch
         return _networks.Engine(self._model._core, self.device, self.threads, batch, True, 1, None).layer_values(x)
+
+    def read(self, paths: Path | Iterable[Path], *, skip_broken: bool = False) -> tuple[list[str], Any]:
+        """Files as ``nibble run --input`` reads them: names, and what ``run`` and all else take, a NumPy array.
+
+        A file is a picture, of which the middle is cut out, a ``.npy`` of examples or a tensor of MLPerf's harness; a folder
+        and a ``.tar`` stand for their pictures. skip_broken: of those, pictures that cannot be read are left out.
+
+        >>> engine = nibble.Engine(digits_model)
+        >>> names, x = engine.read(pictures_folder)
+        >>> len(names), x.shape, engine.run(x).shape
+        (2, (2, 8, 8, 1), (2, 10))
+        """
+        one = isinstance(paths, (str, bytes, os.PathLike))
+        several = [paths] if one else as_list("read", "paths", paths, "a path or a list of paths")
+        files = [as_file("read", "paths", each) for each in several]
+        files = [os.path.join(os.curdir, each) if each == "-" else each for each in files]  # not the standard input
+        return self.read_files(files, as_flag("read", "skip_broken", skip_broken))
 
     def submit(self, x: Any) -> Pending:
         """As run, without waiting: any number of batches may be on their way, x unchanged until they end.

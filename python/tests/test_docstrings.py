@@ -120,7 +120,7 @@ def test_every_function_has_an_example(nibble):
 
 
 # What nibble.Engine uses of its base and shows otherwise.
-HIDDEN = {"Engine.submit_into", "Engine.layer_values", "Engine.bench_json", "Engine.steps"}
+HIDDEN = {"Engine.submit_into", "Engine.layer_values", "Engine.bench_json", "Engine.steps", "Engine.read_files"}
 
 
 def test_every_method_has_an_example(nibble):

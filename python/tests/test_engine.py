@@ -172,3 +172,28 @@ def test_mistakes_are_one_line(nibble, engine, float_run, quantized, tmp_path):
         nibble.Engine(float_run.model)
     with pytest.raises(nibble.Error, match="abacus"):
         nibble.Engine(quantized, device="abacus")
+
+
+def test_files_are_read_as_the_command_does(nibble, engine, quantized_path, command, tmp_path):
+    nibble.export_data("digits", out=tmp_path / "digits")
+    folder, one = tmp_path / "digits" / "test" / "3", sorted((tmp_path / "digits" / "test" / "4").iterdir())[0]
+    array = np.random.default_rng(4).normal(0, 4, (3, 8, 8, 1)).astype(np.float32)
+    np.save(tmp_path / "three.npy", array)
+    given = [folder, str(one), tmp_path / "three.npy"]
+    names, x = engine.read(given)
+    assert len(names) == len(x) == len(list(folder.iterdir())) + 4 and x.dtype == engine.inputs[0].dtype
+    assert names[-4:] == [str(one), *(f"{tmp_path / 'three.npy'}[{i}]" for i in range(3))]
+    command("run", quantized_path, "--input", *given, "--output", tmp_path / "out.npy")
+    assert np.array_equal(engine.run(x), np.load(tmp_path / "out.npy"))
+    assert np.array_equal(engine.run(x[-3:]), engine.run(array))
+    alone = engine.read(one)
+    assert alone[0] == [str(one)] and np.array_equal(alone[1], x[-4:-3])
+    sorted(folder.iterdir())[0].write_bytes(b"no picture")
+    with pytest.raises(nibble.errors.InputError) as refused:
+        engine.read(folder)
+    assert "\n" not in str(refused.value)
+    assert len(engine.read(folder, skip_broken=True)[0]) == len(names) - 5
+    for wrong in (3, [3], b"x"):
+        with pytest.raises(TypeError, match=r"\[read\] paths: got an object of type \w+, expected a path"):
+            engine.read(wrong)
+    assert engine.read([])[1].shape == (0, 8, 8, 1)

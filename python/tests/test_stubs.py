@@ -16,7 +16,7 @@ STUBS = TOOLS / "docs_stubs" / "nibble-stubs"
 pytestmark = pytest.mark.skipif(not STUBS.exists(), reason="the tests stand outside of the tree")
 
 # What nibble.Engine uses of its base and shows otherwise.
-HIDDEN = {"submit_into", "layer_values", "bench_json", "steps", "input", "output"}
+HIDDEN = {"submit_into", "layer_values", "bench_json", "steps", "read_files", "input", "output"}
 
 
 def members(path, name):

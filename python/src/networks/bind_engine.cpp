@@ -176,7 +176,8 @@ std::string bench(const EngineObject& self, std::int64_t batch, double seconds) 
 }  // namespace
 
 void bind_engine(nb::module_& module) {
-  nb::class_<EngineObject>(module, "Engine")
+  nb::class_<EngineObject> engine(module, "Engine");
+  engine
       .def(
           "__init__",
           [](EngineObject* self, const ModelObject& model, const std::string& device, int threads,
@@ -236,6 +237,7 @@ void bind_engine(nb::module_& module) {
           "Of all values of one run, for max_batch examples.")
       .def_ro("threads", &EngineObject::threads, "Of one run.")
       .def_ro("device", &EngineObject::device, "As it was asked for.");
+  bind_engine_files(engine);
 }
 
 }  // namespace nibble::python

@@ -67,6 +67,8 @@ class Answers {
   std::span<std::byte> bytes_;
 };
 
+void bind_engine_files(nb::class_<EngineObject>& engine);  // its examples out of files
+
 // What the host has made of an input, of the input's kind and on its device.
 nb::object beside(const Array& input, Tensor made);
 
