@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import nibble.torch as nt
+from nibble.torch.offloading import passes
 from nibble.torch.offloading.products import Convolution
 from torch import nn
 from torch_devices import DEVICES
@@ -211,6 +212,34 @@ def test_autocast_gives_its_type():
     expected.float().sum().backward()
     assert layer.weight.grad.dtype == torch.float32
     assert torch.allclose(layer.weight.grad, plain.weight.grad, rtol=2e-2, atol=0.3)
+
+
+@pytest.mark.parametrize("compute", [None, "bf16"])
+@pytest.mark.parametrize("given", [torch.float32, torch.bfloat16])
+def test_on_the_cpu_a_layer_under_autocast_is_torchs_own(given, compute):
+    layer = convolution(accelerator="cpu", wire="fp32", compute=compute)
+    plain, x = convolution(cls=nn.Conv2d), torch.randn(2, 4, 8, 8).to(given)
+    found = []
+    for each in (layer, plain):
+        with torch.autocast("cpu", torch.bfloat16):
+            y = each(x)
+        y.float().sum().backward()
+        found.append([y, each.weight.grad, each.bias.grad])
+    assert found[0][0].dtype == torch.bfloat16 and all(torch.equal(*pair) for pair in zip(*found))
+    assert layer.site.traffic.bytes == 0
+    for wire, other in (("fp16", None), ("fp32", "fp32")):  # weights lose bits there, products do not take bfloat16 here
+        crossing = convolution(accelerator="cpu", wire=wire, compute=other)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert crossing(x).dtype == torch.bfloat16 and crossing.site.traffic.bytes > 0
+
+
+def test_autocast_of_another_device_changes_nothing(monkeypatch):
+    monkeypatch.setattr(passes, "is_autocasting", lambda device: device == "cuda")
+    x = torch.randn(2, 4, 8, 8)
+    for accelerator in ("cpu", far):
+        layer, plain = convolution(accelerator=accelerator, wire="fp32"), convolution(cls=nn.Conv2d)
+        assert torch.equal(layer(x), plain(x))
+        assert (layer.site.traffic.bytes == 0) == (accelerator == "cpu")
 
 
 @pytest.mark.parametrize("backend", [far] + DEVICES[1:], ids=str)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Dict, Optional, Union
 import torch
 
 from . import ops
+from .autocasting import autocast_type, is_autocasting
 
 if TYPE_CHECKING:
     from nibble.model import Model
@@ -26,7 +27,7 @@ class EngineModule(torch.nn.Module):
 
     model    a Model or a path, as `nibble.Engine` takes them, and so are device, threads and max_batch
     forward  takes what the engine takes: pictures of floats or bytes, channels first or last, on any device; integers on
-             the GPU where the engine runs are not copied. Answers are floats of x's width, float32 for integers
+             the GPU where the engine runs are not copied. Answers are float32, under torch.autocast of that device its type
 
     There is nothing to train: no parameters, no gradients. Copies and pickles have the model's bytes in them.
 
@@ -53,7 +54,8 @@ class EngineModule(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         values = x.detach()
         answers: torch.Tensor = self.engine.answers(values if self._reaches(x.device) else values.cpu())
-        return answers.to(x.device, x.dtype if x.is_floating_point() else answers.dtype)
+        kind = x.device.type
+        return answers.to(x.device, autocast_type(kind) if is_autocasting(kind) else answers.dtype)
 
     def _reaches(self, device: torch.device) -> bool:
         """Whether the engine takes tensors there as they are."""

@@ -16,6 +16,7 @@ from torch.autograd.function import once_differentiable
 
 from ...errors import StateError
 from .. import ops
+from ..autocasting import autocast_type, is_autocasting
 from .backend import Backend
 from .products import Gradients, Product
 from .site import Made, Site
@@ -24,22 +25,12 @@ from .wire import Wire, scaled
 EXACT = Wire("fp64")  # no type is wider: biases and gradients of weights, which are few, cross as they are
 OF_INPUT = (True, False, False)  # of the three gradients
 
-if hasattr(torch, "get_autocast_dtype"):  # torch 2.4 has one function for all devices
-    _is_autocasting, _autocast_type = torch.is_autocast_enabled, torch.get_autocast_dtype
-else:
-
-    def _is_autocasting(device: str) -> bool:
-        return torch.is_autocast_cpu_enabled() if device == "cpu" else torch.is_autocast_enabled()
-
-    def _autocast_type(device: str) -> torch.dtype:
-        return torch.get_autocast_cpu_dtype() if device == "cpu" else torch.get_autocast_gpu_dtype()
-
 
 def _without_autocast() -> ContextManager[Any]:
     """Inside a pass types are ours; `Site.type_of_products` has heard of autocast by the type of x."""
     stack = contextlib.ExitStack()
     for device in ("cpu", "cuda"):
-        if _is_autocasting(device):
+        if is_autocasting(device):
             stack.enter_context(torch.autocast(device, enabled=False))
     return stack
 
@@ -50,7 +41,7 @@ def _backward(run: Callable[..., Tuple[Any, ...]]) -> Any:
 
     def guarded(ctx: Any, error: torch.Tensor) -> Tuple[Any, ...]:
         chosen = once if torch.is_grad_enabled() else run
-        if _is_autocasting("cpu") or _is_autocasting("cuda"):
+        if is_autocasting("cpu") or is_autocasting("cuda"):
             with _without_autocast():
                 return chosen(ctx, error)
         return chosen(ctx, error)
@@ -182,11 +173,12 @@ def run_pass(
     if x.device.type != host:
         raise StateError(f"offload: got an input on {x.device}, expected one on {host}, where the model stays")
     function: Any = _PackedPass
-    if _is_autocasting("cpu") or _is_autocasting("cuda"):
-        if _is_autocasting(host) and x.dtype == torch.float32:
-            x = x.to(_autocast_type(host))
-    elif site.keeps_numbers(x, weight, bias):
+    cast = autocast_type(host) if is_autocasting(host) else None
+    if site.keeps_numbers(x, weight, bias, cast):
         if type(backend) is Backend:
             return product.forward(x, weight, bias)  # nothing has to cross either: the layer is torch's own
-        function = _PlainPass
+        if not (is_autocasting("cpu") or is_autocasting("cuda")):
+            function = _PlainPass
+    if cast is not None and x.dtype == torch.float32:
+        x = x.to(cast)
     return _far_pass(function, x, weight, bias, site, product)

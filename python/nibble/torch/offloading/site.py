@@ -71,9 +71,17 @@ class Site:
     def backend(self) -> Backend:
         return backend_of(self.device)
 
-    def keeps_numbers(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
-        """Whether all cross as they are and are what products take."""
+    def keeps_numbers(
+        self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], cast: Optional[torch.dtype] = None
+    ) -> bool:
+        """Whether all cross as they are and are what products take, where autocast `cast`s what they take among them."""
         dtype = x.dtype
+        if cast is not None and {dtype, weight.dtype} <= {torch.float32, cast}:
+            return (
+                self.compute_dtype in (None, cast)
+                and weight.element_size() <= self.wire.bytes
+                and (bias is None or bias.dtype == weight.dtype)
+            )
         return (
             weight.dtype == dtype
             and self.compute_dtype in (None, dtype)
