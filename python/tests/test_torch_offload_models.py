@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import nibble
 import nibble.torch as nt
 from torch import nn
 from torch_devices import DEVICES
@@ -220,6 +221,9 @@ def test_errors_say_what_was_expected():
         nt.OffloadLinear(2, 2, accelerator="cpu", compute="int3")
     with pytest.raises(ValueError, match="device: got 'npu', expected one of 'cpu', 'cuda'"):
         nt.offload(small_network(), "npu")
+    for other in (["cpu"], {}, 3, None):
+        with pytest.raises(nibble.errors.UsageError, match=r"device: got .*, expected one of 'cpu', 'cuda'.* or a Backend$"):
+            nt.OffloadLinear(2, 2, accelerator=other)
     with pytest.raises(ValueError, match="which names no layer"):
         nt.offload(small_network(), "cpu", layers="nothing*")
     with pytest.raises(TypeError, match="layers: got"):

@@ -179,10 +179,10 @@ def register_backend(kind: str, maker: Callable[[str], Backend]) -> None:
 def backend_of(device: AnyBackend) -> Backend:
     if isinstance(device, Backend):
         return device
+    device = str(device)
     found = _made.get(device)
     if found is not None:
         return found
-    device = str(device)
     kind = device.split(":")[0]
     if kind not in _makers:
         raise UsageError(f"device: got {device!r}, expected one of {', '.join(map(repr, _makers))} or a Backend")
