@@ -44,7 +44,7 @@ struct Layer {
   Shape output;
   std::vector<Parameter> tensors;
   std::int64_t parameters = 0;  // all but
-  std::int64_t kept = 0;        // running moments
+  std::int64_t kept = 0;        // means and variances of batch norms
   std::int64_t products = 0;
 };
 
@@ -188,7 +188,7 @@ void print_text(Description& about) {
   fmt::print("{}\n\n", about.network.name);
   print_table(rows);
   if (about.total.kept > 0) {
-    fmt::print("\n{} running moments of batch norms are not counted.\n",
+    fmt::print("\n{} means and variances of batch norms are not counted.\n",
                with_commas(about.total.kept));
   }
   if (!about.file) return;
@@ -352,7 +352,8 @@ void add_describe(CLI::App& app) {
       ->needs(operations)
       ->excludes(json);
   verb.footer(
-      "Parameters are all but running moments; MACs are multiply-accumulates for one example.\n"
+      "Parameters are all but means and variances of batch norms, in floats running moments; MACs\n"
+      "are multiply-accumulates for one example.\n"
       "Formats are those of a layer's value and, where it differs, of its weight.\n"
       "Of a model of integers the certificate follows: between which numbers every value, every\n"
       "sum and every product lies, proven from the weights.\n\n"
