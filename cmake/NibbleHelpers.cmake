@@ -240,9 +240,9 @@ function(nibble_use_still_gpu target)
   foreach(function IN ITEMS
       DeviceGetAttribute EventCreateWithFlags EventDestroy EventQuery EventRecord EventSynchronize Free FreeHost
       FuncGetAttributes FuncSetAttribute GetDevice GetDeviceCount GetDeviceProperties GetDriverEntryPointByVersion
-      GetLastError GraphDestroy GraphExecDestroy GraphInstantiate GraphLaunch HostAlloc LaunchKernelExC Malloc MallocHost
-      MemGetInfo Memcpy MemcpyAsync MemsetAsync OccupancyMaxActiveBlocksPerMultiprocessor SetDevice StreamBeginCapture
-      StreamCreateWithFlags StreamDestroy StreamEndCapture StreamSynchronize StreamWaitEvent)
+      GetLastError GraphDestroy GraphExecDestroy GraphInstantiate GraphLaunch GraphUpload HostAlloc LaunchKernelExC Malloc
+      MallocHost MemGetInfo Memcpy MemcpyAsync MemsetAsync OccupancyMaxActiveBlocksPerMultiprocessor SetDevice
+      StreamBeginCapture StreamCreateWithFlags StreamDestroy StreamEndCapture StreamSynchronize StreamWaitEvent)
     target_link_options(${target} PRIVATE LINKER:--wrap=cuda${function})
   endforeach()
 endfunction()

@@ -240,6 +240,11 @@ STILL(cudaGraphInstantiate, cudaGraphExec_t* runnable, cudaGraph_t, unsigned lon
   if (making) making();
   return make(runnable);
 }
+STILL(cudaGraphUpload, cudaGraphExec_t, cudaStream_t) {
+  const auto lock = alone();
+  ++gpu().counts.uploads;
+  return cudaSuccess;
+}
 STILL(cudaGraphLaunch, cudaGraphExec_t, cudaStream_t) {
   const auto lock = alone();
   ++gpu().counts.replays;

@@ -15,6 +15,7 @@ struct Counts {
   std::size_t replays = 0;     // of graphs
   std::size_t recorded = 0;    // kernels of the graph that was recorded last
   std::size_t recordings = 0;  // graphs that were made
+  std::size_t uploads = 0;     // of graphs, ahead of replays
   std::size_t graphs = 0;      // that are there now
   std::size_t captures = 0;    // that have begun and not ended
   std::size_t captured = 0;    // what captures gave, and is there now

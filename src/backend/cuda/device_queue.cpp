@@ -253,8 +253,12 @@ std::unique_ptr<DeviceGraph> DeviceQueue::record() {
   const cudaError_t made = cudaGraphInstantiate(&runnable, recorded, 0);
   cudaGraphDestroy(recorded);
   check("cuda", made);
+  auto graph = std::make_unique<DeviceGraph>(runnable);
+  // A graph goes to its GPU with its first launch, which may be much later, in a run that somebody
+  // waits for: lanes record for one another.
+  check("cuda", cudaGraphUpload(runnable, stream()));
   pending_.clear();
-  return std::make_unique<DeviceGraph>(runnable);
+  return graph;
 }
 
 void DeviceQueue::replay(const DeviceGraph& graph) {

@@ -155,6 +155,7 @@ TEST(StillEngine, AllLanesHaveTheSizesOfOne) {
     if (!comes_first) lanes.use_all();
     for (std::int64_t batch = 1; batch <= kMostExamples; ++batch) lanes.run(batch);
     if (comes_first) lanes.use_all();
+    EXPECT_EQ(still_gpu::counts().uploads, still_gpu::counts().recordings);
     EXPECT_EQ(recordings() - before, StillLanes::kLanes * kSizes);
     const std::size_t held = still_gpu::counts().allocated;
     for (int turn = 0; turn < 5; ++turn) lanes.submit();
