@@ -51,6 +51,42 @@ def test_graphs_capture_products(format):
         assert same_bits(product, nibble.matmul(a.cpu(), b.cpu(), accumulator=format))
 
 
+GEOMETRY = [2, 1], [1, 1], [1, 1], 1
+
+
+def drawn(*shape):
+    return torch.randint(-128, 128, shape, dtype=torch.int8)
+
+
+PRODUCTS = {
+    "int8_matmul": ((33, 70), (70, 40), lambda call, a, b: call(a, b)),
+    "int8_conv2d": ((2, 4, 9, 8), (6, 4, 3, 3), lambda call, x, weight: call(x, weight, *GEOMETRY)),
+    "int8_conv2d_input_gradient": (
+        (2, 6, 5, 8),
+        (6, 4, 3, 3),
+        lambda call, error, weight: call(error, weight, [2, 4, 9, 8], *GEOMETRY),
+    ),
+    "int8_conv2d_weight_gradient": (
+        (2, 6, 5, 8),
+        (2, 4, 9, 8),
+        lambda call, error, x: call(error, x, [6, 4, 3, 3], *GEOMETRY),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_graphs_capture_integer_products(name):
+    first, second, product = PRODUCTS[name]
+    call = getattr(torch.ops.nibble, name)
+    a, b = drawn(*first).to("cuda"), drawn(*second).to("cuda")
+    graph, sums = captured(lambda: product(call, a, b))
+    for _ in range(2):
+        a.copy_(drawn(*first))
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(sums.cpu(), product(call, a.cpu(), b.cpu()))
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_compiled_roundings_are_replayed(format):
     """By mode="reduce-overhead", which captures what the compiler leaves to the operations."""
