@@ -103,7 +103,7 @@ def sweep(
     ``lambda f, jobs: joblib.Parallel(n_jobs=4)(joblib.delayed(f)(job) for job in jobs)``, or Ray's, ``lambda f, jobs:
     ray.get([ray.remote(f).remote(job) for job in jobs])``. Runs that are there are taken as they are, those that were
     interrupted go on; a folder of a sweep with other settings is refused. Paths of data should be whole where workers are
-    elsewhere, and ``out`` a folder that they share, where sweep.csv and sweep.svg tell the end.
+    elsewhere, and ``out`` a folder that they share, where sweep.csv, sweep.svg and report.html tell the end.
 
     >>> table = nibble.sweep("mlp-64-32-10", ["e4m3"], data="digits", epochs=1, out=workspace / "formats")
     >>> table["format"], [0 <= top1 <= 1 for top1 in table["top1"]]

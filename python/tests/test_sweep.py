@@ -21,6 +21,8 @@ def test_varied_options_are_the_commands(nibble, command, tmp_path):
     assert table["seed"] == [3, 4] * 5 and table["top1"] == [top1 for row in said for top1 in row["top1"]]
     for name in ("sweep.csv", "sweep.svg", "sweep.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    pages = [(tmp_path / each / "report.html").read_text() for each in "ab"]
+    assert all(page.startswith("<!DOCTYPE html>") and page.count("mu_4_fraction-bits_8-seed3") for page in pages)
     names = [{path.name for path in (tmp_path / each).iterdir()} for each in "ab"]
     assert names[0] == names[1]
     with pytest.raises(nibble.errors.UsageError, match=r"\[sweep\] .* holds a sweep with other settings"):
