@@ -89,6 +89,14 @@ void EventSpans::begin(std::string what, const std::string& label,
   pieces_.push_back({std::move(what), std::move(details), event, event});
 }
 
+void EventSpans::begin_copy(std::string what, const std::string& label, std::size_t bytes,
+                            bool is_up, std::string memory) {
+  begin(std::move(what), label,
+        {{"bytes", std::to_string(bytes)},
+         {"direction", is_up ? "up" : "down"},
+         {"memory", std::move(memory)}});
+}
+
 void EventSpans::end() {
   pieces_.back().end = record();
 }

@@ -40,6 +40,8 @@ class EventSpans {
 
   void begin(std::string what, const std::string& label,
              std::map<std::string, std::string> details = {});
+  void begin_copy(std::string what, const std::string& label, std::size_t bytes, bool is_up,
+                  std::string memory);
   void end();
 
  private:

@@ -86,10 +86,7 @@ void DeviceLanes::set_trace(StepTrace* trace) {
 void DeviceLanes::copy(cudaStream_t stream, EventSpans* spans, void* to, const void* from,
                        std::size_t bytes) {
   if (spans != nullptr)
-    spans->begin(trace_->open(), {},
-                 {{"bytes", std::to_string(bytes)},
-                  {"direction", stream == up_ ? "up" : "down"},
-                  {"memory", std::string(name_of(kind_))}});
+    spans->begin_copy(trace_->open(), {}, bytes, stream == up_, std::string(name_of(kind_)));
   delay(stream, limits_.copy_nanoseconds(bytes));
   check(stream == up_ ? "copy up" : "copy down",
         cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));

@@ -155,7 +155,7 @@ void DeviceQueue::put(void* to, const void* from, std::size_t bytes) {
 }
 
 void DeviceQueue::send(void* to, std::unique_ptr<PinnedPiece> piece, std::size_t bytes) {
-  if (spans_) spans_->begin("copy " + std::to_string(bytes) + " bytes here", spans_->label());
+  if (spans_) spans_->begin_copy("copy to the GPU", spans_->label(), bytes, true, "pinned");
   check("cuda", cudaMemcpyAsync(to, piece->memory, bytes, cudaMemcpyHostToDevice, stream()));
   if (spans_) spans_->end();
   check("cuda", cudaEventRecord(piece->done, stream()));
@@ -328,7 +328,7 @@ std::unique_ptr<DeviceArrival> DeviceQueue::get_later(std::initializer_list<Devi
   wait_for_other(down_, stream());
   auto* to = static_cast<std::byte*>(piece->memory);
   for (const DeviceBytes& each : pieces) {
-    if (spans_) spans_->begin("copy " + std::to_string(each.size) + " bytes back", {});
+    if (spans_) spans_->begin_copy("copy back", {}, each.size, false, "pinned");
     check("cuda", cudaMemcpyAsync(to, each.data, each.size, cudaMemcpyDeviceToHost, on));
     if (spans_) spans_->end();
     to += each.size;
