@@ -44,19 +44,20 @@ IntegerRecipe base_of_integers(const TrainFlags& flags) {
 void check_update_flags(const TrainFlags& flags, const IntegerFlags& integers,
                         const IntegerRecipe& recipe) {
   const bool is_sgd = std::holds_alternative<SgdUpdate>(recipe.options.update);
-  for (const auto& [flag, is_given] : {std::pair{"--lr", flags.rate.has_value()},
-                                       std::pair{"--momentum", flags.momentum.has_value()},
-                                       std::pair{"--nesterov", flags.has_nesterov},
-                                       std::pair{"--weight-decay", flags.weight_decay.has_value()},
-                                       std::pair{"--decay-norms", integers.has_norm_decay},
-                                       std::pair{"--schedule", flags.schedule.has_value()}}) {
+  for (const auto& [flag, is_given] :
+       {std::pair{"--lr", flags.rate.has_value()},
+        std::pair{"--momentum", flags.momentum.has_value()},
+        std::pair{"--nesterov", flags.has_nesterov.has_value()},
+        std::pair{"--weight-decay", flags.weight_decay.has_value()},
+        std::pair{"--decay-norms", integers.has_norm_decay.has_value()},
+        std::pair{"--schedule", flags.schedule.has_value()}}) {
     if (is_given && !is_sgd)
       refuse(flag, "is of --update sgd: the rule shift has --mu, --momentum16, --decay");
   }
   for (const auto& [flag, is_given] : {std::pair{"--mu", integers.mu.has_value()},
                                        std::pair{"--bias-mu", integers.bias_mu.has_value()},
                                        std::pair{"--momentum16", integers.momentum.has_value()},
-                                       std::pair{"--decay", integers.has_decay}}) {
+                                       std::pair{"--decay", integers.has_decay.has_value()}}) {
     if (is_given && is_sgd)
       refuse(flag, "is of --update shift: the rule sgd has --lr, --momentum, --weight-decay");
   }
@@ -65,7 +66,7 @@ void check_update_flags(const TrainFlags& flags, const IntegerFlags& integers,
 void take_shift(const IntegerFlags& integers, ShiftUpdate& update) {
   if (integers.momentum) update.momentum = *integers.momentum;
   if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
-  if (integers.has_decay) update.has_decay = true;
+  if (integers.has_decay) update.has_decay = *integers.has_decay;
 }
 
 void take_sgd(const TrainFlags& flags, const IntegerFlags& integers, IntegerRecipe& recipe) {
@@ -74,9 +75,9 @@ void take_sgd(const TrainFlags& flags, const IntegerFlags& integers, IntegerReci
   if (flags.weight_decay) recipe.weight_decay = *flags.weight_decay;
   if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
   if (flags.momentum) update.momentum = in_256ths(*flags.momentum);
-  if (flags.has_nesterov) update.looks_ahead = true;
+  if (flags.has_nesterov) update.looks_ahead = *flags.has_nesterov;
   if (integers.fraction_bits) update.fraction_bits = *integers.fraction_bits;
-  if (integers.has_norm_decay) update.has_norm_decay = true;
+  if (integers.has_norm_decay) update.has_norm_decay = *integers.has_norm_decay;
 }
 
 }  // namespace
@@ -109,9 +110,9 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
   verb.add_option("--residual-bits", flags.residual_bits,
                   "int8: halvings of the first weights of layers that only an add reads (0)")
       ->check(CLI::Range(0, kMostResidualBits));
-  verb.add_flag("--decay", flags.has_decay, "int8: NITI's weight decay");
-  verb.add_flag("--decay-norms", flags.has_norm_decay,
-                "int8: --weight-decay counts for scales and shifts of batch norms, too");
+  add_switch(verb, "--decay", flags.has_decay, "int8: NITI's weight decay");
+  add_switch(verb, "--decay-norms", flags.has_norm_decay,
+             "int8: --weight-decay counts for scales and shifts of batch norms, too");
   verb.add_option("--loss-form", flags.loss_form,
                   "int8: fractional, or octaves: exponents cut to whole numbers")
       ->check(CLI::IsMember({"fractional", "octaves"}));
@@ -136,8 +137,8 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--momentum16", integers.momentum.has_value()},
           std::pair{"--fraction-bits", integers.fraction_bits.has_value()},
           std::pair{"--residual-bits", integers.residual_bits.has_value()},
-          std::pair{"--decay", integers.has_decay},
-          std::pair{"--decay-norms", integers.has_norm_decay},
+          std::pair{"--decay", integers.has_decay.has_value()},
+          std::pair{"--decay-norms", integers.has_norm_decay.has_value()},
           std::pair{"--loss-form", integers.loss_form.has_value()},
           std::pair{"--calibration", integers.calibration.has_value()},
           std::pair{"--freeze", !integers.frozen.empty()}}) {

@@ -22,8 +22,8 @@ struct IntegerFlags {
   std::optional<int> momentum;
   std::optional<int> fraction_bits;
   std::optional<int> residual_bits;
-  bool has_decay = false;
-  bool has_norm_decay = false;
+  std::optional<bool> has_decay = {};
+  std::optional<bool> has_norm_decay = {};
   std::optional<std::string> loss_form;
   std::optional<std::int64_t> calibration;
   std::vector<std::string> frozen;  // patterns

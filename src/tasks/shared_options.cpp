@@ -74,6 +74,17 @@ void use_threads(int threads) {
   require_threads(thread_count());
 }
 
+void add_switch(CLI::App& verb, const std::string& name, std::optional<bool>& is_on,
+                const std::string& help) {
+  const auto check = [](const std::string& text) -> std::string {
+    const bool is_right = text == "true" || text == "false";
+    return is_right ? "" : fmt::format("got {}, expected true or false", text);
+  };
+  verb.add_flag_function(
+          name, [&is_on](std::int64_t times) { is_on = times > 0; }, help)
+      ->check(check);
+}
+
 void add_skip_broken_option(CLI::App& verb, bool& skips) {
   verb.add_flag("--skip-broken", skips,
                 "leave out pictures that cannot be read, name and count them; all are read once\n"

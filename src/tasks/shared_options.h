@@ -34,6 +34,10 @@ void use_threads(int threads);
 void add_device_option(CLI::App& verb, std::string& device);
 void add_device_option(CLI::App& verb, std::optional<std::string>& device);
 
+// A flag that turns something on, and off by `=false` where a recipe has turned it on.
+void add_switch(CLI::App& verb, const std::string& name, std::optional<bool>& is_on,
+                const std::string& help);
+
 // --skip-broken of verbs that read pictures.
 void add_skip_broken_option(CLI::App& verb, bool& skips);
 

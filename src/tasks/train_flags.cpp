@@ -120,7 +120,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--optimizer", flags.optimizer, "sgd, adam, adamw");
   verb.add_option("--lr", flags.rate, "learning rate")->check(positive());
   verb.add_option("--momentum", flags.momentum, "of sgd")->check(within(0, 1));
-  verb.add_flag("--nesterov", flags.has_nesterov, "of sgd: steps look ahead by the new momentum");
+  add_switch(verb, "--nesterov", flags.has_nesterov,
+             "of sgd: steps look ahead by the new momentum");
   verb.add_option("--weight-decay", flags.weight_decay, "added to gradients (adamw: decoupled)")
       ->check(not_negative());
   verb.add_option("--schedule", flags.schedule,
@@ -138,7 +139,7 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
       ->check(CLI::Range(0, kMostEpochs));
   verb.add_option("--crop", flags.crop, "random crops out of a border of so many pixels")
       ->check(CLI::Range(0, 1024));
-  verb.add_flag("--flip", flags.has_flip, "mirror every other picture");
+  add_switch(verb, "--flip", flags.has_flip, "mirror every other picture");
   verb.add_option("--cutout", flags.cutout, "side of a square of each picture that is blanked")
       ->check(CLI::Range(0, 1024));
   verb.add_option("--smoothing", flags.smoothing,
@@ -230,7 +231,7 @@ void take_run_flags(const TrainFlags& flags, RunSettings& settings) {
   take(flags.cutout, settings.augment.cutout);
   take(flags.image_size, settings.image_size);
   if (flags.skips_broken) settings.skips_broken = true;
-  if (flags.has_flip) settings.augment.has_flip = true;
+  if (flags.has_flip) settings.augment.has_flip = *flags.has_flip;
   if (flags.smoothing) smooth_labels(settings.network, *flags.smoothing);
   if (settings.data.empty())
     throw CLI::RequiredError("--data digits, mnist, fashion-mnist, cifar10 or a path");
@@ -248,7 +249,7 @@ Recipe recipe_of(const TrainFlags& flags) {
     recipe.optimizer.rate = recipe.optimizer.kind == OptimizerKind::sgd ? 0.01 : 0.001;
   }
   for (const auto& [flag, is_given] : {std::pair{"--momentum", flags.momentum.has_value()},
-                                       std::pair{"--nesterov", flags.has_nesterov}}) {
+                                       std::pair{"--nesterov", flags.has_nesterov.has_value()}}) {
     if (is_given && recipe.optimizer.kind != OptimizerKind::sgd) {
       throw CLI::ValidationError(
           flag, fmt::format("is of sgd, and the optimizer is {}", name_of(recipe.optimizer.kind)));
@@ -256,7 +257,7 @@ Recipe recipe_of(const TrainFlags& flags) {
   }
   take_number("--lr", flags.rate, recipe.optimizer.rate);
   take_number("--momentum", flags.momentum, recipe.optimizer.momentum);
-  if (flags.has_nesterov) recipe.optimizer.has_nesterov = true;
+  if (flags.has_nesterov) recipe.optimizer.has_nesterov = *flags.has_nesterov;
   take_number("--weight-decay", flags.weight_decay, recipe.optimizer.weight_decay);
   if (flags.schedule) recipe.schedule = parse_schedule(*flags.schedule);
   if (flags.initialization) recipe.initialization = initialization_by_name(*flags.initialization);

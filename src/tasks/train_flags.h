@@ -30,7 +30,7 @@ struct TrainFlags {
   std::optional<std::string> optimizer;
   std::optional<double> rate;
   std::optional<double> momentum;
-  bool has_nesterov = false;
+  std::optional<bool> has_nesterov = {};
   std::optional<double> weight_decay;
   std::optional<std::string> schedule;
   std::optional<std::string> initialization;
@@ -39,7 +39,7 @@ struct TrainFlags {
   std::optional<std::int64_t> patience;
   std::optional<std::int64_t> average_from;
   std::optional<std::int32_t> crop;
-  bool has_flip = false;
+  std::optional<bool> has_flip = {};
   std::optional<std::int32_t> cutout;
   std::optional<double> smoothing;
   std::optional<std::int64_t> image_size;

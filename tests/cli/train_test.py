@@ -173,6 +173,18 @@ class Run(TrainCase):
         folder, _, _ = self.train("run", "--epochs", "1", network="digits-mlp-fp32")
         self.assertIn("digits-mlp-fp32", (folder / "settings.json").read_text())
 
+    def test_a_flag_turns_off_what_a_recipe_turns_on(self):
+        recipe = self.folder / "mine.toml"
+        recipe.write_text('network = "convnet-8x8"\ndata = "digits"\narith = "int8"\nupdate = "sgd"\nepochs = 1\n'
+                          'flip = true\nnesterov = true\ndecay_norms = true\n')
+        for word, expected in (("", True), ("=true", True), ("=false", False)):
+            flags = [f"--{name}{word}" for name in ("flip", "nesterov", "decay-norms")] if word else []
+            folder, _, _ = self.train("run", "--overwrite", *flags, network=recipe)
+            settings = json.loads((folder / "settings.json").read_text())
+            found = [settings["augment"]["flip"], settings.get("nesterov", False), settings.get("decay_norms", False)]
+            self.assertEqual(found, 3 * [expected])
+        self.fails(2, "--flip: got maybe, expected true or false", "train", recipe, "--flip=maybe")
+
     def test_fewer_epochs_bring_the_average_of_a_recipe_forward(self):
         recipe = self.folder / "mine.toml"
         recipe.write_text('network = "mlp-64-32-10"\nepochs = 9\naverage_from = 8\n')
