@@ -76,10 +76,10 @@ def test_modules_answer_in_float32_or_in_the_type_of_autocast(quantized, reals):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.uint8, np.int64])
 def test_parts_of_large_batches_are_the_same_numbers(nibble, quantized, engine, dtype):
-    """Of more than 32,768 elements each thread takes a part."""
-    x = np.random.default_rng(8).integers(0, 17, (700, 8, 8, 1)).astype(dtype)
-    expected = np.concatenate([engine.run(x[i : i + 50]) for i in range(0, 700, 50)])
-    several = nibble.Engine(quantized, threads=3, max_batch=700)
+    """Of floats each thread takes a part, of 131,072 or more."""
+    x = np.random.default_rng(8).integers(0, 17, (6201, 8, 8, 1)).astype(dtype)
+    expected = np.concatenate([engine.run(x[i : i + 500]) for i in range(0, 6201, 500)])
+    several = nibble.Engine(quantized, threads=3, max_batch=6201)
     for given in (x, x[:, :, :, 0], x.transpose(0, 3, 1, 2), np.repeat(x, 2, axis=2)[:, :, ::2]):
         assert np.array_equal(several.run(given), expected)
 
