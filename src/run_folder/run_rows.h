@@ -33,8 +33,8 @@ struct LayerRow {
 };
 
 // integers.csv, of integer-only training. Tensors: value, error, errors (where two meet), weight,
-// bias. Shares are of the step that was looked at; misses are guessed shifts that were wrong, of
-// the whole run.
+// bias, and scale and shift of batch norms, which have no shares. Shares are of the step that was
+// looked at; misses are guessed shifts that were wrong, of the whole run.
 struct IntegerRow {
   std::int64_t epoch = 0;
   std::string layer = {};
