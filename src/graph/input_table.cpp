@@ -14,13 +14,6 @@ namespace {
 
 constexpr double kRail = 127;  // of integer training
 
-double nearest_even(double value) {
-  const double below = std::floor(value);
-  const double rest = value - below;  // exact
-  const bool is_up = rest > 0.5 || (rest == 0.5 && std::fmod(below, 2.0) != 0);
-  return is_up ? below + 1 : below;
-}
-
 }  // namespace
 
 InputRounder::InputRounder(const Precision& precision) {
@@ -38,12 +31,6 @@ InputRounder::InputRounder(const Precision& precision) {
   low_ = is_trained ? -kRail : grid->lowest_n() - scaling.zero;
   high_ = is_trained ? kRail : grid->highest_n() - scaling.zero;
   is_away_ = precision.rounding.mode == RoundingMode::nearest_away;
-}
-
-std::int32_t InputRounder::operator()(double value) const {
-  if (std::isnan(value)) value = 0;
-  const double scaled = std::clamp(value / scale_, low_, high_);  // the ends are integers
-  return static_cast<std::int32_t>(is_away_ ? std::round(scaled) : nearest_even(scaled));
 }
 
 double normalized(const Input& input, std::size_t channel, double byte) {

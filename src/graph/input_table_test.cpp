@@ -35,6 +35,35 @@ TEST(InputRounder, TiesGoToEvenOrAwayAsTheFormatSays) {
               ElementsAre(1, 2, 3, -1, -2, 1, -127));
 }
 
+// By the definition: the nearest integer, of two as near the even one or that farther from zero.
+std::int32_t nearest(double scaled, bool is_away) {
+  const double below = std::floor(scaled);
+  const double rest = scaled - below;  // exact
+  const bool is_odd = std::fmod(below, 2.0) != 0;
+  const bool is_up = rest > 0.5 || (rest == 0.5 && (is_away ? scaled > 0 : is_odd));
+  return static_cast<std::int32_t>(is_up ? below + 1 : below);
+}
+
+TEST(InputRounder, RoundsEveryQuarterAndItsNeighbours) {
+  std::vector<float> numbers;
+  for (int quarter = -4 * 140; quarter <= 4 * 140; ++quarter) {
+    const float number = static_cast<float>(quarter) / 4;
+    for (const float each : {std::nextafter(number, -1e9F), number, std::nextafter(number, 1e9F)})
+      numbers.push_back(each);
+  }
+  for (const bool is_away : {false, true}) {
+    const InputRounder round(is_away ? int8_of(0) : precision_of("int8"));
+    std::vector<std::int32_t> all(numbers.size());
+    round.for_each(numbers, [&](std::size_t i, std::int32_t integer) { all[i] = integer; });
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const double number = numbers[i];
+      const double held = std::clamp(number, is_away ? -127.0 : -128.0, 127.0);
+      EXPECT_EQ(all[i], nearest(held, is_away)) << number;
+      EXPECT_EQ(all[i], round(number)) << number;
+    }
+  }
+}
+
 TEST(InputRounder, KeepsToTheEndsOfTheFormatLessItsZero) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

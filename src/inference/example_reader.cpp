@@ -26,12 +26,17 @@ bool is_npy(std::span<const std::byte> file) {
          std::memcmp(file.data(), kNpyMagic.data(), kNpyMagic.size()) == 0;
 }
 
-void put(const ValueInfo& info, std::int32_t value, std::byte*& to) {
+// body(put) with put(index, integer) for the type that the integers lie in.
+template <class Body>
+void with_put(const ValueInfo& info, std::byte* to, const Body& body) {
   if (info.dtype == DType::i32) {
-    std::memcpy(to, &value, sizeof value);
-    to += sizeof value;
+    body([to](std::size_t i, std::int32_t value) {
+      std::memcpy(to + i * sizeof value, &value, sizeof value);
+    });
   } else {
-    *to++ = static_cast<std::byte>(value + info.zero);
+    body([to, zero = info.zero](std::size_t i, std::int32_t value) {
+      to[i] = static_cast<std::byte>(value + zero);
+    });
   }
 }
 
@@ -99,14 +104,18 @@ Tensor by_pixel(ConstTensorView array, const Shape& input, std::int64_t examples
 template <class Integer>
 void copy_integers(ConstTensorView array, const ValueInfo& info, const std::string& name,
                    std::byte* to) {
-  for (const Integer each : array.as<Integer>()) {
-    if (std::cmp_less(each, info.low) || std::cmp_greater(each, info.high)) {
-      throw Error("input", name + ": integer", std::to_string(each),
-                  fmt::format("{} to {}, what the network takes", info.low, info.high),
-                  ErrorKind::input);
+  with_put(info, to, [&](const auto& put) {
+    const std::span<const Integer> integers = array.as<Integer>();
+    for (std::size_t i = 0; i < integers.size(); ++i) {
+      const Integer each = integers[i];
+      if (std::cmp_less(each, info.low) || std::cmp_greater(each, info.high)) {
+        throw Error("input", name + ": integer", std::to_string(each),
+                    fmt::format("{} to {}, what the network takes", info.low, info.high),
+                    ErrorKind::input);
+      }
+      put(i, static_cast<std::int32_t>(each));
     }
-    put(info, static_cast<std::int32_t>(each), to);
-  }
+  });
 }
 
 }  // namespace
@@ -119,15 +128,17 @@ ExampleReader::ExampleReader(const Network& network, const ValueInfo& info)
 }
 
 void ExampleReader::from_bytes(std::span<const std::uint8_t> bytes, std::byte* integers) const {
-  std::size_t channel = 0;
-  for (const std::uint8_t byte : bytes) {
-    put(info_, table_[channel * 256 + byte], integers);
-    if (++channel == channels_) channel = 0;
-  }
+  with_put(info_, integers, [&](const auto& put) {
+    std::size_t channel = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      put(i, table_[channel * 256 + bytes[i]]);
+      if (++channel == channels_) channel = 0;
+    }
+  });
 }
 
 void ExampleReader::from_reals(std::span<const float> reals, std::byte* integers) const {
-  for (const float real : reals) put(info_, rounder_(double{real}), integers);
+  with_put(info_, integers, [&](const auto& put) { rounder_.for_each(reals, put); });
 }
 
 std::int64_t ExampleReader::take(ConstTensorView array, const std::string& name,
