@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole network by the definitions of test_reference_layers.h, for tests: values forward, errors back.
+// A whole network by the definitions of test_reference_layers.h: values forward, errors back.
 #pragma once
 
 #include <map>

@@ -217,8 +217,8 @@ struct Loops {
   template <class X, bool kLooksAhead>
   static std::uint32_t sgd_step_by(const SgdStep& step, const X* __restrict gradient,
                                    const std::uint32_t* __restrict draws,
-                                   std::int32_t* __restrict fine,
-                                   std::int32_t* __restrict momentum, std::size_t n) {
+                                   std::int32_t* __restrict fine, std::int32_t* __restrict momentum,
+                                   std::size_t n) {
     constexpr auto kLimit = static_cast<std::int64_t>(StochasticPart::kLimit);
     constexpr std::int64_t kMostGradient = std::int64_t{1} << 47;
     const StochasticPart of_gradient(step.shift);
