@@ -2,8 +2,9 @@
 // The arrays of a program as an ArraySet.
 #include "nibble/data/dataset.h"
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,16 @@
 namespace nibble::inline data {
 namespace {
 
+// The system's numbers of threads are given again.
+std::uint64_t number_of_this_thread() {
+  static std::atomic<std::uint64_t> last = 0;
+  thread_local const std::uint64_t mine = ++last;
+  return mine;
+}
+
 struct KeptSet {
   std::string name;
-  std::thread::id maker;
+  std::uint64_t maker = 0;  // a thread
   std::shared_ptr<const ArraySet> set;
 };
 
@@ -41,7 +49,7 @@ MemoryDataset::MemoryDataset(const std::string& name, std::map<std::string, Tens
     throw Error("data", "name of arrays", "'" + name + "'", "none that a known data set has");
   set_ = std::make_shared<const ArraySet>(set_of(name, std::move(arrays)));
   const std::lock_guard lock(sets_mutex);
-  sets_in_memory.push_back({.name = name, .maker = std::this_thread::get_id(), .set = set_});
+  sets_in_memory.push_back({.name = name, .maker = number_of_this_thread(), .set = set_});
 }
 
 MemoryDataset::~MemoryDataset() {
@@ -50,15 +58,19 @@ MemoryDataset::~MemoryDataset() {
 }
 
 std::shared_ptr<const ArraySet> find_in_memory(std::string_view name) {
-  const std::thread::id here = std::this_thread::get_id();
+  const std::uint64_t here = number_of_this_thread();
   const std::lock_guard lock(sets_mutex);
-  std::shared_ptr<const ArraySet> found;
+  std::vector<std::shared_ptr<const ArraySet>> of_others;
   for (auto each = sets_in_memory.rbegin(); each != sets_in_memory.rend(); ++each) {
     if (each->name != name) continue;
     if (each->maker == here) return each->set;
-    if (!found) found = each->set;
+    of_others.push_back(each->set);
   }
-  return found;
+  if (of_others.size() > 1) {
+    throw Error("load_dataset", "name of arrays", "'" + std::string(name) + "' of several",
+                "one that this thread has made, or one alone");
+  }
+  return of_others.empty() ? nullptr : of_others[0];
 }
 
 Dataset read_from_memory(const ArraySet& set, Split split, bool takes_unlabelled) {

@@ -63,10 +63,21 @@ TEST(MemoryDataset, OfOneNameAThreadFindsItsOwn) {
     EXPECT_EQ(size_of_mine(), 1);
     const MemoryDataset own("mine", pictures(2));
     EXPECT_EQ(size_of_mine(), 2);
-    std::thread([] { EXPECT_EQ(size_of_mine(), 2); }).join();
   }).join();
   const MemoryDataset second("other", pictures(3));
   EXPECT_EQ(size_of_mine(), 1);
+}
+
+TEST(MemoryDataset, OfOneNameAThreadWithoutOneGuessesNone) {
+  const MemoryDataset first("mine", pictures(1));
+  std::optional<MemoryDataset> second;
+  std::thread([&] { second.emplace("mine", pictures(2)); }).join();
+  std::thread([] {
+    EXPECT_THROW(size_of_mine(), Error);
+    EXPECT_THROW(has_split("mine", Split::train), Error);
+  }).join();
+  second.reset();
+  std::thread([] { EXPECT_EQ(size_of_mine(), 1); }).join();
 }
 
 TEST(MemoryDataset, IsFoundByItsThreadBesideOnesOfOthers) {

@@ -81,8 +81,8 @@ bool has_split(std::string_view name_or_path, Split split);
 struct ArraySet;
 
 // Arrays of a program as a data set: while this lives, load_dataset and has_split know its name. Of
-// several with one name a thread finds the last that it has made itself, else the last of all: work
-// in a callback and in other threads needs no names of its own.
+// several with one name a thread finds the last that it has made itself, so that callbacks and
+// calls in several threads need no names of their own; where it has made none they throw.
 class MemoryDataset {
  public:
   // The arrays have the names that an .npz has, see load_dataset; `images` alone is taken for
