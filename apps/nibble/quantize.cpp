@@ -33,10 +33,9 @@ struct QuantizeVerbFlags {
   bool is_json = false;
 };
 
-// Before hours of work: a path that cannot be written.
 void check_outputs(const QuantizeVerbFlags& flags) {
   for (const std::string& path : {flags.out, flags.fake, flags.report}) {
-    if (!path.empty()) AtomicFile{path};
+    if (!path.empty()) check_writable(path);
   }
 }
 

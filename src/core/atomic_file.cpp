@@ -140,6 +140,10 @@ AtomicFile::AtomicFile(const fs::path& path) {
 
 AtomicFile::~AtomicFile() = default;
 
+void check_writable(const fs::path& path) {
+  AtomicFile{path};
+}
+
 std::ostream& AtomicFile::stream() {
   return state_->stream;
 }

@@ -26,4 +26,7 @@ class AtomicFile {
   std::unique_ptr<State> state_;
 };
 
+// Refuses a path that cannot be written, before hours of work. Leaves nothing.
+void check_writable(const std::filesystem::path& path);
+
 }  // namespace nibble::inline core

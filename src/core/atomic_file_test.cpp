@@ -132,6 +132,15 @@ TEST_F(AtomicFileTest, AFolderIsNotReplaced) {
   EXPECT_THROW(AtomicFile{folder_}, Error);
 }
 
+TEST_F(AtomicFileTest, WhatCannotBeWrittenIsRefusedBeforeAnythingIs) {
+  EXPECT_THROW(check_writable(folder_ / "missing" / "data"), Error);
+  check_writable(path_);
+  EXPECT_EQ(files(), 0);
+  put(path_, "old");
+  check_writable(path_);
+  EXPECT_EQ(content_of(path_), "old");
+}
+
 TEST_F(AtomicFileTest, ALinkStaysAndItsTargetIsReplaced) {
   put(path_, "old");
   fs::create_symlink(path_, folder_ / "link");

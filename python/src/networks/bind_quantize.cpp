@@ -89,7 +89,7 @@ QuantizedNetwork quantized(const QuantizeCall& call, const nb::object& progress)
         finish_quantize_options(verb, choices);
         use_threads(choices.threads);
         choices.mixed.is_reported = !call.report.empty();
-        if (!call.report.empty()) AtomicFile{call.report};  // or it cannot be written after hours
+        if (!call.report.empty()) check_writable(call.report);
         const Teller teller(progress, choices);
         made = quantize_network(call.model.model(), choices, teller.manner(call.checkpoint));
         if (!call.report.empty()) write_report(call, choices, made);
