@@ -55,6 +55,13 @@ DeviceGuard::DeviceGuard(const Place& place) {
   check("cuda", cudaSetDevice(place.device));
 }
 
+DeviceGuard::DeviceGuard(const Place& place, std::nothrow_t) noexcept {
+  const bool is_known = cudaGetDevice(&previous_) == cudaSuccess;
+  if (is_known && place.device != previous_ && cudaSetDevice(place.device) == cudaSuccess) return;
+  if (!is_known || place.device != previous_) cudaGetLastError();
+  previous_ = -1;
+}
+
 DeviceGuard::~DeviceGuard() {
   if (previous_ >= 0) cudaSetDevice(previous_);
 }

@@ -46,7 +46,7 @@ EventSpans::EventSpans(const Place& place, StepTrace& trace, std::string track)
 }
 
 EventSpans::~EventSpans() {
-  const DeviceGuard guard(place_);
+  const DeviceGuard guard(place_, std::nothrow);
   cudaStreamSynchronize(static_cast<cudaStream_t>(place_.stream));
   const auto at = [&](cudaEvent_t event) {
     float milliseconds = 0;

@@ -2,6 +2,8 @@
 // GPUs as the rest of the code sees them: whether there are any, and where work goes.
 #pragma once
 
+#include <new>
+
 namespace nibble::cuda {
 
 // A stream of a device: work is queued there and the call returns at once.
@@ -18,6 +20,8 @@ int device_count();  // 0 without a driver, without a GPU and without the toolki
 class DeviceGuard {
  public:
   explicit DeviceGuard(const Place& place);
+  // For destructors: where the device is lost, nothing that they give back is there any more.
+  DeviceGuard(const Place& place, std::nothrow_t) noexcept;
   ~DeviceGuard();
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;

@@ -56,7 +56,7 @@ DeviceLanes::DeviceLanes(DeviceQueue& queue)
 
 DeviceLanes::~DeviceLanes() {
   set_trace(nullptr);
-  const DeviceGuard guard(queue_.place());
+  const DeviceGuard guard(queue_.place(), std::nothrow);
   for (cudaStream_t each : {up_, down_, compute()}) cudaStreamSynchronize(each);
   free_pieces();
   for (cudaEvent_t each : events_) cudaEventDestroy(each);

@@ -106,7 +106,7 @@ DeviceQueue::DeviceQueue(int device) : place_{.device = device} {
 }
 
 DeviceQueue::~DeviceQueue() {
-  const DeviceGuard guard(place_);
+  const DeviceGuard guard(place_, std::nothrow);
   cudaStreamSynchronize(stream());
   cudaStreamSynchronize(down_);
   graphs_.clear();

@@ -28,6 +28,8 @@ DeviceGuard::DeviceGuard(const Place&) {
   refuse_without_cuda("cuda");
 }
 
+DeviceGuard::DeviceGuard(const Place&, std::nothrow_t) noexcept {}
+
 DeviceGuard::~DeviceGuard() = default;
 
 void wait_for(const Place&) {

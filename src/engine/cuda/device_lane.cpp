@@ -56,7 +56,7 @@ DeviceLane::DeviceLane(const DevicePlan& plan, int device)
 }
 
 DeviceLane::~DeviceLane() {
-  const cuda::DeviceGuard guard(queue_.place());
+  const cuda::DeviceGuard guard(queue_.place(), std::nothrow);
   cudaStreamSynchronize(static_cast<cudaStream_t>(queue_.place().stream));
   cudaFreeHost(is_wrong_);
 }
