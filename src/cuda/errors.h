@@ -11,7 +11,8 @@ namespace nibble::cuda {
 inline void check(const char* op, cudaError_t result) {
   if (result == cudaSuccess) return;
   cudaGetLastError();  // told here, it is no error of a later launch
-  throw Error(op, "CUDA", cudaGetErrorString(result), "success", ErrorKind::device);
+  throw Error(op, "CUDA", cudaGetErrorString(result), "success",
+              result == cudaErrorMemoryAllocation ? ErrorKind::memory : ErrorKind::device);
 }
 
 }  // namespace nibble::cuda

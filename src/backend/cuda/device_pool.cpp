@@ -42,7 +42,7 @@ void* DevicePool::allocate(std::size_t size) {
     std::size_t all = 0;
     cudaMemGetInfo(&left, &all);
     throw Error("cuda", "memory", mebibytes(left) + " left of " + mebibytes(all),
-                mebibytes(size) + " more for " + purpose_, ErrorKind::device);
+                mebibytes(size) + " more for " + purpose_, ErrorKind::memory);
   } else {
     check("cuda", result);
   }

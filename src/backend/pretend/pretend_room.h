@@ -17,6 +17,7 @@ class PretendRoom {
 
   void resize(std::int64_t bytes) { bytes_ = bytes; }
   bool has(std::int64_t bytes) const { return bytes_ == 0 || in_use_ + bytes <= bytes_; }
+  std::int64_t left() const { return bytes_ == 0 ? 0 : bytes_ - in_use_; }  // 0 where it has any
 
  private:
   friend class PretendLoan;
@@ -31,7 +32,7 @@ class PretendLoan {
   PretendLoan(PretendRoom& room, std::int64_t bytes) {
     if (!room.has(bytes))
       throw Error("pretend", "memory", std::to_string(room.bytes_) + " bytes in all",
-                  std::to_string(bytes) + " more", ErrorKind::device);
+                  std::to_string(bytes) + " more", ErrorKind::memory);
     room_ = &room;
     bytes_ = bytes;
     room.in_use_ += bytes;

@@ -46,7 +46,7 @@ struct MadeUpTimes {
   BatchPlan plan(const PlanRequest& request) {
     const auto make_engine = [&](const EngineOptions& options) {
       if (options.max_batch * options.lanes > most_memory)
-        throw Error("test", "memory", "little", "more", ErrorKind::device);
+        throw Error("test", "memory", "little", "more", ErrorKind::memory);
       return std::make_unique<AnswerEngine>(channel_sums(false),
                                             EngineOptions{.max_batch = 1, .threads = 1});
     };
