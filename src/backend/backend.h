@@ -140,6 +140,7 @@ class IntegerBackend {
   virtual std::unique_ptr<Sums> sums(const WeightsCase& weights) = 0;
   virtual std::unique_ptr<WeightTotals> totals(const WeightsCase& weights);  // zeros at first
   virtual std::size_t peak_bytes() const = 0;
+  virtual std::int64_t free_bytes() const { return 0; }  // that nobody has; 0: it does not say
 
   // To and from the host: mantissas image after image, (row, column, channel).
   virtual void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) = 0;

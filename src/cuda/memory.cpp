@@ -15,6 +15,15 @@ std::shared_ptr<void> allocate(std::size_t bytes, int device) {
   return {memory, [](void* own) { cudaFree(own); }};  // which waits for the device
 }
 
+std::int64_t free_bytes(const Place& place) {
+  const DeviceGuard guard(place, std::nothrow);
+  std::size_t left = 0;
+  std::size_t all = 0;
+  if (cudaMemGetInfo(&left, &all) == cudaSuccess) return static_cast<std::int64_t>(left);
+  cudaGetLastError();
+  return 0;
+}
+
 void copy(void* to, const void* from, std::size_t bytes, const Place& place) {
   if (bytes == 0) return;
   const DeviceGuard guard(place);

@@ -3,6 +3,7 @@
 // what it gives crosses in parcels; packing and unpacking its side of them is its own work.
 #pragma once
 
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
@@ -40,7 +41,8 @@ class FloatDevice {
  public:
   virtual ~FloatDevice() = default;
   virtual std::string name() const = 0;
-  virtual bool shares_host() const { return false; }  // computes on the host's processor
+  virtual bool shares_host() const { return false; }     // computes on the host's processor
+  virtual std::int64_t free_bytes() const { return 0; }  // that nobody has; 0: it does not say
   // The settings' node and shapes are used now, and not kept. Weights, inputs and errors that
   // arrive are rounded to `type`.
   virtual std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,

@@ -140,7 +140,7 @@ class PretendProducts final : public DeviceProducts {
         .input = input_.as<float>().data(), .error = error_.as<float>().data(), .weight = weight_};
   }
 
-  // Its memory is that of the one before it, and more where that is too little.
+  // Given back first: the new tensor may take the place of the old one.
   template <class Use>
   void bring(const char* what, WireParcel parcel, ProductType type, PretendLoan& loan, Use use) {
     loan.release();
@@ -193,6 +193,7 @@ class PretendFloatDevice final : public FloatDevice {
  public:
   std::string name() const override { return "pretend"; }
   bool shares_host() const override { return true; }
+  std::int64_t free_bytes() const override { return worker_.room.left(); }
   std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
                                            ProductType type) override {
     return std::make_unique<PretendProducts>(worker_, settings, type);

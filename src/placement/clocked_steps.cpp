@@ -11,6 +11,8 @@ namespace {
 constexpr int kWarmSteps = 2;
 constexpr int kWatchedATurn = 2;
 constexpr int kStepsATurn = 3;  // that nobody watches
+// Of a unit's time, its way there and back may be all but this: it was measured in other moments.
+constexpr int kLeastShare = 16;
 
 // The least that a device does, and the way there and back.
 Nanoseconds round_trip(IntegerBackend& backend) {
@@ -52,7 +54,8 @@ void UnitClock::end(StepUnit unit, IntegerBackend& backend) {
   const Nanoseconds asked = now();
   if (backend.runs_ahead()) backend.read_slots();
   Spent& spent = step_[unit];
-  spent.all += std::max<Nanoseconds>(now() - begin_ - idle(backend), 0);
+  const Nanoseconds taken = now() - begin_;
+  spent.all += std::max(taken - idle(backend), taken / kLeastShare);
   spent.ask += asked - begin_;
 }
 

@@ -23,7 +23,7 @@ class FloatWork final : public PlannedWork {
         devices_(request.devices),
         images_(request.images),
         most_memory_(request.most_memory) {
-    if (devices_[1] != devices_[0]) make_float_device(devices_[1]);  // throws where there is none
+    if (devices_[1] != devices_[0]) free_bytes_ = make_float_device(devices_[1])->free_bytes();
   }
 
   const Network& network() const override { return recipe_.network; }
@@ -40,6 +40,7 @@ class FloatWork final : public PlannedWork {
                        most_memory_);
   }
   bool has_one_result() const override { return false; }
+  std::int64_t free_bytes() const override { return free_bytes_; }
   StepGraph graph() const override { return float_step_graph(recipe_, images_); }
   MeasuredStep measure() const override {
     return measure_float_step(recipe_, images_, devices_[1] == devices_[0] ? "" : devices_[1],
@@ -55,6 +56,7 @@ class FloatWork final : public PlannedWork {
   std::array<std::string, 2> devices_;
   std::int64_t images_;
   std::int64_t most_memory_;
+  std::int64_t free_bytes_ = 0;
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ class IntegerWork final : public PlannedWork {
     return name_within(work_name(network_, options_, images_), most_memory_);
   }
   bool has_one_result() const override { return true; }
+  std::int64_t free_bytes() const override { return backends_[1]->free_bytes(); }
   StepGraph graph() const override {
     const IntegerTape tape(network_, options_.roundings, Placement(backends_[0]), options_.frozen);
     return step_graph(network_, tape, images_);

@@ -16,8 +16,7 @@ MeasuredStep measure_step(const Network& network, const IntegerOptions& options,
                           std::int64_t images, const Backends& backends,
                           std::int64_t most_memory = 0);
 
-// From copies of few bytes and of so many.
-LinkCost measure_link(IntegerBackend& from, IntegerBackend& to,
-                      std::int64_t most_bytes = std::int64_t{1} << 20);
+// From one copy of few bytes and one of `most_bytes`.
+LinkCost measure_link(IntegerBackend& from, IntegerBackend& to, std::int64_t most_bytes);
 
 }  // namespace nibble::inline placement

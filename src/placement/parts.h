@@ -18,8 +18,8 @@ std::vector<Sides> parts_within(const StepGraph& graph, std::int64_t most_memory
 // The one of them that has the unit on the second device; -1: none.
 std::ptrdiff_t part_with(const std::vector<Sides>& parts, std::size_t unit);
 
-// By chance, and less of it where that does not fit: what is in one of the parts, too. All on the
-// first device where even that does not fit.
+// Sides by chance; where these do not fit, only what is in one of the parts, too. All on the first
+// device where even that does not fit.
 Sides sides_by_chance_within(const StepGraph& graph, std::uint32_t number,
                              const std::vector<Sides>& parts, std::int64_t most_memory);
 

@@ -82,7 +82,8 @@ void expect_plans_outlive_a_device(const Plan& plan, const std::filesystem::path
   take_warnings();
   for (int lost_after = 1, moments = 0;; lost_after = 2 * lost_after + 1, ++moments) {
     SCOPED_TRACE(lost_after);
-    setenv("NIBBLE_PRETEND", ("lost_after=" + std::to_string(lost_after)).c_str(), 1);
+    setenv("NIBBLE_PRETEND", ("memory=1000000000,lost_after=" + std::to_string(lost_after)).c_str(),
+           1);
     const StepPlan found = plan();
     unsetenv("NIBBLE_PRETEND");
     const std::vector<std::string> told = take_warnings();
@@ -111,9 +112,7 @@ void expect_plans_within_a_device(const Plan& plan, std::int64_t all) {
     take_warnings();
     setenv("NIBBLE_PRETEND", ("memory=" + std::to_string(most + 4096)).c_str(), 1);
     const StepPlan found = plan(most);
-    // Without a limit of its own, one step at a time.
-    StepPlan unlimited;
-    if (share > 100) unlimited = plan(0);
+    const StepPlan unlimited = plan(0);
     unsetenv("NIBBLE_PRETEND");
     EXPECT_EQ(take_warnings(), std::vector<std::string>{});
     for (const PlanCandidate& each : found.candidates) {
@@ -127,10 +126,17 @@ void expect_plans_within_a_device(const Plan& plan, std::int64_t all) {
       for (std::size_t i = 0; i < part.size(); ++i) sum += part[i] * found.costs.units[i][1];
       EXPECT_GT(sum, 0);
     }
-    if (share > 100) {
-      ASSERT_GT(unlimited.candidates.size(), 1U);
-      EXPECT_EQ(unlimited.candidates[1].name, "all on pretend");
-    }
+    // Without a limit of its own: one step at a time, or what there is room for.
+    EXPECT_EQ(unlimited.devices[1], "pretend");
+    const bool has_all = std::ranges::any_of(
+        unlimited.candidates, [](const auto& each) { return each.name == "all on pretend"; });
+    EXPECT_EQ(has_all, share > 100);
+    EXPECT_EQ(
+        unlimited.why.find("KiB of memory, because of more: [pretend] memory") == std::string::npos,
+        share > 100)
+        << unlimited.why;
+    for (const PlanCandidate& each : unlimited.candidates)
+      EXPECT_LE(memory_of_second(unlimited.graph, each.sides), most + 4096) << each.name;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "backend/lost_device.h"
@@ -154,6 +155,19 @@ void choose(StepPlan& plan) {
                          static_cast<double>(pure.measured) / 1e6);
 }
 
+// Of memory, one after the other, until steps fit: what was asked for, then shares of what is free,
+// for a device holds more than is planned. In few figures, so that costs are found again.
+std::vector<std::int64_t> limits_of(const PlanRequest& request, std::int64_t free_bytes) {
+  std::vector<std::int64_t> limits = {request.most_memory};
+  for (const std::int64_t percent : {80, 50, 25}) {
+    const auto share = static_cast<std::uint64_t>(free_bytes / 100 * percent);
+    const auto limit = static_cast<std::int64_t>(share & ~((std::bit_floor(share) >> 4) - 1));
+    if (limit > 0 && (request.most_memory == 0 || limit < request.most_memory))
+      limits.push_back(limit);
+  }
+  return limits;
+}
+
 }  // namespace
 
 StepPlan plan_work(const PlannedWork& work, const PlanRequest& request) {
@@ -173,13 +187,26 @@ StepPlan plan_work(const PlannedWork& work, const PlanRequest& request) {
 StepPlan plan_steadily(const WorkMaker& make_work, const PlanRequest& request) {
   const std::array<std::string, 2> cpu_alone = {"cpu", "cpu"};
   std::unique_ptr<PlannedWork> work = make_work(request);
-  try {
-    return plan_work(*work, request);
-  } catch (const Error& error) {
-    if (!is_of_device(error) || request.devices == cpu_alone) throw;
-    warn(fmt::format("all stays on the CPU, for a device failed while steps were planned: {}",
-                     error.what()));
+  std::string failure;
+  for (const std::int64_t limit : limits_of(request, work->free_bytes())) {
+    PlanRequest within = request;
+    within.most_memory = limit;
+    try {
+      if (work == nullptr) work = make_work(within);
+      StepPlan plan = plan_work(*work, within);
+      if (!failure.empty())
+        plan.why +=
+            fmt::format("; within {} KiB of memory, because of more: {}", limit >> 10, failure);
+      return plan;
+    } catch (const Error& error) {
+      if (!is_of_device(error) || request.devices == cpu_alone) throw;
+      failure = error.what();
+      if (error.kind() != ErrorKind::memory) break;
+    }
+    work.reset();  // with what it holds on the device
   }
+  warn(fmt::format("all stays on the CPU, for a device failed while steps were planned: {}",
+                   failure));
   const PlanRequest alone{.devices = cpu_alone, .images = request.images, .uses_cache = false};
   work = make_work(alone);
   StepPlan plan = plan_work(*work, alone);

@@ -22,6 +22,7 @@
 #include "backend/cuda/product.h"
 #include "backend/cuda/round_sources.h"
 #include "backend/cuda/training_kernels.h"
+#include "cuda/memory.h"
 
 namespace nibble::inline backend {
 
@@ -40,6 +41,7 @@ class CudaBackend final : public IntegerBackend {
   std::unique_ptr<Sums> sums(const WeightsCase& weights) override;
   std::unique_ptr<WeightTotals> totals(const WeightsCase& weights) override;
   std::size_t peak_bytes() const override { return pool_.peak_bytes(); }
+  std::int64_t free_bytes() const override { return cuda::free_bytes(queue_.place()); }
   // Of the GPU, for values and errors.
   std::size_t held_bytes() const { return pool_.held_bytes(); }
 

@@ -276,6 +276,7 @@ class PretendBackend final : public IntegerBackend {
   std::size_t peak_bytes() const override {
     return device_.now([](CpuBackend& cpu) { return cpu.peak_bytes(); });
   }
+  std::int64_t free_bytes() const override { return device_.free_bytes(); }
 
   void load(std::span<const std::int8_t> mantissas, int exponent, const Values& to) override {
     device_.bring(mantissas.size(),

@@ -22,11 +22,15 @@ class PretendDevice {
  public:
   explicit PretendDevice(const PretendOptions& options) : pace_(options), room_(options.memory) {}
 
-  // Throws where there is too little, as a device does, which lends again what work in its queue
-  // still uses.
+  // Throws where there is too little, after waiting for work in the queue that may give some back.
   PretendLoan lend(std::int64_t bytes) {
     if (!room_.has(bytes)) queue_.settle();
     return {room_, bytes};
+  }
+
+  std::int64_t free_bytes() {
+    queue_.settle();  // which gives back
+    return room_.left();
   }
 
   // Waits for what was asked for, then calls on the inner backend.

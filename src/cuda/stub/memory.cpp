@@ -10,6 +10,10 @@ std::shared_ptr<void> allocate(std::size_t, int) {
   refuse_without_cuda("cuda");
 }
 
+std::int64_t free_bytes(const Place&) {
+  return 0;
+}
+
 void copy(void*, const void*, std::size_t, const Place&) {
   refuse_without_cuda("cuda");
 }

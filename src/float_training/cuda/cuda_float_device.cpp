@@ -12,6 +12,7 @@
 #include "cuda/driver.h"
 #include "cuda/errors.h"
 #include "cuda/event_spans.h"
+#include "cuda/memory.h"
 #include "float_training/cuda/float_products.h"
 #include "nibble/kernels/device_quantize.h"
 
@@ -249,6 +250,7 @@ class CudaFloatDevice final : public FloatDevice {
   explicit CudaFloatDevice(std::string_view name)
       : name_(name), worker_(cuda::usable_device(name)) {}
   std::string name() const override { return name_; }
+  std::int64_t free_bytes() const override { return cuda::free_bytes(worker_.place()); }
   std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
                                            ProductType type) override {
     return std::make_unique<CudaProducts>(worker_, settings, type);
