@@ -195,7 +195,7 @@ void print_text(Description& about) {
   fmt::print("\nweights {}\n", hex(weights_hash(about.file->model)));
   for (const auto& [key, value] : about.file->origin)
     fmt::print("{}: {}\n", well_formed(key), well_formed(value));
-  const std::string held = sentence_of(held_norms(about.file->model));
+  const std::string held = held_norms_warning(held_norms(about.file->model));
   if (!held.empty()) fmt::print("warning: {}\n", held);
   if (const auto certificate = certificate_of(about)) print_certificate(*certificate);
 }
@@ -352,8 +352,8 @@ void add_describe(CLI::App& app) {
       ->needs(operations)
       ->excludes(json);
   verb.footer(
-      "Parameters are all but means and variances of batch norms, in floats running moments; MACs\n"
-      "are multiply-accumulates for one example.\n"
+      "Parameters do not count the means and variances of batch norms; MACs are\n"
+      "multiply-accumulates for one example.\n"
       "Formats are those of a layer's value and, where it differs, of its weight.\n"
       "Of a model of integers the certificate follows: between which numbers every value, every\n"
       "sum and every product lies, proven from the weights.\n\n"

@@ -61,8 +61,8 @@ struct HeldNorm {
 // Of the whole model, of norms that fault_of finds nothing in.
 std::vector<HeldNorm> held_norms(const Model& model);
 
-// "3 channels (norm1: 2, norm4: 1) …", or empty.
-std::string sentence_of(const std::vector<HeldNorm>& held);
+// One line: "3 channels of batch norms (a: 2, b: 1) with a frozen bias held …"; empty: none.
+std::string held_norms_warning(const std::vector<HeldNorm>& held);
 
 // A product that gives its input, of one image's shape.
 std::pair<Op, Tensor> product_of_ones(const Shape& shape);

@@ -125,7 +125,7 @@ std::vector<HeldNorm> held_norms(const Model& model) {
   return held;
 }
 
-std::string sentence_of(const std::vector<HeldNorm>& held) {
+std::string held_norms_warning(const std::vector<HeldNorm>& held) {
   std::int64_t channels = 0;
   std::string names;
   for (const HeldNorm& each : held) {

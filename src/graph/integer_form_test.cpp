@@ -125,7 +125,7 @@ TEST(IntegerForm, CountsTheChannelsOfNormsWhoseBiasIsHeld) {
       ASSERT_EQ(held.size(), 1U);
       EXPECT_EQ(held[0].name, "n2");
       EXPECT_EQ(held[0].channels, 1);
-      EXPECT_EQ(sentence_of(held),
+      EXPECT_EQ(held_norms_warning(held),
                 "1 channel of batch norms (n2: 1) with a frozen bias held at 2^30: answers too "
                 "near to 0");
       const Model form = integer_form(copy_of(model));
@@ -133,8 +133,8 @@ TEST(IntegerForm, CountsTheChannelsOfNormsWhoseBiasIsHeld) {
     }
   }
   EXPECT_TRUE(held_norms(normalized_model(kScale, kMost - 1, kDeviation)).empty());
-  EXPECT_EQ(sentence_of({}), "");
-  EXPECT_EQ(sentence_of({{"a", 2}, {"b", 1}}),
+  EXPECT_EQ(held_norms_warning({}), "");
+  EXPECT_EQ(held_norms_warning({{"a", 2}, {"b", 1}}),
             "3 channels of batch norms (a: 2, b: 1) with a frozen bias held at 2^30: answers too "
             "near to 0");
   // What a stranger wrote into it is refused elsewhere.

@@ -175,7 +175,7 @@ std::vector<NamedEvaluation> IntegerLearner::more(const Model& model, const Data
 }
 
 std::vector<std::string> IntegerLearner::warnings(const Model& model) const {
-  const std::string held = sentence_of(held_norms(model));
+  const std::string held = held_norms_warning(held_norms(model));
   return held.empty() ? std::vector<std::string>{} : std::vector{held};
 }
 
