@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds of a run, and its settings beside those of mlperf.conf.
+// The bounds of a run.
 #include "loadgen/harness/load_settings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
@@ -56,34 +56,6 @@ void check_same_index(const mlperf::TestSettings& settings, std::size_t samples)
               fmt::format("less than {}, the samples that are loaded", loaded), ErrorKind::input);
 }
 
-constexpr double kNsAMs = 1e6;
-
-class Rules {
- public:
-  void check(bool is_kept, std::string_view key, double value, double rule) {
-    if (is_kept) return;
-    broken_ += fmt::format("{}{} is {}, mlperf.conf has {}", broken_.empty() ? "" : ", ", key,
-                           value, rule);
-  }
-  void at_least(std::string_view key, double value, double rule) {
-    check(value >= rule, key, value, rule);
-  }
-  void at_most(std::string_view key, double value, double rule) {
-    check(value <= rule, key, value, rule);
-  }
-  void same(std::string_view key, double value, double rule) {
-    check(value == rule, key, value, rule);
-  }
-  const std::string& broken() const { return broken_; }
-
- private:
-  std::string broken_;
-};
-
-double as_number(auto value) {
-  return static_cast<double>(value);
-}
-
 }  // namespace
 
 mlperf::TestScenario official_scenario(Scenario scenario) {
@@ -119,42 +91,6 @@ void check_settings(const mlperf::TestSettings& settings, std::size_t samples) {
   check_rate(rate);
   check_memory(settings, rate);
   check_same_index(settings, samples);
-}
-
-std::string broken_rules(const mlperf::TestSettings& settings, const std::string& benchmark,
-                         Scenario scenario) {
-  mlperf::TestSettings official;
-  official.FromConfig("", benchmark, std::string(name_of(scenario)), 0);  // mlperf.conf alone
-  Rules rules;
-  const auto at_least = [&](std::string_view key, auto value) {
-    rules.at_least(key, as_number(settings.*value), as_number(official.*value));
-  };
-  const auto same = [&](std::string_view key, auto value) {
-    rules.same(key, as_number(settings.*value), as_number(official.*value));
-  };
-  using Settings = mlperf::TestSettings;
-  at_least("min_duration", &Settings::min_duration_ms);
-  at_least("min_query_count", &Settings::min_query_count);
-  at_least("performance_sample_count_override", &Settings::performance_sample_count_override);
-  same("max_duration", &Settings::max_duration_ms);
-  same("max_query_count", &Settings::max_query_count);
-  same("performance_issue_same", &Settings::performance_issue_same);
-  same("performance_issue_unique", &Settings::performance_issue_unique);
-  same("sample_concatenate_permutation", &Settings::sample_concatenate_permutation);
-  same("accuracy_sample_count_override", &Settings::accuracy_sample_count_override);
-  same("accuracy_log_sampling_target", &Settings::accuracy_log_sampling_target);
-  if (scenario == Scenario::server) {
-    rules.at_most("target_latency", as_number(settings.server_target_latency_ns) / kNsAMs,
-                  as_number(official.server_target_latency_ns) / kNsAMs);
-    at_least("target_latency_percentile", &Settings::server_target_latency_percentile);
-  }
-  if (scenario == Scenario::single_stream)
-    same("target_latency_percentile", &Settings::single_stream_target_latency_percentile);
-  if (scenario == Scenario::multi_stream) {
-    same("target_latency_percentile", &Settings::multi_stream_target_latency_percentile);
-    same("samples_per_query", &Settings::multi_stream_samples_per_query);
-  }
-  return rules.broken();
 }
 
 }  // namespace nibble::inline loadgen

@@ -14,6 +14,7 @@
 #include "inference/example_source.h"
 #include "loadgen/harness/batch_plan.h"
 #include "loadgen/harness/load_settings.h"
+#include "loadgen/harness/submission_rules.h"
 #include "loadgen/harness/systems.h"
 #include "loadgen/load_conf.h"
 #include "loadgen/load_description.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of what marks a run as no submission.
-#include "loadgen/harness/load_settings.h"
+#include "loadgen/harness/submission_rules.h"
 
 #include <gtest/gtest.h>
 
