@@ -6,19 +6,11 @@
 #include <cstdlib>
 
 #include "backend/cuda/register.h"
-#include "engine/engine_test_support.h"
 #include "integer_step/choose_place.h"
 #include "integer_training/integer_run_test_support.h"
-#include "nibble/engine/cuda_engine.h"
 
 namespace nibble::inline integer_training {
 namespace {
-
-[[maybe_unused]] const bool is_known = [] {
-  register_cuda_engine();
-  tested_devices() = {"cuda"};
-  return true;
-}();
 
 constexpr std::int64_t kSteps = 50;
 constexpr std::string_view kNetwork = R"(

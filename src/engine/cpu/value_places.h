@@ -12,8 +12,8 @@
 
 namespace nibble::inline engine {
 
-// Whether 4-bit weights and values lie in halves of bytes: as the options have it, else unless the
-// active path multiplies matrices, which takes longer to expand them than to read bytes.
+// Whether 4-bit weights and values lie in halves of bytes. The option decides. Without one they do,
+// except on paths that multiply matrices, where expanding halves takes longer than reading bytes.
 bool packs_halves(const EngineOptions& options);
 
 class ValuePlaces {
