@@ -145,10 +145,10 @@ void add_bench(CLI::App& app) {
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
       ->check(within(1e-9, 1e9));
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");
-  CLI::Option* unpacked = verb.add_flag("--unpacked", flags->is_unpacked,
-                                        "keep 4-bit weights and values in bytes, as int8; so they "
-                                        "always lie on a GPU, and as usual where AMX multiplies");
-  verb.add_flag("--packed", flags->is_packed, "keep them in halves of bytes, on AMX as well")
+  CLI::Option* unpacked = verb.add_flag(
+      "--unpacked", flags->is_unpacked,
+      "4-bit weights and values in bytes (always on a GPU; the default where AMX multiplies)");
+  verb.add_flag("--packed", flags->is_packed, "in halves of bytes, even where AMX multiplies")
       ->excludes(unpacked);
   verb.add_flag("--json", flags->is_json,
                 "print JSON: images_per_second, median_ms, p99_ms, steps …");
