@@ -3,6 +3,8 @@
 
 NumPy arrays and torch tensors, on the CPU and on GPUs; the same integers everywhere. This is what a step of
 integer training is made of; what comes out is rounded back to int8 by a shift (docs/integer-arithmetic.md).
+A sum that leaves int32 is refused: up to `SAFE_DEPTH` products never do, more are summed in parts of so many, and these
+in int64, for a look at which the host waits for the GPU.
 """
 
 from __future__ import annotations
@@ -17,8 +19,7 @@ from nibble.errors import ArgumentTypeError, UsageError
 
 ArrayT = TypeVar("ArrayT")
 Pair = Union[int, Sequence[int]]
-SAFE_DEPTH = 131071  # so many products of any int8 values stay within int32: (2^31 - 1) / 128²
-LARGEST_SUM = 2**31 - 1
+SAFE_DEPTH = 131071  # so many products of any int8 values stay within int32: ⌊(2^31 - 1) / 128²⌋
 
 
 class _Numpy:
@@ -34,8 +35,11 @@ class _Numpy:
         array = np.ascontiguousarray(array)
         return sys.modules["torch"].from_numpy(array) if self.gives_torch else array
 
-    def zeros(self, shape: Tuple[int, ...]) -> Any:
-        return np.zeros(shape, np.int32)
+    def zeros(self, shape: Tuple[int, ...], depth: int) -> Any:
+        return np.zeros(shape, np.int32 if depth <= SAFE_DEPTH else np.int64)
+
+    def narrow(self, sums: Any) -> Any:
+        return sums.astype(np.int32)
 
     def pad(self, x: Any, rows: int, columns: int) -> Any:
         return np.pad(x, ((0, 0), (0, 0), (rows, rows), (columns, columns)))
@@ -51,9 +55,6 @@ class _Numpy:
         _core.int8_matmul(np.ascontiguousarray(a), np.ascontiguousarray(b), out)
         return out
 
-    def magnitude(self, x: Any) -> int:
-        return int(np.abs(x.astype(np.int16)).max()) if x.size else 0
-
 
 class _Torch:
     """What products need of torch, on a GPU."""
@@ -68,8 +69,12 @@ class _Torch:
     def give(self, array: Any) -> Any:
         return array.contiguous()
 
-    def zeros(self, shape: Tuple[int, ...]) -> Any:
-        return self.torch.zeros(shape, dtype=self.torch.int32, device=self.device)
+    def zeros(self, shape: Tuple[int, ...], depth: int) -> Any:
+        dtype = self.torch.int32 if depth <= SAFE_DEPTH else self.torch.int64
+        return self.torch.zeros(shape, dtype=dtype, device=self.device)
+
+    def narrow(self, sums: Any) -> Any:
+        return sums.to(self.torch.int32)
 
     def pad(self, x: Any, rows: int, columns: int) -> Any:
         return self.torch.nn.functional.pad(x, (columns, columns, rows, rows))
@@ -84,14 +89,11 @@ class _Torch:
         """cuBLAS wants more than 16 rows and multiples of 8; zeros fill up."""
         (rows, depth), columns = a.shape, b.shape[1]
         if 0 in (rows, depth, columns):
-            return self.zeros((rows, columns))
+            return self.zeros((rows, columns), depth)
         pad = self.torch.nn.functional.pad
         a = pad(a, (0, -depth % 8, 0, max(0, 32 - rows) if rows < 32 else -rows % 8))
         b = pad(b, (0, -columns % 8, 0, -depth % 8))
         return self.torch._int_mm(a.contiguous(), b.t().contiguous().t())[:rows, :columns]
-
-    def magnitude(self, x: Any) -> int:
-        return int(x.to(self.torch.int16).abs().max()) if x.numel() else 0
 
 
 def _package(where: str, *arrays: Any) -> Any:
@@ -110,10 +112,29 @@ def _package(where: str, *arrays: Any) -> Any:
     return _Torch(first) if is_torch and first.device.type != "cpu" else _Numpy(first)
 
 
-def _check_depth(where: str, package: Any, a: Any, b: Any, depth: int) -> None:
-    if depth > SAFE_DEPTH and depth * package.magnitude(a) * package.magnitude(b) > LARGEST_SUM:
-        expected = "expected fewer of them or smaller values"
-        raise UsageError(f"[{where}] sums of {depth} products: may leave int32, {expected}")
+def _product(package: Any, a: Any, b: Any) -> Any:
+    """The sums in int32, or in int64 where they might leave it."""
+    depth = a.shape[1]
+    if depth <= SAFE_DEPTH:
+        return package.product(a, b)
+    sums = package.zeros((a.shape[0], b.shape[1]), depth)
+    for begin in range(0, depth, SAFE_DEPTH):
+        part = slice(begin, begin + SAFE_DEPTH)
+        sums += package.product(a[:, part], b[part])
+    return sums
+
+
+def _give(where: str, package: Any, sums: Any, depth: int) -> Any:
+    """The sums of so many products, in int32."""
+    if depth > SAFE_DEPTH:
+        narrow = package.narrow(sums)
+        if (narrow != sums).any():
+            place = tuple(map(int, np.unravel_index(int(abs(sums - narrow).argmax()), tuple(sums.shape))))
+            raise UsageError(
+                f"[{where}] sum of {depth} products at {place}: got {int(sums[place])}, expected one within int32"
+            )
+        sums = narrow
+    return package.give(sums)
 
 
 def matmul(a: ArrayT, b: Any) -> ArrayT:
@@ -129,8 +150,7 @@ def matmul(a: ArrayT, b: Any) -> ArrayT:
         raise UsageError(
             f"[integers.matmul] shapes: got {tuple(left.shape)} and {tuple(right.shape)}, expected (m, k) and (k, n)"
         )
-    _check_depth("integers.matmul", package, left, right, left.shape[1])
-    result: ArrayT = package.give(package.product(left, right))
+    result: ArrayT = _give("integers.matmul", package, _product(package, left, right), left.shape[1])
     return result
 
 
@@ -194,13 +214,12 @@ def conv2d(x: ArrayT, weight: Any, stride: Pair = 1, padding: Pair = 0, dilation
     package = _package("integers.conv2d", x, weight)
     x_, kernel = package.take(x), package.take(weight)
     g = _Geometry("integers.conv2d", x_.shape, kernel.shape, stride, padding, dilation, groups)
-    _check_depth("integers.conv2d", package, x_, kernel, g.depth)
     patches, kernels = g.patches(package, x_), kernel.reshape(groups, g.features, g.depth)
-    out = package.zeros((g.images, groups, g.features, *g.size))
+    out = package.zeros((g.images, groups, g.features, *g.size), g.depth)
     for i in range(groups):
-        sums = package.product(patches[i], kernels[i].T).reshape(g.images, *g.size, g.features)
+        sums = _product(package, patches[i], kernels[i].T).reshape(g.images, *g.size, g.features)
         out[:, i] = package.permute(sums, 0, 3, 1, 2)
-    result: ArrayT = package.give(out.reshape(g.images, -1, *g.size))
+    result: ArrayT = _give("integers.conv2d", package, out.reshape(g.images, -1, *g.size), g.depth)
     return result
 
 
@@ -225,13 +244,13 @@ def conv2d_input_gradient(
     error_, kernel = package.take(error), package.take(weight)
     g = _Geometry(where, shape, kernel.shape, stride, padding, dilation, groups)
     g.check_error(where, error_)
-    _check_depth(where, package, error_, kernel, g.features * g.kernel[0] * g.kernel[1])
+    depth = g.features * g.kernel[0] * g.kernel[1]
     errors, kernels = g.errors(package, error_), kernel.reshape(groups, g.features, g.depth)
     channels = kernel.shape[1]
-    padded = package.zeros((g.images, groups, channels, *g.padded))
+    padded = package.zeros((g.images, groups, channels, *g.padded), depth)
     (down, across), (apart_down, apart_across) = g.stride, g.dilation
     for i in range(groups):
-        columns = package.product(errors[i], kernels[i]).reshape(g.images, *g.size, channels, *g.kernel)
+        columns = _product(package, errors[i], kernels[i]).reshape(g.images, *g.size, channels, *g.kernel)
         columns = package.permute(columns, 0, 3, 1, 2, 4, 5)
         for row in range(g.kernel[0]):  # every tap adds to the pixels that it had read
             for column in range(g.kernel[1]):
@@ -240,7 +259,7 @@ def conv2d_input_gradient(
                 padded[:, i, :, top:bottom:down, left:right:across] += columns[..., row, column]
     rows, cols = g.padding
     inner = padded[:, :, :, rows : g.padded[0] - rows, cols : g.padded[1] - cols]
-    result: ArrayT = package.give(inner.reshape(shape))
+    result: ArrayT = _give(where, package, inner.reshape(shape), depth)
     return result
 
 
@@ -267,12 +286,12 @@ def conv2d_weight_gradient(
     error_, x_ = package.take(error), package.take(x)
     g = _Geometry(where, x_.shape, shape, stride, padding, dilation, groups)
     g.check_error(where, error_)
-    _check_depth(where, package, error_, x_, g.images * g.size[0] * g.size[1])
+    depth = g.images * g.size[0] * g.size[1]
     errors, patches = g.errors(package, error_), g.patches(package, x_)
-    out = package.zeros((groups, g.features, g.depth))
+    out = package.zeros((groups, g.features, g.depth), depth)
     for i in range(groups):
-        out[i] = package.product(errors[i].T, patches[i])
-    result: ArrayT = package.give(out.reshape(shape))
+        out[i] = _product(package, errors[i].T, patches[i])
+    result: ArrayT = _give(where, package, out.reshape(shape), depth)
     return result
 
 

@@ -12,7 +12,8 @@ try:
 except ImportError:
     torch = None
 
-KINDS = ["numpy"] + (["torch"] if torch else []) + (["cuda"] if torch and torch.cuda.is_available() else [])
+KINDS = ["numpy"] + (["torch", "stand-in"] if torch else []) + (["cuda"] if torch and torch.cuda.is_available() else [])
+needs_torch = pytest.mark.skipif(torch is None, reason="needs torch")
 GEOMETRIES = [
     dict(),
     dict(stride=2, padding=1),
@@ -20,6 +21,7 @@ GEOMETRIES = [
     dict(padding=2, dilation=2),
     dict(stride=2, padding=1, dilation=(1, 2), groups=2),
 ]
+DEPTH = 256 * 32 * 32  # products in a sum of a weight's gradient: 256 pictures of 32 x 32 places
 
 
 def numbers(*shape, seed=0):
@@ -34,7 +36,22 @@ def to_numpy(array):
     return array if isinstance(array, np.ndarray) else array.cpu().numpy()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def cublas(a, b):
+    """What cuBLAS takes and gives."""
+    assert a.shape[0] > 16 and a.shape[1] % 8 == 0 and b.shape[1] % 8 == 0
+    assert a.is_contiguous() and b.t().is_contiguous()
+    return (a.double() @ b.double()).to(torch.int32)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request, monkeypatch):
+    """stand-in: what a GPU's tensors go through, on the CPU."""
+    if request.param == "stand-in":
+        monkeypatch.setattr(integers, "_Numpy", integers._Torch)
+        monkeypatch.setattr(torch, "_int_mm", cublas, raising=False)
+    return request.param
+
+
 @pytest.mark.parametrize("shape", [(1, 1, 1), (17, 5, 65), (3, 1000, 8), (40, 64, 24), (2, 0, 3), (0, 4, 3)])
 def test_matrices(kind, shape):
     rows, depth, columns = shape
@@ -45,11 +62,7 @@ def test_matrices(kind, shape):
     assert np.array_equal(to_numpy(integers.matmul(of_kind(kind, b).T, of_kind(kind, a).T)), to_numpy(found).T)
 
 
-@pytest.mark.skipif(torch is None, reason="torch's gradients are what is compared with")
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
-def test_convolutions_and_both_gradients(kind, geometry):
-    x, weight = numbers(3, 4, 9, 11), numbers(6, 4 // geometry.get("groups", 1), 3, 2, seed=1)
+def check_convolution(kind, x, weight, geometry):
     wide = [torch.from_numpy(each).double().requires_grad_() for each in (x, weight)]
     y = torch.nn.functional.conv2d(*wide, **geometry)
     error = numbers(*y.shape, seed=2)
@@ -64,11 +77,94 @@ def test_convolutions_and_both_gradients(kind, geometry):
         assert "int32" in str(found.dtype) and np.array_equal(to_numpy(found), expected.numpy())
 
 
-def test_sums_that_may_leave_int32_are_refused():
-    a = np.full((1, integers.SAFE_DEPTH + 1), -128, np.int8)
-    with pytest.raises(nibble.Error, match="sums of 131072 products: may leave int32"):
-        integers.matmul(a, a.T)
-    assert integers.matmul(a, np.full_like(a.T, 127))[0, 0] == -131072 * 128 * 127
+@needs_torch
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+def test_convolutions_and_both_gradients(kind, geometry):
+    x, weight = numbers(3, 4, 9, 11), numbers(6, 4 // geometry.get("groups", 1), 3, 2, seed=1)
+    check_convolution(kind, x, weight, geometry)
+
+
+@needs_torch
+@pytest.mark.parametrize("channels, features", [(43692, 2), (2, 43692), (2, 131080)], ids=["sums", "taps", "features"])
+def test_convolutions_of_more_products_than_are_safe(kind, channels, features):
+    check_convolution(kind, numbers(1, channels, 3, 2), numbers(features, channels, 3, 1, seed=1), dict(padding=1))
+
+
+def test_gradients_of_a_linear_weight_over_many_rows(kind):
+    error, x = numbers(DEPTH, 3), numbers(DEPTH, 5, seed=1)
+    found = integers.matmul(of_kind(kind, error).T, of_kind(kind, x))
+    assert "int32" in str(found.dtype)
+    assert np.array_equal(to_numpy(found), error.T.astype(np.int64) @ x.astype(np.int64))
+
+
+def test_gradients_of_a_convolution_over_many_pictures(kind):
+    error, x = numbers(256, 4, 32, 32), numbers(256, 4, 32, 32, seed=1)
+    found = integers.conv2d_weight_gradient(of_kind(kind, error), of_kind(kind, x), (4, 2, 3, 3), padding=1, groups=2)
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.int64).reshape(256, 2, 2, 34, 34)
+    wide = error.astype(np.int64).reshape(256, 2, 2, 32, 32)
+    assert "int32" in str(found.dtype)
+    for row, column in np.ndindex(3, 3):
+        seen = padded[..., row : row + 32, column : column + 32]
+        expected = np.einsum("ngfij,ngcij->gfc", wide, seen).reshape(4, 2)
+        assert np.array_equal(to_numpy(found)[:, :, row, column], expected)
+
+
+LOWEST, LARGEST = -(2**31), 2**31 - 1
+TO_LOWEST = [(-128, 127)] * 132104 + [(-128, 8)]
+TO_LARGEST = [(-128, -128)] * integers.SAFE_DEPTH + [(127, 127), (127, 2)]
+
+
+@pytest.mark.parametrize("pairs, end", [(TO_LOWEST, LOWEST), (TO_LARGEST, LARGEST)], ids=["lowest", "largest"])
+def test_sums_go_to_the_ends_of_int32(kind, pairs, end):
+    a, b = np.int8([*pairs, (0, 0)]).T.copy()
+    product = lambda: integers.matmul(of_kind(kind, a[None]), of_kind(kind, b[:, None]))
+    assert product().item() == end
+    a[-1], b[-1] = 1, 1 if end > 0 else -1
+    beyond = end + int(b[-1])
+    expected = rf"\[integers.matmul\] sum of {len(a)} products at \(0, 0\): got {beyond}, expected one within int32"
+    with pytest.raises(nibble.Error, match=expected):
+        product()
+
+
+def test_sums_may_leave_int32_on_their_way(kind):
+    a, b = np.full((1, DEPTH), -128, np.int8), np.full((DEPTH, 1), -128, np.int8)
+    b[DEPTH // 2 :] = 127
+    assert integers.matmul(of_kind(kind, a), of_kind(kind, b)).item() == DEPTH // 2 * 128
+
+
+def test_sums_that_leave_int32_are_refused(kind):
+    """Of -128 alone they are 2^32, which int32 has as 0."""
+    lowest = lambda *shape: of_kind(kind, np.full(shape, -128, np.int8))
+    with pytest.raises(nibble.Error, match=r"\[integers.matmul\] sum of 262144 products at \(0, 0\): got 4294967296,"):
+        integers.matmul(lowest(1, DEPTH), lowest(DEPTH, 1))
+    pictures = lowest(256, 1, 32, 32)
+    expected = r"\[integers.conv2d_weight_gradient\] sum of 262144 products at \(0, 0, 0, 0\): got 4294967296,"
+    with pytest.raises(nibble.Error, match=expected):
+        integers.conv2d_weight_gradient(pictures, pictures, (1, 1, 1, 1))
+    expected = r"\[integers.conv2d\] sum of 262144 products at \(0, 1, 0, 0\): got 4294967296,"
+    weight = np.full((2, DEPTH, 1, 1), -128, np.int8)
+    weight[0, ::2] = 127
+    with pytest.raises(nibble.Error, match=expected):
+        integers.conv2d(lowest(1, DEPTH, 1, 1), of_kind(kind, weight))
+    expected = r"\[integers.conv2d_input_gradient\] sum of 262144 products at \(0, 0, 0, 0\): got 4294967296,"
+    with pytest.raises(nibble.Error, match=expected):
+        integers.conv2d_input_gradient(lowest(1, DEPTH, 1, 1), lowest(DEPTH, 1, 1, 1), (1, 1, 1, 1))
+
+
+@needs_torch
+def test_sums_of_few_products_wait_for_no_device(monkeypatch):
+    """Tensors without numbers: what asks for one fails."""
+    product = lambda a, b: torch.empty((a.shape[0], b.shape[1]), dtype=torch.int32, device="meta")
+    monkeypatch.setattr(torch, "_int_mm", product, raising=False)
+    empty = lambda *shape: torch.empty(shape, dtype=torch.int8, device="meta")
+    error, weight, shape = empty(1, 6, 5, 5), empty(6, 2, 3, 3), (1, 4, 9, 9)
+    how = dict(stride=2, padding=1, groups=2)
+    assert integers.conv2d(empty(*shape), weight, **how).shape == error.shape
+    assert integers.conv2d_input_gradient(error, weight, shape, **how).shape == shape
+    assert integers.conv2d_weight_gradient(error, empty(*shape), weight.shape, **how).shape == weight.shape
+    assert integers.matmul(empty(1, integers.SAFE_DEPTH), empty(integers.SAFE_DEPTH, 1)).shape == (1, 1)
+    with pytest.raises((RuntimeError, NotImplementedError), match="[Mm]eta"):
+        integers.matmul(empty(1, integers.SAFE_DEPTH + 1), empty(integers.SAFE_DEPTH + 1, 1))
 
 
 def test_errors_say_what_was_expected():
