@@ -19,16 +19,11 @@ HEADINGS = {
     "Pictures": "plot",
     "Errors": "errors",
 }
+MODULES = " ".join(HEADINGS.values()).split()
 WHOLE = "integers", "mlperf", "plot", "errors"
 
-# What no `__all__` names and functions give back; `_networks.Engine` lends its class what the extension computes.
-ALSO = {
-    "engine": "Value Step Pending",
-    "evaluation": "Emitted",
-    "keywords": "TrainOptions SweepOptions PlaceOptions QuantizeOptions LoadGenOptions TuneOptions",
-    "torch.lower_report": "Report LayerReport",
-    "torch.quantizer": "QuantizerFunction",
-}
+# What of torch's modules no `__all__` names and functions give back; `_networks.Engine` lends its class what the extension computes.
+ALSO = {"torch.lower_report": "Report LayerReport", "torch.quantizer": "QuantizerFunction"}
 INHERITED = {"nibble.engine.Engine": ["run", "answers", "device", "threads", "weight_bytes", "arena_bytes"]}
 
 
@@ -88,13 +83,21 @@ def _entry(shown, place):
 
 
 def _also(module):
-    return [(f"nibble.{module}.{name}", f"nibble.{module}.{name}") for name in ALSO.get(module, "").split()]
+    """(shown, place) of what else a module has: one under a heading all its classes, which functions take or give back."""
+    file = None if module in WHOLE else _file_of(f"nibble.{module}")
+    if module in ALSO:
+        names = ALSO[module].split()
+    else:
+        body = ast.parse(file.read_text(encoding="utf-8")).body if file else []
+        classes = [node.name for node in body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+        names = [name for name in classes if name not in names_of("nibble")]
+    return [(f"nibble.{module}.{name}", f"nibble.{module}.{name}") for name in names]
 
 
 def reference():
     """The page, as Markdown."""
     lines = ["# Reference", "", "Made from the docstrings of the package, by the names that programs write."]
-    rows = {module: [] for modules in HEADINGS.values() for module in modules.split()}
+    rows = {module: [] for module in MODULES}
     for module, name, place in offered():
         if module == "nibble" and place.removeprefix("nibble.") not in WHOLE:
             rows[place.split(".")[1]].append((f"nibble.{name}", place))  # a module without a heading ends the build
@@ -124,6 +127,6 @@ def reference():
 def anchors():
     """The places that have to be on the page."""
     named = {place for _, _, place in offered()}
-    also = {place for module in ALSO for _, place in _also(module)}
+    also = {place for module in (*MODULES, *ALSO) for _, place in _also(module)}
     inherited = {f"{place}.{member}" for place, members in INHERITED.items() for member in members}
     return sorted(named | also | inherited)

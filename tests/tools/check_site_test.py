@@ -85,6 +85,12 @@ class CheckSite(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, f"reference.html leaves out {anchors()[0]}"):
             check_site.check_reference(self.site)
 
+    def test_the_classes_of_what_functions_take_and_give_back_are_asked_for(self):
+        options = re.findall(r"^class (\w+)", (ROOT / "python/nibble/keywords.py").read_text(encoding="utf-8"), re.M)
+        self.assertIn("PreprocessOptions", options)
+        wanted = {*(f"nibble.keywords.{name}" for name in options), "nibble.evaluation.ArenaPlan", "nibble.engine.Step"}
+        self.assertLessEqual(wanted, set(anchors()))
+
 
 class Links(unittest.TestCase):
     """The pages of docs/ with a line more, built by the line of tools/docs."""
