@@ -9,9 +9,10 @@ NEVER_RUN = (
     (r"resnet18\.onnx", "a model that does not come with Nibble"),
     (r"(hang|big|upload)\.nib", "a stranger's file; hostile_test reads such ones"),
     (r"cuda|runs/gpu", "a GPU"),
-    (r"data get", "the network"),
+    (r"data get|: curl |pip install (tensorboard|scikit)", "the network, for what no line needs"),
     (r"make frozen", "a course of hours before it"),
-    (r"pip |tensorboard --logdir", "changes this Python, or serves until somebody stops it"),
+    (r"pip install ('?\.|--no-build)|pip uninstall", "minutes of compiling; wheels are installed in a fresh environment"),
+    (r"tensorboard --logdir", "serves until somebody stops it"),
 )
 
 # What of NIBBLE_DATA lies beside each page, and which lines need it.
@@ -39,7 +40,7 @@ LESS = (
 # differ by more than the 10 % of TEST01 and TEST04 where others share it (117.7 and 127.7 % were seen); loadgen_test checks both.
 MAY_FAIL = (r"--scenario Server", r"loadgen test0[14]")
 
-# Models and files that pages speak of, by the commands that make them; {data} is the folder of data sets.
+# Models and files that pages speak of, by the commands that make them; {data} is the folder of data sets, {wheels} of the dev build's.
 MADE = {
     "lenet": "nibble train lenet --data mnist --epochs 1 --out lenet",
     "lenet.nib": "cp lenet/model.nib lenet.nib",
@@ -52,6 +53,7 @@ MADE = {
     "digits": "nibble train digits-convnet-fp32 --epochs 1 --out digits",
     "digits-e4m3": "nibble train digits-convnet-e4m3 --epochs 1 --out digits-e4m3",
     "digits8.nib": "nibble quantize digits -o digits8.nib --calib digits",
+    "dist": "cp -r {wheels} dist",
     "resnet20.nib": "nibble convert {data}/resnet20-cifar10/resnet20.npz resnet20.nib --network resnet20",
 }
 
@@ -64,6 +66,7 @@ CALLED = {
     "docs/integer-training.md": {"model.nib": "lenet.nib"},
     "docs/mlperf.md": {"TEST01/audit.config": "audit.config"},
     "docs/onnx.md": {"quantized.onnx": "lenet8.onnx"},
+    "docs/python.md": {"dist": "dist"},
     "docs/reports.md": {"runs/fp32": "digits", "runs/e4m3": "digits-e4m3"},
     "docs/training.md": {"model.nib": "resnet20.nib"},
 }

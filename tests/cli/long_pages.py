@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 from case import NIBBLE
 from long_blocks import CALLED, LESS, MADE, MAY_FAIL, NEVER_RUN, OF_DATA
+from page_blocks import CALL
 from pages_test import PAGES, ROOT, blocks_of
 from PIL import Image
 
 LIMIT = 600  # seconds a line
-CALL = re.compile(r"([A-Z_]+=\S+ )*(nibble|make|pip|tensorboard|tests/\S+) ")
 
 
 def lines_of(page):
@@ -32,7 +32,7 @@ def lines_of(page):
     for block in blocks_of(page):
         lines = re.sub(r"\\\n *", "", block).splitlines()
         prompted = [line[2:] for line in lines if line.startswith("$ ")]
-        yield from (re.sub(r"\s+# .*", "", line) for line in prompted or lines if CALL.match(line))
+        yield from (re.sub(r"\s+# .*", "", line) for line in prompted or lines if re.match(CALL, line))
 
 
 def less_of(line):
@@ -69,6 +69,8 @@ class Machine:
         listed = subprocess.run([NIBBLE, "data", "list", "--json"], capture_output=True, text=True, check=True).stdout
         self.places = {each["name"]: each.get("path") for each in json.loads(listed)}
         self.data = Path(os.environ.get("NIBBLE_DATA", self.folder))
+        self.wheels = Path(NIBBLE).resolve().parents[1] / "tests" / "python" / "wheels"
+        self.venv = self.folder / "venv"
         self.make_files()
 
     def make_files(self):
@@ -92,8 +94,13 @@ class Machine:
 
     def shell(self, line, folder):
         command = ["bash", "-e", "-o", "pipefail", "-c", line]
+        environment = self.environment
+        if line.startswith("pip "):
+            if not self.venv.exists():
+                subprocess.run(["/usr/bin/python3", "-m", "venv", self.venv], check=True)
+            environment = {**environment, "PATH": f"{self.venv}/bin:{environment['PATH']}"}
         return subprocess.run(
-            command, cwd=folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=LIMIT, errors="replace",
         )  # fmt: skip
 
@@ -108,7 +115,7 @@ class Machine:
         """What a page speaks of, and what that is made of, once."""
         path = self.folder / name
         if not path.exists():
-            command = MADE[name].format(data=self.data)
+            command = MADE[name].format(data=self.data, wheels=self.wheels)
             for other in set(MADE) & set(re.findall(r"[\w.-]+", command.replace(f"-o {name}", "").replace("/", " "))) - {name}:
                 self.make(other)
             done = self.shell(command, self.folder)

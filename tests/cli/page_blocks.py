@@ -16,6 +16,9 @@ NOT_RUN = (
     (r"cat\.jpg", "a picture of one's own; pictures_test has some"),
 )
 
+# What begins a command; in a block without prompts that has one, all other lines are comments.
+CALL = r"([A-Z_]+=\S+ )*(nibble|make|pip|curl|tensorboard|tests/\S+) "
+
 # Options that make a call short without changing what it is; a run of a call before makes room.
 SHORTER = {
     "train": {"--epochs": "1", "--overwrite": None},
@@ -24,8 +27,8 @@ SHORTER = {
     "emit": {"--vectors": "2"},
 }
 
-# Who reads blocks in a language: here (none: commands; toml, json, c, cpp), python/tests/test_guide.py, tests/install.
-READERS = ("", "toml", "json", "c", "cpp", "python", "cmake")
+# Who reads blocks in a language: pages_test (none: commands; toml, json), python/tests/test_guide.py, tests/install (c, cpp, cmake).
+READERS = ("", "toml", "json", "python", "c", "cpp", "cmake")
 
 # What begins a line of code, which no page indents.
 INDENTED_CODE = r"^( {4,}|\t)(\$ |>>> |([A-Z_]+=\S+ )*(nibble|make|cmake|ctest|pip|python3?|tests/\S+|tools/\S+) \S|(import|from) \S|#include)"
@@ -44,28 +47,3 @@ TOML_READERS = {
 }
 # Names in them that stand for a network's own.
 TOML_NAMES = {"layer1.0.conv1": "conv1", "layer3.*": "relu2", '"lenet"': '"convnet-8x8"', '"mnist"': '"digits"'}
-
-# What stands before a block of C or C++ that is part of a function; others are whole files.
-TENSORS = '#include "nibble/kernels/{}.h"\nusing namespace nibble;\nvoid f(Tensor& a, Tensor& b, Tensor& c) {{'
-ENGINE = '#include "nibble/engine/{}.h"\n#include <vector>\n'
-ENGINE_AT_WORK = (
-    ENGINE.format("engine")
-    + "void f(nibble::Engine& engine, std::vector<std::byte>& pictures, std::vector<std::byte>& answers) {"
-)
-STEP = '#include "net_train.h"\nvoid f(int8_t *images, net_train_label_t *labels, net_train_label_t *classes, int count, int mu, int bias_mu) {'
-PRELUDES = {
-    ("docs/accumulation.md", 0): TENSORS.format("accumulate"),
-    ("docs/accumulation.md", 1): '#include "nibble/kernels/device_accumulate.h"\nusing namespace nibble;\n'
-    "void f(float* a, float* b, float* c, std::int64_t m, std::int64_t k, std::int64_t n, Accumulator rules, void* workspace,"
-    " void* stream) {",
-    ("docs/data.md", 0): '#include "data/batch_order.h"\n#include "nibble/data/augment.h"\n#include "nibble/data/dataset.h"\nusing namespace nibble;\n'
-    "void f(std::uint64_t seed, int epoch, int b, Tensor& pictures) {",
-    ("docs/engine.md", 1): ENGINE_AT_WORK,
-    ("docs/engine.md", 3): '#include "nibble.h"\nvoid f(void* loaded) {',
-    ("docs/engine.md", 4): ENGINE.format("cuda_engine") + '#include "nibble/engine/engine.h"\nvoid f() {',
-    ("docs/limits.md", 0): ENGINE.format("engine") + "void f() {",
-    ("docs/reports.md", 0): '#include "nibble/report/tensorboard.h"\n'
-    "void f(std::int64_t step, double loss, std::span<const float> values) {",
-    ("docs/emit.md", 1): STEP,
-    ("docs/emit-training.md", 0): STEP,
-}

@@ -9,6 +9,17 @@ from pathlib import Path
 from case import Case, has_floats, run
 
 SMALL = Path(__file__).parent / "small-convnet.toml"
+CONVNET = "convnet-8x8"
+NORMED = """
+name = "normed"
+input = [8, 8, 1]
+layers = [
+  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu", name = "a" },
+  { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm", name = "b" },
+  { op = "add", from = ["a", "b"] }, { op = "relu" }, { op = "max_pool", kernel = 2 },
+  { op = "flatten" }, { op = "linear", features = 10, bias = true }, { op = "softmax_cross_entropy" },
+]
+"""
 DEFAULTS = {"--data": "digits", "--threads": "1", "--batch": "64"}
 
 
@@ -43,6 +54,19 @@ class TrainCase(Case):
         self.assertEqual([path.name for path in folder.rglob("*.tmp")], [])
 
 
+class IntegerCase(TrainCase):
+    network = CONVNET
+
+    def integers(self, name, *options, **more):
+        more.setdefault("network", self.network)
+        return self.train(name, "--arith", "int8", *options, **more)
+
+    def normed(self, name, *options, **more):
+        network = self.folder / "normed.toml"
+        network.write_text(NORMED)
+        return self.integers(name, "--update", "sgd", "--lr", "0.05", *options, network=network, **more)
+
+
 class TrainedCase(TrainCase):
     """Its tests share a model of integers, trained once."""
 
@@ -51,7 +75,7 @@ class TrainedCase(TrainCase):
         super().setUpClass()
         cls.shared = cls("no_leftovers")
         cls.shared.setUp()
-        folder, _, _ = cls.shared.train("trained", "--arith", "int8", "--epochs", "2", network="convnet-8x8")
+        folder, _, _ = cls.shared.train("trained", "--arith", "int8", "--epochs", "2", network=CONVNET)
         cls.model = folder / "model.nib"
 
     @classmethod

@@ -11,8 +11,7 @@ import sys
 MPIRUN = sys.argv.pop(1)
 
 from case import NIBBLE  # noqa: E402: it reads no arguments, unittest does
-from train_case import TrainCase, main  # noqa: E402
-from train_integers_test import NORMED  # noqa: E402
+from train_case import NORMED, TrainCase, main  # noqa: E402
 
 NETWORK = "convnet-8x8"
 THREE_READERS = """

@@ -6,31 +6,11 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK_DIR})
 
-# The programs that pages show have to compile and run as they stand: of a page the first in a language.
-function(take_program page language file)
-  set(fence "```${language}\n")
-  file(READ ${DOCS_DIR}/${page} text)
-  string(FIND "${text}" "${fence}" begin)
-  if(begin EQUAL -1)
-    message(FATAL_ERROR "docs/${page} shows no program in ${language}")
-  endif()
-  string(LENGTH "${fence}" length)
-  math(EXPR begin "${begin} + ${length}")
-  string(SUBSTRING "${text}" ${begin} -1 text)
-  string(FIND "${text}" "```" end)
-  string(SUBSTRING "${text}" 0 ${end} text)
-  file(WRITE ${WORK_DIR}/pages/${file} "${text}")
-endfunction()
-take_program(formats/README.md cpp formats.cpp)
-take_program(engine.md cpp engine.cpp)
-take_program(engine.md c engine.c)
-take_program(cpp.md cmake find.cmake)
-
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${WORK_DIR}/prefix)
 run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja
     -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX_COMPILER} "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
     "-DCMAKE_C_FLAGS=${CXX_FLAGS}" -D EXAMPLES_DIR=${CMAKE_CURRENT_LIST_DIR}/../../examples
-    -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix -D PAGES_DIR=${WORK_DIR}/pages)
+    -D CMAKE_PREFIX_PATH=${WORK_DIR}/prefix)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 
 function(expect_output name expected)
@@ -42,16 +22,8 @@ function(expect_output name expected)
 endfunction()
 expect_output(consumer "nibble ${VERSION} (1, 3) 0.3125 -448 3.25\n")
 expect_output(umbrella "")
-expect_output(page_formats "")
-if(NOT EXISTS ${WORK_DIR}/w8.npy)
-  message(FATAL_ERROR "the program of docs/formats/README.md wrote no w8.npy")
-endif()
 
 run(${WORK_DIR}/build/make_model ${WORK_DIR}/rows.nib)
-file(COPY_FILE ${WORK_DIR}/rows.nib ${WORK_DIR}/model.nib)
-expect_output(page_engine_cpp "class 0\n")
-expect_output(mine "class 0\n")
-expect_output(page_engine_c "10 numbers, the first is 0\n")
 
 # The examples answer alike, and nothing of training or of pictures comes with the engine.
 foreach(example engine_cpp engine_c)
