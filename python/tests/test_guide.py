@@ -5,6 +5,7 @@ import doctest
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -76,6 +77,18 @@ def test_coming_from_qpytorch():
     known |= {"criterion": torch.nn.MSELoss(), "output": torch.ones(2), "target": torch.zeros(2)}
     assert len(run_blocks("from-qpytorch.md", known)) == 4
     assert known["loss"] == 1000 and torch.is_tensor(known["quant"]()(torch.ones(2)))
+
+
+@in_the_tree
+def test_public_weights_become_arrays(monkeypatch, tmp_path):
+    """Of a small file with names and kinds as those of the public one."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    weights = {"module.conv1.weight": torch.nn.Parameter(torch.ones(2, 3)), "module.bn1.running_mean": torch.zeros(2)}
+    torch.save({"state_dict": weights}, "resnet20-12fca82f.th")
+    assert len(run_blocks("integer-training.md", {})) == 1
+    found = np.load("resnet20.npz")
+    assert set(found) == set(weights) and (found["module.conv1.weight"] == 1).all()
 
 
 @in_the_tree
