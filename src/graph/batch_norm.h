@@ -51,8 +51,10 @@ std::string fault_of(const NormTensors& norm);
 // `has_sums` where the norm was trained on its sums, and not on values of 8 bits.
 FrozenNorm frozen_norm(const NormTensors& norm, Tensor& weight, bool has_sums, int value_exponent);
 
-// A frozen batch norm of integer training with channels whose bias is held at its bound: what they
-// answer is too near to 0.
+// Of how many channels the bias is held at its bound: what they answer is too near to 0. `weight`
+// is that of the product whose sums are normalized; null where values are.
+std::int64_t held_channels(const NormTensors& norm, const Tensor* weight);
+
 struct HeldNorm {
   std::string name;
   std::int64_t channels = 0;

@@ -2,10 +2,7 @@
 // A batch norm of integer training once it is frozen.
 #include "graph/batch_norm.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "graph/rescale_factors.h"
@@ -27,7 +24,6 @@ struct FrozenChannel {
   }
 };
 
-// `weight` is that of the product whose sums are normalized; null where values are.
 std::vector<FrozenChannel> channels_of(const NormTensors& norm, const Tensor* weight) {
   const auto scales = norm.scale.as<std::int32_t>();
   const auto shifts = norm.shift.as<std::int32_t>();
@@ -100,42 +96,10 @@ FrozenNorm frozen_norm(const NormTensors& norm, Tensor& weight, bool has_sums, i
   return frozen;
 }
 
-std::vector<HeldNorm> held_norms(const Model& model) {
-  const std::vector<Parameter> parameters = parameters_of(model.network);
-  const auto tensor_of = [&](std::size_t node, std::string_view kind) -> const Tensor& {
-    return model.parameters[find_parameter(parameters, node, kind)];
-  };
-  std::vector<HeldNorm> held;
-  for (std::size_t i = 0; i < model.network.nodes.size(); ++i) {
-    const Node& node = model.network.nodes[i];
-    if (!is<BatchNorm>(node.op)) continue;
-    const NormTensors norm{.scale = tensor_of(i, "scale"),
-                           .shift = tensor_of(i, "shift"),
-                           .mean = tensor_of(i, "mean"),
-                           .variance = tensor_of(i, "variance")};
-    if (!fault_of(norm).empty()) continue;
-    const bool has_sums = is_normalized_product(model.network, node.inputs[0]);
-    const Tensor* weight = has_sums ? &tensor_of(node.inputs[0], "weight") : nullptr;
-    if (has_sums && weight->dtype() != DType::i8) continue;
-    const auto count = std::ranges::count_if(
-        channels_of(norm, weight),
-        [](const FrozenChannel& each) { return is_held_norm_bias(each.bias()); });
-    if (count > 0) held.push_back({node.name, count});
-  }
-  return held;
-}
-
-std::string held_norms_warning(const std::vector<HeldNorm>& held) {
-  std::int64_t channels = 0;
-  std::string names;
-  for (const HeldNorm& each : held) {
-    channels += each.channels;
-    names += fmt::format("{}{}: {}", names.empty() ? "" : ", ", each.name, each.channels);
-  }
-  if (channels == 0) return {};
-  return fmt::format(
-      "{} channel{} of batch norms ({}) with a frozen bias held at 2^30: answers too near to 0",
-      channels, channels == 1 ? "" : "s", names);
+std::int64_t held_channels(const NormTensors& norm, const Tensor* weight) {
+  return std::ranges::count_if(channels_of(norm, weight), [](const FrozenChannel& each) {
+    return is_held_norm_bias(each.bias());
+  });
 }
 
 std::pair<Op, Tensor> product_of_ones(const Shape& shape) {
