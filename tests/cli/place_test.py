@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from case import NIBBLE, Case
-from train_case import SMALL
+from train_case import NORMED, SMALL
 
 
 class Place(Case):
@@ -65,16 +65,26 @@ class Place(Case):
         self.assertEqual(weights("--place", "pretend, conv2.update=cpu, relu*=reference")[0], wanted)
 
     def test_goes_on_from_a_checkpoint_under_other_rules(self):
+        rules = ("conv1=pretend, *.weight_gradient=pretend", "pretend, conv2.update=cpu, fc.forward=cpu",
+                 "*.update=pretend, loss=pretend")
+        self.goes_on_under(rules, SMALL, "--average-from", "2")
+
+    def test_goes_on_with_batch_norms_under_other_rules(self):
+        network = self.folder / "normed.toml"
+        network.write_text(NORMED)
+        rules = ("conv1=pretend, norm1=pretend, *.update=pretend", "pretend, a=cpu, b.update=cpu",
+                 "conv*.weight_gradient=pretend, loss=pretend")
+        self.goes_on_under(rules, network, "--update", "sgd", "--lr", "0.05")
+
+    def goes_on_under(self, rules, network, *options):
         def train(name, *words, **variables):
-            text, told = self.command("train", SMALL, "--data", "digits", "--arith", "int8", "--epochs", "3",
-                                      "--average-from", "2", "--threads", "1", "--out", self.folder / name, *words,
-                                      **variables)
+            text, told = self.command("train", network, "--data", "digits", "--arith", "int8", "--epochs", "3", "--threads",
+                                      "1", *options, "--out", self.folder / name, *words, **variables)
             return re.findall(r"(?m)^weights +(\w+)$", text), told
 
         wanted, _ = train("whole")
         self.assertEqual(len(wanted), 1)
-        first, second, third = ("conv1=pretend, *.weight_gradient=pretend", "pretend, conv2.update=cpu, fc.forward=cpu",
-                                "*.update=pretend, loss=pretend")
+        first, second, third = rules
         train("parts", "--stop-after", "1", "--place", first)
         train("parts", "--stop-after", "1", "--resume", "--place", second)
         self.assertEqual(train("parts", "--resume", "--place", third)[0], wanted)
