@@ -127,7 +127,12 @@ TEST_F(DeviceTraining, ATraceNamesKernelsAndCopiesAndChangesNothing) {
     EXPECT_LE(each.begin, each.end) << each.name;
     EXPECT_GE(each.begin, 0) << each.name;
     if (each.track != "GPU") continue;
-    (each.name.find("copy ") != std::string::npos ? copies : kernels) += 1;
+    const bool is_copy = each.name.find("copy ") != std::string::npos;
+    (is_copy ? copies : kernels) += 1;
+    if (is_copy) {
+      EXPECT_GT(std::stoll(each.details.at("bytes")), 0) << each.name;
+      EXPECT_TRUE(each.details.contains("direction") && each.details.contains("memory"));
+    }
     has_layer = has_layer || each.name.starts_with("b weight gradient: ");
   }
   EXPECT_GT(kernels, 20);
@@ -152,6 +157,7 @@ TEST_F(DeviceTraining, ATraceOfAPlacedStepHasCopiesBothWays) {
       EXPECT_LE(each.begin, each.end) << each.name;
       if (!each.track.starts_with("GPU copies")) continue;
       EXPECT_EQ(each.details.at("memory"), wire);
+      EXPECT_TRUE(each.track.ends_with(each.details.at("direction"))) << each.track;
       bytes[each.name] += std::stoll(each.details.at("bytes"));
     }
     EXPECT_GE(bytes["send a1.value"], 19 * 8 * 8 * 8);
