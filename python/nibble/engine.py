@@ -50,9 +50,11 @@ class Engine(_networks.Engine):
 
     device: "cpu", "cuda" or "cuda:1" (a GPU), "reference" (the definitions) or "check(cpu,reference)" (both, an error at the
     first difference).
-    threads: of one run; None: all cores. max_batch: the batch that is expected; larger ones run, too. lanes: submitted
-    batches that run at a time. unpacked: 4-bit weights and values lie in bytes, twice as large (True), or in halves of
-    bytes (False); None: whichever is faster on this CPU, bytes where AMX multiplies. On a GPU they lie in bytes.
+    threads: of one run; None: all cores. max_batch: examples that run at a time, larger batches in pieces; None: the
+    engine grows by fours: the first larger batch waits until it is made anew, up to where its device gains no more (256 on a
+    GPU; on a CPU four, or two a thread). lanes: submitted batches that run at a time. unpacked: 4-bit weights and values lie
+    in bytes, twice as large (True), or in halves of bytes (False); None: whichever is faster on this CPU, bytes where AMX
+    multiplies. On a GPU they lie in bytes.
 
     ``run(x, out=None)`` gives the integers that the network answers with, ``answers(x)`` the real numbers that they
     stand for. x is a NumPy array, a torch tensor or anything with ``__dlpack__``: one example or a batch, with channels
@@ -74,7 +76,7 @@ class Engine(_networks.Engine):
         *,
         device: str = "cpu",
         threads: int | None = None,
-        max_batch: int = 1,
+        max_batch: int | None = None,
         lanes: int = 1,
         unpacked: bool | None = None,
     ) -> None:
@@ -82,9 +84,10 @@ class Engine(_networks.Engine):
         count = as_count("engine", "threads", 0 if threads is None else threads, MOST_THREADS)
         at_once = as_count("engine", "lanes", lanes, MOST_THREADS)
         in_bytes = None if unpacked is None else as_flag("engine", "unpacked", unpacked)
-        self._max_batch = as_count("engine", "max_batch", max_batch)
+        most = None if max_batch is None else as_count("engine", "max_batch", max_batch)
+        self._usual_batch = most or 1
         self._model = opened_to_run(model)
-        super().__init__(self._model._core, where, count, self._max_batch, False, at_once, in_bytes)
+        super().__init__(self._model._core, where, count, most, False, at_once, in_bytes)
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -112,14 +115,14 @@ class Engine(_networks.Engine):
     def values(self, x: Any) -> dict[str, Any]:
         """The integers of every layer by its name, as an engine that fuses nothing has them.
 
-        Of an array that does not say its shape, at most max_batch examples.
+        Of an array that does not say its shape, at most max_batch examples; one, where it is None.
 
         >>> values = nibble.Engine(digits_model).values(np.zeros((2, 8, 8, 1), np.uint8))
         >>> values["conv1"].shape
         (2, 8, 8, 16)
         """
         shape = getattr(x, "shape", ())
-        batch = max(1, shape[0]) if isinstance(shape, tuple) and len(shape) > 0 else self._max_batch
+        batch = max(1, shape[0]) if isinstance(shape, tuple) and len(shape) > 0 else self._usual_batch
         return _networks.Engine(self._model._core, self.device, self.threads, batch, True, 1, None).layer_values(x)
 
     def read(self, paths: Path | Iterable[Path], *, skip_broken: bool = False) -> tuple[list[str], Any]:

@@ -17,7 +17,8 @@ import numpy as np
 from nibble.arguments import mistaken
 from nibble.errors import UsageError
 from nibble.gathering import NAMES
-from nibble.model import Model, load
+from nibble.model import Model, load, load_to_run
+from nibble.options import Options
 
 FORMS = "a path, a nibble.Model, a torch.nn.Module or a torch.export.ExportedProgram"
 EXAMPLES = ("images", "train_images", "x_train")  # where calibration finds pictures
@@ -36,7 +37,11 @@ def example_of(module: Any, calibration: Any) -> Any:
     return torch.from_numpy(np.array(calibration[name][:1], np.float32)).to(device)
 
 
-def _exported(module: Any, calibration: Any, example: Any) -> Model:
+def _read(path: str | os.PathLike[str], entry: Options) -> Model:
+    return load_to_run(path, entry) if entry else load(path)
+
+
+def _exported(module: Any, calibration: Any, example: Any, entry: Options) -> Model:
     """A torch.nn.Module or a torch.export.ExportedProgram as a model, by way of ONNX."""
     import torch
 
@@ -53,7 +58,7 @@ def _exported(module: Any, calibration: Any, example: Any) -> Model:
                 _write_module(module.eval(), example, path)
             finally:
                 module.train(was_training)
-        return load(path)
+        return _read(path, entry)
 
 
 def _write_module(module: Any, example: Any, path: FilePath) -> None:
@@ -81,15 +86,19 @@ def _write_program(program: Any, path: FilePath) -> None:
         told.setLevel(level)
 
 
-def float_model(model: Any, calibration: Any, example: Any) -> tuple[Model, str]:
-    """The model of a path, of a torch.nn.Module or itself, and what to call its origin."""
+def float_model(model: Any, calibration: Any, example: Any, entry: Options) -> tuple[Model, str]:
+    """The model of a path, of a torch.nn.Module or itself, and what to call its origin. entry: how bytes enter, where the
+    model does not say it."""
+    is_path = isinstance(model, NAMES)
+    if entry and (isinstance(model, Model) or (is_path and not os.fspath(model).endswith(".onnx"))):
+        raise UsageError("[quantize] mean, deviation: got a model that has its own, expected a module or an .onnx file")
     if isinstance(model, Model):
         return model, model.name
-    if isinstance(model, (str, os.PathLike)):
-        return load(model), os.fspath(model)
+    if is_path:
+        return _read(model, entry), os.fspath(model)
     if not _is_torchs(model):
         raise mistaken("quantize", "model", model, FORMS)
-    return _exported(model, calibration, example), type(model).__name__
+    return _exported(model, calibration, example, entry), type(model).__name__
 
 
 def _is_torchs(model: Any) -> bool:

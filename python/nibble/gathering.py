@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nibble.errors import ArgumentTypeError, UsageError
+from nibble.errors import ArgumentTypeError, LimitError, UsageError
 
 NAMES = (str, os.PathLike)
 
@@ -108,25 +108,40 @@ def _kinds(batch: tuple[NDArray[Any], ...]) -> str:
     return " with ".join(f"{each.dtype} {each.shape}" for each in batch)
 
 
-def _gathered(batches: Iterable[Any], split: str = "") -> dict[str, NDArray[Any]]:
-    """All batches of an iterable."""
+def most_bytes() -> int:
+    """Of batches: putting them together takes as much again."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def _gathered(batches: Iterable[Any], split: str, most: int | None) -> dict[str, NDArray[Any]]:
+    """The batches of an iterable, until there are so many examples; all of a sequence, which is there anyway."""
     found: list[tuple[NDArray[Any], ...]] = []
+    wanted = None if isinstance(batches, Sequence) else most
+    examples, room = 0, most_bytes()
     for number, given in enumerate(batches, 1):
         found.append(_batch_of(given, number))
         _check_batch(number, found[-1], found[0])
+        examples += len(found[-1][0])
+        if wanted is not None and examples >= wanted:
+            break
+        room -= sum(each.nbytes for each in found[-1])
+        if room < 0:
+            half = f"half of this machine's memory, {most_bytes() >> 20} MiB"
+            raise LimitError(f"[data] batches: got more than {half}, expected an end, as itertools.islice(batches, 100) has")
     if not found:
         raise UsageError("[data] batches: got none, expected x or (x, y) of each; a generator can be read once")
-    x, *y = (np.concatenate(each) for each in zip(*found))
+    x, *y = (np.concatenate(each)[:wanted] for each in zip(*found))
     return _pair(x, y[0], split) if y else {split + "images": x}
 
 
-def _split_of(given: Any, split: str = "") -> dict[str, NDArray[Any]]:
-    return _pair(given[0], given[1], split) if _is_pair(given) else _gathered(given, split)
+def _split_of(given: Any, split: str = "", most: int | None = None) -> dict[str, NDArray[Any]]:
+    return _pair(given[0], given[1], split) if _is_pair(given) else _gathered(given, split, most)
 
 
-def arrays_of(data: Any, shape: tuple[int, ...] | None = None) -> dict[str, NDArray[Any]]:
+def arrays_of(data: Any, shape: tuple[int, ...] | None = None, most: int | None = None) -> dict[str, NDArray[Any]]:
     """The named arrays of whatever holds data, by the names that an ``.npz`` has. Pictures are turned to ``shape``, which
-    is (h, w, c) of one, where their channels come first.
+    is (h, w, c) of one, where their channels come first. Of loaders and generators as many examples as ``most`` are read, of
+    (train, test) for the first; all where it is None.
 
     >>> from nibble.gathering import arrays_of
     >>> sorted(arrays_of((np.zeros((4, 8, 8)), np.arange(4))))
@@ -140,20 +155,20 @@ def arrays_of(data: Any, shape: tuple[int, ...] | None = None) -> dict[str, NDAr
     elif _is_array(data):
         arrays = {"images": as_array(data, "x")}
     elif _is_pair(data) or _is_batches(data):
-        arrays = _split_of(data)
+        arrays = _split_of(data, most=most)
     elif isinstance(data, tuple) and len(data) == 2 and all(_is_pair(each) or _is_batches(each) for each in data):
-        arrays = {**_split_of(data[0], "train_"), **_split_of(data[1], "test_")}
+        arrays = {**_split_of(data[0], "train_", most), **_split_of(data[1], "test_")}
     else:
         raise ArgumentTypeError(f"[data] data: got {_shown(data)}, expected {FORMS}")
     is_picture = {name: "images" in name or name.startswith("x_") for name in arrays}
     return {name: channels_last(each, shape) if is_picture[name] else each for name, each in arrays.items()}
 
 
-def gathered(data: Any, shape: tuple[int, ...] | None = None) -> Any:
+def gathered(data: Any, shape: tuple[int, ...] | None = None, most: int | None = None) -> Any:
     """What can be read more than once: a name or a path as it is, the arrays of all else.
 
     >>> from nibble.gathering import gathered
-    >>> gathered("digits"), sorted(gathered(iter([np.zeros((2, 3))])))
-    ('digits', ['images'])
+    >>> gathered("digits"), gathered(iter([np.zeros((2, 3))] * 5), most=3)["images"].shape
+    ('digits', (3, 3))
     """
-    return data if isinstance(data, NAMES) else arrays_of(data, shape)
+    return data if isinstance(data, NAMES) else arrays_of(data, shape, most)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nibble import _networks
 from nibble.arguments import as_file, as_text, mistaken
 from nibble.errors import Error
+from nibble.options import Options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -139,12 +140,12 @@ def load(path: Path) -> Model:
         return Model(_networks.Model.open(as_file("load", "model", path, MODEL)))
 
 
-def load_to_run(path: Path) -> Model:
-    """The same for what runs integers alone: says why a quantized ``.onnx`` is none."""
+def load_to_run(path: Path, options: Options | None = None) -> Model:
+    """The same for what runs integers alone: says why a quantized ``.onnx`` is none. options: of ``nibble convert``."""
     file = as_file("load", "model", path, MODEL)
     if not file.endswith(".onnx"):
         return Model(_networks.Model.open(file))
-    core, notes = _networks.convert(as_text("load", "model", file), None, [])
+    core, notes = _networks.convert(as_text("load", "model", file), None, options or [])
     for note in notes:
         logging.getLogger("nibble").info("%s: %s", file, note)
     return Model(core)

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from nibble import _networks
-from nibble.arguments import as_name
+from nibble.arguments import as_list, as_name
 from nibble.data import known_data
 from nibble.exporting import float_model
 from nibble.gathering import gathered
@@ -113,15 +114,19 @@ def quantize_network(
     checkpoint: Path = "",
     report: Path = "",
     example: Any = None,
+    mean: Sequence[float] | None = None,
+    deviation: Sequence[float] | None = None,
     progress: bool = True,
     **options: Unpack[QuantizeOptions],
 ) -> QuantizedModel:
     """Makes a float model one of integers: what ``nibble quantize`` makes, bit for bit.
 
     model: a ``.nib`` or ``.onnx`` file, a Model, a torch.export.ExportedProgram, or a torch.nn.Module, which is exported
-    (``example`` is one input of it; the first of the calibration otherwise). calibration: a data set's name or path, an
-    array of inputs, (x, y), or an iterable of batches, which show the ranges. report: a page to write, with what each layer
-    lost. Keywords are the command's options, with _ for -: weights="int4", activations="uint8", method="mse",
+    (``example`` is one input of it; the first of the calibration otherwise). mean, deviation: of each channel, of modules and
+    of ``.onnx`` files, which do not say them: bytes enter as (byte/255 - mean)/deviation. calibration: a data set's name or
+    path, an array of inputs, (x, y), or an iterable of batches, which show the ranges; loaders and generators are read until
+    there are ``samples`` (1024), and to their end where finetune without data= or max_loss takes all. report: a page to
+    write, with what each layer lost. Keywords are the command's options, with _ for -: weights="int4", activations="uint8", method="mse",
     recipe="int4-weights", finetune=3 with data=… and lr, crop, flip, seed, …
 
     Ctrl-C ends fine-tuning within a batch, as nibble.errors.Interrupted, a KeyboardInterrupt: with checkpoint=FILE, which is
@@ -136,9 +141,6 @@ def quantize_network(
     ([1], 64, True)
     """
     files = as_name("quantize", "checkpoint", checkpoint, "a path"), as_name("quantize", "report", report, "a path")
-    calibration = gathered(calibration)
-    source_model, source = float_model(model, calibration, example)
-    shape = source_model.input_shape
     given = {
         "weights": weights,
         "activations": activations,
@@ -157,7 +159,14 @@ def quantize_network(
         "scan": scan,
         "finetune": finetune,
         **options,
+        "calib": "calibration",
+        "data": None if data is None else "arrays",
     }
+    calibration = gathered(calibration, most=_networks.calibration_samples(as_options(given)))
+    lists = {"mean": mean, "deviation": deviation}
+    entry = {name: each if each is None else as_list("quantize", name, each, "numbers") for name, each in lists.items()}
+    source_model, source = float_model(model, calibration, example, as_options(entry))
+    shape = source_model.input_shape
     with ExitStack() as stack:
         given["calib"] = stack.enter_context(known_data(calibration, "calibration", shape))
         if data is not None:

@@ -166,7 +166,7 @@ def train(
 
     what: a name of nibble.networks or nibble.recipes, a ``.toml`` file, or a Network. data: a name, a path, arrays by
     the names of an ``.npz`` (x_train, y_train, x_test, y_test), (x, y), batches, as a torch DataLoader has them, which
-    are read once, or (train, test) of either. arith: "float" or "int8". policy: formats by role, as
+    are read once, to their end, or (train, test) of either. arith: "float" or "int8". policy: formats by role, as
     {"weight,activation": "e4m3", "error": "e5m2/stochastic"}, or a file. mode: "fresh", "overwrite", "resume" or
     "continue". from_: a model, a file or a run to start from. ranks: processes of this machine that share each batch of
     integers, started by the command; data is then a name or a path. profile: a file for the trace of one step.

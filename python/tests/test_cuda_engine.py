@@ -47,6 +47,17 @@ def test_tensors_stay_on_the_gpu(engine, integers, expected):
     assert np.array_equal(on_host, expected)
 
 
+def test_it_grows_with_the_batches(nibble, quantized, integers, expected):
+    growing = nibble.Engine(quantized, device="cuda")
+    sizes = []
+    for count in (1, 3, 20, 300, 1):
+        x = np.resize(integers, (count, *integers.shape[1:]))
+        assert np.array_equal(growing.run(torch.from_numpy(x).cuda()).cpu().numpy(), np.resize(expected, (count, 10)))
+        sizes.append(growing.arena_bytes)
+    wanted = [nibble.Engine(quantized, device="cuda", max_batch=size).arena_bytes for size in (1, 4, 64, 256)]
+    assert sizes == [*wanted, wanted[-1]] and sizes == sorted(set(sizes)) + sizes[-1:]
+
+
 def test_what_has_to_be_copied_is(engine, nibble, quantized, integers, expected, pictures):
     strided = torch.from_numpy(np.repeat(integers, 2, axis=1)).cuda()[:, ::2]
     assert np.array_equal(engine.run(strided).cpu().numpy(), expected)

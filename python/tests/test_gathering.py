@@ -49,6 +49,28 @@ def test_floats_become_float32(dtype):
     assert arrays_of(np.ones(3, dtype))["images"].dtype == np.float32
 
 
+def endless(read):
+    while True:
+        read.append(1)
+        yield x[:4], y[:4]
+
+
+@pytest.mark.parametrize("most, batches", [(1, 1), (4, 1), (5, 2), (8, 2)])
+def test_no_more_is_read_than_is_wanted(most, batches):
+    read = []
+    expected = {"images": np.tile(x[:4], (2, 1, 1, 1))[:most], "labels": np.tile(y[:4], 2)[:most]}
+    assert same(arrays_of(endless(read), most=most), expected) and len(read) == batches
+    splits = arrays_of((endless(read), BATCHES), most=most)
+    assert len(splits["train_images"]) == most and len(splits["test_images"]) == 6
+    assert same(arrays_of(BATCHES, most=most), SAME)  # a list is there anyway
+
+
+def test_what_has_no_end_is_refused(monkeypatch):
+    monkeypatch.setattr("nibble.gathering.most_bytes", lambda: 1 << 20)
+    with pytest.raises(nibble.errors.LimitError, match=r"batches: got more than half of this machine's memory, 1 MiB, expected an end"):
+        arrays_of(endless([]))
+
+
 def test_loaders_of_torch():
     data = pytest.importorskip("torch.utils.data")
     import torch

@@ -44,6 +44,31 @@ def test_arrays_calibrate_like_files(nibble, float_run, tmp_path):
     assert len(hashes) == 1
 
 
+def endless(read):
+    """Batches of digits without an end."""
+    drawn = np.random.default_rng(6)
+    while True:
+        read.append((drawn.integers(0, 17, (40, 8, 8, 1)).astype(np.uint8), np.arange(40) % 10))
+        yield read[-1]
+
+
+def test_generators_are_read_as_far_as_they_are_used(nibble, float_run, monkeypatch, tmp_path):
+    for options, samples in (({}, 1024), ({"samples": 100}, 100), ({"recipe": "int4-weights", "samples": 50}, 50)):
+        read = []
+        model = nibble.quantize_network(float_run.model, endless(read), progress=False, **options)
+        assert len(read) == -(-samples // 40) and model.calibrated == samples
+        first = np.concatenate([x for x, _ in read])[:samples]
+        assert nibble.quantize_network(float_run.model, first, progress=False, **options).weights_hash == model.weights_hash
+    other = {"data": "digits", "finetune": 1, "samples": 100, "progress": False}
+    assert nibble.quantize_network(float_run.model, endless([]), **other).calibrated == 100
+    monkeypatch.setattr("nibble.gathering.most_bytes", lambda: 1 << 20)
+    quantize = lambda **options: nibble.quantize_network(float_run.model, endless([]), progress=False, **options)
+    train = lambda: nibble.train("mlp-64-32-10", data=endless([]), out=tmp_path / "run", progress=False)
+    for call in (lambda: quantize(finetune=1), lambda: quantize(max_loss=1), lambda: quantize(recipe="nvidia-int4"), train):
+        with pytest.raises(nibble.errors.LimitError, match=r"\[data\] batches: got more than half of this machine's memory"):
+            call()
+
+
 def quantized_as_its_file(nibble, torch, module, pictures, path):
     """The model of a module, which has the bits that its ONNX file gives."""
     model = nibble.quantize_network(module, pictures, progress=False)
@@ -121,6 +146,45 @@ def test_modules_take_every_form_of_calibration(nibble):
         nibble.quantize_network(module, {"x": x, "y": y}, progress=False)
     with pytest.raises(nibble.errors.UsageError, match=r"\[quantize\] example: got none beside a data set's name"):
         nibble.quantize_network(module, "digits", progress=False)
+
+
+def test_bytes_enter_a_module_as_it_expects_them(nibble, tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch.onnx")
+    module = small_module(torch)
+    how = {"mean": [0.485, 0.456, 0.406], "deviation": [0.229, 0.224, 0.225], "progress": False}
+    mean, deviation = (np.array(how[name]).reshape(3, 1, 1) for name in ("mean", "deviation"))
+    pictures = np.random.default_rng(7).integers(0, 256, (40, 3, 6, 6)).astype(np.uint8)
+    floats = ((pictures / 255 - mean) / deviation).astype(np.float32)
+    with torch.no_grad():
+        expected = module(torch.from_numpy(floats)).numpy()
+    torch.onnx.export(module.eval(), (torch.from_numpy(floats[:1]),), str(tmp_path / "m.onnx"))
+    near = []
+    for source in (module, tmp_path / "m.onnx"):
+        for calibration in (pictures, floats):
+            model = nibble.quantize_network(source, calibration, **how)
+            model.save(tmp_path / "m.nib")
+            for engine in (nibble.Engine(model), nibble.Engine(tmp_path / "m.nib")):
+                assert np.array_equal(engine.run(pictures), engine.run(floats))
+                near.append(abs(engine.answers(pictures) - expected).max())
+    plain = nibble.Engine(nibble.quantize_network(module, floats, progress=False))
+    assert max(near) < 0.02 < 0.2 < abs(plain.answers(pictures) - expected).max()
+
+
+def test_means_that_cannot_be(nibble, float_run):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch.onnx")
+    module, x = small_module(torch), torch.rand(8, 3, 6, 6)
+    quantize = lambda model, **how: nibble.quantize_network(model, x, progress=False, **how)
+    with pytest.raises(TypeError, match=r"\[quantize\] mean: got an object of type float, expected numbers"):
+        quantize(module, mean=0.5)
+    with pytest.raises(nibble.errors.InputError, match="mean: got 2 numbers, expected none, or one for each of 3 channels"):
+        quantize(module, mean=[0.5, 0.5])
+    with pytest.raises(nibble.errors.InputError, match="deviation: got 0, expected above 0"):
+        quantize(module, deviation=[1, 1, 0])
+    for model in (float_run.model, float_run.folder / "model.nib"):
+        with pytest.raises(nibble.errors.UsageError, match=r"\[quantize\] mean, deviation: got a model that has its own"):
+            quantize(model, mean=[0.5])
 
 
 def test_the_example_lies_where_the_module_does(nibble):

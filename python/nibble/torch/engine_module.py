@@ -31,7 +31,7 @@ class EngineModule(torch.nn.Module):
 
     There is nothing to train: no parameters, no gradients. Copies and pickles have the model's bytes in them.
 
-    >>> nt.EngineModule(digits_model, max_batch=4)(torch.zeros(4, 1, 8, 8)).shape
+    >>> nt.EngineModule(digits_model)(torch.zeros(4, 1, 8, 8)).shape
     torch.Size([4, 10])
     """
 
@@ -40,7 +40,7 @@ class EngineModule(torch.nn.Module):
         model: Union["Model", str, "os.PathLike[str]"],
         device: str = "cpu",
         threads: Optional[int] = None,
-        max_batch: int = 1,
+        max_batch: Optional[int] = None,
     ) -> None:
         super().__init__()
         import nibble

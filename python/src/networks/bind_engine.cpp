@@ -37,14 +37,14 @@ void run_into(const EngineObject& self, const Examples& examples, std::byte* out
   const std::optional<cuda::Place> queue = queue_before(self, is_on_gpu);
   const nb::gil_scoped_release others_may_run;
   if (queue) cuda::wait_for(*queue);
-  const std::size_t bytes =
-      self.engine().output().bytes * static_cast<std::size_t>(examples.batch());
-  self.engine().run(examples.bytes(), examples.batch(), {output, bytes});
+  const std::size_t bytes = self.output.bytes * static_cast<std::size_t>(examples.batch());
+  const EngineUse used = self.engines->for_batch(examples.batch());
+  used->engine().run(examples.bytes(), examples.batch(), {output, bytes});
 }
 
 void check_output(const EngineObject& self, const Array& output, const Shape& shape) {
   check_shape(output, shape, {kRun, "out"});
-  const DType dtype = self.engine().output().dtype;
+  const DType dtype = self.output.dtype;
   if (output.dtype() != dtype) {
     throw TypeMistake(kRun, "out's dtype", python_name(output.dtype()), python_name(dtype));
   }
@@ -59,9 +59,9 @@ nb::object run(const EngineObject& self, nb::handle x, nb::handle out) {
   const Array input(x, {kRun, "x", kNumbers}, Access::read);
   const Examples examples(input, self);
   if (!out.is_none()) {
-    const std::string type = python_name(self.engine().output().dtype);
+    const std::string type = python_name(self.output.dtype);
     const Array output(out, {kRun, "out", type}, Access::write);
-    check_output(self, output, examples.shape_for(self.engine().output().shape));
+    check_output(self, output, examples.shape_for(self.output.shape));
     run_into(self, examples, output.data(), examples.is_on_gpu() || !output.is_on_cpu());
     note_written(output);
     return nb::borrow(out);
@@ -96,6 +96,7 @@ struct Submission {
   Array array;
   Examples examples;
   Answers answers;
+  EngineUse used;
 };
 
 void submit(const EngineObject& self, nb::handle x, nb::handle future) {
@@ -105,23 +106,24 @@ void submit(const EngineObject& self, nb::handle x, nb::handle future) {
       queue_before(self, batch->examples.is_on_gpu() || batch->answers.is_on_gpu());
   const nb::gil_scoped_release others_may_run;
   if (queue) cuda::wait_for(*queue);
-  self.engine().submit(batch->examples.bytes(), batch->examples.batch(), batch->answers.bytes(),
-                       [batch](const std::exception_ptr& error) {
-                         const nb::gil_scoped_acquire lock;
-                         const std::unique_ptr<Submission> ended(batch);
-                         ended->end(error);
-                       });
+  batch->used = self.engines->for_batch(batch->examples.batch());
+  batch->used->engine().submit(batch->examples.bytes(), batch->examples.batch(),
+                               batch->answers.bytes(), [batch](const std::exception_ptr& error) {
+                                 const nb::gil_scoped_acquire lock;
+                                 const std::unique_ptr<Submission> ended(batch);
+                                 ended->end(error);
+                               });
   (void)made.release();  // the batch has it now
 }
 
 nb::object answers(const EngineObject& self, nb::handle x) {
   const Array input(x, {"answers", "x", kNumbers}, Access::read);
   const Examples examples(input, self);
-  const ValueInfo& info = self.engine().output();
+  const ValueInfo& info = self.output;
   Tensor integers(info.dtype, examples.shape_for(info.shape));
   run_into(self, examples, integers.data(), examples.is_on_gpu());
   Tensor reals(DType::f32, integers.shape());
-  self.answers->to_reals({integers.data(), integers.bytes()}, reals.as<float>());
+  self.engines->now()->answers.to_reals({integers.data(), integers.bytes()}, reals.as<float>());
   return beside(input, std::move(reals));
 }
 
@@ -134,12 +136,13 @@ nb::dict layer_values(const EngineObject& self, nb::handle x) {
   {
     const nb::gil_scoped_release others_may_run;
     if (queue) cuda::wait_for(*queue);
-    self.engine().run_layers(examples.bytes(), examples.batch(),
-                             [&](const ValueInfo& info, std::span<const std::byte> values) {
-                               Tensor tensor(info.dtype, examples.shape_for(info.shape));
-                               std::memcpy(tensor.data(), values.data(), values.size());
-                               layers.emplace_back(info.name, std::move(tensor));
-                             });
+    self.engines->now()->engine().run_layers(
+        examples.bytes(), examples.batch(),
+        [&](const ValueInfo& info, std::span<const std::byte> values) {
+          Tensor tensor(info.dtype, examples.shape_for(info.shape));
+          std::memcpy(tensor.data(), values.data(), values.size());
+          layers.emplace_back(info.name, std::move(tensor));
+        });
   }
   nb::dict arrays;
   for (auto& [name, tensor] : layers) arrays[name.c_str()] = beside(input, std::move(tensor));
@@ -155,7 +158,8 @@ nb::tuple described(const ValueInfo& info) {
 
 nb::list steps(const EngineObject& self) {
   nb::list rows;
-  for (const StepInfo& each : self.engine().steps())
+  const EngineUse used = self.engines->now();
+  for (const StepInfo& each : used->engine().steps())
     rows.append(nb::make_tuple(each.name, each.kind, each.shape, each.macs, each.is_wide));
   return rows;
 }
@@ -166,11 +170,12 @@ std::string bench(const EngineObject& self, std::int64_t batch, double seconds) 
                 std::to_string(batch) + " and " + std::to_string(seconds), "more than 0");
   }
   const nb::gil_scoped_release others_may_run;
-  return measure_engine(self.engine(), {.batch = batch,
-                                        .seconds = seconds,
-                                        .device = self.device,
-                                        .threads = self.threads,
-                                        .lanes = self.lanes});
+  const EngineUse used = self.engines->for_batch(batch);
+  return measure_engine(used->engine(), {.batch = batch,
+                                         .seconds = seconds,
+                                         .device = self.device,
+                                         .threads = self.threads,
+                                         .lanes = self.lanes});
 }
 
 }  // namespace
@@ -181,21 +186,23 @@ void bind_engine(nb::module_& module) {
       .def(
           "__init__",
           [](EngineObject* self, const ModelObject& model, const std::string& device, int threads,
-             std::int64_t max_batch, bool keeps_layers, int lanes, std::optional<bool> unpacked) {
+             std::optional<std::int64_t> max_batch, bool keeps_layers, int lanes,
+             std::optional<bool> unpacked) {
             if (threads < 0) throw Error("engine", "threads", std::to_string(threads), "1 or more");
             if (lanes < 1 || lanes > kMostLanes)
               throw Error("engine", "lanes", std::to_string(lanes),
                           "1 to " + std::to_string(kMostLanes));
             const nb::gil_scoped_release others_may_run;
-            new (self) EngineObject(
-                model, {.device = device,
-                        .max_batch = max_batch,
-                        .threads = threads > 0 ? threads : thread_count(),
-                        .lanes = lanes,
-                        .keeps_layers = keeps_layers,
-                        .packs_halves = unpacked ? std::optional(!*unpacked) : std::nullopt});
+            new (self)
+                EngineObject(model,
+                             {.device = device,
+                              .threads = threads > 0 ? threads : thread_count(),
+                              .lanes = lanes,
+                              .keeps_layers = keeps_layers,
+                              .packs_halves = unpacked ? std::optional(!*unpacked) : std::nullopt},
+                             max_batch);
           },
-          nb::arg("model"), nb::arg("device"), nb::arg("threads"), nb::arg("max_batch"),
+          nb::arg("model"), nb::arg("device"), nb::arg("threads"), nb::arg("max_batch").none(),
           nb::arg("keeps_layers"), nb::arg("lanes"), nb::arg("unpacked").none())
       .def(
           "run", run, nb::arg("x") = nb::none(), nb::arg("out") = nb::none(),
@@ -222,18 +229,20 @@ void bind_engine(nb::module_& module) {
       .def("steps", steps, nb::sig("def steps(self) -> list[tuple[str, str, str, int, bool]]"),
            "What layers reads.")
       .def_prop_ro(
-          "input", [](const EngineObject& self) { return described(self.engine().input()); },
+          "input", [](const EngineObject& self) { return described(self.input()); },
           nb::sig("def input(self) -> tuple[str, tuple[int, ...], str, int, int, int]"),
           "What inputs reads.")
       .def_prop_ro(
-          "output", [](const EngineObject& self) { return described(self.engine().output()); },
+          "output", [](const EngineObject& self) { return described(self.output); },
           nb::sig("def output(self) -> tuple[str, tuple[int, ...], str, int, int, int]"),
           "What outputs reads.")
       .def_prop_ro(
-          "weight_bytes", [](const EngineObject& self) { return self.engine().weight_bytes(); },
+          "weight_bytes",
+          [](const EngineObject& self) { return self.engines->now()->engine().weight_bytes(); },
           "Of the weights, as they lie in memory.")
       .def_prop_ro(
-          "arena_bytes", [](const EngineObject& self) { return self.engine().arena_bytes(); },
+          "arena_bytes",
+          [](const EngineObject& self) { return self.engines->now()->engine().arena_bytes(); },
           "Of all values of one run, for max_batch examples.")
       .def_ro("threads", &EngineObject::threads, "Of one run.")
       .def_ro("device", &EngineObject::device, "As it was asked for.");

@@ -5,7 +5,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -107,6 +109,17 @@ nb::tuple quantize(const ModelObject& model, const std::string& source,
                         made.calibrated, made.seconds);
 }
 
+// How many images of --calib these options use; none: all of them.
+std::optional<std::int64_t> calibration_samples(const std::vector<KeywordOption>& options) {
+  QuantizeChoices choices;
+  with_keywords(
+      "quantize", options, [&](CLI::App& verb) { add_quantize_options(verb, choices); },
+      [&](CLI::App& verb) { finish_quantize_options(verb, choices); });
+  const bool trains_on_it = choices.fine_tuning > 0 && choices.data.empty();
+  if (trains_on_it || choices.mixed.max_loss) return std::nullopt;
+  return choices.samples;
+}
+
 }  // namespace
 
 void bind_quantize_network(nb::module_& module) {
@@ -115,6 +128,9 @@ void bind_quantize_network(nb::module_& module) {
              nb::sig("def quantize_network(model: Model, source: str, "
                      "options: list[tuple[str, list[str]]], checkpoint: str, report: str, "
                      "progress: typing.Any) -> tuple[Model, Model, str, str, int, float]"));
+  module.def("calibration_samples", calibration_samples, nb::arg("options"),
+             nb::sig("def calibration_samples(options: list[tuple[str, list[str]]]) -> "
+                     "int | None"));
 }
 
 }  // namespace nibble::python

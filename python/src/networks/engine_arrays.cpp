@@ -112,9 +112,11 @@ void take_reals(const ExampleReader& reader, ConstTensorView reals, int threads,
 
 }  // namespace
 
-EngineObject::EngineObject(const ModelObject& model, const EngineOptions& options)
-    : answers(std::make_unique<const AnswerEngine>(copy_of(model.model()), options)),
-      reader(answers->network(), answers->engine().input()),
+EngineObject::EngineObject(const ModelObject& model, const EngineOptions& options,
+                           std::optional<std::int64_t> max_batch)
+    : engines(std::make_unique<GrowingEngine>(model, options, max_batch)),
+      reader(engines->now()->answers.network(), engines->now()->engine().input()),
+      output(engines->now()->engine().output()),
       device(options.device),
       memory(memory_of(options.device)),
       threads(options.threads),
@@ -122,7 +124,7 @@ EngineObject::EngineObject(const ModelObject& model, const EngineOptions& option
 
 EngineObject::~EngineObject() {
   const nb::gil_scoped_release others_may_run;  // what was submitted ends with Python's help
-  answers.reset();
+  engines.reset();
 }
 
 Examples::Examples(const Array& array, const EngineObject& self) {
@@ -130,7 +132,7 @@ Examples::Examples(const Array& array, const EngineObject& self) {
     throw StateMistake(kX.function, "x's device", device_text(array.device()),
                        device_text(self.memory) + ", where this engine runs");
   }
-  const ValueInfo& info = self.engine().input();
+  const ValueInfo& info = self.input();
   is_one_ = is_one(array.shape(), info.shape);
   if (array.is_contiguous() && array.dtype() == info.dtype && info.zero == 0 &&
       (array.shape() == info.shape || is_batch(array.shape(), info.shape))) {
@@ -163,7 +165,7 @@ Shape Examples::shape_for(const Shape& one) const {
 }
 
 Answers::Answers(const EngineObject& self, const Examples& examples, const Array& input) {
-  const ValueInfo& info = self.engine().output();
+  const ValueInfo& info = self.output;
   const Shape shape = examples.shape_for(info.shape);
   if (!input.is_on_cpu()) {
     on_gpu_ = empty_on_device(input, info.dtype, shape);

@@ -12,20 +12,23 @@
 #include <vector>
 
 #include "inference/example_reader.h"
-#include "nibble/inference/answer_engine.h"
 #include "python/src/array.h"
 #include "python/src/networks/bind.h"
+#include "python/src/networks/growing_engine.h"
 
 namespace nibble::python {
 
 struct EngineObject {
-  EngineObject(const ModelObject& model, const EngineOptions& options);
+  // max_batch: none: it grows. That of the options does not count.
+  EngineObject(const ModelObject& model, const EngineOptions& options,
+               std::optional<std::int64_t> max_batch);
   ~EngineObject();  // what was submitted ends first
 
-  const Engine& engine() const { return answers->engine(); }
+  const ValueInfo& input() const { return reader.info(); }
 
-  std::unique_ptr<const AnswerEngine> answers;
+  std::unique_ptr<GrowingEngine> engines;
   ExampleReader reader;
+  ValueInfo output;
   std::string device;
   Device memory;  // it takes arrays there, beside those of the host
   int threads;

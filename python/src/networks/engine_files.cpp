@@ -92,7 +92,7 @@ nb::tuple read(const EngineObject& self, const std::vector<fs::path>& paths, boo
   {
     const nb::gil_scoped_release others_may_run;
     found = read_all(paths, self.reader, skips_broken);
-    tensor = tensor_of(found, self.engine().input());
+    tensor = tensor_of(found, self.input());
   }
   nb::list names;
   for (const FileExamples& each : found) {
