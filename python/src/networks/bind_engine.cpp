@@ -123,7 +123,10 @@ nb::object answers(const EngineObject& self, nb::handle x) {
   Tensor integers(info.dtype, examples.shape_for(info.shape));
   run_into(self, examples, integers.data(), examples.is_on_gpu());
   Tensor reals(DType::f32, integers.shape());
-  self.engines->now()->answers.to_reals({integers.data(), integers.bytes()}, reals.as<float>());
+  {
+    const nb::gil_scoped_release others_may_run;
+    self.engines->now()->answers.to_reals({integers.data(), integers.bytes()}, reals.as<float>());
+  }
   return beside(input, std::move(reals));
 }
 
