@@ -48,8 +48,8 @@ struct StepPlan {
 StepPlan plan_work(const PlannedWork& work, const PlanRequest& request);
 
 // The same of what `make_work` makes for a request, which throws where a device is not there. Where
-// steps do not fit on the second device, they are planned within what it has free. Where a device is
-// lost, or has no room for any part of a step, it says so in a line: the plan is that of the CPU
+// steps do not fit on the second device, they are planned within what it has free. Where a device
+// is lost, or has no room for any part of a step, it says so in a line: the plan is that of the CPU
 // alone, and no costs are kept.
 using WorkMaker = std::function<std::unique_ptr<PlannedWork>(const PlanRequest& request)>;
 StepPlan plan_steadily(const WorkMaker& make_work, const PlanRequest& request);

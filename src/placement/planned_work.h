@@ -32,8 +32,8 @@ class PlannedWork {
  public:
   virtual ~PlannedWork() = default;
   virtual const Network& network() const = 0;
-  virtual std::string name() const = 0;     // under which its costs are kept
-  virtual bool has_one_result() const = 0;  // whether weights do not depend on the placement
+  virtual std::string name() const = 0;         // under which its costs are kept
+  virtual bool has_one_result() const = 0;      // whether weights do not depend on the placement
   virtual std::int64_t free_bytes() const = 0;  // of the second device; 0: it does not say
   virtual StepGraph graph() const = 0;
   virtual MeasuredStep measure() const = 0;
