@@ -13,6 +13,7 @@ namespace nibble::inline backend {
 
 inline constexpr int kLeastWeightExponent = -48;
 inline constexpr int kMostWeightExponent = 16;
+inline constexpr int kMostCoarseBits = 8;  // below a weight's unit: momentum is rounded, not cut
 
 // Biases never decay; γ and β of a batch norm do where the rule says so.
 NIBBLE_HOST_DEVICE constexpr bool decays(const SgdUpdate& rule, bool is_bias, NormPart norm) {
@@ -29,7 +30,9 @@ NIBBLE_HOST_DEVICE constexpr SgdStep sgd_step_of(const SgdUpdate& rule, int sum_
           .decay_shift = -rule.decay.exponent,
           .momentum = rule.momentum,
           .rounding = rounding,
-          .looks_ahead = rule.looks_ahead};
+          .looks_ahead = rule.looks_ahead,
+          .rounds_kept =
+              rounding == ShiftRounding::stochastic && rule.fraction_bits <= kMostCoarseBits};
 }
 
 // What follows a step: the numbers of a tensor go down by `halvings` places (-1: up by one), and

@@ -184,6 +184,12 @@ class Run(TwiceCase):
         flags = ["--update", "sgd", "--epochs", 2, "--lr", 0.2, "--momentum", 0.8, "--nesterov", "--weight-decay", 0.001]
         self.compare(SHORTCUT, flags, epochs=2, lr=0.2, momentum=0.8, nesterov=True, weight_decay=0.001, **NORMALIZED_SGD)
 
+    def test_masters_of_few_bits_round_what_remains_of_momentum(self):
+        for bits, looks_ahead in ((4, False), (8, True), (9, False)):
+            flags = ["--update", "sgd", "--epochs", 1, "--lr", 0.2, "--weight-decay", 0.001, "--fraction-bits", bits]
+            self.compare(SHORTCUT, flags + ["--nesterov"] * looks_ahead, epochs=1, lr=0.2, weight_decay=0.001,
+                         nesterov=looks_ahead, **{**NORMALIZED_SGD, "fraction_bits": bits})
+
     def test_dropout(self):
         for seed, rounding in ((1, "nearest"), (5, "stochastic")):
             flags = ["--epochs", 1, "--seed", seed, "--shift-rounding", f"error={rounding}"]

@@ -191,7 +191,7 @@ TEST(SgdUpdate, EveryPathIsTheDefinition) {
   constexpr std::size_t kCount = 9001;
   for (const auto& [bits, rounding] :
        {std::pair(4, ShiftRounding::nearest), std::pair(8, ShiftRounding::pseudo_stochastic),
-        std::pair(16, ShiftRounding::stochastic)}) {
+        std::pair(4, ShiftRounding::stochastic), std::pair(16, ShiftRounding::stochastic)}) {
     const int fraction_bits = bits;
     const WeightsCase of = case_of(-9, rounding);
     Draws draws(static_cast<std::uint64_t>(bits));
@@ -240,6 +240,35 @@ TEST(SgdUpdate, StochasticRoundingKeepsWhatIsBelowTheUnit) {
     state = tensor.step(rule, std::vector<std::int64_t>(kCount, 1), -8, step);  // 1/16 of a unit
   for (const std::int32_t each : state.fine) sum += 1600 - each;
   EXPECT_NEAR(static_cast<double>(sum) / kCount, 1.0, 0.06);  // 4 deviations
+}
+
+// In masters of few bits a half of momentum remains in the mean, where cutting leaves nothing of 1;
+// numbers of more bits and other roundings cut. Looking ahead reads other bits of the draw.
+TEST(SgdUpdate, WhatRemainsOfMomentumIsRightInTheMeanForFewBits) {
+  constexpr std::size_t kCount = 4000;
+  const auto sums_after = [&](int bits, ShiftRounding rounding, bool looks_ahead) {
+    const SgdUpdate rule{
+        .rate = {16384, -14}, .momentum = 128, .fraction_bits = bits, .looks_ahead = looks_ahead};
+    FineTensor tensor("cpu", case_of(0, rounding), std::vector<std::int32_t>(kCount, 100 << bits),
+                      bits);
+    tensor.step(rule, std::vector<std::int64_t>(kCount, 1), -bits);
+    const WeightsState state = tensor.step(rule, std::vector<std::int64_t>(kCount, 0), -bits, 1);
+    double momentum = 0;
+    double moved = 0;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      momentum += state.momentum[i];
+      moved += (100 << bits) - state.fine[i];
+    }
+    return std::pair(momentum / kCount, moved / kCount);
+  };
+  for (const int bits : {1, 4, 8}) {
+    const auto [momentum, moved] = sums_after(bits, ShiftRounding::stochastic, false);
+    EXPECT_NEAR(momentum, 0.5, 0.04) << bits;  // 5 deviations
+    EXPECT_NEAR(moved, 1.5, 0.04) << bits;
+    EXPECT_NEAR(sums_after(bits, ShiftRounding::stochastic, true).second, 1.75, 0.08) << bits;
+    EXPECT_EQ(sums_after(bits, ShiftRounding::nearest, false).first, 0) << bits;
+  }
+  EXPECT_EQ(sums_after(9, ShiftRounding::stochastic, false).first, 0);
 }
 
 }  // namespace

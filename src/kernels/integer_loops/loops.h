@@ -210,8 +210,10 @@ struct Loops {
     return below < -limit ? -limit : below;
   }
 
-  [[gnu::always_inline]] static std::int64_t in_256ths(std::int64_t product) {
-    return (product + ((product >> 63) & 255)) >> 8;  // toward zero
+  // Toward zero, or with up = 255 - u stochastically: r > u where r + up leaves eight bits.
+  [[gnu::always_inline]] static std::int64_t in_256ths(std::int64_t product, std::uint32_t up) {
+    const std::int64_t sign = product >> 63;
+    return ((((product ^ sign) - sign + up) >> 8) ^ sign) - sign;
   }
 
   template <class X, bool kLooksAhead>
@@ -226,14 +228,16 @@ struct Loops {
     const std::int64_t rate = step.rate;
     const std::int64_t decay = step.decay;
     const std::int64_t kept = step.momentum;
+    const std::uint32_t up = step.rounds_kept ? 255 : 0;
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t sum = sizeof(X) > 4 ? within(gradient[i], kMostGradient) : gradient[i];
       const std::int64_t number = fine[i];
       const std::int64_t added =
           of_gradient(sum * rate, draws[i]) + of_number(number * decay, draws[i]);
-      const std::int64_t m = within(in_256ths(momentum[i] * kept) + added, kLimit);
-      const std::int64_t change = kLooksAhead ? in_256ths(m * kept) + added : m;
+      const std::int64_t m = within(in_256ths(momentum[i] * kept, ~draws[i] & up) + added, kLimit);
+      const std::int64_t change =
+          kLooksAhead ? in_256ths(m * kept, ~(draws[i] >> 8) & up) + added : m;
       const std::int64_t moved = within(number - change, kLimit);
       momentum[i] = static_cast<std::int32_t>(m);
       fine[i] = static_cast<std::int32_t>(moved);
