@@ -40,6 +40,8 @@ def cublas(a, b):
     """What cuBLAS takes and gives."""
     assert a.shape[0] > 16 and a.shape[1] % 8 == 0 and b.shape[1] % 8 == 0
     assert a.is_contiguous() and b.t().is_contiguous()
+    if b.shape[1] > 1 << 17:
+        raise RuntimeError("CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasLtMatmul")
     return (a.double() @ b.double()).to(torch.int32)
 
 
