@@ -13,7 +13,8 @@ namespace nibble::inline backend {
 
 inline constexpr int kLeastWeightExponent = -48;
 inline constexpr int kMostWeightExponent = 16;
-inline constexpr int kMostCoarseBits = 8;  // below a weight's unit: momentum is rounded, not cut
+inline constexpr int kStepBits =
+    16;  // of momentum, below a weight's unit: its fraction bits or more
 
 // Biases never decay; γ and β of a batch norm do where the rule says so.
 NIBBLE_HOST_DEVICE constexpr bool decays(const SgdUpdate& rule, bool is_bias, NormPart norm) {
@@ -25,14 +26,13 @@ NIBBLE_HOST_DEVICE constexpr SgdStep sgd_step_of(const SgdUpdate& rule, int sum_
                                                  int exponent, bool decays,
                                                  ShiftRounding rounding) {
   return {.rate = rule.rate.mantissa,
-          .shift = exponent - rule.fraction_bits - (sum_exponent + rule.rate.exponent),
+          .shift = exponent - kStepBits - (sum_exponent + rule.rate.exponent),
           .decay = decays ? rule.decay.mantissa : 0,
-          .decay_shift = -rule.decay.exponent,
+          .decay_shift = -rule.decay.exponent - (kStepBits - rule.fraction_bits),
           .momentum = rule.momentum,
+          .step_shift = kStepBits - rule.fraction_bits,
           .rounding = rounding,
-          .looks_ahead = rule.looks_ahead,
-          .rounds_kept =
-              rounding == ShiftRounding::stochastic && rule.fraction_bits <= kMostCoarseBits};
+          .looks_ahead = rule.looks_ahead};
 }
 
 // What follows a step: the numbers of a tensor go down by `halvings` places (-1: up by one), and

@@ -32,7 +32,8 @@ NIBBLE_HOST_DEVICE constexpr std::int64_t scaled_part(ShiftRounding rounding, st
   return x * (std::int64_t{1} << -s);
 }
 
-// A number in training, and what of its last steps remains.
+// A number in training, and what of its last steps remains, the one in
+// units of 2^-step_shift of the other's.
 struct FineNumber {
   std::int32_t fine = 0;
   std::int32_t momentum = 0;
@@ -44,29 +45,29 @@ struct SgdStep {
   std::int64_t decay = 0;  // 15 bits
   int decay_shift = 0;     // of number · decay
   int momentum = 0;        // 256ths
+  int step_shift = 0;      // from the unit of momentum to that of the number: 0 to 15
   ShiftRounding rounding = ShiftRounding::stochastic;
   bool looks_ahead = false;  // Nesterov's momentum
-  bool rounds_kept = false;  // what remains of momentum, stochastically; else it is cut toward zero
 
   // a = g·rate + f·decay, m = m·M/256 + a, then f -= m or, looking ahead, f -= m·M/256 + a with the
-  // new m. Gradient and decay are rounded by the same draw: each is right in the mean. They read
-  // its first bits; what remains of momentum reads the last eight, of the new m the eight before.
+  // new m. Gradient and decay are rounded by the same draw, from its first bit on: each is right in
+  // the mean. The step is rounded by its last 16 bits.
   NIBBLE_HOST_DEVICE constexpr void move(FineNumber& number, std::int64_t gradient,
                                          std::uint32_t draw) const {
     const std::int64_t sum = held_within(gradient, kMostSum);
     const std::int64_t added = scaled_part(rounding, sum * rate, shift, draw) +
                                scaled_part(rounding, number.fine * decay, decay_shift, draw);
-    number.momentum = static_cast<std::int32_t>(
-        held_within(kept(number.momentum, draw << 24) + added, kMostFine));
-    const std::int64_t step =
-        looks_ahead ? kept(number.momentum, draw << 16) + added : number.momentum;
-    number.fine = static_cast<std::int32_t>(held_within(number.fine - step, kMostFine));
+    number.momentum =
+        static_cast<std::int32_t>(held_within(kept(number.momentum) + added, kMostFine));
+    const std::int64_t step = looks_ahead ? kept(number.momentum) + added : number.momentum;
+    const std::int64_t rounded =
+        step_shift == 0 ? step : scaled_part(rounding, step, step_shift, draw << 16);
+    number.fine = static_cast<std::int32_t>(held_within(number.fine - rounded, kMostFine));
   }
 
  private:
-  NIBBLE_HOST_DEVICE constexpr std::int64_t kept(std::int64_t before, std::uint32_t draw) const {
-    return rounds_kept ? shift_stochastic(before * momentum, kMomentumBits, draw)
-                       : shift_toward_zero(before * momentum, kMomentumBits);
+  NIBBLE_HOST_DEVICE constexpr std::int64_t kept(std::int64_t before) const {
+    return shift_toward_zero(before * momentum, kMomentumBits);
   }
 };
 

@@ -61,16 +61,13 @@ def move_by_sgd(parameter, gradient, exponent, rate, decay, momentum256, looks_a
             return np.zeros_like(x)
         return clamp(shift(x, s, rounding, drawn) if s > 0 else clamp(x, 2**30) << min(-s, 31), 2**30)
 
-    def kept(momentum, last_bits):
-        product = momentum * momentum256
-        if rounding != "stochastic" or parameter.fraction_bits > 8:
-            return truncated(product, 256)
-        return truncated(product, 256) + np.sign(product) * (np.abs(product) % 256 > (drawn >> last_bits) % 256)
-
-    unit = parameter.exponent - parameter.fraction_bits
-    a = scaled(clamp(gradient, 2**47) * rate[0], unit - (exponent + rate[1])) + scaled(parameter.fine * decay[0], -decay[1])
-    parameter.momentum = clamp(kept(parameter.momentum, 0) + a, 2**30)
-    change = kept(parameter.momentum, 8) + a if looks_ahead else parameter.momentum
+    coarse = 16 - parameter.fraction_bits
+    a = scaled(clamp(gradient, 2**47) * rate[0], parameter.exponent - 16 - (exponent + rate[1]))
+    a = a + scaled(parameter.fine * decay[0], -decay[1] - coarse)
+    parameter.momentum = clamp(truncated(parameter.momentum * momentum256, 256) + a, 2**30)
+    change = truncated(parameter.momentum * momentum256, 256) + a if looks_ahead else parameter.momentum
+    if coarse > 0:
+        change = clamp(shift(change, coarse, rounding, drawn << 16 & 0xFFFFFFFF), 2**30)
     parameter.fine = clamp(parameter.fine - change, 2**30)
 
 

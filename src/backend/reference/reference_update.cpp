@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The update of weights by its definitions.
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "backend/reference/reference_backend.h"
@@ -81,9 +80,8 @@ void move(ReferenceWeights& own, const ReferenceSums& sums, const SgdUpdate& tol
   constexpr std::int64_t kLimit = std::int64_t{1} << 30;
   constexpr std::int64_t kMostSum = std::int64_t{1} << 47;
   WeightsState& state = own.state;
-  const int unit = state.exponent - rule.fraction_bits;
-  const int shift = unit - (sums.exponent + rule.rate.exponent);
-  const bool is_coarse = rule.fraction_bits <= 8 && own.of.rounding == ShiftRounding::stochastic;
+  const int coarse_bits = 16 - rule.fraction_bits;
+  const int shift = state.exponent - 16 - (sums.exponent + rule.rate.exponent);
   std::int64_t largest = 0;
   for (std::size_t i = 0; i < sums.data.size(); ++i) {
     const std::uint32_t draw = draw32(random, i);
@@ -91,17 +89,14 @@ void move(ReferenceWeights& own, const ReferenceSums& sums, const SgdUpdate& tol
         std::clamp(sums.data[i], -kMostSum, kMostSum) * rule.rate.mantissa;
     std::int64_t added = scaled(own.of, gradient, shift, draw);
     if (own.of.norm != NormPart::none ? rule.has_norm_decay : !own.of.is_bias)
-      added += scaled(own.of, state.fine[i] * rule.decay.mantissa, -rule.decay.exponent, draw);
-    const auto kept = [&](std::int64_t last, std::uint32_t u) {
-      const std::int64_t cut = last * rule.momentum / 256;
-      const std::int64_t rest = std::abs(last * rule.momentum % 256);
-      return is_coarse && rest > u ? cut + (last < 0 ? -1 : 1) : cut;
-    };
-    const std::int64_t momentum =
-        std::clamp(kept(state.momentum[i], draw % 256) + added, -kLimit, kLimit);
-    const std::int64_t step =
-        rule.looks_ahead ? kept(momentum, draw / 256 % 256) + added : momentum;
-    const std::int64_t fine = std::clamp(state.fine[i] - step, -kLimit, kLimit);
+      added += scaled(own.of, state.fine[i] * rule.decay.mantissa,
+                      -rule.decay.exponent - coarse_bits, draw);
+    const auto kept = [&](std::int64_t last) { return last * rule.momentum / 256; };
+    const std::int64_t momentum = std::clamp(kept(state.momentum[i]) + added, -kLimit, kLimit);
+    const std::int64_t step = rule.looks_ahead ? kept(momentum) + added : momentum;
+    const std::int64_t rounded =
+        coarse_bits == 0 ? step : scaled(own.of, step, coarse_bits, draw << 16);
+    const std::int64_t fine = std::clamp(state.fine[i] - rounded, -kLimit, kLimit);
     state.momentum[i] = static_cast<std::int32_t>(momentum);
     state.fine[i] = static_cast<std::int32_t>(fine);
     largest = std::max(largest, fine < 0 ? -fine : fine);

@@ -275,9 +275,9 @@ TEST_P(IntegerLoopsOf, StepsWithMomentumEqualTheDefinition) {
         .momentum = 255,
         .looks_ahead = true},
         SgdStep{.rate = 32767, .shift = 1, .momentum = 131, .looks_ahead = true},
-        SgdStep{.rate = 32767, .shift = 12, .momentum = 231, .rounds_kept = true},
-        SgdStep{
-            .rate = 19999, .shift = 40, .momentum = 254, .looks_ahead = true, .rounds_kept = true},
+        SgdStep{.rate = 32767, .shift = 12, .momentum = 231, .step_shift = 12},
+        SgdStep{.rate = 19999, .shift = 40, .momentum = 254, .step_shift = 1, .looks_ahead = true},
+        SgdStep{.rate = 30000, .shift = 9, .momentum = 255, .step_shift = 15},
         SgdStep{.rate = 20000, .shift = 62, .decay = 16384, .decay_shift = 1}}) {
     compare([&](const IntegerLoops& loops, std::size_t n) {
       return after(loops.sgd_step, step, values<std::int32_t>(n, n), n);

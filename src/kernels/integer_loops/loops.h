@@ -210,13 +210,11 @@ struct Loops {
     return below < -limit ? -limit : below;
   }
 
-  // Toward zero, or with up = 255 - u stochastically: r > u where r + up leaves eight bits.
-  [[gnu::always_inline]] static std::int64_t in_256ths(std::int64_t product, std::uint32_t up) {
-    const std::int64_t sign = product >> 63;
-    return ((((product ^ sign) - sign + up) >> 8) ^ sign) - sign;
+  [[gnu::always_inline]] static std::int64_t in_256ths(std::int64_t product) {
+    return (product + ((product >> 63) & 255)) >> 8;  // toward zero
   }
 
-  template <class X, bool kLooksAhead>
+  template <class X, bool kLooksAhead, bool kRoundsStep>
   static std::uint32_t sgd_step_by(const SgdStep& step, const X* __restrict gradient,
                                    const std::uint32_t* __restrict draws,
                                    std::int32_t* __restrict fine, std::int32_t* __restrict momentum,
@@ -227,18 +225,18 @@ struct Loops {
     const StochasticPart of_number(step.decay != 0 ? step.decay_shift : 1);
     const std::int64_t rate = step.rate;
     const std::int64_t decay = step.decay;
+    const StochasticPart of_step(kRoundsStep ? step.step_shift : 1);
     const std::int64_t kept = step.momentum;
-    const std::uint32_t up = step.rounds_kept ? 255 : 0;
     std::int64_t largest = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t sum = sizeof(X) > 4 ? within(gradient[i], kMostGradient) : gradient[i];
       const std::int64_t number = fine[i];
       const std::int64_t added =
           of_gradient(sum * rate, draws[i]) + of_number(number * decay, draws[i]);
-      const std::int64_t m = within(in_256ths(momentum[i] * kept, ~draws[i] & up) + added, kLimit);
-      const std::int64_t change =
-          kLooksAhead ? in_256ths(m * kept, ~(draws[i] >> 8) & up) + added : m;
-      const std::int64_t moved = within(number - change, kLimit);
+      const std::int64_t m = within(in_256ths(momentum[i] * kept) + added, kLimit);
+      const std::int64_t change = kLooksAhead ? in_256ths(m * kept) + added : m;
+      const std::int64_t rounded = kRoundsStep ? of_step(change, draws[i] << 16) : change;
+      const std::int64_t moved = within(number - rounded, kLimit);
       momentum[i] = static_cast<std::int32_t>(m);
       fine[i] = static_cast<std::int32_t>(moved);
       const std::int64_t magnitude = moved < 0 ? -moved : moved;
@@ -250,8 +248,11 @@ struct Loops {
   template <class X>
   static std::uint32_t sgd_step(const SgdStep& step, const X* gradient, const std::uint32_t* draws,
                                 std::int32_t* fine, std::int32_t* momentum, std::size_t n) {
-    return step.looks_ahead ? sgd_step_by<X, true>(step, gradient, draws, fine, momentum, n)
-                            : sgd_step_by<X, false>(step, gradient, draws, fine, momentum, n);
+    const auto move_by = step.step_shift == 0 ? step.looks_ahead ? sgd_step_by<X, true, false>
+                                                                 : sgd_step_by<X, false, false>
+                         : step.looks_ahead ? sgd_step_by<X, true, true>
+                                              : sgd_step_by<X, false, true>;
+    return move_by(step, gradient, draws, fine, momentum, n);
   }
 
   static std::int64_t shift_nearest(const std::int32_t* __restrict x, std::int8_t* __restrict w,
