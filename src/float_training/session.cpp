@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "float_training/finite.h"
 #include "float_training/initialize.h"
 #include "float_training/start.h"
 #include "nibble/core/error.h"
@@ -20,10 +21,6 @@ constexpr double kLeastScale = 1.0 / 16777216;
 
 // Errors of fp16 vanish below 2^-24: without a loss scale of its own a run takes the usual one.
 constexpr LossScale kUsualLossScale = {.start = 65536, .is_dynamic = true};
-
-bool is_finite(std::span<const float> values) {
-  return std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
-}
 
 std::int64_t count_correct(ConstTensorView answers, std::span<const std::int32_t> labels) {
   const auto values = answers.as<float>();

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
+#include "float_training/finite.h"
 #include "nibble/numerics/rounding.h"
 
 namespace nibble::inline float_training {
@@ -50,7 +50,7 @@ WireParcel pack(std::span<const float> values, WireFormat wire,
   }
   QuantizeOptions options;
   if (wire == WireFormat::int8) {
-    parcel.is_finite = std::ranges::all_of(values, [](float x) { return std::isfinite(x); });
+    parcel.is_finite = is_finite(values);
     if (draws) options = {.rounding = parse_rounding("stochastic"), .random = *draws};
   }
   if (parcel.is_finite) {
@@ -68,8 +68,7 @@ void unpack(const WireParcel& parcel, std::span<float> values) {
   } else if (parcel.wire == WireFormat::fp32) {
     std::ranges::copy(parcel.coded.codes.as<float>(), values.begin());
   } else {
-    const Tensor decoded = decode(parcel.coded, format_of(parcel.wire));
-    std::ranges::copy(decoded.as<float>(), values.begin());
+    decode(parcel.coded, format_of(parcel.wire), values);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,9 @@ Encoded encode(ConstTensorView input, const Format& format, const QuantizeOption
 
 // fp32 values, or f64 where the format's values are not all fp32 values.
 Tensor decode(const Encoded& encoded, const Format& format);
+
+// The same into memory that there is, of formats whose values are fp32 values.
+void decode(const Encoded& encoded, const Format& format, std::span<float> values);
 
 // Codes of `bits` bits one after another, least significant bit first: two int4 to a byte, low
 // nibble first.

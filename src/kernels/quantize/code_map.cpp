@@ -15,6 +15,17 @@ std::uint32_t pattern_of(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
+// How many low bits of the entries tell none from another; 32 where 16 others do not.
+int idle_bits(const std::vector<float>& entries) {
+  for (int bits = 31; bits >= 16; --bits) {
+    std::vector<std::uint32_t> rest;
+    for (const float entry : entries) rest.push_back(pattern_of(entry) >> bits);
+    std::ranges::sort(rest);
+    if (std::ranges::adjacent_find(rest) == rest.end()) return bits;
+  }
+  return 32;
+}
+
 }  // namespace
 
 std::optional<CodeMap> CodeMap::make(const Element& element) {
@@ -31,17 +42,24 @@ std::optional<CodeMap> CodeMap::make(const Element& element) {
   for (std::uint32_t code = 0; code < count; ++code) {
     map.values_[code] = static_cast<float>(decode_code(element, code));
   }
-  if (table != nullptr) return map;
   if (const auto* grid = std::get_if<GridElement>(&element)) {
-    map.steps_per_one_ = static_cast<float>(1 / grid->step());
-    map.grid_mask_ = (1U << grid->bits) - 1;
+    map.grid_ = {static_cast<float>(1 / grid->step()), (1U << grid->bits) - 1};
     return map;
   }
-  std::uint32_t used_bits = 0x80000000U;
-  for (const float value : map.values_) {
-    if (!std::isnan(value)) used_bits |= pattern_of(value);
+  const auto zero = std::ranges::find(map.values_, 0.0F);
+  const bool has_alias = table != nullptr && zero != map.values_.end();  // -0 is 0
+  if (table != nullptr) {
+    std::vector<float> entries = map.values_;
+    if (has_alias) entries.push_back(-0.0F);
+    map.shift_ = idle_bits(entries);
+    if (map.shift_ == 32) return map;
+  } else {
+    std::uint32_t used_bits = 0x80000000U;
+    for (const float value : map.values_) {
+      if (!std::isnan(value)) used_bits |= pattern_of(value);
+    }
+    map.shift_ = std::countr_zero(used_bits);
   }
-  map.shift_ = std::countr_zero(used_bits);
   map.codes_.resize(std::size_t{1} << (32 - map.shift_));
   // Downwards: of several codes for one value (zero without subnormals) the least stays.
   for (std::size_t code = count; code-- > 0;) {
@@ -49,7 +67,12 @@ std::optional<CodeMap> CodeMap::make(const Element& element) {
     if (!std::isnan(value))
       map.codes_[pattern_of(value) >> map.shift_] = static_cast<std::uint16_t>(code);
   }
+  if (has_alias) {
+    map.codes_[pattern_of(-0.0F) >> map.shift_] =
+        static_cast<std::uint16_t>(zero - map.values_.begin());
+  }
   if (info.has_nan) map.nan_code_ = encode_value(element, std::nan(""));
+  map.line_ = FloatLine::of(element);
   return map;
 }
 
@@ -70,15 +93,26 @@ std::shared_ptr<const CodeMap> CodeMap::of(const Element& element) {
 }
 
 std::uint32_t CodeMap::code_of(float value) const {
+  if (grid_.mask != 0) return grid_.code_of(value);
   if (!codes_.empty()) {
     return std::isnan(value) ? nan_code_ : codes_[pattern_of(value) >> shift_];
-  }
-  if (grid_mask_ != 0) {
-    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value * steps_per_one_)) &
-           grid_mask_;
   }
   return static_cast<std::uint32_t>(std::lower_bound(values_.begin(), values_.end(), value) -
                                     values_.begin());
 }
+
+template <class Code>
+void CodeMap::write_codes(const float* values, std::size_t count, Code* codes) const {
+  const auto write = [&](const auto& rule) {
+    for (std::size_t i = 0; i < count; ++i) codes[i] = static_cast<Code>(rule.code_of(values[i]));
+  };
+  if (grid_.mask != 0) return write(GridLine(grid_));
+  if (line_) return write(FloatLine(*line_));
+  write(*this);
+}
+
+template void CodeMap::write_codes(const float*, std::size_t, std::uint8_t*) const;
+template void CodeMap::write_codes(const float*, std::size_t, std::uint16_t*) const;
+template void CodeMap::write_codes(const float*, std::size_t, std::uint32_t*) const;
 
 }  // namespace nibble::inline kernels

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays to codes and back.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <limits>
 
 #include "core/isa.h"
 #include "kernels/quantize/check_call.h"
@@ -25,9 +27,14 @@ std::size_t group_index(const Grouping& grouping, std::size_t element) {
 }
 
 void refuse_nans(std::span<const float> values, const Format& format) {
-  const auto nans =
-      std::count_if(values.begin(), values.end(), [](float x) { return std::isnan(x); });
-  if (nans == 0 || describe(format.element).has_nan) return;
+  if (describe(format.element).has_nan) return;
+  std::atomic<std::int64_t> nans{0};
+  parallel_for(values.size(), kCodesAtOnce, [&](std::size_t begin, std::size_t end) {
+    std::uint32_t own = 0;
+    for (std::size_t i = begin; i < end; ++i) own += std::isnan(values[i]) ? 1U : 0U;
+    nans += own;
+  });
+  if (nans == 0) return;
   throw Error("encode", "NaN in the input of " + to_string(format) + ", which has no code for it",
               std::to_string(nans), "none");
 }
@@ -83,7 +90,54 @@ void over_runs(const Grouping& grouping, const std::vector<GroupScale>& groups, 
   }
 }
 
-// By the vector kernels: round, divide by the scale again, look the codes up.
+// Whether quantize's v is finite wherever the element is.
+bool stays_finite(const Format& format, const GroupScales& scales) {
+  const ElementInfo info = describe(format.element);
+  const double most = std::max(info.max, -info.lowest);
+  return std::all_of(scales.groups.begin(), scales.groups.end(), [&](const GroupScale& group) {
+    return most * static_cast<double>(group.scale) <= std::numeric_limits<float>::max();
+  });
+}
+
+// What v times, or divided by, the scale is in the element: exactly, or next to it.
+void unscale(const Format& format, const GroupScale& group, std::span<float> values) {
+  const auto* grid = std::get_if<GridElement>(&format.element);
+  const float zero = grid == nullptr ? 0.0F : static_cast<float>(group.zero * grid->step());
+  if (format.scaling.kind != ScaleKind::none && group.scale != 0) {
+    const float inverse = 1 / group.scale;
+    if (format.scaling.kind == ScaleKind::power_of_two && std::isfinite(inverse)) {
+      for (float& each : values) each *= inverse;
+    } else {
+      for (float& each : values) each /= group.scale;
+    }
+  }
+  if (zero != 0)
+    for (float& each : values) each += zero;
+}
+
+// By the vector kernels, a piece at a time: round, take the scale off, find the codes.
+template <class Codes>
+bool encode_pieces(std::span<const float> values, const CodeMap& map, const Format& format,
+                   const Grouping& grouping, const GroupScales& scales,
+                   const QuantizeOptions& options, Codes codes) {
+  const ScaleKind kind = format.scaling.kind;
+  const bool is_exact = kind == ScaleKind::none || kind == ScaleKind::power_of_two;
+  if (!(is_exact || map.takes_neighbors()) || !stays_finite(format, scales)) return false;
+  const auto& [isa, kernels] = best_path(kQuantizePaths, active_isa());
+  if (kernels == nullptr || values.empty()) return false;
+  const auto body = [&](std::span<float> piece, std::size_t first) {
+    over_runs(grouping, scales.groups, first, first + piece.size(),
+              [&](std::size_t begin, std::size_t end, const GroupScale& group) {
+                unscale(format, group, piece.subspan(begin - first, end - begin));
+              });
+    map.write_codes(piece.data(), piece.size(), codes.data() + first);
+  };
+  if (!round_pieces_by_kernels(values, format, grouping, options, *kernels, body)) return false;
+  report_isa_used(isa);
+  return true;
+}
+
+// Round all, divide by the scale again and round once more, look the codes up.
 template <class Codes>
 void encode_by_map(ConstTensorView input, std::span<const float> values, const CodeMap& map,
                    const Format& format, const Grouping& grouping, const GroupScales& scales,
@@ -155,17 +209,31 @@ void decode_by_map(Codes codes, const CodeMap& map, const Format& format, const 
   const std::vector<float>& values = map.values();
   const auto* grid = std::get_if<GridElement>(&format.element);
   const float step = grid == nullptr ? 0.0F : static_cast<float>(grid->step());
+  const bool is_whole = values.size() > std::numeric_limits<typename Codes::value_type>::max();
   parallel_for(codes.size(), kCodesAtOnce, [&](std::size_t begin, std::size_t end) {
-    over_runs(
-        grouping, groups, begin, end,
-        [&](std::size_t i, std::size_t stop, const GroupScale& group) {
-          const float zero = static_cast<float>(group.zero) * step;
-          for (; i < stop; ++i) {
-            if (codes[i] >= values.size()) decode_code(format.element, codes[i]);  // throws
-            const float element = grid == nullptr ? values[codes[i]] : values[codes[i]] - zero;
-            result[i] = format.scaling.kind == ScaleKind::none ? element : element * group.scale;
-          }
-        });
+    const auto unknown = [&](std::uint32_t code) { return code >= values.size(); };
+    if (!is_whole) {
+      for (const auto code : codes.subspan(begin, end - begin))
+        if (unknown(code)) decode_code(format.element, code);  // throws
+    }
+    over_runs(grouping, groups, begin, end,
+              [&](std::size_t i, std::size_t stop, const GroupScale& group) {
+                const float zero = static_cast<float>(group.zero) * step;
+                const float scale = format.scaling.kind == ScaleKind::none ? 1.0F : group.scale;
+                for (; i < stop; ++i) result[i] = (values[codes[i]] - zero) * scale;
+              });
+  });
+}
+
+template <class Value>
+void decode_by_definition(const Encoded& encoded, const Format& format, const Grouping& grouping,
+                          const std::vector<GroupScale>& groups, std::span<Value> result) {
+  with_codes(encoded.codes, [&](auto codes) {
+    parallel_for(codes.size(), kCodesAtOnce, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        result[i] =
+            static_cast<Value>(decode_scaled(format, groups[group_index(grouping, i)], codes[i]));
+    });
   });
 }
 
@@ -185,7 +253,8 @@ Encoded encode(ConstTensorView input, const Format& format, const QuantizeOption
   with_codes(encoded.codes, [&](auto codes) {
     const auto map = active_isa() == Isa::reference ? nullptr : CodeMap::of(format.element);
     if (map && describe(format.element).quantizes_fp32 && values_say_elements(format, scales)) {
-      encode_by_map(input, values, *map, format, grouping, scales, options, codes);
+      if (!encode_pieces(values, *map, format, grouping, scales, options, codes))
+        encode_by_map(input, values, *map, format, grouping, scales, options, codes);
     } else {
       encode_by_definition(values, format, grouping, scales, options, codes);
     }
@@ -203,28 +272,33 @@ Encoded encode(ConstTensorView input, const Format& format, const QuantizeOption
   return encoded;
 }
 
-Tensor decode(const Encoded& encoded, const Format& format) {
-  const ElementInfo info = describe(format.element);
+void decode(const Encoded& encoded, const Format& format, std::span<float> values) {
+  const auto count = static_cast<std::size_t>(encoded.codes.elements());
+  if (values.size() != count || !describe(format.element).decodes_to_fp32) {
+    throw Error("decode", "memory for " + to_string(format),
+                std::to_string(values.size()) + " fp32 values",
+                std::to_string(count) + " of a format within fp32");
+  }
   const Grouping grouping = grouping_of(encoded.codes.shape(), format.scaling);
   const std::vector<GroupScale> groups = stored_groups(encoded, format, grouping);
-  Tensor result(info.decodes_to_fp32 ? DType::f32 : DType::f64, encoded.codes.shape());
-  const auto map = CodeMap::of(format.element);
-  with_codes(encoded.codes, [&](auto codes) {
-    if (map) {
-      decode_by_map(codes, *map, format, grouping, groups, result.as<float>());
-      return;
-    }
-    parallel_for(codes.size(), kCodesAtOnce, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const double value = decode_scaled(format, groups[group_index(grouping, i)], codes[i]);
-        if (info.decodes_to_fp32) {
-          result.as<float>()[i] = static_cast<float>(value);
-        } else {
-          result.as<double>()[i] = value;
-        }
-      }
-    });
-  });
+  if (const auto map = CodeMap::of(format.element)) {
+    with_codes(encoded.codes,
+               [&](auto codes) { decode_by_map(codes, *map, format, grouping, groups, values); });
+  } else {
+    decode_by_definition(encoded, format, grouping, groups, values);
+  }
+}
+
+Tensor decode(const Encoded& encoded, const Format& format) {
+  const bool is_fp32 = describe(format.element).decodes_to_fp32;
+  Tensor result(is_fp32 ? DType::f32 : DType::f64, encoded.codes.shape());
+  if (is_fp32) {
+    decode(encoded, format, result.as<float>());
+    return result;
+  }
+  const Grouping grouping = grouping_of(encoded.codes.shape(), format.scaling);
+  decode_by_definition(encoded, format, grouping, stored_groups(encoded, format, grouping),
+                       result.as<double>());
   return result;
 }
 

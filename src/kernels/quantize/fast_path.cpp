@@ -22,18 +22,19 @@ float define(const RoundPlan& plan, float y, std::uint32_t draw) {
   return plan.program->define(y, draw);
 }
 
-// One call of quantize on the fast path.
+// One call of quantize on the fast path: into an output, or in pieces for somebody else.
 class FastQuantizer {
  public:
   FastQuantizer(std::span<const float> input, std::span<float> output, const Format& format,
                 const Grouping& grouping, const QuantizeOptions& options,
-                const QuantizeKernels& kernels)
+                const QuantizeKernels& kernels, const RoundedPiece* takes_pieces = nullptr)
       : input_(input),
         output_(output),
         format_(format),
         grouping_(grouping),
         options_(options),
-        kernels_(kernels) {}
+        kernels_(kernels),
+        takes_pieces_(takes_pieces) {}
 
   // False where the plan has to be left to the definition; nothing is written then.
   bool run();
@@ -43,7 +44,8 @@ class FastQuantizer {
     return grouping_.granularity == Granularity::block && grouping_.inner == 1 && blocks_;
   }
   bool can_stream() const {
-    return output_.size_bytes() >= kStreamBytes && input_.data() != output_.data() &&
+    return takes_pieces_ == nullptr && output_.size_bytes() >= kStreamBytes &&
+           input_.data() != output_.data() &&
            reinterpret_cast<std::uintptr_t>(output_.data()) % 64 == 0;
   }
   ScaleUse scale_use() const {
@@ -67,6 +69,7 @@ class FastQuantizer {
   const Grouping& grouping_;
   const QuantizeOptions& options_;
   const QuantizeKernels& kernels_;
+  const RoundedPiece* takes_pieces_;
   std::shared_ptr<const RoundProgram> program_;
   std::optional<BlockPlan> blocks_;
   GroupScales scales_;
@@ -78,14 +81,17 @@ void FastQuantizer::in_pieces(std::size_t begin, std::size_t end, std::size_t pi
                               const Body& body) const {
   const bool draws = options_.rounding.is_stochastic();
   std::vector<std::uint32_t> draw_space(draws ? piece + kDrawSlack : 0);
+  std::vector<float> rounded(takes_pieces_ != nullptr ? piece : 0);
   for (std::size_t i = begin; i < end; i += piece) {
     const std::size_t count = std::min(piece, end - i);
-    Run run{input_.data() + i, output_.data() + i, count};
+    Run run{input_.data() + i, takes_pieces_ != nullptr ? rounded.data() : output_.data() + i,
+            count};
     if (draws) {
       run.draws = kernels_.fill_draws(options_.random, options_.rounding.random_bits, i, count,
                                       draw_space.data(), run.input);
     }
     body(run, i);
+    if (takes_pieces_ != nullptr) (*takes_pieces_)({rounded.data(), count}, i);
   }
   // Streamed lines must have left before another thread may read them.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -211,6 +217,12 @@ bool quantize_by_kernels(std::span<const float> input, std::span<float> output,
                          const Format& format, const Grouping& grouping,
                          const QuantizeOptions& options, const QuantizeKernels& kernels) {
   return FastQuantizer(input, output, format, grouping, options, kernels).run();
+}
+
+bool round_pieces_by_kernels(std::span<const float> input, const Format& format,
+                             const Grouping& grouping, const QuantizeOptions& options,
+                             const QuantizeKernels& kernels, const RoundedPiece& body) {
+  return FastQuantizer(input, {}, format, grouping, options, kernels, &body).run();
 }
 
 }  // namespace nibble::inline kernels

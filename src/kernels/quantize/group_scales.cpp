@@ -33,9 +33,12 @@ struct Range {
 
 constexpr std::size_t kScaledAtOnce = std::size_t{1} << 16;
 
-// One group after another; they do not overlap.
-std::vector<Range> block_ranges(std::span<const float> values, const Grouping& g) {
+// One group after another; they do not overlap. Where both ends are not asked for, `high` is the
+// largest magnitude.
+std::vector<Range> block_ranges(std::span<const float> values, const Grouping& g, bool both_ends) {
   std::vector<Range> ranges(static_cast<std::size_t>(g.groups()));
+  const QuantizeKernels* kernels = best_path(kQuantizePaths, active_isa()).kernel;
+  const bool is_quick = !both_ends && g.inner == 1 && kernels != nullptr;
   const auto grain = std::max<std::size_t>(1, kScaledAtOnce / static_cast<std::size_t>(g.block));
   parallel_for(ranges.size(), grain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -43,6 +46,11 @@ std::vector<Range> block_ranges(std::span<const float> values, const Grouping& g
       const std::int64_t line = group / (g.blocks_a_line * g.inner);
       const std::int64_t first = group / g.inner % g.blocks_a_line * g.block;
       const std::int64_t last = std::min(first + g.block, g.length);
+      if (is_quick) {
+        ranges[i].high = kernels->largest_magnitude(values.data() + line * g.length + first,
+                                                    static_cast<std::size_t>(last - first));
+        continue;
+      }
       for (std::int64_t l = first; l < last; ++l) {
         const std::int64_t element = (line * g.length + l) * g.inner + group % g.inner;
         ranges[i].take(values[static_cast<std::size_t>(element)]);
@@ -53,8 +61,8 @@ std::vector<Range> block_ranges(std::span<const float> values, const Grouping& g
 }
 
 // Every chunk may touch every group: each joins its own ranges, in whatever order.
-std::vector<Range> ranges_of(std::span<const float> values, const Grouping& g) {
-  if (g.granularity == Granularity::block) return block_ranges(values, g);
+std::vector<Range> ranges_of(std::span<const float> values, const Grouping& g, bool both_ends) {
+  if (g.granularity == Granularity::block) return block_ranges(values, g, both_ends);
   std::vector<Range> all(static_cast<std::size_t>(g.groups()));
   const auto run =
       static_cast<std::size_t>(g.granularity == Granularity::tensor ? g.length : g.inner);
@@ -145,7 +153,7 @@ GroupScales group_scales(std::span<const float> values, const Format& format,
   if (grouping.granularity == Granularity::tensor && s.kind != ScaleKind::minmax) {
     ranges = {{0, largest_magnitude_of(values)}};
   } else {
-    ranges = ranges_of(values, grouping);
+    ranges = ranges_of(values, grouping, s.kind == ScaleKind::minmax);
   }
   const ScaleRules rules = scale_rules(format.element, s.rule);
   GroupScales result;

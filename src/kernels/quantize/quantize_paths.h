@@ -2,6 +2,8 @@
 // The ways that quantize can go: its definition, other packages' arithmetic, vector kernels.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <span>
 
 #include "kernels/quantize/group_scales.h"
@@ -30,5 +32,12 @@ void quantize_by_compat(std::span<const float> input, std::span<float> output, c
 bool quantize_by_kernels(std::span<const float> input, std::span<float> output,
                          const Format& format, const Grouping& grouping,
                          const QuantizeOptions& options, const QuantizeKernels& kernels);
+
+// The same, a piece at a time: of what has been rounded, body(piece, its first element) may do with
+// it what it likes. Pieces of several threads come at once.
+using RoundedPiece = std::function<void(std::span<float> piece, std::size_t first)>;
+bool round_pieces_by_kernels(std::span<const float> input, const Format& format,
+                             const Grouping& grouping, const QuantizeOptions& options,
+                             const QuantizeKernels& kernels, const RoundedPiece& body);
 
 }  // namespace nibble::inline kernels
