@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speed of quantize: nanoseconds an element in cache, share of memcpy out of cache, result checked.
+//
+// usage: formats_bench [--quick | --codes] [format …]
+//        --codes: of encode and decode instead, nanoseconds an element on one thread
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,6 +104,38 @@ std::vector<std::string> default_formats() {
           "nf4"};
 }
 
+// Of both in cache; then of as many elements as leave it, where memory for the codes is new each
+// time.
+bool print_codes(const std::string& text, const Tensor& small, const Tensor& large) {
+  const Format format = nibble::parse_format(text);
+  std::string columns;
+  bool right = true;
+  for (const char* rounding : {"nearest-even", "stochastic"}) {
+    const QuantizeOptions options{.rounding = nibble::parse_rounding(rounding),
+                                  .random = {.seed = 1}};
+    for (const Tensor* input : {&small, &large}) {
+      const double seconds = median_seconds(9, input == &small ? 20 : 1,
+                                            [&] { encode(input->view(), format, options); });
+      columns += fmt::format(" {:>10.3f}", 1e9 * seconds / static_cast<double>(input->elements()));
+    }
+    const nibble::Encoded found = encode(small.view(), format, options);
+    const nibble::Isa isa = nibble::active_isa();
+    nibble::set_isa(nibble::Isa::reference);
+    const nibble::Encoded wanted = encode(small.view(), format, options);
+    nibble::set_isa(isa);
+    right =
+        right && std::memcmp(found.codes.data(), wanted.codes.data(), wanted.codes.bytes()) == 0;
+  }
+  const nibble::Encoded encoded = encode(small.view(), format);
+  Tensor values(DType::f32, small.shape());
+  const double seconds =
+      median_seconds(9, 20, [&] { decode(encoded, format, values.as<float>()); });
+  fmt::print("{:<28}{} {:>10.3f}  {}\n", text, columns,
+             1e9 * seconds / static_cast<double>(small.elements()), right ? "yes" : "NO");
+  std::fflush(stdout);
+  return right;
+}
+
 struct Column {
   int threads = 1;
   double copy_seconds = 0;
@@ -109,8 +144,23 @@ struct Column {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
-  const std::vector<std::string> only(argv + (quick ? 2 : 1), argv + argc);
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const bool quick = mode == "--quick";
+  const bool codes = mode == "--codes";
+  const std::vector<std::string> only(argv + (quick || codes ? 2 : 1), argv + argc);
+  const std::vector<std::string> formats = only.empty() ? default_formats() : only;
+  if (codes) {
+    nibble::set_thread_count(1);
+    const Tensor small = normals(1 << 14);
+    const Tensor large = normals(1 << 22);
+    fmt::print("isa {}\n{:<28} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n",
+               name_of(nibble::active_isa()), "ns an element", "encode", "2^22", "stochastic",
+               "2^22", "decode", "checked");
+    return std::ranges::all_of(formats,
+                               [&](const auto& each) { return print_codes(each, small, large); })
+               ? 0
+               : 1;
+  }
   const std::int64_t small = 1 << 14;
   const std::int64_t large = quick ? 1 << 22 : 1 << 26;
   const Tensor small_input = normals(small);
@@ -135,7 +185,6 @@ int main(int argc, char** argv) {
   fmt::print("\n\n{:<16} {:<14} {:>12} {:>14} {:>14}  {}\n", "format", "rounding", "ns in cache",
              "% memcpy, 1", fmt::format("% memcpy, {}", all), "checked");
 
-  const std::vector<std::string> formats = only.empty() ? default_formats() : only;
   for (const std::string& text : formats) {
     const Format format = nibble::parse_format(text);
     for (const char* rounding : {"nearest-even", "stochastic", "stochastic(16)"}) {
