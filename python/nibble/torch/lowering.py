@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any, Dict, Iterator, Optional, Tuple
 
 import torch
@@ -56,13 +57,13 @@ class Lowering(DrawsModule):
         outputs = self.outputs
         if outputs is None:
             return output
-        slots = iter(range(FIRST_PARAMETER))
+        slots = chain(range(FIRST_PARAMETER), repeat(0))
 
         def rounded(value: Any) -> Any:
             if isinstance(value, torch.Tensor):
                 if not value.is_floating_point():
                     return value
-                rule = replace(outputs, stream=self.stream + next(slots, 0))
+                rule = replace(outputs, stream=self.stream + next(slots))
                 return apply_rule(value, rule, key)
             if isinstance(value, PackedSequence):
                 return value._replace(data=rounded(value.data))
