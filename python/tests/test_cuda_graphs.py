@@ -12,7 +12,7 @@ from torch_devices import DEVICES, same_bits
 
 pytestmark = [
     pytest.mark.skipif(len(DEVICES) < 2, reason="needs a GPU and a build with CUDA"),
-    pytest.mark.skipif(not ops.HAS_OPS, reason="torch before 2.4 registers no operations"),
+    pytest.mark.skipif(not ops.HAS_OPS, reason="torch before 2.5 registers no operations"),
 ]
 
 FORMATS = ["posit(8,1)", "e4m3", "mxfp4", "int8(scale=absmax)"]

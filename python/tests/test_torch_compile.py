@@ -15,7 +15,7 @@ from nibble.torch.graph_rounding import graph_rounding
 from torch import nn
 from torch_devices import DEVICES, mixed_values, same_bits
 
-pytestmark = pytest.mark.skipif(not ops.HAS_OPS, reason="torch before 2.4 registers no operations")
+pytestmark = pytest.mark.skipif(not ops.HAS_OPS, reason="torch before 2.5 registers no operations")
 
 CASES = [
     dict(),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nibble's operations as torch.library knows them, so that torch.compile and torch.export put them into their graphs.
 
-Code that is not traced calls `nibble` itself, which is quicker. Before torch 2.4 nothing is registered.
+Code that is not traced calls `nibble` itself, which is quicker. Before torch 2.5 nothing is registered.
 
 While torch traces, the key of draws is not two numbers but one tensor of two int64, a seed and a step, on the CPU: it
 is made by `next_key` inside the graph, so that a compiled model counts its steps as the module does.
@@ -18,7 +18,7 @@ import nibble
 
 from .functions import each_member
 
-HAS_OPS = hasattr(torch.library, "custom_op")
+HAS_OPS = hasattr(torch.library, "register_vmap")
 _SIGN = 1 << 63
 # A CUDA graph keeps the numbers of a key and draws the same at every replay: what draws stays out of it.
 _UNCAPTURED = {"tags": (torch.Tag.cudagraph_unsafe,)} if HAS_OPS and hasattr(torch.Tag, "cudagraph_unsafe") else {}
