@@ -37,10 +37,24 @@ def test_examples_of_torch(nibble):
 
 def run_blocks(page, known):
     """Blocks of Python without a prompt, one after the other; `known` is what the text takes for granted."""
-    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
+    blocks = re.findall(r"^```python\n(?!>>> )(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.M | re.S)
     for block in blocks:
         exec(compile(block, page, "exec"), known)
     return blocks
+
+
+@in_the_tree
+def test_engines_in_graphs(nibble, quantized, monkeypatch, tmp_path):
+    torch = pytest.importorskip("torch")
+    from nibble.torch import EngineModule, ops
+
+    if not ops.HAS_OPS:
+        pytest.skip("torch before 2.5 registers no operations")
+    monkeypatch.chdir(tmp_path)
+    known = {"torch": torch, "nn": torch.nn, "engine": EngineModule(quantized), "x": torch.randn(4, 1, 8, 8)}
+    assert len(run_blocks("torch.md", known)) == 1
+    for x in (known["x"], torch.randn(7, 1, 8, 8)):
+        assert all(torch.allclose(known[name](x), known["pipeline"](x)) for name in ("compiled", "loaded"))
 
 
 @in_the_tree

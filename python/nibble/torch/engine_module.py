@@ -3,23 +3,18 @@
 
 from __future__ import annotations
 
+import operator
 import os
-import tempfile
-from pathlib import Path
+import weakref
 from typing import TYPE_CHECKING, Any, Dict, Optional, Union
 
 import torch
 
-from . import ops
 from .autocasting import autocast_type, is_autocasting
+from .engine_ops import answers, file_of, keep, model_of
 
 if TYPE_CHECKING:
     from nibble.model import Model
-
-
-def _untraced(function: Any) -> Any:
-    """torch.compile calls it as it is."""
-    return torch.compiler.disable(function) if ops.HAS_OPS else function
 
 
 class EngineModule(torch.nn.Module):
@@ -29,7 +24,8 @@ class EngineModule(torch.nn.Module):
     forward  takes what the engine takes: pictures of floats or bytes, channels first or last, on any device; integers on
              the GPU where the engine runs are not copied. Answers are float32, under torch.autocast of that device its type
 
-    There is nothing to train: no parameters, no gradients. Copies and pickles have the model's bytes in them.
+    There is nothing to train: no parameters, no gradients. Copies, pickles and exported programs have the model's bytes in
+    them.
 
     >>> nt.EngineModule(digits_model)(torch.zeros(4, 1, 8, 8)).shape
     torch.Size([4, 10])
@@ -43,41 +39,38 @@ class EngineModule(torch.nn.Module):
         max_batch: Optional[int] = None,
     ) -> None:
         super().__init__()
-        import nibble
         from nibble.model import opened_to_run
 
         self.model = opened_to_run(model)
         self._options: Dict[str, Any] = {"device": device, "threads": threads, "max_batch": max_batch}
-        self.engine = nibble.Engine(self.model, **self._options)
+        self._begin()
 
-    @_untraced
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        values = x.detach()
-        answers: torch.Tensor = self.engine.answers(values if self._reaches(x.device) else values.cpu())
-        kind = x.device.type
-        return answers.to(x.device, autocast_type(kind) if is_autocasting(kind) else answers.dtype)
-
-    def _reaches(self, device: torch.device) -> bool:
-        """Whether the engine takes tensors there as they are."""
-        own = self._options["device"]
-        return device.type == "cpu" or str(device) == ("cuda:0" if own == "cuda" else own)
-
-    def extra_repr(self) -> str:
-        return f"{self.model.name}: integers, {self.model.nbytes} bytes"
-
-    def __getstate__(self) -> Dict[str, Any]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.nib"
-            self.model.save(path)
-            kept = {name: value for name, value in self.__dict__.items() if name not in ("model", "engine")}
-            return {**kept, "bytes": path.read_bytes()}
-
-    def __setstate__(self, state: Dict[str, Any]) -> None:
+    def _begin(self, file: Optional[torch.Tensor] = None) -> None:
         import nibble
 
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "model.nib"
-            path.write_bytes(state.pop("bytes"))
-            self.__dict__.update(state)
-            self.model = nibble.load(path)
         self.engine = nibble.Engine(self.model, **self._options)
+        self._file = file_of(self.model) if file is None else file  # no buffer: stays on the CPU and out of state dicts
+        device, *counts = self._options.values()
+        options = (device, *(None if count is None else operator.index(count) for count in counts))
+        keep(self._file, options, weakref.ref(self.engine))
+        self._told = f"{self.model.name}: integers, {self.model.nbytes} bytes"  # also of a compiler, which enters no extension
+        self._arguments = (*options, *([*value.shape] for value in (*self.engine.inputs, *self.engine.outputs)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = answers(x, self._file, *self._arguments)
+        kind = x.device.type
+        return found.to(autocast_type(kind)) if is_autocasting(kind) else found
+
+    def extra_repr(self) -> str:
+        return self._told
+
+    def __getstate__(self) -> Dict[str, Any]:
+        made = ("model", "engine", "_file", "_told", "_arguments")
+        kept = {name: value for name, value in self.__dict__.items() if name not in made}
+        return {**kept, "bytes": self._file.numpy().tobytes()}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        file = torch.frombuffer(bytearray(state.pop("bytes")), dtype=torch.uint8)
+        self.__dict__.update(state)
+        self.model = model_of(file)
+        self._begin(file)

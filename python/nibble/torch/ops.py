@@ -21,7 +21,7 @@ from .functions import each_member
 HAS_OPS = hasattr(torch.library, "register_vmap")
 _SIGN = 1 << 63
 # A CUDA graph keeps the numbers of a key and draws the same at every replay: what draws stays out of it.
-_UNCAPTURED = {"tags": (torch.Tag.cudagraph_unsafe,)} if HAS_OPS and hasattr(torch.Tag, "cudagraph_unsafe") else {}
+UNCAPTURED = (torch.Tag.cudagraph_unsafe,) if HAS_OPS and hasattr(torch.Tag, "cudagraph_unsafe") else ()
 
 
 def is_tracing() -> bool:
@@ -138,7 +138,7 @@ def _product_gradients(ctx: Any, gradient: torch.Tensor) -> Tuple[Any, ...]:
 
 
 if HAS_OPS:
-    for suffix, tags in (("", {}), ("_by_draws", _UNCAPTURED)):
+    for suffix, tags in (("", {}), ("_by_draws", {"tags": UNCAPTURED} if UNCAPTURED else {})):
         quantize = torch.library.custom_op(f"nibble::quantize{suffix}", _quantize, mutates_args=(), **tags)
         quantize.register_fake(lambda x, *rest: torch.empty_like(x))
         quantize.register_autograd(_straight_through)
