@@ -26,6 +26,7 @@ CASES = [
     dict(accumulator="fp16"),
     dict(accumulator=nibble.Accumulator("fp16", rounding="stochastic"), backward_accumulator=None),
 ]
+DRAWN = nibble.Accumulator("fp16", rounding="stochastic")
 
 
 def network(device):
@@ -162,6 +163,37 @@ def test_gradients_of_products_are_products_of_the_same_rules():
         rules = nibble.Accumulator("fp16", rounding=rounding)
         nt.matmul(*others, accumulator=rules, seed=seed, step=step, stream=1).backward(error)
         assert all(same_bits(one.grad, other.grad) for one, other in zip(own, others))
+
+
+PRODUCTS = {
+    "matmul": lambda x, w: nt.matmul(x, w, accumulator="fp16"),
+    "drawn": lambda x, w: nt.matmul(x, w, accumulator=DRAWN, seed=(1 << 64) - 3, step=5, stream=2),
+    "batch": lambda x, w: nt.matmul(x.view(2, 4, 16), w, accumulator=DRAWN, backward="fp16", seed=3),
+    "linear": lambda x, w: nt.linear(x, w.t(), accumulator="e4m3", backward=None),
+    "conv2d": lambda x, w: nt.conv2d(x.view(2, 4, 4, 4), w.view(3, 4, 2, 2), accumulator=DRAWN, seed=4),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_draw_by_numbers_that_are_given(name):
+    """Functions have no module whose key a graph could count."""
+    eager, traced = ([torch.randn(8, 16), torch.randn(16, 3)] for _ in range(2))
+    for one, other in zip(eager, traced):
+        other.copy_(one)
+        one.requires_grad_(), other.requires_grad_()
+    found = torch.compile(PRODUCTS[name], fullgraph=True, backend="aot_eager")(*traced)
+    expected = PRODUCTS[name](*eager)
+    found.square().sum().backward()
+    expected.square().sum().backward()
+    assert same_bits(found, expected) and all(same_bits(one.grad, other.grad) for one, other in zip(eager, traced))
+
+
+@pytest.mark.parametrize("rounder", [nt.Rounder("e4m3"), nt.Rounder("posit(8,1)"), nt.Rounder("e4m3", "stochastic")], ids=str)
+def test_rounders_draw_by_numbers_that_are_given(rounder):
+    rounded = lambda x: 2 * rounder.round(x, seed=(1 << 64) - 3, step=5, stream=2)
+    x = torch.randn(100, requires_grad=True)
+    found = torch.compile(rounded, fullgraph=True, backend="aot_eager")(x)
+    assert same_bits(found, rounded(x)) and not found.requires_grad and not rounded(x).requires_grad
 
 
 @pytest.mark.parametrize("format", ["e4m3", "bfp(8)"])

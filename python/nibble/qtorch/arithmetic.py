@@ -127,10 +127,7 @@ def round_number(x: torch.Tensor, number: Number, rounding: str, seed: Optional[
 
 def _quantize(x: torch.Tensor, text: str, rounding: str, key: Key, compat: str = "none") -> torch.Tensor:
     if ops.is_tracing():
-        drawn = key.get("step")  # of a module: seed and step
-        if is_stochastic(rounding) and not isinstance(drawn, torch.Tensor):
-            drawn = torch.tensor([ops.as_int64(key["seed"]), drawn or 0], device="cpu")
-        given = drawn if isinstance(drawn, torch.Tensor) else None
+        given = ops.key_of(rounding, key.get("seed", 0), key.get("step", 0))
         return ops.quantized(x, text, rounding, "native", compat, given, key.get("stream", 0))
     return nibble.quantize(x, format_of(text), rounding=rounding, compat=compat, **key)
 

@@ -39,7 +39,7 @@ class _Product(torch.autograd.Function):
         if accumulators.forward is None:
             return a @ b
         if ops.is_tracing():
-            return ops.accumulated(a.detach(), b.detach(), accumulators.forward, key.step, stream & WORD)
+            return ops.accumulated(a.detach(), b.detach(), accumulators.forward, *key, stream & WORD)
         return nibble.matmul(
             a.detach(), b.detach(), accumulator=accumulators.forward, seed=key.seed, step=key.step, stream=stream & WORD
         )

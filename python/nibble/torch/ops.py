@@ -34,6 +34,13 @@ def as_int64(seed: int) -> int:
     return seed - (1 << 64) if seed >= _SIGN else seed
 
 
+def key_of(rounding: str, seed: int, step: Any) -> Optional[torch.Tensor]:
+    """That of a module, which is one already, or of numbers that a caller has given."""
+    if not _draws(rounding):
+        return None
+    return torch.tensor([as_int64(seed), step], dtype=torch.int64, device="cpu") if isinstance(step, int) else step
+
+
 def _numbers(key: Optional[torch.Tensor]) -> Tuple[int, int]:
     if key is None:
         return 0, 0
@@ -78,10 +85,11 @@ def _matmul(
     return nibble.matmul(a, b, accumulator=rules, seed=seed, step=step, stream=stream).contiguous()
 
 
-def accumulated(a: torch.Tensor, b: torch.Tensor, accumulator: Any, key: Any, stream: int) -> torch.Tensor:
+def accumulated(a: torch.Tensor, b: torch.Tensor, accumulator: Any, seed: int, step: Any, stream: int) -> torch.Tensor:
     """`nibble.matmul` inside a graph."""
     rules = accumulator if isinstance(accumulator, nibble.Accumulator) else nibble.Accumulator(accumulator)
     words = (rules.rounding, rules.overflow, rules.method, rules.order, rules.chunk)
+    key = key_of(rules.rounding, seed, step)
     return _multiplied(a, b, _text(rules.format), _text(rules.product), *words, key, stream)
 
 

@@ -66,12 +66,14 @@ class Rounder:
 
     def round(self, x: torch.Tensor, seed: int = 0, step: Any = 0, stream: int = 0) -> torch.Tensor:
         """A new tensor of rounded values, without gradient."""
+        x = x.detach()
         if ops.is_tracing():
             if self._in_graphs is not None:
                 return self._in_graphs.round(x)
-            return ops.quantized(x, self._text, self.rounding, self.overflow, "none", step, stream)
+            key = ops.key_of(self.rounding, seed, step)
+            return ops.quantized(x, self._text, self.rounding, self.overflow, "none", key, stream)
         return nibble.quantize(
-            x.detach(), self.format, rounding=self.rounding, overflow=self.overflow, seed=seed, step=step, stream=stream
+            x, self.format, rounding=self.rounding, overflow=self.overflow, seed=seed, step=step, stream=stream
         )
 
     def round_in_place(self, x: torch.Tensor, seed: int = 0, step: int = 0, stream: int = 0) -> None:
