@@ -282,3 +282,39 @@ def test_offloaded_layers_stand_between_graphs():
         expected = step_of(model, model, x, 0)
         found = step_of(model, torch.compile(model, fullgraph=is_whole, backend="aot_eager"), x, 0)
         assert all(map(same_bits, found[2:], expected[2:]))
+
+
+@pytest.mark.parametrize("momentum", [0, 0.9])
+def test_optimizers_step_between_graphs(momentum):
+    """Of a whole step that is compiled, and of a closure that has a compiled model in it."""
+
+    def trained(compile_step, compile_model):
+        torch.manual_seed(0)
+        model = nt.lower(nn.Linear(16, 4), "e4m3", "e4m3", rounding="stochastic")
+        inner = torch.optim.SGD(model.parameters(), lr=0.1, momentum=momentum)
+        optimizer = nt.LowPrecisionOptimizer(inner, weight="e4m3", master="bf16", rounding="stochastic")
+        call = compile_model(model)
+
+        def step(x):
+            optimizer.zero_grad()
+            call(x).square().sum().backward()
+            optimizer.step()
+
+        def closed_step(x):
+            def loss():
+                optimizer.zero_grad()
+                found = call(x).square().sum()
+                found.backward()
+                return found
+
+            optimizer.step(loss)
+
+        for run in (compile_step(step), compile_step(closed_step)):
+            for x in torch.randn(3, 8, 16):
+                run(x)
+        return [*model.parameters(), *optimizer.masters.values()]
+
+    compiled, plain = (lambda call: torch.compile(call, backend="aot_eager")), (lambda call: call)
+    expected = trained(plain, plain)
+    for ways in ((compiled, plain), (plain, compiled)):
+        assert all(same_bits(one, other) for one, other in zip(trained(*ways), expected))

@@ -29,6 +29,11 @@ def is_tracing() -> bool:
     return HAS_OPS and torch.compiler.is_compiling()
 
 
+def untraced(function: Any) -> Any:
+    """torch.compile leaves it between two graphs."""
+    return torch.compiler.disable(function) if HAS_OPS else function
+
+
 def as_int64(seed: int) -> int:
     """64 bits of a seed in the type that torch has for them."""
     return seed - (1 << 64) if seed >= _SIGN else seed

@@ -9,6 +9,7 @@ import torch
 from torch.optim import Optimizer
 
 from ..errors import ArgumentTypeError, StateError, UsageError
+from . import ops
 from .draws import WORD, Draws
 from .rounder import Rounding, RoundsTensors, as_rounder, text_of
 
@@ -92,6 +93,7 @@ class LowPrecisionOptimizer(Optimizer):
 
     # The step
 
+    @ops.untraced
     @torch.no_grad()
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
         self._follow_inner()

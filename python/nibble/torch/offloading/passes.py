@@ -151,6 +151,7 @@ class _PackedPass(torch.autograd.Function):
         return (*found, None, None)
 
 
+@ops.untraced
 def _far_pass(
     function: Any, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], site: Site, product: Product
 ) -> torch.Tensor:
@@ -159,10 +160,6 @@ def _far_pass(
     except Exception:
         site.residents.forget()  # one of them may have been lost on its way
         raise
-
-
-if ops.HAS_OPS:
-    _far_pass = torch.compiler.disable(_far_pass)  # torch.compile leaves it between two graphs
 
 
 def run_pass(
