@@ -333,8 +333,8 @@ template <int Steps, class Law>
 #pragma GCC unroll 6
       for (int p = 0; p < kPaired; ++p) {
         const __m512i quad = quad_of(row[p] + k);
-        now.of[p][0] = _mm512_dpbusd_epi32(now.of[p][0], quad, column);
-        now.of[p][1] = _mm512_dpbusd_epi32(now.of[p][1], quad, second);
+        now.of[p][0] = plus_products(now.of[p][0], quad, column);
+        now.of[p][1] = plus_products(now.of[p][1], quad, second);
       }
       weights += kFilterColumns * 4;
     };
