@@ -216,8 +216,7 @@ class ProductStep final : public CpuStep {
   }
 
   PixelSpan span_of(std::int64_t first, std::int64_t end) const {
-    const std::int64_t most = path_.pixels[filters_.panels().front().blocks] / outputs_;
-    return {first, end - first, (end - first + most - 1) / most};
+    return {first, end - first, path_.pixels[filters_.panels().front().blocks] / outputs_};
   }
 
   void find_windows(const Job& job, const Scratch& scratch, const PixelSpan& span) const {
@@ -299,7 +298,7 @@ class ProductStep final : public CpuStep {
     rescale.window = static_cast<int>(outputs_);
     advance_tile(rescale, span.first);
     if (has_matrix_) return path_.multiply_matrix(*scratch.matrix, tile, rescale);
-    const std::span pieces(scratch.pieces, static_cast<std::size_t>(span.tiles));
+    const std::span pieces(scratch.pieces, static_cast<std::size_t>(span.tiles()));
     if (path_.multiply_rescale != nullptr && panel.first_channel == 0) {
       return path_.multiply_rescale(tile, rescale, pieces);
     }

@@ -10,14 +10,18 @@
 
 namespace nibble::inline engine {
 
-// Pixels of y that follow one another, over all pictures, and how they are cut into tiles.
+// Pixels of y that follow one another, over all pictures, and how they are cut into tiles: whole
+// ones, but for the last two, which share what is left.
 struct PixelSpan {
   std::int64_t first = 0;
   std::int64_t count = 0;
-  std::int64_t tiles = 0;
+  std::int64_t tile_pixels = 1;  // of a whole one
 
+  std::int64_t tiles() const { return (count + tile_pixels - 1) / tile_pixels; }
   std::int64_t begin(std::int64_t tile) const {
-    return tile * (count / tiles) + std::min(tile, count % tiles);
+    const std::int64_t last = tiles() - 1;
+    if (tile < last || tile == 0) return tile * tile_pixels;
+    return tile == last ? ((last - 1) * tile_pixels + count + 1) / 2 : count;
   }
 };
 

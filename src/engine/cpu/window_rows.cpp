@@ -24,9 +24,12 @@ void WindowRows::find(const std::uint8_t* base, const PixelSpan& span,
   OutputPixel pixel = input_.pixel_at(span.first);
   bool follows_inner = false;
   std::int64_t pixels_before = 0;
-  for (std::int64_t tile = 0; tile < span.tiles; ++tile) {
-    const std::int64_t begin = span.begin(tile);
-    const std::int64_t count = span.begin(tile + 1) - begin;
+  const std::int64_t tiles = span.tiles();
+  std::int64_t end = 0;
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    const std::int64_t begin = end;
+    end = span.begin(tile + 1);
+    const std::int64_t count = end - begin;
     const std::int64_t pixels = count * input_.outputs;
     const std::uint8_t** rows = all_rows + begin * input_.outputs * shape_.taps;
     FilterPiece& piece = pieces[tile];

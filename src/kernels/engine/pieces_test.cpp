@@ -16,13 +16,13 @@ namespace {
 constexpr FilterStorage kStorages[] = {FilterStorage::none, FilterStorage::u8, FilterStorage::u4,
                                        FilterStorage::s32};
 
-// Pieces of so many pixels of one product with 64 outputs.
+// Pieces of so many pixels of one product.
 class Pieces {
  public:
-  Pieces(const std::vector<int>& pixels, int taps, int depth, Random& random) {
+  Pieces(const std::vector<int>& pixels, int taps, int depth, Random& random, int blocks) {
     for (const int count : pixels) {
       products_.emplace_back(
-          ProductShape{.blocks = kFilterBlocks, .pixels = count, .taps = taps, .depth = depth},
+          ProductShape{.blocks = blocks, .pixels = count, .taps = taps, .depth = depth},
           static_cast<unsigned>(random.word(1, 1000)));
       // Some pieces lack the first of their taps.
       first_taps_.push_back(taps > 1 && random.is_one_of(4) ? 1 : 0);
@@ -79,6 +79,14 @@ TEST(FilterPieces, AreRescaledAsOneByOne) {
     });
   };
   large.push_back(-1);  // may be read
+  struct Cut {
+    int blocks;
+    std::vector<int> pixels;
+  };
+  const std::vector<Cut> cuts = {
+      {4, {6}},         {4, {6, 6}},       {4, {5, 6, 6, 6}}, {4, {6, 5, 6, 1}}, {4, {6, 6, 6, 2}},
+      {4, {3, 3}},      {3, {8, 8, 6, 7}}, {2, {12}},         {2, {12, 12, 7}},  {2, {6, 6, 12, 6}},
+      {2, {11, 12, 6}}, {2, {6, 5}},       {1, {12, 6, 12}}};
   for (const auto& [taps, depth] : {std::pair{1, 64},
                                     {1, 48},
                                     {1, 52},
@@ -88,18 +96,22 @@ TEST(FilterPieces, AreRescaledAsOneByOne) {
                                     {3, 28},
                                     {2, 20},
                                     {9, 64},
-                                    {1, 24}}) {
-    for (const std::vector<int>& pixels : std::vector<std::vector<int>>{
-             {6}, {6, 6}, {5, 6, 6, 6}, {6, 5, 6, 1}, {6, 6, 6, 6, 2}, {3, 3}}) {
-      Pieces pieces(pixels, taps, depth, random);
+                                    {1, 24},
+                                    {1, 16},
+                                    {3, 12},
+                                    {1, 8}}) {
+    for (const auto& [blocks, pixels] : cuts) {
+      Pieces pieces(pixels, taps, depth, random, blocks);
       for (const FilterStorage storage : std::span(kStorages).subspan(1)) {
+        if (storage == FilterStorage::u4 && blocks < kFilterBlocks) continue;
         for (const FilterStorage addend : std::span(kStorages).first(3)) {
           const int width = random.word(0, 2);  // narrow, wide, of 31 bits
           const int largest = storage == FilterStorage::u4 ? 15 : random.word(1, 255);
           const int zero = random.is_one_of(2) ? 0 : random.word(1, largest);
           const int shift = width == 2 ? random.word(31, 45) : random.word(0, 26);
           const RescaleTile rescale = {
-              .columns = storage == FilterStorage::u4 || !random.is_one_of(3) ? 64 : 60,
+              .columns =
+                  blocks * 16 - (storage == FilterStorage::u4 || !random.is_one_of(3) ? 0 : 4),
               .addend = {.storage = addend,
                          .data = addends.data(),
                          .stride = kFilterColumns,
@@ -118,10 +130,11 @@ TEST(FilterPieces, AreRescaledAsOneByOne) {
           const std::vector<std::uint8_t> wanted =
               pieces.rescaled_on(reference::kEngineKernels, rescale);
           for (const EngineKernelsPath& path : fast_paths()) {
+            if (std::ranges::max(pixels) > path.kernel->pixels[blocks]) continue;
             ASSERT_EQ(pieces.rescaled_on(*path.kernel, rescale), wanted)
-                << name_of(path.isa) << ": " << taps << " taps of " << depth << ", "
-                << pixels.size() << " pieces, storage " << static_cast<int>(storage) << ", addend "
-                << static_cast<int>(addend) << ", width " << width;
+                << name_of(path.isa) << ": " << taps << " taps of " << depth << ", " << blocks
+                << " blocks, " << pixels.size() << " pieces, storage " << static_cast<int>(storage)
+                << ", addend " << static_cast<int>(addend) << ", width " << width;
           }
         }
       }

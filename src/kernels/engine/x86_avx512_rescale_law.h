@@ -206,21 +206,30 @@ class Avx512Rescale {
     }
   }
 
-  // The same for two of a pixel's four blocks, `first` (0 or 1) and first + 2, whose halves of
-  // bytes are side by side: what becomes of 16 sums, and both to memory.
-  template <bool IsSecond>
+  // The same for a pair of a pixel's blocks, `first` and the one Apart after it: what becomes of 16
+  // sums, and both to memory. Of 64 outputs they are 2 apart, so that halves of bytes are side by
+  // side; of 32 they are 1 apart.
+  template <int Apart, bool IsSecond>
   [[gnu::always_inline]] __m512i half_of_pair(std::int64_t p, int first, __m512i sum) const {
-    const int b = IsSecond ? 2 : 0;
+    const int b = IsSecond ? Apart : 0;
     return rescaled(sum, multipliers_of(first + b), addend_row(p) + first * kBlockBytes, b);
   }
+  template <int Apart>
   [[gnu::always_inline]] void put_pair(std::int64_t p, int first, __m512i y, __m512i second) const {
     std::uint8_t* out = row(p) + first * 16;
-    const __m512i words = as_words(y, second, words_of(first, first + 2));
+    const __m512i words = as_words(y, second, words_of(first, first + Apart));
     __m256i bytes =
         _mm256_packus_epi16(_mm512_castsi512_si256(words), _mm512_extracti64x4_epi64(words, 1));
     bytes = _mm256_min_epu8(bytes, _mm512_castsi512_si256(most_));
     if constexpr (!Positive) bytes = _mm256_max_epu8(bytes, _mm512_castsi512_si256(least_));
-    put_halves(out, _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7)));
+    bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 2, 6, 1, 5, 3, 7));
+    if constexpr (Apart == 2) {
+      put_halves(out, bytes);
+    } else if (columns_ == 0xFFFF'FFFF) {  // masks are slow on some processors
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes);
+    } else {
+      _mm256_mask_storeu_epi8(out, static_cast<__mmask32>(columns_), bytes);
+    }
   }
 
  private:
@@ -430,8 +439,9 @@ class Avx512Rescale {
         wide_lanes(odd_lanes(sum), odd_lanes(by.first), odd_lanes(x), odd_lanes(by.of_addend));
     return _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
   }
+  // In even lanes; what is left in odd ones nobody reads.
   static __m512i odd_lanes(__m512i x) {
-    return _mm512_srli_epi64(x, 32);
+    return _mm512_shuffle_epi32(x, _MM_PERM_DDBB);
   }
 
   // Of the low halves of 64-bit lanes, signed; the result is in the low halves.
