@@ -7,6 +7,8 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path as FilePath
@@ -53,12 +55,21 @@ def _exported(module: Any, calibration: Any, example: Any, entry: Options) -> Mo
         if is_program:
             _write_program(module, path)
         else:
-            was_training = module.training
-            try:
-                _write_module(module.eval(), example, path)
-            finally:
-                module.train(was_training)
+            with _evaluating(module):
+                _write_module(module, example, path)
         return _read(path, entry)
+
+
+@contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    """The module and all in it evaluate; then each is in the mode in which it was, as a frozen layer of one that trains."""
+    modes = [(each, each.training) for each in module.modules()]
+    try:
+        module.eval()
+        yield
+    finally:
+        for each, was_training in modes:
+            each.training = was_training
 
 
 def _write_module(module: Any, example: Any, path: FilePath) -> None:

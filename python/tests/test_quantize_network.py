@@ -119,6 +119,20 @@ def small_module(torch):
     return torch.nn.Sequential(*layers)
 
 
+def test_each_part_of_a_module_stays_in_its_mode(nibble):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch.onnx")
+    module, x = torch.nn.Sequential(torch.nn.BatchNorm2d(3), small_module(torch)), torch.rand(8, 3, 6, 6)
+    module[0].eval()  # frozen
+    modes = [each.training for each in module.modules()]
+    assert modes[:3] == [True, False, True]
+    nibble.quantize_network(module, x, progress=False)
+    assert [each.training for each in module.modules()] == modes
+    with pytest.raises(RuntimeError):  # torch's own, of an example that does not fit
+        nibble.quantize_network(module, x, example=torch.rand(1, 2, 6, 6), progress=False)
+    assert [each.training for each in module.modules()] == modes
+
+
 def test_modules_take_every_form_of_calibration(nibble):
     torch = pytest.importorskip("torch")
     pytest.importorskip("torch.onnx")
