@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import sys
@@ -56,7 +57,7 @@ def _exported(module: Any, calibration: Any, example: Any, entry: Options) -> Mo
             _write_program(module, path)
         else:
             with _evaluating(module):
-                _write_module(module, example, path)
+                _write_module(*_in_fp32(module, example), path)
         return _read(path, entry)
 
 
@@ -70,6 +71,17 @@ def _evaluating(module: Any) -> Iterator[None]:
     finally:
         for each, was_training in modes:
             each.training = was_training
+
+
+def _in_fp32(module: Any, example: Any) -> tuple[Any, Any]:
+    """A module of other floats as a copy in fp32, with its example: its numbers are then the same, and every processor
+    computes it."""
+    import torch
+
+    if all(each.dtype == torch.float32 for each in chain(module.parameters(), module.buffers()) if each.is_floating_point()):
+        return module, example
+    is_real = isinstance(example, torch.Tensor) and example.is_floating_point()
+    return copy.deepcopy(module).float(), example.float() if is_real else example
 
 
 def _write_module(module: Any, example: Any, path: FilePath) -> None:

@@ -133,6 +133,18 @@ def test_each_part_of_a_module_stays_in_its_mode(nibble):
     assert [each.training for each in module.modules()] == modes
 
 
+@pytest.mark.parametrize("floats", ["float64", "float16", "bfloat16"])
+def test_modules_of_other_floats_are_those_of_fp32(nibble, floats):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch.onnx")
+    dtype, x = getattr(torch, floats), torch.rand(16, 3, 6, 6)
+    module = torch.nn.Sequential(torch.nn.BatchNorm2d(3), small_module(torch)).to(dtype)
+    expected = nibble.quantize_network(copy.deepcopy(module).float(), x, progress=False).weights_hash
+    for example in (None, x[:1].to(dtype), x[:1]):
+        assert nibble.quantize_network(module, x, example=example, progress=False).weights_hash == expected
+    assert {each.dtype for each in module.parameters()} == {dtype}
+
+
 def test_modules_take_every_form_of_calibration(nibble):
     torch = pytest.importorskip("torch")
     pytest.importorskip("torch.onnx")
