@@ -188,21 +188,22 @@ class _Geometry:
         if any(size < extent for size, extent in zip(self.padded, self.extents)):
             raise UsageError(f"[{where}] shapes: got a kernel larger than the picture, expected a smaller one")
         self.size = tuple((size - e) // s + 1 for size, e, s in zip(self.padded, self.extents, self.stride))
-        self.images, self.features = x[0], weight[0] // groups  # features of a group
-        self.depth = weight[1] * weight[2] * weight[3]
+        self.images, self.features, self.channels = x[0], weight[0] // groups, weight[1]  # those of a group
+        self.places = self.images * self.size[0] * self.size[1]
+        self.depth = self.channels * self.kernel[0] * self.kernel[1]
 
     def patches(self, package: Any, x: Any) -> Any:
         """(groups, places, depth) of a picture."""
         (down, across), (apart_down, apart_across) = self.stride, self.dilation
         seen = package.windows(package.pad(x, *self.padding), self.extents)
         seen = seen[:, :, ::down, ::across, ::apart_down, ::apart_across]
-        seen = seen.reshape(self.images, self.groups, -1, *self.size, *self.kernel)
-        return package.permute(seen, 1, 0, 3, 4, 2, 5, 6).reshape(self.groups, -1, self.depth)
+        seen = seen.reshape(self.images, self.groups, self.channels, *self.size, *self.kernel)
+        return package.permute(seen, 1, 0, 3, 4, 2, 5, 6).reshape(self.groups, self.places, self.depth)
 
     def errors(self, package: Any, error: Any) -> Any:
         """(groups, places, features) of an error."""
         split = error.reshape(self.images, self.groups, self.features, *self.size)
-        return package.permute(split, 1, 0, 3, 4, 2).reshape(self.groups, -1, self.features)
+        return package.permute(split, 1, 0, 3, 4, 2).reshape(self.groups, self.places, self.features)
 
     def check_error(self, where: str, error: Any) -> None:
         expected = (self.images, self.groups * self.features, *self.size)
@@ -226,7 +227,7 @@ def conv2d(x: ArrayT, weight: Any, stride: Pair = 1, padding: Pair = 0, dilation
     for i in range(groups):
         sums = _product(package, patches[i], kernels[i].T).reshape(g.images, *g.size, g.features)
         out[:, i] = package.permute(sums, 0, 3, 1, 2)
-    result: ArrayT = _give("integers.conv2d", package, out.reshape(g.images, -1, *g.size), g.depth)
+    result: ArrayT = _give("integers.conv2d", package, out.reshape(g.images, groups * g.features, *g.size), g.depth)
     return result
 
 
@@ -253,11 +254,10 @@ def conv2d_input_gradient(
     g.check_error(where, error_)
     depth = g.features * g.kernel[0] * g.kernel[1]
     errors, kernels = g.errors(package, error_), kernel.reshape(groups, g.features, g.depth)
-    channels = kernel.shape[1]
-    padded = package.zeros((g.images, groups, channels, *g.padded), depth)
+    padded = package.zeros((g.images, groups, g.channels, *g.padded), depth)
     (down, across), (apart_down, apart_across) = g.stride, g.dilation
     for i in range(groups):
-        columns = _product(package, errors[i], kernels[i]).reshape(g.images, *g.size, channels, *g.kernel)
+        columns = _product(package, errors[i], kernels[i]).reshape(g.images, *g.size, g.channels, *g.kernel)
         columns = package.permute(columns, 0, 3, 1, 2, 4, 5)
         for row in range(g.kernel[0]):  # every tap adds to the pixels that it had read
             for column in range(g.kernel[1]):

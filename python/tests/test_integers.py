@@ -86,6 +86,25 @@ def test_convolutions_and_both_gradients(kind, geometry):
     check_convolution(kind, x, weight, geometry)
 
 
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+def test_convolutions_of_no_pictures_and_of_no_channels(kind, geometry):
+    groups = geometry.get("groups", 1)
+    one, kernel = of_kind(kind, numbers(1, 4, 9, 11)), of_kind(kind, numbers(6, 4 // groups, 3, 2))
+    rows, columns = integers.conv2d(one, kernel, **geometry).shape[2:]
+    for images, channels, features in ((0, 4, 6), (3, 0, 6), (3, 4, 0)):
+        x, weight = numbers(images, channels, 9, 11), numbers(features, channels // groups, 3, 2)
+        error = numbers(images, features, rows, columns)
+        x_, weight_, error_ = (of_kind(kind, each) for each in (x, weight, error))
+        pairs = [
+            (integers.conv2d(x_, weight_, **geometry), error.shape),
+            (integers.conv2d_input_gradient(error_, weight_, x.shape, **geometry), x.shape),
+            (integers.conv2d_weight_gradient(error_, x_, weight.shape, **geometry), weight.shape),
+        ]
+        for found, shape in pairs:
+            assert type(found) is type(x_) and "int32" in str(found.dtype)
+            assert tuple(found.shape) == shape and not to_numpy(found).any()
+
+
 @needs_torch
 @pytest.mark.parametrize("channels, features", [(43692, 2), (2, 43692), (2, 131080)], ids=["sums", "taps", "features"])
 def test_convolutions_of_more_products_than_are_safe(kind, channels, features):
