@@ -69,7 +69,8 @@ void nibble_use_cuda(void);
  * nibble_last_error() says what is wrong, and nothing changes. */
 int nibble_set_limits(const char* limits);
 
-/* Frees an engine and all that came from it, when what was submitted has ended. NULL is allowed. */
+/* Frees an engine and all that came from it, when what was submitted has ended; in `done`, all but
+ * that batch. NULL is allowed. */
 void nibble_free(nibble_engine* engine);
 
 /* The name that the network was given; it may be empty. */
@@ -111,7 +112,8 @@ int nibble_release(nibble_engine* engine, void* memory);
 int nibble_copy(const nibble_engine* engine, void* to, const void* from, size_t bytes);
 
 /* Called once for a submitted batch, by a thread of the engine's: `error` is NULL, or one line that
- * is good until the call returns. It may submit; it must not free the engine. */
+ * is good until the call returns. It may submit, and free the engine, which then runs what else was
+ * submitted first. */
 typedef void (*nibble_done)(void* context, const char* error);
 
 /* As nibble_run, without waiting: `input` and `output` must live until `done(context, error)` is

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <future>
 #include <thread>
 
 #include "core/test_support.h"
@@ -62,6 +63,24 @@ TEST_F(CApi, LoadsOnADevice) {
   EXPECT_EQ(nibble_load_on("gpu", path_.c_str(), 1, 1), nullptr);
   EXPECT_THAT(nibble_last_error(), testing::StartsWith("[device] name: got gpu"));
   EXPECT_EQ(nibble_load_on(nullptr, path_.c_str(), 1, 1), nullptr);
+}
+
+TEST_F(CApi, FreesAnEngineWhenABatchIsDone) {
+  struct Freed {
+    nibble_engine* engine;
+    std::promise<bool> has_failed;
+  } freed{nibble_load(path_.c_str(), 1, 1), {}};
+  ASSERT_NE(freed.engine, nullptr) << nibble_last_error();
+  const std::array<std::int8_t, 4> input{1, 5, -7, 5};
+  std::int8_t answer = -1;
+  const nibble_done done = [](void* context, const char* error) {
+    auto* told = static_cast<Freed*>(context);
+    nibble_free(told->engine);
+    told->has_failed.set_value(error != nullptr);
+  };
+  EXPECT_EQ(nibble_submit(freed.engine, input.data(), 1, &answer, done, &freed), 0);
+  EXPECT_FALSE(freed.has_failed.get_future().get());
+  EXPECT_EQ(answer, 1);
 }
 
 TEST_F(CApi, KeepsErrorsOfThreadsApart) {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <future>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -175,6 +177,50 @@ TEST(Submit, TakesBatchesFromCompletions) {
   expected.engine.submit(expected.examples(1), 1, output, again);
   is_over.get_future().wait();
   EXPECT_EQ(output, expected.answers_to(1));
+}
+
+// The batches behind it end first, on its thread and on the others.
+TEST(Submit, ACompletionMayEndTheEngine) {
+  for (const int lanes : {1, 3}) {
+    Expected expected(13, lanes);
+    const auto examples = expected.examples(1);
+    std::vector<std::vector<std::byte>> outputs(50, expected.room_for(1));
+    std::optional<Engine> engine(std::move(expected.engine));
+    std::promise<void> has_all;
+    std::promise<int> is_over;
+    std::atomic<int> ended = 0;
+    for (std::vector<std::byte>& output : outputs) {
+      engine->submit(examples, 1, output, [&](const std::exception_ptr&) {
+        if (&output != outputs.data()) return void(++ended);
+        has_all.get_future().wait();
+        engine.reset();
+        is_over.set_value(ended);
+      });
+    }
+    has_all.set_value();
+    EXPECT_EQ(is_over.get_future().get(), 49);
+    const std::vector<std::byte> answer(expected.answers.begin(),
+                                        expected.answers.begin() + std::ssize(outputs[0]));
+    EXPECT_THAT(outputs, testing::Each(answer));
+  }
+}
+
+TEST(Submit, ACompletionMayBeAllThatKeepsTheEngine) {
+  Expected expected(14, 2);
+  std::vector<std::byte> output = expected.room_for(1);
+  const auto examples = expected.examples(1);
+  std::promise<void> has_gone;
+  std::shared_ptr<Engine> engine(new Engine(std::move(expected.engine)), [&](Engine* last) {
+    delete last;
+    has_gone.set_value();
+  });
+  std::promise<void> is_alone;
+  engine->submit(examples, 1, output,
+                 [&is_alone, engine](const std::exception_ptr&) { is_alone.get_future().wait(); });
+  engine.reset();
+  is_alone.set_value();
+  has_gone.get_future().wait();
+  EXPECT_TRUE(std::ranges::equal(output, std::span(expected.answers).first(output.size())));
 }
 
 TEST(PendingRuns, MoveWaitAndEnd) {

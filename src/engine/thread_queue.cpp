@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -45,51 +46,42 @@ class WaitingRuns {
   std::size_t count_ = 0;
 };
 
-class ThreadQueue final : public RunQueue {
+// What the threads of a queue share; the last of them may outlive the queue.
+class LaneWork {
  public:
-  ThreadQueue(int lanes, RunFunction run) : run_(std::move(run)) {
-    try {
-      for (int lane = 0; lane < lanes; ++lane) threads_.emplace_back([this] { serve(); });
-    } catch (const std::system_error&) {
-      end();
-      throw Error("engine", "lanes", std::to_string(lanes),
-                  fmt::format("at most {}, as many as the system lets run", threads_.size()),
-                  ErrorKind::system);
-    }
-  }
-  ~ThreadQueue() override { end(); }
+  explicit LaneWork(RunFunction run) : run_(std::move(run)) {}
 
-  void submit(SubmittedRun run) override {
+  void add(SubmittedRun run) {
     {
       const std::lock_guard lock(mutex_);
       waiting_.push(std::move(run));
     }
     has_news_.notify_one();
   }
-
- private:
   void end() {
     {
       const std::lock_guard lock(mutex_);
       is_ending_ = true;
     }
     has_news_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
   }
 
+  // Until it ends and nothing waits.
   void serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
       has_news_.wait(lock, [&] { return is_ending_ || !waiting_.is_empty(); });
       if (waiting_.is_empty()) return;
-      const SubmittedRun next = waiting_.pop();
+      SubmittedRun next = waiting_.pop();
       lock.unlock();
-      finish(next);
+      finish(std::move(next));
       lock.lock();
     }
   }
 
-  void finish(const SubmittedRun& next) noexcept {
+ private:
+  // What the completion keeps, the engine perhaps, goes with it.
+  void finish(SubmittedRun next) noexcept {
     std::exception_ptr error;
     try {
       run_(next);
@@ -104,6 +96,42 @@ class ThreadQueue final : public RunQueue {
   std::condition_variable has_news_;
   WaitingRuns waiting_;
   bool is_ending_ = false;
+};
+
+class ThreadQueue final : public RunQueue {
+ public:
+  ThreadQueue(int lanes, RunFunction run) : work_(std::make_shared<LaneWork>(std::move(run))) {
+    try {
+      for (int lane = 0; lane < lanes; ++lane)
+        threads_.emplace_back([work = work_] { work->serve(); });
+    } catch (const std::system_error&) {
+      end();
+      throw Error("engine", "lanes", std::to_string(lanes),
+                  fmt::format("at most {}, as many as the system lets run", threads_.size()),
+                  ErrorKind::system);
+    }
+  }
+  ~ThreadQueue() override { end(); }
+
+  // The batch may end the queue before this returns.
+  void submit(SubmittedRun run) override { std::shared_ptr(work_)->add(std::move(run)); }
+
+ private:
+  // A thread that ends its own queue, in a completion, cannot wait for itself: it does its share of
+  // what still waits, and goes when that completion returns.
+  void end() {
+    work_->end();
+    for (std::thread& thread : threads_) {
+      if (thread.get_id() == std::this_thread::get_id()) {
+        work_->serve();
+        thread.detach();
+      } else {
+        thread.join();
+      }
+    }
+  }
+
+  std::shared_ptr<LaneWork> work_;
   std::vector<std::thread> threads_;
 };
 

@@ -95,7 +95,8 @@ struct EnginePeak {
 using ExamplesApart = std::span<const std::byte* const>;
 
 // Called once for a submitted batch, by a thread of the engine's: null, or what was thrown. It must
-// not throw; it may submit.
+// not throw; it may submit. It may also end the engine, or be all that keeps it: what else was
+// submitted then ends first.
 using Completion = std::function<void(std::exception_ptr error)>;
 
 class Engine;
