@@ -26,8 +26,8 @@ std::int64_t most_at_once(const DeviceName& device, int threads) {
 }
 
 EngineUse use(SizedEngine& engine) {
-  ++engine.users;
-  return EngineUse(&engine);
+  ++*engine.users;
+  return {&engine, EngineLeaver{engine.users}};
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ std::unique_ptr<SizedEngine> GrowingEngine::made(std::int64_t max_batch) {
 // Under mutex_.
 GrowingEngine::Engines GrowingEngine::take_unused() {
   const auto unused =
-      std::ranges::partition(left_, [](const auto& each) { return each->users > 0; });
+      std::ranges::partition(left_, [](const auto& each) { return *each->users > 0; });
   Engines taken(std::make_move_iterator(unused.begin()), std::make_move_iterator(unused.end()));
   left_.erase(unused.begin(), unused.end());
   return taken;

@@ -22,12 +22,14 @@ struct SizedEngine {
   const Engine& engine() const { return answers.engine(); }
 
   std::int64_t max_batch;
-  std::atomic<int> users = 0;
-  AnswerEngine answers;  // goes first: what was submitted still counts itself out
+  // Outlives it where the callback of a batch ends it: the batch still counts itself out.
+  std::shared_ptr<std::atomic<int>> users = std::make_shared<std::atomic<int>>(0);
+  AnswerEngine answers;
 };
 
 struct EngineLeaver {
-  void operator()(SizedEngine* engine) const { --engine->users; }
+  void operator()(SizedEngine*) const { --*users; }
+  std::shared_ptr<std::atomic<int>> users;
 };
 // Keeps its engine until the run has ended.
 using EngineUse = std::unique_ptr<SizedEngine, EngineLeaver>;
@@ -55,7 +57,7 @@ class GrowingEngine {
   mutable std::mutex mutex_;  // of all below
   std::int64_t most_;
   std::unique_ptr<SizedEngine> current_;
-  Engines left_;  // smaller ones; a later call ends them, since their own threads cannot
+  Engines left_;  // smaller ones; a later call ends those that nobody uses any more
 };
 
 }  // namespace nibble::python
