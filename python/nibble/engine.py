@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 from collections.abc import Generator, Iterable
@@ -15,6 +16,7 @@ from nibble.arguments import as_count, as_file, as_flag, as_list, as_number, as_
 from nibble.model import Model, Path, opened_to_run
 
 MOST_THREADS = (1 << 31) - 1
+atexit.register(_networks.wait_for_submitted)
 
 
 class Value(NamedTuple):

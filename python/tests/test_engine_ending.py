@@ -76,3 +76,9 @@ def said(script, *arguments):
 @pytest.mark.parametrize("middle", [IN_A_CALLBACK, AFTER_A_CALLBACK, BY_THE_COLLECTOR], ids=["in", "after", "collector"])
 def test_an_engine_may_end_on_a_thread_of_its_own(quantized_path, middle, lanes):
     assert said(BEGIN + middle + END, quantized_path, lanes) == "ended\n"
+
+
+def test_python_ends_after_what_was_submitted(quantized_path):
+    until_the_end = "submit(lambda future: threading.main_thread().join())\n"
+    others = "for _ in range(20): submit(lambda future: print(len(future.result())))"
+    assert said(BEGIN + until_the_end + others, quantized_path, 1) == 20 * "50\n"

@@ -4,11 +4,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nibble/core/parallel.h"
@@ -71,6 +74,34 @@ nb::object run(const EngineObject& self, nb::handle x, nb::handle out) {
   return answers.take(input.kind());
 }
 
+// A batch on its way, for those who must not go before it.
+class OnItsWay {
+ public:
+  OnItsWay() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  OnItsWay(OnItsWay&& other) noexcept : counts_(std::exchange(other.counts_, false)) {}
+  OnItsWay& operator=(OnItsWay&&) = delete;
+  ~OnItsWay() {
+    if (!counts_) return;
+    const std::lock_guard lock(mutex_);
+    if (--count_ == 0) is_none_.notify_all();
+  }
+
+  static void wait_for_all() {
+    const nb::gil_scoped_release they_need_it;
+    std::unique_lock lock(mutex_);
+    is_none_.wait(lock, [] { return count_ == 0; });
+  }
+
+ private:
+  static inline std::mutex mutex_;
+  static inline std::condition_variable is_none_;
+  static inline int count_ = 0;
+  bool counts_ = true;
+};
+
 // A batch on its way: all that must live until it has ended. It dies with Python's lock held.
 struct Submission {
   Submission(const EngineObject& self, nb::handle given, nb::handle told)
@@ -97,6 +128,7 @@ struct Submission {
   Examples examples;
   Answers answers;
   EngineUse used;
+  OnItsWay on_its_way;
 };
 
 void submit(const EngineObject& self, nb::handle x, nb::handle future) {
@@ -109,6 +141,7 @@ void submit(const EngineObject& self, nb::handle x, nb::handle future) {
   batch->used = self.engines->for_batch(batch->examples.batch());
   batch->used->engine().submit(batch->examples.bytes(), batch->examples.batch(),
                                batch->answers.bytes(), [batch](const std::exception_ptr& error) {
+                                 const OnItsWay until_unlocked = std::move(batch->on_its_way);
                                  const nb::gil_scoped_acquire lock;
                                  const std::unique_ptr<Submission> ended(batch);
                                  ended->end(error);
@@ -250,6 +283,9 @@ void bind_engine(nb::module_& module) {
       .def_ro("threads", &EngineObject::threads, "Of one run.")
       .def_ro("device", &EngineObject::device, "As it was asked for.");
   bind_engine_files(engine);
+  module.def("wait_for_submitted", OnItsWay::wait_for_all,
+             "Until all that was submitted has ended, to any engine, and no thread of theirs needs "
+             "Python.");
 }
 
 }  // namespace nibble::python
