@@ -39,6 +39,20 @@ def test_layouts_do_not_matter(engine, integers):
     assert np.array_equal(engine.run(integers[:, :, :, 0]), expected)
 
 
+def test_out_lies_apart_from_x(engine, integers):
+    expected = engine.run(integers)
+    memory = np.zeros(integers.size + expected.nbytes, np.uint8)
+    x = memory[: integers.size].view(integers.dtype).reshape(integers.shape)
+    x[:] = integers
+    for at in (0, integers.size - 4):
+        out = memory[at : at + expected.nbytes].view(expected.dtype).reshape(expected.shape)
+        with pytest.raises(ValueError, match=r"^\[run\] out: got memory that overlaps the input, expected memory apart from it$"):
+            engine.run(x, out)
+    assert np.array_equal(x, integers)
+    behind = memory[integers.size :].view(expected.dtype).reshape(expected.shape)
+    assert np.array_equal(engine.run(x, behind), expected)
+
+
 def test_out_is_written(engine, integers):
     out = np.empty((20, 10), engine.outputs[0].dtype)
     assert engine.run(integers, out) is out

@@ -21,6 +21,7 @@
 #include "python/src/errors.h"
 #include "python/src/networks/bind.h"
 #include "python/src/networks/engine_arrays.h"
+#include "python/src/overlap.h"
 #include "tasks/measure_engine.h"
 
 namespace nibble::python {
@@ -65,6 +66,7 @@ nb::object run(const EngineObject& self, nb::handle x, nb::handle out) {
     const std::string type = python_name(self.output.dtype);
     const Array output(out, {kRun, "out", type}, Access::write);
     check_output(self, output, examples.shape_for(self.output.shape));
+    check_apart(input, output, {kRun, "out"}, false);
     run_into(self, examples, output.data(), examples.is_on_gpu() || !output.is_on_cpu());
     note_written(output);
     return nb::borrow(out);
