@@ -44,6 +44,15 @@ def test_arrays_and_rules_are_varied(nibble, tmp_path):
     assert not (tmp_path / table["run"][0] / "layers.csv").exists()
 
 
+def test_a_regression_has_no_accuracy_to_compare(nibble, tmp_path):
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(50, 6)).astype(np.float32), random.normal(size=50).astype(np.float32)
+    network = nibble.Network("line", input=(6,)).add("linear", features=1, bias=True).add("squared_error")
+    with pytest.raises(nibble.errors.UsageError, match=r"^\[sweep\] data: got targets of a regression, expected labels of classes$"):
+        nibble.sweep(network, ["e4m3"], data=((x, y), (x, y)), epochs=1, out=tmp_path / "sweep")
+    assert not (tmp_path / "sweep").exists()  # before the first run
+
+
 def test_mistakes_are_the_commands(nibble, tmp_path):
     for settings, text in [
         ({"vary": {"nonsense": [1]}}, r"\[sweep\] --vary: got 'nonsense', expected an option of nibble train"),

@@ -271,7 +271,8 @@ def test_workers_of_a_sweep_may_be_elsewhere(nibble, tmp_path, monkeypatch):
 def test_a_sweep_needs_something_to_test_with(nibble, pictures, tmp_path):
     data = pictures, np.arange(len(pictures)) % 10
     with pytest.raises(nibble.Error, match=r"\[sweep\] data: got none to test with, expected x_test and y_test"):
-        nibble.sweep("mlp-64-32-10", [], data=data, epochs=1, out=tmp_path)
+        nibble.sweep("mlp-64-32-10", [], data=data, epochs=1, out=tmp_path / "sweep")
+    assert not (tmp_path / "sweep").exists()  # before the first run
 
 
 def test_sweeps_go_through_ray(nibble, tmp_path):

@@ -29,6 +29,17 @@ void make_folder(const fs::path& folder) {
               ErrorKind::system);
 }
 
+// What trains. Rows are compared by their accuracy, which a regression has not.
+Dataset checked_data(const RunSettings& settings) {
+  Dataset data = load_dataset(settings.data, Split::train,
+                              {.image_size = settings.image_size,
+                               .input = input_of(settings.network).shape,
+                               .skips_broken = settings.skips_broken});
+  check_data(settings.network, data);
+  if (!data.has_targets()) return data;
+  throw Error("sweep", "data", "targets of a regression", "labels of classes");
+}
+
 }  // namespace
 
 void check_data_of(SweepPlan& plan) {
@@ -37,13 +48,11 @@ void check_data_of(SweepPlan& plan) {
     RunSettings& base = settings_of(plan.base);
     const bool is_known = !base.data_hash.empty() && settings.data == base.data &&
                           settings.image_size == base.image_size;
-    if (is_known) continue;
-    const Dataset data = load_dataset(settings.data, Split::train,
-                                      {.image_size = settings.image_size,
-                                       .input = input_of(settings.network).shape,
-                                       .skips_broken = settings.skips_broken});
-    check_data(settings.network, data);
-    base.data_hash = hex(hash_of(data));
+    if (!is_known) base.data_hash = hex(hash_of(checked_data(settings)));
+    if (settings.validation == 0 && !has_split(settings.data, Split::test)) {
+      throw Error("sweep", "data", "none to test with",
+                  "x_test and y_test, a set with a test split, or a validation split");
+    }
   }
 }
 

@@ -60,7 +60,8 @@ struct SweepPlan {
 
 SweepPlan plan_of(const SweepFlags& flags);
 
-// What the last run would find wrong with its data is said before the first one.
+// What the last run would find wrong with its data is said before the first one, and that none of
+// it gives an accuracy.
 void check_data_of(SweepPlan& plan);
 
 // Makes the folder; one of another sweep is refused.

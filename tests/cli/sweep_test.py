@@ -7,6 +7,8 @@ import signal
 import subprocess
 from xml.etree import ElementTree
 
+import numpy as np
+
 from case import NIBBLE, run
 from train_case import QUICK, TrainCase, main, quick
 
@@ -174,6 +176,19 @@ class Sweep(TrainCase):
         refused("fraction-bits", "--arith", "int8", "--vary", "fraction-bits=99", code=2)
         refused("--mu: is an option of integer training", "--vary", "mu=5", code=2)
         refused("two in a folder", "--arith", "int8", "--vary", "mu=5", "mu=5")
+
+    def test_what_gives_no_accuracy_is_refused_before_the_first_run(self):
+        x, y = np.zeros((20, 6), np.float32), np.arange(20)
+        network = self.folder / "line.toml"
+        network.write_text('input = [6]\nlayers = [{ op = "linear", features = 20 }, { op = "squared_error" }]\n')
+        np.savez(self.folder / "targets.npz", x_train=x, y_train=np.zeros((20, 20), np.float32), x_test=x,
+                 y_test=np.zeros((20, 20), np.float32))
+        np.savez(self.folder / "untested.npz", x_train=x, y_train=y)
+        for name, words in (("targets", "[sweep] data: got targets of a regression, expected labels of classes"),
+                            ("untested", "[sweep] data: got none to test with, expected x_test and y_test, a set with a test split,")):
+            out = self.folder / name
+            self.fails(1, words, "sweep", network, "--formats", "e4m3", "--data", self.folder / f"{name}.npz", "--out", out)
+            self.assertFalse(out.exists())
 
     def test_two_sweeps_do_not_mix(self):
         self.sweep(epochs="0")
