@@ -24,6 +24,7 @@
 #include "epoch_loop/test_thread_ranks.h"
 #include "nibble/core/error.h"
 #include "nibble/graph/network_text.h"
+#include "run_folder/test_checkpoint.h"
 
 namespace nibble::inline epoch_loop {
 namespace {
@@ -205,17 +206,11 @@ TEST_F(Loop, RefusesACheckpointOfOtherDataAndWarnsWhereItCannotKnow) {
   const fs::path path = checkpoint_in(folder_ / "a");
   // The checkpoint as if its data had another hash, or with none as older versions wrote it.
   const auto with_data_hash = [&](const std::optional<std::string>& hash) {
-    const Safetensors file = read_safetensors(path);
-    CheckpointIdentity identity{.kind = file.metadata.at("kind")};
-    Words words;
-    for (const auto& [key, value] : file.metadata) {
-      if (key.starts_with("match.")) identity.must_match[key.substr(6)] = value;
-      if (key.starts_with("word.")) words[key.substr(5)] = value;
-    }
-    identity.must_match.erase("data_hash");
-    identity.must_match.erase("test_hash");
-    if (hash) identity.must_match["data_hash"] = *hash;
-    save_checkpoint(path, identity, words, views_of(file.tensors));
+    change_identity(path, [&](Words& match) {
+      match.erase("data_hash");
+      match.erase("test_hash");
+      if (hash) match["data_hash"] = *hash;
+    });
   };
   with_data_hash("0123456789abcdef");
   EXPECT_THAT(error_of([&] { run(options("a", RunFolderMode::resume), diary); }),

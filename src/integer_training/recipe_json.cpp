@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "backend/sgd_law.h"
 #include "epoch_loop/run_settings_text.h"
 #include "nibble/core/error.h"
 #include "nibble/integer_training/train_integers.h"
@@ -35,7 +36,8 @@ Json json_of(const SgdUpdate& rule, const IntegerRecipe& recipe) {
                {"momentum_256ths", rule.momentum},
                {"fraction_bits", rule.fraction_bits},
                {"weight_decay", recipe.weight_decay}};
-  // Runs without these go on as they were told.
+  // Runs without these go on as they were told; of fewer fraction bits momentum had as few once.
+  if (rule.fraction_bits < kStepBits) told["momentum_bits"] = kStepBits;
   if (rule.has_norm_decay) told["decay_norms"] = true;
   if (rule.looks_ahead) told["nesterov"] = true;
   return told;
