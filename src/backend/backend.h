@@ -104,6 +104,9 @@ class NormalizationOp {
   virtual void backward(const Values& input, const Values& error, ShiftPoint point,
                         const Values& input_error, Sums& scale, Sums& shift) = 0;
   virtual NormalizationRecord record() = 0;
+  // Where the case asks for it; a run that goes on writes what it had.
+  virtual RunningStatistics running() = 0;
+  virtual void set_running(const RunningStatistics& running) = 0;
   // Of values of 8 bits that no product feeds.
   virtual void forward_frozen(const Values& input, const FrozenLine& line,
                               const Values& output) = 0;

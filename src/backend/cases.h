@@ -11,6 +11,7 @@
 
 #include "backend/loss_laws.h"
 #include "backend/values.h"
+#include "laws/batch_norm.h"
 #include "nibble/backend/rules.h"
 #include "nibble/cluster/communicator.h"
 #include "nibble/core/philox.h"
@@ -91,6 +92,7 @@ struct PoolCase {
 // Batch norm of every channel, over images and pixels.
 struct NormalizationCase {
   Picture picture;
+  int running_share = 0;  // of the newest batch in what is kept of those that train; 0: nothing is
 };
 
 // What the last batch's statistics are, by channel; laws/batch_norm.h says in which units.
@@ -98,6 +100,9 @@ struct NormalizationRecord {
   std::vector<std::int64_t> means;
   std::vector<std::int64_t> variances;
 };
+
+// What is kept of the batches that trained, by channel; empty before the first.
+using RunningStatistics = std::vector<NormMoments>;
 
 // γ and β of a batch norm: fine numbers of 16 fraction bits under every rule, with bounds of their
 // own; their mantissas say nothing.

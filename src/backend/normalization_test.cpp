@@ -131,6 +131,64 @@ TEST(Normalization, IsThatOfTheCpuOnOtherBackends) {
   }
 }
 
+// Three batches that train, of units of their own, one that does not, and one more after what was
+// kept went to another operation; every statistic is compared by the backend itself. What is kept.
+RunningStatistics keep_batches(const std::string& backend, bool changes_hands) {
+  Workplace place(backend);
+  Draws draws(8);
+  const Picture picture{3, 4, 20};
+  constexpr std::int64_t kImages = 7;
+  const NormalizationCase norm{.picture = picture, .running_share = 26};
+  auto operation = place.backend->normalization(norm);
+  EXPECT_TRUE(operation->running().empty());
+  const auto scale = norm_weights(place, "norm.scale", picture.channels, draws, true);
+  const auto shift = norm_weights(place, "norm.shift", picture.channels, draws, false);
+  const Values output = place.empty(picture, kImages);
+  for (const auto& [exponent, is_training] :
+       {std::pair{-5, true}, {-3, true}, {-6, true}, {-4, false}, {-6, true}}) {
+    place.backend->begin({.is_training = is_training, .all_images = kImages});
+    const Values input = place.put(random_block(picture, kImages, exponent, draws));
+    const RunningStatistics before = operation->running();
+    operation->forward(input, nullptr, *scale, *shift, place.point(), output);
+    const RunningStatistics after = operation->running();
+    EXPECT_EQ(after.size(), static_cast<std::size_t>(picture.channels));
+    EXPECT_EQ(after == before, !is_training);
+    const NormalizationRecord record = operation->record();
+    for (std::size_t c = 0; c < after.size() && before.empty(); ++c) {
+      EXPECT_EQ(after[c].mean, record.means[c]);
+      EXPECT_EQ(norm_statistics(after[c]).variance, record.variances[c]);
+      EXPECT_EQ(after[c].exponent, exponent);
+    }
+    if (!changes_hands) continue;
+    operation = place.backend->normalization(norm);
+    operation->set_running(after);
+  }
+  return operation->running();
+}
+
+TEST(Normalization, KeepsWhatBatchesThatTrainWereLike) {
+  std::vector<std::string> backends = {"check(cpu,reference)", "pretend", "check(cpu,pretend)"};
+  for (const std::string& other : more_backends()) backends.push_back("check(cpu," + other + ")");
+  const RunningStatistics kept = keep_batches("cpu", false);
+  for (const std::string& backend : backends) {
+    SCOPED_TRACE(backend);
+    EXPECT_EQ(keep_batches(backend, false), kept);
+    EXPECT_EQ(keep_batches(backend, true), kept);
+  }
+}
+
+TEST(Normalization, KeepsNothingUnasked) {
+  Workplace place("cpu");
+  Draws draws(9);
+  const Picture picture{2, 2, 4};
+  place.backend->begin({.is_training = true, .all_images = 3});
+  const Values input = place.put(random_block(picture, 3, 0, draws));
+  const auto scale = norm_weights(place, "norm.scale", 4, draws, true);
+  const auto operation = place.backend->normalization({picture});
+  operation->forward(input, nullptr, *scale, *scale, place.point(), place.empty(picture, 3));
+  EXPECT_TRUE(operation->running().empty());
+}
+
 TEST(Normalization, OfANormalizedBatchHasMeanZeroAndDeviationOne) {
   Workplace place("cpu");
   Draws draws(6);

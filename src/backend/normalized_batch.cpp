@@ -47,16 +47,15 @@ std::vector<int> norm_exponents(int exponent, std::size_t channels,
   return exponents;
 }
 
-const NormalizedBatch::Lines& NormalizedBatch::forward(ChannelSums sums, std::int64_t count,
+const NormalizedBatch::Lines& NormalizedBatch::forward(ChannelSums sums, const StepContext& step,
                                                        std::vector<int> exponents,
                                                        std::span<const std::int32_t> scale,
-                                                       std::span<const std::int32_t> shift,
-                                                       Communicator* cluster) {
-  if (cluster != nullptr) {
+                                                       std::span<const std::int32_t> shift) {
+  if (Communicator* cluster = step.cluster; cluster != nullptr) {
     meet_as_one(sums.values, sums.squares, [&](auto both) { cluster->sum(both); });
     meet_as_one(sums.negated_least, sums.most, [&](auto both) { cluster->max(both); });
   }
-  count_ = count;
+  count_ = step.all_images * pixels_;
   exponents_ = std::move(exponents);
   sums_.clear();
   statistics_.clear();
@@ -70,7 +69,9 @@ const NormalizedBatch::Lines& NormalizedBatch::forward(ChannelSums sums, std::in
                                     .squares = sums.squares[c],
                                     .least = static_cast<std::int32_t>(-sums.negated_least[c]),
                                     .most = static_cast<std::int32_t>(sums.most[c])});
-    statistics_.push_back(norm_statistics(own, count, exponents_[c]));
+    const NormMoments moments = norm_moments(own, count_, exponents_[c]);
+    statistics_.push_back(norm_statistics(moments));
+    if (step.is_training && running_share_ > 0) keep(c, moments);
     const NormLine& line =
         line_list_.emplace_back(norm_line(statistics_.back(), {scale[c], shift[c]}));
     largest.push_back(line.largest(own.least, own.most));
@@ -80,6 +81,11 @@ const NormalizedBatch::Lines& NormalizedBatch::forward(ChannelSums sums, std::in
   }
   lines_.exponent = share_exponent(largest, line_exponents, lines_.shift);
   return lines_;
+}
+
+void NormalizedBatch::keep(std::size_t channel, const NormMoments& moments) {
+  if (channel == running_.size()) return running_.push_back(moments);  // the first batch
+  running_[channel] = running_moments(running_[channel], moments, running_share_);
 }
 
 const NormalizedBatch::Planes& NormalizedBatch::backward(ChannelErrorSums errors,

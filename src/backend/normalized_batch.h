@@ -47,10 +47,12 @@ class NormalizedBatch {
     int exponent = 0;
   };
 
+  explicit NormalizedBatch(const NormalizationCase& norm)
+      : pixels_(norm.picture.pixels()), running_share_(norm.running_share) {}
+
   // `exponents` are those of the values, by channel; γ and β as they are trained.
-  const Lines& forward(ChannelSums sums, std::int64_t count, std::vector<int> exponents,
-                       std::span<const std::int32_t> scale, std::span<const std::int32_t> shift,
-                       Communicator* cluster);
+  const Lines& forward(ChannelSums sums, const StepContext& step, std::vector<int> exponents,
+                       std::span<const std::int32_t> scale, std::span<const std::int32_t> shift);
   // Writes the gradients; the shifts of the planes are not known yet.
   const Planes& backward(ChannelErrorSums errors, int error_exponent, Communicator* cluster,
                          Sums& scale, Sums& shift);
@@ -58,8 +60,15 @@ class NormalizedBatch {
   const Planes& bound(std::vector<std::int64_t> largest, Communicator* cluster);
 
   NormalizationRecord record() const;
+  const RunningStatistics& running() const { return running_; }
+  void set_running(const RunningStatistics& running) { running_ = running; }
 
  private:
+  void keep(std::size_t channel, const NormMoments& moments);
+
+  std::int64_t pixels_;
+  int running_share_;
+  RunningStatistics running_;
   std::int64_t count_ = 0;
   std::vector<int> exponents_;
   std::vector<NormSums> sums_;

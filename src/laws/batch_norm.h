@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch norm in integers, channel by channel: statistics from exact sums, the value, the error that
-// is passed on, and what is left of it in a frozen network. docs/integer-training.md has the law in
-// words; every bound below is of numbers within those stated here. "Off by" is the distance to the
-// real numbers of the formula; tests/integers compares it with exact rationals. There μ = Σv / N,
-// σ² = Σ(v - μ)² / N and ε, x = γ/σ in the unit of the line, d = ⌊2^15·σ⌋.
+// Batch norm in integers, channel by channel: statistics from exact sums, what is kept of them from
+// batch to batch, the value, the error that is passed on, and what is left of it in a frozen
+// network. docs/integer-training.md has the law in words; every bound below is of numbers within
+// those stated here. "Off by" is the distance to the real numbers of the formula; tests/integers
+// compares it with exact rationals. There μ = Σv / N, σ² = Σ(v - μ)² / N and ε, x = γ/σ in the unit
+// of the line, d = ⌊2^15·σ⌋.
 #pragma once
 
 #include <algorithm>
@@ -33,6 +34,7 @@ inline constexpr int kNormErrorBits = 8;          // errors are passed on in 2^-
 inline constexpr std::int64_t kNormBiasMost = std::int64_t{1} << 30;
 inline constexpr int kNormMultiplierBits = 30;
 inline constexpr std::int64_t kNormMeanMost = std::int64_t{1} << 30;
+inline constexpr std::int64_t kNormSpreadMost = std::int64_t{1} << 60;
 inline constexpr std::int64_t kNormVarianceLeast = std::int64_t{1} << 30;
 inline constexpr std::int64_t kNormVarianceMost = std::int64_t{1} << 61;
 
@@ -60,27 +62,90 @@ struct NormSums {
   std::int32_t most = 0;
 };
 
+// Around what the numbers of a channel lie, and how far from it, without ε.
+struct NormMoments {
+  std::int64_t mean = 0;    // in 2^-15 of a unit 2^exponent; |mean| <= 2^30
+  std::int64_t spread = 0;  // in 2^-30 of its square, 0 to 2^60
+  std::int64_t exponent = 0;
+  bool operator==(const NormMoments&) const = default;
+};
+
+// Of `count` numbers, 1 to 2^31 - 1, in units of 2^exponent: (N·Σv² - (Σv)²)·2^30 has 122 bits. To
+// divide by N twice, rounding down, is to divide by N². The mean is off by half a unit at most.
+NIBBLE_HOST_DEVICE constexpr NormMoments norm_moments(const NormSums& sums, std::int64_t count,
+                                                      int exponent) {
+  const auto n = static_cast<std::uint64_t>(count);
+  const Int128 deviations = Int128{sums.squares} * count - Int128{sums.values} * sums.values;
+  const auto scaled = static_cast<UInt128>(deviations) << (2 * kNormUnitBits);
+  return {.mean = quotient_to_nearest(Int128{sums.values} * (1 << kNormUnitBits), n),
+          .spread = static_cast<std::int64_t>(quotient(scaled, n * n)),
+          .exponent = exponent};
+}
+
 struct NormStatistics {
   std::int64_t mean = 0;      // in 2^-15 of the value's unit; |mean| <= 2^30
-  std::int64_t variance = 0;  // in 2^-30 of its square, 2^30 <= variance <= 2^61
+  std::int64_t variance = 0;  // in 2^-30 of its square, with ε, 2^30 <= variance <= 2^61
 
   NIBBLE_HOST_DEVICE constexpr std::int64_t deviation() const {  // in 2^-15, from 2^15 to 2^31
     return static_cast<std::int64_t>(whole_root(static_cast<std::uint64_t>(variance)));
   }
 };
 
-// Of `count` numbers, 1 to 2^31 - 1, in units of 2^exponent: (N·Σv² - (Σv)²)·2^30 has 122 bits. To
-// divide by N twice, rounding down, is to divide by N². The mean is off by half a unit at most;
-// variance = ⌊2^30·σ²⌋, so that deviation() = ⌊2^15·σ⌋ to the last bit.
-NIBBLE_HOST_DEVICE constexpr NormStatistics norm_statistics(const NormSums& sums,
-                                                            std::int64_t count, int exponent) {
-  const auto n = static_cast<std::uint64_t>(count);
-  const Int128 spread = Int128{sums.squares} * count - Int128{sums.values} * sums.values;
-  const auto scaled = static_cast<UInt128>(spread) << (2 * kNormUnitBits);
-  const int epsilon = std::clamp(kNormEpsilonExponent - 2 * exponent, 0, 2 * kNormUnitBits);
-  return {.mean = quotient_to_nearest(Int128{sums.values} * (1 << kNormUnitBits), n),
-          .variance = static_cast<std::int64_t>(quotient(scaled, n * n)) +
-                      (std::int64_t{1} << (epsilon + 2 * kNormUnitBits))};
+// Of a batch: variance = ⌊2^30·σ²⌋, so that deviation() = ⌊2^15·σ⌋ to the last bit.
+NIBBLE_HOST_DEVICE constexpr NormStatistics norm_statistics(const NormMoments& moments) {
+  const std::int64_t epsilon =
+      std::clamp<std::int64_t>(kNormEpsilonExponent - 2 * moments.exponent, 0, 2 * kNormUnitBits);
+  return {.mean = moments.mean,
+          .variance = moments.spread + (std::int64_t{1} << (epsilon + 2 * kNormUnitBits))};
+}
+
+// x·2^-s to the nearest, ties away from zero; held within ±most, a power of two, where s < 0.
+NIBBLE_HOST_DEVICE constexpr std::int64_t norm_moved(std::int64_t x, std::int64_t s,
+                                                     std::int64_t most) {
+  if (s >= 0) return rounded_shift(x, static_cast<int>(s < 62 ? s : 62));
+  const int lift = s > -62 ? static_cast<int>(-s) : 62;
+  const std::int64_t bound = most >> lift;
+  if (x > bound || x < -bound) return x < 0 ? -most : most;
+  return x * (std::int64_t{1} << lift);
+}
+
+// The same in another unit.
+NIBBLE_HOST_DEVICE constexpr NormMoments norm_moments_in(const NormMoments& moments,
+                                                         std::int64_t exponent) {
+  const std::int64_t halvings = exponent - moments.exponent;
+  return {.mean = norm_moved(moments.mean, halvings, kNormMeanMost),
+          .spread = norm_moved(moments.spread, 2 * halvings, kNormSpreadMost),
+          .exponent = exponent};
+}
+
+inline constexpr int kNormShareBits = 8;
+
+// The share of the newest batch in 2^-8: 256·m to the nearest, at least 1, of a network's momentum
+// m, 0 to 1, given by the bits of its f32.
+constexpr int norm_share(std::uint32_t bits) {
+  constexpr int kFraction = 23;
+  const std::int64_t mantissa = (bits & ((1U << kFraction) - 1)) | 1U << kFraction;
+  const int halvings =
+      127 + kFraction - kNormShareBits - static_cast<int>(bits >> kFraction & 0xFF);
+  return std::max(static_cast<int>(rounded_shift(mantissa, std::min(halvings, 62))), 1);
+}
+
+// `share` 2^-8 of the way from one number to another, to the nearest, ties away from zero: never
+// beyond it.
+NIBBLE_HOST_DEVICE constexpr std::int64_t norm_step(std::int64_t from, std::int64_t to, int share) {
+  const auto way = static_cast<UInt128>(magnitude_of(to - from)) * static_cast<unsigned>(share);
+  constexpr UInt128 kHalf = 1U << (kNormShareBits - 1);
+  return from +
+         with_sign_of(to - from, static_cast<std::uint64_t>((way + kHalf) >> kNormShareBits));
+}
+
+// What is kept of batches, once there is one more: in its unit.
+NIBBLE_HOST_DEVICE constexpr NormMoments running_moments(const NormMoments& kept,
+                                                         const NormMoments& batch, int share) {
+  const NormMoments before = norm_moments_in(kept, batch.exponent);
+  return {.mean = norm_step(before.mean, batch.mean, share),
+          .spread = norm_step(before.spread, batch.spread, share),
+          .exponent = batch.exponent};
 }
 
 // γ and β of a channel as they are trained.

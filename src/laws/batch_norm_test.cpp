@@ -84,7 +84,7 @@ void for_channels(const Body& body) {
     const Channel channel = random_channel(generator);
     const auto count = static_cast<std::int64_t>(channel.v.size());
     const NormSums sums = sums_of(channel);
-    const NormStatistics statistics = norm_statistics(sums, count, channel.exponent);
+    const NormStatistics statistics = norm_statistics(norm_moments(sums, count, channel.exponent));
     body(channel, count, sums, statistics, RealNorm(channel));
     if (testing::Test::HasFailure()) return;
   }
@@ -92,7 +92,7 @@ void for_channels(const Body& body) {
 
 // Mean, variance and deviation by their definitions: no division, no root, nothing rounded.
 void expect_exact_statistics(const NormSums& sums, std::int64_t count, int exponent) {
-  const NormStatistics statistics = norm_statistics(sums, count, exponent);
+  const NormStatistics statistics = norm_statistics(norm_moments(sums, count, exponent));
   const Int128 n = count;
   const Int128 twice_off = 2 * (n * statistics.mean - Int128{sums.values} * (1 << 15));
   EXPECT_TRUE(-n <= twice_off && twice_off <= n);
@@ -260,7 +260,7 @@ TEST(BatchNorm, TheWidestNumbersFit) {
                         .squares = kCount * 32767 * 32767,
                         .least = -32767,
                         .most = 32767};
-    const NormStatistics statistics = norm_statistics(sums, kCount, -20);
+    const NormStatistics statistics = norm_statistics(norm_moments(sums, kCount, -20));
     EXPECT_LE(statistics.deviation(), std::int64_t{1} << 31);
     for (const std::int32_t magnitude : {kNormScaleLeast, kNormScaleMost}) {
       const NormScale scale{.scale = magnitude, .shift = kNormScaleMost};
@@ -274,6 +274,88 @@ TEST(BatchNorm, TheWidestNumbersFit) {
       EXPECT_LT(std::abs(plane.addend), std::int64_t{1} << 48);
     }
   }
+}
+
+NormMoments random_moments(std::mt19937_64& generator) {
+  const auto within = [&](std::int64_t most) {
+    const auto x = static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(most + 1));
+    return generator() % 8 == 0 ? most : x >> (generator() % 60);
+  };
+  const std::int64_t mean = within(kNormMeanMost);
+  return {.mean = generator() % 2 == 0 ? mean : -mean,
+          .spread = within(kNormSpreadMost),
+          .exponent = static_cast<std::int64_t>(generator() % 12) - 20};
+}
+
+// Of x·2^-s, in integers: nothing is divided.
+void expect_moved(std::int64_t x, std::int64_t s, std::int64_t most, std::int64_t moved) {
+  if (s < 0) {
+    const Int128 exact = Int128{x} << -s;
+    EXPECT_TRUE(moved == exact || (std::abs(moved) == most && (exact > most || exact < -most) &&
+                                   (moved < 0) == (x < 0)));
+    return;
+  }
+  const Int128 unit = Int128{1} << s;
+  const Int128 twice_off = 2 * (magnitude_of(moved) * unit - magnitude_of(x));
+  EXPECT_TRUE(-unit < twice_off && twice_off <= unit);  // halves go away from zero
+  EXPECT_TRUE(moved == 0 || (moved < 0) == (x < 0));
+}
+
+TEST(BatchNorm, WhatIsKeptTakesTheUnitOfTheNextBatch) {
+  std::mt19937_64 generator(24);
+  for (int i = 0; i < kChannels; ++i) {
+    const NormMoments kept = random_moments(generator);
+    const NormMoments moved = norm_moments_in(kept, kept.exponent + i % 61 - 30);
+    const std::int64_t s = moved.exponent - kept.exponent;
+    expect_moved(kept.mean, s, kNormMeanMost, moved.mean);
+    expect_moved(kept.spread, 2 * s, kNormSpreadMost, moved.spread);
+  }
+  constexpr NormMoments kKept{.mean = -3, .spread = 6, .exponent = -4};
+  static_assert(norm_moments_in(kKept, -3) == NormMoments{-2, 2, -3});  // -1.5 and 1.5
+  static_assert(norm_moments_in(kKept, -5) == NormMoments{-6, 24, -5});
+  static_assert(norm_moments_in(kKept, 200) == NormMoments{0, 0, 200});
+  static_assert(norm_moments_in(kKept, -200) == NormMoments{-kNormMeanMost, kNormSpreadMost, -200});
+}
+
+TEST(BatchNorm, RunningStatisticsGoTheirShareOfTheWay) {
+  std::mt19937_64 generator(25);
+  for (int i = 0; i < kChannels; ++i) {
+    const NormMoments kept = random_moments(generator);
+    const NormMoments batch = random_moments(generator);
+    const int share = 1 + i % 256;
+    const NormMoments before = norm_moments_in(kept, batch.exponent);
+    const NormMoments after = running_moments(kept, batch, share);
+    EXPECT_EQ(after.exponent, batch.exponent);
+    const auto expect_step = [&](std::int64_t from, std::int64_t to, std::int64_t reached) {
+      const Int128 way = Int128{to - from} * share;
+      const Int128 gone = Int128{reached - from} * 256;
+      const Int128 beyond = way < 0 ? way - gone : gone - way;
+      EXPECT_TRUE(-128 < beyond && beyond <= 128);  // halves go away from zero
+    };
+    expect_step(before.mean, batch.mean, after.mean);
+    expect_step(before.spread, batch.spread, after.spread);
+    EXPECT_EQ(running_moments(kept, batch, 256), batch);
+  }
+  // The widest ways.
+  constexpr NormMoments kLow{-kNormMeanMost, 0, 0};
+  constexpr NormMoments kHigh{kNormMeanMost, kNormSpreadMost, 0};
+  static_assert(running_moments(kLow, kHigh, 128) == NormMoments{0, kNormSpreadMost / 2, 0});
+  static_assert(running_moments(kHigh, kLow, 255) ==
+                NormMoments{-kNormMeanMost + (1 << 23), kNormSpreadMost >> 8, 0});
+  static_assert(norm_statistics(norm_moments_in(kHigh, -40)).variance == kNormVarianceMost);
+}
+
+TEST(BatchNorm, AMomentumIsAShareIn256thsAndNeverNone) {
+  for (const auto& [momentum, share] : {std::pair{0.1F, 26},
+                                        {0.01F, 3},
+                                        {0.5F, 128},
+                                        {1.0F, 256},
+                                        {0.001F, 1},
+                                        {0.0F, 1},
+                                        {-0.0F, 1},
+                                        {1e-40F, 1},
+                                        {0.99F, 253}})
+    EXPECT_EQ(norm_share(std::bit_cast<std::uint32_t>(momentum)), share) << momentum;
 }
 
 TEST(BatchNorm, SumsOfAnyInputFitFifteenBits) {

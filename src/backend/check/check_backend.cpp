@@ -3,6 +3,7 @@
 #include "backend/registry.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -237,6 +238,21 @@ class CheckBackend final : public IntegerBackend {
                                   theirs.variances);
   }
 
+  void compare(const RunningStatistics& ours, const RunningStatistics& theirs) {
+    if (ours.size() != theirs.size())
+      fail("channels of running statistics", std::ssize(ours), std::ssize(theirs));
+    for (const auto& [part, number] :
+         {std::pair{"means", &NormMoments::mean}, std::pair{"spreads", &NormMoments::spread},
+          std::pair{"exponents", &NormMoments::exponent}}) {
+      std::vector<std::int64_t> our_numbers;
+      std::vector<std::int64_t> their_numbers;
+      std::ranges::transform(ours, std::back_inserter(our_numbers), number);
+      std::ranges::transform(theirs, std::back_inserter(their_numbers), number);
+      compare_numbers<std::int64_t>(std::string("running statistics (") + part + ")", our_numbers,
+                                    their_numbers);
+    }
+  }
+
   void compare(std::string_view tensor, Sums& sums) {
     const std::size_t size = static_cast<TwinSums&>(sums).size;
     std::vector<std::int64_t> ours(size);
@@ -383,6 +399,7 @@ class TwinNormalization final : public NormalizationOp {
     second_->forward(second_of(input), product ? &second_of(*product) : nullptr, second_of(scale),
                      second_of(shift), point, second_of(output));
     backend_.compare("statistics", first_->record(), second_->record());
+    backend_.compare(first_->running(), second_->running());
     backend_.compare("value", output);
   }
   void backward(const Values& input, const Values& error, ShiftPoint point,
@@ -396,6 +413,11 @@ class TwinNormalization final : public NormalizationOp {
     if (!input_error.memory.is_empty()) backend_.compare("error of the input", input_error);
   }
   NormalizationRecord record() override { return first_->record(); }
+  RunningStatistics running() override { return first_->running(); }
+  void set_running(const RunningStatistics& running) override {
+    first_->set_running(running);
+    second_->set_running(running);
+  }
   void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
     first_->forward_frozen(first_of(input), first_of(line), first_of(output));
     second_->forward_frozen(second_of(input), second_of(line), second_of(output));

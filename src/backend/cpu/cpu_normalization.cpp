@@ -57,7 +57,9 @@ class ValueRows {
 class CpuNormalization final : public NormalizationOp {
  public:
   CpuNormalization(CpuBackend& backend, const NormalizationCase& norm)
-      : backend_(backend), channels_(static_cast<std::size_t>(norm.picture.channels)) {}
+      : backend_(backend),
+        channels_(static_cast<std::size_t>(norm.picture.channels)),
+        batch_(norm) {}
 
   void forward(const Values& input, const Weights* product, const Weights& scale,
                const Weights& shift, ShiftPoint point, const Values& output) override {
@@ -66,9 +68,8 @@ class CpuNormalization final : public NormalizationOp {
     std::span<const std::int8_t> weight;
     if (product != nullptr) weight = cpu_weights(*product).mantissas();
     const NormalizedBatch::Lines& lines = batch_.forward(
-        sums_of(tensor, rows), backend_.step().all_images * tensor.picture.pixels(),
-        norm_exponents(tensor.exponent, channels_, weight), cpu_weights(scale).fine(),
-        cpu_weights(shift).fine(), backend_.step().cluster);
+        sums_of(tensor, rows), backend_.step(), norm_exponents(tensor.exponent, channels_, weight),
+        cpu_weights(scale).fine(), cpu_weights(shift).fine());
     const NormLines constants{lines.multiplier.data(), lines.addend.data(), lines.shift.data()};
     const auto number = [&](std::size_t c, std::int64_t v, std::int64_t) {
       return lines.multiplier[c] * v + lines.addend[c];
@@ -105,6 +106,8 @@ class CpuNormalization final : public NormalizationOp {
   }
 
   NormalizationRecord record() override { return batch_.record(); }
+  RunningStatistics running() override { return batch_.running(); }
+  void set_running(const RunningStatistics& running) override { batch_.set_running(running); }
 
   void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
     const BlockTensor tensor = backend_.block(input);

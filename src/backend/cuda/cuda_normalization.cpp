@@ -19,8 +19,14 @@ class CudaNormalization final : public NormalizationOp {
         known_(backend.lasting(channels_ * sizeof(cuda::NormChannel))),
         planes_(
             backend.lasting((channels_ / cuda::kLeastPlaneChannels + 1) * sizeof(cuda::NormPlane))),
-        shared_(backend.lasting(sizeof(cuda::NormShared))) {
-    for (const cuda::DeviceBuffer* each : {&totals_, &known_, &planes_, &shared_})
+        shared_(backend.lasting(sizeof(cuda::NormShared))),
+        running_share_(norm.running_share) {
+    std::vector<const cuda::DeviceBuffer*> empty = {&totals_, &known_, &planes_, &shared_};
+    if (running_share_ > 0) {
+      running_ = backend.lasting(channels_ * sizeof(NormMoments));
+      empty.push_back(&running_);
+    }
+    for (const cuda::DeviceBuffer* each : empty)
       cuda::queue(backend.queue(), cuda::ZeroJob{each->as<void>(), each->size() / 4});
   }
 
@@ -39,7 +45,10 @@ class CudaNormalization final : public NormalizationOp {
                            .shift = cuda_weights(shift).fine(),
                            .point = site.point,
                            .count = count_,
-                           .elements = site.elements});
+                           .elements = site.elements,
+                           .running = keeps() ? running_.as<NormMoments>() : nullptr,
+                           .running_share = has_running_ ? running_share_ : kWhole});
+    has_running_ = has_running_ || keeps();
     backend_.hold(cuda::NormalizeJob{.values = values,
                                      .norm = place(),
                                      .site = site,
@@ -93,7 +102,24 @@ class CudaNormalization final : public NormalizationOp {
     return record;
   }
 
+  RunningStatistics running() override {
+    if (!has_running_) return {};
+    RunningStatistics running(channels_);
+    backend_.queue().get(running.data(), running_.as<void>(), channels_ * sizeof(NormMoments));
+    return running;
+  }
+  void set_running(const RunningStatistics& running) override {
+    has_running_ = !running.empty();
+    if (!has_running_) return;
+    backend_.queue().flush();
+    backend_.queue().put(running_.as<void>(), running.data(), channels_ * sizeof(NormMoments));
+  }
+
  private:
+  // Of the first batch, which is taken as it is.
+  static constexpr int kWhole = 1 << kNormShareBits;
+
+  bool keeps() const { return running_share_ > 0 && backend_.step().is_training; }
   cuda::NormPlace place() const {
     return {totals_.as<cuda::NormTotals>(), known_.as<cuda::NormChannel>(),
             planes_.as<cuda::NormPlane>(), shared_.as<cuda::NormShared>()};
@@ -153,6 +179,9 @@ class CudaNormalization final : public NormalizationOp {
   cuda::DeviceBuffer known_;
   cuda::DeviceBuffer planes_;
   cuda::DeviceBuffer shared_;
+  cuda::DeviceBuffer running_;
+  int running_share_;
+  bool has_running_ = false;
   std::int64_t count_ = 0;  // numbers of a channel in the last batch
 };
 

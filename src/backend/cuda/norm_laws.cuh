@@ -50,7 +50,12 @@ __device__ __noinline__ inline void apply_laws(const NormLinesJob& job, std::uin
                     .least = kNormEnd - static_cast<std::int32_t>(totals.low),
                     .most = static_cast<std::int32_t>(totals.high) - kNormEnd};
     channel.exponent = *job.exponent + (job.sum_shifts != nullptr ? job.sum_shifts[c] : 0);
-    channel.statistics = norm_statistics(channel.sums, job.count, channel.exponent);
+    const NormMoments moments = norm_moments(channel.sums, job.count, channel.exponent);
+    channel.statistics = norm_statistics(moments);
+    if (job.running != nullptr) {
+      job.running[c] =
+          running_moments(job.running[c], moments, static_cast<int>(job.running_share));
+    }
     channel.line = norm_line(channel.statistics, {job.scale[c], job.shift[c]});
     wanted = norm_wanted_exponent(channel.line.largest(channel.sums.least, channel.sums.most),
                                   channel.line.exponent);

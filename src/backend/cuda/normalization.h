@@ -76,6 +76,8 @@ struct NormLinesJob {
   DevicePoint* point;
   std::int64_t count;     // numbers of a channel in the batch of all ranks
   std::int64_t elements;  // of this rank's tensor
+  NormMoments* running;   // of all channels; null: nothing is kept of this batch
+  std::int64_t running_share;
 };
 
 // And on the way back, with the gradients.

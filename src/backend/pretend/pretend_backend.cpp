@@ -234,6 +234,12 @@ class PretendNormalization final : public NormalizationOp {
   NormalizationRecord record() override {
     return device_.read([&](CpuBackend&) { return inner_->record(); });
   }
+  RunningStatistics running() override {
+    return device_.read([&](CpuBackend&) { return inner_->running(); });
+  }
+  void set_running(const RunningStatistics& running) override {
+    device_.later([this, running](CpuBackend&) { inner_->set_running(running); });
+  }
   void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
     device_.later([=, this, own = inner_of(line)](CpuBackend&) {
       inner_->forward_frozen(inner_of(input), own, inner_of(output));

@@ -11,7 +11,9 @@ namespace {
 class ReferenceNormalization final : public NormalizationOp {
  public:
   ReferenceNormalization(ReferenceBackend& backend, const NormalizationCase& norm)
-      : backend_(backend), channels_(static_cast<std::size_t>(norm.picture.channels)) {}
+      : backend_(backend),
+        channels_(static_cast<std::size_t>(norm.picture.channels)),
+        batch_(norm) {}
 
   void forward(const Values& input, const Weights* product, const Weights& scale,
                const Weights& shift, ShiftPoint point, const Values& output) override {
@@ -27,9 +29,9 @@ class ReferenceNormalization final : public NormalizationOp {
     std::span<const std::int8_t> weight;
     if (product != nullptr) weight = of(*product).mantissas.as<std::int8_t>();
     const NormalizedBatch::Lines& lines =
-        batch_.forward(std::move(sums), backend_.step().all_images * input.picture.pixels(),
+        batch_.forward(std::move(sums), backend_.step(),
                        norm_exponents(backend_.exponent(input), channels_, weight), of(scale).fine,
-                       of(shift).fine, backend_.step().cluster);
+                       of(shift).fine);
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::size_t c = i % channels_;
@@ -66,6 +68,8 @@ class ReferenceNormalization final : public NormalizationOp {
   }
 
   NormalizationRecord record() override { return batch_.record(); }
+  RunningStatistics running() override { return batch_.running(); }
+  void set_running(const RunningStatistics& running) override { batch_.set_running(running); }
 
   void forward_frozen(const Values& input, const FrozenLine& line, const Values& output) override {
     backend_.freeze(values_of(input), line, output);
