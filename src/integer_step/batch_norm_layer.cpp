@@ -2,6 +2,7 @@
 // Batch norm: the sums of a product, or values of 8 bits, by the statistics of the batch of all
 // ranks.
 #include <algorithm>
+#include <bit>
 
 #include "graph/batch_norm.h"
 #include "integer_step/layer.h"
@@ -21,12 +22,18 @@ WeightsCase part_case(const IntegerLayerSettings& settings, NormPart part) {
   return weights;
 }
 
+int share_of(const IntegerLayerSettings& settings) {
+  if (settings.statistics == FrozenStatistics::calibrated) return 0;
+  return norm_share(std::bit_cast<std::uint32_t>(std::get<BatchNorm>(settings.node.op).momentum));
+}
+
 class BatchNormLayer final : public IntegerLayer {
  public:
   explicit BatchNormLayer(const IntegerLayerSettings& settings)
       : backend_(*settings.place.forward),
         product_(settings.product),
-        norm_(backend_.normalization({settings.output})),
+        running_share_(share_of(settings)),
+        norm_(backend_.normalization({settings.output, running_share_})),
         pixels_(settings.output.pixels()),
         value_point_(settings.value_point()),
         error_point_(settings.error_point()),
@@ -88,6 +95,9 @@ class BatchNormLayer final : public IntegerLayer {
   bool makes_whole_gradients() const override { return true; }
   std::vector<TrainedTensor*> parameters() override { return {&scale_, &shift_}; }
   std::optional<NormalizationRecord> statistics() const override { return norm_->record(); }
+  NormalizationOp* keeper_of_statistics() const override {
+    return running_share_ > 0 ? norm_.get() : nullptr;
+  }
   std::vector<PlacedPoint> value_points() const override { return {value_point_}; }
   std::vector<PlacedPoint> error_points() const override { return {error_point_}; }
 
@@ -117,6 +127,7 @@ class BatchNormLayer final : public IntegerLayer {
 
   IntegerBackend& backend_;
   const TrainedTensor* product_;
+  int running_share_;
   std::unique_ptr<NormalizationOp> norm_;
   std::int64_t pixels_;
   PlacedPoint value_point_;

@@ -13,6 +13,7 @@
 #include "integer_step/placement.h"
 #include "integer_step/trained_tensor.h"
 #include "nibble/graph/network.h"
+#include "nibble/integer_step/settings.h"
 
 namespace nibble::inline integer_step {
 
@@ -57,6 +58,8 @@ class IntegerLayer {
   virtual bool makes_whole_gradients() const { return false; }
   // Of the last batch, where the layer has any.
   virtual std::optional<NormalizationRecord> statistics() const { return std::nullopt; }
+  // A batch norm's, where what batches were like is kept.
+  virtual NormalizationOp* keeper_of_statistics() const { return nullptr; }
 
   // The exponent of the sums that the value's point rounds, or of the value where nothing is
   // rounded, in evaluation.
@@ -92,7 +95,8 @@ struct IntegerLayerSettings {
   bool is_rectified = false;               // a pool of values that a rectifier keeps for it alone
   bool is_pooled = false;                  // that rectifier: errors come to it rectified
   const TrainedTensor* product = nullptr;  // of a batch norm: the weight whose sums it reads
-  std::uint32_t first_parameter = 0;       // place of the layer's first in parameters_of
+  FrozenStatistics statistics = FrozenStatistics::calibrated;  // of a batch norm
+  std::uint32_t first_parameter = 0;  // place of the layer's first in parameters_of
   ShiftRounding value_rounding = ShiftRounding::nearest;
   ShiftRounding error_rounding = ShiftRounding::nearest;
   ShiftRounding gradient_rounding = ShiftRounding::pseudo_stochastic;

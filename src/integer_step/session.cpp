@@ -52,7 +52,7 @@ IntegerSession::IntegerSession(const Network& network, const IntegerOptions& opt
     : network_(network),
       options_(options),
       cluster_(cluster != nullptr && cluster->size() > 1 ? cluster : nullptr),
-      tape_(network, options.roundings, std::move(placement), options.frozen),
+      tape_(network, options.roundings, std::move(placement), options.frozen, options.statistics),
       loss_point_(tape_.answer_backend().new_point(
           {"loss", options.roundings.all.error, kIntegerLossStream})) {
   check_integer_answer(network);

@@ -82,7 +82,8 @@ void SteadySession::take_snapshot() {
   Snapshot taken{.steps = session_->steps(),
                  .weights = {},
                  .points = tape().point_states(),
-                 .loss = session_->loss_state()};
+                 .loss = session_->loss_state(),
+                 .running = tape().running()};
   for (const TrainedTensor* each : tape().parameters()) taken.weights.push_back(each->read());
   for (; untaken_ > 0; --untaken_) ready_.push_back(session_->take_answers());
   if (save_) save_();  // last: from here on nothing can fail
@@ -99,6 +100,7 @@ void SteadySession::write(const Snapshot& snapshot) {
     point.backend->set_point(point.point, snapshot.points[i]);
   }
   session_->set_loss_state(snapshot.loss);
+  tape().set_running(snapshot.running);
   session_->set_steps(snapshot.steps);
 }
 

@@ -61,6 +61,7 @@ class SteadySession {
     std::vector<WeightsState> weights;
     std::vector<PointState> points;
     PointState loss;
+    std::vector<RunningStatistics> running;  // of batch norms
   };
   // A batch with its own copy of what the caller may change.
   struct KeptBatch {

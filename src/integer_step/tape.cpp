@@ -42,7 +42,8 @@ InputBatch part_of(const InputBatch& batch, std::int64_t first, std::int64_t cou
 }
 
 IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundings,
-                         Placement placement, std::span<const std::string> frozen)
+                         Placement placement, std::span<const std::string> frozen,
+                         FrozenStatistics statistics)
     : network_(network),
       placement_(std::move(placement)),
       pictures_(pictures_of(network)),
@@ -76,6 +77,7 @@ IntegerTape::IntegerTape(const Network& network, const IntegerRoundings& roundin
           .gives_sums = is_normalized_product(network, i),
           .is_rectified = is<MaxPool>(node.op) && is_pooled_rectifier(network, node.inputs[0]),
           .is_pooled = is_pooled_rectifier(network, i),
+          .statistics = statistics,
           .first_parameter = static_cast<std::uint32_t>(parameters_.size()),
           .value_rounding = choice.value,
           .error_rounding = choice.error,
@@ -118,6 +120,25 @@ std::vector<NormalizationRecord> IntegerTape::statistics() const {
       list.push_back(std::move(*own));
   }
   return list;
+}
+
+std::vector<RunningStatistics> IntegerTape::running() const {
+  std::vector<RunningStatistics> list;
+  for (const auto& layer : layers_) {
+    NormalizationOp* keeper = layer ? layer->keeper_of_statistics() : nullptr;
+    if (keeper == nullptr) continue;
+    if (RunningStatistics own = keeper->running(); !own.empty()) list.push_back(std::move(own));
+  }
+  return list;
+}
+
+void IntegerTape::set_running(std::span<const RunningStatistics> running) {
+  if (running.empty()) return;
+  auto next = running.begin();
+  for (const auto& layer : layers_) {
+    NormalizationOp* keeper = layer ? layer->keeper_of_statistics() : nullptr;
+    if (keeper != nullptr) keeper->set_running(*next++);
+  }
 }
 
 std::vector<PointState> IntegerTape::point_states() const {

@@ -96,13 +96,18 @@ class IntegerTape {
   // The network must outlive the tape. Weights are not set; those of layers that a pattern of
   // `frozen` fits get no gradient and never move.
   IntegerTape(const Network& network, const IntegerRoundings& roundings, Placement placement,
-              std::span<const std::string> frozen = {});
+              std::span<const std::string> frozen = {},
+              FrozenStatistics statistics = FrozenStatistics::calibrated);
 
   // Those that are trained, in the order of parameters_of(network).
   const std::vector<TrainedTensor*>& parameters() const { return parameters_; }
 
   // Of batch norms in the last batch, in the order of nodes.
   std::vector<NormalizationRecord> statistics() const;
+  // What batch norms keep of the batches that trained, in the same order; empty where they do not,
+  // and before the first.
+  std::vector<RunningStatistics> running() const;
+  void set_running(std::span<const RunningStatistics> running);
 
   // Points that keep shifts from batch to batch, and what they know, in the same order.
   const std::vector<PlacedPoint>& points() const { return points_; }

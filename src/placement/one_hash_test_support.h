@@ -33,7 +33,10 @@ inline Network named(std::string_view name) {
 inline IntegerOptions options_for(const Network& network) {
   IntegerOptions options;
   options.roundings.all.error = ShiftRounding::stochastic;
-  if (has_batch_norm(network)) options.update = kSgdOfTests;
+  if (has_batch_norm(network)) {
+    options.update = kSgdOfTests;
+    options.statistics = FrozenStatistics::running;
+  }
   return options;
 }
 
@@ -46,7 +49,7 @@ inline Backends two(std::string_view second) {
   return {make_backend("cpu"), make_backend(second)};
 }
 
-// Of all that a checkpoint has of weights.
+// Of all that a checkpoint has of weights and of batch norms.
 inline std::uint64_t hash_of_weights(const IntegerSession& session) {
   Hasher hasher;
   for (const TrainedTensor* each : session.tape().parameters()) {
@@ -57,6 +60,8 @@ inline std::uint64_t hash_of_weights(const IntegerSession& session) {
     hasher.add(std::as_bytes(std::span(state.fine)));
     hasher.add(std::as_bytes(std::span(state.momentum)));
   }
+  for (const RunningStatistics& each : session.tape().running())
+    hasher.add(std::as_bytes(std::span(each)));
   return hasher.value();
 }
 
@@ -94,6 +99,7 @@ inline void hand_over(const IntegerSession& from, IntegerSession& to) {
     const PlacedPoint& point = to.tape().points()[i];
     point.backend->set_point(point.point, points[i]);
   }
+  to.tape().set_running(from.tape().running());
   to.set_loss_state(from.loss_state());
   to.set_steps(from.steps());
 }

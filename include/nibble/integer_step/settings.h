@@ -33,6 +33,10 @@ struct IntegerRoundings {
   }
 };
 
+// What a frozen batch norm knows of its values: what calibration images show, or a running mean of
+// what the batches that trained were like.
+enum class FrozenStatistics : std::uint8_t { calibrated, running };
+
 struct IntegerOptions {
   std::uint64_t seed = 1;
   ShiftRule rule = ShiftRule::exact;
@@ -40,6 +44,7 @@ struct IntegerOptions {
   UpdateRule update = {};  // of the first step; what changes from step to step is told later
   int residual_bits = 0;  // by which the first weights of layers that only an add reads are smaller
   IntegerRoundings roundings = {};
+  FrozenStatistics statistics = FrozenStatistics::calibrated;
   std::vector<std::string> frozen =
       {};                      // layers whose weights stay, by name; * any text, ? a letter
   std::string device = "cpu";  // who computes; it changes no number
