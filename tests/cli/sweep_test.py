@@ -110,6 +110,24 @@ class Sweep(TrainCase):
         self.assertEqual(run(*options).stdout.decode(), text)
         self.assertEqual(self.stamps(), before)
 
+    def test_schedules_and_rates_of_integers_are_varied(self):
+        folder, of_integers = self.folder / "sweep", ("--arith", "int8", "--update", "sgd", "--epochs", "2")
+        values = ("schedule=cosine", "schedule=onecycle", "lr=0.05", "lr=0.2")
+        process = run("sweep", "mlp-64-32-10", *QUICK, *of_integers, "--vary", *values, "--out", folder)
+        self.assertEqual(process.returncode, 0, process.stderr.decode())
+        with open(folder / "sweep.csv", newline="") as file:
+            rows = [(row["schedule"], float(row["lr"])) for row in csv.DictReader(file)]
+        self.assertEqual(rows, [("cosine", 0.05), ("cosine", 0.2), ("onecycle", 0.05), ("onecycle", 0.2)])
+        hashes = set()
+        for schedule, rate in rows:
+            path = folder / f"schedule_{schedule}_lr_{rate}-seed1"
+            told = json.loads((path / "settings.json").read_text())
+            self.assertEqual((told["schedule"].partition("(")[0], told["rate"], told["update"]), (schedule, rate, "sgd"))
+            alone, _, _ = self.train("alone", *of_integers, "--overwrite", "--schedule", schedule, "--lr", str(rate))
+            self.assertEqual(self.hash_of(path), self.hash_of(alone))
+            hashes.add(self.hash_of(path))
+        self.assertEqual(len(hashes), 4)
+
     def test_seeds_alone_are_a_row(self):
         folder = self.folder / "sweep"
         of_floats = ("sweep", "mlp-64-32-10", *QUICK, "--epochs", "1", "--seeds", "2", "--out", folder)
