@@ -6,7 +6,8 @@ usage: check_purity.py BUILD_DIR [objdump]
 
 Disassembles what was built of src/laws, src/backend and its cpu, src/integer_step, src/kernels/products,
 src/kernels/integer_loops, src/kernels/normalization, src/kernels/engine and src/engine/cpu, tests and benchmarks aside, and
-what makes the model of a run of integers: the mean of its weights, its frozen norms and its frozen answers.
+what makes the model of a run of integers: the mean of its weights, its running statistics, its frozen norms and its frozen
+answers.
 Arithmetic, comparison, conversion and rounding of floats are refused; moving, shuffling and masking of registers is no
 arithmetic.
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 FOLDERS = ("src/laws", "src/backend", "src/backend/cpu", "src/integer_step", "src/kernels/products",
            "src/kernels/integer_loops", "src/kernels/normalization", "src/kernels/engine", "src/engine/cpu")
 SOURCES = ("src/integer_training/integer_averager.cpp", "src/integer_training/frozen_answers.cpp",
-           "src/graph/frozen_norm.cpp")  # compiled apart
+           "src/integer_training/running_norms.cpp", "src/graph/frozen_norm.cpp")  # compiled apart
 NOT_THE_STEP = re.compile(r"(_test|_bench|_fuzz|peak\w*)\.cpp\.o$")
 UNITY = re.compile(r"^unity_(\w+)_\d+_cxx\.cxx\.o$")
 

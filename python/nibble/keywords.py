@@ -128,6 +128,10 @@ class TrainOptions(TypedDict, total=False):
     loss_form: Literal["fractional", "octaves"] | None
     """int8: fractional, or octaves: exponents cut to whole numbers"""
 
+    statistics: Literal["calibrated", "running"] | None
+    """int8: what freezes batch norms, calibrated, the images of `calibration` (usual), or running, a mean over the
+    batches that trained"""
+
     calibration: int | None
     """int8: images of the train split that freeze the shifts (1024)"""
 

@@ -134,6 +134,22 @@ TEST_F(DeviceNormTraining, GivesTheRunOfTheCpu) {
   expect_equal(train("cuda"), train("cpu"));
 }
 
+TEST_F(DeviceNormTraining, KeepsTheStatisticsOfTheCpu) {
+  recipe_.options.statistics = FrozenStatistics::running;
+  recipe_.average_from = 0;
+  const TrainResult wanted = train("cpu");
+  expect_equal(train("cuda"), wanted);
+  const fs::path folder = folder_ / "there and back";
+  train("cpu", {.folder = folder, .stop_after = 1});
+  train("cuda", {.folder = folder, .mode = RunFolderMode::resume, .stop_after = 2});
+  expect_equal(train("cpu", {.folder = folder, .mode = RunFolderMode::resume}), wanted);
+  recipe_.epochs = 1;
+  EXPECT_NO_THROW(train("check(cpu,cuda)"));
+  const TrainResult first = train("cpu");
+  for (const TrainResult& each : train_in_ranks<ThreadRank>([](const ThreadRank&) {}))
+    expect_equal(each, first);
+}
+
 TEST_F(DeviceNormTraining, IsComparedInEveryOperation) {
   recipe_.epochs = 1;
   recipe_.average_from = 0;

@@ -11,6 +11,7 @@
 #include "graph/batch_norm.h"
 #include "integer_training/integer_model.h"
 #include "integer_training/rate_course.h"
+#include "integer_training/running_norms.h"
 #include "nibble/integer_training/train_integers.h"
 
 namespace nibble::inline integer_training {
@@ -100,10 +101,12 @@ StepResult IntegerLearner::told(std::size_t left) {
   return all;
 }
 
-// What was learned with shifts and statistics from examples of the train split, as one batch.
+// What was learned with shifts and statistics from examples of the train split, as one batch;
+// batches that trained say nothing of an average of weights.
 // Batch norms want the statistics that the weights were trained with, those of augmented pictures:
 // the black borders of crops alone move them by points of accuracy.
-Model IntegerLearner::frozen(const std::vector<WeightsState>& states) const {
+Model IntegerLearner::frozen(const std::vector<WeightsState>& states,
+                             std::span<const RunningStatistics> running) const {
   std::vector<ModelTensor> trained;
   for (std::size_t i = 0; i < states.size(); ++i) {
     trained.push_back(model_tensor(*session_.tape().parameters()[i], states[i]));
@@ -120,10 +123,12 @@ Model IntegerLearner::frozen(const std::vector<WeightsState>& states) const {
         .input;
   };
   // Pictures that stay on the disk are more than memory holds: as many at a time as a step has.
-  const Calibration found = evaluator().calibrate(
+  Calibration found = evaluator().calibrate(
       trained, {.images = count,
                 .most = data_.train.images.is_in_memory() ? count : std::min(count, recipe_.batch),
                 .load = load});
+  if (!running.empty())
+    found.norms = running_norms(recipe_.network, trained, found.exponents, running);
   return integer_model(recipe_.network, std::move(trained), found);
 }
 
@@ -132,6 +137,7 @@ const std::vector<WeightsState>& IntegerLearner::states() const {
     states_.clear();
     snapshot_.reset();
     for (const TrainedTensor* each : session_.tape().parameters()) states_.push_back(each->read());
+    running_ = session_.tape().running();
     states_steps_ = session_.steps();
   }
   return states_;
@@ -141,7 +147,7 @@ const std::vector<WeightsState>& IntegerLearner::states() const {
 Model IntegerLearner::snapshot() const {
   return session_.steadily([&] {
     const std::vector<WeightsState>& weights = states();
-    if (!snapshot_) snapshot_ = frozen(weights);
+    if (!snapshot_) snapshot_ = frozen(weights, running_);
     return copy_of(*snapshot_);
   });
 }
@@ -152,7 +158,7 @@ std::optional<Model> IntegerLearner::average() const {
     std::vector<WeightsState> weights;
     for (std::size_t i = 0; i < session_.tape().parameters().size(); ++i)
       weights.push_back(averager_.mean(i));
-    return frozen(weights);
+    return frozen(weights, {});
   });
 }
 

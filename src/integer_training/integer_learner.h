@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,7 +75,9 @@ class IntegerLearner final : public Learner {
   void trace_into(StepTrace* trace);
   Evaluation evaluate(const Model& model, const Dataset& data, ShiftRule rule) const;
   void read_state(Words& words, std::vector<NamedTensorView>& tensors) const;
-  Model frozen(const std::vector<WeightsState>& states) const;
+  // `running` empty: batch norms have the statistics of calibration images.
+  Model frozen(const std::vector<WeightsState>& states,
+               std::span<const RunningStatistics> running) const;
   const std::vector<WeightsState>& states() const;
   IntegerEvaluator& evaluator() const;
 
@@ -91,6 +94,7 @@ class IntegerLearner final : public Learner {
   mutable IntegerBatcher calibration_;
   // Of the weights as they are: read once, whoever asks between two steps.
   mutable std::vector<WeightsState> states_;
+  mutable std::vector<RunningStatistics> running_;
   mutable std::optional<Model> snapshot_;
   mutable std::int64_t states_steps_ = -1;  // when they were read
   double rate_ = 0;                         // of the last step: μ, or of the rule sgd

@@ -35,6 +35,16 @@ layers = [
   { op = "softmax_cross_entropy" },
 ])";
 
+constexpr std::string_view kNormed = R"(
+input = [8, 8, 3]
+layers = [
+  { op = "conv2d", name = "a", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu", name = "a1" },
+  { op = "conv2d", name = "b", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm", name = "b1" },
+  { op = "add", from = ["b1", "a1"] }, { op = "batch_norm", momentum = 0.4 }, { op = "relu" },
+  { op = "max_pool", kernel = 2 }, { op = "flatten" }, { op = "linear", features = 10, bias = true },
+  { op = "softmax_cross_entropy" },
+])";
+
 class IntegerLearners : public ::testing::Test {
  protected:
   IntegerLearners() : data_(made_up_data({8, 8, 3}, 60, 10)) {
@@ -109,6 +119,35 @@ TEST_F(IntegerLearners, SoDoesTheRuleSgd) {
                                  exponent_of(after.network.nodes[i].weight);
   }
   EXPECT_TRUE(has_moved);
+}
+
+// The statistics of the last weights are those of all batches before.
+TEST_F(IntegerLearners, SoDoRunningStatistics) {
+  recipe_.network = parse_network(kNormed, "test");
+  recipe_.network.class_names = data_.train.class_names;
+  use_sgd(recipe_);
+  recipe_.options.statistics = FrozenStatistics::running;
+  const auto running = all_ways();
+  EXPECT_EQ(running.size(), 1U);
+  recipe_.options.statistics = FrozenStatistics::calibrated;
+  const auto calibrated = train_made_up(recipe_, data_, kSteps);
+  EXPECT_NE((*running.begin())[0], calibrated[0]);
+  EXPECT_EQ((*running.begin())[1], calibrated[1]);  // the average has none
+}
+
+TEST_F(IntegerLearners, HaveNoRunningStatisticsBeforeTheFirstStep) {
+  recipe_.network = parse_network(kNormed, "test");
+  recipe_.network.class_names = data_.train.class_names;
+  use_sgd(recipe_);
+  const auto first_model = [&](FrozenStatistics statistics) {
+    recipe_.options.statistics = statistics;
+    IntegerLearner learner(recipe_, data_, nullptr);
+    IntegerLearner resumed(recipe_, data_, nullptr);
+    resumed.take_state(checkpoint_of(learner));
+    EXPECT_EQ(hashes_of(resumed), hashes_of(learner));
+    return hashes_of(learner);
+  };
+  EXPECT_EQ(first_model(FrozenStatistics::running), first_model(FrozenStatistics::calibrated));
 }
 
 TEST_F(IntegerLearners, DependOnWhatACheckpointHolds) {

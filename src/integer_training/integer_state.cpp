@@ -25,6 +25,22 @@ void take_words(const Checkpoint& checkpoint, const std::string& name,
   std::ranges::copy(checkpoint.tensor(name, DType::i32, shape).as<std::int32_t>(), values.begin());
 }
 
+// What a checkpoint calls what a batch norm keeps: mean, spread, exponent of each channel.
+struct RunningTensor {
+  std::string name;
+  Shape shape;
+};
+static_assert(sizeof(NormMoments) == 3 * sizeof(std::int64_t));
+
+std::vector<RunningTensor> running_tensors(const Network& network) {
+  std::vector<RunningTensor> tensors;
+  for (const Parameter& each : parameters_of(network)) {
+    if (!each.is_trained && each.kind == "mean")
+      tensors.push_back({network.nodes[each.node].name + ".running", {each.shape[0], 3}});
+  }
+  return tensors;
+}
+
 }  // namespace
 
 void IntegerLearner::put_state(Words& words, std::vector<NamedTensorView>& tensors) const {
@@ -59,6 +75,11 @@ void IntegerLearner::read_state(Words& words, std::vector<NamedTensorView>& tens
     add(".fine", state.fine);
     add(".momentum", state.momentum);
   }
+  const std::vector<RunningTensor> kept = running_tensors(recipe_.network);
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    const auto* numbers = reinterpret_cast<const std::byte*>(running_[i].data());
+    tensors.push_back({kept[i].name, {numbers, DType::i64, kept[i].shape}});
+  }
   averager_.put_state(words, tensors);
 }
 
@@ -84,7 +105,18 @@ void IntegerLearner::take_state(const Checkpoint& checkpoint) {
     take_words(checkpoint, each->name() + ".momentum", state.momentum);
     each->write(state);
   }
-  session_.set_steps(integer_word(words, "steps"));
+  const std::int64_t steps = integer_word(words, "steps");
+  if (recipe_.options.statistics == FrozenStatistics::running && steps > 0) {
+    std::vector<RunningStatistics> running;
+    for (const RunningTensor& each : running_tensors(recipe_.network)) {
+      const auto numbers = checkpoint.tensor(each.name, DType::i64, each.shape).as<std::int64_t>();
+      RunningStatistics& own = running.emplace_back();
+      for (std::size_t c = 0; c < numbers.size(); c += 3)
+        own.push_back({numbers[c], numbers[c + 1], numbers[c + 2]});
+    }
+    session_.tape().set_running(running);
+  }
+  session_.set_steps(steps);
   states_steps_ = -1;
   averager_.take_state(checkpoint, session_.tape().parameters());
 }

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,6 +26,15 @@ constexpr std::string_view kSmallNetwork = R"(
 input = [8, 8, 1]
 layers = [
   { op = "conv2d", name = "a", channels = 4, kernel = 3, padding = 1, bias = true },
+  { op = "relu" }, { op = "max_pool", kernel = 2 }, { op = "flatten" },
+  { op = "linear", name = "b", features = 10 },
+  { op = "softmax_cross_entropy" },
+])";
+
+constexpr std::string_view kNormedNetwork = R"(
+input = [8, 8, 1]
+layers = [
+  { op = "conv2d", name = "a", channels = 4, kernel = 3, padding = 1 }, { op = "batch_norm" },
   { op = "relu" }, { op = "max_pool", kernel = 2 }, { op = "flatten" },
   { op = "linear", name = "b", features = 10 },
   { op = "softmax_cross_entropy" },
@@ -66,6 +76,7 @@ class LostDevices : public ::testing::Test {
     choose_place(place, recipe.options);
     lose_after(of_session);
     IntegerLearner learner(recipe, data_, nullptr);
+    if (before_) learner.take_state(*before_);
     lose_after(of_evaluator);
     Course found;
     const auto note = [&](const std::string& moment, const auto& ask) {
@@ -117,6 +128,7 @@ class LostDevices : public ::testing::Test {
  protected:
   TrainingData data_;
   IntegerRecipe recipe_;
+  std::optional<Checkpoint> before_;  // with which every course begins
 };
 
 constexpr int kAfterFirstSnapshot = 40;  // operations: before it there is nothing to go on from
@@ -127,6 +139,19 @@ TEST_F(LostDevices, OfTheSessionAreOutlived) {
     EXPECT_TRUE(moments.contains("steps")) << place;
     EXPECT_TRUE(moments.contains("checkpoint")) << place;
   }
+}
+
+// No batch counts twice where steps are made again.
+TEST_F(LostDevices, LeaveRunningStatisticsAsTheyWere) {
+  recipe_.network = parse_network(kNormedNetwork, "test");
+  recipe_.network.class_names = data_.train.class_names;
+  use_sgd(recipe_);
+  recipe_.options.statistics = FrozenStatistics::running;
+  IntegerLearner learner(recipe_, data_, nullptr);
+  take_steps(learner, data_, recipe_.batch, 3, 10);
+  before_ = checkpoint_of(learner);
+  const std::set<std::string> moments = moments_of("pretend", kAfterFirstSnapshot, true);
+  EXPECT_TRUE(moments.contains("steps"));
 }
 
 TEST_F(LostDevices, OfTheEvaluationAreOutlived) {

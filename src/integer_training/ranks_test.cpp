@@ -109,5 +109,20 @@ TEST_F(Ranks, MayBeAnyNumberUnderTheRuleSgd) {
   for (const int ranks : {2, 3}) EXPECT_EQ(train(ranks), wanted) << ranks;
 }
 
+TEST_F(Ranks, MayBeAnyNumberWithRunningStatistics) {
+  recipe_.network = parse_network(R"(
+    input = [8, 8, 1]
+    layers = [
+      { op = "conv2d", channels = 8, kernel = 3, padding = 1 }, { op = "batch_norm" }, { op = "relu" },
+      { op = "max_pool", kernel = 2 }, { op = "flatten" }, { op = "linear", features = 10 },
+      { op = "softmax_cross_entropy" } ])",
+                                  "normed");
+  use_sgd(recipe_);
+  recipe_.options.statistics = FrozenStatistics::running;
+  recipe_.batch = 718;  // a last batch of one image, and of ranks that have none
+  const std::uint64_t wanted = train(1);
+  for (const int ranks : {2, 3}) EXPECT_EQ(train(ranks), wanted) << ranks;
+}
+
 }  // namespace
 }  // namespace nibble::inline integer_training

@@ -65,6 +65,7 @@ std::string to_json(const IntegerRecipe& recipe) {
       {"average_from", recipe.average_from},
       {"calibration", recipe.calibration}});
   if (!options.frozen.empty()) method["freeze"] = options.frozen;
+  if (options.statistics == FrozenStatistics::running) method["statistics"] = "running";
   Json layers = Json::object();
   for (const auto& [layer, choice] : options.roundings.layers) layers[layer] = json_of(choice);
   const Json numbers = {{"shifts", name_of(options.rule)},

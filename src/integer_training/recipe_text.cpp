@@ -79,6 +79,7 @@ void read_choices(TomlReader& table, IntegerRecipe& recipe) {
   std::visit([&](auto& rule) { read_update(table, rule, recipe); }, options.update);
   take_word(table, "shifts", options.rule, shift_rule_by_name);
   take_word(table, "loss_form", options.form, loss_form_by_name);
+  take_word(table, "statistics", options.statistics, statistics_by_name);
   take_roundings(table, options.roundings);
   take_integer(table, "residual_bits", options.residual_bits, {.most = kMostResidualBits});
   take_integer(table, "calibration", recipe.calibration, {.least = 1, .most = kMostCalibration});
@@ -111,6 +112,12 @@ CrossEntropyForm loss_form_by_name(std::string_view name) {
   if (name == "fractional") return CrossEntropyForm::fractional;
   if (name == "octaves") return CrossEntropyForm::whole_octaves;
   throw Error("train", "loss form", fmt::format("'{}'", name), "fractional or octaves");
+}
+
+FrozenStatistics statistics_by_name(std::string_view name) {
+  if (name == "calibrated") return FrozenStatistics::calibrated;
+  if (name == "running") return FrozenStatistics::running;
+  throw Error("train", "statistics", fmt::format("'{}'", name), "calibrated or running");
 }
 
 IntegerRecipe parse_integer_recipe(std::string_view toml, std::string_view source,

@@ -58,6 +58,7 @@ fraction_bits = 4
 residual_bits = 1
 decay = true
 loss_form = "octaves"
+statistics = "running"
 calibration = 64
 average_from = 3
 freeze = ["conv1", "layer1.*"]
@@ -71,6 +72,7 @@ place = "reference, stem=cpu"
   EXPECT_EQ(recipe.options.seed, 7U);
   EXPECT_EQ(recipe.options.rule, ShiftRule::delayed);
   EXPECT_EQ(recipe.options.form, CrossEntropyForm::whole_octaves);
+  EXPECT_EQ(recipe.options.statistics, FrozenStatistics::running);
   EXPECT_EQ(recipe.options.roundings.all.error, ShiftRounding::stochastic);
   ASSERT_EQ(recipe.options.roundings.layers.size(), 1U);
   EXPECT_EQ(recipe.options.roundings.layers[0].second.value, ShiftRounding::pseudo_stochastic);

@@ -14,6 +14,7 @@
 
 #include "core/name.h"
 #include "epoch_loop/run_training.h"
+#include "graph/batch_norm.h"
 #include "integer_step/choose_place.h"
 #include "integer_training/integer_learner.h"
 #include "integer_training/rate_course.h"
@@ -55,6 +56,9 @@ void check_options(const IntegerRecipe& recipe) {
     throw Error("train", "residual bits", "a network without adds", "one with residual branches");
   if (recipe.options.form == CrossEntropyForm::whole_octaves && is<SquaredError>(nodes.back().op))
     throw Error("train", "loss form", "squared_error", "softmax_cross_entropy, which has two");
+  if (recipe.options.statistics == FrozenStatistics::running && !has_batch_norm(recipe.network))
+    throw Error("train", "statistics", "running in a network without a batch norm",
+                "one with some");
   if (recipe.start && recipe.options.residual_bits > 0)
     throw Error("train", "residual bits", "a model to start from", "weights that are drawn");
   check_average_start(recipe.average_from, recipe.epochs);

@@ -116,6 +116,11 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
   verb.add_option("--loss-form", flags.loss_form,
                   "int8: fractional, or octaves: exponents cut to whole numbers")
       ->check(CLI::IsMember({"fractional", "octaves"}));
+  verb.add_option(
+          "--statistics", flags.statistics,
+          "int8: what freezes batch norms, calibrated, the images of --calibration (usual), or\n"
+          "running, a mean over the batches that trained")
+      ->check(CLI::IsMember({"calibrated", "running"}));
   verb.add_option("--calibration", flags.calibration,
                   "int8: images of the train split that freeze the shifts (1024)")
       ->check(CLI::Range(std::int64_t{1}, kMostCalibration));
@@ -140,6 +145,7 @@ void check_arithmetic(const TrainFlags& flags, const IntegerFlags& integers) {
           std::pair{"--decay", integers.has_decay.has_value()},
           std::pair{"--decay-norms", integers.has_norm_decay.has_value()},
           std::pair{"--loss-form", integers.loss_form.has_value()},
+          std::pair{"--statistics", integers.statistics.has_value()},
           std::pair{"--calibration", integers.calibration.has_value()},
           std::pair{"--freeze", !integers.frozen.empty()}}) {
       if (is_given) refuse(flag, "is an option of integer training: give --arith int8, too");
@@ -184,6 +190,7 @@ IntegerRecipe integer_recipe_of(const TrainFlags& flags, const IntegerFlags& int
   for (const std::string& text : integers.roundings) take_shift_rounding(text, options.roundings);
   if (integers.residual_bits) options.residual_bits = *integers.residual_bits;
   if (integers.loss_form) options.form = loss_form_by_name(*integers.loss_form);
+  if (integers.statistics) options.statistics = statistics_by_name(*integers.statistics);
   if (!integers.frozen.empty()) options.frozen = integers.frozen;
   if (const auto place = place_of_flags(flags)) choose_place(*place, options);
   return recipe;

@@ -25,6 +25,7 @@ struct IntegerFlags {
   std::optional<bool> has_decay = {};
   std::optional<bool> has_norm_decay = {};
   std::optional<std::string> loss_form;
+  std::optional<std::string> statistics;
   std::optional<std::int64_t> calibration;
   std::vector<std::string> frozen;  // patterns
 };

@@ -267,6 +267,18 @@ class Resumption(IntegerCase):
             for name in ("layers.csv", "integers.csv"):
                 self.assertEqual((folder / name).read_bytes(), (whole / name).read_bytes(), (epochs, name))
 
+    def test_running_statistics_go_on_too_and_are_told_where_they_are_chosen(self):
+        options = ("--epochs", "3", "--average-from", "0", "--statistics", "running")
+        whole, _, _ = self.normed("whole", *options)
+        self.assertIn('"statistics": "running"', (whole / "settings.json").read_text())
+        self.normed("parts", *options, "--stop-after", 1, "--ranks", 2)
+        folder, _, _ = self.normed("parts", *options, "--resume", "--threads", "3")
+        self.assertEqual(self.hash_of(folder), self.hash_of(whole))
+        self.assertEqual(self.summary(folder)["test"], self.summary(whole)["test"])
+        usual, _, _ = self.normed("usual", *options[:-1], "calibrated")
+        self.assertNotIn('"statistics"', (usual / "settings.json").read_text())
+        self.assertNotEqual(self.hash_of(usual), self.hash_of(whole))
+
     def refused(self, folder, words, *options):
         before = {path: path.read_bytes() for path in folder.iterdir()}
         self.fails(1, words, "train", self.network, *quick("--epochs", "2", "--out", folder, "--resume", *options))
@@ -306,7 +318,7 @@ class Refusals(IntegerCase):
             self.refused(2, f"{option}: is an option of float training: --arith int8 has --mu", "--arith", "int8", option, value)
         for option, value in (("--mu", "5"), ("--shifts", "exact"), ("--momentum16", "1"), ("--fraction-bits", "1"),
                               ("--shift-rounding", "value=nearest"), ("--loss-form", "octaves"), ("--update", "sgd"),
-                              ("--freeze", "conv1")):
+                              ("--freeze", "conv1"), ("--statistics", "running")):
             self.refused(2, f"{option}: is an option of integer training: give --arith int8, too", option, value)
 
     def test_options_of_the_other_update_rule(self):
@@ -321,8 +333,13 @@ class Refusals(IntegerCase):
             self.refused(1, words, "--arith", "int8", "--update", "sgd", *options)
         self.refused(2, "--momentum: got nan, expected 0 to 1", "--arith", "int8", "--update", "sgd", "--momentum", "nan")
 
+    def test_running_statistics_where_there_is_no_batch_norm(self):
+        self.refused(1, "[train] statistics: got running in a network without a batch norm, expected one with some",
+                     "--arith", "int8", "--statistics", "running")
+
     def test_wrong_words(self):
         self.refused(2, "--arith", "--arith", "int9")
+        self.refused(2, "--statistics", "--arith", "int8", "--statistics", "frozen")
         self.refused(1, "shifts: got 'frozen', expected exact or delayed", "--arith", "int8", "--shifts", "frozen")
         for text in ("value", "=nearest", "conv1=nearest", "weight=nearest"):
             self.refused(1, "shift rounding: got", "--arith", "int8", "--shift-rounding", text)

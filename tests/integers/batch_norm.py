@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batch norms of docs/integer-training.md: int64 arrays for images and pixels, Python integers for what a channel has."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 
 import numpy as np
@@ -30,7 +30,11 @@ class Channel:
     lift: int  # h: sums are 2^h of v
     total: int  # A
     mean: int
-    variance: int
+    spread: int
+
+    @property
+    def variance(self):
+        return self.spread + (1 << (30 + min(max(-17 - 2 * self.exponent, 0), 30)))
 
     @property
     def deviation(self):
@@ -39,9 +43,26 @@ class Channel:
 
 def channel_of(count, total, squares, exponent, lift=0):
     """Of numbers v of that exponent, by their exact sums."""
-    j = min(max(-17 - 2 * exponent, 0), 30)
-    variance = ((count * squares - total * total) << 30) // count // count + (1 << (30 + j))
-    return Channel(count, exponent, lift, total, nearest_quotient(total << 15, count), variance)
+    spread = ((count * squares - total * total) << 30) // count // count
+    return Channel(count, exponent, lift, total, nearest_quotient(total << 15, count), spread)
+
+
+def in_unit(channel, exponent):
+    """A channel's (mean, spread), which count in the unit of v, in another one."""
+    fall = exponent - channel.exponent
+
+    def moved(x, s, most):
+        return nearest_shift(x, s) if s > 0 else min(max(x << -s, -most), most)
+    return moved(channel.mean, fall, 2**30), moved(channel.spread, 2 * fall, 2**60)
+
+
+def kept_with(kept, batch, share):
+    """What is kept of batches, with one more; kept is None before the first."""
+    if kept is None:
+        return batch
+    mean, spread = (x + nearest_shift((y - x) * share, 8)
+                    for x, y in zip(in_unit(kept, batch.exponent), (batch.mean, batch.spread)))
+    return replace(batch, mean=mean, spread=spread)
 
 
 def line_of(channel, scale, offset):
@@ -89,6 +110,8 @@ class BatchNorm(Layer):
     def __init__(self, index, node, channels, product, network):
         super().__init__(index, node)
         self.product = product  # whose exact sums are normalized, or None
+        self.share = max(int(np.floor(np.float32(node.get("momentum", 0.1)) * np.float64(256) + 0.5)), 1)
+        self.kept = [None] * channels
         self.scale = network.make("scale", np.ones(channels, np.int64), 0, 16)
         self.shift = network.make("shift", np.zeros(channels, np.int64), 0, 16)
 
@@ -114,6 +137,15 @@ class BatchNorm(Layer):
         self.lines = [line_of(*one) for one in zip(self.channels, self.scale.fine.tolist(), self.shift.fine.tolist())]
         z = [m * v + c for v, (m, c, _) in zip(self.v, self.lines)]
         return to_mantissas(z, [t for _, _, t in self.lines], *points.rounding("value", self.index, x.mantissas.shape))
+
+    def keep(self):
+        """What the batch was like."""
+        self.kept = [kept_with(kept, channel, self.share) for kept, channel in zip(self.kept, self.channels)]
+
+    def freeze_by_kept(self):
+        """In the units of the last batch."""
+        kept = [in_unit(*each) for each in zip(self.kept, (channel.exponent for channel in self.channels))]
+        self.channels = [replace(channel, mean=mean, spread=spread) for channel, (mean, spread) in zip(self.channels, kept)]
 
     def backward(self, points, error, is_asked):
         u, units, of_scale, of_shift = [], [], [], []

@@ -162,7 +162,8 @@ class Command(BoundsCase):
             v = clamp(shift(sums[..., i], h), MOST_VALUE)
             by_sums = v.size, int(v.sum()), int((v * v).sum()), exponent + h
             channel, real = channel_of(*by_sums, h), Real(*by_sums)
-            channel.mean, channel.variance = int(tensors["norm.mean"][i]), int(tensors["norm.variance"][i])
+            channel.mean = int(tensors["norm.mean"][i])
+            channel.spread += int(tensors["norm.variance"][i]) - channel.variance
             yield channel, real, int(tensors["norm.scale"][i]), int(tensors["norm.shift"][i])
 
     def test_the_statistics_of_65536_numbers(self):

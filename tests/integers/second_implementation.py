@@ -35,6 +35,7 @@ class Settings:
     residual_bits: int = 0
     decay: bool = False
     loss_form: str = "fractional"
+    statistics: str = "calibrated"
     crop: int = 0
     flip: bool = False
     cutout: int = 0
@@ -93,6 +94,11 @@ class Frozen(Evaluation):
 
 class Step(Evaluation):
     """Rounding points and updates of one step of training."""
+
+    def normalized(self, layer, x):
+        value = layer.normalized(self, x)
+        layer.keep()
+        return value
 
     def __init__(self, settings, step, steps_an_epoch, images, wanted=None, names=()):
         self.names = names  # of the nodes
@@ -333,4 +339,8 @@ def trained(description, images, labels, settings, start=None):
         examples = augmented(images, calibrating, settings.seed, 2**32 - 1, settings.crop, settings.flip,
                              settings.cutout)
     values = network.run(Evaluation(), pictures_of(examples, table, exponent))
+    if settings.statistics == "running" and settings.epochs and not averages:
+        for layer in network.layers:
+            if isinstance(layer, BatchNorm):
+                layer.freeze_by_kept()
     return Model(network, [value.exponent for value in values], table, averages, epochs)

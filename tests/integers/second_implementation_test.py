@@ -4,6 +4,7 @@
 import re
 
 import numpy as np
+from batch_norm import BatchNorm
 from files import IMAGES, LABELS, ROOT, TRAIN_IMAGES
 from laws import in_training, loss_differences, shift
 from layers import Tensor
@@ -166,6 +167,20 @@ class Run(TwiceCase):
         flags = ["--update", "sgd", "--epochs", 2, "--weight-decay", 0.001, "--decay-norms", "--average-from", 2,
                  "--smoothing", 0.1, "--crop", 1, "--flip"]
         self.compare(NORMALIZED, flags, epochs=2, weight_decay=0.001, decay_norms=True, average_from=2, crop=1, flip=True, **NORMALIZED_SGD)
+
+    def test_running_statistics(self):
+        """As the weights are, of norms with a momentum of their own and of one that is not trained; an average has none."""
+        layers = NORMALIZED.replace('name = "norm_of_sums"', 'name = "norm_of_sums", momentum = 0.3')
+        flags = ["--update", "sgd", "--epochs", 2, "--lr", 1, "--schedule", "constant", "--statistics", "running", "--crop", 1,
+                 "--freeze", "*_of_branch"]
+        choices = {"epochs": 2, "lr": 1, "schedule": "constant", "statistics": "running", "crop": 1, "freeze": ("*_of_branch",),
+                   **NORMALIZED_SGD}
+        model = self.compare(layers, flags, **choices)
+        self.assertEqual([norm.share for norm in model.network.layers if isinstance(norm, BatchNorm)], [77, 26, 26])
+        moves = [channel.exponent - kept.exponent for norm in model.network.layers if isinstance(norm, BatchNorm)
+                 for kept, channel in zip(norm.kept, norm.channels)]
+        self.assertTrue(any(moves))  # some are frozen in another unit
+        self.compare(layers, [*flags, "--average-from", 2], average_from=2, **choices)
 
     def test_batch_norms_at_all_bounds(self):
         """So large a rate that scales reach both bounds and cross 0, where the sign before the step counts."""

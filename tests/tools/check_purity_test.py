@@ -33,6 +33,7 @@ FOLDERS = {  # where CMake leaves the objects of the folders
 SOURCES = {  # and those of single sources
     "src/integer_training/integer_averager.cpp": "src/integer_training/CMakeFiles/nibble_integer_training.dir/integer_averager.cpp.o",
     "src/integer_training/frozen_answers.cpp": "src/integer_training/CMakeFiles/nibble_integer_training.dir/frozen_answers.cpp.o",
+    "src/integer_training/running_norms.cpp": "src/integer_training/CMakeFiles/nibble_integer_training.dir/running_norms.cpp.o",
     "src/graph/frozen_norm.cpp": "src/graph/CMakeFiles/nibble_graph.dir/frozen_norm.cpp.o",
 }
 

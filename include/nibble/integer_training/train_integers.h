@@ -80,7 +80,8 @@ IntegerRecipe load_integer_recipe(std::string_view name_or_path, const RecipeCha
 void choose_update(std::string_view name, IntegerRecipe& recipe);
 int in_256ths(double momentum);  // to the nearest
 
-CrossEntropyForm loss_form_by_name(std::string_view name);  // "fractional", "octaves"
+CrossEntropyForm loss_form_by_name(std::string_view name);   // "fractional", "octaves"
+FrozenStatistics statistics_by_name(std::string_view name);  // "calibrated", "running"
 
 // One rule more, "value=stochastic" or "conv1.error=nearest"; the first one of a layer starts from
 // what then stands for all.
