@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+
+from nibble.program import PROGRAM
 
 
 def main() -> None:
-    program = Path(__file__).with_name("bin") / "nibble"
-    if not program.exists():
+    if not PROGRAM.exists():
         sys.exit("nibble: this package was built without the command")
-    os.execv(program, ["nibble", *sys.argv[1:]])
+    os.execv(PROGRAM, ["nibble", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ from nibble.errors import (
 )
 from nibble.gathering import NAMES, arrays_of
 from nibble.options import as_words
+from nibble.program import PROGRAM
 
-PROGRAM = Path(__file__).with_name("bin") / "nibble"
 USAGE = 2  # the exit code of a call that cannot be
 INTERRUPTS = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 KINDS: dict[str, type[Error]] = {

@@ -76,7 +76,7 @@ def test_other_kinds(nibble, quantized_path):
 
 
 def test_the_kind_is_told_to_those_who_ask(nibble):
-    from nibble.command import PROGRAM
+    from nibble.program import PROGRAM
 
     def complaint(**variables):
         words = [PROGRAM, "signature", "--device", NO_GPU]

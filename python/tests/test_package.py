@@ -4,6 +4,7 @@
 import base64
 import hashlib
 import importlib.util
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -33,6 +34,30 @@ def test_the_digits_come_along():
 def test_the_command_comes_along():
     told = subprocess.run([sys.executable, "-m", "nibble", "--version"], capture_output=True, text=True, check=True)
     assert told.stdout == f"nibble {nibble.__version__}\n"
+
+
+# As an editable install: Python files lie apart from what was compiled.
+APART = """
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+
+edited, compiled = sys.argv[1:]
+spec = spec_from_file_location("nibble", f"{edited}/__init__.py", submodule_search_locations=[edited, compiled])
+sys.modules["nibble"] = nibble = module_from_spec(spec)
+spec.loader.exec_module(nibble)
+sys.argv[1:] = ["--version"]
+from nibble.__main__ import main
+
+assert main.__code__.co_filename.startswith(edited)
+main()
+"""
+
+
+def test_the_command_is_found_beside_edited_python_files(tmp_path):
+    shutil.copytree(FOLDER, tmp_path / "nibble", ignore=shutil.ignore_patterns("*.so", "bin", "libraries", "share"))
+    line = [sys.executable, "-c", APART, tmp_path / "nibble", FOLDER]
+    told = subprocess.run(line, capture_output=True, text=True)
+    assert (told.stdout, told.stderr) == (f"nibble {nibble.__version__}\n", "")
 
 
 def test_licences_come_along():
