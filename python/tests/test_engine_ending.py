@@ -82,3 +82,17 @@ def test_python_ends_after_what_was_submitted(quantized_path):
     until_the_end = "submit(lambda future: threading.main_thread().join())\n"
     others = "for _ in range(20): submit(lambda future: print(len(future.result())))"
     assert said(BEGIN + until_the_end + others, quantized_path, 1) == 20 * "50\n"
+
+
+def test_a_child_made_by_fork_ends_without_what_its_parent_submitted(quantized_path):
+    fork = """
+import os
+
+submit(lambda future: may_end.wait())
+child = os.fork()
+if child == 0:
+    sys.exit(3)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+may_end.set()
+"""
+    assert said(BEGIN + fork, quantized_path, 1) == "3\n"

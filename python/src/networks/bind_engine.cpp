@@ -3,6 +3,7 @@
 // it.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <cstring>
@@ -76,11 +77,14 @@ nb::object run(const EngineObject& self, nb::handle x, nb::handle out) {
   return answers.take(input.kind());
 }
 
-// A batch on its way, for those who must not go before it.
+// A batch on its way, for those who must not go before it. A child made by fork has lost the
+// threads of its parent's.
 class OnItsWay {
  public:
   OnItsWay() {
     const std::lock_guard lock(mutex_);
+    if (process_ != getpid()) count_ = 0;
+    process_ = getpid();
     ++count_;
   }
   OnItsWay(OnItsWay&& other) noexcept : counts_(std::exchange(other.counts_, false)) {}
@@ -92,6 +96,7 @@ class OnItsWay {
   }
 
   static void wait_for_all() {
+    if (process_ != getpid()) return;
     const nb::gil_scoped_release they_need_it;
     std::unique_lock lock(mutex_);
     is_none_.wait(lock, [] { return count_ == 0; });
@@ -101,6 +106,7 @@ class OnItsWay {
   static inline std::mutex mutex_;
   static inline std::condition_variable is_none_;
   static inline int count_ = 0;
+  static inline pid_t process_ = 0;  // whose batches they are
   bool counts_ = true;
 };
 
