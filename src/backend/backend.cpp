@@ -19,19 +19,25 @@
 namespace nibble::inline backend {
 namespace {
 
-std::map<std::string, BackendFactory, std::less<>>& registered_backends() {
-  static std::map<std::string, BackendFactory, std::less<>> factories;
-  return factories;
+using Factories = std::map<std::string, BackendFactory, std::less<>>;
+
+Factories& factories() {
+  static Factories all{
+      {"cpu",
+       [](auto) -> std::unique_ptr<IntegerBackend> { return std::make_unique<CpuBackend>(); }},
+      {"reference",
+       [](auto) -> std::unique_ptr<IntegerBackend> {
+         return std::make_unique<ReferenceBackend>();
+       }},
+      {"pretend", [](auto) { return make_pretend_backend(pretend_options()); }}};
+  return all;
 }
 
 std::unique_ptr<IntegerBackend> backend_of(const DeviceName& device) {
-  if (device.kind == "cpu") return std::make_unique<CpuBackend>();
-  if (device.kind == "reference") return std::make_unique<ReferenceBackend>();
-  if (device.kind == "pretend") return make_pretend_backend(pretend_options());
   if (!device.both.empty())
     return make_check_backend(backend_of(device.both[0]), backend_of(device.both[1]));
-  const auto found = registered_backends().find(device.kind);
-  if (found == registered_backends().end())
+  const auto found = factories().find(device.kind);
+  if (found == factories().end())
     throw Error("device", device.kind, "a build without integer training on it", "cpu",
                 ErrorKind::device);
   return found->second(device.to_string());
@@ -153,7 +159,8 @@ void Sums::arrive(Departure& departure, std::size_t size) {
 }
 
 void register_backend(const std::string& kind, BackendFactory factory) {
-  registered_backends()[kind] = factory;
+  add_device_kind(kind);
+  factories()[kind] = factory;
 }
 
 std::string_view name_of(TrainPass pass) {

@@ -10,9 +10,10 @@
 
 namespace nibble::inline backend {
 
-// Makes the backend "KIND" or "KIND:…".
+// Makes the backend "KIND" or "KIND:N".
 using BackendFactory = std::unique_ptr<IntegerBackend> (*)(std::string_view name);
 
+// From here on the kind is a name wherever devices are named.
 void register_backend(const std::string& kind, BackendFactory factory);
 
 // Two backends that do the same, side by side: every result is compared bit for bit, and the first

@@ -91,6 +91,7 @@ std::unique_ptr<EngineRunner> compile(const EngineProgram& program, const Engine
 }
 
 void add_engine_device(std::string kind, Compiler compiler) {
+  add_device_kind(kind);
   added_devices()[std::move(kind)] = compiler;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "core/device_name.h"
 #include "core/name.h"
 #include "nibble/core/error.h"
 
@@ -21,6 +22,7 @@ Factories& factories() {
 }  // namespace
 
 void register_float_device(const std::string& kind, FloatDeviceFactory factory) {
+  add_device_kind(kind);
   factories()[kind] = factory;
 }
 

@@ -54,7 +54,8 @@ class FloatDevice {
 // Throws, with the names that there are, where it is none of them.
 std::unique_ptr<FloatDevice> make_float_device(std::string_view name);
 
-// A device that only some programs have: who links it registers it. Makes "KIND" or "KIND:1".
+// A device that only some programs have: who links it registers it, and from there on its kind is a
+// name wherever devices are named. Makes "KIND" or "KIND:N".
 using FloatDeviceFactory = std::unique_ptr<FloatDevice> (*)(std::string_view name);
 void register_float_device(const std::string& kind, FloatDeviceFactory factory);
 

@@ -88,6 +88,33 @@ TEST_F(PlacedTraining, OverFp32TheWeightsAreThoseOfTheCpu) {
   EXPECT_NE(run(digits("pretend", WireFormat::int8)).weights_hash, wanted);
 }
 
+// The device that pretends, as somebody else's: under a name of its own.
+class Abacus final : public FloatDevice {
+ public:
+  explicit Abacus(std::string_view name) : name_(name) {}
+  std::string name() const override { return name_; }
+  std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
+                                           ProductType type) override {
+    return inner_->products(settings, type);
+  }
+  void set_trace(StepTrace* trace) override { inner_->set_trace(trace); }
+
+ private:
+  std::string name_;
+  std::unique_ptr<FloatDevice> inner_ = make_pretend_float_device();
+};
+
+TEST_F(PlacedTraining, ADeviceThatAProgramBringsAlongHasItsName) {
+  register_float_device("abacus", [](std::string_view name) -> std::unique_ptr<FloatDevice> {
+    return std::make_unique<Abacus>(name);
+  });
+  const FloatPlacement placement(placed("conv1=abacus:1"));
+  EXPECT_EQ(placement.of(1)->device.name(), "abacus:1");
+  const std::uint64_t wanted = run(digits("")).weights_hash;
+  for (const char* place : {"abacus", "conv*=abacus:1", "fc.weight_gradient=abacus"})
+    EXPECT_EQ(run(digits(place)).weights_hash, wanted) << place;
+}
+
 // Roundings of a policy are the host's: what crosses are the numbers that they gave.
 TEST_F(PlacedTraining, SimulatedFormatsStayAsTheyAre) {
   Recipe recipe = digits("");
