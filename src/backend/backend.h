@@ -133,6 +133,8 @@ class IntegerBackend {
   virtual ~IntegerBackend() = default;
 
   virtual std::string name() const = 0;
+  // The name, and what else its speed depends on: model, driver, settings. Costs are kept under it.
+  virtual std::string identity() const { return name(); }
 
   // Memory. What no operation writes of it is zero to all who read it.
   virtual MemoryHandle take(const Picture& picture, std::int64_t images,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -48,6 +49,20 @@ Driver loaded_driver(const fs::path& folder) {
   }
   std::ranges::sort(driver.gpus);
   return driver;
+}
+
+std::string forced_settings() {
+  std::string text;
+  for (const char* variable : {"NIBBLE_CUDA", "NIBBLE_CUDA_WIRE", "NIBBLE_CUDA_LIMITS"}) {
+    if (const char* value = std::getenv(variable))
+      text.append(" (").append(variable).append("=").append(value).append(")");
+  }
+  return text;
+}
+
+std::string hardware_of(int device) {
+  return identity_of(device) + " of " + std::to_string(multiprocessors(device)) +
+         " multiprocessors" + forced_settings();
 }
 
 int usable_device(std::string_view name) {

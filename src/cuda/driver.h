@@ -24,6 +24,12 @@ std::string why_no_device();
 // 570.124.06, CUDA 12.8". Throws where there is no such GPU.
 std::string identity_of(int device);
 
+// What the environment forces GPUs to, " (NIBBLE_CUDA_WIRE=pageable)"; empty: nothing.
+std::string forced_settings();
+
+// All that the speed of a GPU depends on: identity_of(), its multiprocessors and what is forced.
+std::string hardware_of(int device);
+
 // Whether this build has machine code that the device runs.
 bool has_kernels(int device);
 

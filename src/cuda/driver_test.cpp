@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/test_support.h"
+#include "nibble/cuda/device.h"
 
 namespace nibble {
 namespace {
@@ -28,6 +31,21 @@ TEST(CudaDriver, TellsItsVersionAndGpus) {
   const cuda::Driver driver = cuda::loaded_driver(folder.path());
   EXPECT_EQ(driver.version, "550.54.15");
   EXPECT_THAT(driver.gpus, testing::ElementsAre("NVIDIA A100-SXM4-40GB", "NVIDIA H200"));
+}
+
+TEST(CudaDriver, TellsEveryForcedSettingApart) {
+  const std::string usual = cuda::forced_settings();
+  std::set<std::string> all = {usual};
+  for (const char* variable : {"NIBBLE_CUDA", "NIBBLE_CUDA_WIRE", "NIBBLE_CUDA_LIMITS"}) {
+    const ScopedVariable forced(variable, "x");
+    all.insert(cuda::forced_settings());
+  }
+  EXPECT_EQ(all.size(), 4U);
+  EXPECT_EQ(cuda::forced_settings(), usual);
+  for (int device = 0; device < cuda::device_count(); ++device)
+    EXPECT_THAT(cuda::hardware_of(device),
+                testing::AllOf(testing::StartsWith(cuda::identity_of(device)),
+                               testing::HasSubstr(" multiprocessors")));
 }
 
 }  // namespace

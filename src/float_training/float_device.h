@@ -41,8 +41,9 @@ class FloatDevice {
  public:
   virtual ~FloatDevice() = default;
   virtual std::string name() const = 0;
-  virtual bool shares_host() const { return false; }     // computes on the host's processor
-  virtual std::int64_t free_bytes() const { return 0; }  // that nobody has; 0: it does not say
+  virtual std::string identity() const { return name(); }  // as an IntegerBackend's
+  virtual bool shares_host() const { return false; }       // computes on the host's processor
+  virtual std::int64_t free_bytes() const { return 0; }    // that nobody has; 0: it does not say
   // The settings' node and shapes are used now, and not kept. Weights, inputs and errors that
   // arrive are rounded to `type`.
   virtual std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,

@@ -54,7 +54,8 @@ struct PretendWorker {
     spans.push_back(std::move(span));
   }
 
-  PretendPace pace{pretend_options()};
+  PretendOptions options = pretend_options();
+  PretendPace pace{options};
   PretendRoom& room = room_of_device();
   PretendLane up;
   PretendLane down;
@@ -192,6 +193,7 @@ class PretendProducts final : public DeviceProducts {
 class PretendFloatDevice final : public FloatDevice {
  public:
   std::string name() const override { return "pretend"; }
+  std::string identity() const override { return pretend_identity(worker_.options); }
   bool shares_host() const override { return true; }
   std::int64_t free_bytes() const override { return worker_.room.left(); }
   std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,

@@ -9,12 +9,9 @@
 #include <system_error>
 
 #include "core/atomic_file.h"
-#include "core/device_name.h"
 #include "core/text_file.h"
-#include "cuda/driver.h"
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
-#include "nibble/cuda/device.h"
 #include "nibble/engine/tuning.h"
 
 namespace nibble::inline placement {
@@ -81,23 +78,7 @@ std::vector<std::array<Nanoseconds, 2>> times_of(const Json& json) {
 }  // namespace
 
 std::string hardware_fingerprint(const std::array<std::string, 2>& devices) {
-  std::string text = machine_name(thread_count());
-  for (const std::string& each : devices) {
-    text += "; " + each;
-    const DeviceName device = parse_device(each);
-    if (device.kind == "cuda" && device.index < cuda::device_count())
-      text += fmt::format(" {} of {} multiprocessors", cuda::identity_of(device.index),
-                          cuda::multiprocessors(device.index));
-    const auto add_setting = [&](std::string_view kind, const char* variable) {
-      const char* value = std::getenv(variable);
-      if (device.kind == kind && value != nullptr) text += fmt::format(" ({}={})", variable, value);
-    };
-    add_setting("pretend", "NIBBLE_PRETEND");
-    add_setting("cuda", "NIBBLE_CUDA");
-    add_setting("cuda", "NIBBLE_CUDA_WIRE");
-    add_setting("cuda", "NIBBLE_CUDA_LIMITS");
-  }
-  return text;
+  return fmt::format("{}; {}; {}", machine_name(thread_count()), devices[0], devices[1]);
 }
 
 fs::path cost_cache_path() {

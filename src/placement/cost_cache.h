@@ -2,6 +2,7 @@
 // Measured costs in a file, under the machine and the work that they are of.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace nibble::inline placement {
 
-// Processor, instructions, threads and both devices: costs of another machine are not used.
+// Processor, instructions, threads and what both devices say of themselves: costs of another
+// machine are not used.
 std::string hardware_fingerprint(const std::array<std::string, 2>& devices);
 
 // NIBBLE_PLACEMENT, else ~/.cache/nibble/placement.json.

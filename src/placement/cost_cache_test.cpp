@@ -3,13 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <set>
 
 #include "core/test_support.h"
-#include "cuda/driver.h"
-#include "nibble/cuda/device.h"
 #include "nibble/graph/network_text.h"
 #include "placement/integer_work.h"
 
@@ -83,29 +80,23 @@ TEST(CostCache, AbsurdEntriesAreAsGoodAsNone) {
   EXPECT_TRUE(is_taken([](StepCosts&) {}));
 }
 
-TEST(CostCache, NamesTellBatchesAndDevicesApart) {
+TEST(CostCache, NamesTellBatchesAndFrozenLayersApart) {
   const Network network = parse_network(named_networks()[0].toml, "n");
   EXPECT_NE(work_name(network, {}, 8), work_name(network, {}, 9));
   EXPECT_NE(work_name(network, {}, 8), work_name(network, {.frozen = {"a"}}, 8));
-  EXPECT_NE(hardware_fingerprint({"cpu", "reference"}), hardware_fingerprint({"cpu", "cpu"}));
 }
 
-TEST(CostCache, NamesTellSettingsOfADeviceApart) {
-  const std::array<std::string, 2> devices = {"cpu", "cuda"};
-  const std::string usual = hardware_fingerprint(devices);
-  std::set<std::string> all = {usual};
-  for (const char* variable : {"NIBBLE_CUDA", "NIBBLE_CUDA_WIRE", "NIBBLE_CUDA_LIMITS"}) {
-    const char* own = std::getenv(variable);
-    const std::string before = own == nullptr ? "" : own;
-    setenv(variable, "x", 1);
-    all.insert(hardware_fingerprint(devices));
-    own == nullptr ? unsetenv(variable) : setenv(variable, before.c_str(), 1);
-  }
+TEST(CostCache, FingerprintsTellDevicesAndTheirSettingsApart) {
+  const auto of_pretend = [](const char* settings) {
+    const ScopedVariable pretend("NIBBLE_PRETEND", settings);
+    return hardware_fingerprint({"cpu", make_backend("pretend")->identity()});
+  };
+  const std::set<std::string> all = {hardware_fingerprint({"cpu", "reference"}),
+                                     hardware_fingerprint({"cpu", "cpu"}), of_pretend("slowdown=2"),
+                                     of_pretend("copy_us=20")};
   EXPECT_EQ(all.size(), 4U);
-  EXPECT_EQ(hardware_fingerprint(devices), usual);
-  if (cuda::device_count() > 0) {
-    EXPECT_NE(usual.find(cuda::identity_of(0)), std::string::npos) << usual;
-  }
+  EXPECT_EQ(of_pretend("copy_us=20"), of_pretend("copy_us=20"));
+  EXPECT_NE(make_backend("check(cpu,pretend)")->identity(), "check(cpu,pretend)");
 }
 
 }  // namespace

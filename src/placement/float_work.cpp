@@ -21,9 +21,13 @@ class FloatWork final : public PlannedWork {
   FloatWork(const Recipe& recipe, const PlanRequest& request)
       : recipe_(with_whole_policy(recipe)),
         devices_(request.devices),
+        hardware_(request.devices),
         images_(request.images),
         most_memory_(request.most_memory) {
-    if (devices_[1] != devices_[0]) free_bytes_ = make_float_device(devices_[1])->free_bytes();
+    if (devices_[1] == devices_[0]) return;
+    const std::unique_ptr<FloatDevice> device = make_float_device(devices_[1]);
+    free_bytes_ = device->free_bytes();
+    hardware_[1] = device->identity();
   }
 
   const Network& network() const override { return recipe_.network; }
@@ -39,6 +43,7 @@ class FloatWork final : public PlannedWork {
                                    hex(hash_of(std::as_bytes(std::span(text))))),
                        most_memory_);
   }
+  std::array<std::string, 2> hardware() const override { return hardware_; }
   bool has_one_result() const override { return false; }
   std::int64_t free_bytes() const override { return free_bytes_; }
   StepGraph graph() const override { return float_step_graph(recipe_, images_); }
@@ -54,6 +59,7 @@ class FloatWork final : public PlannedWork {
  private:
   Recipe recipe_;
   std::array<std::string, 2> devices_;
+  std::array<std::string, 2> hardware_;
   std::int64_t images_;
   std::int64_t most_memory_;
   std::int64_t free_bytes_ = 0;

@@ -149,6 +149,8 @@ TEST_F(FloatPlan, IsNeverSlowerThanOneDeviceAndSaysRulesThatFloatsTake) {
   Recipe other = recipe;
   other.wire = WireFormat::fp32;
   EXPECT_FALSE(plan_step(other, request).is_from_cache);
+  const ScopedVariable slower("NIBBLE_PRETEND", "slowdown=2");
+  EXPECT_FALSE(plan_step(recipe, request).is_from_cache);
 }
 
 TEST_F(FloatPlan, ADeviceThatIsLostLeavesAllToTheCpu) {

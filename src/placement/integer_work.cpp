@@ -27,6 +27,9 @@ class IntegerWork final : public PlannedWork {
   std::string name() const override {
     return name_within(work_name(network_, options_, images_), most_memory_);
   }
+  std::array<std::string, 2> hardware() const override {
+    return {backends_[0]->identity(), backends_[1]->identity()};
+  }
   bool has_one_result() const override { return true; }
   std::int64_t free_bytes() const override { return backends_[1]->free_bytes(); }
   StepGraph graph() const override {

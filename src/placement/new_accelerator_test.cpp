@@ -21,6 +21,9 @@ class Abacus final : public ReferenceBackend {
  public:
   explicit Abacus(std::string_view name) : name_(name) {}
   std::string name() const override { return name_; }
+  std::string identity() const override { return name_ + " of " + beads; }
+
+  static inline std::string beads;
 
  private:
   std::string name_;
@@ -75,6 +78,20 @@ TEST_F(NewAccelerator, AutoMeasuresItAndKeepsTheHash) {
   const AutoPlace place = parse_auto("auto(cpu, abacus)");
   EXPECT_TRUE(place.has_choice());
   expect_one_hash_of_auto(network_, place.devices[1], 3, kImages);
+}
+
+TEST_F(NewAccelerator, CostsAreKeptUnderWhatItSaysOfItself) {
+  const TemporaryFolder folder;
+  const ScopedVariable cache("NIBBLE_PLACEMENT", (folder.path() / "costs.json").string());
+  const IntegerOptions options = options_for(network_);
+  const auto is_known = [&] {
+    return plan_step(network_, options, {.devices = {"cpu", "abacus"}, .images = 2}).is_from_cache;
+  };
+  Abacus::beads = "10 beads";
+  EXPECT_FALSE(is_known());
+  EXPECT_TRUE(is_known());
+  Abacus::beads = "12 beads";
+  EXPECT_FALSE(is_known());
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ bool is_pure(const StepGraph& graph, const Sides& sides) {
 void take_costs(const PlannedWork& work, const PlanRequest& request, StepPlan& plan) {
   if (request.uses_cache) {
     plan.graph = work.graph();
-    const auto found = cached_costs(cost_cache_path(), hardware_fingerprint(request.devices),
+    const auto found = cached_costs(cost_cache_path(), hardware_fingerprint(work.hardware()),
                                     work.name(), plan.graph.units.size());
     if (found) {
       plan.costs = *found;
@@ -53,7 +53,7 @@ void take_costs(const PlannedWork& work, const PlanRequest& request, StepPlan& p
 void keep_costs(const PlannedWork& work, const PlanRequest& request, const StepPlan& plan) {
   if (!request.uses_cache || plan.is_from_cache) return;
   try {
-    cache_costs(cost_cache_path(), hardware_fingerprint(request.devices), work.name(), plan.costs);
+    cache_costs(cost_cache_path(), hardware_fingerprint(work.hardware()), work.name(), plan.costs);
   } catch (const Error& error) {  // the plan is as good, it is measured again the next time
     warn(fmt::format("costs are not kept: {}", error.what()));
   }

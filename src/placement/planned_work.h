@@ -2,6 +2,7 @@
 // What a plan asks of a kind of training: the graph of its step, what it costs, and real steps.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -32,7 +33,9 @@ class PlannedWork {
  public:
   virtual ~PlannedWork() = default;
   virtual const Network& network() const = 0;
-  virtual std::string name() const = 0;         // under which its costs are kept
+  // Under which its costs are kept: of the work, and of both devices, as they say themselves.
+  virtual std::string name() const = 0;
+  virtual std::array<std::string, 2> hardware() const = 0;
   virtual bool has_one_result() const = 0;      // whether weights do not depend on the placement
   virtual std::int64_t free_bytes() const = 0;  // of the second device; 0: it does not say
   virtual StepGraph graph() const = 0;

@@ -95,6 +95,9 @@ class CheckBackend final : public IntegerBackend {
   std::string name() const override {
     return "check(" + first_->name() + "," + second_->name() + ")";
   }
+  std::string identity() const override {
+    return "check(" + first_->identity() + "," + second_->identity() + ")";
+  }
 
   MemoryHandle take(const Picture& picture, std::int64_t images, ValueStorage storage) override {
     return MemoryHandle(std::make_shared<TwinMemory>(first_->take(picture, images, storage),

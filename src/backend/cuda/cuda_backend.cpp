@@ -10,6 +10,7 @@
 #include "backend/cuda/meet_ranks.h"
 #include "backend/cuda/plain_kernels.h"
 #include "backend/cuda/round_sources.h"
+#include "cuda/driver.h"
 #include "laws/integer_laws.h"
 #include "nibble/core/error.h"
 
@@ -78,6 +79,10 @@ CudaBackend::CudaBackend(std::string name, int device)
   const std::vector<cuda::DevicePoint> points(kMostPoints);
   queue_.put(points_.as<void>(), points.data(), points.size() * sizeof(cuda::DevicePoint));
   queue_.put(powers_.as<void>(), power_table().data(), power_table().size_bytes());
+}
+
+std::string CudaBackend::identity() const {
+  return name_ + " " + cuda::hardware_of(queue_.place().device);
 }
 
 cuda::DeviceBuffer CudaBackend::lasting(std::span<const std::int32_t> words) {

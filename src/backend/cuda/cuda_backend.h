@@ -33,6 +33,7 @@ class CudaBackend final : public IntegerBackend {
   CudaBackend(std::string name, int device);
 
   std::string name() const override { return name_; }
+  std::string identity() const override;
 
   MemoryHandle take(const Picture& picture, std::int64_t images, ValueStorage storage) override;
   Slot new_slot() override;

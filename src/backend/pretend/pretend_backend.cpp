@@ -253,9 +253,10 @@ class PretendNormalization final : public NormalizationOp {
 
 class PretendBackend final : public IntegerBackend {
  public:
-  explicit PretendBackend(const PretendOptions& options) : device_(options) {}
+  explicit PretendBackend(const PretendOptions& options) : options_(options), device_(options) {}
 
   std::string name() const override { return "pretend"; }
+  std::string identity() const override { return pretend_identity(options_); }
   bool runs_ahead() const override { return true; }
   bool shares_host() const override { return true; }
 
@@ -388,6 +389,7 @@ class PretendBackend final : public IntegerBackend {
   static std::span<const std::int32_t>& numbers_of(CrossEntropyLoss& loss) { return loss.labels; }
   static std::span<const std::int32_t>& numbers_of(SquaredLoss& loss) { return loss.targets; }
 
+  PretendOptions options_;
   mutable PretendDevice device_;
 };
 

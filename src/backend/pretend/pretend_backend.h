@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "backend/backend.h"
@@ -26,6 +27,9 @@ PretendOptions parse_pretend(std::string_view text);
 
 // What NIBBLE_PRETEND says, else nothing of it.
 PretendOptions pretend_options();
+
+// The device's name, and how quick it is.
+std::string pretend_identity(PretendOptions options);
 
 std::unique_ptr<IntegerBackend> make_pretend_backend(const PretendOptions& options);
 

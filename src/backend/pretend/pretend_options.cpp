@@ -1,20 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of the device that pretends.
+#include <array>
 #include <cstdlib>
 
 #include "backend/pretend/pretend_backend.h"
 #include "core/number_list.h"
 
 namespace nibble::inline backend {
+namespace {
+
+auto numbers_of(PretendOptions& options) {
+  return std::to_array<NamedNumber>({{"copy_us", &options.copy_microseconds},
+                                     {"ps_a_byte", &options.copy_picoseconds_a_byte},
+                                     {"slowdown", &options.slowdown},
+                                     {"lost_after", &options.lost_after},
+                                     {"memory", &options.memory}});
+}
+
+}  // namespace
+
 PretendOptions parse_pretend(std::string_view text) {
   PretendOptions options;
-  const NamedNumber numbers[] = {{"copy_us", &options.copy_microseconds},
-                                 {"ps_a_byte", &options.copy_picoseconds_a_byte},
-                                 {"slowdown", &options.slowdown},
-                                 {"lost_after", &options.lost_after},
-                                 {"memory", &options.memory}};
-  read_numbers("NIBBLE_PRETEND", text, numbers);
+  read_numbers("NIBBLE_PRETEND", text, numbers_of(options));
   return options;
+}
+
+std::string pretend_identity(PretendOptions options) {
+  std::string text = "pretend";
+  for (const NamedNumber& each : numbers_of(options))
+    text.append(" ").append(each.name).append("=").append(std::to_string(*each.number));
+  return text;
 }
 
 PretendOptions pretend_options() {

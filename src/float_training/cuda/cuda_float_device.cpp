@@ -250,6 +250,9 @@ class CudaFloatDevice final : public FloatDevice {
   explicit CudaFloatDevice(std::string_view name)
       : name_(name), worker_(cuda::usable_device(name)) {}
   std::string name() const override { return name_; }
+  std::string identity() const override {
+    return name_ + " " + cuda::hardware_of(worker_.place().device);
+  }
   std::int64_t free_bytes() const override { return cuda::free_bytes(worker_.place()); }
   std::unique_ptr<DeviceProducts> products(const LayerSettings& settings,
                                            ProductType type) override {
