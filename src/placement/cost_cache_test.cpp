@@ -80,10 +80,47 @@ TEST(CostCache, AbsurdEntriesAreAsGoodAsNone) {
   EXPECT_TRUE(is_taken([](StepCosts&) {}));
 }
 
-TEST(CostCache, NamesTellBatchesAndFrozenLayersApart) {
+// One name for each, among all others.
+TEST(CostCache, NamesTellAllApartThatChangesTheWork) {
   const Network network = parse_network(named_networks()[0].toml, "n");
-  EXPECT_NE(work_name(network, {}, 8), work_name(network, {}, 9));
-  EXPECT_NE(work_name(network, {}, 8), work_name(network, {.frozen = {"a"}}, 8));
+  const Network other = parse_network(named_networks()[1].toml, "n");
+  std::multiset<std::string> names = {work_name(network, {}, 8), work_name(network, {}, 9),
+                                      work_name(other, {}, 8)};
+  const auto add = [&](const auto& change) {
+    IntegerOptions options;
+    change(options);
+    names.insert(work_name(network, options, 8));
+  };
+  const auto add_update = [&](const auto& rule) {
+    add([&](IntegerOptions& options) { options.update = rule; });
+  };
+  add([](IntegerOptions& options) { options.rule = ShiftRule::delayed; });
+  add([](IntegerOptions& options) { options.form = CrossEntropyForm::whole_octaves; });
+  add([](IntegerOptions& options) { options.frozen = {"a"}; });
+  add([](IntegerOptions& options) { options.roundings.all.value = ShiftRounding::stochastic; });
+  add([](IntegerOptions& options) { options.roundings.all.error = ShiftRounding::stochastic; });
+  add([](IntegerOptions& options) { options.roundings.all.gradient = ShiftRounding::nearest; });
+  add([](IntegerOptions& options) { options.roundings.layers = {{"a", {}}}; });
+  add([](IntegerOptions& options) {
+    options.roundings.layers = {{"a", {.error = ShiftRounding::stochastic}}};
+  });
+  add_update(ShiftUpdate{.fraction_bits = 8});
+  add_update(ShiftUpdate{.momentum = 12});
+  add_update(ShiftUpdate{.has_decay = true});
+  add_update(SgdUpdate{});
+  add_update(SgdUpdate{.momentum = 0});
+  add_update(SgdUpdate{.fraction_bits = 8});
+  add_update(SgdUpdate{.decay = {.mantissa = 1, .exponent = -20}});
+  add_update(SgdUpdate{.has_norm_decay = true});
+  add_update(SgdUpdate{.looks_ahead = true});
+  for (const std::string& each : names) EXPECT_EQ(names.count(each), 1U) << each;
+}
+
+TEST(CostCache, NamesLeaveOutWhatIsNoWork) {
+  const Network network = parse_network(named_networks()[0].toml, "n");
+  const std::string wanted = work_name(network, {}, 8);
+  EXPECT_EQ(work_name(network, {.seed = 7, .update = ShiftUpdate{.mu = 3}}, 8), wanted);
+  EXPECT_EQ(work_name(network, {.device = "reference", .place = "a=cpu"}, 8), wanted);
 }
 
 TEST(CostCache, FingerprintsTellDevicesAndTheirSettingsApart) {

@@ -11,6 +11,22 @@
 namespace nibble::inline placement {
 namespace {
 
+std::string name_of(const RoundingChoice& choice) {
+  return fmt::format("{} {} {}", name_of(choice.value), name_of(choice.error),
+                     name_of(choice.gradient));
+}
+
+// Not how large a step is, which changes from step to step and is no work.
+std::string name_of(const ShiftUpdate& rule) {
+  return fmt::format("shift fraction {} momentum {} decay {}", rule.fraction_bits, rule.momentum,
+                     rule.has_decay);
+}
+std::string name_of(const SgdUpdate& rule) {
+  return fmt::format("sgd fraction {} momentum {} decay {} of norms {} nesterov {}",
+                     rule.fraction_bits, rule.momentum, rule.decay.mantissa != 0,
+                     rule.has_norm_decay, rule.looks_ahead);
+}
+
 class IntegerWork final : public PlannedWork {
  public:
   IntegerWork(const Network& network, const IntegerOptions& options, const PlanRequest& request)
@@ -56,11 +72,16 @@ class IntegerWork final : public PlannedWork {
 
 std::string work_name(const Network& network, const IntegerOptions& options, std::int64_t images) {
   const std::string text = to_toml(network);
-  std::string frozen;
-  for (const std::string& each : options.frozen) frozen += " " + each;
-  return fmt::format("{} {} batch {} update {} rule {}{}", network.name,
-                     hex(hash_of(std::as_bytes(std::span(text)))), images, options.update.index(),
-                     static_cast<int>(options.rule), frozen);
+  std::string name =
+      fmt::format("{} {} batch {} shifts {} form {} update {} round {}", network.name,
+                  hex(hash_of(std::as_bytes(std::span(text)))), images,
+                  static_cast<int>(options.rule), static_cast<int>(options.form),
+                  std::visit([](const auto& rule) { return name_of(rule); }, options.update),
+                  name_of(options.roundings.all));
+  for (const auto& [layer, choice] : options.roundings.layers)
+    name += fmt::format(", {} {}", layer, name_of(choice));
+  for (const std::string& layer : options.frozen) name += ", frozen " + layer;
+  return name;
 }
 
 std::unique_ptr<PlannedWork> integer_work(const Network& network, const IntegerOptions& options,

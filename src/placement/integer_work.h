@@ -7,7 +7,7 @@
 
 namespace nibble::inline placement {
 
-// What is measured: the network, the batch and what its step keeps.
+// What is measured: the network, the batch, and all settings that change what a step does.
 std::string work_name(const Network& network, const IntegerOptions& options, std::int64_t images);
 
 // The network and the options must outlive it.
