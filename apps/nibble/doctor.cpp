@@ -26,9 +26,6 @@
 #include "tasks/json.h"
 
 // Told by the build: "name=version", "name=found" or "name=-", by commas.
-#ifndef NIBBLE_BUILD_TYPE
-#define NIBBLE_BUILD_TYPE "unknown"
-#endif
 #ifndef NIBBLE_PARTS
 #define NIBBLE_PARTS ""
 #endif
@@ -109,7 +106,7 @@ Json examine() {
   const TuningFile tuning = find_tuning(machine_name(thread_count()));
   return {{"version", kVersion},
           {"compiler", compiler()},
-          {"build_type", NIBBLE_BUILD_TYPE},
+          {"build_type", build_type()},
           {"parts", parts_of_build()},
           {"cpu", this_machine().cpu},
           {"isas", isas},

@@ -13,6 +13,7 @@
 #include "nibble/core/error.h"
 #include "nibble/core/parallel.h"
 #include "nibble/engine/tuning.h"
+#include "run_folder/provenance.h"
 
 namespace nibble::inline placement {
 namespace {
@@ -78,7 +79,8 @@ std::vector<std::array<Nanoseconds, 2>> times_of(const Json& json) {
 }  // namespace
 
 std::string hardware_fingerprint(const std::array<std::string, 2>& devices) {
-  return fmt::format("{}; {}; {}", machine_name(thread_count()), devices[0], devices[1]);
+  return fmt::format("{}; {}; {}; {}", build_identity(), machine_name(thread_count()), devices[0],
+                     devices[1]);
 }
 
 fs::path cost_cache_path() {

@@ -11,8 +11,8 @@
 
 namespace nibble::inline placement {
 
-// Processor, instructions, threads and what both devices say of themselves: costs of another
-// machine are not used.
+// This build, processor, instructions, threads and what both devices say of themselves: costs of
+// another build or machine are not used.
 std::string hardware_fingerprint(const std::array<std::string, 2>& devices);
 
 // NIBBLE_PLACEMENT, else ~/.cache/nibble/placement.json.

@@ -9,6 +9,7 @@
 #include "core/test_support.h"
 #include "nibble/graph/network_text.h"
 #include "placement/integer_work.h"
+#include "run_folder/provenance.h"
 
 namespace nibble::inline placement {
 namespace {
@@ -123,7 +124,7 @@ TEST(CostCache, NamesLeaveOutWhatIsNoWork) {
   EXPECT_EQ(work_name(network, {.device = "reference", .place = "a=cpu"}, 8), wanted);
 }
 
-TEST(CostCache, FingerprintsTellDevicesAndTheirSettingsApart) {
+TEST(CostCache, FingerprintsTellDevicesTheirSettingsAndThisBuild) {
   const auto of_pretend = [](const char* settings) {
     const ScopedVariable pretend("NIBBLE_PRETEND", settings);
     return hardware_fingerprint({"cpu", make_backend("pretend")->identity()});
@@ -134,6 +135,7 @@ TEST(CostCache, FingerprintsTellDevicesAndTheirSettingsApart) {
   EXPECT_EQ(all.size(), 4U);
   EXPECT_EQ(of_pretend("copy_us=20"), of_pretend("copy_us=20"));
   EXPECT_NE(make_backend("check(cpu,pretend)")->identity(), "check(cpu,pretend)");
+  for (const std::string& each : all) EXPECT_TRUE(each.starts_with(build_identity() + ";")) << each;
 }
 
 }  // namespace

@@ -14,6 +14,10 @@
 #include "nibble/version.h"
 #include "run_folder/commit.h"
 
+#ifndef NIBBLE_BUILD_TYPE
+#define NIBBLE_BUILD_TYPE "unknown"
+#endif
+
 namespace nibble::inline run_folder {
 namespace {
 
@@ -59,6 +63,14 @@ std::string text_of(const Json& json, int indent) {
 
 std::string_view build_commit() {
   return kCommit;
+}
+
+std::string_view build_type() {
+  return NIBBLE_BUILD_TYPE;
+}
+
+std::string build_identity() {
+  return fmt::format("nibble {} {} {}", kVersion, build_commit(), build_type());
 }
 
 std::string command_line() {

@@ -29,10 +29,12 @@ Machine this_machine();
 Provenance this_run();  // of this process; `started` is now
 
 std::string_view
-build_commit();              // 12 digits, "-dirty" after them where files had changed; "unknown"
-std::string command_line();  // of this process, quoted as a shell reads it
-std::string iso_time_now();  // UTC, "2026-01-31T12:00:00Z"
-double peak_memory_mib();    // of this process so far; 0 where the system does not say
+build_commit();                 // 12 digits, "-dirty" after them where files had changed; "unknown"
+std::string_view build_type();  // of CMake, "RelWithDebInfo"
+std::string build_identity();   // version, commit and type: what another build changes
+std::string command_line();     // of this process, quoted as a shell reads it
+std::string iso_time_now();     // UTC, "2026-01-31T12:00:00Z"
+double peak_memory_mib();       // of this process so far; 0 where the system does not say
 
 // {"nibble", "commit", "command", "started", "machine": {…}}
 std::string to_json(const Provenance& provenance);

@@ -22,6 +22,9 @@ TEST(Provenance, KnowsTheBuildAndTheMachine) {
   const Provenance run = this_run();
   EXPECT_EQ(run.version, kVersion);
   EXPECT_THAT(run.commit, MatchesRegex("unknown|[0-9a-f]+(-dirty)?"));
+  EXPECT_NE(build_type(), "unknown");
+  EXPECT_EQ(build_identity(),
+            "nibble " + run.version + " " + run.commit + " " + std::string(build_type()));
   EXPECT_THAT(run.command, HasSubstr("run_folder_test"));
   EXPECT_THAT(run.started, MatchesRegex("20[0-9-]+T[0-9:]+Z"));
   EXPECT_EQ(run.started.size(), 20U);
