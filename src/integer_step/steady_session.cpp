@@ -44,20 +44,25 @@ void SteadySession::set_companion(std::function<void()> save, std::function<void
   restore_ = std::move(restore);
 }
 
-void SteadySession::make_step(const IntegerBatch& batch, const std::function<void()>& after) {
+void SteadySession::make_step(const IntegerBatch& batch, const std::function<void()>& after,
+                              const PointObserver& observer) {
+  if (observer) tape().set_observer(observer);
   session_->submit(batch);
+  if (observer) tape().set_observer(nullptr);
   if (after) after();
 }
 
-void SteadySession::submit(const IntegerBatch& batch, std::function<void()> after) {
+void SteadySession::submit(const IntegerBatch& batch, std::function<void()> after,
+                           PointObserver observer) {
   steadily([&] {
     if (is_guarded_ && (!has_snapshot_ || std::ssize(kept_) >= snapshot_every_)) take_snapshot();
   });
-  if (!is_guarded_) return make_step(batch, after);
-  keep(batch, std::move(after));
+  if (!is_guarded_) return make_step(batch, after, observer);
+  keep(batch, std::move(after), std::move(observer));
   ++untaken_;
   try {
-    make_step(batch, kept_.back().after);
+    make_step(batch, kept_.back().after, kept_.back().observer);
+    kept_.back().observer = nullptr;
   } catch (const Error& error) {
     if (!goes_on_after(error)) throw;
   }
@@ -104,9 +109,11 @@ void SteadySession::write(const Snapshot& snapshot) {
   session_->set_steps(snapshot.steps);
 }
 
-void SteadySession::keep(const IntegerBatch& batch, std::function<void()> after) {
+void SteadySession::keep(const IntegerBatch& batch, std::function<void()> after,
+                         PointObserver observer) {
   KeptBatch& kept = kept_.emplace_back();
   kept.after = std::move(after);
+  kept.observer = std::move(observer);
   kept.update = options_.update;
   kept.batch = batch;
   own(kept.batch.input.bytes, kept.bytes);
@@ -135,8 +142,8 @@ void SteadySession::go_on_without(const std::string& what) {
   const std::size_t taken = kept_.size() - untaken_;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     session_->set_update(kept_[i].update);
-    IntegerAnswers answers = session_->step(kept_[i].batch);
-    if (kept_[i].after) kept_[i].after();
+    make_step(kept_[i].batch, kept_[i].after, kept_[i].observer);
+    IntegerAnswers answers = session_->take_answers();
     if (i >= taken) ready_.push_back(std::move(answers));
   }
   untaken_ = 0;

@@ -40,8 +40,10 @@ class SteadySession {
     return read();
   }
 
-  // `after` is called behind the step, and again where it is made again.
-  void submit(const IntegerBatch& batch, std::function<void()> after = {});
+  // `after` is called behind the step, and again where it is made again. `observer` looks on until
+  // this returns, so where the device is lost on the way it sees again what it has seen.
+  void submit(const IntegerBatch& batch, std::function<void()> after = {},
+              PointObserver observer = {});
   IntegerAnswers take_answers();
   bool runs_ahead() const { return session_->runs_ahead(); }
   void set_update(const UpdateRule& rule);
@@ -67,6 +69,7 @@ class SteadySession {
   struct KeptBatch {
     UpdateRule update;
     std::function<void()> after;
+    PointObserver observer;  // while it is submitted
     IntegerBatch batch;
     std::vector<std::uint8_t> bytes;
     std::vector<std::int32_t> indices;
@@ -76,8 +79,9 @@ class SteadySession {
     std::vector<std::int32_t> targets;
   };
 
-  void make_step(const IntegerBatch& batch, const std::function<void()>& after);
-  void keep(const IntegerBatch& batch, std::function<void()> after);
+  void make_step(const IntegerBatch& batch, const std::function<void()>& after,
+                 const PointObserver& observer);
+  void keep(const IntegerBatch& batch, std::function<void()> after, PointObserver observer);
   void take_snapshot();
   void write(const Snapshot& snapshot);
   bool goes_on_after(const Error& error);  // on the CPU; false: the run cannot

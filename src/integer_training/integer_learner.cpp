@@ -53,15 +53,15 @@ StepResult IntegerLearner::step(const StepPlan& plan) {
                                            RankShare::of(cluster_));
   rate_ = told_rate(recipe_, plan.position, plan.epoch);
   session_.set_update(update_of_step(recipe_, plan.position, plan.epoch, batch.all_images));
+  PointObserver observer;
   if (plan.observation != nullptr)
-    session_.tape().set_observer(
-        point_observer(plan.epoch + 1, session_.steps() + 1, *plan.observation));
-  session_.submit(batch, [this, position = plan.position] {
+    observer = point_observer(plan.epoch + 1, session_.steps() + 1, *plan.observation);
+  const auto after = [this, position = plan.position] {
     if (is_averaging()) averager_.see(position, recipe_.average_from, session_.tape().parameters());
-  });
+  };
+  session_.submit(batch, after, std::move(observer));
   untold_.emplace_back(batch);
   if (plan.observation != nullptr) {
-    session_.tape().set_observer(nullptr);
     const Observation of_points = *plan.observation;
     session_.steadily([&] {
       *plan.observation = of_points;

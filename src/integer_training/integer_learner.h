@@ -34,7 +34,7 @@ void write_start(const Model& start, const UpdateRule& rule,
 // What one step of integer training shows: shifts, saturation, weights at the rails, weights moved.
 
 // Fills in how the values and errors of a step, the first images', are spread; for its tape, while
-// it runs. `step` counts from 1, as after it.
+// it runs; each once, though a lost device's step is made again. `step` counts from 1, as after it.
 PointObserver point_observer(std::int64_t epoch, std::int64_t step, Observation& observation);
 
 // After the step.

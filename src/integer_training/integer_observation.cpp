@@ -99,6 +99,14 @@ void add_histogram(const Moment& now, const std::string& layer, const std::strin
   now.observation.histograms.push_back(std::move(row));
 }
 
+// By a device that was lost later in the step.
+bool has_histogram(const Observation& observation, const std::string& layer,
+                   const std::string& role) {
+  return std::ranges::any_of(observation.histograms, [&](const HistogramRow& row) {
+    return row.layer == layer && row.role == role;
+  });
+}
+
 void add_layer(const Moment& now, const std::string& layer, const MantissaCounts& counts,
                std::int64_t elements, double unit) {
   std::int64_t sum = 0;
@@ -173,6 +181,7 @@ PointObserver point_observer(std::int64_t epoch, std::int64_t step, Observation&
                                      const Values& made) {
     const Moment now{epoch, step, observation};
     const auto [layer, tensor] = parts_of(point);
+    if (has_histogram(observation, layer, tensor)) return;
     const double unit = std::ldexp(1.0, backend.read_slots().exponent(made));
     Values first = made;
     first.images = std::min(made.images, (kMostShown - 1) / made.picture.elements() + 1);

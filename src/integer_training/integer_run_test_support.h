@@ -48,7 +48,8 @@ inline TrainingData made_up_data(const Shape& picture, std::int64_t count, std::
 }
 
 inline void take_steps(IntegerLearner& learner, const TrainingData& data, std::int64_t batch,
-                       std::int64_t steps, std::int64_t all_steps) {
+                       std::int64_t steps, std::int64_t all_steps,
+                       Observation* observation = nullptr) {
   const auto images = static_cast<std::int64_t>(data.indices.size());
   for (std::int64_t i = 0; i < steps; ++i) {
     const std::int64_t step = learner.steps();
@@ -58,7 +59,7 @@ inline void take_steps(IntegerLearner& learner, const TrainingData& data, std::i
     learner.step({.indices = indices,
                   .epoch = step / 10,
                   .position = {step, 10, all_steps / 10},
-                  .observation = nullptr});
+                  .observation = observation});
   }
 }
 

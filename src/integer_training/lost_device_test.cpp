@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that is lost while nobody trains: in calibration, evaluation, averages, checkpoints. The
-// run goes on on the CPU, to the same weights, the same figures and the same checkpoint.
+// A device that is lost while nobody trains: in calibration, evaluation, averages, checkpoints; or
+// while somebody looks on. The run goes on on the CPU, to the same weights, the same figures, the
+// same tables and the same checkpoint.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +23,30 @@ namespace nibble::inline integer_training {
 namespace {
 
 constexpr std::int64_t kStepsOfCourse = 2;
+
+// How often something was told of.
+class CountedTags final : public EventSink {
+ public:
+  void scalar(std::string_view, std::int64_t, double) override {}
+  void histogram(std::string_view, std::int64_t, std::span<const float>) override {}
+  void counted_histogram(std::string_view tag, std::int64_t,
+                         std::span<const CountedValue>) override {
+    ++times[std::string(tag)];
+  }
+  void text(std::string_view, std::int64_t, std::string_view) override {}
+  void flush() override {}
+
+  std::map<std::string, int> times;
+};
+
+// What a step that is looked at leaves.
+struct Tables {
+  std::vector<LayerRow> layers;
+  std::vector<IntegerRow> integers;
+  std::vector<HistogramRow> histograms;
+  std::map<std::string, int> values_and_errors;  // that were told of
+  bool operator==(const Tables&) const = default;
+};
 
 constexpr std::string_view kSmallNetwork = R"(
 input = [8, 8, 1]
@@ -120,6 +146,31 @@ class LostDevices : public ::testing::Test {
     }
   }
 
+  // A step between others.
+  Tables tables(const std::string& place, int lost_after) {
+    IntegerRecipe recipe = recipe_;
+    choose_place(place, recipe.options);
+    lose_after(lost_after);
+    IntegerLearner learner(recipe, data_, nullptr);
+    const auto take_step = [&](Observation* observation) {
+      take_steps(learner, data_, recipe.batch, 1, 10, observation);
+    };
+    CountedTags tags;
+    Observation observation{.events = &tags};
+    take_step(nullptr);
+    take_step(&observation);
+    Tables found{std::move(observation.layers), std::move(observation.integers),
+                 std::move(observation.histograms), std::move(tags.times)};
+    std::erase_if(found.values_and_errors, [](const auto& each) {
+      return each.first.starts_with("weight/") || each.first.starts_with("bias/");
+    });
+    observation = {};
+    take_step(nullptr);
+    learner.rest();
+    EXPECT_TRUE(observation.histograms.empty());  // it has been told
+    return found;
+  }
+
  private:
   static void lose_after(int operations) {
     setenv("NIBBLE_PRETEND", ("lost_after=" + std::to_string(operations)).c_str(), 1);
@@ -157,6 +208,21 @@ TEST_F(LostDevices, LeaveRunningStatisticsAsTheyWere) {
 TEST_F(LostDevices, OfTheEvaluationAreOutlived) {
   EXPECT_EQ(moments_of("pretend", 1, false),
             (std::set<std::string>{"calibration", "evaluation", "average", "batch shifts"}));
+}
+
+TEST_F(LostDevices, LeaveTheTablesOfAnObservedStep) {
+  const Tables wanted = tables("cpu", 0);
+  EXPECT_GT(wanted.integers.size(), 5U);
+  EXPECT_GT(wanted.histograms.size(), 5U);
+  EXPECT_EQ(wanted.values_and_errors.at("value/a"), 1);
+  for (const std::string place : {"pretend", "b=pretend, a.update=pretend"}) {
+    take_warnings();
+    for (int lost_after = kAfterFirstSnapshot, losses = 1; losses > 0; ++lost_after) {
+      SCOPED_TRACE(place + " lost after " + std::to_string(lost_after));
+      EXPECT_EQ(tables(place, lost_after), wanted);
+      losses = static_cast<int>(take_warnings().size());
+    }
+  }
 }
 
 }  // namespace

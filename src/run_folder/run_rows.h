@@ -30,6 +30,7 @@ struct LayerRow {
   std::int64_t elements = 0;
   double min = 0, max = 0, mean = 0, deviation = 0;
   std::optional<double> sqnr_db = {}, share_saturated = {}, share_flushed = {};
+  bool operator==(const LayerRow&) const = default;
 };
 
 // integers.csv, of integer-only training. Tensors: value, error, errors (where two meet), weight,
@@ -44,6 +45,7 @@ struct IntegerRow {
   std::optional<double> share_at_rails = {};   // weights at ±127
   std::optional<double> share_moved = {};      // weights that changed
   std::optional<std::int64_t> misses = {}, batches = {};
+  bool operator==(const IntegerRow&) const = default;
 };
 
 // histograms.csv: counts over equal bins of [low, high].
@@ -53,6 +55,7 @@ struct HistogramRow {
   std::string role = {};
   double low = 0, high = 0;
   std::vector<std::int64_t> counts = {};
+  bool operator==(const HistogramRow&) const = default;
 };
 
 }  // namespace nibble::inline run_folder
