@@ -323,8 +323,11 @@ class PretendBackend final : public IntegerBackend {
     IntegerBackend::set_trace(trace);
     device_.set_trace(trace);
   }
-  WireKind wire() const override { return WireKind::pinned; }
-  bool use_wire(WireKind kind) override { return kind == WireKind::pinned; }
+  WireKind wire() const override { return device_.wire(); }
+  bool use_wire(WireKind kind) override {
+    device_.use_wire(kind);
+    return true;
+  }
   SlotTable read_slots() override {
     return device_.read([](CpuBackend& cpu) { return cpu.read_slots(); });
   }

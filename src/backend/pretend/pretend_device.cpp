@@ -35,8 +35,6 @@ class PretendDevice::LeavingParcel final : public Departure {
     wait();
     return parcel_->exponent;
   }
-
- private:
   void wait() {
     try {
       wait_until(soon(copy_).get());
@@ -46,6 +44,7 @@ class PretendDevice::LeavingParcel final : public Departure {
     }
   }
 
+ private:
   PretendDevice& device_;
   std::shared_ptr<Parcel> parcel_;
   std::shared_future<PretendClock::time_point> copy_;  // its end, known once it has begun
@@ -59,7 +58,10 @@ class PretendDevice::LandingParcel final : public Landing {
   std::span<std::byte> room() override { return parcel->memory; }
   void send(int exponent) override {
     parcel->exponent = exponent;
-    copied = device_.sent(device_.up_, kUpTrack, device_.label(), parcel->memory.size());
+    if (device_.wire_ == WireKind::mapped) return;
+    copied =
+        device_.sent(device_.up_, kUpTrack, device_.label(), parcel->memory.size(), device_.wire_);
+    if (device_.wire_ == WireKind::pageable) settle();
   }
   void settle() override { wait_until(copied); }
 
@@ -95,9 +97,22 @@ void PretendDevice::set_trace(StepTrace* trace) {
   trace_ = trace;
 }
 
+void PretendDevice::use_wire(WireKind wire) {
+  queue_.settle();
+  wire_ = wire;
+}
+
+void PretendDevice::reach_host(std::size_t bytes) {
+  queue_.push([this, label = label(), bytes] {
+    const Traced traced(*this, "pretend", label);
+    wait_until(PretendClock::now() + pace_.copy_time(bytes, WireKind::mapped));
+  });
+}
+
 PretendClock::time_point PretendDevice::sent(PretendLane& lane, const char* track,
-                                             const std::string& label, std::size_t bytes) {
-  const PretendLane::Copy copy = lane.send(pace_.copy_time(bytes));
+                                             const std::string& label, std::size_t bytes,
+                                             WireKind wire) {
+  const PretendLane::Copy copy = lane.send(pace_.copy_time(bytes, wire));
   if (!label.empty()) {
     const auto on_trace = [&, now = PretendClock::now()](PretendClock::time_point time) {
       return trace_->now() + std::chrono::nanoseconds(time - now).count();
@@ -108,7 +123,7 @@ PretendClock::time_point PretendDevice::sent(PretendLane& lane, const char* trac
           .end = on_trace(copy.end),
           .details = {{"bytes", std::to_string(bytes)},
                       {"direction", track == kUpTrack ? "up" : "down"},
-                      {"memory", "pinned"}}});
+                      {"memory", std::string(name_of(wire))}}});
   }
   return copy.end;
 }
@@ -117,13 +132,19 @@ std::unique_ptr<Departure> PretendDevice::leave(std::size_t bytes, Fill fill) {
   auto parcel = std::make_shared<Parcel>();
   auto promise = std::make_shared<std::promise<PretendClock::time_point>>();
   std::shared_future<PretendClock::time_point> copied = promise->get_future().share();
-  later([this, bytes, parcel, promise = std::move(promise), label = label(),
-         fill = std::move(fill)](CpuBackend& cpu) mutable {
+  later([this, bytes, parcel, promise, label = label(), fill = std::move(fill)](CpuBackend& cpu) {
     parcel->memory.resize(bytes);
     parcel->exponent = fill(cpu, parcel->memory);
-    promise->set_value(sent(down_, kDownTrack, label, bytes));
+    if (wire_ != WireKind::mapped) promise->set_value(sent(down_, kDownTrack, label, bytes, wire_));
   });
-  return std::make_unique<LeavingParcel>(*this, std::move(parcel), std::move(copied));
+  if (wire_ == WireKind::mapped) {
+    reach_host(bytes);
+    queue_.push([promise] { promise->set_value(PretendClock::now()); });
+  }
+  promise.reset();  // so that a device that is lost breaks it
+  auto leaving = std::make_unique<LeavingParcel>(*this, std::move(parcel), std::move(copied));
+  if (wire_ == WireKind::pageable) leaving->wait();
+  return leaving;
 }
 
 std::unique_ptr<Landing> PretendDevice::land(std::size_t bytes) {
@@ -132,7 +153,10 @@ std::unique_ptr<Landing> PretendDevice::land(std::size_t bytes) {
 
 void PretendDevice::arrive(Landing& landing, Use use) {
   const auto& own = static_cast<const LandingParcel&>(landing);
-  queue_.push([end = own.copied] { wait_until(end); });
+  if (wire_ == WireKind::mapped)
+    reach_host(own.parcel->memory.size());
+  else
+    queue_.push([end = own.copied] { wait_until(end); });
   later([parcel = own.parcel, use = std::move(use)](CpuBackend& cpu) {
     use(cpu, parcel->memory, parcel->exponent);
   });

@@ -78,6 +78,9 @@ class PretendDevice {
   using Use = std::function<void(CpuBackend& cpu, std::span<const std::byte> bytes, int exponent)>;
   void arrive(Landing& landing, Use use);  // one of land()
 
+  WireKind wire() const { return wire_; }
+  void use_wire(WireKind wire);  // waits for what was asked for
+
   void set_trace(StepTrace* trace);  // waits; whoever traced before is told
 
  private:
@@ -100,13 +103,16 @@ class PretendDevice {
   static constexpr const char* kUpTrack = "pretend copies up";
   static constexpr const char* kDownTrack = "pretend copies down";
 
+  // The device itself reads or writes mapped memory, and does nothing else meanwhile.
+  void reach_host(std::size_t bytes);
   // When the copy ends.
   PretendClock::time_point sent(PretendLane& lane, const char* track, const std::string& label,
-                                std::size_t bytes);
+                                std::size_t bytes, WireKind wire = WireKind::pinned);
   void tell(TraceSpan span);
 
   PretendPace pace_;
   PretendRoom room_;
+  WireKind wire_ = WireKind::pinned;
   StepTrace* trace_ = nullptr;
   std::mutex spans_mutex_;
   std::vector<TraceSpan> spans_;  // of this trace so far

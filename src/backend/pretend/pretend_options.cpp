@@ -10,8 +10,15 @@ namespace nibble::inline backend {
 namespace {
 
 auto numbers_of(PretendOptions& options) {
-  return std::to_array<NamedNumber>({{"copy_us", &options.copy_microseconds},
-                                     {"ps_a_byte", &options.copy_picoseconds_a_byte},
+  auto& [pinned, pageable, mapped] = options.more;
+  return std::to_array<NamedNumber>({{"copy_us", &options.copies.microseconds},
+                                     {"ps_a_byte", &options.copies.picoseconds_a_byte},
+                                     {"pinned_us", &pinned.microseconds},
+                                     {"pinned_ps_a_byte", &pinned.picoseconds_a_byte},
+                                     {"pageable_us", &pageable.microseconds},
+                                     {"pageable_ps_a_byte", &pageable.picoseconds_a_byte},
+                                     {"mapped_us", &mapped.microseconds},
+                                     {"mapped_ps_a_byte", &mapped.picoseconds_a_byte},
                                      {"slowdown", &options.slowdown},
                                      {"lost_after", &options.lost_after},
                                      {"memory", &options.memory}});

@@ -21,10 +21,12 @@ void wait_until(PretendClock::time_point end) {
   while (PretendClock::now() < end) relax();
 }
 
-std::chrono::nanoseconds PretendPace::copy_time(std::size_t bytes) const {
-  return std::chrono::nanoseconds(1000 * options_.copy_microseconds +
-                                  static_cast<std::int64_t>(bytes) *
-                                      options_.copy_picoseconds_a_byte / 1000);
+std::chrono::nanoseconds PretendPace::copy_time(std::size_t bytes, WireKind wire) const {
+  const PretendCopies& more = options_.more[static_cast<std::size_t>(wire)];
+  return std::chrono::nanoseconds(
+      1000 * (options_.copies.microseconds + more.microseconds) +
+      static_cast<std::int64_t>(bytes) *
+          (options_.copies.picoseconds_a_byte + more.picoseconds_a_byte) / 1000);
 }
 
 void PretendPace::count_operation() {

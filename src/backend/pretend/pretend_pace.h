@@ -20,7 +20,7 @@ class PretendPace {
  public:
   explicit PretendPace(const PretendOptions& options) : options_(options) {}
 
-  std::chrono::nanoseconds copy_time(std::size_t bytes) const;
+  std::chrono::nanoseconds copy_time(std::size_t bytes, WireKind wire = WireKind::pinned) const;
 
   // Does an operation, which takes as much longer as the options say. Both throw where the device
   // is gone.
