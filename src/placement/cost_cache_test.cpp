@@ -97,6 +97,7 @@ TEST(CostCache, NamesTellAllApartThatChangesTheWork) {
   };
   add([](IntegerOptions& options) { options.rule = ShiftRule::delayed; });
   add([](IntegerOptions& options) { options.form = CrossEntropyForm::whole_octaves; });
+  add([](IntegerOptions& options) { options.statistics = FrozenStatistics::running; });
   add([](IntegerOptions& options) { options.frozen = {"a"}; });
   add([](IntegerOptions& options) { options.roundings.all.value = ShiftRounding::stochastic; });
   add([](IntegerOptions& options) { options.roundings.all.error = ShiftRounding::stochastic; });

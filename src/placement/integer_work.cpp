@@ -72,12 +72,12 @@ class IntegerWork final : public PlannedWork {
 
 std::string work_name(const Network& network, const IntegerOptions& options, std::int64_t images) {
   const std::string text = to_toml(network);
-  std::string name =
-      fmt::format("{} {} batch {} shifts {} form {} update {} round {}", network.name,
-                  hex(hash_of(std::as_bytes(std::span(text)))), images,
-                  static_cast<int>(options.rule), static_cast<int>(options.form),
-                  std::visit([](const auto& rule) { return name_of(rule); }, options.update),
-                  name_of(options.roundings.all));
+  std::string name = fmt::format(
+      "{} {} batch {} shifts {} form {} statistics {} update {} round {}", network.name,
+      hex(hash_of(std::as_bytes(std::span(text)))), images, static_cast<int>(options.rule),
+      static_cast<int>(options.form), static_cast<int>(options.statistics),
+      std::visit([](const auto& rule) { return name_of(rule); }, options.update),
+      name_of(options.roundings.all));
   for (const auto& [layer, choice] : options.roundings.layers)
     name += fmt::format(", {} {}", layer, name_of(choice));
   for (const std::string& layer : options.frozen) name += ", frozen " + layer;
