@@ -439,9 +439,8 @@ class Avx512Rescale {
         wide_lanes(odd_lanes(sum), odd_lanes(by.first), odd_lanes(x), odd_lanes(by.of_addend));
     return _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
   }
-  // In even lanes; what is left in odd ones nobody reads.
   static __m512i odd_lanes(__m512i x) {
-    return _mm512_shuffle_epi32(x, _MM_PERM_DDBB);
+    return _mm512_srli_epi64(x, 32);
   }
 
   // Of the low halves of 64-bit lanes, signed; the result is in the low halves.
