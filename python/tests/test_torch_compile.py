@@ -120,6 +120,15 @@ def test_roundings_that_are_not_fused():
     assert all(graph_rounding(format, rounding, "native") is None for format, rounding in others)
 
 
+def test_roundings_stay_operations_where_the_environment_asks(monkeypatch):
+    x = torch.randn(8, 1, 8, 8)
+    expected = nt.lower(network("cpu"), "e4m3", "e4m3").eval()(x)
+    monkeypatch.setenv("NIBBLE_TORCH_FUSE", "0")
+    lowered = nt.lower(network("cpu"), "e4m3", "e4m3").eval()
+    assert "nibble.quantize" in str(torch.export.export(lowered, (x,)).graph)
+    assert same_bits(torch.compile(lowered, fullgraph=True, backend="aot_eager")(x), expected)
+
+
 def test_there_are_no_graph_breaks():
     lowered = nt.lower(network("cpu"), "e4m3", "e4m3", "e5m2", "e5m2", rounding="stochastic")
     told = torch._dynamo.explain(lowered)(torch.randn(8, 1, 8, 8))

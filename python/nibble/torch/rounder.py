@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from dataclasses import dataclass
 from typing import Any, Callable, Optional, Protocol, Tuple, Union
 
@@ -61,7 +62,7 @@ class Rounder:
             object.__setattr__(self, "format", nibble.Format(self.format))
         object.__setattr__(self, "_text", str(self.format))
         nibble.quantize(probe(), self.format, rounding=self.rounding, overflow=self.overflow)
-        if ops.HAS_OPS:
+        if ops.HAS_OPS and os.environ.get("NIBBLE_TORCH_FUSE", "1") != "0":
             object.__setattr__(self, "_in_graphs", graph_rounding(self._text, self.rounding, self.overflow))
 
     def round(self, x: torch.Tensor, seed: int = 0, step: Any = 0, stream: int = 0) -> torch.Tensor:
