@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "engine/joined_sums.h"
 #include "graph/fusion.h"
 #include "graph/node_error.h"
 #include "graph/parameters.h"
@@ -232,6 +233,7 @@ std::vector<std::int8_t> EngineProgram::weights_of(const ProductLaw& law) const 
 EngineProgram make_program(Model model, bool is_fused) {
   EngineProgram program{.model = std::move(model), .values = {}, .steps = {}, .entry = {}};
   ProgramMaker(program.model, is_fused).fill(program);
+  if (is_fused) join_sums(program);
   return program;
 }
 

@@ -66,11 +66,21 @@ struct MeanLaw {
   FinishLaw finish;
 };
 
+// clamp(R(x·multiplier, shift), low, high) of a value x.
+struct SumTerm {
+  Rescale op;
+  std::int64_t multiplier = 1;
+
+  std::int32_t of(std::int64_t x) const;
+  bool is_narrow(std::int64_t x) const;  // 32 bits hold it before it is clamped
+};
+
 // Any other operation by itself.
 struct SingleLaw {
   Op op;
   std::vector<std::int64_t> numbers = {};  // bias, multiplier or table
   bool is_wide = false;                    // of a rescale: products need 64 bits
+  std::vector<SumTerm> terms = {};         // of a rescale that takes a sum of two: one an input
 };
 
 struct ProgramStep {

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "core/checked.h"
-#include "engine/cpu/joined_sums.h"
 #include "engine/cpu/plain_step.h"
 #include "engine/cpu/pool_steps.h"
 #include "engine/cpu/product_step.h"
@@ -34,13 +33,8 @@ std::string shape_words(const ProductSpec& spec, std::int64_t batch) {
 
 class CpuCompiler {
  public:
-  CpuCompiler(const EngineProgram& whole, const EngineOptions& options, const Tuning& tuning)
-      : whole_(whole),
-        joined_(with_joined_sums(whole, options.keeps_layers)),
-        program_(joined_.steps),
-        options_(options),
-        tuning_(tuning),
-        places_(program_, options) {}
+  CpuCompiler(const EngineProgram& program, const EngineOptions& options, const Tuning& tuning)
+      : program_(program), options_(options), tuning_(tuning), places_(program, options) {}
 
   CpuPlan plan() const {
     CpuPlan plan;
@@ -75,7 +69,7 @@ class CpuCompiler {
 
   std::unique_ptr<CpuStep> step_of(const ProgramStep& step, const ProductLaw& law) const {
     const Place& in = places_[step.inputs[0]];
-    std::vector<std::int8_t> weights = whole_.weights_of(law);
+    std::vector<std::int8_t> weights = program_.weights_of(law);
     if (law.finish.has_wide_sums || in.storage == FilterStorage::s32) {
       PlainSpec spec =
           plain_spec(step, std::visit([](const auto& op) { return Op(op); }, law.op), law.finish);
@@ -124,8 +118,7 @@ class CpuCompiler {
     }
     PlainSpec spec = plain_spec(step, law.op, {});
     spec.numbers = law.numbers;
-    if (const auto sum = joined_.sums.find(step.output); sum != joined_.sums.end())
-      spec.terms = sum->second;
+    spec.terms = law.terms;
     return runs_by_rows(law.op) ? make_row_step(std::move(spec), law.is_wide)
                                 : make_plain_step(std::move(spec));
   }
@@ -138,9 +131,7 @@ class CpuCompiler {
     return spec;
   }
 
-  const EngineProgram& whole_;
-  JoinedProgram joined_;
-  const EngineProgram& program_;  // without a model
+  const EngineProgram& program_;
   const EngineOptions& options_;
   const Tuning& tuning_;
   ValuePlaces places_;

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/cpu/joined_sums.h"
 #include "engine/cpu/place.h"
 #include "engine/cpu/step.h"
 #include "engine/program.h"

@@ -38,6 +38,23 @@ inline constexpr int kMostAddends = 64;
 void queue(DeviceQueue& queue, const AddJob<kFewAddends>& job);
 void queue(DeviceQueue& queue, const AddJob<kMostAddends>& job);
 
+// clamp(R(x·multiplier, shift), low, high)
+struct ScalarRescale {
+  std::int32_t multiplier;
+  std::int32_t shift;
+  std::int32_t low;
+  std::int32_t high;
+};
+// The rescaled sum of two values, each rescaled by itself; it fits 32 bits.
+struct JoinedSumJob {
+  DeviceValue in[2];
+  DeviceValue out;
+  ChunkOrder order;
+  ScalarRescale terms[2];
+  ScalarRescale result;
+};
+void queue(DeviceQueue& queue, const JoinedSumJob& job);
+
 // Channels first_channel to end_channel of every pixel of `out`: number (y, x, first_channel + c)
 // is that of (begin + (y, x, c)·step), and 0 outside of `in`. Others stay as they are.
 struct MoveJob {

@@ -59,6 +59,28 @@ __global__ void __launch_bounds__(256) add_values(const __grid_constant__ AddJob
   });
 }
 
+__device__ __forceinline__ std::int32_t rescaled(const ScalarRescale& law, std::int32_t x) {
+  return clamped(shifted(std::int64_t{x} * law.multiplier, law.shift), law.low, law.high);
+}
+
+__global__ void __launch_bounds__(256) join_sums(const __grid_constant__ JoinedSumJob job) {
+  start_kernel();
+  for_each_value_chunk(job.order, [&](const ValueChunk& at) {
+    const auto term = [&](int k) {
+      return read_chunk(job.in[k], place_of(job.in[k], at.image, at.y, at.x) + at.chunk * kChunk);
+    };
+    const ChunkNumbers first = term(0);
+    const ChunkNumbers second = term(1);
+    ChunkNumbers results;
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) {
+      results.at[i] = rescaled(
+          job.result, rescaled(job.terms[0], first.at[i]) + rescaled(job.terms[1], second.at[i]));
+    }
+    write_chunk(job.out, place_of(job.out, at.image, at.y, at.x) + at.chunk * kChunk, results);
+  });
+}
+
 __global__ void __launch_bounds__(256) move_numbers(const __grid_constant__ MoveJob job) {
   start_kernel();
   const bool moves_chunks = job.first_channel % kChunk == 0 && job.begin[2] == 0 &&
@@ -163,6 +185,9 @@ void queue(DeviceQueue& queue, const AddJob<kFewAddends>& job) {
 }
 void queue(DeviceQueue& queue, const AddJob<kMostAddends>& job) {
   queue_numbers(queue, add_values<kMostAddends>, job);
+}
+void queue(DeviceQueue& queue, const JoinedSumJob& job) {
+  queue_numbers(queue, join_sums, job);
 }
 void queue(DeviceQueue& queue, const MoveJob& job) {
   queue_numbers(queue, move_numbers, job);

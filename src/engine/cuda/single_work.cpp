@@ -66,7 +66,32 @@ class SingleWork {
     job.op = cuda::NumberOp::relu;
     return change(job);
   }
+  static cuda::ScalarRescale scalar(const Rescale& op, std::int64_t multiplier) {
+    return {.multiplier = static_cast<std::int32_t>(multiplier),
+            .shift = static_cast<std::int32_t>(op.shift),
+            .low = static_cast<std::int32_t>(op.low),
+            .high = static_cast<std::int32_t>(op.high)};
+  }
+  DeviceWork joined_sum(const Rescale& op) const {
+    const auto term = [&](std::size_t k) {
+      return scalar(law_.terms[k].op, law_.terms[k].multiplier);
+    };
+    return [first = input(0), second = input(1), out = out_,
+            job = cuda::JoinedSumJob{.in = {},
+                                     .out = {},
+                                     .order = {},
+                                     .terms = {term(0), term(1)},
+                                     .result = scalar(op, law_.numbers[0])}](const DeviceRun& run) {
+      cuda::JoinedSumJob own = job;
+      own.in[0] = first.in(run.arena);
+      own.in[1] = second.in(run.arena);
+      own.out = out.in(run.arena);
+      own.order = cuda::ChunkOrder::of(own.out, run.images);
+      queue(run.queue, own);
+    };
+  }
   DeviceWork of(const Rescale& op) const {
+    if (!law_.terms.empty()) return joined_sum(op);
     cuda::NumberJob job{};
     job.op = cuda::NumberOp::rescale;
     job.numbers = numbers_by_channel();
