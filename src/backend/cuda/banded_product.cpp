@@ -119,7 +119,8 @@ BandedProduct banded_product(const BandedShape& shape, const WindowProduct& prod
                                     : map_of(added_box(shape, product, added, added_image)),
           .finish = finish,
           .shape = shape,
-          .tiles = shape.bands.divisor * static_cast<std::uint32_t>(product.images)};
+          .tiles = shape.bands.divisor * static_cast<std::uint32_t>(product.images),
+          .unused = {}};
 }
 
 }  // namespace nibble::cuda

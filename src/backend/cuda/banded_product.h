@@ -51,6 +51,7 @@ struct alignas(64) BandedProduct {
   SumFinish finish;
   BandedShape shape;
   std::uint32_t tiles;  // bands of all pictures
+  std::uint8_t unused[64 - (sizeof(SumFinish) + sizeof(BandedShape) + 4) % 64];
 };
 
 // `added`: the first addend, null where there is none; its pictures are `added_image` bytes apart.

@@ -91,11 +91,8 @@ class FinishedTile {
 
   // added(chunk): the addends of a chunk.
   template <class Added>
-  __device__ __forceinline__ void end(const Sums& sums, const Added& added) const {
-    constexpr int kRowsOfThread = 2 * Tile::kBlocksOfRows;
-    const auto chunk_of = [](int group, int r) {
-      return r / 2 * 2 * Sums::kGroups + 2 * group + r % 2;
-    };
+  __device__ __forceinline__ void end(Sums& sums, const Added& added) const {
+    if (law_.outside.sums != nullptr) add_outside(sums);
 #pragma unroll
     for (int g = 0; g < Sums::kGroups; ++g) {
       const std::uint32_t column = column_ + g * 64;
@@ -123,6 +120,34 @@ class FinishedTile {
   }
 
  private:
+  static constexpr int kRowsOfThread = 2 * Tile::kBlocksOfRows;
+
+  static __device__ __forceinline__ constexpr int chunk_of(int group, int r) {
+    return r / 2 * 2 * Sums::kGroups + 2 * group + r % 2;
+  }
+  // Few rows are at the edge of a picture.
+  __device__ __forceinline__ void add_outside(Sums& sums) const {
+#pragma unroll
+    for (int r = 0; r < kRowsOfThread; ++r) {
+      const std::uint32_t of_tile = row_ + Sums::row_step(chunk_of(0, r));
+      if (!rows_.has(of_tile)) continue;
+      const std::uint32_t row = rows_.at(of_tile);
+      const std::uint32_t pixel = law_.pixels.remainder(row, law_.pixels.quotient(row));
+      const std::int32_t begin = __ldg(law_.outside.rows + pixel);
+      if (begin == 0) continue;
+#pragma unroll
+      for (int g = 0; g < Sums::kGroups; ++g) {
+        const std::uint32_t column = column_ + g * 64;
+        if (column >= law_.pitch) break;
+#pragma unroll
+        for (int q = 0; q < 4; ++q) {
+          const Quad lacking = Quad::constant_at(law_.outside.sums + begin + column + 4 * q);
+#pragma unroll
+          for (int i = 0; i < 4; ++i) sums.at(chunk_of(g, r), 4 * q + i) += lacking.at[i];
+        }
+      }
+    }
+  }
   static __device__ __forceinline__ std::uint32_t& word_of(uint4& chunk, int q) {
     return q == 0 ? chunk.x : q == 1 ? chunk.y : q == 2 ? chunk.z : chunk.w;
   }

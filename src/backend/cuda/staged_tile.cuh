@@ -210,9 +210,12 @@ class StagedSums {
   static constexpr int kGroups = static_cast<int>(Tile::kColumns / 64);
   static constexpr int kChunks = Tile::kBlocksOfRows * kGroups * 2;
 
-  __device__ __forceinline__ std::int32_t at(int chunk, int j) const {
+  __device__ __forceinline__ std::int32_t& at(int chunk, int j) {
     return sums_[chunk / 2 / kGroups][2 * (chunk / 2 % kGroups) + j / 8][j / 2 % 4]
                 [2 * (chunk % 2) + j % 2];
+  }
+  __device__ __forceinline__ std::int32_t at(int chunk, int j) const {
+    return const_cast<StagedSums*>(this)->at(chunk, j);
   }
   // Rows and columns from the first chunk of this thread on.
   static __device__ __forceinline__ constexpr std::uint32_t row_step(int chunk) {

@@ -20,6 +20,13 @@ namespace nibble::cuda {
 // wide       0 <= m, 32 < s < 55, sums fit 32 bits. Packed: m; bias; f
 enum class FinishForm : std::uint32_t { none, half_relu, half, wide };
 
+// What sums of bytes lack where windows reach out of their picture: there the copy engine fills in
+// the byte 0, which is the number 0 of values without a base alone.
+struct OutsideSums {
+  const std::int32_t* sums;  // null: nothing; rows of the result's columns, the first one zeros
+  const std::int32_t* rows;  // by pixel of a result: where its row begins
+};
+
 // y = clamp(R((sum + bias + R(a·f, t))·m, s), low, high) of every row and column. Columns are
 // filled up to a multiple of 16; bias and multipliers have as many entries, zeros behind the last
 // channel. Sums and biases are numbers modulo 2^32 whose sum is a number of 32 bits.
@@ -44,6 +51,7 @@ struct SumFinish {
   std::uint32_t addend_borders;  // the same of the addend
   Divisor pixels;                // by the rows of an image
   std::uint32_t unused;
+  OutsideSums outside;  // of a form
 };
 
 // Where blocks meet that have parts of the depth of one tile: sums of all tiles, and how many

@@ -20,7 +20,7 @@ SlidingWindow sliding_window(const Conv2d& conv) {
 }
 
 // Without addresses.
-cuda::WindowProduct window_product(const ProductParts& parts) {
+cuda::WindowProduct window_product(const PlacedProduct& parts) {
   return {.data = nullptr,
           .pixel_bytes = static_cast<std::uint32_t>(parts.in.pixel_bytes()),
           .image_bytes = static_cast<std::uint64_t>(parts.in.image_bytes()),
@@ -108,12 +108,10 @@ cuda::AddedCopies added_copies(const DevicePlace& addend, const std::int8_t* dat
 
 }  // namespace
 
-// What the engine fills in outside of pictures is the byte 0, which must be the number 0.
-bool is_copied(const ProductParts& parts, cuda::ProductPath path) {
-  return path == cuda::ProductPath::wgmma &&
-         form_of(parts.law.finish, parts.out, parts.addend) != cuda::FinishForm::none &&
-         (parts.in.base == 0 || parts.window.padding == Extent2{0, 0}) &&
-         cuda::can_copy(window_product(parts));
+bool can_be_copied(const PlacedProduct& product) {
+  return product.window.groups == 1 && !product.in.has_words &&
+         form_of(product.law.finish, product.out, product.addend) != cuda::FinishForm::none &&
+         cuda::can_copy(window_product(product));
 }
 
 std::vector<ProductCut> copied_cuts() {
@@ -127,7 +125,9 @@ std::vector<ProductCut> copied_cuts() {
 DeviceWork copied_work(const ProductParts& parts, const DeviceParts& with, std::string& shape) {
   cuda::WindowProduct product = window_product(parts);
   product.filters = with.constants.keep(parts.packed_weights(kColumnsAtOnce));
-  const DeviceFinish finish = parts.finish(parts.bias_of_bytes(), with.constants);
+  DeviceFinish finish = parts.finish(parts.bias_of_bytes(), with.constants);
+  if (parts.in.base != 0 && parts.window.padding != Extent2{0, 0})
+    finish.add_outside(outside_sums(parts, with.constants));
   const std::uint32_t segment = cuda::segment_of(product.pixel_bytes);
   const cuda::FinishExtent extent{.rows = static_cast<std::uint32_t>(parts.out.picture.pixels()),
                                   .columns = static_cast<std::uint32_t>(parts.window.channels),

@@ -163,15 +163,30 @@ struct CopiedLayer {
 // In every tile that there is, whole and cut into parts of the depth.
 TEST(DeviceEngine, CopiesOperandsOfEveryShape) {
   const std::vector<CopiedLayer> layers = {
-      {16, 16, 3, 1, true, true},           {40, 10, 3, 2, false, true},
-      {64, 64, 1, 1, true, true},           {64, 80, 3, 1, true, false},
-      {128, 160, 3, 2, true, true},         {256, 320, 1, 2, false, false},
-      {96, 64, 5, 1, false, true},          {512, 64, 3, 1, true, true},
-      {144, 256, 1, 1, true, false},        {64, 64, 3, 1, true, true},
-      {32, 48, 5, 1, false, false},         {3, 64, 7, 2, false, true},
-      {3, 20, 7, 2, false, false},          {32, 32, 3, 1, true, false},
-      {3, 64, 7, 2, false, true, "uint8"},  {3, 16, 3, 1, false, true, "uint8(zero=114)"},
-      {3, 130, 3, 1, false, false, "uint8"}};
+      {16, 16, 3, 1, true, true},
+      {40, 10, 3, 2, false, true},
+      {64, 64, 1, 1, true, true},
+      {64, 80, 3, 1, true, false},
+      {128, 160, 3, 2, true, true},
+      {256, 320, 1, 2, false, false},
+      {96, 64, 5, 1, false, true},
+      {512, 64, 3, 1, true, true},
+      {144, 256, 1, 1, true, false},
+      {64, 64, 3, 1, true, true},
+      {32, 48, 5, 1, false, false},
+      {3, 64, 7, 2, false, true},
+      {3, 20, 7, 2, false, false},
+      {32, 32, 3, 1, true, false},
+      {3, 64, 7, 2, false, true, "uint8"},
+      {3, 16, 3, 1, false, true, "uint8(zero=114)"},
+      {3, 130, 3, 1, false, false, "uint8"},
+      // The byte 0, which is filled in outside of pictures, is another number than 0.
+      {64, 64, 3, 1, true, true, "uint8"},
+      {32, 48, 5, 1, false, false, "uint8(zero=114)"},
+      {64, 80, 3, 2, true, false, "uint8"},
+      {512, 64, 3, 1, false, true, "uint8(zero=3)"},
+      {128, 160, 3, 1, true, true, "uint8"},
+      {64, 320, 7, 2, false, false, "uint8(zero=250)"}};
   for (const CopiedLayer& layer : layers) {
     SCOPED_TRACE(::testing::Message() << layer.depth << " to " << layer.channels << ", "
                                       << layer.kernel << "/" << layer.stride);
@@ -192,6 +207,9 @@ TEST(DeviceEngine, CopiesOperandsOfEveryShape) {
     };
     const Engine usual(copy_of(model), {.device = "cuda", .max_batch = kMost});
     expect_answers_of(usual);
+    const bool is_on_hopper = !usual.cuts().empty();
+    for (const StepInfo& step : usual.steps())
+      EXPECT_TRUE(!is_on_hopper || step.shape != "") << step.name << " is not brought by copies";
     for (const ProductCut& cut : usual.cuts()) {
       SCOPED_TRACE(::testing::Message() << "tiles of " << cut.pixels << " x " << cut.outputs);
       Tuning tuning;
@@ -200,6 +218,38 @@ TEST(DeviceEngine, CopiesOperandsOfEveryShape) {
           Engine(copy_of(model), {.device = "cuda", .max_batch = kMost, .tuning = &tuning}));
     }
   }
+}
+
+// Two convolutions of bytes with a zero point, and a residual addition in a unit of its own.
+TEST(DeviceEngine, RunsResidualBlocksOfBytesWithZeroPoints) {
+  constexpr std::int64_t kChannels = 48;
+  Dice dice(5);
+  NetworkMaker maker({9, 14, kChannels}, integers_format("uint8(zero=114)"));
+  std::size_t before = 0;
+  for (int block = 0; block < 2; ++block) {
+    maker.add(Conv2d{.channels = kChannels, .kernel = {3, 3}, .padding = {1, 1}}, {before});
+    maker.with(tensor_of<std::int8_t>({kChannels, 3, 3, kChannels},
+                                      dice.many(kChannels * 9 * kChannels, -127, 127)));
+    const std::size_t conv =
+        maker.rescale(maker.last(), dice.many(kChannels, 1 << 29, 1 << 30), 43, -101, 154);
+    const std::size_t first = maker.rescale(before, {1'534'567'891}, 21, -INT32_MAX, INT32_MAX);
+    const std::size_t second = maker.rescale(conv, {1'198'765'432}, 22, -INT32_MAX, INT32_MAX);
+    maker.add(Add{}, {first, second});
+    before = maker.rescale(maker.last(), {1'073'741'824 + 12'345}, 41, -130, 125);
+  }
+  const Model model = maker.model();
+  const Engine cpu(copy_of(model), {.max_batch = kMost});
+  const Engine device(copy_of(model), {.device = "cuda", .max_batch = kMost});
+  ASSERT_EQ(device.steps().size(), 4U);
+  EXPECT_EQ(device.steps()[1].kind, "rescale + add + rescale");
+  const std::vector<std::byte> input =
+      as_bytes(cpu.input(),
+               dice.many(kMost * cpu.input().shape.elements(), cpu.input().low, cpu.input().high));
+  std::vector<std::byte> wanted(cpu.output().bytes * kMost);
+  std::vector<std::byte> answers(wanted.size());
+  cpu.run(input, kMost, wanted);
+  device.run(input, kMost, answers);
+  EXPECT_TRUE(answers == wanted);
 }
 
 TEST(DeviceEngine, TakesMemoryOfHostAndGpu) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/checked.h"
+#include "engine/cuda/product_parts.h"
 #include "graph/arena.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
@@ -34,7 +35,7 @@ DevicePlaces::DevicePlaces(const EngineProgram& program, const EngineOptions& op
   for (std::size_t i = 0; i < places_.size(); ++i) place_value(i);
   lay_entry_out(is_copied);
   if (is_copied) fill_lines();
-  add_borders();
+  add_borders(is_copied);
   count_images(options.max_batch);
   plan_memory();
 }
@@ -101,14 +102,17 @@ void DevicePlaces::fill_lines() {
   if (entry_.overlaps()) places_[0].more_chunks = 0;
 }
 
-void DevicePlaces::add_borders() {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    places_[i].has_border = places_[i].base != 0 && !places_[i].has_words &&
-                            std::ranges::any_of(readers_[i], [](const ProgramStep* reader) {
-                              return gathers_outside(*reader);
-                            });
-  }
-  if (entry_.has_border()) places_[0].has_border = false;
+void DevicePlaces::add_borders(bool is_copied) {
+  const auto needs_border = [&](const ProgramStep* reader) {
+    return gathers_outside(*reader) &&
+           !(is_copied && can_be_copied({*this, *reader, std::get<ProductLaw>(reader->law)}));
+  };
+  std::vector<bool> need(places_.size());
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    need[i] = places_[i].base != 0 && !places_[i].has_words &&
+              std::ranges::any_of(readers_[i], needs_border);
+  if (entry_.has_border()) need[0] = false;
+  for (std::size_t i = 0; i < places_.size(); ++i) places_[i].has_border = need[i];
   for (std::size_t i = 0; i < places_.size(); ++i)
     places_[i].has_border = places_[home_[i]].has_border;
 }

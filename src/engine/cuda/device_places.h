@@ -34,7 +34,7 @@ class DevicePlaces {
   void place_value(std::size_t value);
   void lay_entry_out(bool is_copied);
   void fill_lines();  // pixels of whole 32 bytes: what is outside of a line is slow to copy
-  void add_borders();
+  void add_borders(bool is_copied);
   void count_images(std::int64_t wanted);
   void plan_memory();
 

@@ -107,7 +107,8 @@ DeviceFinish::DeviceFinish(const FinishLaw& law, const std::vector<std::int64_t>
           .out_borders = out.has_border ? 1U : 0U,
           .addend_borders = has_addend_ && addend->has_border ? 1U : 0U,
           .pixels = Divisor::of(static_cast<std::uint32_t>(out.picture.pixels())),
-          .unused = 0};
+          .unused = 0,
+          .outside = {}};
   if (law_.form == cuda::FinishForm::none) return;
   // Results are far from these before they are clamped.
   law_.low = std::max(law_.low, -kFarResult);

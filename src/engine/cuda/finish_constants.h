@@ -27,6 +27,8 @@ class DeviceFinish {
   DeviceFinish(const FinishLaw& law, const std::vector<std::int64_t>& bias, const DevicePlace& out,
                const DevicePlace* addend, DeviceConstants& constants);
 
+  void add_outside(const cuda::OutsideSums& sums) { law_.outside = sums; }
+
   cuda::SumFinish in(std::int8_t* arena) const;
 
  private:

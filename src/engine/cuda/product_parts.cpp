@@ -6,6 +6,20 @@
 
 namespace nibble::inline engine {
 
+PlacedProduct::PlacedProduct(const DevicePlaces& places, const ProgramStep& step,
+                             const ProductLaw& law_)
+    : law(law_),
+      in(places[step.inputs[0]]),
+      out(places[law_.largest ? law_.largest->pooled : step.output]),
+      addend(law_.finish.addend == kNoNode ? nullptr : &places[law_.finish.addend]) {
+  if (const auto* conv = std::get_if<Conv2d>(&law.op)) {
+    window = step.inputs[0] == 0 ? places.entry().window(*conv) : *conv;
+  } else {
+    window = {.channels = std::get<Linear>(law.op).features,
+              .kernel = {in.picture.height, in.picture.width}};
+  }
+}
+
 std::vector<std::int64_t> ProductParts::bias_of_bytes() const {
   std::vector<std::int64_t> bias(static_cast<std::size_t>(window.channels));
   const std::vector<std::int64_t>& own = law.finish.bias;

@@ -10,18 +10,25 @@
 
 namespace nibble::inline engine {
 
-// A product, where its values lie, and its weights (out, rows, columns, in / groups).
-struct ProductParts {
+// A product, and where its values lie.
+struct PlacedProduct {
   const ProductLaw& law;
   Conv2d window;  // of a linear layer: one tap a pixel of its picture
   DevicePlace in;
-  Interval in_range;
   DevicePlace out;
   const DevicePlace* addend;  // null: none
-  std::vector<std::int8_t> weights;
+
+  PlacedProduct(const DevicePlaces& places, const ProgramStep& step, const ProductLaw& law_);
 
   std::int64_t taps() const { return window.kernel.y * window.kernel.x; }
   std::int64_t depth() const { return in.picture.channels / window.groups; }
+};
+
+// With its weights (out, rows, columns, in / groups).
+struct ProductParts : PlacedProduct {
+  Interval in_range;
+  std::vector<std::int8_t> weights;
+
   std::int8_t weight(std::int64_t out_channel, std::int64_t tap, std::int64_t k) const {
     return weights[static_cast<std::size_t>((out_channel * taps() + tap) * depth() + k)];
   }
@@ -35,8 +42,12 @@ struct ProductParts {
   }
 };
 
-// Whether the copy engine can bring its operands, and its sums can end in a form for that.
-bool is_copied(const ProductParts& parts, cuda::ProductPath path);
+// What sums lack where windows meet the byte 0 outside of their picture (OutsideSums).
+cuda::OutsideSums outside_sums(const ProductParts& parts, DeviceConstants& constants);
+
+// Whether the copy engine of Hopper can bring its operands, and its sums can end in a form for
+// that.
+bool can_be_copied(const PlacedProduct& product);
 DeviceWork copied_work(const ProductParts& product, const DeviceParts& parts, std::string& shape);
 // Tiles that it may be cut into.
 std::vector<ProductCut> copied_cuts();

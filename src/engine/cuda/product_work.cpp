@@ -197,30 +197,18 @@ std::size_t shared_tiles(int device) {
 
 DeviceWork product_work(const DeviceParts& parts, const ProgramStep& step, const ProductLaw& law,
                         std::string& shape) {
-  ProductParts product{.law = law,
-                       .window = {},
-                       .in = parts.places[step.inputs[0]],
-                       .in_range = {parts.program.values[step.inputs[0]].info.low,
-                                    parts.program.values[step.inputs[0]].info.high},
-                       .out = parts.places[law.largest ? law.largest->pooled : step.output],
-                       .addend = nullptr,
-                       .weights = parts.program.weights_of(law)};
-  if (law.finish.addend != kNoNode) product.addend = &parts.places[law.finish.addend];
-  if (const auto* conv = std::get_if<Conv2d>(&law.op)) {
-    product.window = *conv;
-    if (step.inputs[0] == 0) {
-      product.window = parts.places.entry().window(*conv);
-      product.weights = parts.places.entry().weights(*conv, product.weights);
-    }
-  } else {
-    product.window = {.channels = std::get<Linear>(law.op).features,
-                      .kernel = {product.in.picture.height, product.in.picture.width}};
-  }
+  const ValueInfo& input = parts.program.values[step.inputs[0]].info;
+  ProductParts product{
+      {parts.places, step, law}, {input.low, input.high}, parts.program.weights_of(law)};
+  const auto* conv = std::get_if<Conv2d>(&law.op);
+  if (conv != nullptr && step.inputs[0] == 0)
+    product.weights = parts.places.entry().weights(*conv, product.weights);
   const bool is_wide = law.finish.has_wide_sums || product.in.has_words;
-  DeviceWork work = is_wide                          ? wide_work(product, parts.constants)
-                    : product.window.groups > 1      ? grouped_work(product, parts.constants)
-                    : is_copied(product, parts.path) ? copied_work(product, parts, shape)
-                                                     : gathered_work(product, parts);
+  const bool is_copied = parts.path == cuda::ProductPath::wgmma && can_be_copied(product);
+  DeviceWork work = is_wide                     ? wide_work(product, parts.constants)
+                    : product.window.groups > 1 ? grouped_work(product, parts.constants)
+                    : is_copied                 ? copied_work(product, parts, shape)
+                                                : gathered_work(product, parts);
   if (!law.largest) return work;
   return [work = std::move(work),
           pool = largest_work(law.largest->pool, product.out, parts.places[step.output])](
