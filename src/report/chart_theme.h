@@ -18,8 +18,7 @@ struct ChartTheme {
   std::string_view ink = "#222222";
   std::string_view grey = "#666666";
   std::string_view rule = "#e2e2e2";
-  std::string_view heat = "#0072b2";     // a heat map's full strength
-  std::string_view on_heat = "#ffffff";  // words on it
+  std::string_view on_heat = "#ffffff";  // words on a strong colour
   // Okabe and Ito's colours, which stay apart for colour-blind eyes, and an olive.
   std::array<std::string_view, 8> series = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                             "#56b4e9", "#b8860b", "#333333", "#7a7a1f"};
@@ -32,7 +31,6 @@ constexpr ChartTheme kPageTheme = {.background = "",
                                    .ink = "var(--ink)",
                                    .grey = "var(--grey)",
                                    .rule = "var(--rule)",
-                                   .heat = "var(--heat)",
                                    .on_heat = "var(--on-heat)",
                                    .series = {"var(--s0)", "var(--s1)", "var(--s2)", "var(--s3)",
                                               "var(--s4)", "var(--s5)", "var(--s6)", "var(--s7)"}};

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of coloured cells, as SVG text: confusion matrices, layers by roles.
+// A table of coloured cells, as HTML: confusion matrices, layers by roles.
 #pragma once
 
 #include <string>
 #include <vector>
-
-#include "report/chart_theme.h"
 
 namespace nibble::inline report {
 
@@ -17,17 +15,14 @@ struct HeatCell {
 
 struct HeatMap {
   std::string title = {};
-  std::string row_label = {};
-  std::string column_label = {};
+  std::string corner = {};  // what rows and columns are
   std::vector<std::string> rows = {};
   std::vector<std::string> columns = {};
-  double cell_width = 44;
-  double cell_height = 26;
-  bool has_turned_columns = false;  // names of columns stand slanted
-  ChartTheme theme = {};
+  bool has_turned_columns = false;  // names of columns stand upright
+  bool has_small_cells = false;     // too small for labels
 };
 
-// `cells` are row by row, as many as rows times columns.
-std::string draw(const HeatMap& map, const std::vector<HeatCell>& cells);
+// `cells` are row by row, as many as rows times columns. The style sheet of the page draws them.
+std::string html_heat_map(const HeatMap& map, const std::vector<HeatCell>& cells);
 
 }  // namespace nibble::inline report

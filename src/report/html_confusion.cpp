@@ -46,14 +46,11 @@ std::string matrix(const EvaluationRecord& record, const std::string& title) {
   const bool has_labels = names.size() <= kMostLabels;
   const auto is_long = [](const std::string& name) { return width_of(name) > 5; };
   const HeatMap map = {.title = title,
-                       .row_label = "true class",
-                       .column_label = "answer",
+                       .corner = "true ↓ answer →",
                        .rows = names,
                        .columns = names,
-                       .cell_width = has_labels ? 44.0 : 18.0,
-                       .cell_height = has_labels ? 26.0 : 18.0,
                        .has_turned_columns = !has_labels || std::ranges::any_of(names, is_long),
-                       .theme = kPageTheme};
+                       .has_small_cells = !has_labels};
   std::vector<HeatCell> cells;
   for (std::size_t r = 0; r < names.size(); ++r) {
     const double sum = total(record.confusion[r]);
@@ -67,7 +64,7 @@ std::string matrix(const EvaluationRecord& record, const std::string& title) {
                                               names[c], count, sum, shown_share(share))});
     }
   }
-  return html_figure(draw(map, cells));
+  return html_heat_map(map, cells);
 }
 
 struct Pair {

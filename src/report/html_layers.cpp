@@ -65,10 +65,7 @@ std::string sqnr_map(const ReportRuns& report, std::size_t i) {
   for (const RoundingRecord& record : run.layers) last[{record.layer, record.role}] = &record;
   HeatMap map = {.title = report.name(i),
                  .rows = layer_order(names_of(run.layers, &RoundingRecord::layer)),
-                 .columns = role_order(names_of(run.layers, &RoundingRecord::role)),
-                 .cell_width = 78,
-                 .cell_height = 24,
-                 .theme = kPageTheme};
+                 .columns = role_order(names_of(run.layers, &RoundingRecord::role))};
   std::vector<HeatCell> cells;
   for (const std::string& layer : map.rows) {
     for (const std::string& role : map.columns) {
@@ -76,7 +73,7 @@ std::string sqnr_map(const ReportRuns& report, std::size_t i) {
       cells.push_back(found == last.end() ? HeatCell{} : sqnr_cell(*found->second));
     }
   }
-  return html_figure(draw(map, cells));
+  return html_heat_map(map, cells);
 }
 
 std::string histogram_map(const ReportRuns& report, std::size_t i) {

@@ -40,8 +40,8 @@ std::string html_table(const std::vector<std::string>& head,
   return html + "</table></div>\n";
 }
 
-std::string html_figure(std::string_view svg) {
-  return fmt::format("<figure class=\"scroll\" tabindex=\"0\">{}</figure>\n", svg);
+std::string html_figure(std::string_view content) {
+  return fmt::format("<figure class=\"scroll\" tabindex=\"0\">{}</figure>\n", content);
 }
 
 }  // namespace nibble::inline report

@@ -15,7 +15,7 @@ std::string html_page(std::string_view title, std::string_view body, std::string
 std::string html_table(const std::vector<std::string>& head,
                        const std::vector<std::vector<std::string>>& rows);
 
-// A chart drawn with kPageTheme.
-std::string html_figure(std::string_view svg);
+// A chart drawn with kPageTheme, or a table, which scrolls where it is wider than the page.
+std::string html_figure(std::string_view content);
 
 }  // namespace nibble::inline report

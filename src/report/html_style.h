@@ -51,6 +51,18 @@ td.short { white-space: nowrap; }
 td.number { text-align: right; white-space: nowrap; }
 th.number { text-align: right; }
 tr.differs td { background: var(--mark); }
+.heat { width: auto; border-collapse: separate; border-spacing: 1px; font-size: 11px; }
+.heat caption { font-size: 14px; padding: 2px 0 8px; white-space: nowrap; }
+.heat th, .heat td { padding: 0 5px; border: 0; text-align: center; vertical-align: middle; }
+.heat th { font-weight: 400; font-size: 11.5px; color: var(--ink); }
+.heat th[scope=row] { text-align: right; }
+.heat tr:first-child td { color: var(--grey); white-space: nowrap; vertical-align: bottom; }
+.heat th + td, .heat td + td { min-width: 43px; height: 25px; background: color-mix(in srgb,
+  var(--heat) var(--strength, 0%), color-mix(in srgb, var(--rule) 35%, var(--card))); }
+.heat.small th + td, .heat.small td + td { min-width: 17px; height: 17px; padding: 0; }
+.heat.turned th[scope=col] { writing-mode: vertical-rl; transform: rotate(180deg);
+  text-align: left; padding: 5px 0; }
+.heat .strong { color: var(--on-heat); }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 20px; margin: 0 0 12px; font-size: 14px; }
 .legend span { display: inline-flex; align-items: center; gap: 8px; overflow-wrap: anywhere; }
 .swatch { flex: none; width: 14px; height: 14px; border-radius: 3px; display: inline-block; }
@@ -68,13 +80,14 @@ details { margin: 10px 0; }
 summary { cursor: pointer; color: var(--accent); padding: 4px 0; overflow-wrap: anywhere; }
 .side { display: flex; flex-wrap: wrap; gap: 14px; align-items: flex-start; }
 .side > * { max-width: 100%; min-width: 0; }
-.side > .box { flex: 1 1 280px; }
+.side > .box { flex: 1 1 280px; margin-bottom: 14px; }
 footer { margin-top: 44px; color: var(--grey); font-size: 13px; }
 @media (max-width: 560px) { main { padding: 16px 10px 32px; } h1 { font-size: 22px; }
   th, td { padding: 5px 8px; } }
 @media print { body { font-size: 11pt; } main { max-width: none; padding: 0; }
   figure, .card, tr { break-inside: avoid; } h2 { break-after: avoid; }
   .box, figure.scroll { overflow: visible; } figure.scroll svg { max-width: 100%; height: auto; }
+  .heat th + td, .heat td + td { min-width: 0; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";
 

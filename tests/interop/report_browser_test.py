@@ -23,11 +23,11 @@ HOSTILE = "</style><script>console.error('hostile')</script><img src=\"http://12
 
 
 class Page(html.parser.HTMLParser):
-    """Counts tags and classes, collects addresses and text."""
+    """Counts tags, classes and tooltips, collects addresses and text."""
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.classes, self.addresses, self.text = {}, {}, [], ""
+        self.tags, self.classes, self.tooltips, self.addresses, self.text = {}, {}, 0, [], ""
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -35,6 +35,8 @@ class Page(html.parser.HTMLParser):
         for name, value in attributes:
             if name in ("src", "href", "xlink:href"):
                 self.addresses.append(value)
+            if name == "title":
+                self.tooltips += 1
             if name == "class":
                 self.classes[value] = self.classes.get(value, 0) + 1
 
@@ -78,7 +80,7 @@ class ReportInBrowser(unittest.TestCase):
         # A run has train, val and test of loss and top-1, and the learning rate.
         self.assertEqual(page.classes.get("curve"), 2 * 7)
         self.assertEqual(page.classes.get("histogram"), 2 * 4 * 7)
-        self.assertEqual(page.classes.get("cell"), 2 * (4 * 7 + len(CLASSES) ** 2))
+        self.assertEqual(page.tooltips, 2 * (4 * 7 + len(CLASSES) ** 2))
         self.assertEqual(page.classes.get("bar"), 2 * len(CLASSES))
         self.assertEqual(page.tags.get("script"), None)
         self.assertEqual(page.addresses, ["data:,"])
