@@ -99,17 +99,16 @@ class Drawing {
   }
 
   void curve(const ChartSeries& series) {
-    std::string path;
+    SvgPath path;
     bool is_open = false;
     for (const ChartPoint& point : series.points) {
       const bool is_shown = is_drawable(chart_, point);
-      if (is_shown) {
-        path += fmt::format("{}{:.1f} {:.1f}", is_open ? "L" : "M", x_of(point.x), y_of(point.y));
-      }
+      if (is_shown && is_open) path.line_to(x_of(point.x), y_of(point.y));
+      if (is_shown && !is_open) path.move_to(x_of(point.x), y_of(point.y));
       is_open = is_shown;
     }
     const std::string_view colour = theme_.colour(series.colour);
-    svg_.curve(path, colour, 2, series.dashes, {.tooltip = series.name, .kind = "curve"});
+    svg_.curve(path.data(), colour, 2, series.dashes, {.tooltip = series.name, .kind = "curve"});
     if (series.points.size() > kMostDots) return;
     for (const ChartPoint& point : series.points) {
       if (!is_drawable(chart_, point)) continue;

@@ -32,7 +32,7 @@ TEST(LineChart, ACurveBreaksWhereAValueIsMissing) {
   const std::size_t begin = svg.find("M", svg.rfind("<path d=\"", svg.find("class=\"curve\"")));
   const std::string path = svg.substr(begin, svg.find('"', begin) - begin);
   EXPECT_EQ(count_of(path, "M"), 2u) << path;
-  EXPECT_EQ(count_of(path, "L"), 2u) << path;
+  EXPECT_EQ(count_of(path, "l"), 2u) << path;
 }
 
 TEST(LineChart, ALogarithmicAxisLeavesOutWhatIsNotPositive) {

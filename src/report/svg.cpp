@@ -4,11 +4,40 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+#include <cmath>
 #include <iterator>
 
 #include "core/name.h"
 
 namespace nibble::inline report {
+
+void SvgPath::move_to(double x, double y) {
+  x_ = std::llround(10 * x);
+  y_ = std::llround(10 * y);
+  data_ += 'M';
+  add_tenths(x_);
+  add_tenths(y_);
+  is_line_ = false;
+}
+
+void SvgPath::line_to(double x, double y) {
+  const std::int64_t to_x = std::llround(10 * x);
+  const std::int64_t to_y = std::llround(10 * y);
+  if (!is_line_) data_ += 'l';
+  add_tenths(to_x - x_);
+  add_tenths(to_y - y_);
+  x_ = to_x;
+  y_ = to_y;
+  is_line_ = true;
+}
+
+// Numbers need a space between them where the second has no sign.
+void SvgPath::add_tenths(std::int64_t tenths) {
+  const bool is_after_number = std::isdigit(static_cast<unsigned char>(data_.back())) != 0;
+  if (is_after_number && tenths >= 0) data_ += ' ';
+  fmt::format_to(std::back_inserter(data_), "{}", static_cast<double>(tenths) / 10);
+}
 
 Svg::Svg(double width, double height, std::string_view title, std::string_view background)
     : body_(fmt::format(

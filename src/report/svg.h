@@ -2,6 +2,7 @@
 // A picture as SVG text: no scripts, no fonts of its own, coordinates to a tenth of a pixel.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,23 @@ struct MarkStyle {
   std::string_view tooltip = {};  // shown by browsers under the pointer
   std::string_view kind = {};     // its class, for style sheets and tests
   double opacity = 1;
+};
+
+// Path data through points: each stands at a tenth of a pixel and is told by its distance from the
+// one before, which is short.
+class SvgPath {
+ public:
+  void move_to(double x, double y);
+  void line_to(double x, double y);
+  const std::string& data() const { return data_; }
+
+ private:
+  void add_tenths(std::int64_t tenths);
+
+  std::string data_;
+  std::int64_t x_ = 0;  // tenths
+  std::int64_t y_ = 0;
+  bool is_line_ = false;
 };
 
 class Svg {

@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/name.h"
+#include "report/report_test_support.h"
 
 namespace nibble::inline report {
 namespace {
@@ -41,6 +42,24 @@ TEST(Svg, MarksCarryOnlyWhatTheyNeed) {
   EXPECT_THAT(text, HasSubstr("fill=\"red\" opacity=\"0.250\"/>"));
   EXPECT_THAT(text, HasSubstr("stroke-dasharray=\"7 3\" class=\"curve\"/>"));
   EXPECT_TRUE(text.ends_with("</svg>\n"));
+}
+
+TEST(SvgPath, PointsAreToldByTheirDistances) {
+  SvgPath path;
+  path.move_to(1, 2.04);
+  path.line_to(1.96, 1.5);
+  path.line_to(0.96, 1.5);
+  path.line_to(1.5, 3);
+  path.move_to(-1, -2);
+  path.line_to(-1, 12.34);
+  EXPECT_EQ(path.data(), "M1 2l1-0.5-1 0 0.5 1.5M-1-2l0 14.3");
+}
+
+TEST(SvgPath, RoundingsDoNotAddUp) {
+  SvgPath path;
+  path.move_to(0, 0);
+  for (int i = 1; i <= 100; ++i) path.line_to(0.04 * i, 0);
+  EXPECT_EQ(count_of(path.data(), "0.1 0"), 40u);
 }
 
 TEST(Escape, MarkupBecomesText) {
