@@ -19,9 +19,9 @@ constexpr double kLinesTop = 40;
 constexpr double kBottom = 44;
 constexpr double kLeft = 58;
 constexpr double kLinesRight = 16;
-constexpr double kLargest = 1e150;     // beyond, axes would overflow: as good as infinite
-constexpr double kSmallest = 1e-150;   // on a logarithmic axis
-constexpr std::size_t kMostDots = 60;  // a longer curve has no dots
+constexpr double kLargest = 1e150;    // beyond, axes would overflow: as good as infinite
+constexpr double kSmallest = 1e-150;  // on a logarithmic axis
+constexpr double kDotDistance = 6;    // closer dots would hide the line and its dashes
 
 struct Extent {
   double low = 0;
@@ -109,7 +109,7 @@ class Drawing {
     }
     const std::string_view colour = theme_.colour(series.colour);
     svg_.curve(path.data(), colour, 2, series.dashes, {.tooltip = series.name, .kind = "curve"});
-    if (series.points.size() > kMostDots) return;
+    if (!has_room_for_dots(series)) return;
     for (const ChartPoint& point : series.points) {
       if (!is_drawable(chart_, point)) continue;
       const std::string tooltip = fmt::format("{}: {} {}, {}", series.name, chart_.x_label,
@@ -125,6 +125,19 @@ class Drawing {
   std::string finish() const { return svg_.finish(); }
 
  private:
+  bool has_room_for_dots(const ChartSeries& series) const {
+    double low = right();
+    double high = kLeft;
+    double dots = 0;
+    for (const ChartPoint& point : series.points) {
+      if (!is_drawable(chart_, point)) continue;
+      low = std::min(low, x_of(point.x));
+      high = std::max(high, x_of(point.x));
+      ++dots;
+    }
+    return high - low >= kDotDistance * (dots - 1);
+  }
+
   double right() const { return chart_.width - kLinesRight; }
   double bottom() const { return chart_.height - kBottom; }
   double x_of(double value) const { return kLeft + x_axis_.share(value) * (right() - kLeft); }

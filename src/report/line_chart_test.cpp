@@ -35,6 +35,17 @@ TEST(LineChart, ACurveBreaksWhereAValueIsMissing) {
   EXPECT_EQ(count_of(path, "l"), 2u) << path;
 }
 
+TEST(LineChart, ACurveHasDotsWhereTheyStandApart) {
+  const ChartSeries short_one = {.name = "short", .points = {{1, 2}, {2, 3}, {3, 2}}};
+  const ChartSeries single = {.name = "single", .points = {{1, 1}}};
+  const std::string apart = draw(LineChart{.title = "t"}, {short_one, single});
+  EXPECT_EQ(count_of(apart, "<circle"), 4u);
+  const ChartSeries long_one = {.name = "long", .points = {{1, 1}, {200, 1}}};
+  const std::string close = draw(LineChart{.title = "t"}, {short_one, single, long_one});
+  EXPECT_THAT(close, Not(HasSubstr("<title>short: ")));
+  EXPECT_EQ(count_of(close, "<circle"), 3u);
+}
+
 TEST(LineChart, ALogarithmicAxisLeavesOutWhatIsNotPositive) {
   const std::string svg = draw(LineChart{.title = "t", .is_log_y = true},
                                {{.name = "a", .points = {{1, 0.01}, {2, 100}}},
