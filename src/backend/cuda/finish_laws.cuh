@@ -46,11 +46,26 @@ __device__ __forceinline__ std::int32_t tie_of(std::int32_t number, std::int32_t
 __device__ __forceinline__ std::uint32_t clamped_pair(std::uint32_t pair, std::int32_t low,
                                                       std::int32_t high) {
   const auto both = [](std::int32_t number) { return __byte_perm(number, number, 0x5410); };
+#if __CUDA_ARCH__ >= 900
   std::uint32_t most;
   asm("max.s16x2 %0, %1, %2;" : "=r"(most) : "r"(pair), "r"(both(low)));
   std::uint32_t result;
   asm("min.s16x2 %0, %1, %2;" : "=r"(result) : "r"(most), "r"(both(high)));
   return result;
+#else
+  return __vmins2(__vmaxs2(pair, both(low)), both(high));
+#endif
+}
+
+// R(x·m, s) - base, for 0 <= m and 32 < s < 55: half of a step has nothing in its lower word.
+__device__ __forceinline__ std::int32_t shifted_by_words(std::int32_t x, std::int32_t m,
+                                                         std::int32_t s, std::int32_t base) {
+  const std::int32_t tie = x >> 31;
+  const std::int32_t step = s - 32;
+  const std::int32_t upper = half_of(step) - base * (1 << step) + tie;
+  const auto offset = static_cast<std::int64_t>(
+      std::uint64_t{static_cast<std::uint32_t>(upper)} << 32 | static_cast<std::uint32_t>(tie));
+  return static_cast<std::int32_t>((std::int64_t{x} * m + offset) >> 32) >> step;
 }
 
 // FinishForm::half_relu.
@@ -153,7 +168,6 @@ struct WideLaw {
                     shifted_by<kFirst + 1>(law, columns, added, sums), 0x5410);
     return clamped_pair(lower, law.low - law.out_base, law.high - law.out_base);
   }
-  // Shifts are above 32: half of one has nothing in its lower word.
   template <int i>
   static __device__ __forceinline__ std::uint32_t shifted_by(const SumFinish& law,
                                                              const Columns& columns,
@@ -169,15 +183,30 @@ struct WideLaw {
                                 static_cast<std::uint32_t>(product >> 32),
                                 static_cast<std::uint32_t>(law.addend_shift));
     }
-    const auto sum = static_cast<std::int32_t>(biased);
-    const std::int32_t tie = sum >> 31;
-    const std::int32_t step = law.shift - 32;
-    const std::int32_t upper = half_of(step) - law.out_base * (1 << step) + tie;
-    const auto offset = static_cast<std::int64_t>(
-        std::uint64_t{static_cast<std::uint32_t>(upper)} << 32 | static_cast<std::uint32_t>(tie));
-    return static_cast<std::uint32_t>(
-        static_cast<std::int32_t>((std::int64_t{sum} * columns.first.at[i] + offset) >> 32) >>
-        step);
+    return static_cast<std::uint32_t>(shifted_by_words(
+        static_cast<std::int32_t>(biased), columns.first.at[i], law.shift, law.out_base));
+  }
+};
+
+// Sums `column` to `column` + 15 of a row, by a law of bytes or by whatever law there is.
+template <class Law>
+struct EndByLaw {
+  static __device__ __forceinline__ void chunk(const SumFinish& law, std::uint32_t row,
+                                               std::uint32_t column, const std::int32_t* sums) {
+    std::uint32_t words[4];
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      words[q] = Law::word(law, typename Law::Columns(law, column + 4 * q), 0,
+                           {{sums[4 * q], sums[4 * q + 1], sums[4 * q + 2], sums[4 * q + 3]}});
+    }
+    store_chunk(law.out, row_at(law, row, law.out_borders) + column,
+                make_uint4(words[0], words[1], words[2], words[3]));
+  }
+};
+struct EndAnyhow {
+  static __device__ __forceinline__ void chunk(const SumFinish& law, std::uint32_t row,
+                                               std::uint32_t column, const std::int32_t* sums) {
+    end_chunk(law, row, column, sums);
   }
 };
 

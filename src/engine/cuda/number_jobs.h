@@ -45,7 +45,7 @@ struct ScalarRescale {
   std::int32_t low;
   std::int32_t high;
 };
-// The rescaled sum of two values, each rescaled by itself; it fits 32 bits.
+// The rescaled sum of two values of bytes, each rescaled by itself; it fits 32 bits.
 struct JoinedSumJob {
   DeviceValue in[2];
   DeviceValue out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers where they are, and on their way.
+#include "backend/cuda/finish_laws.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "engine/cuda/device_value.cuh"
 #include "engine/cuda/number_jobs.h"
@@ -63,19 +64,36 @@ __device__ __forceinline__ std::int32_t rescaled(const ScalarRescale& law, std::
   return clamped(shifted(std::int64_t{x} * law.multiplier, law.shift), law.low, law.high);
 }
 
+// What a byte of each operand adds is looked up.
 __global__ void __launch_bounds__(256) join_sums(const __grid_constant__ JoinedSumJob job) {
-  start_kernel();
+  constexpr int kBytes = 256;
+  __shared__ std::int32_t terms[2][kBytes];
+  let_next_begin();
+  for (int i = static_cast<int>(threadIdx.x); i < 2 * kBytes; i += static_cast<int>(blockDim.x)) {
+    const int k = i / kBytes;
+    terms[k][i % kBytes] =
+        rescaled(job.terms[k], static_cast<std::int8_t>(i % kBytes) + job.in[k].base);
+  }
+  __syncthreads();
+  wait_for_earlier();
+  const bool has_words =
+      job.result.multiplier >= 0 && job.result.shift > 32 && job.result.shift < 55;
   for_each_value_chunk(job.order, [&](const ValueChunk& at) {
-    const auto term = [&](int k) {
-      return read_chunk(job.in[k], place_of(job.in[k], at.image, at.y, at.x) + at.chunk * kChunk);
+    const auto operand = [&](int k) {
+      return ChunkBytes{load_chunk(job.in[k].data,
+                                   place_of(job.in[k], at.image, at.y, at.x) + at.chunk * kChunk)};
     };
-    const ChunkNumbers first = term(0);
-    const ChunkNumbers second = term(1);
+    const ChunkBytes first = operand(0);
+    const ChunkBytes second = operand(1);
     ChunkNumbers results;
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) {
-      results.at[i] = rescaled(
-          job.result, rescaled(job.terms[0], first.at[i]) + rescaled(job.terms[1], second.at[i]));
+      const std::int32_t sum = terms[0][static_cast<std::uint8_t>(first.bytes[i])] +
+                               terms[1][static_cast<std::uint8_t>(second.bytes[i])];
+      results.at[i] =
+          has_words ? clamped(shifted_by_words(sum, job.result.multiplier, job.result.shift, 0),
+                              job.result.low, job.result.high)
+                    : rescaled(job.result, sum);
     }
     write_chunk(job.out, place_of(job.out, at.image, at.y, at.x) + at.chunk * kChunk, results);
   });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of pictures, 16 channels of a pixel a thread.
 #include "backend/cuda/chunks.cuh"
+#include "backend/cuda/finish_laws.cuh"
 #include "backend/cuda/kernel_start.cuh"
 #include "engine/cuda/device_value.cuh"
 #include "engine/cuda/window_jobs.h"
@@ -46,31 +47,29 @@ __device__ __forceinline__ std::uint32_t four_of(std::int32_t byte) {
   return (static_cast<std::uint32_t>(byte) & 255u) * 0x01010101u;
 }
 
-// Four taps of a channel are side by side where they meet their weights.
+// Four taps of a channel are side by side where they meet their weights. kSide: of windows that are
+// such squares; 0: of any.
+template <int kSide, class Ending>
 __global__ void __launch_bounds__(256) depthwise(const __grid_constant__ GroupedJob job) {
   start_kernel();
   const std::uint32_t outside = four_of(-job.in.base);
-  const std::int32_t taps = job.window.kernel[0] * job.window.kernel[1];
+  const std::int32_t width = kSide > 0 ? kSide : job.window.kernel[1];
+  const std::int32_t taps = kSide > 0 ? kSide * kSide : job.window.kernel[0] * width;
   for_each_value_chunk(job.order, [&](const ValueChunk& at) {
     const WindowStart start(job.window, at);
+    const std::int8_t* image = job.in.data + place_of(job.in, at.image, 0, 0) + at.chunk * kChunk;
     std::int32_t sums[kChunk] = {};
-    std::int32_t ky = 0;
-    std::int32_t kx = 0;
+#pragma unroll
     for (std::int32_t first = 0; first < taps; first += 4) {
       ChunkBytes values[4];
 #pragma unroll
       for (int t = 0; t < 4; ++t) {  // behind the last one weights are 0
         values[t].words = make_uint4(outside, outside, outside, outside);
+        const std::int32_t ky = (first + t) / width;
         const std::int32_t y = start.y + ky * job.window.dilation[0];
-        const std::int32_t x = start.x + kx * job.window.dilation[1];
-        if (ky < job.window.kernel[0] && has_pixel(job.in, y, x)) {
-          values[t].words =
-              load_chunk(job.in.data, place_of(job.in, at.image, y, x) + at.chunk * kChunk);
-        }
-        if (++kx == job.window.kernel[1]) {
-          kx = 0;
-          ++ky;
-        }
+        const std::int32_t x = start.x + (first + t - ky * width) * job.window.dilation[1];
+        if (first + t < taps && has_pixel(job.in, y, x))
+          values[t].words = load_chunk(image, place_of(job.in, 0, y, x));
       }
       const auto* weights =
           reinterpret_cast<const int4*>(job.weights) +
@@ -87,7 +86,7 @@ __global__ void __launch_bounds__(256) depthwise(const __grid_constant__ Grouped
               __dp4a(static_cast<std::int32_t>(words[i]), four.at[i], sums[4 * w + i]);
       }
     }
-    end_chunk(job.finish, at.row, at.chunk * kChunk, sums);
+    Ending::chunk(job.finish, at.row, at.chunk * kChunk, sums);
   });
 }
 
@@ -297,10 +296,33 @@ void queue_chunks(DeviceQueue& queue, void (*kernel)(Job), const Job& job) {
   queue.launch(kernel, grid_of(queue, job.order.count), job);
 }
 
+bool is_square(const DeviceWindow& window, std::int32_t side) {
+  return window.kernel[0] == side && window.kernel[1] == side;
+}
+
+template <class Ending>
+void queue_depthwise_by(DeviceQueue& queue, const GroupedJob& job) {
+  queue_chunks(queue,
+               is_square(job.window, 3)   ? depthwise<3, Ending>
+               : is_square(job.window, 5) ? depthwise<5, Ending>
+                                          : depthwise<0, Ending>,
+               job);
+}
+
 }  // namespace
 
 void queue_depthwise(DeviceQueue& queue, const GroupedJob& job) {
-  queue_chunks(queue, depthwise, job);
+  if (job.finish.addend != nullptr) return queue_depthwise_by<EndAnyhow>(queue, job);
+  switch (job.finish.form) {
+    case FinishForm::half_relu:
+      return queue_depthwise_by<EndByLaw<HalfReluLaw<false>>>(queue, job);
+    case FinishForm::half:
+      return queue_depthwise_by<EndByLaw<HalfLaw<false>>>(queue, job);
+    case FinishForm::wide:
+      return queue_depthwise_by<EndByLaw<WideLaw<false>>>(queue, job);
+    default:
+      return queue_depthwise_by<EndAnyhow>(queue, job);
+  }
 }
 void queue_grouped(DeviceQueue& queue, const GroupedJob& job) {
   queue_chunks(queue, grouped, job);
@@ -315,12 +337,9 @@ void queue(DeviceQueue& queue, const MeanJob& job) {
   queue_chunks(queue, mean, job);
 }
 void queue(DeviceQueue& queue, const MaximumJob& job) {
-  const auto is_square = [&](std::int32_t side) {
-    return job.window.kernel[0] == side && job.window.kernel[1] == side;
-  };
   if (job.in.has_words != 0) return queue_chunks(queue, largest_words, job);
-  if (is_square(2)) return queue_chunks(queue, largest_of_square<2>, job);
-  queue_chunks(queue, is_square(3) ? largest_of_square<3> : largest_bytes, job);
+  if (is_square(job.window, 2)) return queue_chunks(queue, largest_of_square<2>, job);
+  queue_chunks(queue, is_square(job.window, 3) ? largest_of_square<3> : largest_bytes, job);
 }
 
 }  // namespace nibble::cuda
