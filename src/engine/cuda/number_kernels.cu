@@ -64,15 +64,14 @@ __device__ __forceinline__ std::int32_t rescaled(const ScalarRescale& law, std::
   return clamped(shifted(std::int64_t{x} * law.multiplier, law.shift), law.low, law.high);
 }
 
-// What a byte of each operand adds is looked up.
+// What a byte of each operand adds is looked up: one thread of a block a byte.
 __global__ void __launch_bounds__(256) join_sums(const __grid_constant__ JoinedSumJob job) {
-  constexpr int kBytes = 256;
-  __shared__ std::int32_t terms[2][kBytes];
+  __shared__ std::int32_t terms[2][256];
   let_next_begin();
-  for (int i = static_cast<int>(threadIdx.x); i < 2 * kBytes; i += static_cast<int>(blockDim.x)) {
-    const int k = i / kBytes;
-    terms[k][i % kBytes] =
-        rescaled(job.terms[k], static_cast<std::int8_t>(i % kBytes) + job.in[k].base);
+#pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    terms[k][threadIdx.x] =
+        rescaled(job.terms[k], static_cast<std::int8_t>(threadIdx.x) + job.in[k].base);
   }
   __syncthreads();
   wait_for_earlier();

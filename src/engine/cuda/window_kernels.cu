@@ -54,22 +54,27 @@ __global__ void __launch_bounds__(256) depthwise(const __grid_constant__ Grouped
   start_kernel();
   const std::uint32_t outside = four_of(-job.in.base);
   const std::int32_t width = kSide > 0 ? kSide : job.window.kernel[1];
-  const std::int32_t taps = kSide > 0 ? kSide * kSide : job.window.kernel[0] * width;
+  const std::int32_t height = kSide > 0 ? kSide : job.window.kernel[0];
   for_each_value_chunk(job.order, [&](const ValueChunk& at) {
     const WindowStart start(job.window, at);
     const std::int8_t* image = job.in.data + place_of(job.in, at.image, 0, 0) + at.chunk * kChunk;
     std::int32_t sums[kChunk] = {};
+    std::int32_t ky = 0;
+    std::int32_t kx = 0;
 #pragma unroll
-    for (std::int32_t first = 0; first < taps; first += 4) {
+    for (std::int32_t first = 0; first < height * width; first += 4) {
       ChunkBytes values[4];
 #pragma unroll
       for (int t = 0; t < 4; ++t) {  // behind the last one weights are 0
         values[t].words = make_uint4(outside, outside, outside, outside);
-        const std::int32_t ky = (first + t) / width;
         const std::int32_t y = start.y + ky * job.window.dilation[0];
-        const std::int32_t x = start.x + (first + t - ky * width) * job.window.dilation[1];
-        if (first + t < taps && has_pixel(job.in, y, x))
+        const std::int32_t x = start.x + kx * job.window.dilation[1];
+        if (ky < height && has_pixel(job.in, y, x))
           values[t].words = load_chunk(image, place_of(job.in, 0, y, x));
+        if (++kx == width) {
+          kx = 0;
+          ++ky;
+        }
       }
       const auto* weights =
           reinterpret_cast<const int4*>(job.weights) +
