@@ -126,8 +126,10 @@ DeviceWork copied_work(const ProductParts& parts, const DeviceParts& with, std::
   cuda::WindowProduct product = window_product(parts);
   product.filters = with.constants.keep(parts.packed_weights(kColumnsAtOnce));
   DeviceFinish finish = parts.finish(parts.bias_of_bytes(), with.constants);
-  if (parts.in.base != 0 && parts.window.padding != Extent2{0, 0})
-    finish.add_outside(outside_sums(parts, with.constants));
+  if (parts.in.base != 0 && parts.window.padding != Extent2{0, 0}) {
+    const OutsideTable table = outside_table(parts);
+    finish.add_outside({with.constants.keep(table.sums), with.constants.keep(table.rows)});
+  }
   const std::uint32_t segment = cuda::segment_of(product.pixel_bytes);
   const cuda::FinishExtent extent{.rows = static_cast<std::uint32_t>(parts.out.picture.pixels()),
                                   .columns = static_cast<std::uint32_t>(parts.window.channels),

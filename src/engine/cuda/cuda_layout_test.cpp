@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How pictures lie on a GPU and are cut into bands there, looked at without one: what a band's rows
-// find at each tap's offset are the windows of the convolution.
+// find at each tap's offset are the windows of the convolution, and sums of bytes with zeros around
+// them become those of numbers.
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "backend/cuda/banded_product.h"
 #include "engine/cuda/entry_layout.h"
+#include "engine/cuda/product_parts.h"
 #include "graph/test_network_maker.h"
 
 namespace nibble::inline engine {
@@ -188,6 +190,78 @@ TEST(CudaBands, OverlapInFirstLayersOfStrideTwo) {
           EXPECT_EQ(layer.sum(y, x, 1), old.sum(y, x, 1));
       }
       expect_bands(layer);
+    }
+  }
+}
+
+// The first layer of a network, whose input is a byte less a base.
+ProductParts first_product(const EngineProgram& program, const DevicePlaces& places) {
+  const auto& law = std::get<ProductLaw>(program.steps[0].law);
+  return {{places, program.steps[0], law}, {}, program.weights_of(law)};
+}
+
+// Of an output, what it should be and what the tensor cores' sum of bytes becomes.
+struct OutputSums {
+  std::int64_t wanted = 0;
+  std::int64_t found = 0;
+};
+OutputSums sums_of(const ProductParts& parts, const Integers& numbers, std::int64_t y,
+                   std::int64_t x, std::int64_t out) {
+  const Conv2d& window = parts.window;
+  const Picture& in = parts.in.picture;
+  OutputSums sums;
+  for (std::int64_t tap = 0; tap < parts.taps(); ++tap) {
+    const std::int64_t iy =
+        y * window.stride.y - window.padding.y + tap / window.kernel.x * window.dilation.y;
+    const std::int64_t ix =
+        x * window.stride.x - window.padding.x + tap % window.kernel.x * window.dilation.x;
+    if (iy < 0 || iy >= in.height || ix < 0 || ix >= in.width) continue;
+    for (std::int64_t k = 0; k < in.channels; ++k) {
+      const std::int64_t number =
+          numbers[static_cast<std::size_t>((iy * in.width + ix) * in.channels + k)];
+      const std::int64_t weight = parts.weight(out, tap, k);
+      sums.wanted += weight * number;
+      sums.found += weight * (number - parts.in.base);
+    }
+  }
+  return sums;
+}
+
+TEST(CudaOutside, SumsOfBytesBecomeThoseOfNumbers) {
+  constexpr std::int64_t kDepth = 32;
+  const std::vector<Conv2d> windows = {
+      {.channels = 5, .kernel = {3, 3}, .padding = {1, 1}},
+      {.channels = 5, .kernel = {5, 3}, .stride = {2, 1}, .padding = {2, 0}},
+      {.channels = 5, .kernel = {3, 3}, .padding = {2, 3}, .dilation = {2, 2}}};
+  for (const char* format : {"uint8", "uint8(zero=114)", "int8"}) {
+    for (const Conv2d& window : windows) {
+      Dice dice(3);
+      NetworkMaker maker({6, 9, kDepth}, integers_format(format));
+      maker.add(window);
+      const std::int64_t taps = window.kernel.y * window.kernel.x;
+      maker.with(tensor_of<std::int8_t>({5, window.kernel.y, window.kernel.x, kDepth},
+                                        dice.many(5 * taps * kDepth, -127, 127)));
+      maker.rescale(maker.last(), {3}, 14, -100, 127);
+      const EngineProgram program = make_program(maker.model(), true);
+      const DevicePlaces places(program, {}, true);
+      const ProductParts parts = first_product(program, places);
+      EXPECT_FALSE(parts.in.has_border);  // the copy engine needs none
+      EXPECT_TRUE(DevicePlaces(program, {}, false)[0].has_border || parts.in.base == 0);
+      const OutsideTable table = outside_table(parts);
+      const std::vector<std::int64_t> bias = parts.bias_of_bytes();
+      const ValueInfo& input = program.values[0].info;
+      const Integers numbers = dice.many(6 * 9 * kDepth, input.low, input.high);
+      const Picture& out = parts.out.picture;
+      for (std::int64_t y = 0; y < out.height; ++y) {
+        for (std::int64_t x = 0; x < out.width; ++x) {
+          for (std::int64_t o = 0; o < out.channels; ++o) {
+            const OutputSums sums = sums_of(parts, numbers, y, x, o);
+            const std::int32_t row = table.rows[static_cast<std::size_t>(y * out.width + x)];
+            EXPECT_EQ(sums.wanted, sums.found + bias[static_cast<std::size_t>(o)] +
+                                       table.sums[static_cast<std::size_t>(row + o)]);
+          }
+        }
+      }
     }
   }
 }

@@ -40,28 +40,28 @@ std::vector<std::int64_t> weights_of_taps(const ProductParts& parts) {
 
 // Sums are Σ w·byte + base·Σ w over all taps, the bias having the second; a tap outside has the
 // byte 0, so that its base·Σ w is too much.
-cuda::OutsideSums outside_sums(const ProductParts& parts, DeviceConstants& constants) {
+OutsideTable outside_table(const ProductParts& parts) {
   const auto pitch = static_cast<std::size_t>(parts.out.filled_channels());
   const std::vector<std::int64_t> weights = weights_of_taps(parts);
-  std::vector<std::int32_t> sums(pitch);
-  std::vector<std::int32_t> rows;
+  OutsideTable table{.sums = std::vector<std::int32_t>(pitch), .rows = {}};
   std::map<std::vector<bool>, std::int32_t> known = {
       {std::vector<bool>(static_cast<std::size_t>(parts.taps())), 0}};
   for (std::int64_t y = 0; y < parts.out.picture.height; ++y) {
     for (std::int64_t x = 0; x < parts.out.picture.width; ++x) {
       const std::vector<bool> outside = taps_outside(parts, y, x);
-      const auto [row, is_new] = known.emplace(outside, static_cast<std::int32_t>(sums.size()));
-      rows.push_back(row->second);
+      const auto [row, is_new] =
+          known.emplace(outside, static_cast<std::int32_t>(table.sums.size()));
+      table.rows.push_back(row->second);
       if (!is_new) continue;
       for (std::size_t o = 0; o < pitch; ++o) {
         std::int64_t sum = 0;
         for (std::size_t tap = 0; tap < outside.size(); ++tap)
           sum += outside[tap] ? weights[tap * pitch + o] : 0;
-        sums.push_back(static_cast<std::int32_t>(-parts.in.base * sum));
+        table.sums.push_back(static_cast<std::int32_t>(-parts.in.base * sum));
       }
     }
   }
-  return {constants.keep(sums), constants.keep(rows)};
+  return table;
 }
 
 }  // namespace nibble::inline engine

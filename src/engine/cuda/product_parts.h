@@ -42,8 +42,12 @@ struct ProductParts : PlacedProduct {
   }
 };
 
-// What sums lack where windows meet the byte 0 outside of their picture (OutsideSums).
-cuda::OutsideSums outside_sums(const ProductParts& parts, DeviceConstants& constants);
+// What sums lack where windows meet the byte 0 outside of their picture (cuda::OutsideSums).
+struct OutsideTable {
+  std::vector<std::int32_t> sums;
+  std::vector<std::int32_t> rows;
+};
+OutsideTable outside_table(const ProductParts& parts);
 
 // Whether the copy engine of Hopper can bring its operands, and its sums can end in a form for
 // that.
