@@ -40,7 +40,8 @@ LESS = (
 # differ by more than the 10 % of TEST01 and TEST04 where others share it (117.7 and 127.7 % were seen); loadgen_test checks both.
 MAY_FAIL = (r"--scenario Server", r"loadgen test0[14]")
 
-# Models and files that pages speak of, by the commands that make them; {data} is the folder of data sets, {wheels} of the dev build's.
+# Models and files that pages speak of, by the commands that make them; {data} is the folder of data sets, {wheels} of the dev build's,
+# {root} the tree.
 MADE = {
     "lenet": "nibble train lenet --data mnist --epochs 1 --out lenet",
     "lenet.nib": "cp lenet/model.nib lenet.nib",
@@ -54,6 +55,7 @@ MADE = {
     "digits-e4m3": "nibble train digits-convnet-e4m3 --epochs 1 --out digits-e4m3",
     "digits8.nib": "nibble quantize digits -o digits8.nib --calib digits",
     "dist": "cp -r {wheels} dist",
+    "docs": "mkdir -p docs/images && cp -r {root}/docs/curves docs",
     "resnet20.nib": "nibble convert {data}/resnet20-cifar10/resnet20.npz resnet20.nib --network resnet20",
 }
 
@@ -63,7 +65,7 @@ CALLED = {
     "docs/emit.md": {"convnet.nib": "lenet.nib"},
     "docs/emit-training.md": {"runs/lenet-1": "lenet-int8"},
     "docs/engine.md": {"model.nib": "lenet8.nib"},
-    "docs/integer-training.md": {"model.nib": "lenet.nib"},
+    "docs/integer-training.md": {"model.nib": "lenet.nib", "docs": "docs"},
     "docs/mlperf.md": {"TEST01/audit.config": "audit.config"},
     "docs/onnx.md": {"quantized.onnx": "lenet8.onnx"},
     "docs/python.md": {"dist": "dist"},

@@ -115,7 +115,7 @@ class Machine:
         """What a page speaks of, and what that is made of, once."""
         path = self.folder / name
         if not path.exists():
-            command = MADE[name].format(data=self.data, wheels=self.wheels)
+            command = MADE[name].format(data=self.data, wheels=self.wheels, root=ROOT)
             for other in set(MADE) & set(re.findall(r"[\w.-]+", command.replace(f"-o {name}", "").replace("/", " "))) - {name}:
                 self.make(other)
             done = self.shell(command, self.folder)
