@@ -14,6 +14,7 @@
 #include "apps/nibble/verb.h"
 #include "core/atomic_file.h"
 #include "core/hash.h"
+#include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "tasks/json.h"
 #include "tasks/open_model.h"
@@ -34,8 +35,13 @@ struct QuantizeVerbFlags {
 };
 
 void check_outputs(const QuantizeVerbFlags& flags) {
+  const std::filesystem::path model = model_file_of(flags.choices.model);
   for (const std::string& path : {flags.out, flags.fake, flags.report}) {
-    if (!path.empty()) check_writable(path);
+    if (path.empty()) continue;
+    std::error_code ignored;
+    if (std::filesystem::equivalent(path, model, ignored))
+      throw Error("quantize", "output", path + ", the model itself", "another file");
+    check_writable(path);
   }
 }
 

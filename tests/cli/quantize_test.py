@@ -36,6 +36,15 @@ class Quantize(Case):
         evaluated = json.loads(self.done("eval", out, "--data", "digits", "--json"))
         self.assertAlmostEqual(evaluated["top1"], found["top1"])
 
+    def test_the_model_that_is_read_is_not_replaced(self):
+        before = self.model.read_bytes()
+        for model in (self.model, self.run_folder):
+            self.fails(1, "model.nib, the model itself, expected another file", "quantize", model, "-o", self.model,
+                       "--calib", "digits")
+            self.fails(1, "the model itself", "quantize", model, "-o", self.folder / "q.nib", "--fake", self.model,
+                       "--calib", "digits")
+        self.assertEqual(self.model.read_bytes(), before)
+
     def test_every_path_gives_the_same_integers(self):
         _, out = self.quantized("--weights", "int4")
         answers = set()
