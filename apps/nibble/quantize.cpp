@@ -105,9 +105,13 @@ void run(const QuantizeVerbFlags& flags) {
     fmt::print("{}\n", json.dump(2));
     return;
   }
+  std::string wrote = flags.out;
+  for (const std::string& path : {flags.fake, flags.report}) {
+    if (!path.empty()) wrote += ", " + path;
+  }
   fmt::print("{}\n{}wrote {}; calibrated on {} images and quantized in {:.1f} s\n",
-             error_table_text(made.errors), outcome_table(before, after), flags.out,
-             made.calibrated, made.seconds);
+             error_table_text(made.errors), outcome_table(before, after), wrote, made.calibrated,
+             made.seconds);
   if (!made.no_directory_because.empty())
     fmt::print("no layer directory holds it: {}\n", made.no_directory_because);
 }

@@ -54,6 +54,11 @@ class Quantize(Case):
                 answers.add(process.stdout)
         self.assertEqual(len(answers), 1)
 
+    def test_what_it_wrote_is_named(self):
+        out, fake, page = (self.folder / name for name in ("q.nib", "fake.nib", "q.html"))
+        text = self.done("quantize", self.model, "-o", out, "--calib", "digits", "--fake", fake, "--report", page).decode()
+        self.assertIn(f"\nwrote {out}, {fake}, {page}; calibrated", text)
+
     def test_the_same_settings_give_the_same_file(self):
         first, _ = self.quantized("--method", "mse", "--threads", "1")
         second, _ = self.quantized("--method", "mse", "--threads", "2")
