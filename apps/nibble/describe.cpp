@@ -110,9 +110,11 @@ std::string words_of(const Precision& precision) {
   return text;
 }
 
-// Of the value, and of the weight where there is one in another format.
-std::string formats_of(const Node& node) {
-  const std::string value = words_of(node.value);
+// Of the value, and of the weight where there is one in another format. What no format rounds is
+// exact where the network computes with integers.
+std::string formats_of(const Node& node, bool is_of_integers) {
+  const bool is_exact = is_of_integers && node.value.is_float32();
+  const std::string value = is_exact ? "integers" : words_of(node.value);
   return is_product(node.op) && node.weight != node.value
              ? fmt::format("{}, weight {}", value, words_of(node.weight))
              : value;
@@ -176,12 +178,13 @@ void print_certificate(const Certificate& certificate) {
 }
 
 void print_text(Description& about) {
+  const bool is_of_integers = is_integer_network(about.network);
   std::vector<std::array<std::string, 6>> rows = {
       {"name", "op", "output", "parameters", "MACs", "formats"}};
   for (const Layer& layer : about.layers) {
     rows.push_back({layer.node->name, std::string(name_of(layer.node->op)),
                     extents_of(layer.output), count_or_dash(layer.parameters),
-                    count_or_dash(layer.products), formats_of(*layer.node)});
+                    count_or_dash(layer.products), formats_of(*layer.node, is_of_integers)});
   }
   rows.push_back({"total", "", "", with_commas(about.total.parameters),
                   with_commas(about.total.products), ""});

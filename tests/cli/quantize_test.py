@@ -106,6 +106,12 @@ class Quantize(Case):
                          "nvidia-int4", "--finetune", "1").decode()
         self.assertIn("no layer directory holds it: ", text)
 
+    def test_its_layers_are_described_as_integers(self):
+        _, out = self.quantized("--weights", "int4")
+        layers = self.done("describe", out).decode().split("Certificate")[0]
+        self.assertRegex(layers, r"linear .* integers, weight int4\n")
+        self.assertNotIn("fp32", layers)
+
     def test_tables_are_those_of_cmsis(self):
         _, out = self.quantized()
         text = self.done("describe", out, "--tables").decode()
