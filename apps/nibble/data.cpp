@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nibble data: which data sets are here, whether they are right, how to get them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "apps/nibble/verb_parts.h"
 #include "core/hash.h"
 #include "core/name.h"
+#include "core/nearest_name.h"
 #include "data/catalog.h"
 #include "data/download.h"
 #include "nibble/core/error.h"
@@ -36,11 +38,10 @@ struct DataFlags {
 const KnownDataset& known_or_fail(const std::string& name) {
   const KnownDataset* known = find_known_dataset(name);
   if (known != nullptr) return *known;
-  std::string names;
-  for (const KnownDataset& each : known_datasets()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
-  }
-  throw Error("data", "data set", "'" + name + "'", names);
+  std::vector<std::string> names;
+  for (const KnownDataset& each : known_datasets()) names.emplace_back(each.name);
+  throw Error("data", "data set", "'" + name + "'",
+              fmt::format("{}{}", fmt::join(names, ", "), perhaps(name, names)));
 }
 
 // The named ones, or all.

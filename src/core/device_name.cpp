@@ -40,9 +40,7 @@ std::vector<DeviceKind>& device_kinds() {
   for (const DeviceKind& kind : kinds) {
     if (kind.name != "cpu") names.push_back(kind.name);  // which gpu is not a slip for
   }
-  if (const std::string meant = nearest_name(text, names); !meant.empty())
-    expected += ", perhaps " + meant;
-  throw Error("device", "name", text, expected, ErrorKind::usage);
+  throw Error("device", "name", text, expected + perhaps(text, names), ErrorKind::usage);
 }
 
 int index_of(std::string_view digits, std::string_view text) {

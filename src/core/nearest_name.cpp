@@ -43,4 +43,9 @@ std::string nearest_name(std::string_view word, std::span<const std::string> nam
   return nearest;
 }
 
+std::string perhaps(std::string_view word, std::span<const std::string> names) {
+  const std::string nearest = nearest_name(word, names);
+  return nearest.empty() ? "" : ", perhaps " + nearest;
+}
+
 }  // namespace nibble::inline core

@@ -12,4 +12,7 @@ namespace nibble::inline core {
 // neighbour, if these are at most a third of the word's; else nothing.
 std::string nearest_name(std::string_view word, std::span<const std::string> names);
 
+// ", perhaps NAME" for the end of an error, or nothing.
+std::string perhaps(std::string_view word, std::span<const std::string> names);
+
 }  // namespace nibble::inline core

@@ -2,6 +2,9 @@
 // Finds a data set and hands it to the reader of its files.
 #include "nibble/data/dataset.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +13,8 @@
 #include <utility>
 
 #include "core/hash.h"
+#include "core/name.h"
+#include "core/nearest_name.h"
 #include "data/array_set.h"
 #include "data/catalog.h"
 #include "data/cifar10.h"
@@ -74,11 +79,9 @@ Dataset read_idx_dataset(const KnownDataset& known, const fs::path& folder, Spli
   return dataset;
 }
 
-std::string known_names() {
-  std::string names;
-  for (const KnownDataset& known : known_datasets()) {
-    names.append(names.empty() ? "" : ", ").append(known.name);
-  }
+std::vector<std::string> known_names() {
+  std::vector<std::string> names;
+  for (const KnownDataset& known : known_datasets()) names.emplace_back(known.name);
   return names;
 }
 
@@ -136,8 +139,10 @@ Dataset load_dataset(std::string_view name_or_path, Split split, const LoadOptio
   }
   if (has_arrays) return read_array_folder(path, split);
   if (path.extension() == ".npz") return read_npz_dataset(path, split);
-  throw Error("load_dataset", "data set", "'" + std::string(name_or_path) + "'",
-              known_names() + ", a folder of arrays or pictures, an .npz or a .tar file");
+  const std::vector<std::string> names = known_names();
+  throw Error("load_dataset", "data set", in_quotes(name_or_path),
+              fmt::format("{}, a folder of arrays or pictures, an .npz or a .tar file{}",
+                          fmt::join(names, ", "), perhaps(name_or_path, names)));
 }
 
 bool has_split(std::string_view name_or_path, Split split) {

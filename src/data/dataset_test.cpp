@@ -69,6 +69,8 @@ TEST(LoadDataset, RefusesUnknownNames) {
   EXPECT_EQ(error_of([] { load_dataset("imagenet", Split::train); }),
             "[load_dataset] data set: got 'imagenet', expected digits, mnist, fashion-mnist, "
             "cifar10, a folder of arrays or pictures, an .npz or a .tar file");
+  EXPECT_THAT(error_of([] { load_dataset("mnits", Split::train); }),
+              testing::EndsWith("a .tar file, perhaps mnist"));
 }
 
 class BrokenDataset : public testing::Test {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The networks of the folder networks/, which the build puts into the library, and files beside.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "core/nearest_name.h"
 #include "core/text_file.h"
 #include "graph/node_error.h"
 #include "nibble/core/error.h"
@@ -18,15 +20,17 @@ std::vector<NamedNetwork> named_networks() {
 }
 
 Network load_network(std::string_view name_or_path) {
-  std::string names;
+  std::vector<std::string> names;
   for (const NamedNetwork& each : named_networks()) {
     if (each.name == name_or_path) return parse_network(each.toml, each.name);
-    names += fmt::format("{}, ", each.name);
+    names.emplace_back(each.name);
   }
   if (name_or_path.ends_with(".toml")) {
     return parse_network(read_text_file(name_or_path, "network"), name_or_path);
   }
-  throw Error("network", "network", in_quotes(name_or_path), names + "or the path of a .toml file");
+  throw Error("network", "network", in_quotes(name_or_path),
+              fmt::format("{} or the path of a .toml file{}", fmt::join(names, ", "),
+                          perhaps(name_or_path, names)));
 }
 
 }  // namespace nibble::inline graph

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the networks that come with Nibble: sizes as published, or counted by hand.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <numeric>
 
+#include "core/test_support.h"
 #include "graph/graph_test_support.h"
 #include "nibble/core/error.h"
 #include "nibble/core/limits.h"
@@ -110,6 +112,11 @@ TEST(NamedNetworks, TheResidualOnesAreThoseOfTheirPapers) {
   EXPECT_EQ(infer_shapes(fifty)[find_node(fifty, "stem")], (Shape{56, 56, 64}));
   EXPECT_EQ(infer_shapes(fifty)[find_node(fifty, "layer2.0.conv1")], (Shape{56, 56, 128}));  // v1.5
   EXPECT_EQ(infer_shapes(fifty)[find_node(fifty, "layer4.2")], (Shape{7, 7, 2048}));
+}
+
+TEST(NamedNetworks, TheErrorSaysWhichWasMeant) {
+  EXPECT_THAT(error_of([] { load_network("convnet-8x"); }),
+              testing::EndsWith("or the path of a .toml file, perhaps convnet-8x8"));
 }
 
 }  // namespace

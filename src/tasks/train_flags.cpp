@@ -75,11 +75,10 @@ void check_what(const std::string& what) {
   for (const NamedNetwork& each : named_networks()) names.emplace_back(each.name);
   if (std::ranges::find(names, what) != names.end()) return;
   for (const NamedRecipe& each : named_recipes()) names.emplace_back(each.name);
-  const std::string meant = nearest_name(what, names);
   throw Error("network", "network or recipe", in_quotes(what),
               fmt::format("a name or the path of a .toml file{}; 'nibble train' lists recipes, "
                           "'nibble describe' networks",
-                          meant.empty() ? "" : fmt::format(", perhaps {}", meant)));
+                          perhaps(what, names)));
 }
 
 Recipe base_of(const TrainFlags& flags) {

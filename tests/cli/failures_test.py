@@ -72,6 +72,11 @@ class Help(Case):
         self.fails(1, "got 'digits-convnet-fp3', expected a name or the path of a .toml file, perhaps digits-convnet-fp32; ",
                    "train", "digits-convnet-fp3", "--data", "digits")
 
+    def test_the_data_set_that_was_meant_is_named(self):
+        self.fails(1, "a .tar file, perhaps mnist", "train", "lenet", "--data", "mnits")
+        self.fails(1, "cifar10, perhaps mnist", "data", "check", "mnits")
+        self.fails(1, "the path of a .toml file, perhaps lenet", "describe", "lenett")
+
     def test_numbers_that_cannot_be_are_refused_in_few_words(self):
         for number in ("inf", "nan", "-1", "0", "x"):
             self.fails(2, f"--lr: got {number}, expected a finite number above 0 (", "train", "lenet", f"--lr={number}")
