@@ -219,7 +219,8 @@ std::int64_t ExampleReader::read(const std::filesystem::path& path,
     const Tensor tensor = parse_harness_tensor(file, info_.shape, name);
     return take_codes(tensor, name, integers);
   }
-  if (is_npy(file)) return take(read_npy(path).view(), name, integers);
+  if (is_npy(file) || path.extension() == ".npy")
+    return take(read_npy(path).view(), name, integers);
   const std::size_t size = integers.size();
   integers.resize(size + info_.bytes);
   read_picture(file, name, integers.data() + size);

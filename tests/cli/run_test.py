@@ -108,6 +108,12 @@ class Run(ToyCase):
             _, _, layers = self.run_on(*paths)
             np.testing.assert_array_equal(layers["input"], self.integers, name)
 
+    def test_a_broken_array_is_no_picture(self):
+        broken = self.folder / "broken.npy"
+        for content in (b"", b"hi"):
+            broken.write_bytes(content)
+            self.fails(1, "[read_npy] ", "run", self.nib, "--input", broken)
+
     def test_tensors_of_the_harness_are_written_as_numpy_writes_them(self):
         x = self.save("a.npy", self.pictures[0])
         self.done("run", self.nib, "--input", x, "--tensors", self.folder / "tensors")
