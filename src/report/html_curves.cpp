@@ -89,6 +89,10 @@ std::string dash_key(const Split& split) {
       kChartDashes[split.style], split.name);
 }
 
+bool is_drawn(const ReportRuns& report, const Split& split) {
+  return !all_series(report, std::array{split}).empty();
+}
+
 std::string legend(const ReportRuns& report) {
   const bool is_alone = report.runs.size() == 1;
   std::string html = "<div class=\"legend\">\n";
@@ -96,6 +100,7 @@ std::string legend(const ReportRuns& report) {
     html += fmt::format("<span>{}{}</span>\n", swatch(i), escaped(report.name(i)));
   }
   for (const Split& split : {kLosses[1], kLosses[0], kLosses[2]}) {
+    if (!is_drawn(report, split)) continue;
     html += is_alone ? fmt::format("<span>{}{}</span>\n", swatch(split.style), split.name)
                      : dash_key(split);
   }

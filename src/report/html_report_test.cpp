@@ -54,6 +54,18 @@ TEST(HtmlReport, HasEveryPartOfAFullRun) {
   EXPECT_THAT(html, HasSubstr("cat taken for dog: 1 of 5, 20.00 %"));
 }
 
+TEST(HtmlReport, LegendNamesOnlyTheSplitsThatAreDrawn) {
+  RunRecord run = full_run("a", "1");  // without figures of the test split by epoch
+  for (const std::size_t runs : {1u, 2u}) {
+    const std::string html = report_html(std::vector<RunRecord>(runs, run));
+    const std::size_t begin = html.find("<div class=\"legend\">");
+    const std::string legend = html.substr(begin, html.find("</div>", begin) - begin);
+    EXPECT_THAT(legend, HasSubstr("train</span>"));
+    EXPECT_THAT(legend, HasSubstr("val</span>"));
+    EXPECT_THAT(legend, Not(HasSubstr("test</span>")));
+  }
+}
+
 TEST(HtmlReport, HasCurvesAsAPicture) {
   std::vector<RunRecord> runs = {full_run("a", "1"), full_run("b", "2"), full_run("c", "3")};
   for (std::size_t i = 0; i < 2; ++i) {
