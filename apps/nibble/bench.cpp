@@ -136,12 +136,13 @@ void add_bench(CLI::App& app) {
   CLI::App& verb = *app.add_subcommand("bench", "how fast the engine runs a model");
   const auto flags = std::make_shared<BenchFlags>();
   add_model_option(verb, flags->model)->required();
-  verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
+  verb.add_option("--batch", flags->batch, "pictures at a time (1)")
+      ->transform(whole_number(1, 65536));
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->device);
   verb.add_option("--lanes", flags->lanes,
                   "batches on their way at a time: more than 1 measures throughput as well (1)")
-      ->check(CLI::Range(1, 64));
+      ->transform(whole_number(1, 64));
   verb.add_option("--seconds", flags->seconds, "to measure for, at least 5 runs (3)")
       ->check(within(1e-9, 1e9));
   verb.add_flag("--layers", flags->has_layers, "a line for each step as well");

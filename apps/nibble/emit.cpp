@@ -16,6 +16,8 @@
 namespace nibble {
 namespace {
 
+constexpr std::uint64_t kMostBytes = 1'000'000'000'000'000'000;
+
 struct EmitFlags {
   std::string model;
   std::string folder;
@@ -59,13 +61,13 @@ void add_emit(CLI::App& app) {
   verb.add_option("--target", flags->target, "c99, or dsp: dual multiply-accumulates of Cortex-M4")
       ->check(CLI::IsMember({"c99", "dsp"}));
   verb.add_option("--ram", flags->request.settings.ram, "most bytes of activations")
-      ->check(within(0, 1e18));
+      ->transform(whole_number(0, kMostBytes));
   verb.add_option("--flash", flags->request.settings.flash, "most bytes of parameters")
-      ->check(within(0, 1e18));
+      ->transform(whole_number(0, kMostBytes));
   verb.add_option("--batch", flags->request.settings.batch, "examples of one call (1)")
-      ->check(CLI::Range(1, 65536));
+      ->transform(whole_number(1, 65536));
   verb.add_option("--vectors", flags->request.vectors, "test vectors (10)")
-      ->check(CLI::Range(1, 65536));
+      ->transform(whole_number(1, 65536));
   add_training_flags(verb, flags->training);
   verb.add_flag("--force", flags->request.is_forced, "write into a folder that holds other files");
   verb.add_flag("--json", flags->is_json, "print JSON: files, ram, flash, macs, plan");

@@ -7,6 +7,7 @@
 #include "nibble/core/error.h"
 #include "nibble/graph/model_file.h"
 #include "nibble/graph/network_text.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 
@@ -19,7 +20,9 @@ void add_training_flags(CLI::App& verb, EmitTrainingFlags& flags) {
   TrainEmitSettings& settings = flags.settings;
   verb.add_option("--data", flags.data, "data set of the training check (the model's)")
       ->needs(train);
-  verb.add_option("--seed", settings.options.seed, "of training's randomness (1)")->needs(train);
+  verb.add_option("--seed", settings.options.seed, "of training's randomness (1)")
+      ->needs(train)
+      ->transform(whole_number());
   verb.add_option("--train-batch", settings.batch, "images of a training step, at most (8)")
       ->needs(train);
   verb.add_option("--train-steps", settings.check_steps, "steps of the training check (100)")

@@ -112,7 +112,7 @@ void add_run_options(CLI::App& verb, const std::shared_ptr<LoadFlags>& flags) {
       ->type_name("FILE")
       ->group("");
   verb.add_option("--batch", options.batch, "most samples of a batch (measured)")
-      ->check(CLI::Range(1, 65536));
+      ->transform(whole_number(1, 65536));
   verb.add_flag("--top5", options.logs_five, "log five classes a sample, the best first");
   add_threads_option(verb, flags->threads);
   add_device_option(verb, options.device);

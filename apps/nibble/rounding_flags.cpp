@@ -3,7 +3,6 @@
 #include "apps/nibble/rounding_flags.h"
 
 #include <algorithm>
-#include <charconv>
 #include <CLI/CLI.hpp>
 #include <limits>
 #include <span>
@@ -11,9 +10,13 @@
 #include "core/half.h"
 #include "nibble/core/error.h"
 #include "nibble/core/npy.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {
+
+// Of a stream and of a step.
+constexpr std::uint64_t kMostPlace = std::numeric_limits<std::uint32_t>::max();
 
 template <float (*widen)(std::uint16_t)>
 Tensor widened(const Tensor& tensor) {
@@ -23,29 +26,12 @@ Tensor widened(const Tensor& tensor) {
   return result;
 }
 
-// Digits that fit T; nothing is wrapped, cut or read as octal.
-template <class T>
-CLI::Validator whole_number() {
-  const auto normalize = [](std::string& text) {
-    T value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (text.empty() || error != std::errc{} || stop != end) {
-      return "got '" + text + "', expected a whole number from 0 to " +
-             std::to_string(std::numeric_limits<T>::max());
-    }
-    text = std::to_string(value);
-    return std::string();
-  };
-  return CLI::Validator(normalize, "", "whole number");
-}
-
 }  // namespace
 
 CLI::Option* add_seed(CLI::App& verb, std::uint64_t& seed) {
   return verb.add_option("--seed", seed, "key of stochastic rounding (default 0)")
       ->type_name("N")
-      ->transform(whole_number<std::uint64_t>());
+      ->transform(whole_number());
 }
 
 void add_rounding_flags(CLI::App& verb, RoundingFlags& flags) {
@@ -61,10 +47,10 @@ void add_rounding_flags(CLI::App& verb, RoundingFlags& flags) {
   flags.random_options = {add_seed(verb, flags.random.seed),
                           verb.add_option("--stream", flags.random.stream, "its stream (default 0)")
                               ->type_name("N")
-                              ->transform(whole_number<std::uint32_t>()),
+                              ->transform(whole_number(0, kMostPlace)),
                           verb.add_option("--step", flags.random.step, "its step (default 0)")
                               ->type_name("N")
-                              ->transform(whole_number<std::uint32_t>())};
+                              ->transform(whole_number(0, kMostPlace))};
   verb.add_option("--compat", flags.compat,
                   "another package's arithmetic: none (default), qtorch, qtorch-bits, qtorch+")
       ->type_name("NAME");

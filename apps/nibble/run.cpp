@@ -270,7 +270,8 @@ void add_run(CLI::App& app) {
   CLI::Option* output = verb.add_option("--output", flags->output,
                                         "the last value of the network (- is standard output)")
                             ->type_name("Y.npy");
-  verb.add_option("--batch", flags->batch, "examples at a time (16)")->check(CLI::Range(1, 65536));
+  verb.add_option("--batch", flags->batch, "examples at a time (16)")
+      ->transform(whole_number(1, 65536));
   add_skip_broken_option(verb, flags->skips_broken);
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->device);

@@ -205,13 +205,13 @@ void add_train(CLI::App& app) {
       ->excludes(overwrite);
   verb.add_option("--checkpoint-every", flags->checkpoint_every,
                   "epochs (1); 0: at the end and on Ctrl-C")
-      ->check(not_negative());
+      ->transform(whole_number(0, kMostEpochs));
   verb.add_option("--stop-after", flags->stop_after, "stop after so many epochs, to be resumed")
-      ->check(not_negative());
+      ->transform(whole_number(0, kMostEpochs));
   verb.add_option("--ranks", flags->ranks,
                   "processes on this machine that share each batch, of --arith int8 (1);\n"
                   "threads are those of each")
-      ->check(CLI::Range(1, kMostRanks));
+      ->transform(whole_number(1, kMostRanks));
   verb.add_flag("--no-layer-statistics", flags->skips_statistics,
                 "no layers.csv and histograms.csv");
   verb.add_option("--profile", flags->profile,

@@ -239,10 +239,12 @@ void add_tune(CLI::App& app) {
       *app.add_subcommand("tune", "find how a model's layers are best cut on this machine");
   const auto flags = std::make_shared<TuneFlags>();
   add_model_option(verb, flags->model)->required();
-  verb.add_option("--batch", flags->batch, "pictures at a time (1)")->check(CLI::Range(1, 65536));
+  verb.add_option("--batch", flags->batch, "pictures at a time (1)")
+      ->transform(whole_number(1, 65536));
   add_threads_option(verb, flags->threads);
   add_device_option(verb, flags->device);
-  verb.add_option("--rounds", flags->rounds, "runs of each way (15)")->check(CLI::Range(1, 1000));
+  verb.add_option("--rounds", flags->rounds, "runs of each way (15)")
+      ->transform(whole_number(1, 1000));
   verb.add_option("--output", flags->output, "instead of this machine's file in the cache folder")
       ->type_name("FILE");
   verb.add_flag("--json", flags->is_json, "print JSON: has_gain, tuned_ms, usual_ms, cuts …");

@@ -82,8 +82,8 @@ def error_of(code: int, stderr: str) -> Error | Interrupted:
     >>> from nibble.command import error_of
     >>> error_of(1, "nibble: device: [device] cuda: got a build without CUDA, expected one with it\\n")
     DeviceError('[device] cuda: got a build without CUDA, expected one with it')
-    >>> error_of(2, "nibble: tune: --rounds: Value 0 not in range\\n")
-    UsageError('tune: --rounds: Value 0 not in range')
+    >>> error_of(2, "nibble: tune: --rounds: got '0', expected a whole number from 1 to 1000\\n")
+    UsageError("tune: --rounds: got '0', expected a whole number from 1 to 1000")
     """
     said = last_line(stderr)
     if code in INTERRUPTS:

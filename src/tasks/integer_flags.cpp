@@ -103,13 +103,13 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
       ->type_name("RULE")
       ->allow_extra_args(false);
   verb.add_option("--momentum16", flags.momentum, "int8: sixteenths of the last step that remain")
-      ->check(CLI::Range(0, kMostMomentum));
+      ->transform(whole_number(0, kMostMomentum));
   verb.add_option("--fraction-bits", flags.fraction_bits,
                   "int8: bits below the weight's unit in which updates accumulate (0, sgd: 16)")
-      ->check(CLI::Range(0, kMostFractionBits));
+      ->transform(whole_number(0, kMostFractionBits));
   verb.add_option("--residual-bits", flags.residual_bits,
                   "int8: halvings of the first weights of layers that only an add reads (0)")
-      ->check(CLI::Range(0, kMostResidualBits));
+      ->transform(whole_number(0, kMostResidualBits));
   add_switch(verb, "--decay", flags.has_decay, "int8: NITI's weight decay");
   add_switch(verb, "--decay-norms", flags.has_norm_decay,
              "int8: --weight-decay counts for scales and shifts of batch norms, too");
@@ -123,7 +123,7 @@ void add_integer_flags(CLI::App& verb, IntegerFlags& flags) {
       ->check(CLI::IsMember({"calibrated", "running"}));
   verb.add_option("--calibration", flags.calibration,
                   "int8: images of the train split that freeze the shifts (1024)")
-      ->check(CLI::Range(std::int64_t{1}, kMostCalibration));
+      ->transform(whole_number(1, kMostCalibration));
   verb.add_option("--freeze", flags.frozen,
                   "int8: layers whose weights stay as they are, by name or pattern (* any text,\n"
                   "? a letter); may be repeated")

@@ -23,7 +23,7 @@
 namespace nibble::inline tasks {
 namespace {
 
-constexpr double kMostBytes = 1e18;
+constexpr std::uint64_t kMostBytes = 1'000'000'000'000'000'000;
 
 constexpr std::size_t kScanBatches = 4;
 constexpr std::int64_t kHeldImages = 2048;
@@ -148,14 +148,14 @@ void add_mixed_flags(CLI::App& verb, MixedPrecision& flags) {
               "int8 or int4 for each layer, so that all parameters, biases and factors too,\n"
               "have so many bytes at most in emitted C")
           ->type_name("BYTES")
-          ->check(within(1, kMostBytes));
+          ->transform(whole_number(1, kMostBytes));
   CLI::Option* file =
       verb.add_option(
               "--target-file", flags.target_file,
               "int8 to int2 for each layer, so that they have so many bytes in OUT.nib, where\n"
               "they are packed")
           ->type_name("BYTES")
-          ->check(within(1, kMostBytes))
+          ->transform(whole_number(1, kMostBytes))
           ->excludes(size);
   verb.add_option("--max-loss", flags.max_loss,
                   "as few bits for each layer as lose no more points of top-1 on images of\n"

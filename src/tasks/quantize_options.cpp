@@ -19,10 +19,10 @@
 namespace nibble::inline tasks {
 namespace {
 
-constexpr double kMostSamples = 1e9;
-constexpr double kLongestSide = 32768;  // a side, as pictures have
-constexpr double kMostBorder = 1024;
-constexpr double kMostTuning = 1e6;  // epochs
+constexpr std::uint64_t kMostSamples = 1'000'000'000;
+constexpr std::uint64_t kLongestSide = 32768;  // a side, as pictures have
+constexpr std::uint64_t kMostBorder = 1024;
+constexpr std::uint64_t kMostTuning = 1'000'000;  // epochs
 constexpr double kLeastRate = 1e-30;
 constexpr double kMostRate = 1e30;
 
@@ -98,9 +98,9 @@ void add_quantize_options(CLI::App& verb, QuantizeChoices& choices) {
       ->required();
   verb.add_option("--data", choices.data, "data whose test split is counted (as --calib)");
   verb.add_option("--samples", choices.samples, "images for calibration (1024)")
-      ->check(within(1, kMostSamples));
+      ->transform(whole_number(1, kMostSamples));
   verb.add_option("--image-size", choices.image_size, "side of the pictures of a folder")
-      ->check(within(1, kLongestSide));
+      ->transform(whole_number(1, kLongestSide));
   add_skip_broken_option(verb, choices.skips_broken);
   verb.add_option("--weights", choices.weights, "int8, int7, … int2; fewer than 8 are packed");
   verb.add_option("--activations", choices.activations,
@@ -109,7 +109,7 @@ void add_quantize_options(CLI::App& verb, QuantizeChoices& choices) {
                   "of ranges: max, percentile:P, entropy, mse, average");
   verb.add_option("--edges", choices.edge_bits,
                   "bits of the first and the last layer and of what enters the last")
-      ->check(CLI::Range(2, 8));
+      ->transform(whole_number(2, 8));
   verb.add_flag("--per-tensor", choices.is_per_tensor,
                 "one step for a whole weight instead of one for each output");
   verb.add_flag("--no-equalize", choices.keeps_scales, "leave the scales of channels as they are");
@@ -129,16 +129,17 @@ void add_quantize_options(CLI::App& verb, QuantizeChoices& choices) {
                   "epochs of training with fake quantization and learned steps on --data; after\n"
                   "Ctrl-C the same command goes on from OUT.nib.checkpoint")
       ->excludes(features)
-      ->check(within(0, kMostTuning));
+      ->transform(whole_number(0, kMostTuning));
   verb.add_flag("--recollect", choices.recollects,
                 "of fine-tuning: before each epoch collect histograms anew and set the ranges,\n"
                 "as NVIDIA did; otherwise steps learn with the weights");
   verb.add_option("--lr", choices.rate, "of fine-tuning (0.001), falling to 0 by a cosine")
       ->check(within(kLeastRate, kMostRate));
   verb.add_option("--crop", choices.crop, "of fine-tuning: random crops out of such a border")
-      ->check(within(0, kMostBorder));
+      ->transform(whole_number(0, kMostBorder));
   verb.add_flag("--flip", choices.flips, "of fine-tuning: mirror every other picture");
-  verb.add_option("--seed", choices.seed, "of fine-tuning: decides every number");
+  verb.add_option("--seed", choices.seed, "of fine-tuning: decides every number")
+      ->transform(whole_number());
   add_threads_option(verb, choices.threads);
   add_device_option(verb, choices.device);
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <CLI/CLI.hpp>
 #include <cmath>
 
@@ -57,6 +58,20 @@ OptionCheck not_negative() {
                    [](double value) { return value >= 0 && std::isfinite(value); });
 }
 
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  const auto normalize = [least, most](std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || stop != end || value < least || value > most) {
+      return fmt::format("got '{}', expected a whole number from {} to {}", text, least, most);
+    }
+    text = std::to_string(value);
+    return {};
+  };
+  return CLI::Validator(normalize, "", "whole number");
+}
+
 CLI::Option* add_model_option(CLI::App& verb, std::string& model, const std::string& note) {
   return verb
       .add_option("MODEL", model, "an integer model: a .nib file or the folder of its run" + note)
@@ -66,7 +81,7 @@ CLI::Option* add_model_option(CLI::App& verb, std::string& model, const std::str
 
 void add_threads_option(CLI::App& verb, int& threads, const std::string& note) {
   verb.add_option("--threads", threads, "threads (all cores)" + note)
-      ->check(CLI::Range(1, kMostThreads));
+      ->transform(whole_number(1, kMostThreads));
 }
 
 void use_threads(int threads) {

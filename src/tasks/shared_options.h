@@ -3,13 +3,16 @@
 // long, --device of those that compute on integers.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
 namespace CLI {
 class App;
 class Option;
+class Validator;
 }  // namespace CLI
 
 namespace nibble::inline tasks {
@@ -20,6 +23,11 @@ using OptionCheck = std::function<std::string(const std::string&)>;
 OptionCheck within(double least, double most);
 OptionCheck positive();
 OptionCheck not_negative();
+
+// For an option's transform: digits alone. CLI11 makes a large number of -1, and a smaller one of
+// what is too large.
+CLI::Validator whole_number(std::uint64_t least = 0,
+                            std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
 // An integer model by its file or the folder of its run; `model` becomes the file.
 CLI::Option* add_model_option(CLI::App& verb, std::string& model, const std::string& note = "");

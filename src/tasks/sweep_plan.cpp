@@ -13,6 +13,7 @@
 #include "core/name.h"
 #include "epoch_loop/run_training.h"
 #include "nibble/core/error.h"
+#include "tasks/shared_options.h"
 
 namespace nibble::inline tasks {
 namespace {
@@ -188,7 +189,7 @@ void add_sweep_flags(CLI::App& verb, SweepFlags& flags) {
   verb.add_option("--seeds", flags.seeds,
                   "runs a row (1), from --seed on; where nothing is varied there is one row,\n"
                   "or two with --twin")
-      ->check(CLI::Range(1, kMostSeeds));
+      ->transform(whole_number(1, kMostSeeds));
   add_train_flags(verb, flags.recipe);
   add_integer_flags(verb, flags.integers);
 }

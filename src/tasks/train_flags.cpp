@@ -24,9 +24,7 @@
 namespace nibble::inline tasks {
 namespace {
 
-// As in recipes.
-constexpr int kMostEpochs = 1'000'000;
-constexpr int kMostImages = 1'000'000;
+constexpr int kMostImages = 1'000'000;  // as in recipes
 
 template <class T, class U>
 void take(const std::optional<T>& flag, U& setting) {
@@ -114,8 +112,8 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
       ->type_name("RULE")
       ->allow_extra_args(false);
   verb.add_option("--epochs", flags.epochs, "passes over the train split")
-      ->check(CLI::Range(0, kMostEpochs));
-  verb.add_option("--batch", flags.batch, "images a step")->check(CLI::Range(1, kMostImages));
+      ->transform(whole_number(0, kMostEpochs));
+  verb.add_option("--batch", flags.batch, "images a step")->transform(whole_number(1, kMostImages));
   verb.add_option("--optimizer", flags.optimizer, "sgd, adam, adamw");
   verb.add_option("--lr", flags.rate, "learning rate")->check(positive());
   verb.add_option("--momentum", flags.momentum, "of sgd")->check(within(0, 1));
@@ -126,21 +124,22 @@ void add_train_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_option("--schedule", flags.schedule,
                   "constant, cosine, step(60,80;0.1), plateau(0.1,5), warmup(5)+cosine, …");
   verb.add_option("--init", flags.initialization, "he, fan-in, xavier, wage");
-  verb.add_option("--seed", flags.seed, "decides every number of the run");
+  verb.add_option("--seed", flags.seed, "decides every number of the run")
+      ->transform(whole_number());
   verb.add_option("--val", flags.validation,
                   "images held from training: a share below 1 or a number")
       ->check(not_negative());
   verb.add_option("--patience", flags.patience,
                   "stop after so many epochs without a better validation")
-      ->check(not_negative());
+      ->transform(whole_number(0, kMostEpochs));
   verb.add_option("--average-from", flags.average_from,
                   "average the weights from this epoch on; 0: no average")
-      ->check(CLI::Range(0, kMostEpochs));
+      ->transform(whole_number(0, kMostEpochs));
   verb.add_option("--crop", flags.crop, "random crops out of a border of so many pixels")
-      ->check(CLI::Range(0, 1024));
+      ->transform(whole_number(0, 1024));
   add_switch(verb, "--flip", flags.has_flip, "mirror every other picture");
   verb.add_option("--cutout", flags.cutout, "side of a square of each picture that is blanked")
-      ->check(CLI::Range(0, 1024));
+      ->transform(whole_number(0, 1024));
   verb.add_option("--smoothing", flags.smoothing,
                   "share of a label's target that all classes get in equal parts (0)")
       ->check(within(0, 0.999));

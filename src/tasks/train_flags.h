@@ -18,6 +18,8 @@ class App;
 
 namespace nibble::inline tasks {
 
+constexpr int kMostEpochs = 1'000'000;  // as in recipes
+
 struct TrainFlags {
   std::string what;                 // network or recipe
   std::optional<Network> network;   // in place of `what`: one that a program has made

@@ -80,7 +80,16 @@ class Help(Case):
     def test_numbers_that_cannot_be_are_refused_in_few_words(self):
         for number in ("inf", "nan", "-1", "0", "x"):
             self.fails(2, f"--lr: got {number}, expected a finite number above 0 (", "train", "lenet", f"--lr={number}")
-        self.fails(2, "--patience: got -1, expected a finite number, 0 or more (", "train", "lenet", "--patience=-1")
+        self.fails(2, "--patience: got '-1', expected a whole number from 0 to 1000000 (", "train", "lenet", "--patience=-1")
+        self.fails(2, "--epochs: got '1.5', expected a whole number from 0 to 1000000 (", "train", "lenet", "--epochs=1.5")
+
+    def test_a_seed_that_does_not_fit_is_no_other_one(self):
+        for verb in (("train", "lenet"), ("quantize", "x.nib", "-o", "q.nib", "--calib", "digits", "--finetune=1"),
+                     ("emit", "lenet", "-o", "c", "--train")):
+            for seed in ("-1", "18446744073709551616", "1e3"):
+                self.fails(2, f"--seed: got '{seed}', expected a whole number from 0 to 18446744073709551615 (",
+                           *verb, f"--seed={seed}")
+
 
 class Failures(Case):
     def test_one_line_says_what_was_wrong(self):
