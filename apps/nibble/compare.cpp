@@ -98,7 +98,8 @@ void add_compare(CLI::App& app) {
                   "of models: the test split that both answer, a name or a path");
   verb.add_option("--pictures", flags->pictures,
                   "of models: a page with the pictures on which they differ")
-      ->type_name("FILE.html|.svg");
+      ->type_name("FILE.html|.svg")
+      ->check(ending_in({".html", ".htm", ".svg"}));
   verb.add_option("--image-size", flags->image_size, "of models: side of the pictures of a folder")
       ->check(positive());
   add_device_option(verb, flags->device);

@@ -14,6 +14,7 @@
 #include "apps/nibble/verb.h"
 #include "nibble/numerics/format.h"
 #include "tasks/json.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {
@@ -177,6 +178,7 @@ void add_formats(CLI::App& app) {
   CLI::Option* json = verb.add_flag("--json", flags->on.is_json, "print JSON");
   verb.add_option("--plot", flags->plot, "draw their values and precision, - for standard output")
       ->type_name("OUT.svg")
+      ->check(ending_in({".svg"}))
       ->excludes(on)
       ->excludes(json);
   verb.footer(

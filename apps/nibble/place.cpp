@@ -13,6 +13,7 @@
 #include "tasks/integer_flags.h"
 #include "tasks/place_page.h"
 #include "tasks/place_step.h"
+#include "tasks/shared_options.h"
 #include "tasks/train_flags.h"
 
 namespace nibble {
@@ -75,7 +76,8 @@ void add_place(CLI::App& app) {
   verb.add_flag("--json", flags->is_json, "print JSON");
   verb.add_option("--report", flags->report,
                   "write a page: the network coloured by device, the time line of a step")
-      ->type_name("FILE.html");
+      ->type_name("FILE.html")
+      ->check(ending_in({".html", ".htm"}));
   verb.footer(
       "Measures every pass of every layer on both devices, and copies both ways; finds the\n"
       "cheapest cut, improves it on a simulated time line, runs real steps of it and of each\n"

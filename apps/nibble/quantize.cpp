@@ -131,7 +131,8 @@ void add_quantize(CLI::App& app) {
   verb.add_option("--fake", flags->fake, "write the fake-quantized float model, too")
       ->type_name("FAKE.nib");
   verb.add_option("--report", flags->report, "write what was lost, layer by layer, as a page")
-      ->type_name("FILE.html");
+      ->type_name("FILE.html")
+      ->check(ending_in({".html", ".htm"}));
   add_quantize_options(verb, flags->choices);
   verb.add_flag("--json", flags->is_json, "print JSON: bytes, top1, float_top1, errors");
   verb.footer(

@@ -9,6 +9,7 @@
 
 #include "apps/nibble/verb.h"
 #include "report/html_report.h"
+#include "tasks/shared_options.h"
 
 namespace nibble {
 namespace {
@@ -38,6 +39,7 @@ void add_report(CLI::App& app) {
   verb.add_option("-o,--output", flags->output,
                   "the page, - for standard output; FILE.svg: test top-1 by epoch as a picture")
       ->type_name("FILE")
+      ->check(ending_in({".html", ".htm", ".svg"}))
       ->capture_default_str();
   verb.footer(
       "The page needs no script, no other file and no network.\n\n"

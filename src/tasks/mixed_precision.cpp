@@ -167,7 +167,9 @@ void add_mixed_flags(CLI::App& verb, MixedPrecision& flags) {
   verb.add_option("--plan", flags.plan, "write the bits of layers as --per-layer reads them")
       ->type_name("FILE.toml");
   verb.add_flag("--scan", flags.scans, "print what each layer's weight in 8 to 2 bits does");
-  verb.add_option("--scan-plot", flags.scan_plot, "draw that")->type_name("FILE.svg");
+  verb.add_option("--scan-plot", flags.scan_plot, "draw that")
+      ->type_name("FILE.svg")
+      ->check(ending_in({".svg"}));
 }
 
 std::vector<LayerSensitivity> choose_layers(const MixedPrecision& flags, const Model& model,

@@ -3,10 +3,13 @@
 #include "tasks/shared_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <filesystem>
 
 #include "core/device_name.h"
 #include "nibble/core/error.h"
@@ -70,6 +73,14 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
     return {};
   };
   return CLI::Validator(normalize, "", "whole number");
+}
+
+OptionCheck ending_in(const std::vector<std::string>& endings) {
+  return [endings](const std::string& path) -> std::string {
+    const std::string ending = std::filesystem::path(path).extension().string();
+    if (ending.empty() || std::ranges::find(endings, ending) != endings.end()) return {};
+    return fmt::format("got '{}', expected a name that ends in {}", path, fmt::join(endings, ", "));
+  };
 }
 
 CLI::Option* add_model_option(CLI::App& verb, std::string& model, const std::string& note) {

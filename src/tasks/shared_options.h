@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -28,6 +29,9 @@ OptionCheck not_negative();
 // what is too large.
 CLI::Validator whole_number(std::uint64_t least = 0,
                             std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
+
+// For the check of an option that names a file to write: a name with no ending, one of these, or -.
+OptionCheck ending_in(const std::vector<std::string>& endings);
 
 // An integer model by its file or the folder of its run; `model` becomes the file.
 CLI::Option* add_model_option(CLI::App& verb, std::string& model, const std::string& note = "");

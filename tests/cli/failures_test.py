@@ -111,6 +111,11 @@ class Failures(Case):
               self.output)
         self.assertFalse(self.output.exists())
 
+    def test_a_picture_or_page_has_no_name_of_another_kind(self):
+        for words in (("formats", "--plot"), ("report", "x", "--output"), ("compare", "x", "y", "--pictures"),
+                      ("place", "lenet", "--report"), ("quantize", "x.nib", "-o", "q.nib", "--calib", "digits", "--report")):
+            self.fails(2, f"{words[-1]}: got 'f.png', expected a name that ends in .", *words, "f.png")
+
     def test_broken_files_are_refused(self):
         whole = npy(self.x)
         cut = self.folder / "cut.npy"
