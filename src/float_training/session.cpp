@@ -136,8 +136,9 @@ void Session::explain_loss(const Batcher& batch, double loss) {
     tape_.set_watcher(nullptr);
     if (culprit.empty()) culprit = "layer " + network_.nodes.back().name;
   }
-  throw Error("train", fmt::format("loss at step {}", steps_ + 1),  // as the tables count
-              fmt::format("{}, first in {}", loss, culprit),
+  // Steps as the tables count; the sign of nan is the processor's.
+  throw Error("train", fmt::format("loss at step {}", steps_ + 1),
+              fmt::format("{}, first in {}", std::fabs(loss), culprit),
               "a finite number; a smaller learning rate may help");
 }
 
