@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "graph/toml_keys.h"
 #include "nibble/core/error.h"
 
 namespace nibble::inline graph {
@@ -52,8 +53,10 @@ std::string one_line(std::string_view text) {
 
 }  // namespace
 
-// toml++ bounds the nesting of values, so the recursion is bounded too.
+// toml++ bounds the nesting of values, and keys have been looked at, so the recursion is bounded
+// too.
 TomlValue parse_toml(std::string_view text, std::string_view source, std::string_view op) {
+  check_toml_keys(text, source, op);
   try {
     return value_of(toml::parse(text));
   } catch (const toml::parse_error& error) {
