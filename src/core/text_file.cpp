@@ -10,6 +10,7 @@
 #include <iterator>
 #include <ostream>
 #include <system_error>
+#include <utility>
 
 #include "core/atomic_file.h"
 #include "nibble/core/error.h"
@@ -19,11 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMaxText = std::uintmax_t{16} << 20;
-
 }  // namespace
 
-std::string read_text_file(const fs::path& path, std::string_view op) {
+std::string read_text_file(const fs::path& path, std::string_view op, std::int64_t most) {
   const auto fail = [&](const std::string& why) {
     throw Error(op, fmt::format("cannot read {}: {}", path.string(), why), ErrorKind::system);
   };
@@ -31,7 +30,8 @@ std::string read_text_file(const fs::path& path, std::string_view op) {
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) fail(std::generic_category().message(error ? error.value() : ENOENT));
   if (!fs::is_regular_file(status)) fail("not a regular file");
-  if (fs::file_size(path, error) > kMaxText) fail("longer than 16 MiB");
+  if (std::cmp_greater(fs::file_size(path, error), most))
+    fail(fmt::format("longer than {} MiB", most >> 20));
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in.is_open()) fail(std::generic_category().message(errno != 0 ? errno : EIO));

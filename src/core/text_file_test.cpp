@@ -30,6 +30,16 @@ TEST(TextFile, WhatCannotBeReadIsNamed) {
   EXPECT_THAT(reason("."), HasSubstr("not a regular file"));
 }
 
+TEST(TextFile, IsNoLongerThanItMayBe) {
+  const TemporaryFolder folder;
+  const std::int64_t most = std::int64_t{1} << 20;
+  const std::filesystem::path path = folder.put("x", std::string(most, 'a'));
+  EXPECT_EQ(read_text_file(path, "policy", most).size(), most);
+  folder.put("x", std::string(most + 1, 'a'));
+  EXPECT_EQ(error_of([&] { read_text_file(path, "policy", most); }),
+            "[policy] cannot read " + path.string() + ": longer than 1 MiB");
+}
+
 TEST(TextFile, IsReplacedWholeAndLeavesNothingBeside) {
   const TemporaryFolder folder;
   const std::string text("a\n\0b", 4);

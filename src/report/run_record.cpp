@@ -2,15 +2,12 @@
 // Reads a run folder.
 #include "report/run_record.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
+#include "core/text_file.h"
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble::inline report {
 namespace {
@@ -20,17 +17,7 @@ namespace fs = std::filesystem;
 std::optional<std::string> content_of(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return std::nullopt;
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad() || !fs::is_regular_file(path, ignored)) {
-    const int code = errno != 0 ? errno : EIO;
-    throw Error(
-        "report",
-        fmt::format("cannot read {}: {}", path.string(), std::generic_category().message(code)),
-        ErrorKind::system);
-  }
-  return text;
+  return read_text_file(path, "report", limits().memory);
 }
 
 std::string name_of_folder(const fs::path& folder) {

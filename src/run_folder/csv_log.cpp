@@ -9,13 +9,12 @@
 
 #include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "core/name.h"
 #include "core/text_file.h"
 #include "nibble/core/error.h"
+#include "nibble/core/limits.h"
 
 namespace nibble::inline run_folder {
 namespace {
@@ -30,10 +29,7 @@ namespace fs = std::filesystem;
 }
 
 std::string content_of(const fs::path& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in.is_open()) fail("read", path, errno != 0 ? errno : EIO);
-  return {std::istreambuf_iterator<char>(in), {}};
+  return read_text_file(path, "run", limits().memory);
 }
 
 // The end of the line that begins at `begin`, its line break included. A quoted cell may hold line
@@ -99,8 +95,8 @@ CsvLog::CsvLog(const fs::path& path, std::string_view header) : path_(path) {
   const std::string first_line = std::string(header) + "\n";
   if (kept > 0 && !old.starts_with(first_line)) {
     throw Error("run", path.string() + ": header",
-                "'" + old.substr(0, end_of_line(old, 0) - 1) + "'", "'" + std::string(header) + "'",
-                ErrorKind::input);
+                in_quotes(std::string_view(old).substr(0, end_of_line(old, 0) - 1)),
+                "'" + std::string(header) + "'", ErrorKind::input);
   }
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("create", path, errno);

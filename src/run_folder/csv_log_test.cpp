@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "core/test_support.h"
 
@@ -58,6 +59,15 @@ TEST_F(CsvLogTest, AnotherTableIsRefused) {
   EXPECT_THAT(error_of([&] { CsvLog(path_, "epoch,x"); }),
               HasSubstr("t.csv: header: got 'epoch,y', expected 'epoch,x'"));
   EXPECT_EQ(table(), "epoch,y\n0,1\n");
+  folder_.put("t.csv", "\x1b[31m" + std::string(1000, 'y') + "\n0,1\n");
+  EXPECT_THAT(error_of([&] { CsvLog(path_, "epoch,x"); }),
+              HasSubstr("header: got '\xef\xbf\xbd[31m" + std::string(54, 'y') + "…', expected"));
+}
+
+TEST_F(CsvLogTest, WhatIsNoFileIsNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_THAT(error_of([&] { CsvLog(path_, "epoch,x"); }), HasSubstr("not a regular file"));
+  EXPECT_THAT(error_of([&] { cut_after_epoch(path_, 1); }), HasSubstr("not a regular file"));
 }
 
 TEST_F(CsvLogTest, AFullDiskLeavesWholeRows) {
