@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <unordered_set>
 
 #include "report/axis.h"
 #include "report/heat_map.h"
@@ -112,8 +113,9 @@ std::string histogram_map(const ReportRuns& report, std::size_t i) {
 
 std::vector<std::string> layer_order(const std::vector<std::string>& names) {
   std::vector<std::string> order;
+  std::unordered_set<std::string_view> known;
   for (const std::string& name : names) {
-    if (std::ranges::find(order, name) == order.end()) order.push_back(name);
+    if (known.insert(name).second) order.push_back(name);
   }
   return order;
 }

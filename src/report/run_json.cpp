@@ -16,7 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 64;  // below, the tree is no one's settings
+constexpr int kDeepest = 64;                  // below, the tree is no one's settings
+constexpr std::size_t kMostSettings = 10000;  // keys are searched for one by one
+constexpr std::size_t kLongestName = 1000;    // bytes, with the names above it
 
 [[noreturn]] void fail(const fs::path& path, std::string_view what, std::string_view got,
                        std::string_view expected) {
@@ -24,14 +26,20 @@ constexpr int kDeepest = 64;  // below, the tree is no one's settings
               ErrorKind::input);
 }
 
+[[noreturn]] void fail_many(const fs::path& path, std::string_view what) {
+  fail(path, what, fmt::format("over {}", kMostSettings), fmt::format("at most {}", kMostSettings));
+}
+
 Json parse_object(const fs::path& path, std::string_view text) {
   Json json;
   try {
-    const auto stop_deep = [&](int depth, Json::parse_event_t, Json&) {
+    std::size_t keys = 0;
+    const auto stop_early = [&](int depth, Json::parse_event_t event, Json&) {
       if (depth > kDeepest) fail(path, "depth", fmt::format("over {}", kDeepest), "a flat object");
+      if (event == Json::parse_event_t::key && ++keys > kMostSettings) fail_many(path, "keys");
       return true;
     };
-    json = Json::parse(text, stop_deep);
+    json = Json::parse(text, stop_early);
   } catch (const Json::parse_error& error) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
     throw Error(
@@ -64,20 +72,30 @@ std::string shown(const Json& value) {
   return value.dump();
 }
 
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+void add_setting(const fs::path& path, const std::string& name, const Json& value,
+                 Settings& settings) {
+  if (name.size() > kLongestName) {
+    fail(path, "name of a setting", fmt::format("{} bytes", name.size()),
+         fmt::format("at most {}", kLongestName));
+  }
+  if (settings.size() == kMostSettings) fail_many(path, "settings");
+  settings.emplace_back(name, shown(value));
+}
+
 // An entry of a list is one row, so that a policy stays readable.
-void flatten(const std::string& prefix, const Json& value,
-             std::vector<std::pair<std::string, std::string>>& rows) {
+void flatten(const fs::path& path, const std::string& prefix, const Json& value,
+             Settings& settings) {
   const bool is_list = value.is_array() && std::ranges::any_of(value, &Json::is_structured);
   if (value.is_object()) {
-    for (const auto& [key, inner] : value.items()) {
-      flatten(prefix.empty() ? key : fmt::format("{}.{}", prefix, key), inner, rows);
-    }
+    for (const auto& [key, inner] : value.items())
+      flatten(path, prefix.empty() ? key : fmt::format("{}.{}", prefix, key), inner, settings);
   } else if (is_list) {
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      rows.emplace_back(fmt::format("{}.{}", prefix, i + 1), shown(value[i]));
-    }
+    for (std::size_t i = 0; i < value.size(); ++i)
+      add_setting(path, fmt::format("{}.{}", prefix, i + 1), value[i], settings);
   } else {
-    rows.emplace_back(prefix, shown(value));
+    add_setting(path, prefix, value, settings);
   }
 }
 
@@ -182,7 +200,7 @@ void read_settings(const fs::path& path, std::string_view text, RunRecord& run) 
     run.started = shown(*started);
     json.erase(started);
   }
-  flatten("", json, run.settings);
+  flatten(path, "", json, run.settings);
 }
 
 SummaryRecord read_summary(const fs::path& path, std::string_view text) {

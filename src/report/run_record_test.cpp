@@ -2,11 +2,15 @@
 // Tests of run folders: whole, partial, damaged.
 #include "report/run_record.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
+#include <ctime>
 
+#include "report/html_report.h"
 #include "report/report_test_support.h"
 
 namespace nibble::inline report {
@@ -171,6 +175,68 @@ TEST_F(RunRecordTest, DamageIsOneLineWithFileAndPlace) {
   EXPECT_THAT(error(), HasSubstr("test.class_names: got 2 names, expected 1"));
   put("summary.json", R"({"seconds": "soon"})");
   EXPECT_EQ(error(), "[report] RUN/summary.json: seconds: got string, expected number");
+}
+
+TEST_F(RunRecordTest, SettingsAreReadInTimeByTheirNumber) {
+  std::string many = "{\"a\": 1";
+  for (int i = 0; i < 10000; ++i) many += fmt::format(", \"k{}\": 1", i);
+  put("settings.json", many + "}");
+  EXPECT_EQ(error(), "[report] RUN/settings.json: keys: got over 10000, expected at most 10000");
+  std::string list = "{\"a\": [[]";
+  for (int i = 0; i < 10000; ++i) list += ", []";
+  put("settings.json", list + "]}");
+  EXPECT_EQ(error(),
+            "[report] RUN/settings.json: settings: got over 10000, expected at most 10000");
+  put("settings.json", "{\"" + std::string(998, 'a') + "\": {\"b\": 1}}");
+  EXPECT_EQ(error(), "no error");
+  put("settings.json", "{\"" + std::string(998, 'a') + "\": {\"bc\": 1}}");
+  EXPECT_EQ(error(),
+            "[report] RUN/settings.json: name of a setting: got 1001 bytes, expected at most 1000");
+}
+
+TEST_F(RunRecordTest, APageOfTooManyCellsIsRefused) {
+  std::string layers = "epoch,layer,role\n";
+  std::string histograms = "epoch,layer,role,low,high,counts\n";
+  for (int i = 0; i < 1024; ++i) {
+    layers += fmt::format("1,l{0},r{0}\n", i);
+    histograms += fmt::format("1,l{0},r{0},0,1,1\n", i);
+  }
+  put("layers.csv", layers);
+  EXPECT_EQ(error(), "no error");
+  put("layers.csv", layers + "1,more,r0\n");
+  EXPECT_EQ(
+      error(),
+      "[report] RUN/layers.csv: got 1025 layers by 1024 roles, expected at most 1048576 cells");
+  put("layers.csv", "");
+  put("histograms.csv", histograms + "1,l0,more,0,1,1\n");
+  EXPECT_THAT(error(), HasSubstr("histograms.csv: got 1024 layers by 1025 roles"));
+}
+
+// By the square of their number it would be minutes.
+TEST_F(RunRecordTest, TablesAreReadInTimeByTheirLength) {
+  constexpr int kRows = 100000;
+  std::string epochs = "epoch,layer,role\n";
+  std::string names = epochs;
+  for (int i = 0; i < kRows; ++i) epochs += "0,a,b\n";
+  for (int i = 0; i < kRows; ++i) {
+    epochs += "2,a,b\n1,a,b\n";
+    names += fmt::format("0,l{},b\n", i);
+  }
+  const std::clock_t begin = std::clock();
+  put("layers.csv", epochs);
+  EXPECT_EQ(read().layers.size(), kRows + 1u);
+  put("layers.csv", names);
+  EXPECT_FALSE(report_html({read()}).empty());
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 30);
+}
+
+TEST_F(RunRecordTest, WhatIsNoFileIsNotWaitedFor) {
+  const std::filesystem::path table = folder_.path() / "run/epochs.csv";
+  std::filesystem::create_symlink("/dev/zero", table);
+  EXPECT_EQ(error(), "[report] cannot read RUN/epochs.csv: not a regular file");
+  std::filesystem::remove(table);
+  ASSERT_EQ(::mkfifo(table.c_str(), 0600), 0);
+  EXPECT_EQ(error(), "[report] cannot read RUN/epochs.csv: not a regular file");
 }
 
 TEST_F(RunRecordTest, WhatIsNoRunIsRefused) {

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
+#include "nibble/core/error.h"
 #include "report/csv_table.h"
 
 namespace nibble::inline report {
@@ -16,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostBins = 65536;
+constexpr std::size_t kMostCells = std::size_t{1} << 20;
 constexpr std::int64_t kMostShift = 127;  // updates of 64-bit sums stay below
 
 double share_of(const CsvTable& table, std::size_t row, std::string_view column) {
@@ -40,13 +44,29 @@ double count_of(const CsvTable& table, std::size_t row, std::string_view column)
   return static_cast<double>(count);
 }
 
-// A resumed run starts again behind its checkpoint: what it had told beyond is void.
+// A resumed run starts again behind its checkpoint: what it had told beyond is void. So epochs
+// never fall.
 template <class Record>
 void add(std::vector<Record>& records, Record record) {
   if (!records.empty() && record.epoch < records.back().epoch) {
-    std::erase_if(records, [&](const Record& old) { return old.epoch >= record.epoch; });
+    while (!records.empty() && records.back().epoch >= record.epoch) records.pop_back();
   }
   records.push_back(std::move(record));
+}
+
+// A page has a cell for every layer and every role, also where a table has no row for both.
+template <class Record>
+void check_cells(const fs::path& path, const std::vector<Record>& records) {
+  std::unordered_set<std::string_view> layers;
+  std::unordered_set<std::string_view> roles;
+  for (const Record& record : records) {
+    layers.insert(record.layer);
+    roles.insert(record.role);
+  }
+  if (layers.size() * roles.size() <= kMostCells) return;
+  throw Error("report", path.string(),
+              fmt::format("{} layers by {} roles", layers.size(), roles.size()),
+              fmt::format("at most {} cells", kMostCells), ErrorKind::input);
 }
 
 std::vector<double> counts_of(const CsvTable& table, std::size_t row) {
@@ -120,6 +140,7 @@ std::vector<RoundingRecord> read_layers(const fs::path& path, std::string_view t
                                 .share_saturated = share_of(table, row, "share_saturated"),
                                 .share_flushed = share_of(table, row, "share_flushed")});
   }
+  check_cells(path, records);
   return records;
 }
 
@@ -160,6 +181,7 @@ std::vector<HistogramRecord> read_histograms(const fs::path& path, std::string_v
                                  .role = table.text(row, "role"),
                                  .bins = std::move(bins)});
   }
+  check_cells(path, records);
   return records;
 }
 
