@@ -36,7 +36,7 @@ TEST(Name, ControlCharactersAndLongNamesAreRefused) {
   for (const std::string name : {"a\nb", "\x1b[31mcat", "a\tb", "\x7f",
                                  "\xc2\x9b"
                                  "31m",
-                                 "\xff", "\xe2\x80\xa8",
+                                 "\xff", "\xe2\x80\xa8", "\xd8\x9c",
                                  "\xe2\x80\xae"
                                  "x"}) {
     EXPECT_FALSE(is_printable(name));
