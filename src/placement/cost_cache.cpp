@@ -32,11 +32,13 @@ Json json_of(const LinkCost& link) {
 }
 
 // Sums over all units and copies of a step stay far below 2^63.
-constexpr std::int64_t kMostTime = 1'000'000'000'000;  // a thousand seconds
+constexpr std::int64_t kMostTime = 100'000'000'000;  // a hundred seconds
 constexpr std::int64_t kMostPicosecondsAByte = 10'000'000;
-constexpr std::int64_t kMostCrowded = 100'000;  // thousandths
+constexpr std::int64_t kMostCrowded = 10'000;  // thousandths
 
 std::int64_t number_of(const Json& json, std::int64_t most) {
+  if (!json.is_number_integer())
+    throw Error("place", "cost", json.type_name(), "an integer", ErrorKind::input);
   const auto value = json.get<std::int64_t>();
   if (value < 0 || value > most)
     throw Error("place", "cost", std::to_string(value), fmt::format("0 to {}", most),

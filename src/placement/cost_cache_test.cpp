@@ -76,6 +76,13 @@ TEST(CostCache, AbsurdEntriesAreAsGoodAsNone) {
   EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.wakes[1] = kHuge; }));
   EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.wire = static_cast<WireKind>(3); }));
   EXPECT_FALSE(is_taken([](StepCosts& costs) { costs.wires[0].kind = static_cast<WireKind>(9); }));
+  EXPECT_TRUE(is_taken([](StepCosts& costs) { costs.crowded = 1250; }));
+  for (const char* other : {"1250.5", "1e300", "true"}) {
+    std::string text = folder.content_of("placement.json");
+    std::ofstream(path) << text.replace(text.find("1250"), 4, other);
+    EXPECT_FALSE(cached_costs(path, "a", "work", 1)) << other;
+    EXPECT_TRUE(is_taken([](StepCosts& costs) { costs.crowded = 1250; }));
+  }
   std::ofstream(path) << R"({"a": 7})";
   EXPECT_FALSE(cached_costs(path, "a", "work", 1));
   EXPECT_TRUE(is_taken([](StepCosts&) {}));

@@ -30,7 +30,7 @@ Nanoseconds Crowding::Stretch::operator()(Nanoseconds time) const {
   if (after == stops_.begin()) return time;
   const Stop& last = *std::prev(after);
   const Nanoseconds crowded = last.earlier + std::min(time, last.end) - last.begin;
-  return time + crowded * more_ / 1000;
+  return time + crowded / 1000 * more_ + crowded % 1000 * more_ / 1000;  // the product may not fit
 }
 
 }  // namespace nibble::inline placement

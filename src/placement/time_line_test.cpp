@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "placement/crowding.h"
 #include "placement/local_search.h"
 #include "placement/placement_test_support.h"
 
@@ -167,6 +168,15 @@ TEST(TimeLine, WhatBothComputeInTakesLonger) {
   EXPECT_EQ(time_line(graph, costs, {0, 0, 0}).length, 60);
   costs.runs_ahead = {false, false};
   EXPECT_EQ(time_line(graph, costs, {0, 1, 0}).length, 90);
+}
+
+TEST(TimeLine, LongTimesThatBothComputeInAreStretched) {
+  constexpr Nanoseconds kLong = 100'000'000'000'000'001;  // a thousand units' most
+  Crowding crowding;
+  crowding.compute(0, 0, kLong);
+  crowding.compute(1, 0, kLong);
+  EXPECT_EQ(Crowding::Stretch(crowding, 10000)(kLong), 10 * kLong);
+  EXPECT_EQ(Crowding::Stretch(crowding, 999)(kLong), kLong - kLong / 1000);
 }
 
 TEST(LocalSearch, NeverMakesItLonger) {
