@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/isa.h"
+#include "core/name.h"
 #include "core/system_field.h"
 #include "core/text_file.h"
 #include "nibble/core/error.h"
@@ -71,12 +72,12 @@ Tuning parse_tuning(std::string_view text, const std::string& name) {
   std::istringstream lines{std::string(text)};
   std::string line;
   if (!std::getline(lines, line) || !line.starts_with(kTuningHead))
-    throw Error("tuning", name + ": first line", line, std::string(kTuningHead) + "MACHINE",
-                ErrorKind::input);
+    throw Error("tuning", name + ": first line", in_quotes(line),
+                std::string(kTuningHead) + "MACHINE", ErrorKind::input);
   tuning.machine = line.substr(kTuningHead.size());
   for (int number = 2; std::getline(lines, line); ++number) {
     if (!take_line(line, tuning))
-      throw Error("tuning", fmt::format("{}:{}", name, number), line,
+      throw Error("tuning", fmt::format("{}:{}", name, number), in_quotes(line),
                   "SHAPE: pixels 0 to 65536, outputs 0, 16, 32, 48, 64, 128 or 256",
                   ErrorKind::input);
   }

@@ -33,8 +33,10 @@ TEST(TuningText, DamageIsAnErrorThatNamesTheLine) {
                            "conv2d: pixels 1, outputs 80", "conv2d: outputs 1, pixels 16", ""}) {
     EXPECT_THAT(
         error_of([&] { parse_tuning(head + "a: pixels 1, outputs 16\n" + line + "\n", "t"); }),
-        HasSubstr("[tuning] t:3: got " + std::string(line)));
+        HasSubstr("[tuning] t:3: got '" + std::string(line) + "', expected"));
   }
+  EXPECT_THAT(error_of([&] { parse_tuning(head + "\x1b" + std::string(1000, 'x'), "t"); }),
+              HasSubstr("t:2: got '\xef\xbf\xbd" + std::string(58, 'x') + "…', expected"));
 }
 
 TEST(FindTuning, TakesTheFileOfThisMachineAndSaysWhich) {
@@ -60,7 +62,7 @@ TEST(FindTuning, AFileThatIsNamedMustBeThere) {
             "[NIBBLE_TUNING] cannot read " + path.string() + ": No such file or directory");
   folder.put("mine.txt", "rubbish");
   EXPECT_THAT(error_of([] { find_tuning(machine_name(1)); }),
-              HasSubstr("mine.txt: first line: got rubbish"));
+              HasSubstr("mine.txt: first line: got 'rubbish'"));
   write_tuning(path, {.machine = "another", .cuts = {{"linear", {96, 32}}}});
   const TuningFile other = find_tuning(machine_name(1));
   EXPECT_EQ(other.state, TuningFile::State::of_another_machine);

@@ -110,7 +110,7 @@ class Bench(Case):
             self.fails(1, f"[NIBBLE_TUNING] cannot read {absent}: No such file", *words, NIBBLE_TUNING=absent)
         damaged = self.folder / "damaged.txt"
         damaged.write_text("rubbish\n")
-        self.fails(1, "damaged.txt: first line: got rubbish", "bench", self.model, NIBBLE_TUNING=str(damaged))
+        self.fails(1, "damaged.txt: first line: got 'rubbish'", "bench", self.model, NIBBLE_TUNING=str(damaged))
 
     def test_an_absent_model_is_one_line(self):
         process = subprocess.run([NIBBLE, "bench", "absent.nib"], capture_output=True, text=True)
