@@ -70,6 +70,17 @@ std::vector<fs::path> files_of_run(const fs::path& folder) {
   return files;
 }
 
+void refuse_links(const fs::path& folder) {
+  for (const char* name : kFilesOfARun) {
+    std::error_code ignored;
+    const fs::file_type type = fs::symlink_status(folder / name, ignored).type();
+    if (type != fs::file_type::not_found && type != fs::file_type::regular)
+      throw Error("run", (folder / name).string(),
+                  type == fs::file_type::symlink ? "a link" : "no regular file",
+                  "a file in the run's own folder", ErrorKind::input);
+  }
+}
+
 void remove_run_file(const fs::path& path) {
   std::error_code error;
   fs::remove(path, error);

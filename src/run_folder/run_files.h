@@ -11,6 +11,9 @@ namespace nibble::inline run_folder {
 
 std::vector<std::filesystem::path> files_of_run(const std::filesystem::path& folder);
 void remove_run_file(const std::filesystem::path& path);
+// Throws where one of them is a link, a folder, a pipe: a run that goes on writes within its
+// folder.
+void refuse_links(const std::filesystem::path& folder);
 
 // "[run] cannot ACTION PATH: REASON"
 [[noreturn]] void fail_run_file(const char* action, const std::filesystem::path& path,

@@ -156,6 +156,7 @@ RunFolder::RunFolder(const fs::path& folder, RunFolderMode mode) : folder_(folde
       break;
     case RunFolderMode::resume:
     case RunFolderMode::start_or_resume:
+      refuse_links(folder);
       sweep_temporaries(folder);
       is_resumed_ = holds_checkpoint(folder);
       const bool may_start =

@@ -130,6 +130,23 @@ TEST_F(RunFolderTest, StoppedBeforeItsFirstCheckpointStartsAgain) {
   }
 }
 
+TEST_F(RunFolderTest, GoesOnInFilesOfItsOwnAlone) {
+  folder_.put("checkpoint.safetensors", "");
+  folder_.put("elsewhere/precious", "mine");
+  for (const char* name : {"model.nib", "summary.json", "epochs.csv"}) {
+    for (const char* target : {"elsewhere/precious", "elsewhere/absent", "elsewhere"}) {
+      fs::create_symlink(folder_.path() / target, folder_.path() / name);
+      for (const RunFolderMode mode : {RunFolderMode::resume, RunFolderMode::start_or_resume}) {
+        EXPECT_EQ(error(mode), "[run] " + (folder_.path() / name).string() +
+                                   ": got a link, expected a file in the run's own folder");
+      }
+      fs::remove(folder_.path() / name);
+    }
+  }
+  fs::create_directory(folder_.path() / "model.nib");
+  EXPECT_THAT(error(RunFolderMode::resume), HasSubstr("got no regular file"));
+}
+
 TEST_F(RunFolderTest, StartsOrResumesWhateverThereIsToDo) {
   EXPECT_FALSE(RunFolder(folder_.path() / "new", RunFolderMode::start_or_resume).is_resumed());
   folder_.put("new/checkpoint.safetensors", "");
